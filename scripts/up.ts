@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { endWith } from './commandLine.ts'
 import { createProgress } from './controlplane/index.ts'
@@ -75,6 +76,7 @@ function summary(dev: DevFile, isPersonNew: boolean): string {
     ...(dev.registry === undefined ? [] : [`  images          ${dev.registry}`]),
     `  tokens          ${dev.tokenUrl}`,
     `  sign in         "freehold setup --dev", then "freehold login" as ${userName}, ${password}`,
+    `  commands        export PATH="${dirname(dev.certificateAuthority)}:$PATH" gives freehold and kubectl`,
     `  kubectl         kubectl --kubeconfig ${dev.kubeconfig}`,
     `  Kubernetes      ${version} (${source}${played})`,
     `  CA certificate  ${dev.certificateAuthority}`,

@@ -35,6 +35,7 @@ const OURS = [
   'configuration',
   'dev.json',
   'etcd',
+  'freehold',
   'kubeconfig',
   'kubectl',
   'kubeconfigs',

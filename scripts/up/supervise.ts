@@ -1,5 +1,5 @@
 import { rm, symlink } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { writePrivate } from '../controlplane/files.ts'
 import { type ControlPlane, type Progress, startControlPlane } from '../controlplane/index.ts'
 import { writeKubeconfigFile } from '../controlplane/kubeconfig.ts'
@@ -11,6 +11,8 @@ import { installPlatform, PLATFORM_PORTS, platformAccess } from '../platform.ts'
 import { findRegistry } from '../registry/find.ts'
 import type { UpArguments } from './arguments.ts'
 import { becomeSupervisor, type DevFile, forgetData, writeDevFile } from './state.ts'
+
+const COMMAND_LINE = resolve(import.meta.dirname, '../../bin/freehold.mjs')
 
 export type Supervision = {
   progress: Progress
@@ -90,9 +92,11 @@ async function describe(folder: string, controlPlane: ControlPlane) {
   const certificateAuthority = join(folder, 'certificate-authority.crt')
   await writePrivate(certificateAuthority, controlPlane.servingCaPem)
   const { source, version, simulated, kubectlPath, gateway } = controlPlane
-  // Who has no kubectl gets the one that came with the control plane, at a place that a reader can guess.
-  await rm(join(folder, 'kubectl'), { force: true })
-  if (kubectlPath !== undefined) await symlink(kubectlPath, join(folder, 'kubectl'))
+  // The data folder on the path gives both commands, also to who has no kubectl.
+  for (const [name, target] of [['kubectl', kubectlPath] as const, ['freehold', COMMAND_LINE] as const]) {
+    await rm(join(folder, name), { force: true })
+    if (target !== undefined) await symlink(target, join(folder, name))
+  }
   let kubeconfig = controlPlane.kubeconfigPath
   if (source !== 'kubeconfig') {
     kubeconfig = join(folder, 'kubeconfig')

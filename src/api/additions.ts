@@ -1,6 +1,7 @@
 import { type Area, additionsTo, type Route } from './http/route.ts'
 import { additionalBucketRoutes } from './objectstorage/buckets.ts'
 import { additionalKeyRoutes } from './objectstorage/keys.ts'
+import { additionalCommonRoutes } from './platform/index.ts'
 import { additionalAuthorizationRoutes } from './rbac/additions.ts'
 import { additionalEditorRoutes } from './relational/editor.ts'
 import { additionalSqlRoutes } from './sql/index.ts'
@@ -10,6 +11,7 @@ import { additionalSqlRoutes } from './sql/index.ts'
  * interface lets one make. Apart, so that the table of the interface can be held equal to the interface.
  */
 export const ADDITION_AREAS: readonly Area[] = [
+  additionsTo('common', 'platform', additionalCommonRoutes),
   additionsTo('rbac', 'rbac', additionalAuthorizationRoutes),
   additionsTo('objectstorage', 'objectstorage', [...additionalKeyRoutes, ...additionalBucketRoutes]),
   additionsTo('relational', 'db-relational', additionalEditorRoutes),

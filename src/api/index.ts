@@ -15,6 +15,7 @@ import { managedIdentityRoutes } from './managedidentities/index.ts'
 import { objectStorageRoutes } from './objectstorage/index.ts'
 import { passwordRoutes } from './passwords/index.ts'
 import { plannedRoutes } from './planned.ts'
+import { DOCUMENTED_MODULES } from './platform/documentation.ts'
 import { commonRoutes } from './platform/index.ts'
 import { rbacRoutes } from './rbac/index.ts'
 import { registryRoutes } from './registry/index.ts'
@@ -70,7 +71,20 @@ export const SERVED_ROUTES: readonly Route[] = [...ROUTES, ...ADDITIONS]
  */
 export function openApiDocument(module: string): object | undefined {
   const routes = SERVED_ROUTES.filter((route) => route.module === module)
-  return routes.length === 0 ? undefined : documentOf(module, routes)
+  return routes.length === 0 ? undefined : documentOf(titleOf(module), routes, { areas: AREA_TITLES })
+}
+
+const titleOf = (module: string): string => DOCUMENTED_MODULES[module]?.title ?? module
+const AREA_TITLES = Object.fromEntries(AREAS.map(({ name, module }) => [name, titleOf(module)]))
+
+const ABOUT = `Every route of the platform. Sign in with **Authorize** and a token, which \`freehold token\` prints.
+
+Refusals carry a code that programs may rely on, and a sentence for people. Routes marked 501 are part of the interface, but
+not built yet.`
+
+/** The same of all modules. It takes seconds to make. */
+export function wholeOpenApiDocument(): object {
+  return documentOf('Freehold', SERVED_ROUTES, { areas: AREA_TITLES, description: ABOUT })
 }
 
 /** Names that no resource, group or namespace may have: a literal segment of some route stands in their place. */

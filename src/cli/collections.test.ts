@@ -1,6 +1,14 @@
 import { expect } from 'chai'
 import { OPERATIONS, type Operation, pathOf } from '../client/index.ts'
-import { chooseRoute, collectionsOf, findCollection, type Given, type Verb } from './collections.ts'
+import {
+  chooseRoute,
+  collectionsOf,
+  findCollection,
+  type Given,
+  nameFieldOf,
+  type Verb,
+  verbsNotBuilt,
+} from './collections.ts'
 
 const collections = collectionsOf()
 const BOUNDARY = '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391'
@@ -83,11 +91,35 @@ describe('paths from the route table', () => {
     const operations: Operation[] = [
       { method: 'GET', path: '/a/{x}/things/{name}' },
       { method: 'GET', path: '/b/{x}/things/{name}' },
+      { method: 'DELETE', path: '/a/{x}/things/{name}' },
     ]
     const found = collectionsOf(operations)
     const given = { name: 'n', parameters: { x: '1' } }
     expect(() => chooseRoute(findCollection('things', found), 'get', given)).to.throw(/several things/)
     expect(chooseRoute(findCollection('b/things', found), 'get', given).route.path).to.equal('/b/{x}/things/{name}')
+  })
+
+  for (const [word, field] of [
+    ['vectorclusters', 'name'],
+    ['boundaries', 'id'],
+    ['vectorcomputeplans', 'id'],
+    ['resourcegroups', 'name'],
+  ] as const) {
+    it(`knows that ${word} are named by their ${field}`, () => {
+      expect(nameFieldOf(findCollection(word, collections))).to.equal(field)
+    })
+  }
+
+  it('tells what is not built, and what is no thing of its own', () => {
+    expect(verbsNotBuilt(findCollection('vectorclusters', collections))).to.deep.equal([])
+    const planned = collectionsOf([
+      { method: 'GET', path: '/rockets', notBuilt: true },
+      { method: 'GET', path: '/rockets/{name}' },
+      { method: 'GET', path: '/rockets/{name}/diff/{to}' },
+    ])
+    expect(planned.map((collection) => [collection.noun, verbsNotBuilt(collection)])).to.deep.equal([
+      ['rockets', ['list']],
+    ])
   })
 
   it('takes the path of every operation apart and puts it together again', () => {

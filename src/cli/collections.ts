@@ -51,13 +51,29 @@ export function collectionsOf(
     found.set(noun, [...(found.get(noun) ?? []), { ...operation, verb, parameters, nameParameter }])
   }
   return [...found]
-    .filter(([, routes]) => routes.some(({ verb }) => verb === 'get' || verb === 'list'))
+    .filter(([, routes]) => isSomething(routes.map(({ verb }) => verb)))
     .map(([noun, routes]) => {
       const kind = kinds.find(({ plural }) => plural === noun)
       const singular = kind?.kind.toLowerCase() ?? singularOf(noun)
       return { noun, singular, shortNames: kind?.shortNames ?? [], kind, routes }
     })
     .sort((a, b) => a.noun.localeCompare(b.noun))
+}
+
+/** What can only be read by its name, such as the difference of two revisions, is a part of something else. */
+const isSomething = (verbs: readonly Verb[]) =>
+  verbs.includes('list') || (verbs.includes('get') && verbs.some((verb) => verb !== 'get'))
+
+/** The field of a record that a name on the command line means: the id where paths ask for one. */
+export function nameFieldOf({ routes }: Collection): string {
+  const parameters = routes.flatMap(({ verb, nameParameter }) => (verb === 'list' ? [] : (nameParameter ?? [])))
+  return parameters.some((parameter) => parameter.endsWith('Id')) ? 'id' : 'name'
+}
+
+/** Verbs that the platform answers with 501. */
+export function verbsNotBuilt({ routes }: Collection): Verb[] {
+  const built = new Set(routes.filter(({ notBuilt }) => notBuilt !== true).map(({ verb }) => verb))
+  return [...new Set(routes.map(({ verb }) => verb))].filter((verb) => !built.has(verb))
 }
 
 /** The segment before a closing parameter. */

@@ -14,6 +14,8 @@ export type Option = {
   /** May be given several times. */
   readonly many?: true
   readonly choices?: readonly string[]
+  /** A choice that takes a value of its own: `jsonpath=...`. */
+  readonly openChoice?: string
   readonly summary: string
 }
 
@@ -21,7 +23,7 @@ export type Positional = {
   readonly name: string
   readonly isOptional?: true
   /** What completion offers. */
-  readonly offers?: 'kinds' | 'commands' | readonly string[]
+  readonly offers?: 'kinds' | 'names' | 'commands' | readonly string[]
 }
 
 export interface Terminal {
@@ -32,6 +34,8 @@ export interface Terminal {
   readInput(): Promise<string>
   /** Asked for without showing it, or the first line of stdin where that is no terminal. */
   readPassword(prompt: string): Promise<string>
+  /** Asks the person at the terminal; undefined if there is none. */
+  readonly ask: ((question: string) => Promise<string>) | undefined
   /** Undefined if no browser can be expected: no display, or a remote shell. */
   readonly openBrowser: ((url: string) => void) | undefined
 }
@@ -120,10 +124,12 @@ function withValues(words: readonly string[], options: readonly Option[]): strin
 }
 
 function check(command: Command, input: Input): void {
-  for (const { long, choices } of optionsOf(command)) {
+  for (const { long, choices, openChoice } of optionsOf(command)) {
     const value = input.text(long)
-    if (choices !== undefined && value !== undefined && !choices.includes(value)) {
-      throw usage(`--${long} is one of ${choices.join(', ')}, not "${value}".`)
+    const isOpen = openChoice !== undefined && value?.startsWith(`${openChoice}=`) === true
+    if (choices !== undefined && value !== undefined && !choices.includes(value) && !isOpen) {
+      const all = openChoice === undefined ? choices : [...choices, `${openChoice}=...`]
+      throw usage(`--${long} is one of ${all.join(', ')}, not "${value}".`)
     }
   }
   const all = command.positionals ?? []

@@ -9,6 +9,7 @@ function offersOf(command: Command, commands: readonly Command[], collections: r
   return (command.positionals ?? []).map(({ offers }) => {
     if (offers === 'kinds') return collections.flatMap(({ noun, singular }) => [noun, singular])
     if (offers === 'commands') return commands.map(({ name }) => name)
+    if (offers === 'names') return []
     return offers === undefined ? [] : [...offers]
   })
 }
@@ -24,6 +25,13 @@ export function completionScript(
   return shell === 'bash' ? script : `#compdef freehold\nautoload -U +X bashcompinit && bashcompinit\n${script}`
 }
 
+/** Whether the word behind the kind names something that is there. */
+const takesName = ({ positionals = [] }: Command) => positionals[1]?.offers === 'names'
+
+/** Asked for the kind that stands before the cursor; nothing where the platform does not answer. */
+const NAMES_IN_FISH =
+  'set -l words (commandline -opc); test (count $words) -eq 3; and freehold list $words[3] -o name 2>/dev/null'
+
 function bash(commands: readonly Command[], collections: readonly Collection[]): string {
   const cases = commands.map((command) => {
     const flags = optionsOf(command).map(({ long }) => `--${long}`)
@@ -38,11 +46,12 @@ function bash(commands: readonly Command[], collections: readonly Collection[]):
       `    ${command.name})`,
       ...(values.length > 0 ? ['      case "$before" in', ...values, '      esac'] : []),
       `      flags="${flags.join(' ')}"`,
+      ...(takesName(command) ? ['      named=yes'] : []),
       `      first="${first.join(' ')}" ;;`,
     ].join('\n')
   })
   return `_freehold() {
-  local word="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}" flags="" first=""
+  local word="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}" flags="" first="" named=""
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
     COMPREPLY=($(compgen -W "${commands.map(({ name }) => name).join(' ')}" -- "$word"))
@@ -53,7 +62,11 @@ ${cases.join('\n')}
   esac
   case "$word" in
     -*) COMPREPLY=($(compgen -W "$flags" -- "$word")) ;;
-    *) if [ "$COMP_CWORD" -eq 2 ]; then COMPREPLY=($(compgen -W "$first" -- "$word")); fi ;;
+    *)
+      if [ "$COMP_CWORD" -eq 2 ]; then COMPREPLY=($(compgen -W "$first" -- "$word"))
+      elif [ "$COMP_CWORD" -eq 3 ] && [ -n "$named" ]; then
+        COMPREPLY=($(compgen -W "$(freehold list "\${COMP_WORDS[2]}" -o name 2>/dev/null)" -- "$word"))
+      fi ;;
   esac
 }
 complete -o default -F _freehold freehold
@@ -68,6 +81,7 @@ function fish(commands: readonly Command[], collections: readonly Collection[]):
     return [
       `complete -c freehold -f -n __fish_use_subcommand -a ${command.name} -d ${quote(command.summary)}`,
       ...(first.length > 0 ? [`complete -c freehold -f ${chosen} -a ${quote(first.join(' '))}`] : []),
+      ...(takesName(command) ? [`complete -c freehold -f ${chosen} -a '(${NAMES_IN_FISH})'`] : []),
       ...optionsOf(command).map(({ long, short, value, choices, summary }) => {
         const dash = short === undefined ? '' : ` -s ${short}`
         // Of choices no file is one.

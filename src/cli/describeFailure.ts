@@ -23,9 +23,24 @@ function describeRefusal({ status, code, message, body, correlationId }: Platfor
       const { field = '', message: reason = '' } = (entry ?? {}) as Record<string, unknown>
       return `  ${printable(`${field === '' ? 'body' : field}: ${reason}`)}`
     }),
+    ...blocking(body),
     ...(correlationId === undefined ? [] : [`Correlation id: ${printable(correlationId)}`]),
     ...(REMEDIES[status] === undefined ? [] : [REMEDIES[status]]),
   ]
+}
+
+/** What stands in the way: lists of names beside the sentence, such as the groups of a boundary that is not empty. */
+function blocking(body: unknown): string[] {
+  const lists = Object.entries((body ?? {}) as object).filter(
+    ([name, list]) => name !== 'errors' && Array.isArray(list),
+  )
+  return lists.flatMap(([name, list]) => {
+    const names = (list as unknown[]).slice(0, 20).map((entry) => {
+      const { name: own, id } = (typeof entry === 'object' && entry !== null ? entry : {}) as Record<string, unknown>
+      return printable(typeof entry === 'string' ? entry : String(own ?? id ?? JSON.stringify(entry)))
+    })
+    return names.length === 0 ? [] : [`  ${printable(name)}: ${names.join(', ')}`]
+  })
 }
 
 /** What a person can do, if the platform's own sentence does not say it. */

@@ -11,6 +11,10 @@ export const EXIT = {
   network: 4,
   /** A file on this machine: not set up yet, unreadable, or open to others. */
   local: 5,
+  /** What was waited for has failed, or is gone. */
+  failed: 6,
+  /** The time to wait is up, and it is still under way. */
+  overdue: 7,
   interrupted: 130,
 } as const
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]

@@ -27,6 +27,7 @@ function terminalOf(environment: Environment): Terminal {
     readInput: () => text(process.stdin),
     readPassword: async (prompt) =>
       process.stdin.isTTY === true ? readHidden(prompt) : ((await text(process.stdin)).split(/\r?\n/)[0] ?? ''),
+    ask: process.stdin.isTTY === true ? askPerson : undefined,
     openBrowser:
       browser === undefined
         ? undefined
@@ -37,6 +38,16 @@ function terminalOf(environment: Environment): Terminal {
             child.unref()
           },
   }
+}
+
+function askPerson(question: string): Promise<string> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  return new Promise((resolve) => {
+    lines.question(question, (answer) => {
+      lines.close()
+      resolve(answer)
+    })
+  })
 }
 
 function readHidden(prompt: string): Promise<string> {

@@ -52,6 +52,8 @@ function manifest(entry: unknown, file: string, index: number): Manifest {
 export type ManifestPlan = {
   /** `VectorCluster "products"`, for people. */
   readonly title: string
+  readonly name: string | undefined
+  readonly collection: Collection
   /** Tried first; undefined if there is no name yet, or REST cannot change such a thing. */
   readonly change: Target | undefined
   /** Tried if there is nothing to change. */
@@ -84,7 +86,7 @@ export function planManifest(found: Manifest, collections: readonly Collection[]
   // Where the platform gives the name (boundaries), a manifest with a name can only change what is there.
   const create = found.name === undefined ? routeOf('create') : routeOf('create', onItem)
   if (change === undefined && create === undefined) throw usage(`${title} needs a metadata.name.`)
-  return { title, change, create, body: found.spec }
+  return { title, name: found.name, collection, change, create, body: found.spec }
 }
 
 function placeOf(found: Manifest, { kind }: Collection, defaults: Defaults): Defaults {

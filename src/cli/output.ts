@@ -1,7 +1,9 @@
 import { dump } from 'js-yaml'
 
-export const FORMATS = ['table', 'json', 'yaml'] as const
+export const FORMATS = ['table', 'wide', 'name', 'json', 'yaml'] as const
 export type Format = (typeof FORMATS)[number]
+/** The field whose value stands for NAME on the command line. */
+export type NameField = string
 
 /** Shown first where a record has them; the rest of the width goes to other plain fields in the order of the record. */
 const FIRST = ['name', 'displayName', 'id', 'resourceGroup', 'status', 'phase', 'computePlan', 'replicas', 'createdAt']
@@ -11,22 +13,33 @@ const COLUMNS_MAX = 7
 const CELL_MAX = 60
 
 /** Text of a reply or of several items, with a closing line break. */
-export function rendered(value: unknown, format: Format): string {
+export function rendered(value: unknown, format: Format, nameField: NameField = 'name'): string {
   switch (format) {
+    case 'name':
+      return (Array.isArray(value) ? value : [value]).map((item) => `${printable(nameOf(item, nameField))}\n`).join('')
+    case 'wide':
+      return Array.isArray(value) ? listTable(value, nameField, Number.POSITIVE_INFINITY) : recordTable(value)
     case 'json':
       return `${JSON.stringify(value ?? null, null, 2)}\n`
     case 'yaml':
       return dump(value ?? null, { lineWidth: 120, noRefs: true })
     case 'table':
-      return Array.isArray(value) ? listTable(value) : recordTable(value)
+      return Array.isArray(value) ? listTable(value, nameField) : recordTable(value)
   }
 }
 
-function listTable(items: readonly unknown[]): string {
+function nameOf(item: unknown, nameField: NameField): string {
+  if (!isRecord(item)) return String(item)
+  return String(item[nameField] ?? item.name ?? item.id ?? '')
+}
+
+/** @param most columns, which a wide table has no end of, as it cuts no cell */
+function listTable(items: readonly unknown[], nameField: NameField, most: number = COLUMNS_MAX): string {
   if (items.length === 0) return ''
-  if (!items.every(isRecord)) return table(items.map((item) => [cell(item)]))
-  const columns = columnsOf(items)
-  return table([columns.map(heading), ...items.map((item) => columns.map((column) => cell(item[column])))])
+  const longest = most === COLUMNS_MAX ? CELL_MAX : Number.POSITIVE_INFINITY
+  if (!items.every(isRecord)) return table(items.map((item) => [cell(item, longest)]))
+  const columns = columnsOf(items, nameField, most)
+  return table([columns.map(heading), ...items.map((item) => columns.map((column) => cell(item[column], longest)))])
 }
 
 /** One record: a line per field, nothing left out but the end of long lists. */
@@ -44,15 +57,21 @@ function recordCell(value: unknown): string {
   return `${printable(first)}, … (${value.length}; -o yaml shows all)`
 }
 
-export function columnsOf(items: readonly Record<string, unknown>[]): string[] {
+export function columnsOf(
+  items: readonly Record<string, unknown>[],
+  nameField: NameField = 'name',
+  most: number = COLUMNS_MAX,
+): string[] {
   const isPlain = (name: string) => items.every((item) => typeof (item[name] ?? '') !== 'object')
   const isUsed = (name: string) => items.some((item) => (item[name] ?? '') !== '')
   const names = [...new Set(items.flatMap((item) => Object.keys(item)))]
   const usable = names.filter((name) => isPlain(name) && isUsed(name) && !NEVER.has(name))
-  const hidden = usable.includes('name') && !usable.includes('displayName') ? ['id'] : []
+  // An id that commands take is shown; one beside a name that they take is not.
+  const isNamed = usable.includes('name') && !usable.includes('displayName') && nameField === 'name'
+  const hidden = isNamed ? ['id'] : []
   const first = FIRST.filter((name) => usable.includes(name) && !hidden.includes(name))
   const others = usable.filter((name) => !first.includes(name) && !hidden.includes(name))
-  return [...first, ...others].slice(0, COLUMNS_MAX)
+  return [...first, ...others].slice(0, most)
 }
 
 /** `resourceGroup` is RESOURCE GROUP. */

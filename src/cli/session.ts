@@ -1,7 +1,8 @@
 import { type Client, createClient } from '../client/index.ts'
 import type { Context, Input, Option } from './command.ts'
 import { type Credential, chooseCredential, tokenSource } from './credentials.ts'
-import { FORMATS, type Format, rendered } from './output.ts'
+import { filled } from './jsonpath.ts'
+import { FORMATS, type Format, type NameField, rendered } from './output.ts'
 import { type Fetch, fetchOf, readSettings, type Settings } from './settings.ts'
 import { tokenIssuer } from './signIn.ts'
 import { loginStore } from './storedLogin.ts'
@@ -36,12 +37,18 @@ export const OUTPUT: Option = {
   short: 'o',
   value: 'FORMAT',
   choices: FORMATS,
+  openChoice: 'jsonpath',
   summary: 'table on a terminal, else json',
 }
 
-export function show(value: unknown, input: Input, { terminal }: Context): void {
-  const format = (input.text('output') as Format | undefined) ?? (terminal.isTerminal ? 'table' : 'json')
-  terminal.out(rendered(value, format))
+export function show(value: unknown, input: Input, { terminal }: Context, nameField?: NameField): void {
+  const asked = input.text('output')
+  if (asked?.startsWith('jsonpath=') === true) {
+    terminal.out(`${filled(asked.slice('jsonpath='.length), value)}\n`)
+    return
+  }
+  const format = (asked as Format | undefined) ?? (terminal.isTerminal ? 'table' : 'json')
+  terminal.out(rendered(value, format, nameField))
 }
 
 export const PLACE_OPTIONS: readonly Option[] = [

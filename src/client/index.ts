@@ -9,6 +9,10 @@ export type Operation = {
   readonly path: string
   readonly query?: readonly string[]
   readonly paged?: true
+  /** Part of the interface, and answered with 501. */
+  readonly notBuilt?: true
+  /** Shows or changes data and secrets, not only what is wanted. */
+  readonly isData?: true
 }
 
 type Table = typeof OPERATIONS
@@ -59,6 +63,8 @@ export interface Client {
    * Any request. @throws PlatformApiError for every status of 400 and above, NetworkError where no answer came
    */
   request(request: RawRequest): Promise<RawAnswer>
+  /** The same for an answer that may go on, such as a log that is followed: its text, piece by piece. */
+  stream(request: RawRequest): AsyncGenerator<string>
 }
 
 export type ClientOptions = {
@@ -113,18 +119,13 @@ const LONGEST_WAIT_SECONDS = 60
 /** RFC 9110 section 9.2.2: those that may be sent twice. */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 
-/**
- * A client of the platform's REST interface: `createClient({baseUrl, token}).operations.GetBoundary({path})`.
- *
- * 429 and 503 are tried again for idempotent methods, after what Retry-After says.
- */
-export function createClient(options: ClientOptions): Client {
-  const base = options.baseUrl.replace(/\/+$/, '')
-  const retries = options.retries ?? RETRIES
-  const wait = options.wait ?? waitFor
-  const send = options.fetch ?? ((url: string, init: RequestInit) => fetch(url, init))
+type Open = (request: RawRequest, token: string | undefined) => Promise<Response>
 
-  const once = async (request: RawRequest, token: string | undefined): Promise<RawAnswer> => {
+/** Sends one request, whatever its answer. */
+function opener({ baseUrl, fetch: given }: ClientOptions): Open {
+  const base = baseUrl.replace(/\/+$/, '')
+  const send = given ?? ((url: string, init: RequestInit) => fetch(url, init))
+  return async (request, token) => {
     const url = `${base}${request.path}`
     const headers: Record<string, string> = { accept: 'application/json' }
     if (token !== undefined) headers.authorization = `Bearer ${token}`
@@ -138,11 +139,33 @@ export function createClient(options: ClientOptions): Client {
     init.headers = headers
     if (request.signal !== undefined) init.signal = request.signal
     try {
-      const answer = await send(url, init)
-      return { status: answer.status, headers: answer.headers, text: await answer.text() }
+      return await send(url, init)
     } catch (error) {
       if (request.signal?.aborted) throw error
       throw new NetworkError(url, error)
+    }
+  }
+}
+
+/**
+ * A client of the platform's REST interface: `createClient({baseUrl, token}).operations.GetBoundary({path})`.
+ *
+ * 429 and 503 are tried again for idempotent methods, after what Retry-After says.
+ */
+export function createClient(options: ClientOptions): Client {
+  const base = options.baseUrl.replace(/\/+$/, '')
+  const retries = options.retries ?? RETRIES
+  const wait = options.wait ?? waitFor
+
+  const open = opener(options)
+
+  const once = async (request: RawRequest, token: string | undefined): Promise<RawAnswer> => {
+    const answer = await open(request, token)
+    try {
+      return { status: answer.status, headers: answer.headers, text: await answer.text() }
+    } catch (error) {
+      if (request.signal?.aborted) throw error
+      throw new NetworkError(`${base}${request.path}`, error)
     }
   }
 
@@ -154,8 +177,8 @@ export function createClient(options: ClientOptions): Client {
       if (answer.status < 400) return answer
       if (answer.status === 401 && !isRenewed) {
         isRenewed = true
-        const other = await options.token?.(token)
-        if (other !== token) {
+        const other = await renewed(options.token, token)
+        if (other !== undefined) {
           token = other
           continue
         }
@@ -181,11 +204,30 @@ export function createClient(options: ClientOptions): Client {
   return {
     operations,
     request,
+    stream: (given) => streamed(given, open, options.token),
     async *pages(name, input) {
       const fetchPage = (query: Record<string, QueryValue>) => run(name, { ...(input as AnyInput), query })
       yield* pagesOf(fetchPage, (input as AnyInput).query ?? {}) as AsyncGenerator<never>
     },
   }
+}
+
+type TokenSource = ClientOptions['token']
+
+/** Another token than the one that was refused; undefined if there is none. */
+async function renewed(source: TokenSource, rejected: string | undefined): Promise<string | undefined> {
+  const other = await source?.(rejected)
+  return other === rejected ? undefined : other
+}
+
+async function* streamed(given: RawRequest, open: Open, source: TokenSource): AsyncGenerator<string> {
+  const token = await source?.()
+  let answer = await open(given, token)
+  const other = answer.status === 401 ? await renewed(source, token) : undefined
+  if (other !== undefined) answer = await open(given, other)
+  if (answer.status >= 400) throw new PlatformApiError(answer.status, answer.headers, await answer.text())
+  const decoder = new TextDecoder()
+  for await (const chunk of answer.body ?? []) yield decoder.decode(chunk, { stream: true })
 }
 
 type AnyInput = Omit<RawRequest, 'method' | 'path'> & {

@@ -16,6 +16,8 @@ import { invitationPages } from '../api/invitations/pages.ts'
 import { resetPages } from '../api/passwords/pages.ts'
 import { linkPages } from '../api/people/forms.ts'
 import { loadDocumentation } from '../api/platform/documentation.ts'
+import { platformPages } from '../api/platform/pages.ts'
+import { wholeDocument } from '../api/platform/reference.ts'
 import { createRecords } from '../api/records/kubeRecords.ts'
 import { declareBackupCaches } from '../api/resources/backups.ts'
 import { createCapacity } from '../api/resources/capacity.ts'
@@ -37,6 +39,7 @@ import { areaServices } from './areas/index.ts'
 import { Closing } from './areas/setup.ts'
 import { type Connection, connect, untilServed } from './connection.ts'
 import { runIdentityProvider } from './identity.ts'
+import { readOpenApi } from './openApi.ts'
 import type { Part, Surroundings } from './part.ts'
 import { ssoServices } from './sso.ts'
 import { runWebhooks } from './webhooks.ts'
@@ -84,6 +87,7 @@ export async function runFacade(
     capacity: createCapacity(caches, systemClock),
     ...(await areaServices({ ...setup, tokens, standing })),
     documentation: loadDocumentation(DOCUMENTATION, VERSION, openApiDocument),
+    wholeDocument: wholeDocument(readOpenApi),
     platform: await platformFacts(configuration, client, [...checks, ...otherChecks()]),
   }
   const { recorder, witness } = activityRecorder(setup, services)
@@ -99,13 +103,9 @@ export async function runFacade(
     isReady,
     staleness,
     witness,
-    limits: {
-      requestsPerPrincipal: configuration.requestsPerMinute,
-      anonymousRequestsPerAddress: configuration.anonymousRequestsPerMinute,
-      trustedProxies: configuration.trustedProxies,
-    },
+    limits: limitsOf(configuration),
     services,
-    pages: linkPages(services, [invitationPages, resetPages, installPages]),
+    pages: [platformPages(services.platform), linkPages(services, [invitationPages, resetPages, installPages])],
   })
   closing.onStop(() => facade.stop())
   await facade.listen(configuration.facadePort, configuration.facadeHost)
@@ -119,6 +119,14 @@ export async function runFacade(
       await delay(configuration.drainSeconds * 1000)
       await closing.stop()
     },
+  }
+}
+
+function limitsOf({ requestsPerMinute, anonymousRequestsPerMinute, trustedProxies }: Configuration) {
+  return {
+    requestsPerPrincipal: requestsPerMinute,
+    anonymousRequestsPerAddress: anonymousRequestsPerMinute,
+    trustedProxies,
   }
 }
 

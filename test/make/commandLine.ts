@@ -17,6 +17,7 @@ export function commandLine(home: string, { environment = {}, terminal }: Given)
       isTerminal: false,
       readInput: () => Promise.resolve(''),
       readPassword: () => Promise.resolve(''),
+      ask: undefined,
       openBrowser: undefined,
       ...terminal,
     },

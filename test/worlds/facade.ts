@@ -4,6 +4,7 @@ import { recordedPrincipals } from '../../src/api/callers/principals.ts'
 import type { Access, Caller, Context, Services } from '../../src/api/http/context.ts'
 import type { RouteDraft } from '../../src/api/http/route.ts'
 import { Documentation } from '../../src/api/platform/documentation.ts'
+import { wholeDocument } from '../../src/api/platform/reference.ts'
 import type {
   CreateRequest,
   ListFilter,
@@ -208,6 +209,7 @@ export function makeFacade(given: Given = {}, change: Partial<Services> = {}) {
     reservedNames: new Set(['config', 'validate', 'vectorclusters']),
     vaults: makeVaults(),
     documentation: new Documentation('0', {}),
+    wholeDocument: wholeDocument(async () => '{"openapi":"3.1.0"}'),
     platform: {
       version: '1.2.3',
       commit: 'abc',

@@ -15,6 +15,7 @@ import type { Caller, Services } from '../../src/api/http/context.ts'
 import { createFacade, type FacadeOptions } from '../../src/api/http/server.ts'
 import { reservedNames, SERVED_ROUTES } from '../../src/api/index.ts'
 import { Documentation } from '../../src/api/platform/documentation.ts'
+import { wholeDocument } from '../../src/api/platform/reference.ts'
 import { createRecords } from '../../src/api/records/kubeRecords.ts'
 import { kubeSecrets, kubeSecretWriter } from '../../src/api/records/secrets.ts'
 import { createBackups } from '../../src/api/resources/backups.ts'
@@ -154,6 +155,7 @@ async function serve(client: FakeKubeClient, change: Partial<FacadeOptions>, ser
       reservedNames: new Set(reservedNames()),
       namespaces: kubeNamespaces(client),
       documentation: new Documentation('0', {}),
+      wholeDocument: wholeDocument(async () => '{"openapi":"3.1.0"}'),
       capacity: createCapacity(caches, systemClock),
       storage: createStorage(caches),
       backups: createBackups(caches, 'velero'),

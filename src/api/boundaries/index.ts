@@ -96,6 +96,7 @@ export const boundaryRoutes: readonly RouteDraft[] = [
       scope: 'root',
       summary: 'Create a boundary; the caller becomes its Owner',
       body: BoundaryBody.meta({ id: 'CreateBoundaryRequest' }),
+      example: { displayName: 'Acme' },
       reply: BoundaryDto,
     },
     createBoundary,

@@ -58,6 +58,15 @@ export const containerInstanceRoutes: readonly RouteDraft[] = [
     segment: 'containerinstances',
     actionPrefix: 'containerinstance',
     ...instanceRecord,
+    example: {
+      components: [
+        {
+          name: 'web',
+          image: 'docker.io/nginxinc/nginx-unprivileged:1.29',
+          ports: [{ name: 'http', port: 8080 }],
+        },
+      ],
+    },
     hasFinalizer: true,
     fields: {
       image: text('Image', { of: ({ object }) => object.spec.components[0]?.image, isSorted: false }),

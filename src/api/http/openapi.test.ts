@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { z } from 'zod'
-import { openApiDocument, SERVED_ROUTES } from '../index.ts'
+import { ERROR_STATUS, type ErrorCode } from '../../core/errors.ts'
+import { openApiDocument, SERVED_ROUTES, wholeOpenApiDocument } from '../index.ts'
 import { DOCUMENTED_MODULES } from '../platform/documentation.ts'
 import { documentedPaths, documentOf } from './openapi.ts'
 import type { Route } from './route.ts'
@@ -10,14 +11,14 @@ type Operation = {
   operationId: string
   summary: string
   security: object[]
-  responses: Record<string, { content?: Record<string, unknown> }>
+  responses: Record<string, { $ref?: string; content?: Record<string, unknown> }>
   parameters: { name: string; in: string }[]
   requestBody?: { content: Record<string, { schema: Schema }> }
 }
 type Document = {
   openapi: string
   paths: Record<string, Record<string, Operation>>
-  components: { schemas: Record<string, Schema> }
+  components: { schemas: Record<string, Schema>; responses: Record<string, { content?: Record<string, unknown> }> }
 }
 
 /** Every `$ref` anywhere in a document. */
@@ -55,7 +56,9 @@ describe('the OpenAPI documents', () => {
   })
 
   it('refer to nothing that is not there', () => {
-    const names = Object.keys(whole.components.schemas).map((name) => `#/components/schemas/${name}`)
+    const names = (['schemas', 'responses'] as const).flatMap((part) =>
+      Object.keys(whole.components[part]).map((name) => `#/components/${part}/${name}`),
+    )
     const used = references(whole)
     expect(used).to.not.be.empty
     for (const reference of new Set(used)) expect(names).to.include(reference)
@@ -110,6 +113,46 @@ describe('the OpenAPI documents', () => {
   it('are there for every module that has documents', () => {
     for (const module of Object.keys(DOCUMENTED_MODULES)) expect(openApiDocument(module), module).to.be.an('object')
     expect(openApiDocument('none')).to.equal(undefined)
+  })
+
+  const shown = SERVED_ROUTES.filter(({ example }) => example !== undefined)
+
+  it('show what to send to create one of each kind of resource, and a boundary', () => {
+    const isCreation = ({ method, path }: Route) => method === 'POST' && /\/resources\/[a-z]+\/\{\w+\}$/.test(path)
+    const created = SERVED_ROUTES.filter((route) => route.isBuilt && isCreation(route) && route.bodyKind === 'json')
+    expect(created.filter(({ example }) => example === undefined).map(({ path }) => path)).to.deep.equal([])
+    expect(shown.map(({ path }) => path)).to.include('/boundaries')
+  })
+
+  for (const route of shown) {
+    it(`show an example that works for ${route.method} ${route.path}`, () => {
+      const { success, error } = (route.documentedBody ?? route.body ?? z.never()).safeParse(route.example)
+      expect(success, String(error)).to.equal(true)
+      const content = operationOf(route)?.requestBody?.content['application/json']
+      expect(content).to.have.property('example', route.example)
+    })
+  }
+
+  it('show each refusal in its own form', () => {
+    for (const { responses } of operations) {
+      for (const [status, reference] of Object.entries(responses).filter(([code]) => code >= '400')) {
+        const { content = {} } = whole.components.responses[reference.$ref?.split('/').at(-1) ?? ''] ?? {}
+        expect(content, status).to.not.be.empty
+        for (const [mediaType, shape] of Object.entries(content)) {
+          const { example } = shape as { example: Record<string, unknown> }
+          expect(example, status).to.include.keys('code', 'module', 'correlationId')
+          expect(example, mediaType).to.have.property(mediaType.includes('problem') ? 'detail' : 'error')
+          expect(ERROR_STATUS[example.code as ErrorCode], status).to.equal(Number(status))
+        }
+      }
+    }
+  })
+
+  it('say what each tag is', () => {
+    const { tags } = wholeOpenApiDocument() as { tags: { name: string; description: string }[] }
+    const described = new Map(tags.map(({ name, description }) => [name, description]))
+    for (const { area } of SERVED_ROUTES) expect(described.get(area), area).to.match(/\S/)
+    expect(described.get('vector')).to.equal('Vector databases')
   })
 
   it('show a record whole', () => {

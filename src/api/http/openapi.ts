@@ -3,8 +3,10 @@ import {
   createDocument,
   type ZodOpenApiOperationObject,
   type ZodOpenApiPathsObject,
+  type ZodOpenApiResponseObject,
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi'
+import type { ErrorCode } from '../../core/errors.ts'
 import { VERSION } from '../../core/release.ts'
 import {
   filtersOf,
@@ -62,8 +64,14 @@ const DESCRIPTIONS: Readonly<Record<number, string>> = {
   503: 'Not available at the moment',
 }
 
+export type DocumentWords = {
+  readonly description?: string
+  /** What each area is called, by its name. */
+  readonly areas?: Readonly<Record<string, string>>
+}
+
 /** A document over any routes. */
-export function documentOf(title: string, routes: readonly Route[]): object {
+export function documentOf(title: string, routes: readonly Route[], words: DocumentWords = {}): object {
   const paths: ZodOpenApiPathsObject = {}
   const idOf = operationIds(routes)
   const pathOf = documentedPaths(routes)
@@ -75,7 +83,16 @@ export function documentOf(title: string, routes: readonly Route[]): object {
   return createDocument(
     {
       openapi: '3.1.0',
-      info: { title, version: VERSION, description: 'Generated from the routes themselves.' },
+      info: {
+        title,
+        version: VERSION,
+        description: words.description ?? 'Generated from the routes themselves.',
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      },
+      tags: [...new Set(routes.map(({ area }) => area))].map((name) => ({
+        name,
+        description: words.areas?.[name] ?? name,
+      })),
       servers: [{ url: '/', description: 'The platform that serves this document' }],
       paths,
       components: {
@@ -214,7 +231,8 @@ function requestBody(route: Route): Pick<ZodOpenApiOperationObject, 'requestBody
   const { body, documentedBody = body, bodyKind, isBodyOptional, mediaTypes } = route
   if (bodyKind === 'none') return {}
   const schema = documentedBody ?? z.unknown().meta({ description: 'Bytes, as they are' })
-  const content = Object.fromEntries(mediaTypes.map((type) => [type, { schema }]))
+  const example = route.example === undefined ? {} : { example: route.example }
+  const content = Object.fromEntries(mediaTypes.map((type) => [type, { schema, ...example }]))
   return { requestBody: { required: !isBodyOptional, content } }
 }
 
@@ -238,13 +256,47 @@ function responsesOf(route: Route): ZodOpenApiResponsesObject {
   ) as ZodOpenApiResponsesObject
 }
 
+/** The most usual code of a status, as both forms of section 7 of the interface show it. */
+const USUAL_CODES: Readonly<Record<number, ErrorCode>> = {
+  400: 'MODEL_BINDING_FAILED',
+  401: 'UNAUTHORIZED',
+  403: 'FORBIDDEN',
+  404: 'NOT_FOUND',
+  406: 'NOT_ACCEPTABLE',
+  409: 'CONFLICT',
+  410: 'expired',
+  422: 'RULE_VIOLATION',
+  429: 'TOO_MANY_REQUESTS',
+  500: 'INTERNAL_ERROR',
+  501: 'NOT_IMPLEMENTED',
+  502: 'UPSTREAM_FAILED',
+  503: 'SERVICE_UNAVAILABLE',
+}
+
+const REFUSALS = new Map<string, ZodOpenApiResponseObject>()
+
+/** A refusal with its example: always the same object, so that a document holds it once. */
+function refusal(status: number, form: Route['errors']): ZodOpenApiResponseObject {
+  const known = REFUSALS.get(`${form} ${status}`) ?? makeRefusal(status, form)
+  REFUSALS.set(`${form} ${status}`, known)
+  return known
+}
+
+function makeRefusal(status: number, form: Route['errors']): ZodOpenApiResponseObject {
+  const code = USUAL_CODES[status] ?? 'INTERNAL_ERROR'
+  const description = DESCRIPTIONS[status] ?? 'It was refused'
+  const place = { code, module: 'platform', correlationId: '0af76519-16cd-43dd-8448-eb211c80319c' }
+  const example = { error: `${description}.`, ...place, traceId: '4bf92f3577b34da6a3ce929d0e0e4736' }
+  const content = { 'application/json': { schema: PlatformError, example } }
+  if (form === 'platform') return { id: `Refusal${status}`, description, content }
+  const details = { type: `urn:freehold:error:${code}`, title: code, status, detail: `${description}.`, ...place }
+  const problem = { 'application/problem+json': { schema: ProblemDetails, example: details } }
+  return { id: `Problem${status}`, description, content: { ...content, ...problem } }
+}
+
 function responseOf(route: Route, status: number) {
+  if (status >= 400) return refusal(status, route.errors)
   const description = DESCRIPTIONS[status] ?? 'See the description of the area'
-  if (status >= 400) {
-    const content = { 'application/json': { schema: PlatformError } }
-    const problem = { 'application/problem+json': { schema: ProblemDetails } }
-    return { description, content: route.errors === 'problem' ? { ...content, ...problem } : content }
-  }
   if (route.reply === undefined || status === 204) return { description }
   const json = { 'application/json': { schema: route.reply } }
   const isText = route.replyMediaType === 'text/plain'

@@ -65,6 +65,7 @@ export type Route = {
   readonly body: z.ZodType | undefined
   /** The body as the document tells it, if the handler reads it with more than a schema; `body` if undefined. */
   readonly documentedBody: z.ZodType | undefined
+  readonly example: object | undefined
   readonly bodyKind: BodyKind
   /** A body may be left out; the handler then sees undefined. */
   readonly isBodyOptional: boolean
@@ -94,6 +95,8 @@ export type Declaration<Query extends z.ZodObject, Body extends z.ZodType, Reply
   list?: ListShape<never>
   body?: Body
   documentedBody?: z.ZodType
+  /** A body that works, for the documents. */
+  example?: object | undefined
   isBodyOptional?: boolean
   bodyKind?: BodyKind
   /** Bytes; 1 MiB if absent. */
@@ -151,6 +154,7 @@ export function route<
     list: declaration.list,
     body,
     documentedBody: declaration.documentedBody,
+    example: declaration.example,
     bodyKind: declaration.bodyKind ?? (body === undefined ? 'none' : 'json'),
     isBodyOptional: declaration.isBodyOptional ?? false,
     bodyLimit: declaration.bodyLimit,

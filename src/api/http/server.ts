@@ -46,7 +46,7 @@ export type FacadeOptions = {
   /** Hears of every request that was to change something. */
   witness?: Witness | undefined
   /** Pages for browsers, in front of the routes. */
-  pages?: express.RequestHandler
+  pages?: readonly express.RequestHandler[]
 }
 
 export type Facade = {
@@ -90,7 +90,7 @@ export function createFacade(options: FacadeOptions): Facade {
     if (isDraining) response.setHeader('connection', 'close')
     next()
   })
-  if (options.pages !== undefined) app.use(options.pages)
+  for (const pages of options.pages ?? []) app.use(pages)
   app.use((request, response) => pipeline.handle(request, response, request.ip))
   const server = createServer(app, limits)
   return {

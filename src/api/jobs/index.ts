@@ -24,6 +24,7 @@ export const jobRoutes: readonly RouteDraft[] = [
     actionPrefix: 'jobs',
     parameter: 'jobName',
     ...jobRecord,
+    example: { image: 'docker.io/library/hello-world', tag: 'linux', computePlan: 'job-small' },
     fields: jobFields,
     defaultSort: '-createdAt',
   }),

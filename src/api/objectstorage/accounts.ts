@@ -10,6 +10,7 @@ export const accountRoutes: readonly RouteDraft[] = resource(ObjectStorageAccoun
   segment: COLLECTION,
   actionPrefix: COLLECTION,
   ...accountRecord,
+  example: { maxBuckets: 10 },
   beforeDelete: refuseDeletion,
   deletesAtOnce: true,
   fields: {

@@ -16,6 +16,19 @@ export const DocsManifestDto = z
   .meta({ id: 'DocsManifest' })
 export type DocsManifestDto = z.output<typeof DocsManifestDto>
 
+export const DocumentedModules = z
+  .object({
+    version: z.string(),
+    openApi: z.string().describe('The document of all modules, without a token'),
+    modules: z.array(
+      z
+        .object({ module: z.string(), title: z.string(), manifest: z.string(), openApi: z.string() })
+        .meta({ id: 'DocumentedModule' }),
+    ),
+  })
+  .meta({ id: 'DocumentedModules' })
+type DocumentedModules = z.output<typeof DocumentedModules>
+
 /** Modules of the interface (section 4.1), what they are called, and the pages of `docs/areas` that speak of each. */
 export const DOCUMENTED_MODULES: Readonly<Record<string, { title: string; areas: readonly string[] }>> = {
   'db-vector': { title: 'Vector databases', areas: ['vector', 'data', 'plans'] },
@@ -54,6 +67,16 @@ export class Documentation {
   constructor(version: string, files: Readonly<Record<string, () => readonly DocumentationFile[]>>) {
     this.#version = version
     this.#sources = new Map(Object.entries(files))
+  }
+
+  modules(): DocumentedModules {
+    const modules = [...this.#sources.keys()].map((module) => ({
+      module,
+      title: DOCUMENTED_MODULES[module]?.title ?? module,
+      manifest: `/docs/${module}/manifest.json`,
+      openApi: `/docs/${module}/openapi.json`,
+    }))
+    return { version: this.#version, openApi: '/openapi.json', modules }
   }
 
   /** Undefined for a module that does not exist. */

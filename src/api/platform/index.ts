@@ -6,7 +6,8 @@ import type { Context } from '../http/context.ts'
 import type { ReadinessCheck } from '../http/management.ts'
 import { anonymous, authenticated, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, HealthCheckDto } from '../resources/dto.ts'
-import { DocsManifestDto, type Documentation } from './documentation.ts'
+import { DocsManifestDto, type Documentation, DocumentedModules } from './documentation.ts'
+import type { EncodedDocument } from './reference.ts'
 
 /** What the process knows of itself and of the cluster under it. */
 export type Platform = {
@@ -25,6 +26,7 @@ declare module '../http/context.ts' {
   interface Services {
     readonly platform: Platform
     readonly documentation: Documentation
+    readonly wholeDocument: () => Promise<EncodedDocument>
   }
 }
 
@@ -54,6 +56,19 @@ function findFile({ services, parameters }: Context<'module' | 'path'>) {
   if (file === undefined) throw notFound('This documentation file')
   const { content, mediaType } = file
   return { status: 200, headers: { 'content-type': mediaType }, stream: Readable.from([Buffer.from(content)]) }
+}
+
+async function sendWholeDocument(context: Context) {
+  const { json, gzip, etag } = await context.services.wholeDocument()
+  const isZipped = /\bgzip\b/.test(context.header('accept-encoding') ?? '')
+  const headers = {
+    'content-type': 'application/json; charset=utf-8',
+    'cache-control': 'public, max-age=300',
+    vary: 'Accept-Encoding',
+    etag,
+    ...(isZipped && { 'content-encoding': 'gzip' }),
+  }
+  return { status: 200, headers, stream: Readable.from([isZipped ? gzip : json]) }
 }
 
 /** Names and states only: anybody may ask, and messages of a failing part could tell them about the inside. */
@@ -97,5 +112,21 @@ export const commonRoutes: readonly RouteDraft[] = [
       const { version, commit, builtAt, kubernetesVersion, simulated } = platform
       return ok({ module: 'resource-groups', version, commit, builtAt, kubernetesVersion, simulated: [...simulated] })
     },
+  ),
+]
+
+/** What shows a newcomer the way, without a token: nothing in it is of any tenant. */
+export const additionalCommonRoutes: readonly RouteDraft[] = [
+  route(
+    'GET',
+    '/docs',
+    { auth: anonymous, summary: 'The modules that have documentation', reply: DocumentedModules },
+    ({ services }) => ok(services.documentation.modules()),
+  ),
+  route(
+    'GET',
+    '/openapi.json',
+    { auth: anonymous, summary: 'The OpenAPI document of all modules', reply: z.looseObject({ openapi: z.string() }) },
+    sendWholeDocument,
   ),
 ]

@@ -50,6 +50,7 @@ export const relationalRoutes: readonly RouteDraft[] = [
     segment: COLLECTION,
     actionPrefix: 'relationalcluster',
     ...relationalRecord,
+    example: { computePlan: 'relational-small', replicas: 2, engineVersion: '17', databaseName: 'orders' },
     fields: {
       engineVersion: text('Version'),
       archiving: enumeration('Archiving', ARCHIVING_STATES, {

@@ -94,6 +94,7 @@ export function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarat
   const body = declaration.body.loose()
   const mediaTypes = ['application/merge-patch+json', 'application/json']
   const query = z.strictObject('onDelete' in kind.spec.shape ? { keepData: z.enum(['true', 'false']).optional() } : {})
+  const { example } = declaration
   const documentedBody = withRepeated(declaration.body, declaration.dto)
   const update = (form: 'put' | 'patch') => async (context: Context) => {
     const located = await locate(context, parameter)
@@ -106,10 +107,10 @@ export function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarat
     return shown(object, place, context, declaration, ok)
   }
   return [
-    genericRoute('create', declaration, { body, documentedBody, reply }, (context) =>
+    genericRoute('create', declaration, { body, documentedBody, example, reply }, (context) =>
       create(kind, declaration, context),
     ),
-    genericRoute('update', declaration, { body, documentedBody, reply }, update('put')),
+    genericRoute('update', declaration, { body, documentedBody, example, reply }, update('put')),
     genericRoute(
       'patch',
       declaration,

@@ -40,6 +40,8 @@ export type ResourceDeclaration<K extends AnyKind, Dto extends z.ZodObject, Body
   body: Body
   /** Fields of responses, accepted and ignored in bodies. */
   shownNames: readonly string[]
+  /** A body that works, for the documents. */
+  example?: z.input<Body>
   toDto: (view: ResourceView<K>) => z.input<Dto>
   /**
    * The stored form of the writable fields, where null means "the plan's": what a merge patch is laid over. The record

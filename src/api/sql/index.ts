@@ -47,6 +47,7 @@ const generic = resource(SqlInstance, {
   segment: COLLECTION,
   actionPrefix: 'sqlcluster',
   ...sqlRecord,
+  example: { engine: 'MariaDb', engineVersion: '11.4', databaseName: 'ledger', computePlan: 'sql-small' },
   fields: {
     engine: enumeration('Engine', SQL_ENGINES, { isSorted: false }),
     edition: text('Edition', { of: editionOf }),

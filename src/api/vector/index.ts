@@ -88,6 +88,7 @@ export const vectorRoutes: readonly RouteDraft[] = [
     segment: COLLECTION,
     actionPrefix: 'vectorcluster',
     ...vectorRecord,
+    example: { computePlan: 'vector-medium', replicas: 3 },
     fields: {
       vectorVersion: text('Version'),
       enableIngress: flag('Ingress', { isSorted: false }),

@@ -3,13 +3,14 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Client, PlatformApiError, pathOf } from '../../client/index.ts'
 import type { Target } from '../collections.ts'
-import type { Command } from '../command.ts'
+import type { Command, Context, Input } from '../command.ts'
 import { describeFailure } from '../describeFailure.ts'
 import { CommandFailure, EXIT, usage } from '../failure.ts'
 import { type ManifestPlan, parseManifests, planManifest } from '../manifests.ts'
 import { printable } from '../output.ts'
 import { openSession, PLACE_OPTIONS, placeOf } from '../session.ts'
 import { textOf } from '../text.ts'
+import { readingOf, WAITING, waitFor } from '../waiting.ts'
 
 export const apply: Command = {
   name: 'apply',
@@ -23,6 +24,7 @@ export const apply: Command = {
       summary: 'YAML or JSON with one or more manifests, or a folder of such files; - is stdin',
     },
     ...PLACE_OPTIONS,
+    ...WAITING,
   ],
   details:
     'The place comes from metadata.namespace where a manifest has one, else from the options. All manifests are read and\nplaced before the first is sent. Fields that only kubectl can write are refused by the platform.',
@@ -49,7 +51,23 @@ export const apply: Command = {
       })
       context.terminal.out(`${outcome}\n`)
     }
+    if (input.has('wait')) for (const plan of plans) await atRest(plan, client, input, context)
   },
+}
+
+/** All were sent before the first is waited for: they come to rest at the same time. */
+async function atRest(
+  { collection, change, create, name }: ManifestPlan,
+  client: Client,
+  input: Input,
+  context: Context,
+) {
+  const target = change ?? create
+  const isRead = collection.routes.some(({ verb }) => verb === 'get')
+  // A thing without a name of its own got one from the platform, and has come to rest with that.
+  if (target === undefined || name === undefined || !isRead) return
+  const reading = readingOf({ client, collection, target, query: {} }, name)
+  await waitFor(reading, { isChanged: true }, { ...input, positionals: [collection.singular, name] }, context)
 }
 
 const ONLY_KUBECTL =

@@ -3,13 +3,16 @@ import { completionScript, SHELLS, type Shell } from '../completion.ts'
 import { usage } from '../failure.ts'
 import { helpOf, overview } from '../help.ts'
 import { apply } from './apply.ts'
+import { logs, read } from './below.ts'
 import { call } from './call.ts'
+import { describe } from './describe.ts'
 import { invitation, password } from './joining.ts'
 import { kubeconfig } from './kubeconfig.ts'
 import { login, logout, token, whoami } from './login.ts'
 import { create, get, kinds, list, remove } from './resources.ts'
 import { setup, use } from './setup.ts'
 import { version } from './version.ts'
+import { powers, scale, wait, watch } from './waiting.ts'
 
 const completion: Command = {
   name: 'completion',
@@ -49,6 +52,13 @@ export const COMMANDS: readonly Command[] = [
   get,
   create,
   apply,
+  describe,
+  read,
+  logs,
+  wait,
+  watch,
+  scale,
+  ...powers,
   remove,
   call,
   completion,

@@ -1,45 +1,14 @@
-import { type Client, pagesOf, pathOf, type QueryValue } from '../../client/index.ts'
-import { chooseRoute, findCollection, type Given, type Target, type Verb } from '../collections.ts'
-import type { Command, Context, Input, Option, Positional } from '../command.ts'
-import { usage } from '../failure.ts'
+import { pagesOf, type QueryValue } from '../../client/index.ts'
+import { nameFieldOf, verbsNotBuilt } from '../collections.ts'
+import type { Command, Context, Input, Option } from '../command.ts'
+import { CommandFailure, EXIT, usage } from '../failure.ts'
 import { table } from '../output.ts'
-import { OUTPUT, openSession, PLACE_OPTIONS, placeOf, show } from '../session.ts'
-import { dataOf, pairsOf } from '../text.ts'
+import { KIND, MORE, NAME, ONE, PLACES, type Prepared, prepare, send } from '../requests.ts'
+import { OUTPUT, show } from '../session.ts'
+import { dataOf } from '../text.ts'
+import { readingOf, WAITING, waitFor } from '../waiting.ts'
 
-const KIND: Positional = { name: 'KIND', offers: 'kinds' }
-const NAME: Positional = { name: 'NAME', isOptional: true }
-const MORE: readonly Option[] = [
-  ...PLACE_OPTIONS,
-  { long: 'param', short: 'p', value: 'NAME=VALUE', many: true, summary: 'A further parameter of the path' },
-  { long: 'query', short: 'q', value: 'NAME=VALUE', many: true, summary: 'A parameter of the query' },
-]
 const DATA: Option = { long: 'data', short: 'd', value: 'JSON', summary: 'The body: JSON, @file, or - for stdin' }
-const PLACES =
-  'KIND is a plural, singular or short name of `freehold kinds`; where one word stands at several places, parent/child.'
-
-type Prepared = { client: Client; target: Target; query: Record<string, QueryValue> }
-
-async function prepare(verb: Verb, input: Input, context: Context): Promise<Prepared> {
-  const { client, settings } = await openSession(context)
-  const [word = '', name] = input.positionals
-  const place = placeOf(input, settings)
-  const group = input.has('all-groups') ? undefined : place.group
-  const parameters = Object.fromEntries(pairsOf('param', input.all('param')))
-  const given: Given = { name, boundary: place.boundary, group, parameters }
-  const target = chooseRoute(findCollection(word, context.collections), verb, given)
-  const query: Record<string, string[]> = {}
-  for (const [key, value] of pairsOf('query', input.all('query'))) query[key] = [...(query[key] ?? []), value]
-  return { client, target, query }
-}
-
-/** Sends and reads JSON; undefined if the answer has no body. */
-async function send({ client, target, query }: Prepared, body?: unknown): Promise<unknown> {
-  const { route, values } = target
-  const path = pathOf(route.path, values, query)
-  const { text } = await client.request({ method: route.method, path, body })
-  return text === '' ? undefined : JSON.parse(text)
-}
-
 const LIST_OPTIONS: readonly Option[] = [
   ...MORE,
   { long: 'all-groups', short: 'A', summary: 'Across the groups of the boundary, whatever the default group is' },
@@ -66,7 +35,7 @@ async function listItems(input: Input, context: Context): Promise<void> {
     items.push(item)
   }
   if (items.length === 0 && context.terminal.isTerminal) context.terminal.err('No items found.\n')
-  show(items, input, context)
+  show(items, input, context, nameFieldOf(prepared.collection))
 }
 
 function limitOf(input: Input): number {
@@ -93,7 +62,8 @@ export const get: Command = {
   details: PLACES,
   async run(input, context) {
     if (input.positionals.length === 1) return listItems(input, context)
-    show(await send(await prepare('get', input, context)), input, context)
+    const prepared = await prepare('get', input, context)
+    show(await send(prepared), input, context, nameFieldOf(prepared.collection))
   },
 }
 
@@ -101,38 +71,63 @@ export const create: Command = {
   name: 'create',
   summary: 'Create something',
   positionals: [KIND, NAME],
-  options: [...MORE, DATA, OUTPUT],
+  options: [...MORE, DATA, ...WAITING, OUTPUT],
   details: `${PLACES}\nNAME is left out where the platform gives it: freehold create boundary -d '{"displayName":"Acme"}'`,
   async run(input, context) {
     const data = input.text('data')
     const body = data === undefined ? undefined : await dataOf(data, context.terminal)
-    show(await send(await prepare('create', input, context), body), input, context)
+    const prepared = await prepare('create', input, context)
+    const made = await send(prepared, body)
+    const nameField = nameFieldOf(prepared.collection)
+    const name = input.positionals[1] ?? String((made as Record<string, unknown> | undefined)?.[nameField] ?? '')
+    const isWaited = input.has('wait') && prepared.collection.routes.some(({ verb }) => verb === 'get')
+    const last = isWaited ? await waitFor(readingOf(prepared, name), { isChanged: true }, input, context) : made
+    show(last, input, context, nameField)
   },
 }
 
 export const remove: Command = {
   name: 'delete',
   summary: 'Delete something',
-  positionals: [KIND, { name: 'NAME' }],
-  options: [...MORE, { long: 'keep-data', summary: 'Keep the volumes, if the kind supports it' }],
-  details: PLACES,
+  positionals: ONE,
+  options: [
+    ...MORE,
+    { long: 'keep-data', summary: 'Keep the volumes, if the kind supports it' },
+    { long: 'yes', short: 'y', summary: 'Delete a boundary without asking' },
+    ...WAITING,
+  ],
+  details: `${PLACES}\nA boundary is a tenant: its deletion is asked for once more.`,
   async run(input, context) {
     const prepared = await prepare('delete', input, context)
+    const reading = readingOf(prepared, input.positionals[1] ?? '')
+    if (reading.target.route.nameParameter === 'boundaryId' && !input.has('yes')) await confirm(reading, context)
     const query = { ...prepared.query, ...(input.has('keep-data') && { keepData: 'true' }) }
     await send({ ...prepared, query })
     context.terminal.err(`Deleting ${input.positionals.join(' ')}; its contents are removed first.\n`)
+    if (input.has('wait')) await waitFor(reading, { isGone: true }, input, context)
   },
+}
+
+/** @throws CommandFailure (usage) unless a person types what the boundary is called */
+async function confirm(reading: Prepared, { terminal }: Context): Promise<void> {
+  if (terminal.ask === undefined) throw usage('Deleting a boundary needs --yes where nobody can be asked.')
+  const { displayName = '', id = '' } = ((await send(reading)) ?? {}) as { displayName?: string; id?: string }
+  const wanted = displayName === '' ? id : displayName
+  const answer = await terminal.ask(`This deletes the tenant "${wanted}". Type its name to go on: `)
+  if (answer.trim() !== wanted) throw new CommandFailure(EXIT.usage, 'Nothing was deleted.')
 }
 
 export const kinds: Command = {
   name: 'kinds',
   summary: 'List the kinds and what can be done with each',
   async run(_input, { collections, terminal }) {
-    const rows = collections.map(({ noun, singular, shortNames, routes }) => [
-      noun,
-      [singular, ...shortNames].join(', '),
-      [...new Set(routes.map(({ verb }) => verb))].join(' '),
-    ])
-    terminal.out(table([['KIND', 'ALSO', 'VERBS'], ...rows]))
+    const rows = collections.map((collection) => {
+      const { noun, singular, shortNames, routes } = collection
+      const missing = verbsNotBuilt(collection)
+      const verbs = [...new Set(routes.map(({ verb }) => verb))].filter((verb) => !missing.includes(verb))
+      const mark = missing.length === 0 ? '' : verbs.length === 0 ? 'nothing yet' : `not ${missing.join(', ')}`
+      return [noun, [singular, ...shortNames].join(', '), [...verbs, ...missing].join(' '), mark]
+    })
+    terminal.out(table([['KIND', 'ALSO', 'VERBS', 'BUILT'], ...rows]))
   },
 }

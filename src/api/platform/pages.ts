@@ -1,0 +1,136 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import express, { type RequestHandler, type Response } from 'express'
+import { rateLimit } from 'express-rate-limit'
+import Negotiator from 'negotiator'
+import { escapeHtml, page } from '../../core/page.ts'
+import type { Platform } from './index.ts'
+
+/** Pages and files of one address in a minute. The reference is four requests. */
+const REQUESTS_PER_MINUTE = 240
+
+const LINKS = [
+  { path: '/reference', title: 'API reference', about: 'every route, in your browser' },
+  { path: '/openapi.json', title: 'OpenAPI document', about: 'the same for programs' },
+  { path: '/docs', title: 'Documentation', about: 'its modules; the pages of each need a token' },
+  { path: '/version', title: 'Version', about: 'of the platform and of Kubernetes' },
+  { path: '/readyz', title: 'Readiness', about: 'whether requests are taken' },
+] as const
+
+/** The renderer has no script or style of another host, and needs none inline. */
+const REFERENCE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+].join('; ')
+
+/**
+ * The pages of the platform itself: what this is, at `/`, and the API reference. Everybody may see them, so nothing in
+ * them is of any tenant. Programs get JSON at `/`.
+ */
+export function platformPages(platform: Platform): RequestHandler {
+  const router = express.Router({ strict: true, caseSensitive: true })
+  router.use(rateLimit({ windowMs: 60_000, limit: REQUESTS_PER_MINUTE, legacyHeaders: false, validate: false }))
+  router.get('/', (request, response) => {
+    response.vary('Accept')
+    const isPage = new Negotiator(request).mediaType(['application/json', 'text/html']) === 'text/html'
+    if (isPage) sendPage(response, welcome(platform))
+    else response.json(index(platform))
+  })
+  router.get('/reference', (_request, response) => {
+    sendPage(response, { html: REFERENCE_PAGE, policy: REFERENCE_POLICY })
+  })
+  for (const [name, mediaType, read] of REFERENCE_FILES) {
+    router.get(`/reference/${name}`, (_request, response) => {
+      response.set('content-type', mediaType).set('cache-control', 'public, max-age=3600').send(read())
+    })
+  }
+  return (request, response, next) => {
+    const path = request.url.split('?', 1)[0] ?? ''
+    // Nearly every request is for something else.
+    if (path === '/' || path === '/reference' || path.startsWith('/reference/')) router(request, response, next)
+    else next()
+  }
+}
+
+function sendPage(response: Response, { html, policy }: { html: string; policy: string }): void {
+  response.set('content-security-policy', policy).set('cache-control', 'no-cache').type('html').send(html)
+}
+
+function index({ version, kubernetesVersion, simulated }: Platform) {
+  const links = Object.fromEntries(LINKS.map(({ path, title }) => [title, path]))
+  return { name: 'Freehold', version, kubernetesVersion, simulated, links }
+}
+
+function welcome(platform: Platform) {
+  const { version, commit, kubernetesVersion } = platform
+  const links = LINKS.map(({ path, title, about }) => `<li><a href="${path}">${title}</a>: ${about}</li>`)
+  return page(
+    'It runs',
+    `<p>A multi-tenant cloud platform on Kubernetes. This is its REST interface; the same resources can be reached with
+kubectl and with Git tools, under the same rules.</p>
+${played(platform)}
+<ul>
+${links.join('\n')}
+</ul>
+<p>With the command line, <code>freehold setup</code> and <code>freehold login</code> sign you in, and
+<code>freehold kinds</code> shows what there is.</p>
+<p class="small">Version ${escapeHtml(version)}, commit ${escapeHtml(commit)}, on Kubernetes ${escapeHtml(kubernetesVersion)}</p>`,
+  )
+}
+
+function played({ simulated }: Platform): string {
+  if (simulated.length === 0) return '<p>Everything here is real: what runs, runs.</p>'
+  const what = escapeHtml(simulated.join(', '))
+  return `<p><strong>Simulated here:</strong> ${what}. Resources behave as on a cluster, but nothing answers at their addresses.</p>`
+}
+
+const REFERENCE_PAGE = `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>API reference - Freehold</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/reference/swagger-ui.css">
+</head>
+<body>
+<main id="reference"><noscript>The reference is drawn by a script. Without it, read <a href="/openapi.json">the OpenAPI document</a>.</noscript></main>
+<script src="/reference/swagger-ui-bundle.js"></script>
+<script src="/reference/start.js"></script>
+</body>
+</html>
+`
+
+/** No validator: it would send the document to another host. Tokens are forgotten with the page. */
+const START = `SwaggerUIBundle({
+  url: '/openapi.json',
+  dom_id: '#reference',
+  deepLinking: true,
+  docExpansion: 'none',
+  filter: true,
+  defaultModelsExpandDepth: -1,
+  validatorUrl: null,
+  persistAuthorization: false,
+})
+`
+
+const REFERENCE_FILES: readonly (readonly [name: string, mediaType: string, read: () => Buffer | string])[] = [
+  ['swagger-ui.css', 'text/css; charset=utf-8', packaged('swagger-ui.css')],
+  ['swagger-ui-bundle.js', 'text/javascript; charset=utf-8', packaged('swagger-ui-bundle.js')],
+  ['start.js', 'text/javascript; charset=utf-8', () => START],
+]
+
+/** A file of the renderer, read when it is first asked for. */
+function packaged(name: string): () => Buffer {
+  let content: Buffer | undefined
+  return () => {
+    content ??= readFileSync(fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`)))
+    return content
+  }
+}

@@ -1,0 +1,28 @@
+import { gunzipSync } from 'node:zlib'
+import { expect } from 'chai'
+import { wholeDocument } from './reference.ts'
+
+describe('the document of everything', () => {
+  it('is made once, when it is first asked for', async () => {
+    let times = 0
+    const ask = wholeDocument(async () => {
+      times += 1
+      return '{"openapi":"3.1.0"}'
+    })
+    expect(times).to.equal(0)
+    const [one, other] = await Promise.all([ask(), ask()])
+    expect([times, other.etag]).to.deep.equal([1, one.etag])
+    expect(gunzipSync(one.gzip).toString()).to.equal(one.json.toString()).and.to.equal('{"openapi":"3.1.0"}')
+  })
+
+  it('is made again after it could not be', async () => {
+    let times = 0
+    const ask = wholeDocument(async () => {
+      times += 1
+      if (times === 1) throw new Error('no memory')
+      return '{}'
+    })
+    expect(await ask().catch((error: Error) => error.message)).to.equal('no memory')
+    expect((await ask()).json.toString()).to.equal('{}')
+  })
+})

@@ -1,0 +1,67 @@
+import { pathOf } from '../../client/index.ts'
+import type { Command, Option } from '../command.ts'
+import { usage } from '../failure.ts'
+import { ONE, PLACES, prepare, routesBelow, sendBelow, WHERE } from '../requests.ts'
+import { OUTPUT, show } from '../session.ts'
+import { pairsOf } from '../text.ts'
+
+/** Whatever stands below a thing: its key, its address, its health. */
+export const read: Command = {
+  name: 'read',
+  summary: 'Show what stands below a thing: its key, its address, its health',
+  positionals: [...ONE, { name: 'WHAT', isOptional: true }],
+  options: [...WHERE, OUTPUT],
+  details: `${PLACES}\nWithout WHAT: what there is.`,
+  async run(input, context) {
+    const [, , what] = input.positionals
+    const both = { ...input, positionals: input.positionals.slice(0, 2) }
+    const prepared = await prepare('get', both, context)
+    const given = Object.fromEntries(pairsOf('param', input.all('param')))
+    const all = routesBelow(prepared.target, 'GET')
+    const route = all.find(({ words }) => words === what)
+    if (route === undefined) {
+      const names = all.map(({ words }) => words).sort()
+      if (what !== undefined)
+        throw usage(`There is no "${what}" of ${prepared.collection.noun}, only ${names.join(', ')}.`)
+      context.terminal.out(names.map((name) => `${name}\n`).join(''))
+      return
+    }
+    show(await sendBelow(prepared, route, { values: given }), input, context)
+  },
+}
+
+const LOG_OPTIONS: readonly Option[] = [
+  { long: 'follow', short: 'F', summary: 'Go on with new lines until interrupted' },
+  { long: 'tail', value: 'N', summary: 'Lines from the end; 500 where absent' },
+  { long: 'timestamps', summary: 'Begin each line with its time' },
+  { long: 'previous', summary: 'Of the run before this one' },
+  { long: 'process', value: 'NAME', summary: 'Of one container' },
+]
+
+/** A log stands below the thing, or below a part of it that has a list of its own. */
+export const logs: Command = {
+  name: 'logs',
+  summary: 'Show the log of something that runs',
+  positionals: [...ONE, { name: 'PART', isOptional: true }],
+  options: [...WHERE, ...LOG_OPTIONS],
+  details: `${PLACES}\nPART is one of several copies, where the log is of a copy: freehold logs containerinstance shop PART`,
+  async run(input, context) {
+    const [, , part] = input.positionals
+    const prepared = await prepare('get', { ...input, positionals: input.positionals.slice(0, 2) }, context)
+    const pattern = part === undefined ? /^logs$/ : /^[a-z]+\/\{(\w+)\}\/logs$/
+    const all = routesBelow(prepared.target, 'GET')
+    const route = all.find(({ words }) => pattern.test(words))
+    if (route === undefined) {
+      const parts = all.find(({ words }) => words.endsWith('}/logs'))?.words.split('/')[0]
+      const hint = parts === undefined ? 'have no log' : `have logs of each of their ${parts}: name one`
+      throw usage(`${prepared.collection.noun} ${hint}.`)
+    }
+    const name = pattern.exec(route.words)?.[1]
+    const values = { ...prepared.target.values, ...(name !== undefined && { [name]: part ?? '' }) }
+    const flags = ['follow', 'timestamps', 'previous'].filter((flag) => input.has(flag)).map((flag) => [flag, 'true'])
+    const query = { ...Object.fromEntries(flags), tail: input.text('tail'), process: input.text('process') }
+    const path = pathOf(route.operation.path, values, query)
+    const chunks = prepared.client.stream({ method: 'GET', path, headers: { accept: 'text/plain' } })
+    for await (const chunk of chunks) context.terminal.out(chunk)
+  },
+}

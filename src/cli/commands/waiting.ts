@@ -1,0 +1,111 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { pagesOf } from '../../client/index.ts'
+import { nameFieldOf } from '../collections.ts'
+import type { Command, Context, Input } from '../command.ts'
+import { usage } from '../failure.ts'
+import { statusLine } from '../outlook.ts'
+import { printable } from '../output.ts'
+import { KIND, NAME, ONE, PLACES, type Prepared, prepare, routesBelow, send, sendBelow, WHERE } from '../requests.ts'
+import { OUTPUT, show } from '../session.ts'
+import { TIMEOUTS, WAITING, waitFor } from '../waiting.ts'
+
+export const wait: Command = {
+  name: 'wait',
+  summary: 'Wait until something has come to rest, or is gone',
+  positionals: ONE,
+  options: [
+    ...WHERE,
+    { long: 'for', value: 'STATUS', summary: 'A status such as Stopped, or "deleted"; any rest where absent' },
+    ...TIMEOUTS,
+    OUTPUT,
+  ],
+  details: `${PLACES}\nExit code 6: it has failed, or is gone. Exit code 7: the time is up.`,
+  async run(input, context) {
+    const prepared = await prepare('get', input, context)
+    const status = input.text('for')
+    const isGone = status === 'deleted'
+    const record = await waitFor(prepared, isGone ? { isGone } : { status }, input, context)
+    if (record !== undefined && input.text('output') !== undefined) show(record, input, context)
+  },
+}
+
+export const scale: Command = {
+  name: 'scale',
+  summary: 'Change the number of replicas',
+  positionals: [...ONE, { name: 'REPLICAS' }],
+  options: [...WHERE, ...WAITING, OUTPUT],
+  details: `${PLACES}\nfreehold scale vectorcluster products 4 --wait`,
+  async run(input, context) {
+    const replicas = input.positionals[2] ?? ''
+    if (!/^\d{1,4}$/.test(replicas)) throw usage(`REPLICAS is a whole number, not "${replicas}".`)
+    const prepared = await prepare('get', withoutLast(input), context)
+    const route = routesBelow(prepared.target, 'POST').find(({ words }) => words === 'scale')
+    if (route === undefined) throw usage(`${prepared.collection.noun} have no replicas to change.`)
+    const answer = await sendBelow(prepared, route, { body: { targetScale: Number(replicas) } })
+    const last = input.has('wait') ? await waitFor(prepared, { isChanged: true }, withoutLast(input), context) : answer
+    show(last, input, context)
+  },
+}
+
+/** What each comes to: the status of before would end the waiting too early. A restart ends where it began. */
+const END_OF: Readonly<Record<string, string | undefined>> = { start: 'Running', stop: 'Stopped' }
+
+/** `start`, `stop` and `restart`: the same for every kind that has them. */
+export const powers: readonly Command[] = ['start', 'stop', 'restart'].map((action) => ({
+  name: action,
+  summary: `${action.slice(0, 1).toUpperCase()}${action.slice(1)} something that runs`,
+  positionals: ONE,
+  options: [...WHERE, ...WAITING],
+  details: PLACES,
+  async run(input: Input, context: Context) {
+    const prepared = await prepare('get', input, context)
+    const route = routesBelow(prepared.target, 'PUT').find(({ words }) => words === 'actions/{action}')
+    if (route === undefined) throw usage(`${prepared.collection.noun} cannot ${action}.`)
+    await sendBelow(prepared, route, { values: { action } })
+    context.terminal.err(`${input.positionals.join(' ')}: ${action} was accepted.\n`)
+    const wanted = { status: END_OF[action], isChanged: true }
+    if (input.has('wait')) await waitFor(prepared, wanted, input, context)
+  },
+}))
+
+const WATCH_EVERY = 2_000
+
+export const watch: Command = {
+  name: 'watch',
+  summary: 'Show each change of status, until interrupted',
+  positionals: [KIND, NAME],
+  options: WHERE,
+  details: PLACES,
+  async run(input, context) {
+    const isOne = input.positionals.length > 1
+    const prepared = await prepare(isOne ? 'get' : 'list', input, context)
+    const nameField = nameFieldOf(prepared.collection)
+    const told = new Map<string, string>()
+    for (;;) {
+      const now = new Map<string, string>()
+      for await (const record of isOne ? [await send(prepared)] : itemsOf(prepared)) {
+        const fields = (record ?? {}) as Record<string, unknown>
+        now.set(String(fields[nameField] ?? fields.name ?? fields.id ?? ''), statusLine(record))
+      }
+      for (const line of changes(told, now)) context.terminal.out(`${printable(line)}\n`)
+      told.clear()
+      for (const [name, line] of now) told.set(name, line)
+      await delay(WATCH_EVERY, undefined, { signal: context.signal })
+    }
+  },
+}
+
+/** What to tell of a list that was read again. */
+export function changes(before: ReadonlyMap<string, string>, now: ReadonlyMap<string, string>): string[] {
+  const gone = [...before.keys()].filter((name) => !now.has(name)).map((name) => `${name}: gone`)
+  const changed = [...now].filter(([name, line]) => before.get(name) !== line)
+  return [...gone, ...changed.map(([name, line]) => `${name}: ${line}`)]
+}
+
+function itemsOf(prepared: Prepared): AsyncGenerator<unknown> {
+  const isPaged = prepared.target.route.paged === true
+  return pagesOf((page) => send({ ...prepared, query: isPaged ? { pageSize: 500, ...page } : {} }), {})
+}
+
+/** The words of a command that takes one more than KIND and NAME. */
+const withoutLast = (input: Input): Input => ({ ...input, positionals: input.positionals.slice(0, 2) })

@@ -1,0 +1,50 @@
+import { usage } from './failure.ts'
+
+type Step = { readonly key: string } | { readonly index: number } | 'all'
+
+/**
+ * Fills a template as `kubectl -o jsonpath` does: text, and in braces paths of fields, `[0]` and `[*]`. Of a list, a path
+ * begins at `.items` as there, or at `[*]`.
+ *
+ * @throws CommandFailure (usage) for what is no such path
+ */
+export function filled(template: string, value: unknown): string {
+  const root = Array.isArray(value) ? Object.assign([...value], { items: value }) : value
+  const whole = template.includes('{') ? template : `{${template}}`
+  return whole.replaceAll(/\{([^}]*)\}/g, (_whole, inner: string) => {
+    const text = /^"(.*)"$/.exec(inner)?.[1]
+    if (text !== undefined) return text.replaceAll('\\n', '\n').replaceAll('\\t', '\t')
+    return found(root, stepsOf(inner)).map(shown).join(' ')
+  })
+}
+
+const STEP = /\.([A-Za-z_][\w-]*)|\[(\d+)\]|\[(\*)\]|\['([^']+)'\]/y
+
+function stepsOf(path: string): Step[] {
+  const text = path.replace(/^\$/, '').replace(/^(?=[A-Za-z_])/, '.')
+  const steps: Step[] = []
+  for (STEP.lastIndex = 0; STEP.lastIndex < text.length; ) {
+    const match = STEP.exec(text)
+    if (match === null) throw usage(`"{${path}}" is no path of fields, such as {.status} or {.items[*].name}.`)
+    const [, field, index, all, quoted] = match
+    if (all !== undefined) steps.push('all')
+    else steps.push(index === undefined ? { key: field ?? quoted ?? '' } : { index: Number(index) })
+  }
+  return steps
+}
+
+function found(root: unknown, steps: readonly Step[]): unknown[] {
+  let values = [root]
+  for (const step of steps) {
+    values = values.flatMap((value) => {
+      if (typeof value !== 'object' || value === null) return []
+      if (step === 'all') return Array.isArray(value) ? [...value] : Object.values(value)
+      const key = 'key' in step ? step.key : String(step.index)
+      return Object.hasOwn(value, key) ? [(value as Record<string, unknown>)[key]] : []
+    })
+  }
+  return values
+}
+
+const shown = (value: unknown): string =>
+  typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '')

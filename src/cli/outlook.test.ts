@@ -1,0 +1,103 @@
+import { expect } from 'chai'
+import { nextSteps } from './commands/describe.ts'
+import { changes } from './commands/waiting.ts'
+import { duration, type Outlook, outlookOf, statusLine } from './outlook.ts'
+import { endOf, mayScale } from './waiting.ts'
+
+describe('what a record says of its future', () => {
+  const cases: [string, object, Outlook][] = [
+    ['a thing without a status is as it is', { name: 'x' }, 'settled'],
+    ['what runs has come to rest', { status: 'Running' }, 'settled'],
+    ['what was stopped has, too', { status: 'Stopped' }, 'settled'],
+    ['what is made is under way', { status: 'Provisioning' }, 'underWay'],
+    ['what goes is under way', { status: 'Deleting' }, 'underWay'],
+    ['a job that runs has not ended', { status: 'Running', completedAt: null }, 'underWay'],
+    ['a job that succeeded has', { status: 'Succeeded', completedAt: '2026-01-01T00:00:00Z' }, 'settled'],
+    ['what failed needs somebody', { status: 'Failed' }, 'failed'],
+    ['a job whose time was up has failed', { status: 'TimedOut', completedAt: '2026-01-01T00:00:00Z' }, 'failed'],
+  ]
+  for (const [what, record, expected] of cases) it(what, () => expect(outlookOf(record)).to.equal(expected))
+
+  it('is told in one line', () => {
+    expect(statusLine({ status: 'Updating', statusMessage: 'One of two runs.' })).to.equal('Updating: One of two runs.')
+    expect(statusLine({ name: 'x' })).to.equal('there')
+  })
+})
+
+describe('the end of waiting', () => {
+  const cases: [string, unknown, Parameters<typeof endOf>[1], ReturnType<typeof endOf>][] = [
+    ['comes with rest', { status: 'Running' }, {}, 'reached'],
+    ['does not come on the way', { status: 'Updating' }, {}, undefined],
+    ['is missed where it failed', { status: 'Failed' }, {}, 'missed'],
+    ['is missed where the thing is gone', undefined, {}, 'missed'],
+    ['comes with the status that was asked for', { status: 'Stopped' }, { status: 'Stopped' }, 'reached'],
+    ['does not come with another one', { status: 'Running' }, { status: 'Stopped' }, undefined],
+    ['comes with a failure that was asked for', { status: 'Failed' }, { status: 'Failed' }, 'reached'],
+    ['of a deletion comes when it is gone', undefined, { isGone: true }, 'reached'],
+    ['of a deletion does not come before', { status: 'Failed' }, { isGone: true }, undefined],
+  ]
+  for (const [what, record, wanted, expected] of cases) {
+    it(what, () => expect(endOf(record, wanted)).to.equal(expected))
+  }
+})
+
+describe('copies that are still to come', () => {
+  for (const [what, record, wanted, expected] of [
+    ['are waited for after a change of what runs', { status: 'Running' }, { isChanged: true }, true],
+    ['are not waited for where nothing was changed', { status: 'Running' }, {}, false],
+    ['do not come to what is stopped', { status: 'Stopped' }, { isChanged: true }, false],
+    ['do not come to what is gone', undefined, { isChanged: true }, false],
+  ] as const) {
+    it(what, () => expect(mayScale(record, wanted)).to.equal(expected))
+  }
+})
+
+describe('times on the command line', () => {
+  for (const [text, expected] of [
+    ['90s', 90_000],
+    ['10m', 600_000],
+    ['1h', 3_600_000],
+    ['0s', undefined],
+    ['10', undefined],
+    ['ten minutes', undefined],
+  ] as const) {
+    it(`"${text}" is ${expected ?? 'none'}`, () => expect(duration(text)).to.equal(expected))
+  }
+})
+
+describe('what a watch tells', () => {
+  it('is what is new, what changed and what is gone', () => {
+    const before = new Map([
+      ['a', 'Pending'],
+      ['b', 'Running'],
+      ['c', 'Running'],
+    ])
+    const now = new Map([
+      ['a', 'Running'],
+      ['b', 'Running'],
+      ['d', 'Pending'],
+    ])
+    expect(changes(before, now)).to.deep.equal(['c: gone', 'a: Running', 'd: Pending'])
+  })
+})
+
+describe('next steps', () => {
+  const below = [
+    { words: 'scale', operation: { method: 'GET', path: '/x/{name}/scale' } },
+    { words: 'apikey', operation: { method: 'GET', path: '/x/{name}/apikey', isData: true } },
+    { words: 'logs', operation: { method: 'GET', path: '/x/{name}/logs', isData: true } },
+  ] as const
+
+  it('are what the table has below a thing', () => {
+    expect(nextSteps(['vc', 'p'], { status: 'Running' }, below)).to.deep.equal([
+      'freehold logs vc p',
+      'freehold scale vc p REPLICAS --wait',
+      'freehold read vc p apikey',
+      'freehold delete vc p',
+    ])
+  })
+
+  it('begin with waiting for what is under way', () => {
+    expect(nextSteps(['vc', 'p'], { status: 'Pending' }, [])[0]).to.equal('freehold wait vc p')
+  })
+})

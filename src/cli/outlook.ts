@@ -1,0 +1,28 @@
+/** What a record says of its own future: whether waiting for it has an end. */
+export type Outlook = 'settled' | 'underWay' | 'failed'
+
+const UNDER_WAY = ['Pending', 'Provisioning', 'Updating', 'Deleting', 'Degraded']
+const FAILED = ['Failed', 'TimedOut']
+
+/** Things without a status are as they are. What ends by itself, such as a job, is under way until it has ended. */
+export function outlookOf(record: unknown): Outlook {
+  const { status, completedAt } = (record ?? {}) as { status?: unknown; completedAt?: unknown }
+  if (typeof status !== 'string') return 'settled'
+  if (FAILED.includes(status)) return 'failed'
+  return UNDER_WAY.includes(status) || completedAt === null ? 'underWay' : 'settled'
+}
+
+/** `Updating: Two of three peers are ready.` */
+export function statusLine(record: unknown): string {
+  const { status, statusMessage } = (record ?? {}) as { status?: unknown; statusMessage?: unknown }
+  const message = typeof statusMessage === 'string' && statusMessage !== '' ? `: ${statusMessage}` : ''
+  return `${typeof status === 'string' ? status : 'there'}${message}`
+}
+
+const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000 }
+
+/** Milliseconds of `90s`, `10m` or `1h`; undefined for anything else. */
+export function duration(text: string): number | undefined {
+  const [, count, unit = ''] = /^([1-9]\d{0,5})([smh])$/.exec(text) ?? []
+  return count === undefined ? undefined : Number(count) * (UNITS[unit] ?? 0)
+}

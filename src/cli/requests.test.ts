@@ -1,0 +1,56 @@
+import { expect } from 'chai'
+import { PlatformApiError } from '../client/index.ts'
+import { chooseRoute, collectionsOf, findCollection } from './collections.ts'
+import { describeFailure } from './describeFailure.ts'
+import { rendered } from './output.ts'
+import { routesBelow } from './requests.ts'
+
+describe('routes below a thing', () => {
+  const target = (word: string, name: string) =>
+    chooseRoute(findCollection(word, collectionsOf()), 'get', { name, boundary: 'b', group: 'g' })
+
+  it('come from the table', () => {
+    const words = routesBelow(target('vectorclusters', 'x'), 'GET').map((route) => route.words)
+    expect(words).to.include.members(['apikey', 'connectioninfo', 'health', 'scale'])
+    expect(routesBelow(target('jobs', 'x'), 'GET').map((route) => route.words)).to.include('logs')
+  })
+
+  it('leave out what is not built, and mark what shows secrets', () => {
+    const all = routesBelow(target('vectorclusters', 'x'), 'GET')
+    expect(all.find(({ words }) => words === 'apikey')?.operation.isData).to.equal(true)
+    expect(all.find(({ words }) => words === 'health')?.operation.isData).to.equal(undefined)
+    const planned = [{ method: 'GET', path: `${target('jobs', 'x').route.path}/later`, notBuilt: true }] as const
+    expect(routesBelow(target('jobs', 'x'), 'GET', planned)).to.deep.equal([])
+  })
+})
+
+describe('what stands in the way of a deletion', () => {
+  const lines = (body: object) =>
+    describeFailure(new PlatformApiError(409, new Headers(), JSON.stringify({ error: 'No.', code: 'IN_USE', ...body })))
+      .lines
+
+  it('is named', () => {
+    expect(lines({ resourceGroups: ['search', 'shop'] })).to.deep.equal([
+      'No. (IN_USE, 409)',
+      '  resourceGroups: search, shop',
+    ])
+    expect(lines({ usedBy: [{ name: 'photos' }, { id: '1' }] })[1]).to.equal('  usedBy: photos, 1')
+    expect(lines({ errors: [{ field: 'a', message: 'b' }] })).to.deep.equal(['No. (IN_USE, 409)', '  a: b'])
+  })
+})
+
+describe('names and wide tables', () => {
+  const plans = [{ id: 'vector-medium', name: 'Medium', a: 1, b: 2, c: 3, d: 4, e: 5, f: 'x'.repeat(80) }]
+
+  it('show what commands take', () => {
+    expect(rendered(plans, 'name', 'id')).to.equal('vector-medium\n')
+    expect(rendered(plans, 'table', 'id')).to.match(/^NAME +ID .*\nMedium +vector-medium /)
+    expect(rendered(plans, 'table')).to.not.contain('vector-medium')
+    expect(rendered(plans[0], 'name')).to.equal('Medium\n')
+  })
+
+  it('cut nothing when they are wide', () => {
+    expect(rendered(plans, 'table', 'id')).to.not.contain('xxx')
+    expect(rendered(plans, 'wide', 'id')).to.contain('x'.repeat(80))
+  })
+})

@@ -1,0 +1,77 @@
+import { type Client, OPERATIONS, type Operation, pathOf, type QueryValue } from '../client/index.ts'
+import { type Collection, chooseRoute, findCollection, type Given, type Target, type Verb } from './collections.ts'
+import type { Context, Input, Option, Positional } from './command.ts'
+import { openSession, PLACE_OPTIONS, placeOf } from './session.ts'
+import { pairsOf } from './text.ts'
+
+export const KIND: Positional = { name: 'KIND', offers: 'kinds' }
+export const NAME: Positional = { name: 'NAME', isOptional: true, offers: 'names' }
+export const ONE: readonly Positional[] = [KIND, { name: 'NAME', offers: 'names' }]
+
+/** What says where a thing is, beside its kind and its name. */
+export const WHERE: readonly Option[] = [
+  ...PLACE_OPTIONS,
+  { long: 'param', short: 'p', value: 'NAME=VALUE', many: true, summary: 'A further parameter of the path' },
+]
+export const MORE: readonly Option[] = [
+  ...WHERE,
+  { long: 'query', short: 'q', value: 'NAME=VALUE', many: true, summary: 'A parameter of the query' },
+]
+export const PLACES =
+  'KIND is a plural, singular or short name of `freehold kinds`; where one word stands at several places, parent/child.'
+
+/** A request that a command line asks for, before it is sent. */
+export type Prepared = {
+  readonly client: Client
+  readonly collection: Collection
+  readonly target: Target
+  readonly query: Record<string, QueryValue>
+}
+
+/** @throws CommandFailure (usage) where the words lead to no route, or to several */
+export async function prepare(verb: Verb, input: Input, context: Context): Promise<Prepared> {
+  const { client, settings } = await openSession(context)
+  const [word = '', name] = input.positionals
+  const place = placeOf(input, settings)
+  const group = input.has('all-groups') ? undefined : place.group
+  const parameters = Object.fromEntries(pairsOf('param', input.all('param')))
+  const given: Given = { name, boundary: place.boundary, group, parameters }
+  const collection = findCollection(word, context.collections)
+  const target = chooseRoute(collection, verb, given)
+  const query: Record<string, string[]> = {}
+  for (const [key, value] of pairsOf('query', input.all('query'))) query[key] = [...(query[key] ?? []), value]
+  return { client, collection, target, query }
+}
+
+/** Sends and reads JSON; undefined if the answer has no body. */
+export async function send({ client, target, query }: Omit<Prepared, 'collection'>, body?: unknown): Promise<unknown> {
+  const { route, values } = target
+  const { text } = await client.request({ method: route.method, path: pathOf(route.path, values, query), body })
+  return text === '' ? undefined : JSON.parse(text)
+}
+
+/** A route below one thing: its words behind the thing's own path, such as `scale` or `actions/{action}`. */
+export type RouteBelow = { readonly words: string; readonly operation: Operation }
+
+/** What the table has below a thing. Nothing here is named by hand: a route that is added is there. */
+export function routesBelow(
+  { route }: Target,
+  method: Operation['method'],
+  operations: readonly Operation[] = Object.values(OPERATIONS),
+): RouteBelow[] {
+  const base = `${route.path}/`
+  return operations
+    .filter(({ path, method: its, notBuilt }) => its === method && notBuilt !== true && path.startsWith(base))
+    .map((operation) => ({ words: operation.path.slice(base.length), operation }))
+}
+
+/** Sends to a route below a thing, and reads JSON. */
+export async function sendBelow(
+  { client, target }: Pick<Prepared, 'client' | 'target'>,
+  { operation }: RouteBelow,
+  { values = {}, body }: { values?: Record<string, string>; body?: unknown } = {},
+): Promise<unknown> {
+  const path = pathOf(operation.path, { ...target.values, ...values })
+  const { text } = await client.request({ method: operation.method, path, body })
+  return text === '' ? undefined : JSON.parse(text)
+}

@@ -1,0 +1,101 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { PlatformApiError } from '../client/index.ts'
+import { chooseRoute } from './collections.ts'
+import type { Context, Input, Option } from './command.ts'
+import { CommandFailure, EXIT, usage } from './failure.ts'
+import { duration, outlookOf, statusLine } from './outlook.ts'
+import { printable } from './output.ts'
+import { type Prepared, routesBelow, send, sendBelow } from './requests.ts'
+
+const WAIT: Option = { long: 'wait', summary: 'Wait until it has come to rest, and show how it gets there' }
+const TIMEOUT: Option = { long: 'timeout', value: 'TIME', summary: 'How long to wait, such as 90s; 10m where absent' }
+export const TIMEOUTS: readonly Option[] = [TIMEOUT]
+export const WAITING: readonly Option[] = [WAIT, TIMEOUT]
+
+const DEFAULT_TIMEOUT = 600_000
+/** The interface has no watch: who waits asks. */
+const ASK_EVERY = 1_000
+
+/** @throws CommandFailure (usage) */
+export function timeoutOf(input: Input): number {
+  const text = input.text('timeout')
+  const time = text === undefined ? DEFAULT_TIMEOUT : duration(text)
+  if (time === undefined) throw usage(`--timeout is a time such as 90s, 10m or 1h, not "${text}".`)
+  return time
+}
+
+type Wanted = {
+  readonly status?: string | undefined
+  readonly isGone?: boolean
+  /** A change was just sent: a moment may pass before the status tells of it, so rest counts when it is seen twice. */
+  readonly isChanged?: boolean
+}
+
+/** The reading twin of a request about one thing. @throws CommandFailure (usage) if such things cannot be read */
+export function readingOf(prepared: Prepared, name: string): Prepared {
+  const { values } = prepared.target
+  const given = { name, boundary: values.boundaryId, group: values.resourceGroupName ?? values.resourceGroup }
+  return { ...prepared, target: chooseRoute(prepared.collection, 'get', given), query: {} }
+}
+
+/**
+ * Asks until the thing is as wanted: at rest if nothing is said. Tells each change.
+ *
+ * @returns its last record; undefined if it is gone
+ * @throws CommandFailure (failed) where it came to a bad end, (overdue) where the time is up
+ */
+export async function waitFor(prepared: Prepared, wanted: Wanted, input: Input, context: Context): Promise<unknown> {
+  const { signal, terminal } = context
+  const until = performance.now() + timeoutOf(input)
+  const title = input.positionals.join(' ')
+  let told = ''
+  let rests = 0
+  for (;;) {
+    const record = await readIfThere(prepared)
+    const line = record === undefined ? 'gone' : printable(statusLine(record))
+    if (line !== told) terminal.err(`${title}: ${line}\n`)
+    told = line
+    const end = endOf(record, wanted)
+    const isReached = end === 'reached' && !(mayScale(record, wanted) && (await isScaling(prepared)))
+    rests = isReached ? rests + 1 : 0
+    if (rests === (wanted.isChanged === true ? 2 : 1)) return record
+    if (end === 'missed') throw new CommandFailure(EXIT.failed, `${title} has not become what was waited for: ${line}`)
+    if (performance.now() + ASK_EVERY > until) {
+      throw new CommandFailure(EXIT.overdue, `${title} is still "${line}"; it goes on without you.`)
+    }
+    await delay(ASK_EVERY, undefined, { signal })
+  }
+}
+
+/** Whether waiting is over. */
+export function endOf(record: unknown, { status, isGone = false }: Wanted): 'reached' | 'missed' | undefined {
+  if (isGone) return record === undefined ? 'reached' : undefined
+  if (record === undefined) return 'missed'
+  const now = (record as { status?: unknown }).status
+  if (status !== undefined && now === status) return 'reached'
+  const outlook = outlookOf(record)
+  if (outlook === 'failed') return 'missed'
+  return outlook === 'settled' && status === undefined ? 'reached' : undefined
+}
+
+async function readIfThere(prepared: Prepared): Promise<unknown> {
+  try {
+    return (await send(prepared)) ?? {}
+  } catch (error) {
+    if (error instanceof PlatformApiError && error.status === 404) return undefined
+    throw error
+  }
+}
+
+/** What does not run has fewer copies than it is to have, for as long as it is so. */
+export function mayScale(record: unknown, { isChanged = false }: Wanted): boolean {
+  return isChanged && ((record ?? {}) as { status?: unknown }).status === 'Running'
+}
+
+/** A thing that scales may be at rest for a moment before it is on its way. */
+async function isScaling(prepared: Prepared): Promise<boolean> {
+  const scale = routesBelow(prepared.target, 'GET').find(({ words }) => words === 'scale')
+  if (scale === undefined) return false
+  const { isScaling: answer } = ((await sendBelow(prepared, scale)) ?? {}) as { isScaling?: unknown }
+  return answer === true
+}

@@ -1,0 +1,11 @@
+import { Worker } from 'node:worker_threads'
+
+/** The OpenAPI document of everything, as text, made on a thread that ends with it. */
+export function readOpenApi(): Promise<string> {
+  return new Promise((done, fail) => {
+    const worker = new Worker(new URL('./openApiThread.ts', import.meta.url))
+    worker.once('message', (text: string) => done(text))
+    worker.once('error', fail)
+    worker.once('exit', (code) => fail(new Error(`The OpenAPI document was not made: its thread ended with ${code}.`)))
+  })
+}

@@ -1,0 +1,140 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { expect } from 'chai'
+import { until } from '../make/until.ts'
+import { call, uniqueName } from '../worlds/platform.ts'
+import { PLATFORM_VARIABLE } from '../worlds/tenant.ts'
+
+const FREEHOLD = resolve(import.meta.dirname, '../../bin/freehold.mjs')
+
+type Ended = { code: number; out: string; err: string }
+
+describe('the command line, every day', () => {
+  let home: string
+  let boundary: string
+  const group = uniqueName('daily')
+
+  const start = (words: string[]) =>
+    spawn(process.execPath, [FREEHOLD, ...words], { env: { PATH: process.env.PATH ?? '', HOME: home } })
+  const freehold = (...words: string[]) =>
+    new Promise<Ended>((done, fail) => {
+      const child = start(words)
+      const ended = { out: '', err: '' }
+      child.stdout.on('data', (part) => {
+        ended.out += part
+      })
+      child.stderr.on('data', (part) => {
+        ended.err += part
+      })
+      child.on('error', fail)
+      child.on('close', (code) => done({ code: code ?? -1, ...ended }))
+      child.stdin.end()
+    })
+  const succeeds = async (...words: string[]) => {
+    const ended = await freehold(...words)
+    expect(ended.code, `freehold ${words.join(' ')}: ${ended.err}`).to.equal(0)
+    return ended
+  }
+
+  before(async () => {
+    home = await mkdtemp(join(tmpdir(), 'freehold-daily-'))
+    await succeeds('setup', '--dev', process.env[PLATFORM_VARIABLE] ?? '')
+    const made = await succeeds('create', 'boundary', '-d', '{"displayName":"Daily"}', '--wait', '-o', 'name')
+    boundary = made.out.trim()
+    await succeeds('use', '--boundary', boundary, '--group', group)
+    await succeeds('create', 'resourcegroup', group, '--wait')
+  })
+  after(async () => {
+    if (boundary !== undefined) await call('DELETE', `/boundaries/${boundary}/resourcegroups/${group}`)
+    await rm(home, { recursive: true, force: true })
+  })
+
+  it('waits for what it makes, tells the way, and scales it', async () => {
+    const { out, err } = await succeeds(
+      'create',
+      'vc',
+      'one',
+      '-d',
+      '{"computePlan":"vector-dev"}',
+      '--wait',
+      '-o',
+      'name',
+    )
+    expect(out).to.equal('one\n')
+    expect(err).to.match(/^vc one: Running/m)
+    const scaled = await succeeds('scale', 'vc', 'one', '2', '--wait', '-o', 'jsonpath={.status} {.readyReplicas}')
+    expect(scaled.out).to.equal('Running 2\n')
+    const stopped = await succeeds('stop', 'vc', 'one')
+    expect(stopped.err).to.contain('stop was accepted')
+    await succeeds('wait', 'vc', 'one', '--for', 'Stopped')
+    const overdue = await freehold('wait', 'vc', 'one', '--for', 'Running', '--timeout', '1s')
+    expect(overdue.code).to.equal(7)
+    expect(overdue.err).to.match(/is still "Stopped/)
+    expect((await freehold('wait', 'vc', 'nobody')).code).to.equal(6)
+    await succeeds('delete', 'vc', 'one', '--wait')
+    expect((await freehold('get', 'vc', 'one')).code).to.equal(1)
+  })
+
+  it('describes a thing without its secrets, and reads those when asked', async () => {
+    await succeeds('create', 'vc', 'two', '-d', '{"computePlan":"vector-dev"}', '--wait')
+    const { apiKey } = JSON.parse((await succeeds('read', 'vc', 'two', 'apikey')).out) as { apiKey: string }
+    expect(apiKey).to.match(/\S{20}/)
+    const { out } = await succeeds('describe', 'vc', 'two')
+    expect(out)
+      .to.match(/^vc two: Running/)
+      .and.to.contain('restEndpoint')
+      .and.to.not.contain(apiKey)
+    expect(out).to.contain('freehold read vc two apikey')
+    expect((await succeeds('read', 'vc', 'two')).out.split('\n')).to.include.members(['apikey', 'health'])
+    expect((await freehold('read', 'vc', 'two', 'nothing')).code).to.equal(2)
+  })
+
+  it('shows the log of a job', async () => {
+    await succeeds('create', 'job', 'hello', '-d', '{"image":"docker.io/library/hello-world","tag":"linux"}')
+    await succeeds('wait', 'job', 'hello')
+    await succeeds('logs', 'job', 'hello', '--tail', '5')
+    const refused = await freehold('logs', 'vc', 'two')
+    expect([refused.code, refused.err]).to.deep.equal([2, 'vectorclusters have no log.\n'])
+  })
+
+  it('tells each change until it is interrupted', async () => {
+    const child = start(['watch', 'vc'])
+    let out = ''
+    child.stdout.on('data', (part) => {
+      out += part
+    })
+    const ended = new Promise<number | null>((done) => child.on('close', done))
+    await succeeds('create', 'vc', 'seen', '-d', '{"computePlan":"vector-dev"}')
+    await until('it was told', () => /^seen: /m.test(out))
+    child.kill('SIGINT')
+    expect(await ended).to.equal(130)
+  })
+
+  it('deletes a boundary only when that was meant, and says what is in the way', async () => {
+    const asked = await freehold('delete', 'boundary', boundary)
+    expect([asked.code, asked.err]).to.deep.equal([2, 'Deleting a boundary needs --yes where nobody can be asked.\n'])
+    const refused = await freehold('delete', 'boundary', boundary, '--yes')
+    expect(refused.code).to.equal(1)
+    expect(refused.err).to.contain('BOUNDARY_NOT_EMPTY').and.to.contain(`  resourceGroups: ${group}`)
+  })
+
+  it('shows the ids that plans are named by, and what is not built', async () => {
+    const { out } = await succeeds('get', 'vectorcomputeplans', '-o', 'table')
+    expect(out).to.match(/Medium +vector-medium/)
+    expect((await succeeds('list', 'vectorcomputeplans', '-o', 'name')).out.split('\n')).to.include('vector-medium')
+    expect((await succeeds('kinds')).out).to.match(/^vectorclusters .*patch delete$/m)
+  })
+
+  it('applies and waits', async () => {
+    const { out, err } = await succeeds(
+      'apply',
+      '-f',
+      resolve(FREEHOLD, '../../examples/rest/20-vector.yaml'),
+      '--wait',
+    )
+    expect(out).to.equal('VectorCluster "products" created\n')
+    expect(err).to.match(/^vectorcluster products: Running/m)
+  })
+})

@@ -1,0 +1,37 @@
+import { expect } from 'chai'
+import { SERVED_ROUTES } from '../../src/api/index.ts'
+import { testPlatform } from '../worlds/tenant.ts'
+
+describe('what a newcomer sees without a token', () => {
+  const get = (path: string, headers: Record<string, string> = {}) =>
+    fetch(testPlatform().facadeUrl + path, { headers })
+
+  it('is a page that says what is simulated here', async () => {
+    const answer = await get('/', { accept: 'text/html' })
+    expect(answer.headers.get('content-type')).to.match(/^text\/html/)
+    expect(await answer.text())
+      .to.contain('Simulated here')
+      .and.to.contain('pods')
+  })
+
+  it('is one document of all routes, which the reference draws', async () => {
+    expect(await (await get('/reference')).text()).to.contain('swagger-ui-bundle.js')
+    const answer = await get('/openapi.json')
+    expect(answer.status).to.equal(200)
+    const { openapi, paths, servers } = (await answer.json()) as {
+      openapi: string
+      paths: Record<string, object>
+      servers: { url: string }[]
+    }
+    expect([openapi, servers[0]?.url]).to.deep.equal(['3.1.0', '/'])
+    const operations = Object.values(paths).flatMap((methods) => Object.keys(methods))
+    // One path of blueprints has two names for its parameter.
+    expect(operations).to.have.length(SERVED_ROUTES.length - 1)
+  })
+
+  it('is the list of modules, whose own documents still need a token', async () => {
+    const { modules } = (await (await get('/docs')).json()) as { modules: { module: string; manifest: string }[] }
+    expect(modules.map(({ module }) => module)).to.include.members(['db-vector', 'rbac'])
+    for (const { manifest } of modules) expect((await get(manifest)).status, manifest).to.equal(401)
+  })
+})

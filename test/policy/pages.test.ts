@@ -1,0 +1,64 @@
+import { expect } from 'chai'
+import { blocksOf, unseenLine } from '../pages/blocks.ts'
+import { pagesWithCommands } from '../pages/pages.ts'
+
+describe('commands on pages', () => {
+  it('are found with what is seen, and with the reason why they are not run', () => {
+    const page = [
+      '```sh',
+      'first',
+      '```',
+      'It prints:',
+      '',
+      '```text',
+      'one',
+      '```',
+      '   <!-- not run: it needs a printer -->',
+      '',
+      '   ```sh',
+      '   second',
+      '     indented',
+      '   ```',
+      '',
+      '<!-- not run: not above the block -->',
+      'words',
+      '```sh',
+      'third',
+      '```',
+      '```yaml',
+      'no: command',
+      '```',
+    ].join('\n')
+    expect(blocksOf(page)).to.deep.equal([
+      { line: 2, commands: 'first', seen: ['one'], notRun: undefined },
+      { line: 12, commands: 'second\n  indented', seen: [], notRun: 'it needs a printer' },
+      { line: 19, commands: 'third', seen: [], notRun: undefined },
+    ])
+    expect(() => blocksOf('```sh\nopen')).to.throw(/not closed/)
+  })
+
+  for (const [what, seen, output, missing] of [
+    ['all lines, with others between', ['a', 'c'], 'a\nb\nc', undefined],
+    ['lines in another order', ['c', 'a'], 'a\nb\nc', 'a'],
+    ['what differs from time to time', ['id  …', '…', 'x'], 'id    123\nx', undefined],
+    ['wider columns', ['NAME  STATUS'], 'NAME       STATUS', undefined],
+    ['characters that mean something in patterns', ['a.b (c)'], 'a.b (c)', undefined],
+    ['a part of a line only', ['running'], 'not running', 'running'],
+  ] as const) {
+    it(`are held to what they print: ${what}`, () => expect(unseenLine(seen, output)).to.equal(missing))
+  }
+
+  it('are run by a test, or say why not', () => {
+    const all = pagesWithCommands().flatMap(({ blocks }) => blocks)
+    const run = all.filter(({ notRun }) => notRun === undefined)
+    console.log(`      ${run.length} blocks of commands are run, ${all.length - run.length} say why not`)
+    expect(run.length).to.be.greaterThan(all.length / 2)
+  })
+
+  it('hold no comment: an interactive zsh takes it for words', () => {
+    const commented = pagesWithCommands().flatMap(({ path, blocks }) =>
+      blocks.filter(({ commands }) => /(^|\s)# /m.test(commands)).map(({ line }) => `${path}:${line}`),
+    )
+    expect(commented).to.deep.equal([])
+  })
+})
