@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { silentProgress } from '../../scripts/controlplane/index.ts'
 import { choosePorts } from '../../scripts/controlplane/ports.ts'
-import { runningNamespaces } from '../../scripts/node/namespaces.ts'
 import { findGitHost } from '../../scripts/githost/find.ts'
+import { runningNamespaces } from '../../scripts/node/namespaces.ts'
 import { findObjectStore } from '../../scripts/objectstore/find.ts'
 import {
   PLATFORM_PORTS,
