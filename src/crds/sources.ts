@@ -166,7 +166,6 @@ export const DeploymentSource = defineKind({
   name: 'uuid',
   area: 'sources',
   actions: 'kernel/deployments',
-  restOnly: ['kernel/deployments/token'],
   description:
     'A connection of a boundary to a Git host or registry. Its name is a uuid; what it signs in with lies in a Secret.',
   spec,
