@@ -1,5 +1,5 @@
 import type { Progress } from '../controlplane/index.ts'
-import { findTool, lockedVersion, type Tool } from '../controlplane/tool.ts'
+import { findTool, type Tool } from '../controlplane/tool.ts'
 
 export const REGISTRY_TOOL = {
   folder: 'registry',
@@ -22,9 +22,4 @@ export async function findRegistry(
   if ('program' in found) return found.program
   progress.note(`No registry: it is built with Go ${found.needsGo} or newer, which is not on the PATH`)
   return undefined
-}
-
-/** The version that the lock names. */
-export async function registryVersion(): Promise<string> {
-  return lockedVersion(REGISTRY_TOOL, 'github.com/distribution/distribution/v3')
 }

@@ -121,7 +121,6 @@ export type RegistryRepository = ObjectOf<typeof RegistryRepository>
 
 /** How far a run has come. The order is the only way it goes. */
 export const RUN_STATES = ['Queued', 'Running', 'CollectingGarbage', 'Succeeded', 'PartiallyFailed', 'Failed'] as const
-export type RunState = (typeof RUN_STATES)[number]
 export const isRunOver = (state: string | undefined) =>
   state === 'Succeeded' || state === 'PartiallyFailed' || state === 'Failed'
 /** While a run removes, nobody gets a token to push with. */

@@ -25,18 +25,29 @@ describe('the registry', () => {
   })
   after(() => admin?.close())
 
-  const token = (query: string, headers: Record<string, string> = {}) =>
-    call<{ access_token: string; scope: string | null }>('GET', `/registry/auth/token${query}`, undefined, {
-      token: null,
-      headers,
+  /** Pushing is held back while a run removes, which other tests may start. */
+  const patiently = <Answer extends { status: number }>(ask: () => Promise<Answer>) =>
+    until('no run removes', async () => {
+      const answer = await ask()
+      return answer.status !== 503 && answer
     })
-  const form = (fields: Record<string, string>) =>
-    call<{ refresh_token: string; scope: string | null; code: string }>(
-      'POST',
-      '/registry/auth/token',
-      new URLSearchParams(fields).toString(),
-      { token: null, headers: { 'content-type': 'application/x-www-form-urlencoded' } },
+  const token = (query: string, headers: Record<string, string> = {}) =>
+    patiently(() =>
+      call<{ access_token: string; scope: string | null }>('GET', `/registry/auth/token${query}`, undefined, {
+        token: null,
+        headers,
+      }),
     )
+  const form = (fields: Record<string, string>) => {
+    const body = new URLSearchParams(fields).toString()
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    return patiently(() =>
+      call<{ refresh_token: string; scope: string | null; code: string }>('POST', '/registry/auth/token', body, {
+        token: null,
+        headers,
+      }),
+    )
+  }
   const audit = async (query: string) =>
     (await expectCall<{ items: Entry[] }>(200, 'GET', `/resources/registries/audit?${query}`)).body.items
 

@@ -78,6 +78,23 @@ async function usesNow(client: KubeClient) {
   return usesIn({ running, revisions: (await client.list(controllerRevision)).items })
 }
 
+/** Milliseconds. */
+const REMEMBERED = 10_000
+
+/** For those who only look: whoever may pull may ask, and each answer reads everything. Runs ask anew. */
+function remembered<Answer>(ask: () => Promise<Answer>): () => Promise<Answer> {
+  let known: { until: number; answer: Promise<Answer> } | undefined
+  return () => {
+    if (known !== undefined && systemClock.monotonic() < known.until) return known.answer
+    const answer = ask()
+    known = { until: systemClock.monotonic() + REMEMBERED, answer }
+    answer.catch(() => {
+      known = undefined
+    })
+    return answer
+  }
+}
+
 export async function registryPorts(setup: AreaSetup): Promise<{ registry: RegistryPort | undefined }> {
   const settings = await settingsOf(setup.configuration)
   return { registry: settings && (await openRegistry(setup, settings)) }
@@ -115,5 +132,6 @@ export async function registryServices(
     const token = await client.tokenOf(id, password)
     return token === undefined ? undefined : byToken(token)
   }
-  return { registry: { ...port, service: settings.service, notifySecret, signIn: { byToken, byClient, stands } } }
+  const signIn = { byToken, byClient, stands }
+  return { registry: { ...port, uses: remembered(port.uses), service: settings.service, notifySecret, signIn } }
 }
