@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { expect } from 'chai'
 import { collectionsOf } from './collections.ts'
 import { readInput } from './command.ts'
@@ -59,4 +60,14 @@ describe('help and completion', () => {
       for (const word of ['vectorclusters', 'boundary', 'output', 'yaml']) expect(script).to.include(word)
     })
   }
+
+  it('offers the names of what is there, in bash', () => {
+    const script = completionScript('bash', COMMANDS, collectionsOf())
+    const ask = (words: string) =>
+      `COMP_WORDS=(${words}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _freehold; echo "\${COMPREPLY[*]}"`
+    const platform = 'freehold() { [ "$*" = "list vc -o name" ] && printf "products\\nparts\\nother\\n"; }'
+    const asked = ['freehold describe vc p', 'freehold call GET p'].map(ask).join('\n')
+    const { stdout } = spawnSync('bash', ['-c', `${platform}\n${script}\n${asked}`], { encoding: 'utf8' })
+    expect(stdout).to.equal('products parts\n\n')
+  })
 })

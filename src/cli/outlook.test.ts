@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { nextSteps } from './commands/describe.ts'
 import { changes } from './commands/waiting.ts'
 import { duration, type Outlook, outlookOf, statusLine } from './outlook.ts'
-import { endOf } from './waiting.ts'
+import { endOf, mayScale } from './waiting.ts'
 
 describe('what a record says of its future', () => {
   const cases: [string, object, Outlook][] = [
@@ -38,6 +38,17 @@ describe('the end of waiting', () => {
   ]
   for (const [what, record, wanted, expected] of cases) {
     it(what, () => expect(endOf(record, wanted)).to.equal(expected))
+  }
+})
+
+describe('copies that are still to come', () => {
+  for (const [what, record, wanted, expected] of [
+    ['are waited for after a change of what runs', { status: 'Running' }, { isChanged: true }, true],
+    ['are not waited for where nothing was changed', { status: 'Running' }, {}, false],
+    ['do not come to what is stopped', { status: 'Stopped' }, { isChanged: true }, false],
+    ['do not come to what is gone', undefined, { isChanged: true }, false],
+  ] as const) {
+    it(what, () => expect(mayScale(record, wanted)).to.equal(expected))
   }
 })
 

@@ -56,7 +56,7 @@ export async function waitFor(prepared: Prepared, wanted: Wanted, input: Input, 
     if (line !== told) terminal.err(`${title}: ${line}\n`)
     told = line
     const end = endOf(record, wanted)
-    const isReached = end === 'reached' && (wanted.isGone === true || !(await isScaling(prepared)))
+    const isReached = end === 'reached' && !(mayScale(record, wanted) && (await isScaling(prepared)))
     rests = isReached ? rests + 1 : 0
     if (rests === (wanted.isChanged === true ? 2 : 1)) return record
     if (end === 'missed') throw new CommandFailure(EXIT.failed, `${title} has not become what was waited for: ${line}`)
@@ -85,6 +85,11 @@ async function readIfThere(prepared: Prepared): Promise<unknown> {
     if (error instanceof PlatformApiError && error.status === 404) return undefined
     throw error
   }
+}
+
+/** What does not run has fewer copies than it is to have, for as long as it is so. */
+export function mayScale(record: unknown, { isChanged = false }: Wanted): boolean {
+  return isChanged && ((record ?? {}) as { status?: unknown }).status === 'Running'
 }
 
 /** A thing that scales may be at rest for a moment before it is on its way. */

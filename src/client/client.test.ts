@@ -39,6 +39,20 @@ describe('the client', () => {
     expect(sent).to.deep.equal([{ method: 'POST', url, token: 'Bearer first', body: '{"replicas":1}' }])
   })
 
+  it('gives an answer that goes on as it comes, with another token where the first was refused', async () => {
+    const { client, sent } = clientBefore([answer(401), new Response('one\ntwo\n')])
+    let text = ''
+    for await (const part of client.stream({ method: 'GET', path: '/log' })) text += part
+    expect(text).to.equal('one\ntwo\n')
+    expect(sent.map(({ token }) => token)).to.deep.equal(['Bearer first', 'Bearer second'])
+  })
+
+  it('refuses what goes on like any other request', async () => {
+    const { client } = clientBefore([answer(404, { error: 'It was not found.', code: 'NOT_FOUND' })])
+    const error = await thrownBy(client.stream({ method: 'GET', path: '/log' }).next())
+    expect(error).to.be.instanceOf(PlatformApiError).and.to.include({ status: 404, code: 'NOT_FOUND' })
+  })
+
   it('reads a list page after page, with the query on each', async () => {
     const page = (name: string, hasNextPage: boolean) => answer(200, { items: [{ name }], pagination: { hasNextPage } })
     const { client, sent } = clientBefore([page('a', true), page('b', false)])
