@@ -32,7 +32,7 @@ export const DOCUMENTED_MODULES: Readonly<Record<string, { title: string; areas:
   lifecycle: { title: 'Lifecycle', areas: ['lifecycle'] },
   objectstorage: { title: 'Object storage', areas: ['objectstorage', 'data'] },
   blueprints: { title: 'Blueprints', areas: ['blueprints'] },
-  'resource-groups': { title: 'Resource groups', areas: ['resourcegroups', 'kernel'] },
+  'resource-groups': { title: 'Resource groups', areas: ['resourcegroups', 'kernel', 'activity', 'bugreports'] },
   rbac: { title: 'Authorization, identity and administration', areas: ['rbac', 'identity', 'invitations', 'kubectl'] },
   'managed-identity': { title: 'Managed identities', areas: ['managedidentities'] },
 }
