@@ -2,7 +2,11 @@ import type { ActionName } from '../../core/actions.ts'
 import type { Clock } from '../../core/clock.ts'
 import { messageOf } from '../../core/errors.ts'
 import { idOf } from '../../core/ids.ts'
-import { FORMER_INCARNATIONS_ANNOTATION, INCARNATION_ANNOTATION, INITIAL_OWNER_ASSIGNED_ANNOTATION } from '../../core/labels.ts'
+import {
+  FORMER_INCARNATIONS_ANNOTATION,
+  INCARNATION_ANNOTATION,
+  INITIAL_OWNER_ASSIGNED_ANNOTATION,
+} from '../../core/labels.ts'
 import type { Log } from '../../core/log.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'

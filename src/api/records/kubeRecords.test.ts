@@ -7,7 +7,7 @@ import { Boundary } from '../../crds/boundaries.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import { CacheSet } from '../../kube/caches.ts'
-import type { WriteObserver } from '../../kube/client.ts'
+import type { KubeClient, WriteObserver } from '../../kube/client.ts'
 import { KubeError, type KubeErrorReason } from '../../kube/errors.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
 import type { Caller } from '../http/context.ts'
@@ -262,7 +262,10 @@ describe('records over the API server', () => {
         throw new KubeError(reason, 'lost', { status: 0, ...detail })
       }
       const unheard = new FakeKubeClient()
-      Object.assign(unheard, { get: client.get.bind(client), remove: client.remove.bind(client) })
+      Object.assign(unheard, {
+        get: (...given: Parameters<typeof client.get>) => client.get(...given),
+        remove: client.remove.bind(client),
+      })
       return createRecords({
         client: Object.assign(unheard, verb === 'create' ? { create: lost } : { mergePatch: lost }),
         caches,
@@ -272,6 +275,19 @@ describe('records over the API server', () => {
     it('are new if the API server has them', async () => {
       const doubtful = meetItself('create', 'Unavailable', { maybeApplied: true })
       expect((await doubtful.create(VectorCluster, { ...ref, spec: { replicas: 1 }, caller })).isNew).to.equal(true)
+    })
+
+    it('are looked for a moment only, since their caller has waited already', async () => {
+      const doubtful = meetItself('create', 'Unavailable', { maybeApplied: true })
+      const waited: unknown[] = []
+      const get = client.get.bind(client) as KubeClient['get']
+      const timed: KubeClient['get'] = (resource, wanted, options) => {
+        waited.push(options?.timeout)
+        return get(resource, wanted, options)
+      }
+      Object.assign(client, { get: timed })
+      await doubtful.create(VectorCluster, { ...ref, spec: { replicas: 1 }, caller })
+      expect(waited).to.deep.equal([1_000])
     })
 
     it('are changed, and read as they are from then on', async () => {

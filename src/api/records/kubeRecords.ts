@@ -50,6 +50,9 @@ export function createRecords({ client, caches }: RecordsOptions): Records {
   return new KubeRecords(client, caches)
 }
 
+/** Milliseconds for a look after a call without an answer: its caller hears within ten seconds in all. */
+const AFTER_SILENCE = 1_000
+
 class KubeRecords implements Records {
   readonly #client: RecordsOptions['client']
   readonly #caches: RecordsOptions['caches']
@@ -75,7 +78,7 @@ class KubeRecords implements Records {
     // Another replica may have just created it, before our watch reports it. An invalid name must not become part of a path.
     if (!isNameOf(kind, ref.name)) return undefined
     try {
-      return typed<K>(await this.#client.get(kind.resource, ref))
+      return typed<K>(await this.#client.get(kind.resource, ref, { timeout: options.within }))
     } catch (error) {
       if (isKubeError(error, 'NotFound') && !error.typeMissing) return undefined
       throw error
@@ -149,7 +152,7 @@ class KubeRecords implements Records {
       if (namespace !== undefined && isKubeError(error, 'NotFound') && !error.typeMissing) throw namespaceMissing(error)
       if (!isKubeError(error) || !(error.reason === 'AlreadyExists' || error.maybeApplied)) throw error
       // Another replica or kubectl was first, or the response to this very request was lost.
-      const stored = await this.get(kind, ref, { fresh: true })
+      const stored = await this.get(kind, ref, { fresh: true, ...(error.maybeApplied && { within: AFTER_SILENCE }) })
       if (stored === undefined) throw error
       if ((request.incarnation === undefined || error.maybeApplied) && isSameLife(stored, object))
         return { object: stored, isNew: true }

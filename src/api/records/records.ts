@@ -26,6 +26,8 @@ export type RecordOf<K extends AnyKind> = K extends { spec: infer S; status: inf
 export type ReadOptions = {
   /** Ask the API server instead of the cache. */
   fresh?: boolean | undefined
+  /** Milliseconds that the API server has for its answer; as long as for every call if absent. */
+  within?: number | undefined
 }
 
 export type ListFilter = {

@@ -87,10 +87,10 @@ export async function removeVolumes(pass: InstancePass): Promise<Outcome> {
     if (claim === undefined) continue
     if (pass.object.spec.onDelete === 'Retain') {
       const annotations = {
-    ...retainedLives(pass),
-    [RETAINED_FOR_ANNOTATION]: retainedFor(pass),
-    [OWNER_INCARNATION_ANNOTATION]: null,
-  }
+        ...retainedLives(pass),
+        [RETAINED_FOR_ANNOTATION]: retainedFor(pass),
+        [OWNER_INCARNATION_ANNOTATION]: null,
+      }
       await mark(pass, claim, annotations, { ownerReferences: null })
     } else if (!(await pass.children.remove(persistentVolumeClaim, namespace, metadata.name))) {
       left.push(metadata.name)

@@ -66,10 +66,10 @@ export async function adoptVolumes(pass: StatefulPass): Promise<Outcome> {
     }
     await continueLives(pass, claim)
     await markClaim(pass, claim, {
-    [OWNER_INCARNATION_ANNOTATION]: pass.incarnation,
-    [RETAINED_FOR_ANNOTATION]: null,
-    [RETAINED_LIVES_ANNOTATION]: null,
-  })
+      [OWNER_INCARNATION_ANNOTATION]: pass.incarnation,
+      [RETAINED_FOR_ANNOTATION]: null,
+      [RETAINED_LIVES_ANNOTATION]: null,
+    })
   }
   pass.state.claims = claims
   return done()

@@ -1,8 +1,4 @@
-import {
-  FORMER_INCARNATIONS_ANNOTATION,
-  INCARNATION_ANNOTATION,
-  RETAINED_LIVES_ANNOTATION,
-} from '../../core/labels.ts'
+import { FORMER_INCARNATIONS_ANNOTATION, INCARNATION_ANNOTATION, RETAINED_LIVES_ANNOTATION } from '../../core/labels.ts'
 import { type KubeObject, type ObjectMeta, refOf } from '../../core/object.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import type { Pass } from '../engine/controller.ts'
