@@ -19,7 +19,7 @@ declare module '../http/context.ts' {
 }
 
 /** Bytes of one upload. */
-const UPLOAD_LIMIT = 8 * 1024 ** 3
+const UPLOAD_LIMIT = 512 * 1024 ** 2
 
 const Path = z.string().min(1).describe('In the container, from its root')
 const Component = z.string().max(63).optional().describe('The only one with a persistent volume if absent')
