@@ -1,9 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
-import { readFile, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { silentProgress } from '../../scripts/controlplane/index.ts'
 import { choosePorts } from '../../scripts/controlplane/ports.ts'
+import { runningNamespaces } from '../../scripts/node/namespaces.ts'
 import { findObjectStore } from '../../scripts/objectstore/find.ts'
 import {
   PLATFORM_PORTS,
@@ -21,6 +23,8 @@ import { type OwnControlPlane, startOwnControlPlane } from './index.ts'
 
 export type OwnPlatformOptions = {
   nodes?: number
+  /** Runs pods for real, on a node of its own; needs root. */
+  hasRealNode?: boolean
   /** Leads the operator's requests through a proxy for each of its accounts, which counts them and plays faults. */
   proxied?: boolean
   /** Leads the operator's connections through a network that may fail. */
@@ -67,10 +71,8 @@ export class OwnPlatform {
 
   /** Everything but the operator. */
   static async prepare(options: OwnPlatformOptions = {}): Promise<OwnPlatform> {
-    const controlPlane = await startOwnControlPlane({ nodes: options.nodes ?? 1 })
+    const { controlPlane, ports } = options.hasRealNode === true ? await onNode() : await onPlayedNodes(options)
     const { folder } = controlPlane
-    const ports = await choosePorts(folder, PLATFORM_PORTS)
-    await controlPlane.reconfigure(platformAccess(ports))
     const signal = new AbortController().signal
     const { platform, operator, store } = await preparePlatform(controlPlane, {
       folder,
@@ -87,9 +89,10 @@ export class OwnPlatform {
     const proxies = options.proxied === true ? await proxied(folder, environment) : undefined
     const wire = options.wired === true ? await wired(folder, environment) : undefined
     const hasStore = store !== undefined
+    const [program = '', ...args] = await besideNode(folder, [operator.program, ...operator.args])
     return new OwnPlatform(
       { controlPlane, platform, ports, admin, proxies, wire, hasStore },
-      { ...operator, environment },
+      { program, args, environment },
     )
   }
 
@@ -183,6 +186,29 @@ export class OwnPlatform {
     await this.admin.close()
     await this.controlPlane.stop()
   }
+}
+
+type Ground = { controlPlane: OwnControlPlane; ports: PlatformPorts }
+
+async function onPlayedNodes({ nodes = 1 }: OwnPlatformOptions): Promise<Ground> {
+  const controlPlane = await startOwnControlPlane({ nodes })
+  const ports = await choosePorts(controlPlane.folder, PLATFORM_PORTS)
+  await controlPlane.reconfigure(platformAccess(ports))
+  return { controlPlane, ports }
+}
+
+/** The namespaces of the node are told of the ports before there is a folder of the control plane. */
+async function onNode(): Promise<Ground> {
+  const draft = await mkdtemp(join(tmpdir(), 'freehold-ports-'))
+  const ports = await choosePorts(draft, PLATFORM_PORTS)
+  await rm(draft, { recursive: true })
+  const realNode = { ports: Object.values(ports) }
+  return { controlPlane: await startOwnControlPlane({ realNode, ...platformAccess(ports) }), ports }
+}
+
+/** The command in the network of the node of the folder, if it has one. */
+async function besideNode(folder: string, command: readonly string[]): Promise<readonly string[]> {
+  return (await runningNamespaces(folder))?.withNames(command) ?? command
 }
 
 async function end(child: ChildProcess, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
