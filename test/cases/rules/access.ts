@@ -106,6 +106,13 @@ export const ACCESS_RULES: readonly RuleCase[] = [
     ['admits the next secret', { secretVersion: 1 }, { secretVersion: 2 }],
     ['refuses to skip a secret', { secretVersion: 1 }, { secretVersion: 3 }, SECRETS],
     ['refuses to go back to an older secret', { secretVersion: 2 }, { secretVersion: 1 }, SECRETS],
+    ['admits to be mounted with a new secret', { secretVersion: 1 }, { secretVersion: 2, mounted: true }],
+    [
+      'refuses to be mounted with a secret that nobody may read',
+      { secretVersion: 1 },
+      { secretVersion: 1, mounted: true },
+      'mounted needs new credentials, since nobody may read those before: secretVersion grows with it',
+    ],
     ['refuses another resource', {}, { resourceName: 'mail' }, fixed('resourceName')],
     ['refuses another collection', {}, { resourceType: 'jobs' }, fixed('resourceType')],
     ['refuses another uid', {}, { resourceUid: OTHER }, fixed('resourceUid')],

@@ -1,3 +1,4 @@
+import { IDENTITY_PATH } from '../../../src/contracts/managedIdentities.ts'
 import { OUTPUTS } from '../../../src/contracts/references.ts'
 import { ContainerInstance } from '../../../src/crds/containerinstances.ts'
 import { PlatformJob } from '../../../src/crds/jobs.ts'
@@ -198,6 +199,16 @@ const CONTAINER_RULES: readonly RuleCase[] = cases(ContainerInstance, { componen
   ],
   ['refuses a public host without a port', undefined, { components: [worker], isPublic: true }, TARGET],
   ['refuses a public component that is not there', undefined, { isPublic: true, publicComponent: 'db' }, TARGET],
+  [
+    'refuses a volume where the credentials of its identity are',
+    undefined,
+    {
+      volumes: [disk],
+      managedIdentity: true,
+      components: [{ ...web, mounts: [{ volume: 'disk', path: IDENTITY_PATH }] }],
+    },
+    `no volume is mounted at ${IDENTITY_PATH}, where credentials of the managed identity are`,
+  ],
   ['refuses a backup of nothing', undefined, { backupPolicy: policy }, BACKED_UP],
   [
     'refuses a backup of no volume of those that are there',
