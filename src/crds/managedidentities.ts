@@ -58,8 +58,7 @@ export const ManagedIdentity = defineKind({
       message: 'mounted needs new credentials, since nobody may read those before: secretVersion grows with it',
       code: 'BAD_REQUEST',
       field: 'mounted',
-      test: (next, previous) =>
-        !next.mounted || previous.mounted || next.secretVersion > previous.secretVersion,
+      test: (next, previous) => !next.mounted || previous.mounted || next.secretVersion > previous.secretVersion,
     },
   ],
   columns: [
