@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { type ResourceCase, resourceSuite } from '../../test/suites/resourceSuite.ts'
+import { BOUNDARY, type ResourceCase, resourceSuite } from '../../test/suites/resourceSuite.ts'
+import { hostSuffixOf } from '../contracts/vector.ts'
 import { ContainerInstance } from '../crds/containerinstances.ts'
 import { RESOURCE_KINDS } from '../crds/index.ts'
 import { PlatformJob } from '../crds/jobs.ts'
@@ -25,6 +26,7 @@ const CASES: readonly ResourceCase[] = [
     other: { replicas: 3 },
     scale: { minScale: 0, maxScale: 99 },
     patch: { body: { replicas: 2 }, shows: { replicas: 2 } },
+    hosted: { enableIngress: true, ingressHost: `shop${hostSuffixOf(BOUNDARY, 'example.test')}` },
   },
   {
     kind: RelationalCluster,
@@ -60,6 +62,11 @@ const CASES: readonly ResourceCase[] = [
     body: SITE,
     other: { ...SITE, tags: { team: 'books' } },
     patch: { body: { running: false }, shows: { running: false } },
+    hosted: {
+      components: [{ ...SITE.components[0], ports: [{ name: 'http', port: 80 }] }],
+      isPublic: true,
+      customDomains: ['shop.example.com'],
+    },
   },
   {
     isBrief: true,

@@ -182,6 +182,7 @@ export const ContainerInstance = defineKind({
   area: 'containerinstances',
   actions: 'containerinstance',
   sized: 'ContainerInstance',
+  hostsOf: ({ isPublic, customDomains = [] }) => (isPublic ? customDomains : []),
   description: 'One or more containers that run until they are stopped, with volumes and a public host.',
   spec,
   status: resourceStatus.extend({

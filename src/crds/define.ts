@@ -73,6 +73,8 @@ export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
   name?: 'resource' | 'uuid' | 'free'
   /** Names that are unique on the whole platform: the type under which one is claimed before the object counts. */
   uniqueName?: ClaimType
+  /** Public hosts that a spec names, of which each is served by one resource of the platform. */
+  hostsOf?(spec: z.output<S>): readonly string[]
   /** IAM kinds are never part of the view, edit and admin roles of Kubernetes. */
   aggregate?: boolean
   /** The prefix of this kind's actions (`vectorcluster`): read, write, delete, scale and data actions have a standard form. */

@@ -10,7 +10,7 @@ import { askAtOnce, outcomes } from './contest.ts'
 type Server = Awaited<ReturnType<typeof startFacade>>
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
 
-const BOUNDARY = '11111111-1111-4111-8111-111111111111'
+export const BOUNDARY = '11111111-1111-4111-8111-111111111111'
 const OWNER = '22222222-2222-4222-8222-222222222222'
 const READER = '33333333-3333-4333-8333-333333333333'
 const STRANGER = '44444444-4444-4444-8444-444444444444'
@@ -30,6 +30,8 @@ export type ResourceCase = {
   other: object
   /** A merge patch and what the record shows then; absent if the kind has no PATCH. */
   patch?: { body: object; shows: object }
+  /** A body for POST that names a public host, of kinds that have one. */
+  hosted?: object
   /** The record does not say where it is, and has no tags. */
   isBrief?: boolean
   /** What GET of the scale says, of kinds that have one. */
@@ -72,6 +74,7 @@ export function resourceSuite(given: ResourceCase): void {
     creationTests(given, segment, world)
     listTests(given, segment, world)
     if (given.patch !== undefined) changeTests(given.patch, world)
+    if (given.kind.hostsOf !== undefined) hostTests(given, world)
     if (world.has('put', '/x/actions/x')) powerTests(world)
     if (world.has('post', '/x/scale')) scaleTests(given, world)
     deletionTests(given, world)
@@ -185,6 +188,30 @@ function listTests({ body }: ResourceCase, segment: string, world: World): void 
       expect(config.names.reserved).to.include('config')
     })
   }
+}
+
+function hostTests({ body, hosted }: ResourceCase, world: World): void {
+  const { base, create } = world
+
+  const sent = (app: Server['app'], method: 'post' | 'patch', name: string) =>
+    request(app)[method](`${base}/${name}`).set('authorization', bearer(OWNER)).send(hosted)
+
+  it('get a host that several new ones ask for at once: one of them', async () => {
+    const answers = await askAtOnce(world.server, (app, index) => sent(app, 'post', `site-${index}`))
+    expect(outcomes(answers)).to.deep.equal(['201', ...Array(answers.length - 1).fill('409 HOST_TAKEN')])
+  })
+
+  it('get a host that several are changed to at once: one of them', async () => {
+    for (let index = 0; index < 6; index += 1) expect((await create(`site-${index}`, body)).status).to.equal(201)
+    const answers = await askAtOnce(world.server, (app, index) => sent(app, 'patch', `site-${index}`))
+    expect(outcomes(answers)).to.deep.equal(['200', ...Array(answers.length - 1).fill('409 HOST_TAKEN')])
+  })
+
+  it('leave no host taken by what was refused', async () => {
+    const refused = await create(NAME, { ...hosted, tags: { 'freehold.dev/x': 'y' } })
+    expect(refused.status).to.equal(400)
+    expect((await create('another', hosted ?? {})).status).to.equal(201)
+  })
 }
 
 function changeTests({ body, shows }: { body: object; shows: object }, world: World): void {

@@ -14,7 +14,7 @@ import {
 import { publicTarget } from '../../crds/containerRules.ts'
 import { withoutAbsent } from '../records/kubeRecords.ts'
 import { clusterWords } from '../resources/places.ts'
-import { holderOf } from '../resources/platformNames.ts'
+import { holderOf, hostTaken } from '../resources/platformNames.ts'
 import { recordOf } from '../resources/record.ts'
 import { refuseForeignReferences, refuseForeignVaults } from '../resources/references.ts'
 import {
@@ -205,6 +205,6 @@ function refuseTakenHosts({ isPublic, customDomains, clusterId }: Draft, view: I
     const holder = holderOf(services, 'Host', host)
     const isOurs = holder?.kind === 'ContainerInstance' && holder.namespace === namespace && holder.name === name
     if (holder === undefined || isOurs) continue
-    throw new PlatformError('HOST_TAKEN', `The host "${host}" is taken.`, { field: 'customDomains', value: host })
+    throw hostTaken(host, 'customDomains')
   }
 }

@@ -24,7 +24,7 @@ import {
   placeOf,
   viewMaker,
 } from './places.ts'
-import { underPlatformName } from './platformNames.ts'
+import { namesWanted, underNewHosts, underPlatformNames } from './platformNames.ts'
 import { underQuota } from './quota.ts'
 import { RecordTexts } from './recordTexts.ts'
 import { listResources } from './resourceList.ts'
@@ -99,11 +99,14 @@ export function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarat
   const update = (form: 'put' | 'patch') => async (context: Context) => {
     const located = await locate(context, parameter)
     const { place } = located
-    const { object } = await changeResource(kind, located, context, async (stored, reserve) => {
-      const spec = specForUpdate(kind, context, place, declaration, stored, form)
-      await reserve(spec)
-      return spec
-    })
+    const { object } = await underNewHosts(kind, context, (claimAdded) =>
+      changeResource(kind, located, context, async (stored, reserve) => {
+        const spec = specForUpdate(kind, context, place, declaration, stored, form)
+        await reserve(spec)
+        await claimAdded(stored, spec)
+        return spec
+      }),
+    )
     return shown(object, place, context, declaration, ok)
   }
   return [
@@ -138,8 +141,7 @@ async function create<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>
     // What the rules refuse takes neither room nor a name.
     checkSpec(kind, spec, undefined)
     await reserve(spec)
-    if (kind.uniqueName === undefined) return write()
-    return underPlatformName(kind, ref, { type: kind.uniqueName, taken }, context, write)
+    return underPlatformNames(kind, ref, namesWanted(kind, ref, spec, taken), context, write)
   })
   return shown(object, place, context, declaration, isNew ? created : ok)
 }

@@ -3,6 +3,7 @@ import { type ErrorCode, PlatformError } from '../../core/errors.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { type ClaimType, claimName } from '../../core/nameClaims.ts'
 import type { AnyKind } from '../../crds/define.ts'
+import { KINDS } from '../../crds/index.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
@@ -25,35 +26,97 @@ export function isTakenElsewhere(
 }
 
 type Ref = { namespace: string; name: string }
-/** The kind of name that is claimed, and the error if somebody else has it. */
-type Wanted = { type: ClaimType; taken: ErrorCode }
+/** A name that a resource wants for itself alone, and the error if somebody else has it. */
+type Wanted = { type: ClaimType; value: string; taken: PlatformError }
 type ClaimRecord = RecordOf<typeof NameClaim>
 
 /** Milliseconds after which a claim without an existing holder is stale. */
 const HOLDER_DUE = 60_000
 
+/** The names that the resource takes by being made with this spec. @param taken the error code for its own name */
+export function namesWanted(kind: AnyKind, { name }: Ref, spec: object, taken: ErrorCode): Wanted[] {
+  const message = `The name "${name}" is taken on this platform: choose another one.`
+  const own = kind.uniqueName && { type: kind.uniqueName, value: name, taken: new PlatformError(taken, message) }
+  return [...(own === undefined ? [] : [own]), ...hostsWanted(kind, spec)]
+}
+
+/** In one order, so that two who want the same hosts meet at the first. */
+function hostsWanted(kind: AnyKind, spec: object): Wanted[] {
+  const hosts = kind.hostsOf?.(spec as never) ?? []
+  return [...hosts].sort().map((value) => ({ type: 'Host', value, taken: hostTaken(value) }))
+}
+
+export function hostTaken(host: string, field?: string): PlatformError {
+  return new PlatformError('HOST_TAKEN', `The host "${host}" is taken.`, {
+    ...(field !== undefined && { field }),
+    value: host,
+  })
+}
+
+type Asking = Pick<Context, 'services' | 'caller'>
+type Take = (kind: AnyKind, ref: Ref, wanted: Wanted, incarnation: string) => Promise<Held>
+type Held = { incarnation: string; isNew: boolean }
+
 /**
- * Claims the name before the object is created, and releases it if the creation fails.
+ * Claims the names before the object is created, and releases them if the creation fails.
  *
- * @param create makes the object with this incarnation, which the claim names; undefined if the object is there
- * @throws PlatformError `taken`, without saying by whom
+ * @param create makes the object with this incarnation, which the claims name; undefined if the object is there
+ * @throws PlatformError that of the name that is taken, without saying by whom
  */
-export async function underPlatformName<Result>(
+export async function underPlatformNames<Result>(
   kind: AnyKind,
   ref: Ref,
-  { type, taken }: Wanted,
-  context: Context,
+  [first, ...others]: readonly Wanted[],
+  context: Asking,
   create: (incarnation: string | undefined) => Promise<Result>,
 ): Promise<Result> {
-  const { records } = context.services
-  if (records.peek(kind, ref) !== undefined) return create(undefined)
-  const { incarnation, isNew } = await claim(kind, ref, { type, taken }, context)
+  if (first === undefined || context.services.records.peek(kind, ref) !== undefined) return create(undefined)
+  return keptIfDone(context, async (take) => {
+    // The same request again, or a concurrent one, may have made the claim, and names the life.
+    const { incarnation } = await take(kind, ref, first, randomUUID())
+    for (const one of others) await take(kind, ref, one, incarnation)
+    return create(incarnation)
+  })
+}
+
+/**
+ * Claims the hosts that a change adds, and releases them if it fails. Those that it gives up, the controller lets go of once
+ * nothing serves them.
+ *
+ * @param change is given what claims them
+ * @throws PlatformError HOST_TAKEN
+ */
+export async function underNewHosts<K extends AnyKind, Result>(
+  kind: K,
+  context: Asking,
+  change: (claimAdded: (stored: RecordOf<K>, spec: object) => Promise<void>) => Promise<Result>,
+): Promise<Result> {
+  return keptIfDone(context, (take) =>
+    change(async ({ metadata, spec: before }, spec) => {
+      const { namespace = '', name, annotations } = metadata
+      const incarnation = annotations?.[INCARNATION_ANNOTATION]
+      // The controller gives a life to what kubectl made, and claims.
+      if (incarnation === undefined) return
+      const had = new Set(hostsWanted(kind, before).map(({ value }) => value))
+      const added = hostsWanted(kind, spec).filter(({ value }) => !had.has(value))
+      for (const one of added) await take(kind, { namespace, name }, one, incarnation)
+    }),
+  )
+}
+
+/** Releases what was claimed anew if the work fails. */
+async function keptIfDone<Result>(context: Asking, work: (take: Take) => Promise<Result>): Promise<Result> {
+  const fresh: string[] = []
   try {
-    return await create(incarnation)
+    return await work(async (kind, ref, wanted, incarnation) => {
+      const held = await claim(kind, ref, wanted, { incarnation, context })
+      if (held.isNew) fresh.push(claimName(wanted.type, wanted.value))
+      return held
+    })
   } catch (error) {
-    const name = claimName(type, ref.name)
+    const { services, caller } = context
     // Best effort: the next caller takes over a claim without a holder.
-    if (isNew) await records.remove(NameClaim, { name }, { caller: context.caller }).catch(() => {})
+    for (const name of fresh) await services.records.remove(NameClaim, { name }, { caller }).catch(() => {})
     throw error
   }
 }
@@ -61,13 +124,12 @@ export async function underPlatformName<Result>(
 async function claim(
   kind: AnyKind,
   ref: Ref,
-  { type, taken }: Wanted,
-  context: Context,
-): Promise<{ incarnation: string | undefined; isNew: boolean }> {
+  { type, value, taken }: Wanted,
+  { incarnation, context }: { incarnation: string; context: Asking },
+): Promise<Held> {
   const { services, caller } = context
-  const name = claimName(type, ref.name)
-  const incarnation = randomUUID()
-  const spec = { type, value: ref.name, holder: { kind: kind.kind, ...ref, incarnation } }
+  const name = claimName(type, value)
+  const spec = { type, value, holder: { kind: kind.kind, ...ref, incarnation } }
   for (let attempt = 1; attempt <= 3; attempt += 1) {
     try {
       await services.records.create(NameClaim, { name, spec, caller, isSame: () => false })
@@ -79,21 +141,19 @@ async function claim(
     if (held === undefined) continue
     const { holder } = held.spec
     const isOurs = holder.kind === kind.kind && holder.namespace === ref.namespace && holder.name === ref.name
-    const isLeftOver = await isWithoutHolder(kind, held, context)
-    // The same request again, or a concurrent one.
+    const isLeftOver = await isWithoutHolder(held, context)
     if (isOurs && !isLeftOver) return { incarnation: holder.incarnation, isNew: false }
     if (!isLeftOver) break
     await services.records.remove(NameClaim, { name }, { caller }).catch(() => {})
   }
-  throw new PlatformError(taken, `The name "${ref.name}" is taken on this platform: choose another one.`)
+  throw taken
 }
 
-async function isWithoutHolder(kind: AnyKind, held: ClaimRecord, { services }: Context): Promise<boolean> {
-  const { holder } = held.spec
-  if (holder.kind !== kind.kind) return false
+async function isWithoutHolder(held: ClaimRecord, { services }: Asking): Promise<boolean> {
+  const { kind: holding, namespace, name, incarnation } = held.spec.holder
+  const kind = KINDS.find((each) => each.kind === holding)
   const age = services.clock.now() - Date.parse(held.metadata.creationTimestamp ?? '')
-  if (!(age > HOLDER_DUE)) return false
-  const { namespace, name } = holder
+  if (kind === undefined || !(age > HOLDER_DUE)) return false
   const object = await services.records.get(kind, { namespace, name }, { fresh: true })
-  return object?.metadata.annotations?.[INCARNATION_ANNOTATION] !== holder.incarnation
+  return object?.metadata.annotations?.[INCARNATION_ANNOTATION] !== incarnation
 }

@@ -6,7 +6,7 @@ import { groupNamespace } from '../../core/names.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import type { RecordOf } from '../records/records.ts'
 import { clusterWords } from '../resources/places.ts'
-import { holderOf } from '../resources/platformNames.ts'
+import { holderOf, hostTaken } from '../resources/platformNames.ts'
 import { recordOf } from '../resources/record.ts'
 import type { ResourceView, WriteView } from '../resources/types.ts'
 
@@ -76,7 +76,7 @@ function chooseHost(
     holder !== undefined &&
     !(holder.kind === 'VectorCluster' && holder.namespace === namespace && holder.name === name)
   ) {
-    throw new PlatformError('HOST_TAKEN', `The host "${host}" is taken.`, { field: 'ingressHost', value: host })
+    throw hostTaken(host, 'ingressHost')
   }
   return host
 }
