@@ -100,13 +100,23 @@ describe('the recorder of activity', () => {
   const now = (more: Partial<Sighting> = {}) =>
     sighting({ occurredAt: new Date(new ManualClock().now()).toISOString(), ...more })
 
-  it('writes what was noted when it stops, and knows what it tells itself', async () => {
+  it('writes what was noted when it stops', async () => {
     const { store, recorder: made } = recorder()
-    const one = now()
-    made.note({ resource: NAME, sighting: one })
-    expect(made.tells(one.id)).to.equal(true)
+    made.note({ resource: NAME, sighting: now() })
     await made.stop()
     expect(await store.read(NAME)).to.have.length(1)
+  })
+
+  it('says of what it tells itself that it is kept, once it is: it may end before', async () => {
+    const { store, recorder: made } = recorder()
+    const one = now({ message: 'by the request' })
+    made.note({ resource: NAME, sighting: one })
+    store.failures = 1
+    const again = { resource: NAME, sighting: { ...one, message: 'by the audit log', isSecondHand: true } }
+    expect(await made.write([again]).catch((error) => error)).to.be.instanceOf(Error)
+    await made.write([again])
+    expect((await store.read(NAME))?.map(({ message }) => message)).to.deep.equal(['by the request'])
+    await made.stop()
   })
 
   it('keeps what could not be written', async () => {

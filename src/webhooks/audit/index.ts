@@ -5,7 +5,7 @@ import { readEvents } from './events.ts'
 import { type Surroundings, toldByEvent } from './told.ts'
 
 export type AuditOptions = Surroundings & {
-  recorder: Pick<ActivityRecorder, 'write' | 'tells'>
+  recorder: Pick<ActivityRecorder, 'write'>
   isReady: () => boolean
 }
 
@@ -27,8 +27,7 @@ export function createAuditor(options: AuditOptions): (body: unknown) => Promise
     const events = readEvents(body)
     if (events === undefined) return undefined
     if (!options.isReady()) throw new Error('The facade does not know yet what exists.')
-    const told = events.flatMap((event) => toldByEvent(event, { ...options, placeOf }))
-    await options.recorder.write(told.filter(({ sighting }) => !options.recorder.tells(sighting.id)))
+    await options.recorder.write(events.flatMap((event) => toldByEvent(event, { ...options, placeOf })))
     return {}
   }
 }

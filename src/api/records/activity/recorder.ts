@@ -22,7 +22,8 @@ export type RecorderOptions = { store: ActivityStore; clock: Clock; log: Log }
 /** Hands entries on to the store, those of requests a moment later: nobody waits for them. */
 export class ActivityRecorder {
   readonly #options: RecorderOptions
-  readonly #own = new LRUCache<string, true>({ max: 20_000 })
+  /** What this process tells itself, so that the same from elsewhere is no news; false until it is kept. */
+  readonly #own = new LRUCache<string, boolean>({ max: WAITING_MAX })
   readonly #refusals = new LRUCache<string, number>({ max: 20_000, ttl: HOUR })
   #waiting: Told[] = []
   #timer: { cancel(): void } | undefined
@@ -30,11 +31,6 @@ export class ActivityRecorder {
 
   constructor(options: RecorderOptions) {
     this.#options = options
-  }
-
-  /** Whether this process tells of the entry itself, so that the same from elsewhere is no news. */
-  tells(id: string): boolean {
-    return this.#own.has(id)
   }
 
   /** Without waiting. What a crash takes with it, the audit log of the API server tells, unless it was a refusal. */
@@ -47,14 +43,17 @@ export class ActivityRecorder {
       )
       return
     }
-    this.#own.set(told.sighting.id, true)
+    this.#own.set(told.sighting.id, false)
     this.#waiting.push(told)
     this.#timer ??= this.#options.clock.setTimeout(() => void this.#flush(), GATHERED)
   }
 
-  /** Returns once all are kept. @throws if they could not be */
+  /** Returns once all are kept, those too that this process tells itself: it may end at any moment. @throws if they could not be */
   async write(all: readonly Told[]): Promise<void> {
-    const groups = byResource(all.filter((told) => !this.#isTooMuch(told)))
+    const isUnwritten = ({ sighting }: Told) => this.#own.get(sighting.id) === false
+    if (all.some(isUnwritten)) await this.#flush()
+    if (all.some(isUnwritten)) throw new Error('Entries of requests could not be written yet.')
+    const groups = byResource(all.filter((told) => !this.#own.has(told.sighting.id) && !this.#isTooMuch(told)))
     const failures: unknown[] = []
     const work = async () => {
       for (let group = groups.shift(); group !== undefined; group = groups.shift()) {
@@ -73,7 +72,8 @@ export class ActivityRecorder {
   }
 
   #flush(isRepeated = true): Promise<void> {
-    this.#writing = this.#once(isRepeated)
+    // One after the other: what is being written when it is asked for is written when it returns.
+    this.#writing = (this.#writing ?? Promise.resolve()).then(() => this.#once(isRepeated))
     return this.#writing
   }
 
@@ -83,6 +83,7 @@ export class ActivityRecorder {
     for (const { resource, sightings } of groups) {
       try {
         await store.append(resource, sightings)
+        for (const { id } of sightings) this.#own.set(id, true)
       } catch (error) {
         log.warn({ resource, error: messageOf(error) }, 'Activity could not be written; it is tried again.')
         this.#waiting.push(...sightings.map((sighting) => ({ resource, sighting })))
