@@ -103,8 +103,12 @@ const PARTS: readonly Part[] = [
     })),
   ),
   ...STORAGE_CONTROLLERS.map((each) => made(each, ({ objectStorage }) => objectStorage)),
-  made(containerController, (ports) => ({ keys: keysOf(ports), backupNamespace: ports.backupNamespace ?? 'velero' })),
-  made(jobController, (ports) => ({ keys: keysOf(ports), ...ports.jobs })),
+  made(containerController, (ports) => ({
+    keys: keysOf(ports),
+    backupNamespace: ports.backupNamespace ?? 'velero',
+    registryHost: ports.registry?.host,
+  })),
+  made(jobController, (ports) => ({ keys: keysOf(ports), ...ports.jobs, registryHost: ports.registry?.host })),
   made(repositoryController, ({ registry }) => ({ registry })),
   made(runController, ({ registry }) => ({ registry })),
 ]

@@ -35,7 +35,13 @@ import { newWorkloadState, placeOfPass, planOf, type WorkloadState } from './wor
 import { checkQuota, resolvePlan } from './workload/resolve.ts'
 import { withSecretRights } from './workload/secrets.ts'
 
-export type JobOptions = { keys: PlatformKeys; logs: PodLogs; blobs: BlobStore }
+export type JobOptions = {
+  keys: PlatformKeys
+  logs: PodLogs
+  blobs: BlobStore
+  /** Of the platform's own registry; absent without one. */
+  registryHost?: string | undefined
+}
 
 type JobPass = Pass<typeof PlatformJob, JobPassState>
 type JobStep = Step<typeof PlatformJob, JobPassState>
@@ -142,9 +148,8 @@ function startJob(options: JobOptions): JobStep {
         }
         await children.ensure(environmentSecret(object, values), { resource: secret })
       }
-      const { object: made } = await children.ensure(batchJob({ job: object, plan: planOf(pass) }), {
-        resource: batchJobs,
-      })
+      const wanted = batchJob({ job: object, plan: planOf(pass), registryHost: options.registryHost })
+      const { object: made } = await children.ensure(wanted, { resource: batchJobs })
       pass.report({ jobUid: made.metadata.uid })
       return waiting('WaitingForWorkload', progressOf(undefined, []).message)
     })

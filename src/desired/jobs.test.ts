@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { PULL_SECRET } from '../contracts/registry/names.ts'
 import { PlatformJob } from '../crds/jobs.ts'
 import { type BatchJob, batchJob, environmentSecret, imageOf, type JobPod, progressOf } from './jobs.ts'
 
@@ -18,7 +19,10 @@ const plan = {
   replicas: 1,
 }
 type Built = {
-  spec: { podFailurePolicy: { rules: object[] }; template: { spec: { containers: { env: object[] }[] } } }
+  spec: {
+    podFailurePolicy: { rules: object[] }
+    template: { spec: { containers: { env: object[] }[]; imagePullSecrets?: { name: string }[] } }
+  }
 }
 const built = (spec: object) => batchJob({ job: job(spec), plan }) as unknown as Built
 
@@ -38,6 +42,24 @@ describe('the batch/v1 Job of a job', () => {
     })
     expect(spec).not.to.have.property('ttlSecondsAfterFinished')
   })
+
+  const pulls: [string, string, string | undefined, string[]][] = [
+    [
+      "pulls what lies in the platform's own registry with the Secret of its group",
+      'own.test/b/i',
+      'own.test',
+      [PULL_SECRET],
+    ],
+    ['pulls from elsewhere without it', 'docker.io/library/python', 'own.test', []],
+    ['pulls from a host that only begins like the own one without it', 'own.test.evil/b/i', 'own.test', []],
+    ['pulls without it where the platform has no registry', 'own.test/b/i', undefined, []],
+  ]
+  for (const [sentence, image, registryHost, names] of pulls) {
+    it(sentence, () => {
+      const made = batchJob({ job: job({ image }), plan, registryHost }) as unknown as Built
+      expect((made.spec.template.spec.imagePullSecrets ?? []).map(({ name }) => name)).to.deep.equal(names)
+    })
+  }
 
   it('counts no drained node as a failure', () =>
     expect(built({}).spec.podFailurePolicy.rules).to.deep.equal([

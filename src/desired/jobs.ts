@@ -1,11 +1,12 @@
 import { isFinished, JOB_CONTAINER, type JobState, jobNames, vaultReference } from '../contracts/jobs.ts'
+import { pullSecretsOf } from '../contracts/registry/names.ts'
 import type { KubeObject } from '../core/object.ts'
 import type { EffectivePlan } from '../core/sizing/plans.ts'
 import type { PlatformJob } from '../crds/jobs.ts'
 import { type Child, child, secret, workloadInput } from './workload/child.ts'
 import { restrictedContainer, restrictedPod, secretVariable } from './workload/pod.ts'
 
-export type JobInput = { job: PlatformJob; plan: EffectivePlan }
+export type JobInput = { job: PlatformJob; plan: EffectivePlan; registryHost?: string | undefined }
 
 /** What Kubernetes tells about a batch/v1 Job, as far as it is looked at. */
 export type BatchJob = KubeObject & {
@@ -53,8 +54,9 @@ function failureRules(codes: readonly number[]): object[] {
   return codes.length === 0 ? [disruption] : [atOnce, disruption]
 }
 
-function podSpec({ job, plan }: JobInput): object {
+function podSpec({ job, plan, registryHost }: JobInput): object {
   const { spec } = job
+  const pullSecrets = pullSecretsOf(imageOf(spec), registryHost)
   const container = restrictedContainer(
     plan,
     {
@@ -67,7 +69,11 @@ function podSpec({ job, plan }: JobInput): object {
     { writesToRoot: true },
   )
   const identity = { user: spec.runAsUser, fsGroup: spec.runAsUser }
-  return restrictedPod(identity, { restartPolicy: 'Never', containers: [container] })
+  return restrictedPod(identity, {
+    restartPolicy: 'Never',
+    ...(pullSecrets.length > 0 && { imagePullSecrets: pullSecrets }),
+    containers: [container],
+  })
 }
 
 export function imageOf({ image, tag }: Pick<PlatformJob['spec'], 'image' | 'tag'>): string {

@@ -43,6 +43,11 @@ export function nextAnnouncement(before: string | undefined, now: number): strin
 /** The Secret that nodes pull with, in the namespace of each group. */
 export const PULL_SECRET = 'freehold-registry-pull'
 
+/** The Secrets of its namespace that a pod needs to pull the image. @param registryHost of the platform; undefined without one */
+export function pullSecretsOf(image: string, registryHost: string | undefined): { name: string }[] {
+  return registryHost !== undefined && image.startsWith(`${registryHost}/`) ? [{ name: PULL_SECRET }] : []
+}
+
 /** The header that the registry sends with its notifications, where a secret is configured. */
 export const NOTIFY_HEADER = 'x-freehold-registry-secret'
 

@@ -3,7 +3,7 @@ import { seedGroup } from '../../../test/crashes/seeds.ts'
 import { World } from '../../../test/crashes/world.ts'
 import { COMPONENT_LABEL, REVISION_LABEL } from '../../contracts/containerinstances.ts'
 import { ContainerInstance } from '../../crds/containerinstances.ts'
-import { pod } from '../../kube/builtin.ts'
+import { deployment, pod } from '../../kube/builtin.ts'
 
 const NAME = 'shop'
 const web = { name: 'web', image: 'site:1', ports: [{ name: 'http', port: 8080 }] }
@@ -65,6 +65,20 @@ describe('the controller of container instances', () => {
       expect(await copies()).to.deep.equal(['web 3'])
     })
   }
+
+  it("pulls what lies in the platform's own registry with the Secret of its group, nothing else", async () => {
+    await make({
+      components: [
+        { ...web, image: 'registry.test/b/g/site:1' },
+        { name: 'worker', image: 'worker:1' },
+      ],
+    })
+    const secrets = (await world.server.list(deployment)).items.map((found) => {
+      const { spec } = found as { spec?: { template: { spec: { imagePullSecrets?: { name: string }[] } } } }
+      return spec?.template.spec.imagePullSecrets?.map(({ name }) => name) ?? []
+    })
+    expect(secrets.sort()).to.deep.equal([[], ['freehold-registry-pull']])
+  })
 
   it('starts a component when what it depends on is ready, and changes it no earlier', async () => {
     const worker = { name: 'worker', image: 'worker:1', dependsOn: ['web'] }

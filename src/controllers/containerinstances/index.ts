@@ -119,7 +119,7 @@ export const containerController = controllerWith<typeof ContainerInstance, Cont
         keepAccessKeys,
         keepValues(options),
         keepRevisions,
-        applyWorkload,
+        applyWorkload(options),
         releaseHosts,
         keepBackups(options),
         reportStatus,

@@ -12,6 +12,8 @@ export type ContainerOptions = {
   keys: PlatformKeys
   /** The namespace that Velero is in. */
   backupNamespace: string
+  /** Of the platform's own registry; absent without one. */
+  registryHost?: string | undefined
 }
 
 /** What steps of one pass hand on. Each field is set by the step named, and read by later ones only. */

@@ -20,7 +20,7 @@ import { gatewayOf } from '../workload/home.ts'
 import { routeVerdict } from '../workload/hosts.ts'
 import { keepRevision } from '../workload/revisions.ts'
 import { isShared } from './resolve.ts'
-import type { InstancePass } from './types.ts'
+import type { ContainerOptions, InstancePass, InstanceStep } from './types.ts'
 
 /** Numbers the content of the spec, if it is new. */
 export async function keepRevisions(pass: InstancePass): Promise<Outcome> {
@@ -38,19 +38,21 @@ export async function keepRevisions(pass: InstancePass): Promise<Outcome> {
 const PRUNED = [service, ingress, httpRoute, networkPolicy, podDisruptionBudget, certificate]
 
 /** Writes the children, each Deployment when what it depends on is as it should be. */
-export async function applyWorkload(pass: InstancePass): Promise<Outcome> {
-  const input = inputOf(pass)
-  const surroundings = instanceSurroundings(input)
-  pass.state.route = routeVerdict(input.gateway, await writeChildren(pass, surroundings))
-  for (const component of inOrder(pass.object.spec.components)) await applyComponent(pass, input, component)
-  const names = pass.object.spec.components.map(({ name }) => input.names.component(name))
-  await pass.children.prune(deployment, names)
-  await pruneChildren(
-    pass,
-    surroundings,
-    PRUNED.filter((resource) => pass.workloads.isServed(resource)),
-  )
-  return done()
+export function applyWorkload({ registryHost }: Pick<ContainerOptions, 'registryHost'>): InstanceStep {
+  return async function applyWorkload(pass) {
+    const input = { ...inputOf(pass), registryHost }
+    const surroundings = instanceSurroundings(input)
+    pass.state.route = routeVerdict(input.gateway, await writeChildren(pass, surroundings))
+    for (const component of inOrder(pass.object.spec.components)) await applyComponent(pass, input, component)
+    const names = pass.object.spec.components.map(({ name }) => input.names.component(name))
+    await pass.children.prune(deployment, names)
+    await pruneChildren(
+      pass,
+      surroundings,
+      PRUNED.filter((resource) => pass.workloads.isServed(resource)),
+    )
+    return done()
+  }
 }
 
 async function applyComponent(pass: InstancePass, input: InstanceInput, component: ComponentSpec): Promise<void> {
@@ -74,7 +76,7 @@ async function applyComponent(pass: InstancePass, input: InstanceInput, componen
   state.deployments.set(component.name, stored as LiveDeployment)
 }
 
-function inputOf(pass: InstancePass): InstanceInput {
+function inputOf(pass: InstancePass): Omit<InstanceInput, 'registryHost'> {
   const { object, state, workloads } = pass
   const shared = instanceShared(object)
   const issuer = workloads.isServed(certificate) ? state.home?.spec.certificateIssuer : undefined

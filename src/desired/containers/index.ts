@@ -28,6 +28,7 @@ export type InstanceInput = WorkloadInput<ReturnType<typeof containerNames>> &
     versionOf: (secretName: string) => string | undefined
     secrets: readonly MountedSecret[]
     pullSecret: string | undefined
+    registryHost: string | undefined
     isShared: (volume: VolumeSpec) => boolean
     /** Of the cluster; no certificates are asked for without one. */
     certificateIssuer: string | undefined
@@ -97,7 +98,7 @@ function certificate(input: InstanceInput, host: string, secretName: string): Ch
 
 /** The Deployment of one component. */
 export function componentDeployment(input: InstanceInput, component: ComponentSpec): Child<'Deployment'> {
-  const { instance, names, plans, revisions, versionOf, secrets, pullSecret, isShared } = input
+  const { instance, names, plans, revisions, versionOf, secrets, pullSecret, registryHost, isShared } = input
   const { spec } = instance
   const { name } = component
   const plan = plans.get(name)
@@ -127,6 +128,7 @@ export function componentDeployment(input: InstanceInput, component: ComponentSp
       valuesSecret,
       filesSecret: names.files,
       pullSecret,
+      registryHost,
       secrets,
       besides: spec.volumes
         .filter((volume) => volume.kind === 'Persistent' && !isShared(volume) && mountsOf(component, volume.name))

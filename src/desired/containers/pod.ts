@@ -1,4 +1,5 @@
 import { withParameters } from '../../contracts/containerinstances.ts'
+import { pullSecretsOf } from '../../contracts/registry/names.ts'
 import type { EffectivePlan } from '../../core/sizing/plans.ts'
 import type { ComponentSpec, ProbeSpec, VolumeSpec } from '../../crds/containerFields.ts'
 import { restrictedContainer, restrictedPod, secretVariable } from '../workload/pod.ts'
@@ -20,6 +21,8 @@ export type ComponentPod = {
   /** The Secret with the values of Secret volumes, under their names. */
   filesSecret: string
   pullSecret: string | undefined
+  /** Of the platform's own registry, which needs no credential of the caller. */
+  registryHost: string | undefined
   secrets: readonly MountedSecret[]
   /** Selectors of pods that must be on the same node, because they mount a volume that only one node can have. */
   besides: readonly object[]
@@ -30,7 +33,7 @@ const VOLUME_GROUP = 65_532
 
 /** The pod of one component. Its root may be written to: images are of all kinds. */
 export function componentPod(input: ComponentPod): object {
-  const { component, pullSecret, besides, selector } = input
+  const { component, pullSecret, registryHost, besides, selector } = input
   const { runAsUser } = component
   const spread = (topologyKey: string) => ({
     maxSkew: 1,
@@ -39,13 +42,15 @@ export function componentPod(input: ComponentPod): object {
     labelSelector: { matchLabels: selector },
   })
   const together = besides.map((labelSelector) => ({ labelSelector, topologyKey: 'kubernetes.io/hostname' }))
+  const own = pullSecret === undefined ? [] : [{ name: pullSecret }]
+  const pullSecrets = [...own, ...pullSecretsOf(component.image, registryHost)]
   const identity = { user: runAsUser, fsGroup: runAsUser ?? VOLUME_GROUP }
   return restrictedPod(identity, {
     terminationGracePeriodSeconds: component.gracePeriodSeconds + (isServing(component) ? LEAVING : 0),
     ...(together.length === 0
       ? { topologySpreadConstraints: [spread('kubernetes.io/hostname'), spread('topology.kubernetes.io/zone')] }
       : { affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: together } } }),
-    ...(pullSecret === undefined ? {} : { imagePullSecrets: [{ name: pullSecret }] }),
+    ...(pullSecrets.length === 0 ? {} : { imagePullSecrets: pullSecrets }),
     containers: [container(input)],
     volumes: podVolumes(input),
   })
