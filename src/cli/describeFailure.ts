@@ -14,9 +14,11 @@ export function describeFailure(error: unknown): { lines: string[]; exitCode: Ex
   return { lines: [`${printable(messageOf(error))}`], exitCode: EXIT.refused }
 }
 
-function describeRefusal({ status, code, message, body, correlationId }: PlatformApiError): string[] {
+function describeRefusal({ status, code, message, body, correlationId, retryAfter }: PlatformApiError): string[] {
   const { errors } = (body ?? {}) as { errors?: unknown }
   const fields = Array.isArray(errors) ? errors.slice(0, 20) : []
+  // Only the platform knows whether waiting helps: an engine that is missing does not come by itself.
+  const remedy = retryAfter === undefined ? REMEDIES[status] : `Try again in ${retryAfter} s.`
   return [
     `${printable(message)} (${printable(code)}, ${status})`,
     ...fields.map((entry) => {
@@ -25,7 +27,7 @@ function describeRefusal({ status, code, message, body, correlationId }: Platfor
     }),
     ...blocking(body),
     ...(correlationId === undefined ? [] : [`Correlation id: ${printable(correlationId)}`]),
-    ...(REMEDIES[status] === undefined ? [] : [REMEDIES[status]]),
+    ...(remedy === undefined ? [] : [remedy]),
   ]
 }
 
@@ -49,6 +51,5 @@ const REMEDIES: Readonly<Record<number, string>> = {
   403: 'Ask an Owner of that scope for a role that gives it; `freehold whoami` shows who you are here.',
   429: 'Wait a moment, then try again.',
   502: 'Try again; if it persists, give the correlation id to your platform operator.',
-  503: 'Wait a moment, then try again.',
   500: 'Try again; if it persists, give the correlation id to your platform operator.',
 }

@@ -66,6 +66,11 @@ describe('failures', () => {
   }
   const refused = (status: number, content: object) =>
     new PlatformApiError(status, new Headers(), JSON.stringify(content))
+  const busy = new PlatformApiError(
+    503,
+    new Headers({ 'retry-after': '5' }),
+    JSON.stringify({ error: 'Busy.', code: 'x' }),
+  )
   const cases: [string, unknown, number, RegExp][] = [
     [
       'a refusal names code, fields and correlation id',
@@ -80,6 +85,8 @@ describe('failures', () => {
       /^Busy\. \(x-y, 409\)$/,
     ],
     ['what is not an answer of ours says its status', refused(502, []), 1, /answered 502\. \(HTTP_502, 502\)/],
+    ['waiting is advised if the platform says how long', busy, 1, /Try again in 5 s\.$/],
+    ['waiting is not advised if it does not help', refused(503, { error: 'No.', code: 'x' }), 1, /^No\. \(x, 503\)$/],
     ['401 is a missing sign-in', refused(401, { ...body, code: 'UNAUTHORIZED' }), 3, /freehold login/],
     [
       'no answer is trouble of the network',

@@ -90,6 +90,8 @@ export class PlatformApiError extends Error {
   /** As it came, parsed where it was JSON. */
   readonly body: unknown
   readonly correlationId: string | undefined
+  /** Seconds until the same request may succeed; undefined if waiting does not help, or nobody knows how long. */
+  readonly retryAfter: number | undefined
 
   constructor(status: number, headers: Headers, text: string) {
     const body = parsed(text)
@@ -101,6 +103,8 @@ export class PlatformApiError extends Error {
     this.code = textOf('code') ?? `HTTP_${status}`
     this.body = body
     this.correlationId = textOf('correlationId') ?? headers.get('x-correlation-id') ?? undefined
+    const seconds = headers.get('retry-after') ?? ''
+    this.retryAfter = /^\d{1,6}$/.test(seconds) ? Number(seconds) : undefined
   }
 }
 

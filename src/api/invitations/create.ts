@@ -99,7 +99,11 @@ function readAddress(text: string): string {
 function resolveTenant({ records, accounts }: Services, boundaryId: string): BoundaryRecord {
   const boundary = records.peek(Boundary, { name: boundaryId })
   if (boundary !== undefined && accounts.tenants.ofBoundary(boundary) !== undefined) return boundary
-  throw new PlatformError('tenant_resolution_failed', `The tenant of boundary "${boundaryId}" could not be determined.`)
+  const message =
+    boundary === undefined
+      ? `There is no boundary "${boundaryId}".`
+      : `Boundary "${boundaryId}" belongs to no tenant whose people could be invited: give it one first (POST /boundaries/${boundaryId}/tenant).`
+  throw new PlatformError('tenant_resolution_failed', message)
 }
 
 /** Those of the address that are over. @throws PlatformError duplicate_pending if one is open */
