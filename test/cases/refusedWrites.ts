@@ -225,18 +225,19 @@ export const REFUSED_WRITES: Readonly<Record<string, RefusedWrite>> = {
     write: async (world) => {
       const ref = { namespace: home(world), name: await makeSource(world) }
       const { resource } = DeploymentSource
-      let refusal: unknown
-      // Nothing uses a source yet, so that its controller says so again with each pass.
-      await world.until('the source is held', async () => {
-        await world.admin.mergePatch(resource, ref, { status: { heldBy: ['web/x/y'] } }, { subresource: 'status' })
-        const options = { dryRun: true }
-        return world.admin.remove(resource, ref, options).then(
-          () => false,
-          (error: unknown) => {
-            refusal = error
-            return true
-          },
+      const hold = () =>
+        world.admin.mergePatch(resource, ref, { status: { heldBy: ['web/x/y'] } }, { subresource: 'status' })
+      const refused = () =>
+        world.admin.remove(resource, ref, { dryRun: true }).then(
+          () => undefined,
+          (error) => error,
         )
+      let refusal: unknown
+      // Nothing uses a source yet, so that its controller says so again at once: some of many come in between.
+      await world.until('the source is held', async () => {
+        const [, ...answers] = await Promise.all([hold(), ...Array.from({ length: 20 }, refused)])
+        refusal = answers.find((answer) => answer !== undefined)
+        return refusal !== undefined
       })
       throw refusal
     },

@@ -178,7 +178,7 @@ describe('people at the command line', () => {
     expect(ended.code, ended.err).to.equal(0)
     const made = JSON.parse((await succeeds('create', 'boundary', '-d', '{"displayName":"First"}', '-o', 'json')).out)
     expect(made.permissions).to.include('boundaries/delete')
-    await succeeds('delete', 'boundary', made.id)
+    await succeeds('delete', 'boundary', made.id, '--yes')
   })
 
   it('stay signed in when several commands renew at once, and a copy of a used login ends it', async () => {

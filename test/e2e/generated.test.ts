@@ -100,6 +100,7 @@ function goodBody({ body, bodyKind }: Route): unknown {
     { title: 'x', description: 'x' },
     { resourceGroup: 'abc' },
     { enabled: true },
+    { schedule: '0 3 * * *', retentionDays: 7 },
     member,
     identity,
     ...more,

@@ -60,6 +60,7 @@ describe('npm run up', () => {
       'person',
       'kubeconfig',
       'kubernetes',
+      'registry',
       'certificateAuthority',
     )
     expect(file.kubernetes).to.have.all.keys('source', 'version', 'simulated')

@@ -94,7 +94,7 @@ const VOLATILE_KEYS = new Set([
   'usedBytes',
 ])
 const VOLATILE_ANNOTATIONS =
-  /^(freehold\.dev\/(incarnation|applied|owner-incarnation|incarnation-of-owner|actor|created-by|api-key-id)|volume\.kubernetes\.io\/|pv\.kubernetes\.io\/|kubectl\.kubernetes\.io\/)/
+  /^(freehold\.dev\/(incarnation|former-incarnations|retained-lives|applied|owner-incarnation|incarnation-of-owner|actor|created-by|api-key-id)|volume\.kubernetes\.io\/|pv\.kubernetes\.io\/|kubectl\.kubernetes\.io\/)/
 
 /** What is replaced by what, in this order: names of objects would come out sorted where they look like numbers. */
 export type Replacements = readonly (readonly [from: string, to: string])[]
