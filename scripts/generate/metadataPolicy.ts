@@ -17,6 +17,7 @@ export const METADATA_REFUSALS = {
   labels: `an object has at most ${METADATA_ENTRIES_MAX} labels`,
   annotations: `an object has at most ${METADATA_ENTRIES_MAX} annotations with ${ANNOTATIONS_CHARACTERS_MAX} characters together`,
   managers: `an object has at most ${FIELD_MANAGERS_MAX} field managers`,
+  orphans: 'what belongs to an object of the platform is deleted with it: it cannot be orphaned',
   ownManagers: `the field managers ${OWN_MANAGERS.join(', ')} are the platform's own`,
 } as const
 
@@ -53,14 +54,25 @@ export function metadataPolicy(kinds: readonly AnyKind[]): KubeObject[] {
     ['managers', `variables.isExempt || size(${managers.next}) <= ${FIELD_MANAGERS_MAX}`],
     ['ownManagers', `variables.isExempt || ${managers.next}.all(m, !${isOurs('m')} || (${isKnown}))`],
   ]
-  return policyWithBinding({
-    name: 'freehold-metadata',
-    rules: [ruleFor(kinds, ['CREATE', 'UPDATE'])],
-    variables: CALLER_VARIABLES,
-    validations: rules.map(([name, expression]) => ({
-      expression,
-      message: METADATA_REFUSALS[name],
-      reason: 'Forbidden',
-    })),
-  })
+  const options = 'dyn(request.?options.orValue({}))'
+  const orphans = `(${options}.?propagationPolicy.orValue('') == 'Orphan' || ${options}.?orphanDependents.orValue(false))`
+  return [
+    ...policyWithBinding({
+      name: 'freehold-metadata',
+      rules: [ruleFor(kinds, ['CREATE', 'UPDATE'])],
+      variables: CALLER_VARIABLES,
+      validations: rules.map(refusal),
+    }),
+    // What stays behind without its owner counts in no quota, and a namesake would meet it.
+    ...policyWithBinding({
+      name: 'freehold-orphans',
+      rules: [ruleFor(kinds, ['DELETE'])],
+      variables: CALLER_VARIABLES,
+      validations: [refusal(['orphans', `variables.isExempt || !${orphans}`])],
+    }),
+  ]
+}
+
+function refusal([name, expression]: [keyof typeof METADATA_REFUSALS, string]) {
+  return { expression, message: METADATA_REFUSALS[name], reason: 'Forbidden' as const }
 }

@@ -12,6 +12,7 @@ import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject, ObjectMeta } from '../../src/core/object.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { KINDS } from '../../src/crds/index.ts'
+import { VectorCluster } from '../../src/crds/vector.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { RULE_CASES } from '../cases/ruleCases.ts'
@@ -195,6 +196,33 @@ describe('the metadata of every kind', () => {
     const { items } = await admin.list(kind.resource, namespace === undefined ? { fieldSelector } : { namespace })
     return items.slice(0, 1).map((object) => ({ kind, object }))
   }
+
+  it('is no way to leave behind what belongs to an object', async () => {
+    const name = 'left-behind'
+    await owner.create(VectorCluster.resource, {
+      apiVersion: VectorCluster.apiVersion,
+      kind: VectorCluster.kind,
+      metadata: { name, namespace: groupHome },
+      spec: {},
+    })
+    const path = `/apis/data.freehold.dev/v1alpha1/namespaces/${groupHome}/vectorclusters/${name}`
+    const removed = (options: object) =>
+      owner.request({
+        method: 'DELETE',
+        path,
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ kind: 'DeleteOptions', apiVersion: 'v1', ...options }),
+      })
+    for (const options of [{ propagationPolicy: 'Orphan' }, { orphanDependents: true }]) {
+      const answer = await removed(options)
+      expect([answer.status, JSON.parse(await answer.text()).message]).to.deep.equal([
+        403,
+        `vectorclusters.data.freehold.dev "${name}" is forbidden: ValidatingAdmissionPolicy 'freehold-orphans' with binding 'freehold-orphans' denied request: ${METADATA_REFUSALS.orphans}`,
+      ])
+    }
+    const gone = await removed({ propagationPolicy: 'Background' })
+    expect([gone.status, await gone.text()][0]).to.equal(200)
+  })
 
   it('does not change to what could not be created, and the garbage collector deletes nothing', async () => {
     const groups = `/boundaries/${boundaryId}/resourcegroups`

@@ -286,10 +286,12 @@ describe('deployment sources', () => {
         [`${host}/team/app`],
       ])
       await expectCall(200, 'POST', `${at}/materialize`, body)
-      const metadata = { name: 'somebody', namespace: made.namespace }
+      const metadata = { name: 'registry-somebody', namespace: made.namespace }
       await admin.create(secret, { apiVersion: 'v1', kind: 'Secret', metadata } as KubeObject)
-      const taken = await call('POST', `${at}/materialize`, { ...body, secretName: 'somebody' })
+      const taken = await call('POST', `${at}/materialize`, { ...body, secretName: 'registry-somebody' })
       expect([taken.status, taken.body.code]).to.deep.equal([409, 'already-exists'])
+      const other = await call('POST', `${at}/materialize`, { ...body, secretName: 'ctienv-shop--web' })
+      expect([other.status, other.body.code]).to.deep.equal([400, 'BAD_REQUEST'])
       const reader = await makeCaller({ Reader: `/boundaries/${boundaryId}` })
       expect((await call('POST', `${at}/materialize`, body, { token: reader.token })).status).to.equal(404)
       const unsupported = `${path}/registry/installations/${begun.deploymentSourceId}`

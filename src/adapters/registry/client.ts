@@ -29,7 +29,8 @@ const Catalogue = z.object({ repositories: z.array(z.string()).nullish() })
 const Tags = z.object({ tags: z.array(z.string()).nullish() })
 const Descriptor = z.object({
   digest: z.string(),
-  size: z.number().int().nonnegative().default(0),
+  // Whoever pushes writes it: a size that cannot be is none, and stops nobody who counts.
+  size: z.int().nonnegative().catch(0),
   platform: z.object({ os: z.string().default(''), architecture: z.string().default('') }).optional(),
 })
 export const ManifestDocument = z.object({

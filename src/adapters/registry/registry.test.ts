@@ -6,6 +6,7 @@ import { expect } from 'chai'
 import { decodeJwt, decodeProtectedHeader, importX509, jwtVerify } from 'jose'
 import { imageRegistryContract } from '../../../test/suites/imageRegistryContract.ts'
 import { createAuthority, issueCertificate } from '../../composition/certificates.ts'
+import { ManifestDocument } from './client.ts'
 import { registryDisk } from './disk.ts'
 import { FakeImageRegistry } from './fake.ts'
 import { createRegistryKeys, type Pair } from './keys.ts'
@@ -16,6 +17,15 @@ describe('a registry in memory', () => {
     const registry = new FakeImageRegistry()
     return { registry, push: (repository, tag, text) => registry.push(repository, tag, { text }) }
   })
+})
+
+describe('a manifest', () => {
+  for (const size of [-1, 2 ** 53 + 2, 0.5, 'many']) {
+    it(`with a size of ${size} is read, and counts nothing`, () => {
+      const layers = [{ digest: 'sha256:1', size }]
+      expect(ManifestDocument.parse({ layers }).layers?.map((one) => one.size)).to.deep.equal([0])
+    })
+  }
 })
 
 describe('keys of the registry', () => {

@@ -94,6 +94,20 @@ describe('the token endpoint of the registry', () => {
       expect(await granted(withRole(role, scope)), `${role} at ${scope}`).to.equal(expected)
   })
 
+  it('puts down one line of what a request is not granted, however much it asks for', async () => {
+    const person = withRole('Reader', `${HERE}/resourcegroups/shop`)
+    const asked = Array.from({ length: 15 }, (_, index) => `repository:${OTHER}/made-up/jobs/job-${index}:push`)
+    const query = [...asked, `repository:${'x'.repeat(200)}:pull`].map((scope) => `scope=${scope}`).join('&')
+    const answer = await supertest(facade.app)
+      .get(`/registry/auth/token?${query}`)
+      .set('authorization', basic('token', person))
+    expect(answer.status).to.equal(200)
+    const told = await world.service.audit.newest(100, () => true)
+    expect(told.map(({ action, detail }) => `${action}: ${detail}`)).to.deep.equal([
+      'Refused: push was not granted, nor what was asked of 14 others',
+    ])
+  })
+
   it('lets a deny beat every grant, whichever name it has', async () => {
     for (const [action, expected] of [
       ['registry/pull', 'push'],

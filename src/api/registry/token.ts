@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { RegistryAccess } from '../../adapters/registry/port.ts'
 import { type RegistryAuditEntry, TOKEN_SECONDS } from '../../contracts/registry/audit.ts'
+import { parseRepository } from '../../contracts/registry/names.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { isRunActing, RetentionRun } from '../../crds/registry.ts'
@@ -52,7 +53,10 @@ async function issue(context: Context, bearer: Bearer | undefined, asked: Asked)
   const granted = bearer === undefined ? [] : narrowed(services, bearer, asked.scopes)
   refuseWhileRemoving(services, granted)
   const actor = bearer?.principalId ?? 'anonymous'
-  if (bearer !== undefined) await record(context, ...tokenEntries(actor, asked.scopes, granted))
+  if (bearer !== undefined) {
+    await record(context, ...granted.map((one) => grantedEntry(actor, one)))
+    await recordNotGranted(context, actor, asked.scopes, granted)
+  }
   const now = services.clock.now()
   const token = await keys.token(actor, granted, { now, seconds: TOKEN_SECONDS })
   const refresh = bearer !== undefined && asked.isOffline ? await refreshToken(services, bearer) : null
@@ -89,17 +93,28 @@ function refuseWhileRemoving({ records }: Services, granted: readonly RegistryAc
   throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 5 })
 }
 
-function tokenEntries(actor: string, scopes: readonly string[], granted: readonly RegistryAccess[]) {
-  return askedScopes(scopes).map(({ repository, actions }): Omit<RegistryAuditEntry, 'id' | 'timestamp'> => {
-    const found = granted.find(({ name }) => name === repository)
-    const boundary = repository.split('/')[0]
-    if (found === undefined) {
-      const detail = `${actions.join(',').slice(0, 64)} was not granted`
-      return { action: 'Refused', outcome: 'Refused', actor, repository, boundary, detail }
-    }
-    const detail = found.actions.join(',')
-    return { action: 'Token', outcome: 'Succeeded', actor, repository, boundary, detail, granted: found.actions }
-  })
+function grantedEntry(actor: string, { name, actions }: RegistryAccess): Omit<RegistryAuditEntry, 'id' | 'timestamp'> {
+  const boundary = name.split('/')[0]
+  const detail = actions.join(',')
+  return { action: 'Token', outcome: 'Succeeded', actor, repository: name, boundary, detail, granted: [...actions] }
+}
+
+/** One line for a request, whatever it asks for: nobody fills the audit with what is refused. */
+async function recordNotGranted(
+  context: Context,
+  actor: string,
+  scopes: readonly string[],
+  granted: readonly RegistryAccess[],
+): Promise<void> {
+  const left = askedScopes(scopes).filter(
+    ({ repository }) => parseRepository(repository) !== undefined && !granted.some(({ name }) => name === repository),
+  )
+  const [first] = left
+  if (first === undefined) return
+  const { repository, actions } = first
+  const others = left.length === 1 ? '' : `, nor what was asked of ${left.length - 1} others`
+  const detail = `${actions.join(',').slice(0, 64)} was not granted${others}`
+  await recordRefusal(context, { actor, repository, boundary: repository.split('/')[0], detail })
 }
 
 function refreshToken({ registry, clock }: Services, bearer: Bearer): Promise<string> | null {

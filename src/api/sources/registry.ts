@@ -24,7 +24,10 @@ export const MaterializeRegistryRequest = z
   .strictObject({
     resourceGroup: ResourceName,
     resourceName: ResourceName.nullish().describe('The resource that the secret goes with'),
-    secretName: ResourceName.nullish().describe('registry- and 8 digits of the id of the source if absent'),
+    // Of a form of its own, so that it takes no name of what a resource is made of.
+    secretName: ResourceName.regex(/^registry-/, 'must begin with registry-')
+      .nullish()
+      .describe('registry- and 8 digits of the id of the source if absent'),
     repositories: z.array(RepositoryPath).min(1).max(50).nullish().describe('Only these are pulled with it'),
   })
   .meta({ id: 'MaterializeRegistryRequest' })

@@ -1,3 +1,4 @@
+import { isRegistryError } from '../../adapters/registry/port.ts'
 import { isPushToken } from '../../contracts/registry/audit.ts'
 import { nextAnnouncement, parseRepository, repositoryObjectName } from '../../contracts/registry/names.ts'
 import { DEFAULT_POLICY, judge, NOTHING_KEPT, removable, type Uses } from '../../contracts/registry/retention.ts'
@@ -34,7 +35,13 @@ export async function planRemovals(pass: Looking, port: RegistryPort): Promise<R
   const [uses, busy] = [await port.uses(), await withTokens(pass, port)]
   const found: Removal[] = []
   for (const repository of await port.registry.repositories()) {
-    found.push(...(await removalsOf(pass, port, repository, { uses: uses(repository), busy })))
+    const facts = { uses: uses(repository), busy }
+    const removals = await removalsOf(pass, port, repository, facts).catch((error: unknown) => {
+      // What one tenant has pushed does not keep the others' garbage: nothing goes of what cannot be read.
+      if (isRegistryError(error, 'Unreadable')) return []
+      throw error
+    })
+    found.push(...removals)
   }
   return found
 }

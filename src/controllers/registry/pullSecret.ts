@@ -17,7 +17,8 @@ const TURN = LIFE / 3
 type GroupPass = Pass<typeof ResourceGroup>
 
 /**
- * Keeps the Secret that nodes pull the boundary's images with in the namespace of each group. Its password changes when
+ * Keeps the Secret that nodes pull a group's images with in its namespace: those of other groups of the boundary take a
+ * credential that somebody was given. Its password changes when
  * its time comes, at a moment of each group's own; with the registry's authority; and with a boundary or a group that
  * was made anew. What is written follows from these alone: whoever writes it again changes nothing.
  */
@@ -33,7 +34,8 @@ export const keepPullSecret = (port: Pick<RegistryPort, 'host' | 'keys'> | undef
       [boundaryId]: boundary?.metadata.annotations?.[INCARNATION_ANNOTATION] ?? '',
       [`${boundaryId}/${group}`]: pass.incarnation,
     }
-    const desired = await pullSecret(port, { boundaryId, namespace, lives, expiresAt: from + LIFE })
+    const repositories = `${boundaryId}/${group}/*`
+    const desired = await pullSecret(port, { boundaryId, repositories, namespace, lives, expiresAt: from + LIFE })
     await pass.children.ensure(desired, { resource: secret })
     return done({ after: left })
   }
@@ -45,11 +47,17 @@ function turnOf(namespace: string, now: number): { from: number; left: number } 
   return { from, left: from + TURN - now }
 }
 
-type Wanted = { boundaryId: string; namespace: string; lives: Record<string, string>; expiresAt: number }
+type Wanted = {
+  boundaryId: string
+  repositories: string
+  namespace: string
+  lives: Record<string, string>
+  expiresAt: number
+}
 
 async function pullSecret(port: { host: string; keys: RegistryKeys }, wanted: Wanted): Promise<KubeObject> {
-  const { boundaryId, namespace, lives, expiresAt } = wanted
-  const limit = { repositories: `${boundaryId}/*`, actions: ['pull'] }
+  const { boundaryId, repositories, namespace, lives, expiresAt } = wanted
+  const limit = { repositories, actions: ['pull'] }
   const rest = { principalId: PLATFORM_ACTOR, principalType: 'Platform', limit, lives, expiresAt } as const
   const password = await port.keys.issue({ kind: 'Boundary', ...rest })
   const text = dockerConfig(port.host, `boundary-${boundaryId}`, password)
