@@ -2,27 +2,18 @@ import { z } from 'zod'
 import { CREDENTIAL_KEYS } from '../../contracts/sources/providers.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
 import { allPages, ask, type Call, NUMBER, safeId } from './calls.ts'
-import type { Checked, Connection, NewRepository, Repository, SourceProvider, Webhook } from './port.ts'
+import type { Checked, Connection, NewRepository, SourceProvider, Webhook } from './port.ts'
+import { GitHubRepository, repositoryOf } from './repositories.ts'
 
 const Text = z.string().nullish()
 const User = z.object({ login: z.string(), avatar_url: Text, created: Text })
-const Repo = z.object({
-  id: z.int(),
-  name: z.string(),
-  full_name: z.string(),
-  owner: z.object({ login: z.string() }),
-  html_url: z.string(),
-  clone_url: z.string(),
-  default_branch: Text,
-  private: z.boolean(),
-  archived: z.boolean().nullish(),
-  description: Text,
-  language: Text,
+const Repo = GitHubRepository.extend({
   updated_at: Text,
   size: z.number().nullish(),
   permissions: z.object({ push: z.boolean() }).nullish(),
 })
 type Repo = z.output<typeof Repo>
+const shown = (repo: Repo) => repositoryOf(repo, repo.updated_at)
 const Hook = z.object({
   id: z.int(),
   active: z.boolean(),
@@ -64,7 +55,7 @@ export function giteaProvider(fetch: OutgoingFetch): Required<Omit<SourceProvide
       return { accountName: organization, accountType: 'Organization', installation }
     },
     async repositories(connection, search, signal) {
-      return (await allOf(api, connection, search, signal)).map(repositoryOf)
+      return (await allOf(api, connection, search, signal)).map(shown)
     },
     async token(connection, id, signal) {
       const found = await find(connection, id, signal)
@@ -84,7 +75,7 @@ export function giteaProvider(fetch: OutgoingFetch): Required<Omit<SourceProvide
     async createRepository(connection, repository, signal) {
       const call = { method: 'POST' as const, body: creationOf(repository), signal }
       const path = repository.importUrl === undefined ? '/user/repos' : '/repos/migrate'
-      return repositoryOf(await api(connection, path, Repo, call))
+      return shown(await api(connection, path, Repo, call))
     },
     async usage(connection, signal) {
       const repositories = await allOf(api, connection, '', signal)
@@ -128,21 +119,4 @@ function creationOf({ name, description, isPrivate, defaultBranch, initialize, i
   if (importUrl !== undefined)
     return { clone_addr: importUrl, repo_name: name, description, private: isPrivate, service: 'git' }
   return { name, description, private: isPrivate, default_branch: defaultBranch, auto_init: initialize }
-}
-
-function repositoryOf(repo: Repo): Repository {
-  return {
-    id: String(repo.id),
-    name: repo.name,
-    fullName: repo.full_name,
-    owner: repo.owner.login,
-    url: repo.html_url,
-    cloneUrl: repo.clone_url,
-    defaultBranch: repo.default_branch ?? '',
-    isPrivate: repo.private,
-    isArchived: repo.archived ?? false,
-    description: repo.description || null,
-    language: repo.language || null,
-    pushedAt: repo.updated_at ?? null,
-  }
 }

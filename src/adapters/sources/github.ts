@@ -4,7 +4,8 @@ import { z } from 'zod'
 import { CREDENTIAL_KEYS, type Credentials } from '../../contracts/sources/providers.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
 import { allPages, ask, type Call, NUMBER, safeId } from './calls.ts'
-import { type Connection, type Repository, SourceError, type SourceProvider, type Webhook } from './port.ts'
+import { type Connection, SourceError, type SourceProvider, type Webhook } from './port.ts'
+import { GitHubRepository, repositoryOf } from './repositories.ts'
 
 const Text = z.string().nullish()
 const Permissions = z.record(z.string(), z.string())
@@ -17,20 +18,7 @@ const Installation = z.object({
   created_at: Text,
 })
 const Token = z.object({ token: z.string().min(1), expires_at: z.string(), permissions: Permissions.optional() })
-const Repo = z.object({
-  id: z.int(),
-  name: z.string(),
-  full_name: z.string(),
-  owner: z.object({ login: z.string() }),
-  html_url: z.string(),
-  clone_url: z.string(),
-  default_branch: Text,
-  private: z.boolean(),
-  archived: z.boolean().nullish(),
-  description: Text,
-  language: Text,
-  pushed_at: Text,
-})
+const Repo = GitHubRepository.extend({ pushed_at: Text })
 const App = z.object({ id: z.int(), slug: z.string(), html_url: z.string(), pem: z.string() })
 const Hook = z.object({ url: z.string().nullish() })
 const Delivery = z.object({ delivered_at: z.string(), status_code: z.int() })
@@ -68,7 +56,9 @@ export function githubProvider(fetch: OutgoingFetch, now: () => number): SourceP
         return (await app.call(`Bearer ${token}`, connection.baseUrl, path, answer, { signal })).repositories
       })
       const words = search.toLowerCase()
-      return found.filter(({ full_name: name }) => name.toLowerCase().includes(words)).map(repositoryOf)
+      return found
+        .filter(({ full_name: name }) => name.toLowerCase().includes(words))
+        .map((repo) => repositoryOf(repo, repo.pushed_at))
     },
     async token(connection, id, signal) {
       const permissions = { contents: 'read' }
@@ -181,22 +171,5 @@ async function appToken(credentials: Credentials, now: number): Promise<string> 
   } catch (error) {
     const message = 'The private key of the GitHub App cannot be read: it is RSA, as PEM.'
     throw new SourceError('CredentialRejected', message, { cause: error })
-  }
-}
-
-function repositoryOf(repo: z.output<typeof Repo>): Repository {
-  return {
-    id: String(repo.id),
-    name: repo.name,
-    fullName: repo.full_name,
-    owner: repo.owner.login,
-    url: repo.html_url,
-    cloneUrl: repo.clone_url,
-    defaultBranch: repo.default_branch ?? '',
-    isPrivate: repo.private,
-    isArchived: repo.archived ?? false,
-    description: repo.description || null,
-    language: repo.language || null,
-    pushedAt: repo.pushed_at ?? null,
   }
 }
