@@ -53,8 +53,7 @@ export function parseQuery(route: Route, text: string): { query: unknown; list: 
   for (const [name, values] of Object.entries(raw)) {
     const isDeclared = route.query !== undefined && Object.hasOwn(route.query.shape, name)
     if (isDeclared) {
-      // What takes a list takes an empty one too.
-      const isRepeatable = route.query?.shape[name]?.safeParse([]).success === true
+      const isRepeatable = takesList(route.query?.shape[name])
       if (values.length > 1 && !isRepeatable) throw badParameter(name, `The query parameter ${name} may be given once.`)
       own[name] = isRepeatable ? values : values[0]
     } else if (!isListName(route, name) && !route.ignoresUnknownQuery) {
@@ -62,6 +61,18 @@ export function parseQuery(route: Route, text: string): { query: unknown; list: 
     }
   }
   return { query: readOwn(route, own), list }
+}
+
+const LISTS = new WeakMap<object, boolean>()
+
+/** Told once for each parameter: what takes a list takes an empty one too. */
+function takesList(schema: z.core.$ZodType | undefined): boolean {
+  if (schema === undefined) return false
+  const known = LISTS.get(schema)
+  if (known !== undefined) return known
+  const takes = z.safeParse(schema, []).success
+  LISTS.set(schema, takes)
+  return takes
 }
 
 function isListName(route: Route, name: string): boolean {
