@@ -12,6 +12,7 @@ import { VectorCluster } from '../../crds/vector.ts'
 import { CacheSet } from '../../kube/caches.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
 import { ActivityRecorder } from '../records/activity/recorder.ts'
+import { createRecords } from '../records/kubeRecords.ts'
 import { followObjects } from './watched.ts'
 
 const BOUNDARY = '11111111-1111-4111-8111-111111111111'
@@ -33,7 +34,15 @@ async function world(replicas = 1) {
       caches.start()
       await caches.whenAllSynced()
       const recorder = new ActivityRecorder({ store, clock, log: silentLog })
-      followObjects({ client, caches, recorder, store, clock, log: silentLog })
+      followObjects({
+        client,
+        caches,
+        records: createRecords({ client, caches }),
+        recorder,
+        store,
+        clock,
+        log: silentLog,
+      })
       return caches
     }),
   )

@@ -4,15 +4,15 @@ import { messageOf } from '../../core/errors.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { ACTOR_ANNOTATION } from '../../core/labels.ts'
 import type { Log } from '../../core/log.ts'
-import { boundaryOfNamespace, groupNamespace } from '../../core/names.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { KINDS } from '../../crds/index.ts'
-import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import type { CacheEvent, WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
+import type { Services } from '../http/context.ts'
 import type { ActivityRecorder, Sighting } from '../records/activity/recorder.ts'
 import { afterOf, kindOfSegment } from '../records/activity/subjects.ts'
+import { ownerOfNamespace } from '../resources/namespaceOwner.ts'
 
 /** Milliseconds until a request of REST that did the same has been written. */
 const PATIENCE = 3_000
@@ -23,7 +23,8 @@ const INCOMPLETE = 'Seen by the watch: who it was is known by the name of the cl
 
 export type FollowOptions = {
   client: Pick<KubeClient, 'get'>
-  caches: { get<T extends KubeObject>(resource: Resource): Pick<WatchCache<T>, 'subscribe' | 'list'> }
+  caches: { get<T extends KubeObject>(resource: Resource): Pick<WatchCache<T>, 'subscribe'> }
+  records: Services['records']
   recorder: Pick<ActivityRecorder, 'write'>
   store: Pick<ActivityStore, 'read'>
   clock: Clock
@@ -92,14 +93,10 @@ function sightingOf(kind: AnyKind, { metadata, ...object }: KubeObject, { verb, 
   }
 }
 
-/** The namespace of a group names it only to those who know the group. */
-function placeOf({ caches }: FollowOptions, { segment }: AnyKind, { metadata }: KubeObject): ResourcePath | undefined {
-  for (const { metadata: group } of caches.get(ResourceGroup.resource).list({})) {
-    const boundaryId = boundaryOfNamespace(group.namespace ?? '') ?? ''
-    if (groupNamespace(boundaryId, group.name) !== metadata.namespace) continue
-    return { boundaryId, resourceGroup: group.name, resourceType: segment, resourceName: metadata.name }
-  }
-  return undefined
+function placeOf({ records }: FollowOptions, { segment }: AnyKind, { metadata }: KubeObject): ResourcePath | undefined {
+  const { boundaryId, resourceGroup = null } = ownerOfNamespace({ records }, metadata.namespace ?? '') ?? {}
+  if (boundaryId === undefined || resourceGroup === null) return undefined
+  return { boundaryId, resourceGroup, resourceType: segment, resourceName: metadata.name }
 }
 
 async function isToldByRest(store: FollowOptions['store'], resource: ResourcePath, now: number): Promise<boolean> {

@@ -27,7 +27,10 @@ export type NamespaceOwner = {
 const SUFFIX_LENGTH = 11
 
 /** The owner of the namespace; undefined if it is not one of the platform's. */
-export function ownerOfNamespace({ records }: Services, namespace: string): NamespaceOwner | undefined {
+export function ownerOfNamespace(
+  { records }: Pick<Services, 'records'>,
+  namespace: string,
+): NamespaceOwner | undefined {
   const ofBoundary = boundaryOfNamespace(namespace)
   if (ofBoundary !== undefined && records.peek(Boundary, { name: ofBoundary }) !== undefined) {
     return { boundaryId: ofBoundary, resourceGroup: null, scope: boundaryScope(ofBoundary) }

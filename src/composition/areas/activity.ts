@@ -31,7 +31,8 @@ export function activityRecorder(
 ): { recorder: ActivityRecorder; witness: Witness } {
   const recorder = new ActivityRecorder({ store, clock: systemClock, log })
   onStop(() => recorder.stop())
-  if (!configuration.auditWebhook) onStop(followObjects({ client, caches, recorder, store, clock: systemClock, log }))
+  if (!configuration.auditWebhook)
+    onStop(followObjects({ client, caches, records, recorder, store, clock: systemClock, log }))
   return {
     recorder,
     witness(request) {
