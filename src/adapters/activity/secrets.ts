@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
+import { ATTEMPTS, pauseAfterConflict } from '../../core/conflicts.ts'
 import { MANAGED_BY, MANAGED_BY_LABEL, PREFIX } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE, sha256 } from '../../core/names.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
@@ -24,8 +24,6 @@ const ACTIVITY_LABEL = `${PREFIX}activity`
 /** When its newest entry was added: what the sweep goes by, without reading any. */
 const NEWEST_ANNOTATION = `${PREFIX}newest-entry`
 const ENTRY = 'log'
-/** Writers of one resource at once are few: the replicas of the facade. */
-const ATTEMPTS = 12
 
 type Client = Pick<KubeClient, 'get' | 'list' | 'create' | 'mergePatch' | 'remove'>
 type SecretObject = KubeObject & { data?: Record<string, string> }
@@ -63,7 +61,7 @@ class SecretActivity implements ActivityStore {
       if (next === held.head || (await this.#write(name, held, next))) return
       this.#heads.delete(name)
       if (attempt === ATTEMPTS) throw new Error('The record of a resource is being written by too many at once.')
-      await delay(Math.random() * 20 * attempt)
+      await pauseAfterConflict(attempt)
     }
   }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { ATTEMPTS, pauseAfterConflict } from '../../core/conflicts.ts'
 import { notFound, PlatformError, refusedFields } from '../../core/errors.ts'
 import {
   ACTOR_ANNOTATION,
@@ -28,7 +29,6 @@ import { LeaseTurns } from '../../kube/leaseTurns.ts'
 import { etagOf, isAmong, mayBeNewer, type SeenVersion } from '../http/etag.ts'
 import { readModel } from '../http/model.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
-import { ATTEMPTS, pauseAfterConflict } from './conflicts.ts'
 import { isEqual, mergePatchBetween } from './mergePatch.ts'
 import type {
   CreateRequest,

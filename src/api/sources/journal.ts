@@ -1,4 +1,5 @@
 import { type Delivery, type Journal, withDelivery } from '../../contracts/sources/journal.ts'
+import { pauseAfterConflict } from '../../core/conflicts.ts'
 import { PlatformError } from '../../core/errors.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { Turns } from '../../core/turns.ts'
@@ -33,6 +34,7 @@ async function write(
   delivery: Delivery,
 ): Promise<boolean> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    if (attempt > 1) await pauseAfterConflict(attempt - 1)
     try {
       const { metadata, spec, status = {} } = await client.get<Stored>(DeploymentSource.resource, ref)
       const next = withDelivery(status, delivery, spec.installationId)
