@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Credential } from '../../adapters/registry/port.ts'
-import { dockerConfig, PULL_SECRET, repositoryScope, repositoryText } from '../../contracts/registry/names.ts'
+import { dockerConfig } from '../../contracts/dockerConfig.ts'
+import { PULL_SECRET, repositoryScope, repositoryText } from '../../contracts/registry/names.ts'
 import { PlatformError, permissionMissing } from '../../core/errors.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
@@ -87,7 +88,7 @@ async function mintBoundary(context: Context<string, unknown, z.output<typeof Mi
       registry: host,
       username,
       password,
-      dockerConfigJson: dockerConfig(host, username, password),
+      dockerConfigJson: dockerConfig({ [host]: { username, password } }),
       scope: `repository:${limit.repositories}:pull`,
       expiresAt: new Date(expiresAt).toISOString(),
       secretName: PULL_SECRET,

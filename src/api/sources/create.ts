@@ -7,6 +7,7 @@ import {
   type Provider,
   PUBLIC_HOSTS,
   sourceNameOf,
+  sourceSecretName,
 } from '../../contracts/sources/providers.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError, refusedFields } from '../../core/errors.ts'
@@ -89,7 +90,7 @@ export async function createSource(context: Context<'boundaryId' | 'sourceName',
   const state = provider === 'GitHub' ? newState(services, home.boundaryId, id) : undefined
   const source = await store(context as Context, home, id, {
     ...common,
-    ...(provider !== 'GitHub' && provider !== 'Circuit' && { credentials: { secretName: `dsrc-${id}` } }),
+    ...(provider !== 'GitHub' && provider !== 'Circuit' && { credentials: { secretName: sourceSecretName(id) } }),
     ...(provider === 'Circuit' && { circuit: {} }),
     ...(state !== undefined && { install: installOf(state, body.returnUrl ?? undefined) }),
   })

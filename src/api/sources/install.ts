@@ -4,7 +4,7 @@ import { timestamp } from '../../core/clock.ts'
 import { messageOf, PlatformError } from '../../core/errors.ts'
 import { createdByOf } from '../../core/labels.ts'
 import { isSameHash, readLinkToken } from '../../core/linkToken.ts'
-import { boundaryNamespace } from '../../core/names.ts'
+import { boundaryNamespace, boundaryOfNamespace } from '../../core/names.ts'
 import { escapeHtml, page } from '../../core/page.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import { type Answer, ok } from '../http/answer.ts'
@@ -40,15 +40,17 @@ function stateInvalid(): PlatformError {
 }
 
 /** What a state proves, read past the cache: it may have been used a moment ago. @throws PlatformError state-invalid */
-async function sourceOfState(services: Services, state: string | undefined, step: Step): Promise<SourceRecord> {
+async function sourceOfState(services: Services, state: string | undefined, step: Step): Promise<Proved> {
   const read = state === undefined ? undefined : readLinkToken(state, 2)
   const [boundaryId = '', name = ''] = read?.ids ?? []
   if (read === undefined) throw stateInvalid()
   const ref = { namespace: boundaryNamespace(boundaryId), name }
   const source = await services.records.get(DeploymentSource, ref, { fresh: true })
   if (source === undefined || !isGood(services, source, read.hash, step)) throw stateInvalid()
-  return source
+  return { source, hash: read.hash }
 }
+
+type Proved = { readonly source: SourceRecord; readonly hash: string }
 
 function isGood({ clock }: Services, { spec, metadata }: SourceRecord, hash: string, step: Step): boolean {
   const { install } = spec
@@ -116,7 +118,7 @@ export async function validateInstall(
   context: Context<'boundaryId' | 'sourceName', z.output<typeof ValidateQuery>>,
 ): Promise<Answer<never>> {
   const { services, query, signal, log } = context
-  const source = await sourceOfState(services, query.state, 'Register')
+  const { source, hash } = await sourceOfState(services, query.state, 'Register')
   requirePlace(context, source)
   const { baseUrl, provider, install } = source.spec
   const { boundaryId } = context.parameters
@@ -129,12 +131,8 @@ export async function validateInstall(
     const app = await asked(services.sources.port.makeApp(baseUrl, query.code, { url, secret }, signal))
     await writeCredentials(context as Context, source, app.credentials)
     const state = newState(services, boundaryId, id)
-    const { hash: stateHash, expiresAt } = state
-    const next = { ...install, step: 'Install', stateHash, expiresAt }
-    await useState(services, source, readLinkToken(query.state ?? '', 2)?.hash ?? '', 'Register', (spec) => ({
-      ...spec,
-      install: next,
-    }))
+    const next = { ...install, step: 'Install', stateHash: state.hash, expiresAt: state.expiresAt }
+    await useState(services, source, hash, 'Register', (spec) => ({ ...spec, install: next }))
     const installUrl = `${pageOfApp(baseUrl, app)}/installations/new?state=${state.token}`
     if (install?.returnUrl === undefined) return redirect(installUrl)
     return redirect(withResult(services, install.returnUrl, { result: 'ok', installUrl }))
@@ -162,13 +160,12 @@ export async function finalizeInstall(
 ): Promise<Answer<z.input<typeof FinalizeInstallResult>>> {
   const { services, query, signal } = context
   const { installation_id: installationId, app_id: appId, state } = query
-  const source = await sourceOfState(services, state, 'Install')
+  const { source, hash } = await sourceOfState(services, state, 'Install')
   requirePlace(context, source)
   const connection = await connectionOf(services, source)
   if (appId !== undefined && appId !== connection.credentials[CREDENTIAL_KEYS.appId]) throw stateInvalid()
   const codes = { NotFound: 'state-invalid', CredentialRejected: 'state-invalid' } as const
   await asked(services.sources.port.check({ ...connection, installationId }, signal), codes)
-  const hash = readLinkToken(state ?? '', 2)?.hash ?? ''
   await useState(services, source, hash, 'Install', (spec) => ({ ...spec, installationId }))
   const { returnUrl } = source.spec.install ?? {}
   if (returnUrl !== undefined) return redirect(withResult(services, returnUrl, { result: 'ok' }))
@@ -179,7 +176,7 @@ export async function finalizeInstall(
 export const installPages: LinkPages = {
   path: '/sources/install/:token',
   async show(services, token) {
-    const source = await sourceOfState(services, token, 'Register')
+    const { source } = await sourceOfState(services, token, 'Register')
     const { baseUrl, organization, displayName } = source.spec
     const owner = organization === undefined ? '' : `/organizations/${encodeURIComponent(organization)}`
     const action = `${baseUrl}${owner}/settings/apps/new?state=${token}`
@@ -200,7 +197,7 @@ export const installPages: LinkPages = {
 const APP_NAME_MAX = 34
 
 function manifestOf(services: Services, { metadata, spec }: SourceRecord): object {
-  const boundaryId = (metadata.namespace ?? '').slice(boundaryNamespace('').length)
+  const boundaryId = boundaryOfNamespace(metadata.namespace ?? '') ?? ''
   const base = `${services.sources.baseUrl}/boundaries/${boundaryId}/sources/github`
   return {
     name: `${spec.displayName.slice(0, APP_NAME_MAX - 9)} ${metadata.name.slice(0, 8)}`,

@@ -1,3 +1,4 @@
+import { type DockerAccounts, dockerConfig, pullSecretContent } from '../../contracts/dockerConfig.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { MANAGED_BY, MANAGED_BY_LABEL, PREFIX } from '../../core/labels.ts'
 import type { KubeObject } from '../../core/object.ts'
@@ -7,14 +8,12 @@ import { isKubeError } from '../../kube/errors.ts'
 
 /** On a pull secret: the source that it was made of. Nothing else is ever written over. */
 export const SOURCE_LABEL = `${PREFIX}source`
-const DOCKER_CONFIG = '.dockerconfigjson'
 
 export type PullSecret = {
   namespace: string
   name: string
   sourceId: string
-  /** `auths` of a Docker configuration, by registry or by registry and repository. */
-  auths: Readonly<Record<string, { username: string; password: string }>>
+  accounts: DockerAccounts
   /** What it goes with; absent: it stays until somebody deletes it. */
   owner?: { apiVersion: string; kind: string; name: string; uid: string } | undefined
 }
@@ -27,16 +26,11 @@ export interface PullSecrets {
 
 export function kubePullSecrets(client: Pick<KubeClient, 'get' | 'create' | 'mergePatch'>): PullSecrets {
   return {
-    async write({ namespace, name, sourceId, auths, owner }) {
-      const config = Object.entries(auths).map(([place, { username, password }]) => {
-        const auth = Buffer.from(`${username}:${password}`).toString('base64')
-        return [place, { username, password, auth }]
-      })
-      const text = JSON.stringify({ auths: Object.fromEntries(config) })
-      const data = { [DOCKER_CONFIG]: Buffer.from(text).toString('base64') }
+    async write({ namespace, name, sourceId, accounts, owner }) {
+      const content = pullSecretContent(dockerConfig(accounts))
       const labels = { [MANAGED_BY_LABEL]: MANAGED_BY, [SOURCE_LABEL]: sourceId }
       const metadata = { namespace, name, labels, ...(owner !== undefined && { ownerReferences: [owner] }) }
-      const object = { apiVersion: 'v1', kind: 'Secret', metadata, type: 'kubernetes.io/dockerconfigjson', data }
+      const object = { apiVersion: 'v1', kind: 'Secret', metadata, ...content }
       try {
         await client.create(secret, object as KubeObject)
       } catch (error) {
@@ -47,7 +41,7 @@ export function kubePullSecrets(client: Pick<KubeClient, 'get' | 'create' | 'mer
           throw new PlatformError('already-exists', message, { secretName: name })
         }
         const { uid, resourceVersion } = found
-        await client.mergePatch(secret, { namespace, name }, { data }, { uid, resourceVersion })
+        await client.mergePatch(secret, { namespace, name }, { data: content.data }, { uid, resourceVersion })
       }
     },
   }

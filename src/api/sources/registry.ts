@@ -98,7 +98,7 @@ export async function materializeRegistry(
     namespace,
     name: secretName,
     sourceId: source.metadata.name,
-    auths: Object.fromEntries(places.map((place) => [place, account])),
+    accounts: Object.fromEntries(places.map((place) => [place, account])),
     owner: resource === undefined ? undefined : ownerOf(resource),
   })
   return ok({ secretName, namespace, registry, expiresAt: null })

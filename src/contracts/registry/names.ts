@@ -53,9 +53,3 @@ export const NOTIFY_HEADER = 'x-freehold-registry-secret'
 
 /** Whom the registry names in what the platform itself does there. */
 export const PLATFORM_ACTOR = 'freehold'
-
-/** What a docker client is configured with (`~/.docker/config.json`). */
-export function dockerConfig(host: string, username: string, password: string): string {
-  const auth = Buffer.from(`${username}:${password}`).toString('base64')
-  return JSON.stringify({ auths: { [host]: { username, password, auth } } })
-}

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { containerNames } from '../../contracts/containerinstances.ts'
+import { pullSecretContent } from '../../contracts/dockerConfig.ts'
 import type { VaultReference } from '../../contracts/references.ts'
 import { PREFIX } from '../../core/labels.ts'
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
@@ -94,8 +95,8 @@ async function keepPullSecret(pass: InstancePass, value: string | Outcome | unde
       'The vault secret of registryCredential is no dockerconfigjson with "auths".',
     )
   }
-  const data = { '.dockerconfigjson': Buffer.from(value, 'utf8').toString('base64') }
-  const desired = secretChild(instanceShared(pass.object), pull, data, { type: 'kubernetes.io/dockerconfigjson' })
+  const { data, type } = pullSecretContent(value)
+  const desired = secretChild(instanceShared(pass.object), pull, data, { type })
   await pass.children.ensure(desired, { resource: secret })
   pass.state.pullSecret = pull
   return done()

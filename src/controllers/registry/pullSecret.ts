@@ -1,5 +1,6 @@
 import type { RegistryKeys } from '../../adapters/registry/port.ts'
-import { dockerConfig, PLATFORM_ACTOR, PULL_SECRET } from '../../contracts/registry/names.ts'
+import { dockerConfig, pullSecretContent } from '../../contracts/dockerConfig.ts'
+import { PLATFORM_ACTOR, PULL_SECRET } from '../../contracts/registry/names.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { groupNamespace, sha256 } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
@@ -60,12 +61,11 @@ async function pullSecret(port: { host: string; keys: RegistryKeys }, wanted: Wa
   const limit = { repositories, actions: ['pull'] }
   const rest = { principalId: PLATFORM_ACTOR, principalType: 'Platform', limit, lives, expiresAt } as const
   const password = await port.keys.issue({ kind: 'Boundary', ...rest })
-  const text = dockerConfig(port.host, `boundary-${boundaryId}`, password)
+  const config = dockerConfig({ [port.host]: { username: `boundary-${boundaryId}`, password } })
   return {
     apiVersion: 'v1',
     kind: 'Secret',
     metadata: { name: PULL_SECRET, namespace },
-    type: 'kubernetes.io/dockerconfigjson',
-    data: { '.dockerconfigjson': Buffer.from(text).toString('base64') },
+    ...pullSecretContent(config),
   }
 }

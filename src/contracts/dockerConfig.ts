@@ -1,0 +1,19 @@
+/** Who pulls, by registry or by registry and repository. */
+export type DockerAccounts = Readonly<Record<string, { readonly username: string; readonly password: string }>>
+
+/** What a docker client is configured with (`~/.docker/config.json`). */
+export function dockerConfig(accounts: DockerAccounts): string {
+  const auths = Object.entries(accounts).map(([place, { username, password }]) => {
+    const auth = Buffer.from(`${username}:${password}`).toString('base64')
+    return [place, { username, password, auth }]
+  })
+  return JSON.stringify({ auths: Object.fromEntries(auths) })
+}
+
+/** The Secret that kubelets pull with, as far as its content goes. */
+export function pullSecretContent(config: string) {
+  return {
+    type: 'kubernetes.io/dockerconfigjson',
+    data: { '.dockerconfigjson': Buffer.from(config, 'utf8').toString('base64') },
+  }
+}
