@@ -144,7 +144,7 @@ async function byBasic(context: Context<string, z.output<typeof TokenQuery>>): P
   }
   const encoded = /^Basic ([A-Za-z0-9+/=_-]+)$/i.exec(header)?.[1] ?? ''
   const [user = '', ...password] = Buffer.from(encoded, 'base64').toString('utf8').split(':')
-  const bearer = await bearerOf(services, user, password.join(':'))
+  const bearer = await bearerOf(context, user, password.join(':'))
   return bearer === undefined ? refuseCredentials(context, user) : issue(context, bearer, asked)
 }
 
@@ -157,7 +157,7 @@ async function byForm(context: Context): Promise<Answer<never>> {
   const grant = one('grant_type')
   if (grant === 'password') {
     const user = one('username') ?? ''
-    const bearer = await bearerOf(services, user, one('password') ?? '')
+    const bearer = await bearerOf(context, user, one('password') ?? '')
     return bearer === undefined ? refuseCredentials(context, user) : issue(context, bearer, asked)
   }
   if (grant === 'refresh_token') {
