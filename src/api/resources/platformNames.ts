@@ -43,7 +43,9 @@ export function namesWanted(kind: AnyKind, { name }: Ref, spec: object, taken: E
 /** In one order, so that two who want the same hosts meet at the first. */
 function hostsWanted(kind: AnyKind, spec: object): Wanted[] {
   const hosts = kind.hostsOf?.(spec as never) ?? []
-  return [...hosts].sort().map((value) => ({ type: 'Host', value, taken: hostTaken(value) }))
+  const named = Object.entries(spec)
+  const fieldOf = (host: string) => named.find(([, value]) => [value].flat().includes(host))?.[0]
+  return [...hosts].sort().map((value) => ({ type: 'Host', value, taken: hostTaken(value, fieldOf(value)) }))
 }
 
 export function hostTaken(host: string, field?: string): PlatformError {
