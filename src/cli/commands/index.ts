@@ -9,6 +9,7 @@ import { describe } from './describe.ts'
 import { invitation, password } from './joining.ts'
 import { kubeconfig } from './kubeconfig.ts'
 import { login, logout, token, whoami } from './login.ts'
+import { namespaces } from './namespaces.ts'
 import { create, get, kinds, list, remove } from './resources.ts'
 import { setup, use } from './setup.ts'
 import { version } from './version.ts'
@@ -52,6 +53,7 @@ export const COMMANDS: readonly Command[] = [
   get,
   create,
   apply,
+  namespaces,
   describe,
   read,
   logs,
