@@ -86,12 +86,13 @@ describe('a platform that is kept in Git', () => {
         expect(labels).to.include({ 'pod-security.kubernetes.io/enforce': 'restricted' })
       }
       expect(await kubectl('diff', '--server-side', '-f', join(folder, 'tree.yaml'))).to.equal('')
-      const record = await expectCall(200, 'GET', `/boundaries/${boundaryId}/resourcegroups/reading`)
-      expect(record).to.include({ name: 'reading' })
+      const { body } = await expectCall(200, 'GET', `/boundaries/${boundaryId}/resourcegroups/reading`)
+      expect(body).to.include({ name: 'reading' })
     })
 
-    it('it goes at once too, and takes its namespaces along', async () => {
-      await kubectl('delete', '--wait=false', '-f', await file('placed.yaml', placed))
+    it('it goes too, the boundary when its groups have gone, and takes its namespaces along', async () => {
+      await kubectl('delete', '--wait=false', '-f', await file('placed.yaml', placed.slice(0, -1)))
+      await until('the boundary may go', () => deleted(kubectl, ['boundary', boundaryId]))
       for (const name of [home, space]) {
         await until(`${name} is gone`, () => isGone(admin.get(namespace, { name })))
       }
@@ -124,7 +125,8 @@ describe('a platform that is kept in Git', () => {
     expect(namespaces.map(({ metadata }) => metadata.name).sort()).to.deep.equal(needed)
     await kubectl('apply', '-k', EXAMPLE)
     await kubectl('wait', '--for=condition=Ready', '-f', join(EXAMPLE, 'tenant.yaml'), '--timeout=2m')
-    await kubectl('delete', '--wait=false', '-f', join(EXAMPLE, 'tenant.yaml'))
+    const path = join(EXAMPLE, 'tenant.yaml')
+    await until('all of it may go', () => deleted(kubectl, ['-f', path]))
   })
 
   describe('shows no drift', () => {
@@ -202,6 +204,14 @@ function kindOf({ apiVersion, kind }: KubeObject): AnyKind {
   const found = KINDS.find((one) => one.apiVersion === apiVersion && one.kind === kind)
   if (found === undefined) throw new Error(`${kind} is not one of ours, but ${builtinResource(apiVersion, kind)}.`)
   return found
+}
+
+/** The boundary is refused until its groups are gone: a tool that prunes tries again, too. */
+async function deleted(kubectl: (...args: string[]) => Promise<string>, what: readonly string[]): Promise<boolean> {
+  return kubectl('delete', '--ignore-not-found', '--wait=false', ...what).then(
+    () => true,
+    () => false,
+  )
 }
 
 async function isGone(read: Promise<unknown>): Promise<boolean> {
