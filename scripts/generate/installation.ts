@@ -36,7 +36,9 @@ export function readInstallation(generated: ReadonlyMap<string, string>): Instal
   const manifests = files.flatMap((text) => loadAll(text) as KubeObject[])
   return {
     definitions: [...generated].flatMap(([path, text]) =>
-      path.startsWith('deploy/crds/') && !path.endsWith('kustomization.yaml') ? [load(skipNote(text)) as KubeObject] : [],
+      path.startsWith('deploy/crds/') && !path.endsWith('kustomization.yaml')
+        ? [load(skipNote(text)) as KubeObject]
+        : [],
     ),
     manifests: [
       ...manifests.map((object) => withImage(object, images[0] ?? required('images'))),
@@ -98,7 +100,10 @@ export function chartFiles(installation: Installation, monitoring: readonly Kube
     ['values.schema.json', `${JSON.stringify(VALUES_SCHEMA, null, 2)}\n`],
     ['templates/definitions.yaml', literal(yaml(installation.definitions))],
     ['templates/platform.yaml', plain.map(template).join('---\n')],
-    ['templates/configuration.yaml', installation.manifests.filter(isConfiguration).map(configurationTemplate).join('')],
+    [
+      'templates/configuration.yaml',
+      installation.manifests.filter(isConfiguration).map(configurationTemplate).join(''),
+    ],
     ['templates/namespace.yaml', when('createNamespace', yaml(installation.manifests.filter(isNamespace)))],
     ['templates/monitoring.yaml', when('monitoring.enabled', yaml(monitoring))],
   ]
@@ -112,7 +117,9 @@ const when = (value: string, text: string) => `{{- if .Values.${value} }}\n${lit
 
 function template(object: KubeObject): string {
   if (!isWorkload(object)) return literal(yaml([object]))
-  const changed = structuredClone(object) as Workload & { spec: { replicas: unknown } }
+  const changed = structuredClone(object) as Omit<Workload, 'spec'> & {
+    spec: Omit<Workload['spec'], 'replicas'> & { replicas: unknown }
+  }
   const part = object.metadata.name.replace('freehold-', '')
   changed.spec.replicas = slot(`${part}Replicas`)
   changed.spec.template.metadata = {

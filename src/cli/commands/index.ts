@@ -5,6 +5,7 @@ import { helpOf, overview } from '../help.ts'
 import { apply } from './apply.ts'
 import { logs, read } from './below.ts'
 import { call } from './call.ts'
+import { check } from './check.ts'
 import { describe } from './describe.ts'
 import { invitation, password } from './joining.ts'
 import { kubeconfig } from './kubeconfig.ts'
@@ -63,6 +64,7 @@ export const COMMANDS: readonly Command[] = [
   ...powers,
   remove,
   call,
+  check,
   completion,
   version,
   help,
