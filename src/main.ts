@@ -11,21 +11,25 @@ import { createLog, type Log } from './core/log.ts'
 /** Milliseconds that a stop may take, after the facade has drained, before the process ends all the same. */
 const STOP_WITHIN = 15_000
 
-const USAGE = `Usage: node src/main.ts [--role=${ROLES.join('|')}] [--print-config]
+const USAGE = `Usage: node src/main.ts [--role=${ROLES.join('|')}] [--print-config] [--check]
 Everything else is configured by PLATFORM_* variables or the file that PLATFORM_CONFIG_FILE names;
-docs/reference/configuration.md lists them.`
+docs/reference/configuration.md lists them. --check looks at the cluster and at what the configuration names, changes
+nothing, and ends with status 1 if something is wrong.`
 
-function readFlags(): { flags: Record<string, string>; printConfig: boolean } {
+type Wish = 'run' | 'print' | 'check'
+
+function readFlags(): { flags: Record<string, string>; wish: Wish } {
   const { values } = parseArgs({
-    options: { role: { type: 'string' }, 'print-config': { type: 'boolean', default: false } },
+    options: { role: { type: 'string' }, 'print-config': { type: 'boolean' }, check: { type: 'boolean' } },
   })
-  return { flags: values.role === undefined ? {} : { role: values.role }, printConfig: values['print-config'] }
+  const wish = values['print-config'] ? 'print' : values.check ? 'check' : 'run'
+  return { flags: values.role === undefined ? {} : { role: values.role }, wish }
 }
 
-function configure(): { configuration: Configuration; printConfig: boolean } | undefined {
+function configure(): { configuration: Configuration; wish: Wish } | undefined {
   try {
-    const { flags, printConfig } = readFlags()
-    return { configuration: readConfiguration(process.env, flags), printConfig }
+    const { flags, wish } = readFlags()
+    return { configuration: readConfiguration(process.env, flags), wish }
   } catch (error) {
     console.error(`${messageOf(error)}\n\n${USAGE}`)
     process.exitCode = error instanceof ConfigurationError ? 78 : 64
@@ -92,6 +96,15 @@ async function stopAll(parts: Part[], { log, why, within }: { log: Log; why: str
   clearTimeout(timer)
 }
 
+/** Loaded only here: a process that serves needs none of it. */
+async function check(configuration: Configuration): Promise<void> {
+  const { runCheck } = await import('./composition/check/run.ts')
+  const { text, isSound } = await runCheck(configuration)
+  process.stdout.write(text)
+  process.exitCode = isSound ? 0 : 1
+}
+
 const configured = configure()
-if (configured?.printConfig === true) console.log(JSON.stringify(withoutSecrets(configured.configuration), null, 2))
+if (configured?.wish === 'print') console.log(JSON.stringify(withoutSecrets(configured.configuration), null, 2))
+else if (configured?.wish === 'check') await check(configured.configuration)
 else if (configured !== undefined) await run(configured.configuration)

@@ -7,6 +7,8 @@ import { KINDS } from '../../src/crds/index.ts'
 import { crdManifest } from '../../src/crds/manifest.ts'
 import { clientModule } from './client.ts'
 import { iamWebhook } from './iamPolicies.ts'
+import { chartFiles, installFile, monitoringObjects, readInstallation } from './installation.ts'
+import { metricsPage } from './metrics.ts'
 import { admissionPolicies } from './policies.ts'
 import { configurationPage, kindPage, refusalsPage, rolesPage } from './reference.ts'
 import { accessObjects } from './rights.ts'
@@ -34,6 +36,10 @@ export function generatedFiles(): Map<string, string> {
   files.set('deploy/manifests/rbac.yaml', yaml(accessObjects(KINDS, operator, facadeReads())))
   files.set('deploy/manifests/policies.yaml', yaml(admissionPolicies(KINDS, reservedNames())))
   files.set('deploy/manifests/webhooks.yaml', yaml([iamWebhook()]))
+  const installation = readInstallation(files)
+  files.set('deploy/install.yaml', NOTE + installFile(installation))
+  for (const [path, text] of chartFiles(installation, monitoringObjects())) files.set(path, text)
+  files.set('docs/reference/metrics.md', metricsPage())
   files.set('src/client/generated.ts', clientModule(SERVED_ROUTES, operationIds(SERVED_ROUTES), KINDS))
   files.set('docs/reference/configuration.md', configurationPage())
   files.set('docs/reference/refusals.md', refusalsPage(KINDS))

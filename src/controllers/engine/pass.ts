@@ -105,6 +105,12 @@ export type Ensured<T extends KubeObject> = {
   changed: boolean
 }
 
+export type Ensuring = {
+  readonly resource: Resource
+  /** Whether an object of that name that belongs to nobody is taken over; none if absent. */
+  readonly adopts?: (observed: KubeObject) => boolean
+}
+
 /** The objects that belong to the object of a pass. */
 export interface Children {
   /**
@@ -113,7 +119,7 @@ export interface Children {
    * @throws StalledError NameOccupied if an object of that name belongs to somebody else
    * @throws WaitingError WaitingForDependency while the previous one is still being deleted
    */
-  ensure<T extends KubeObject>(desired: T, options: { resource: Resource }): Promise<Ensured<T>>
+  ensure<T extends KubeObject>(desired: T, options: Ensuring): Promise<Ensured<T>>
   /**
    * Creates the object if none of that name exists, whatever the cache holds. Undefined if one does: for content
    * that would be lost if overwritten.
