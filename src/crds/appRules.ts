@@ -124,7 +124,15 @@ export const APP_CONTENT = [
   'managedIdentity',
 ] as const
 
-export const appAdmission: readonly AdmissionRule[] = referenceAdmission({
-  content: APP_CONTENT,
-  variables: (test) => `object.spec.?env.orValue([]).all(e, ${test})`,
-})
+export const appAdmission: readonly AdmissionRule[] = [
+  ...referenceAdmission({
+    content: APP_CONTENT,
+    variables: (test) => `object.spec.?env.orValue([]).all(e, ${test})`,
+  }),
+  {
+    // Who builds with the credentials of a source gets to see what they open.
+    on: 'WRITE',
+    cel: "variables.isExempt || !has(object.spec.deploymentSourceId) || (request.operation == 'UPDATE' && oldObject.spec.?deploymentSourceId == object.spec.?deploymentSourceId) || authorizer.group('delivery.freehold.dev').resource('deploymentsources').namespace('boundary-' + namespaceObject.metadata.labels['freehold.dev/boundary']).name(object.spec.deploymentSourceId).check('get').allowed()",
+    message: 'deploymentSourceId names a deployment source that you may not read',
+  },
+]

@@ -72,6 +72,10 @@ function containerPlan(...given: Parameters<typeof jobPlan>): PlanSpec {
   return { ...jobPlan(...given), family: 'ContainerInstance' }
 }
 
+function appPlan(...given: Parameters<typeof jobPlan>): PlanSpec {
+  return { ...jobPlan(...given), family: 'App' }
+}
+
 /** The offer that a new platform starts with; administrators change it with kubectl. Keys are the plan ids. */
 export const DEFAULT_PLANS: Readonly<Record<string, PlanSpec>> = {
   'vector-dev': vectorPlan(

@@ -1,10 +1,4 @@
-import {
-  type DeploymentPhase,
-  furthestPhase,
-  isBuilding,
-  isEnd,
-  type Release,
-} from '../contracts/deployments.ts'
+import { type DeploymentPhase, furthestPhase, isBuilding, isEnd, type Release } from '../contracts/deployments.ts'
 import type { DeploymentRecord } from '../crds/deployments.ts'
 
 /** What is known of a deployment, and what around it decides how far it has come. */
@@ -13,7 +7,9 @@ export type Seen = {
   /** The other deployments of its owner. */
   others: readonly Pick<DeploymentRecord, 'status'>[]
   /** What its build has come to; undefined if it was not started. */
-  build?: { phase: DeploymentPhase; message: string; image?: string | undefined; commit?: string | undefined } | undefined
+  build?:
+    | { phase: DeploymentPhase; message: string; image?: string | undefined; commit?: string | undefined }
+    | undefined
   /** What the owner says of the deployment that it was asked to serve. */
   release: Release | undefined
   id: string
@@ -52,7 +48,8 @@ export function decideDeployment(seen: Seen): Decision {
   const { record } = seen
   const before = record.status?.stage
   const known = { image: record.status?.image, commitSha: record.status?.commitSha }
-  if (before !== undefined && isEnd(before)) return { ...known, stage: before, message: record.status?.lastMessage ?? '' }
+  if (before !== undefined && isEnd(before))
+    return { ...known, stage: before, message: record.status?.lastMessage ?? '' }
   const next = before === 'Deploying' ? deploying(seen) : building(seen)
   const stage = furthestPhase(before, next.stage)
   return { ...known, ...next, stage }
@@ -100,6 +97,7 @@ function built(seen: Seen): Decision {
   }
   const waits = newer(seen).some(({ status }) => status?.stage === 'Queued')
   if (waits) return say('Superseded')
-  if (others.some(({ status }) => isBuilding(status?.stage))) return say('Queued', 'An earlier build is still under way.')
+  if (others.some(({ status }) => isBuilding(status?.stage)))
+    return say('Queued', 'An earlier build is still under way.')
   return { ...say('Queued'), starts: true }
 }

@@ -1,7 +1,14 @@
 import { PlatformApp } from '../../crds/apps.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import { SecretVault } from '../../crds/vaults.ts'
-import { horizontalPodAutoscaler, job, namespace, persistentVolumeClaim, secret, storageClass } from '../../kube/builtin.ts'
+import {
+  horizontalPodAutoscaler,
+  job,
+  namespace,
+  persistentVolumeClaim,
+  secret,
+  storageClass,
+} from '../../kube/builtin.ts'
 import { keepAccessKeys } from '../containers/accessKeys.ts'
 import { backupObservers, keepBackups, removeBackups } from '../containers/backup.ts'
 import { isMade, judgeHealth, observeInstance, reportStatus } from '../containers/health.ts'
@@ -20,7 +27,14 @@ import { childRights } from '../workload/observers.ts'
 import { checkQuota, resolvePlan } from '../workload/resolve.ts'
 import { removeRevisions } from '../workload/revisions.ts'
 import { chooseDeployment, keepDeployments } from './deployments.ts'
-import { keepAutoscaler, numberRevision, removeReleases, reportServing, runReleaseCommand, trafficOf } from './release.ts'
+import {
+  keepAutoscaler,
+  numberRevision,
+  removeReleases,
+  reportServing,
+  runReleaseCommand,
+  trafficOf,
+} from './release.ts'
 import { type AppPass, type AppState, type CachedApp, newAppState, overApp, viewOfApp } from './types.ts'
 
 const OWN_CHILDREN = [horizontalPodAutoscaler, job]

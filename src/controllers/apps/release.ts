@@ -1,11 +1,11 @@
 import { namesOf } from '../../contracts/containerinstances.ts'
+import type { Revision } from '../../contracts/revisions.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { APP_COMPONENT } from '../../crds/apps.ts'
 import { releaseJob, releaseOutcome } from '../../desired/apps/releaseJob.ts'
-import { wantedRevision, type AppContent } from '../../desired/apps/revisions.ts'
+import { type AppContent, wantedRevision } from '../../desired/apps/revisions.ts'
 import { autoscaler } from '../../desired/apps/scaling.ts'
 import { isDeployed } from '../../desired/workload/trouble.ts'
-import type { Revision } from '../../contracts/revisions.ts'
 import { horizontalPodAutoscaler, job } from '../../kube/builtin.ts'
 import type { ContainerOptions } from '../containers/types.ts'
 import { inputOf } from '../containers/workload.ts'
@@ -113,7 +113,8 @@ export function reportServing(pass: AppPass): Outcome {
   const isGivenUp = live?.status?.conditions?.some(({ reason }) => reason === GIVEN_UP) === true
   const before = object.status?.release
   const isOver = before?.deploymentId === deployed.deploymentId && before.state !== 'RollingOut'
-  if (isGivenUp) reportRelease(pass, 'Failed', 'The new copies were not ready in 600 seconds; what served before goes on.')
+  if (isGivenUp)
+    reportRelease(pass, 'Failed', 'The new copies were not ready in 600 seconds; what served before goes on.')
   else if (!isOver) reportRelease(pass, 'RollingOut')
   return done()
 }

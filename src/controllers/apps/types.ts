@@ -1,6 +1,6 @@
 import { namesOf } from '../../contracts/containerinstances.ts'
 import type { Outcome } from '../../core/outcome.ts'
-import { APP_COMPONENT, PlatformApp } from '../../crds/apps.ts'
+import { APP_COMPONENT, type PlatformApp } from '../../crds/apps.ts'
 import { appInstance } from '../../desired/apps/instance.ts'
 import type { Deployed } from '../../desired/apps/revisions.ts'
 import { copiesOf } from '../../desired/apps/scaling.ts'

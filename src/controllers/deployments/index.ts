@@ -5,7 +5,16 @@ import { Turns } from '../../core/turns.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import { type Decision, decideDeployment, SILENCE } from '../../desired/deployments.ts'
 import { controllerWith, type Step, steps } from '../engine/controller.ts'
-import { absent, bindToOwner, type CachedRecord, deploymentsOf, OWNER_KINDS, ownerOf, RECORD_OBSERVERS, type RecordPass } from './owners.ts'
+import {
+  absent,
+  bindToOwner,
+  type CachedRecord,
+  deploymentsOf,
+  OWNER_KINDS,
+  ownerOf,
+  RECORD_OBSERVERS,
+  type RecordPass,
+} from './owners.ts'
 
 type RecordState = { number: number | undefined; decision: Decision | undefined }
 type RecordStep = Step<typeof DeploymentRecord, RecordState>
@@ -22,7 +31,13 @@ export const deploymentController = controllerWith<typeof DeploymentRecord, obje
     const turns = new Turns()
     return {
       state: () => ({ number: undefined, decision: undefined }),
-      reconcile: steps<typeof DeploymentRecord, RecordState>(bindToOwner as RecordStep, numberIt(turns), decide, forgetOldest, judge),
+      reconcile: steps<typeof DeploymentRecord, RecordState>(
+        bindToOwner as RecordStep,
+        numberIt(turns),
+        decide,
+        forgetOldest,
+        judge,
+      ),
     }
   },
 )
@@ -56,7 +71,9 @@ function numberIt(turns: Turns): RecordStep {
 }
 
 function othersOf(pass: RecordPass): CachedRecord[] {
-  return deploymentsOf(pass.records, placeOfOwner(pass)).filter(({ metadata }) => metadata.uid !== pass.object.metadata.uid)
+  return deploymentsOf(pass.records, placeOfOwner(pass)).filter(
+    ({ metadata }) => metadata.uid !== pass.object.metadata.uid,
+  )
 }
 
 function decide(pass: RecordPass<RecordState>): Outcome {

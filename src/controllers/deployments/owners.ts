@@ -45,12 +45,18 @@ export const RECORD_OBSERVERS: readonly Observed[] = [
       return deploymentsOf(records, place).map(keyOf)
     },
   },
-  ...OWNER_KINDS.map((kind): Observed => ({
-    resource: kind.resource,
-    relevant: ({ metadata, status }) => [metadata.uid, metadata.deletionTimestamp, (status as Owner['status'])?.release],
-    keysOf: ({ metadata: { namespace, name } }, records) =>
-      deploymentsOf(records, { namespace, collection: kind.segment, name }).map(keyOf),
-  })),
+  ...OWNER_KINDS.map(
+    (kind): Observed => ({
+      resource: kind.resource,
+      relevant: ({ metadata, status }) => [
+        metadata.uid,
+        metadata.deletionTimestamp,
+        (status as Owner['status'])?.release,
+      ],
+      keysOf: ({ metadata: { namespace, name } }, records) =>
+        deploymentsOf(records, { namespace, collection: kind.segment, name }).map(keyOf),
+    }),
+  ),
 ]
 
 export function ownerOf({ object, records }: Pick<RecordPass, 'object' | 'records'>): Owner | undefined {
@@ -69,9 +75,17 @@ export async function bindToOwner(pass: RecordPass): Promise<Outcome> {
   const owner = ownerOf(pass)
   if (owner !== undefined && bound === lifeOf(owner)) return done()
   if (bound !== '') return removeOrphan(pass)
-  if (owner === undefined) return stalled('ReferenceMissing', `There is no "${ownerName}" of ${ownerCollection} in the group.`)
+  if (owner === undefined)
+    return stalled('ReferenceMissing', `There is no "${ownerName}" of ${ownerCollection} in the group.`)
   const { apiVersion, kind, metadata } = owner
-  const reference = { apiVersion, kind, name: metadata.name, uid: metadata.uid, controller: true, blockOwnerDeletion: false }
+  const reference = {
+    apiVersion,
+    kind,
+    name: metadata.name,
+    uid: metadata.uid,
+    controller: true,
+    blockOwnerDeletion: false,
+  }
   const annotations = { [OWNER_INCARNATION_ANNOTATION]: lifeOf(owner) }
   const patch = { metadata: { ownerReferences: [reference], annotations } }
   await records.client.mergePatch(DeploymentRecord.resource, refOf(object), patch, { uid: object.metadata.uid })
@@ -89,7 +103,10 @@ async function removeOrphan(pass: RecordPass): Promise<Outcome> {
   if (!isOurs) {
     await records.client.remove(DeploymentRecord.resource, refOf(object), { uid: object.metadata.uid }).catch(absent)
   }
-  return waiting('TearingDown', `"${object.spec.ownerName}" of ${object.spec.ownerCollection} is gone; its deployment follows.`)
+  return waiting(
+    'TearingDown',
+    `"${object.spec.ownerName}" of ${object.spec.ownerCollection} is gone; its deployment follows.`,
+  )
 }
 
 export function absent(error: unknown): undefined {
