@@ -1,5 +1,6 @@
 import { activityRoutes } from './activity/index.ts'
 import { ADDITIONS } from './additions.ts'
+import { appRoutes } from './apps/index.ts'
 import { boundaryRoutes } from './boundaries/index.ts'
 import { memberRoutes } from './boundaries/members.ts'
 import { tenantRoutes } from './boundaries/tenant.ts'
@@ -43,7 +44,7 @@ export const AREAS: readonly Area[] = [
   whole('sql', 'db-sql', [sqlRoutes]),
   whole('containerinstances', 'containerinstances', [containerInstanceRoutes]),
   whole('staticwebapps', 'staticwebapps', []),
-  whole('apps', 'apps', []),
+  whole('apps', 'apps', [appRoutes]),
   whole('secrets', 'secrets', [vaultRoutes]),
   whole('jobs', 'jobs', [jobRoutes]),
   whole('functions', 'functions', []),

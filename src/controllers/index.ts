@@ -12,10 +12,12 @@ import { KINDS } from '../crds/index.ts'
 import type { BackupTarget } from '../desired/relational/index.ts'
 import { customResourceDefinition, event, namespace } from '../kube/builtin.ts'
 import type { EventRecorder } from '../kube/events.ts'
+import { appController } from './apps/index.ts'
 import { bindingController } from './bindings.ts'
 import { boundaryController } from './boundaries.ts'
 import { containerController } from './containerinstances/index.ts'
 import { DEFAULTS_RIGHTS, installDefaults } from './defaults.ts'
+import { deploymentController } from './deployments/index.ts'
 import type { Controller, Declared, Rights } from './engine/controller.ts'
 import type { Environment } from './engine/environment.ts'
 import { EngineMetrics } from './engine/metrics.ts'
@@ -108,6 +110,12 @@ const PARTS: readonly Part[] = [
     backupNamespace: ports.backupNamespace ?? 'velero',
     registryHost: ports.registry?.host,
   })),
+  made(appController, (ports) => ({
+    keys: keysOf(ports),
+    backupNamespace: ports.backupNamespace ?? 'velero',
+    registryHost: ports.registry?.host,
+  })),
+  made(deploymentController, () => ({})),
   made(jobController, (ports) => ({ keys: keysOf(ports), ...ports.jobs, registryHost: ports.registry?.host })),
   made(repositoryController, ({ registry }) => ({ registry })),
   made(runController, ({ registry }) => ({ registry })),

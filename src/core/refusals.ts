@@ -39,6 +39,7 @@ const NO_REFUSAL = none('it tells of a failure; the request itself is allowed')
 const NO_DELIVERY = none('deliveries, installations and repositories are no objects of Kubernetes')
 const NO_ACCOUNT = none('it concerns how a person signs in, which is no object of Kubernetes')
 
+const NO_BUILD = none('deployments are written by the platform alone: by kubectl one changes the resource')
 const NO_REPORT = none('reports come through REST; by kubectl only administrators of the cluster write any')
 
 /** For each code of REST what refuses the same to everybody else. A code that is missing here does not compile. */
@@ -81,6 +82,10 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   BACKUP_TARGET_MISSING: [phase('ConfigurationInvalid')],
   OUTSIDE_RECOVERY_WINDOW: [phase('ConfigurationInvalid')],
   NOTHING_TO_BACK_UP: [rule],
+  LOG_GAP: [NO_BUILD],
+  IMAGE_GONE: [NO_BUILD],
+  NOTHING_TO_BUILD: [NO_BUILD],
+  RUNTIME_ENDED: [phase('ConfigurationInvalid')],
   VOLUME_NOT_SHAREABLE: [phase('ConfigurationInvalid')],
   SNAPSHOT_CLASS_MISSING: [phase('ConfigurationInvalid')],
   EULA_NOT_ACCEPTED: [rule],

@@ -72,6 +72,10 @@ function containerPlan(...given: Parameters<typeof jobPlan>): PlanSpec {
   return { ...jobPlan(...given), family: 'ContainerInstance' }
 }
 
+function appPlan(...given: Parameters<typeof jobPlan>): PlanSpec {
+  return { ...jobPlan(...given), family: 'App' }
+}
+
 /** The offer that a new platform starts with; administrators change it with kubectl. Keys are the plan ids. */
 export const DEFAULT_PLANS: Readonly<Record<string, PlanSpec>> = {
   'vector-dev': vectorPlan(
@@ -169,4 +173,9 @@ export const DEFAULT_PLANS: Readonly<Record<string, PlanSpec>> = {
     ['16Gi', '16Gi'],
     'For applications that need four whole cores.',
   ),
+  'app-free': appPlan('Free', ['100m', '250m'], ['128Mi', '256Mi'], 'To try things out.'),
+  'app-small': appPlan('Small', ['250m', '500m'], ['512Mi', '512Mi'], 'For most apps.', true),
+  'app-medium': appPlan('Medium', ['500m', '1'], ['1Gi', '1Gi'], 'For busy apps.'),
+  'app-large': appPlan('Large', ['1', '2'], ['2Gi', '2Gi'], 'For large apps.'),
+  'app-xlarge': appPlan('Extra large', ['2', '4'], ['8Gi', '8Gi'], 'For apps that need much memory.'),
 }

@@ -1,8 +1,11 @@
+import { AppRuntime } from './appruntimes.ts'
+import { PlatformApp } from './apps.ts'
 import { Boundary } from './boundaries.ts'
 import { BugReport } from './bugreports.ts'
 import { PlatformCluster } from './clusters.ts'
 import { ContainerInstance } from './containerinstances.ts'
 import type { AnyKind } from './define.ts'
+import { DeploymentRecord } from './deployments.ts'
 import { PlatformClient, PlatformUser } from './identity.ts'
 import { MemberInvitation, PasswordReset } from './invitations.ts'
 import { PlatformJob } from './jobs.ts'
@@ -63,6 +66,9 @@ export const KINDS: readonly AnyKind[] = [
   SqlInstance,
   PlatformJob,
   ContainerInstance,
+  AppRuntime,
+  PlatformApp,
+  DeploymentRecord,
   ObjectStorageAccount,
   AccountBucket,
   ObjectAccessKey,

@@ -67,7 +67,12 @@ function isUnreadable(error: unknown): boolean {
   return code.startsWith('Z_') || code === 'ERR_STREAM_PREMATURE_CLOSE' || /tar|header|Unexpected end/i.test(message)
 }
 
-async function write(into: string, { kind, path }: Admitted, header: Header, content: AsyncIterable<unknown>): Promise<void> {
+async function write(
+  into: string,
+  { kind, path }: Admitted,
+  header: Header,
+  content: AsyncIterable<unknown>,
+): Promise<void> {
   const place = join(into, path)
   if (kind === 'folder') await mkdir(place, { recursive: true })
   if (kind !== 'file' && kind !== 'link') return

@@ -25,6 +25,7 @@ type AreaServices = Pick<
   | 'sql'
   | 'relational'
   | 'jobs'
+  | 'deployments'
   | 'podLogs'
   | 'volumeFiles'
   | 'workers'

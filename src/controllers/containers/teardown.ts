@@ -1,4 +1,4 @@
-import { containerNames } from '../../contracts/containerinstances.ts'
+import { namesOf } from '../../contracts/containerinstances.ts'
 import { ownerLabelSelector } from '../../contracts/workloads.ts'
 import type { Resource } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
@@ -36,8 +36,8 @@ const SURROUNDINGS: readonly Resource[] = [ingress, httpRoute, certificate, serv
 
 /** The garbage collector would, but it may take half a minute, during which a new resource finds its names taken. */
 export async function removeSurroundings(pass: InstancePass): Promise<Outcome> {
-  const { namespace, name } = placeOfPass(pass)
-  const names = containerNames(name)
+  const { namespace } = placeOfPass(pass)
+  const names = namesOf(pass.object)
   for (const resource of SURROUNDINGS) if (pass.workloads.isServed(resource)) await pass.children.prune(resource, [])
   const components = [...pass.object.spec.components, ...(pass.object.status?.components ?? [])]
   const secrets = new Set([...components.map((component) => names.values(component.name)), names.files, names.pull])

@@ -31,7 +31,10 @@ export async function keepAccessKeys(pass: InstancePass): Promise<Outcome> {
         apiVersion: ObjectAccessKey.apiVersion,
         kind: ObjectAccessKey.kind,
         metadata: { name: key, namespace, finalizers: [FINALIZER] },
-        spec: { accountName, description: `Of container instance ${name}` },
+        spec: {
+          accountName,
+          description: `Of ${object.kind === 'ContainerInstance' ? 'container instance' : 'app'} ${name}`,
+        },
       },
       { resource: ObjectAccessKey.resource },
     )

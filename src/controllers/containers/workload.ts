@@ -1,4 +1,4 @@
-import { containerNames } from '../../contracts/containerinstances.ts'
+import { namesOf } from '../../contracts/containerinstances.ts'
 import { IDENTITY_PATH } from '../../contracts/managedIdentities.ts'
 import type { Wanted } from '../../contracts/revisions.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
@@ -24,23 +24,26 @@ import type { ContainerOptions, InstancePass, InstanceStep } from './types.ts'
 
 /** Numbers the content of the spec, if it is new. */
 export async function keepRevisions(pass: InstancePass): Promise<Outcome> {
-  const { spec, metadata } = pass.object
+  const { spec } = pass.object
   const wanted: Wanted<InstanceContent> = {
     content: contentOf(spec),
     redeployedAt: spec.redeployedAt,
     parts: partsOf,
     essence: ({ volumes: _, ...rest }) => rest,
   }
-  pass.state.revisions = await keepRevision(pass, containerNames(metadata.name).revision, wanted)
+  pass.state.revisions = (await keepRevision(pass, namesOf(pass.object).revision, wanted)).since
   return done()
 }
 
 const PRUNED = [service, ingress, httpRoute, networkPolicy, podDisruptionBudget, certificate]
 
 /** Writes the children, each Deployment when what it depends on is as it should be. */
-export function applyWorkload({ registryHost }: Pick<ContainerOptions, 'registryHost'>): InstanceStep {
+export function applyWorkload(
+  { registryHost }: Pick<ContainerOptions, 'registryHost'>,
+  more: (pass: InstancePass) => Pick<InstanceInput, 'minReadySeconds' | 'traffic'> = () => ({}),
+): InstanceStep {
   return async function applyWorkload(pass) {
-    const input = { ...inputOf(pass), registryHost }
+    const input = { ...inputOf(pass), registryHost, ...more(pass) }
     const surroundings = instanceSurroundings(input)
     pass.state.route = routeVerdict(input.gateway, await writeChildren(pass, surroundings))
     for (const component of inOrder(pass.object.spec.components)) await applyComponent(pass, input, component)
@@ -76,7 +79,7 @@ async function applyComponent(pass: InstancePass, input: InstanceInput, componen
   state.deployments.set(component.name, stored as LiveDeployment)
 }
 
-function inputOf(pass: InstancePass): Omit<InstanceInput, 'registryHost'> {
+export function inputOf(pass: InstancePass): Omit<InstanceInput, 'registryHost'> {
   const { object, state, workloads } = pass
   const shared = instanceShared(object)
   const issuer = workloads.isServed(certificate) ? state.home?.spec.certificateIssuer : undefined

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { containerNames } from '../../contracts/containerinstances.ts'
+import { namesOf } from '../../contracts/containerinstances.ts'
 import { pullSecretContent } from '../../contracts/dockerConfig.ts'
 import type { VaultReference } from '../../contracts/references.ts'
 import { PREFIX } from '../../core/labels.ts'
@@ -21,7 +21,7 @@ export function keepValues({ keys }: ContainerOptions): InstanceStep {
   return function keepValues(pass: InstancePass): Promise<Outcome> {
     return withSecretRights(async () => {
       const { components, volumes, registryCredential } = pass.object.spec
-      const names = containerNames(pass.object.metadata.name)
+      const names = namesOf(pass.object)
       const readVault = (reference: VaultReference) => vaultValue(pass, reference, keys)
       const wanted = new Map<string, [key: string, value: () => Promise<string | Outcome>][]>()
       for (const { name, env } of components) {
@@ -82,8 +82,8 @@ async function keep(pass: InstancePass, name: string, data: Record<string, strin
 
 /** The Secret that images are pulled with. It changes nothing about what runs. */
 async function keepPullSecret(pass: InstancePass, value: string | Outcome | undefined): Promise<Outcome> {
-  const { namespace, name } = placeOfPass(pass)
-  const { pull } = containerNames(name)
+  const { namespace } = placeOfPass(pass)
+  const { pull } = namesOf(pass.object)
   if (value === undefined) {
     await pass.children.remove(secret, namespace, pull)
     return done()

@@ -16,33 +16,33 @@ import {
 import { type KubeObject, keyOf } from '../../core/object.ts'
 import { degraded, done, type Outcome, stalled } from '../../core/outcome.ts'
 import type { BackupPolicySpec } from '../../crds/containerFields.ts'
-import { ContainerInstance } from '../../crds/containerinstances.ts'
+import type { AnyKind } from '../../crds/define.ts'
 import { backupDeletion, backupSchedule, volumePolicy } from '../../desired/containers/backup.ts'
 import { configMap, storageClass } from '../../kube/builtin.ts'
 import { veleroBackup, veleroDeletion, veleroLocation, veleroSchedule, volumeSnapshotClass } from '../../kube/velero.ts'
 import type { Observed, Workspace } from '../engine/controller.ts'
-import { placeOfPass } from '../workload/pass.ts'
-import type { CachedInstance, ContainerOptions, InstancePass, InstanceStep } from './types.ts'
+import type { ContainerOptions, InstancePass, InstanceStep } from './types.ts'
 
 const INSTALL_VELERO = 'A backup policy needs Velero, which is not installed in the cluster.'
 
 /** What stands in Velero's namespace for an instance. */
 export const BACKUP_CHILDREN = [veleroSchedule, veleroDeletion, configMap]
 
-const withPolicy = (_: KubeObject, records: Workspace) =>
-  records
-    .cache<CachedInstance>(ContainerInstance.resource)
-    .list()
-    .filter(({ spec }) => spec.backupPolicy !== undefined)
-    .map(keyOf)
-
 /** Backups carry the labels and annotations of their Schedule, and so wake the instance as its children do. */
-export const BACKUP_OBSERVERS: readonly Observed[] = [
-  ...BACKUP_CHILDREN,
-  veleroBackup,
-  { resource: veleroLocation, keysOf: withPolicy },
-  { resource: volumeSnapshotClass, keysOf: withPolicy },
-]
+export function backupObservers({ resource }: AnyKind): Observed[] {
+  const withPolicy = (_: KubeObject, records: Workspace) =>
+    records
+      .cache<KubeObject & { spec: { backupPolicy?: object } }>(resource)
+      .list()
+      .filter(({ spec }) => spec.backupPolicy !== undefined)
+      .map(keyOf)
+  return [
+    ...BACKUP_CHILDREN,
+    veleroBackup,
+    { resource: veleroLocation, keysOf: withPolicy },
+    { resource: volumeSnapshotClass, keysOf: withPolicy },
+  ]
+}
 
 /** Keeps the Schedule as the policy says. Backups that were taken stay until they expire, whatever becomes of it. */
 export function keepBackups({ backupNamespace: velero }: ContainerOptions): InstanceStep {
@@ -88,7 +88,6 @@ type Schedule = KubeObject & { status?: { phase?: string } }
 
 async function observeBackups(pass: InstancePass, { keepLast }: BackupPolicySpec, velero: string): Promise<void> {
   const { object, state, children } = pass
-  const { namespace, name } = placeOfPass(pass)
   const backups = children.owned<Backup>(veleroBackup)
   for (const { metadata } of surplusOf(backups, keepLast))
     await children.ensure(backupDeletion({ instance: object, velero }, metadata.name), { resource: veleroDeletion })
@@ -101,7 +100,7 @@ async function observeBackups(pass: InstancePass, { keepLast }: BackupPolicySpec
       completedAt: last.status?.completionTimestamp,
     },
   })
-  const schedule = await children.get<Schedule>(veleroSchedule, velero, backupName(namespace, name))
+  const schedule = await children.get<Schedule>(veleroSchedule, velero, backupName(object))
   if (schedule?.status?.phase === 'FailedValidation')
     state.backup ??= stalled('EngineRefused', 'Velero refused the schedule of the backup policy.')
   const failure = last && failureOf(last)

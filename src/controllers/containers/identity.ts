@@ -2,7 +2,7 @@ import { identityCopyName, managedIdentityId } from '../../contracts/managedIden
 import { FINALIZER } from '../../core/labels.ts'
 import { objectKey, refOf } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
-import { ContainerInstance } from '../../crds/containerinstances.ts'
+import type { AnyKind } from '../../crds/define.ts'
 import { isWorkloadOf, ManagedIdentity } from '../../crds/managedidentities.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { Observed, Rights } from '../engine/controller.ts'
@@ -10,16 +10,17 @@ import { placeOfPass } from '../workload/pass.ts'
 import type { InstancePass } from './types.ts'
 
 type Cached = ManagedIdentity & { [key: string]: unknown }
-const COLLECTION = ContainerInstance.segment
 
 export const IDENTITY_RIGHTS: Rights = { resource: ManagedIdentity.resource, verbs: ['create', 'patch'] }
 
-export const identityObserver: Observed = {
-  resource: ManagedIdentity.resource,
-  keysOf: ({ metadata, spec }) => {
-    const { resourceType, resourceName = '' } = spec as Partial<ManagedIdentity['spec']>
-    return resourceType === COLLECTION ? [objectKey(metadata.namespace, resourceName)] : []
-  },
+export function identityObserver({ segment }: AnyKind): Observed {
+  return {
+    resource: ManagedIdentity.resource,
+    keysOf: ({ metadata, spec }) => {
+      const { resourceType, resourceName = '' } = spec as Partial<ManagedIdentity['spec']>
+      return resourceType === segment ? [objectKey(metadata.namespace, resourceName)] : []
+    },
+  }
 }
 
 /**
@@ -32,7 +33,7 @@ export async function keepIdentity(pass: InstancePass): Promise<Outcome> {
   const found = records
     .cache<Cached>(ManagedIdentity.resource)
     .list({ namespace })
-    .find((each) => each.spec.resourceType === COLLECTION && isWorkloadOf(object, each))
+    .find((each) => each.spec.resourceType === pass.kind.segment && isWorkloadOf(object, each))
   const isWanted = object.spec.managedIdentity
   if (found === undefined) return isWanted ? make(pass) : done()
   if (found.spec.mounted !== isWanted) await mount(pass, found, isWanted)
@@ -51,7 +52,13 @@ async function make({ object, records, ...pass }: InstancePass): Promise<Outcome
     kind: ManagedIdentity.kind,
     // With the finalizer from the first moment: one deleted before its controller saw it would leave its account behind.
     metadata: { name: managedIdentityId(namespace, resourceUid), namespace, finalizers: [FINALIZER] },
-    spec: { resourceName: name, resourceType: COLLECTION, resourceUid, secretVersion: 1, mounted: true },
+    spec: {
+      resourceName: name,
+      resourceType: pass.kind.segment as ManagedIdentity['spec']['resourceType'],
+      resourceUid,
+      secretVersion: 1,
+      mounted: true,
+    },
   }
   try {
     await records.client.create(ManagedIdentity.resource, identity)

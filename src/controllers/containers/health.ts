@@ -1,4 +1,4 @@
-import { COMPONENT_LABEL, containerNames, digestOfImage } from '../../contracts/containerinstances.ts'
+import { COMPONENT_LABEL, digestOfImage, namesOf, RELEASE_COMPONENT } from '../../contracts/containerinstances.ts'
 import { isOwnedBy, publicUrl } from '../../contracts/workloads.ts'
 import { degraded, done, type Outcome, waiting } from '../../core/outcome.ts'
 import type { ComponentSpec } from '../../crds/containerFields.ts'
@@ -19,6 +19,7 @@ export function podsOf({ object, workloads }: InstancePass): LivePod[] {
     .cache<LivePod>(pod)
     .list({ namespace })
     .filter(({ metadata }) => isOwnedBy(metadata, object.kind, name))
+    .filter(({ metadata }) => metadata.labels?.[COMPONENT_LABEL] !== RELEASE_COMPONENT)
 }
 
 const isReady = ({ metadata, status }: LivePod) =>
@@ -68,8 +69,8 @@ export function reportStatus(pass: InstancePass): Outcome {
 }
 
 function certificatesOf(pass: InstancePass) {
-  const { namespace, name } = placeOfPass(pass)
-  const names = containerNames(name)
+  const { namespace } = placeOfPass(pass)
+  const names = namesOf(pass.object)
   if (pass.state.home?.spec.certificateIssuer === undefined) return []
   return pass.state.domains.map((host) =>
     certificateState(
