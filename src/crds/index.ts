@@ -10,6 +10,7 @@ import { ManagedIdentity } from './managedidentities.ts'
 import { NameClaim } from './nameclaims.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from './objectstorage.ts'
 import { ComputePlan } from './plans.ts'
+import { BoundaryProjection } from './projections.ts'
 import { QuotaLedger } from './quotas.ts'
 import {
   BoundaryTrust,
@@ -36,6 +37,7 @@ export const KINDS: readonly AnyKind[] = [
   ResourceGroup,
   ComputePlan,
   PlatformCluster,
+  BoundaryProjection,
   NameClaim,
   BugReport,
   QuotaLedger,
