@@ -24,6 +24,7 @@ export const PLATFORM_PORTS = [
   'token',
   'management',
   'webhook',
+  'agent',
   'store',
   'storeUsers',
   'git',

@@ -1,6 +1,8 @@
 import { parseArgs } from 'node:util'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { type ReadinessCheck, startManagementServer } from './api/http/management.ts'
+import { runAgent } from './composition/agents/agent.ts'
+import { AgentHub } from './composition/agents/hub.ts'
 import { runControllers } from './composition/controllers.ts'
 import { openFacadeConnection, runFacade } from './composition/facade.ts'
 import type { Part, Surroundings } from './composition/part.ts'
@@ -77,10 +79,18 @@ async function startParts(configuration: Configuration, surroundings: Surroundin
   const checks = () => parts.flatMap((part) => part.checks)
   const management = await startManagementServer({ host, port, registry: surroundings.registry, checks })
   parts.push({ name: 'management', checks: [started], stop: management.stop })
+  if (role === 'agent') {
+    parts.push(await runAgent(configuration, surroundings))
+    isStarted = true
+    return
+  }
+  const agents = new AgentHub(surroundings.log)
+  await agents.open()
+  parts.push({ name: 'tunnels', checks: [], stop: () => agents.stop() })
   const connection = role === 'controllers' ? undefined : openFacadeConnection(configuration, surroundings)
   if (connection !== undefined) parts.push(connection)
-  if (role !== 'facade') parts.push(await runControllers(configuration, surroundings, connection?.caches))
-  if (connection !== undefined) parts.push(await runFacade(configuration, surroundings, connection, checks))
+  if (role !== 'facade') parts.push(await runControllers(configuration, surroundings, connection?.caches, agents))
+  if (connection !== undefined) parts.push(await runFacade(configuration, surroundings, connection, checks, agents))
   isStarted = true
 }
 

@@ -1,11 +1,13 @@
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { WEBHOOK_CONFIGURATION } from '../../src/core/webhook.ts'
+import { PlatformCluster } from '../../src/crds/clusters.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { PlatformClient, PlatformUser } from '../../src/crds/identity.ts'
 import { DeploymentSource } from '../../src/crds/sources.ts'
 import { BOUNDARY_SECRETS_ROLE } from '../../src/desired/boundaries.ts'
 import { projectedRoles } from '../../src/iam/projection.ts'
+import { MEMBERSHIP_SECRET } from '../../src/contracts/clusters.ts'
 import { CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from './policies.ts'
 
 /** One need of ours: verbs on a resource, perhaps only on objects of given names. */
@@ -135,8 +137,8 @@ function subresourceRights(kind: AnyKind, verbs: string[]): Right[] {
 function facadeRights(kinds: readonly AnyKind[], facadeReads: readonly Right[]): Right[] {
   return [
     ...kinds.map((kind) => ({ resource: kind.resource, verbs: [...READ, 'create', 'update', 'patch', 'delete'] })),
-    // When people signed in and service accounts got tokens, and which deliveries sources had.
-    ...[PlatformUser, PlatformClient, DeploymentSource].map(({ resource: { group, plural } }) => ({
+    // When people signed in and service accounts got tokens, which deliveries sources had, and signs of life of agents.
+    ...[PlatformUser, PlatformClient, DeploymentSource, PlatformCluster].map(({ resource: { group, plural } }) => ({
       resource: { group, plural: `${plural}/status` },
       verbs: ['patch'],
     })),
@@ -147,6 +149,54 @@ function facadeRights(kinds: readonly AnyKind[], facadeReads: readonly Right[]):
       resourceNames: [WEBHOOK_CONFIGURATION],
     },
     ...facadeReads,
+  ]
+}
+
+function secretRoles(): KubeObject[] {
+  return [
+    // Bound namespace by namespace, where a group's resources live; nobody of ours reads Secrets anywhere else.
+    clusterRole(
+      'freehold-secrets',
+      [
+        { resource: secrets, verbs: [...READ, 'create', 'update', 'patch', 'delete', 'deletecollection'] },
+        { resource: podsProxy, verbs: ['get', 'create', 'delete'] },
+        { resource: podsLog, verbs: ['get'] },
+        // Pods that a StatefulSet left behind when it was replaced around them.
+        { resource: { group: '', plural: 'pods' }, verbs: ['delete'] },
+      ],
+      'rbac',
+    ),
+    clusterRole(
+      'freehold-facade-secrets',
+      [
+        { resource: secrets, verbs: ['get', 'create', 'patch'] },
+        { resource: podsProxy, verbs: ['get'] },
+        { resource: podsLog, verbs: ['get'] },
+        // Pods beside volumes, through which files are read and written, and the program in them.
+        { resource: { group: 'batch', plural: 'jobs' }, verbs: ['get', 'create', 'delete'] },
+        { resource: podsExec, verbs: ['get', 'create'] },
+      ],
+      'rbac',
+    ),
+  ]
+}
+
+/** Of the agent in another cluster, whose account has the name that bindings of groups open Secrets to. */
+export function agentAccessObjects(rights: readonly Right[]): KubeObject[] {
+  return [
+    {
+      apiVersion: 'v1',
+      kind: 'ServiceAccount',
+      metadata: { name: CONTROLLERS_ACCOUNT, namespace: SYSTEM_NAMESPACE, labels: labels('agent') },
+      automountServiceAccountToken: false,
+    } as KubeObject,
+    clusterRole(CONTROLLERS_ACCOUNT, rights, 'agent'),
+    bindCluster(CONTROLLERS_ACCOUNT),
+    ...systemRole(CONTROLLERS_ACCOUNT, [
+      { resource: secrets, verbs: ['get', 'patch'], resourceNames: [MEMBERSHIP_SECRET] },
+      { resource: secrets, verbs: ['create'] },
+    ]),
+    ...secretRoles(),
   ]
 }
 
@@ -183,30 +233,7 @@ export function accessObjects(
       // Clients' secrets are read; signing keys and the state of sign-ins are made, renewed, watched and removed.
       { resource: secrets, verbs: [...READ, 'create', 'update', 'patch', 'delete'] },
     ]),
-    // Bound namespace by namespace, where a group's resources live; nobody of ours reads Secrets anywhere else.
-    clusterRole(
-      'freehold-secrets',
-      [
-        { resource: secrets, verbs: [...READ, 'create', 'update', 'patch', 'delete', 'deletecollection'] },
-        { resource: podsProxy, verbs: ['get', 'create', 'delete'] },
-        { resource: podsLog, verbs: ['get'] },
-        // Pods that a StatefulSet left behind when it was replaced around them.
-        { resource: { group: '', plural: 'pods' }, verbs: ['delete'] },
-      ],
-      'rbac',
-    ),
-    clusterRole(
-      'freehold-facade-secrets',
-      [
-        { resource: secrets, verbs: ['get', 'create', 'patch'] },
-        { resource: podsProxy, verbs: ['get'] },
-        { resource: podsLog, verbs: ['get'] },
-        // Pods beside volumes, through which files are read and written, and the program in them.
-        { resource: { group: 'batch', plural: 'jobs' }, verbs: ['get', 'create', 'delete'] },
-        { resource: podsExec, verbs: ['get', 'create'] },
-      ],
-      'rbac',
-    ),
+    ...secretRoles(),
     // Bound in the namespace of each boundary, for the credentials of its sources.
     clusterRole(BOUNDARY_SECRETS_ROLE, [{ resource: secrets, verbs: ['get', 'create', 'patch'] }], 'rbac'),
     ...aggregatedRoles(kinds),

@@ -71,6 +71,8 @@ export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorF
     PLATFORM_PUBLIC_URL: `http://127.0.0.1:${files.ports.facade}`,
     PLATFORM_MANAGEMENT_HOST: '127.0.0.1',
     PLATFORM_MANAGEMENT_PORT: String(files.ports.management),
+    PLATFORM_AGENT_HOST: '127.0.0.1',
+    PLATFORM_AGENT_PORT: String(files.ports.agent),
     PLATFORM_IDENTITY_PROVIDER: 'local',
     PLATFORM_ISSUER: files.issuer,
     PLATFORM_REALM: files.realm,

@@ -6,6 +6,7 @@ import { memberRoutes } from './boundaries/members.ts'
 import { tenantRoutes } from './boundaries/tenant.ts'
 import { tenantMoveRoutes } from './boundaries/tenantMove.ts'
 import { bugReportRoutes } from './bugreports/index.ts'
+import { clusterRoutes } from './clusters/index.ts'
 import { containerInstanceRoutes } from './containerinstances/index.ts'
 import { documentOf } from './http/openapi.ts'
 import { type Area, area, type Route, type RouteDraft } from './http/route.ts'
@@ -18,6 +19,7 @@ import { passwordRoutes } from './passwords/index.ts'
 import { plannedRoutes } from './planned.ts'
 import { DOCUMENTED_MODULES } from './platform/documentation.ts'
 import { commonRoutes } from './platform/index.ts'
+import { projectionRoutes } from './projections/index.ts'
 import { rbacRoutes } from './rbac/index.ts'
 import { registryRoutes } from './registry/index.ts'
 import { relationalRoutes } from './relational/index.ts'
@@ -49,14 +51,14 @@ export const AREAS: readonly Area[] = [
   whole('jobs', 'jobs', [jobRoutes]),
   whole('functions', 'functions', []),
   whole('objectstorage', 'objectstorage', [objectStorageRoutes]),
-  whole('boundaries', 'boundaries', [boundaryRoutes, memberRoutes, tenantRoutes]),
+  whole('boundaries', 'boundaries', [boundaryRoutes, memberRoutes, projectionRoutes, tenantRoutes]),
   whole('resourcegroups', 'resource-groups', [resourceGroupRoutes, orphanedGrantRoutes]),
   whole('managedidentities', 'managed-identity', [managedIdentityRoutes()]),
   whole('monitoring', 'monitoring', []),
   whole('registry', 'registry', [registryRoutes]),
   whole('blueprints', 'blueprints', []),
   whole('rbac', 'rbac', [rbacRoutes, tenantMoveRoutes, invitationRoutes, passwordRoutes, userRoutes, ssoRoutes]),
-  whole('kernel', 'kernel', [activityRoutes, bugReportRoutes, sourceRoutes]),
+  whole('kernel', 'kernel', [activityRoutes, bugReportRoutes, clusterRoutes, sourceRoutes]),
   whole('lifecycle', 'lifecycle', []),
 ]
 

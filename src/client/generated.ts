@@ -232,6 +232,11 @@ export const OPERATIONS = {
   "GetBoundariesMembersConfig": { method: 'GET', path: '/boundaries/{boundaryId}/members/config' },
   "PostBoundariesBoundaryIdMembers": { method: 'POST', path: '/boundaries/{boundaryId}/members' },
   "DeleteBoundariesMembersByAssignmentId": { method: 'DELETE', path: '/boundaries/{boundaryId}/members/{assignmentId}' },
+  "GetBoundariesBoundaryIdProjections": { method: 'GET', path: '/boundaries/{boundaryId}/projections', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "PostBoundariesBoundaryIdProjections": { method: 'POST', path: '/boundaries/{boundaryId}/projections' },
+  "GetBoundariesProjectionsByProjectionId": { method: 'GET', path: '/boundaries/{boundaryId}/projections/{projectionId}' },
+  "PatchBoundariesProjectionsByProjectionId": { method: 'PATCH', path: '/boundaries/{boundaryId}/projections/{projectionId}' },
+  "DeleteBoundariesProjectionsByProjectionId": { method: 'DELETE', path: '/boundaries/{boundaryId}/projections/{projectionId}' },
   "PostBoundariesBoundaryIdTenant": { method: 'POST', path: '/boundaries/{boundaryId}/tenant' },
   "PostBoundariesNetworkCheck": { method: 'POST', path: '/boundaries/{boundaryId}/network/check', notBuilt: true },
   "GetBoundariesNetworkDenies": { method: 'GET', path: '/boundaries/{boundaryId}/network/denies', query: ["direction", "pageSize", "resource", "resourceGroup", "window"], paged: true, notBuilt: true },
@@ -239,11 +244,6 @@ export const OPERATIONS = {
   "GetBoundariesNetworkGraph": { method: 'GET', path: '/boundaries/{boundaryId}/network/graph', query: ["resourceGroup", "window"], notBuilt: true },
   "GetBoundariesNetworkSeries": { method: 'GET', path: '/boundaries/{boundaryId}/network/series', query: ["resource", "resourceGroup", "window"], notBuilt: true },
   "GetBoundariesNetworkStatus": { method: 'GET', path: '/boundaries/{boundaryId}/network/status', notBuilt: true },
-  "GetBoundariesBoundaryIdProjections": { method: 'GET', path: '/boundaries/{boundaryId}/projections', notBuilt: true },
-  "PostBoundariesBoundaryIdProjections": { method: 'POST', path: '/boundaries/{boundaryId}/projections', notBuilt: true },
-  "GetBoundariesProjectionsByProjectionId": { method: 'GET', path: '/boundaries/{boundaryId}/projections/{projectionId}', notBuilt: true },
-  "PatchBoundariesProjectionsByProjectionId": { method: 'PATCH', path: '/boundaries/{boundaryId}/projections/{projectionId}', notBuilt: true },
-  "DeleteBoundariesProjectionsByProjectionId": { method: 'DELETE', path: '/boundaries/{boundaryId}/projections/{projectionId}', notBuilt: true },
   "PostBoundariesCrosslinkAccessGrant": { method: 'POST', path: '/boundaries/{boundaryId}/crosslink/access-grant', notBuilt: true },
   "PostBoundariesCrosslinkPkiRotate": { method: 'POST', path: '/boundaries/{boundaryId}/crosslink/pki/rotate', notBuilt: true },
   "PostBoundariesCrosslinkStatus": { method: 'POST', path: '/boundaries/{boundaryId}/crosslink/status', notBuilt: true },
@@ -347,6 +347,13 @@ export const OPERATIONS = {
   "GetActivityRecords": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroup}/resources/{resourceType}/{resourceName}/activity', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "ListConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroup}/resources/{resourceType}/{resourceName}/activity/config' },
   "PostBugReports": { method: 'POST', path: '/bug-reports' },
+  "GetClusters": { method: 'GET', path: '/clusters', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "PostClusters": { method: 'POST', path: '/clusters' },
+  "GetClustersByClusterId": { method: 'GET', path: '/clusters/{clusterId}' },
+  "PutClustersByClusterId": { method: 'PUT', path: '/clusters/{clusterId}' },
+  "DeleteClustersByClusterId": { method: 'DELETE', path: '/clusters/{clusterId}' },
+  "PostClustersAgentRevoke": { method: 'POST', path: '/clusters/{clusterId}/agent/revoke' },
+  "PostClustersJoinToken": { method: 'POST', path: '/clusters/{clusterId}/join-token' },
   "ListAllDeploymentSources": { method: 'GET', path: '/boundaries/{boundaryId}/sources', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "ListDeploymentSourcesConfig": { method: 'GET', path: '/boundaries/{boundaryId}/sources/config' },
   "PostBoundariesSourcesSourceNameCreate": { method: 'POST', path: '/boundaries/{boundaryId}/sources/{sourceName}/create' },
@@ -364,13 +371,6 @@ export const OPERATIONS = {
   "PostBoundariesSourcesDeploymentSourceIdMaterialize": { method: 'POST', path: '/boundaries/{boundaryId}/sources/{sourceName}/{deploymentSourceId}/materialize' },
   "PostBoundariesSourcesDeploymentSourceIdVerify": { method: 'POST', path: '/boundaries/{boundaryId}/sources/{sourceName}/{deploymentSourceId}/verify' },
   "GetBoundariesSourcesInstallationIdRepositories": { method: 'GET', path: '/boundaries/{boundaryId}/sources/{sourceName}/{installationId}/repositories', query: ["search"] },
-  "GetClusters": { method: 'GET', path: '/clusters', query: ["page", "pageSize"], paged: true, notBuilt: true },
-  "PostClusters": { method: 'POST', path: '/clusters', notBuilt: true },
-  "GetClustersByClusterId": { method: 'GET', path: '/clusters/{clusterId}', notBuilt: true },
-  "PutClustersByClusterId": { method: 'PUT', path: '/clusters/{clusterId}', notBuilt: true },
-  "DeleteClustersByClusterId": { method: 'DELETE', path: '/clusters/{clusterId}', notBuilt: true },
-  "PostClustersAgentRevoke": { method: 'POST', path: '/clusters/{clusterId}/agent/revoke', notBuilt: true },
-  "PostClustersJoinToken": { method: 'POST', path: '/clusters/{clusterId}/join-token', notBuilt: true },
   "GetLifecycleBackups": { method: 'GET', path: '/lifecycle/backups', notBuilt: true },
   "PostLifecycleBackups": { method: 'POST', path: '/lifecycle/backups', notBuilt: true },
   "PostLifecycleBackupsArchivingSuspend": { method: 'POST', path: '/lifecycle/backups/archiving/suspend', notBuilt: true },
@@ -614,6 +614,10 @@ export interface OperationTypes {
   "GetBoundariesBoundaryIdMembers": { body: unknown; reply: { items: Array<BoundaryMemberDto>; pagination: PaginationMeta } }
   "GetBoundariesMembersConfig": { body: unknown; reply: ListConfig }
   "PostBoundariesBoundaryIdMembers": { body: AddBoundaryMemberRequestInput; reply: BoundaryMemberDto }
+  "GetBoundariesBoundaryIdProjections": { body: unknown; reply: { items: Array<BoundaryProjectionDto>; pagination: PaginationMeta } }
+  "PostBoundariesBoundaryIdProjections": { body: CreateBoundaryProjectionRequestInput; reply: BoundaryProjectionDto }
+  "GetBoundariesProjectionsByProjectionId": { body: unknown; reply: BoundaryProjectionDto }
+  "PatchBoundariesProjectionsByProjectionId": { body: UpdateBoundaryProjectionRequestInput; reply: BoundaryProjectionDto }
   "PostBoundariesBoundaryIdTenant": { body: MoveBoundaryTenantRequestInput; reply: BoundaryDto }
   "ListResourceGroups": { body: unknown; reply: { items: Array<ResourceGroupDto>; pagination: PaginationMeta } }
   "GetBoundariesResourcegroupsConfig": { body: unknown; reply: ListConfig }
@@ -676,6 +680,12 @@ export interface OperationTypes {
   "GetActivityRecords": { body: unknown; reply: { items: Array<ActivityEntry>; pagination: PaginationMeta } }
   "ListConfig": { body: unknown; reply: ListConfig }
   "PostBugReports": { body: SubmitBugReportRequestInput; reply: BugReportDto }
+  "GetClusters": { body: unknown; reply: { items: Array<ClusterViewModel>; pagination: PaginationMeta } }
+  "PostClusters": { body: CreateClusterRequestInput; reply: ClusterViewModel }
+  "GetClustersByClusterId": { body: unknown; reply: ClusterViewModel }
+  "PutClustersByClusterId": { body: UpdateClusterRequestInput; reply: ClusterViewModel }
+  "PostClustersAgentRevoke": { body: unknown; reply: ClusterViewModel }
+  "PostClustersJoinToken": { body: IssueJoinTokenRequestInput; reply: JoinTokenDto }
   "ListAllDeploymentSources": { body: unknown; reply: { items: Array<DeploymentSourceDto>; pagination: PaginationMeta } }
   "ListDeploymentSourcesConfig": { body: unknown; reply: ListConfig }
   "PostBoundariesSourcesSourceNameCreate": { body: CreateDeploymentSourceRequestInput; reply: InitiateInstallResponse }
@@ -744,6 +754,7 @@ export type BackupRunDto = { id: string; startedAt: string; finishedAt: string |
 export type BoundaryDto = { id: string; displayName: string; tenantId: string | null; tenantName: string | null; namespace: string; createdAt: string; createdBy: string | null; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; resourceGroupCount: number; resourceCount: number; memberCount: number; projectionCount: number; defaultClusterId: string; crosslinkEnabled: boolean; quota: BoundaryQuota; usage: BoundaryQuota; permissions: Array<string> | null; tags: Record<string, string> }
 export type BoundaryGroupDto = { id: string; boundaryId: string; displayName: string; description: string | null; memberIds: Array<string>; memberCount: number; roleDefinitionName: string | null; createdAt: string }
 export type BoundaryMemberDto = { assignmentId: string; boundaryId: string; principalId: string; principalType: "User" | "Group" | "ServicePrincipal"; displayName: string | null; email: string | null; roleDefinitionName: string; scope: string; origin: "Direct" | "Inherited" | "JustInTime"; isInherited: boolean; expiresAt: string | null; createdAt: string; createdBy: string | null }
+export type BoundaryProjectionDto = { id: string; boundaryId: string; clusterId: string; clusterName: string; namespaces: Array<string> | null; resolvedNamespaces: Array<ProjectedNamespace>; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; observedAt: string | null; createdAt: string }
 export type BoundaryQuota = { cpu: string | null; memory: string | null; storage: string | null; resourceGroups: number | null; resources: number | null; pods: number | null }
 export type BoundaryTenantMoveRequestInput = { tenantId: string | null; fromTenantId?: string | null }
 export type BoundaryTenantMoveResult = { boundaryId: string; tenantId: string | null; movedAssignments: number; removedAssignments: number }
@@ -765,6 +776,8 @@ export type CheckAccessResultDto = { principalId: string; evaluatedAt: string; r
 export type CircuitRepositoryRequestInput = { name: string; description?: string | null; visibility?: "Private" | "Boundary" | null; initialize?: boolean; importUrl?: string | null; templateSlug?: string | null }
 export type CircuitSourceSettings = { enabled: boolean; defaultVisibility: "Private" | "Boundary"; defaultBranch: string; sizeLimitMegabytes: number; allowPush: boolean; deploymentSourceId: string; baseUrl: string; repositoryCount: number; usedMegabytes: number; status: "Pending" | "AwaitingInstall" | "Ready" | "Failing" | "Disabled" }
 export type CircuitSourceSettingsRequestInput = { enabled: boolean; defaultVisibility?: "Private" | "Boundary"; defaultBranch?: string; sizeLimitMegabytes?: number; allowPush?: boolean }
+export type ClusterStorageClass = { name: string; isDefault: boolean; isExpandable: boolean; isShareable: boolean | null }
+export type ClusterViewModel = { id: string; name: string; displayName: string; region: string; labels: Record<string, string>; isDefault: boolean; isLocal: boolean; status: "AwaitingJoin" | "Joining" | "Online" | "Offline" | "Degraded" | "Revoked"; phase: string | null; statusMessage: string | null; kubernetesVersion: string | null; agentVersion: string | null; joinedAt: string | null; lastSeenAt: string | null; nodeCount: number | null; readyNodeCount: number | null; cpuCapacity: string | null; memoryCapacity: string | null; cpuRequested: string | null; memoryRequested: string | null; capabilities: Array<string>; ingressDomain: string | null; defaultStorageClass: string | null; storageClasses: Array<ClusterStorageClass>; certificateExpiresAt: string | null; clockSkewMilliseconds: number | null; projectionCount: number; resourceCount: number; createdAt: string }
 export type ConnectionStringDto = { connectionString: string; jdbcUrl: string; adoNetString: string; host: string; database: string; username: string; password: string; port: number; readOnlyConnectionString: string | null; pooledConnectionString: string | null; sslMode: string; caCertificate: string | null }
 export type ContainerInstanceDto = { id: string; name: string; boundary: string; boundaryId: string; resourceGroup: string; collection: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; backupPolicy: { enabled: boolean; schedule: string; retentionDays: number; keepLast?: number; method: "Snapshot" | "FileSystem"; volumes?: Array<string>; hooks: Array<{ component: string; when: "Before" | "After"; command: Array<string>; timeoutSeconds: number; onError: "Fail" | "Continue" }> } | null; publicUrl: string | null; certificateStatus: "NotRequested" | "Issuing" | "Valid" | "Expiring" | "Expired" | "Failed" | null; revision: number; readyReplicas: number; restartCount: number; clusterId: string | null; computePlan: string; components: Array<{ name: string; image: string; command: Array<string>; args: Array<string>; replicas: number; computePlan: string | null; cpuRequest: string | null; cpuLimit: string | null; memoryRequest: string | null; memoryLimit: string | null; env: Array<{ name: string; value: string | null; secret: { vaultName: string; secretName: string; version: number | null } | null; output: { collection: "vectorclusters" | "relationalclusters" | "sqlclusters" | "containerinstances" | "objectstorageaccounts"; name: string; output: string } | null }>; ports: Array<{ name: string; port: number; protocol: "Tcp" | "Udp" }>; mounts: Array<{ volume: string; path: string; subPath: string | null; readOnly: boolean }>; livenessProbe: { kind: "Http" | "Tcp" | "Exec"; path: string | null; port: number | null; command: Array<string>; initialDelaySeconds: number; periodSeconds: number; timeoutSeconds: number; failureThreshold: number } | null; readinessProbe: { kind: "Http" | "Tcp" | "Exec"; path: string | null; port: number | null; command: Array<string>; initialDelaySeconds: number; periodSeconds: number; timeoutSeconds: number; failureThreshold: number } | null; startupProbe: { kind: "Http" | "Tcp" | "Exec"; path: string | null; port: number | null; command: Array<string>; initialDelaySeconds: number; periodSeconds: number; timeoutSeconds: number; failureThreshold: number } | null; dependsOn: Array<string>; imagePullPolicy: "IfNotPresent" | "Always"; runAsUser: number | null; gracePeriodSeconds: number; readyReplicas: number; imageDigest: string | null }>; volumes: Array<{ name: string; kind: "Persistent" | "Ephemeral" | "Secret"; size: string | null; storageClass: string | null; secret: { vaultName: string; secretName: string; version: number | null } | null; sharedByComponents: boolean }>; running: boolean; registryCredential: { vaultName: string; secretName: string; version?: number } | null; managedIdentity: boolean; isPublic: boolean; publicComponent: string | null; publicPort: number | null; customDomains: Array<string>; allowedCidrs: string | null; parameters: Record<string, string>; tags: Record<string, string> }
 export type ContainerInstancePlanDto = { cpuLimit: string; cpuRequest: string; description: string; id: string; isProductionReady: boolean; memoryLimit: string; memoryRequest: string; name: string; replicas: number; storageClass: string; storageSize: string; verdict: "Fits" | "Tight" | "DoesNotFit" | "Unknown"; verdictReason: string | null }
@@ -778,7 +791,9 @@ export type CrateProcess = { name: string; state: "Waiting" | "Running" | "Termi
 export type CrateWithEvents = { id: string; component: string; status: "Pending" | "Running" | "Succeeded" | "Failed" | "Unknown" | "Terminating"; ready: boolean; restartCount: number; nodeName: string | null; podIp: string | null; image: string; imageDigest: string | null; revision: number; startedAt: string | null; processes: Array<CrateProcess>; cpuUsage: string | null; memoryUsage: string | null; events: Array<CrateEvent> }
 export type CreateBindingRequestInput = { issuer: string; claim?: string; claimValue: string; groupId?: string | null; roleDefinitionName?: string | null; scope?: string | null }
 export type CreateBoundaryGroupRequestInput = { displayName: string; description?: string | null; memberIds?: Array<string>; roleDefinitionName?: string | null }
+export type CreateBoundaryProjectionRequestInput = { clusterId: string; namespaces?: Array<string> | null }
 export type CreateBoundaryRequestInput = { displayName: string }
+export type CreateClusterRequestInput = { name: string; displayName?: string | null; region?: string | null; labels?: Record<string, string> | null; ingressDomain?: string | null; defaultStorageClass?: string | null }
 export type CreateDenyAssignmentRequestInput = { principalId?: string | null; isEveryone?: boolean | null; principalType?: "User" | "Group" | "ServicePrincipal" | null; excludedPrincipalIds?: Array<string>; actions?: Array<string>; dataActions?: Array<string>; scope?: string | null; reason?: string | null; expiresAt?: string | null }
 export type CreateDeploymentSourceRequestInput = { displayName: string; baseUrl?: string | null; organization?: string | null; accessToken?: string | null; username?: string | null; privateKey?: string | null; registryUrl?: string | null; password?: string | null; returnUrl?: string | null }
 export type CreateInvitationRequestInput = { email: string; roleDefinitionName: string; scope?: string | null; expiresInDays?: number | null; message?: string | null; firstName?: string | null; lastName?: string | null }
@@ -830,10 +845,12 @@ export type InvitationDto = { id: string; boundaryId: string; email: string; rol
 export type InvitationSignInDto = { signInUrl: string; email: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired" }
 export type IssueAccessKeyRequestInput = { description?: string | null; permission?: "Read" | "Write" | "ReadWrite" | "Admin"; buckets?: Array<string> | null; expiresAt?: string | null; accountName?: string | null }
 export type IssuedAccessKeyDto = { id: string; accessKeyId: string; accountName: string; managedIdentityId: string | null; ownerType: "Account" | "ManagedIdentity"; description: string | null; permission: "Read" | "Write" | "ReadWrite" | "Admin"; buckets: Array<string> | null; status: "Active" | "Inactive" | "Expired"; createdAt: string; createdBy: string | null; expiresAt: string | null; lastUsedAt: string | null; secretAccessKey: string; endpoint: string; regionName: string }
+export type IssueJoinTokenRequestInput = { expiresInMinutes?: number; reusable?: boolean }
 export type IssueStsRequestInput = { durationSeconds?: number; permission?: "Read" | "Write" | "ReadWrite" | "Admin"; bucket?: string | null; prefix?: string | null; sessionName?: string }
 export type JitDecisionRequestInput = { reason?: string | null }
 export type JitRequestDto = { id: string; boundaryId: string; principalId: string; displayName: string | null; roleDefinitionName: string; scope: string; justification: string; durationMinutes: number; status: "Pending" | "Active" | "Denied" | "Cancelled" | "Expired" | "Ended"; requestedAt: string; decidedAt: string | null; decidedBy: string | null; decisionReason: string | null; activeFrom: string | null; activeUntil: string | null }
 export type JobDto = { name: string; resourceGroup: string; createdAt: string; status: "Pending" | "Running" | "Succeeded" | "Failed" | "TimedOut" | "Deleting"; completedAt: string | null; clusterId: string | null; image: string; tag: string; computePlan: string; env: Record<string, string>; activeDeadlineSeconds: number; ttlSecondsAfterFinished: number }
+export type JoinTokenDto = { token: string; expiresAt: string; clusterId: string; serverUrl: string; caPem: string; caFingerprint: string; command: string }
 export type LicenseDto = { edition: string; licenseStatus: "NotRequired" | "Missing" | "Applying" | "Active" | "Rejected"; keySuffix: string; setAt: string; setBy: string; message: string | null }
 export type LifecycleRuleDto = { id: string; prefix: string; expireDays: number | null; noncurrentExpireDays: number | null; abortUploadDays: number | null; enabled: boolean }
 export type ListColumn = { field: string; title: string; type: "text" | "number" | "boolean" | "dateTime" | "status" | "tags" | "link"; sortable: boolean; defaultVisible: boolean }
@@ -877,6 +894,7 @@ export type PlatformMemberDto = { userId: string; tenantId: string; displayName:
 export type PodDto = { name: string; podIp: string | null; nodeName: string | null; phase: "Pending" | "Running" | "Succeeded" | "Failed" | "Unknown"; ready: boolean; restartCount: number; startedAt: string | null; image: string; revision: number | null; containers: Array<ContainerStateDto> }
 export type Point = { timestamp: string; value: number | null }
 export type PostRunRequestInput = { dryRun?: boolean | null }
+export type ProjectedNamespace = { namespace: string; state: "Pending" | "Applied" | "Drifted" | "Failed" | "Removing"; message: string | null; appliedAt: string | null }
 export type ProvisionRequestInput = { resourceName: string; resourceType: "apps" | "containerinstances" | "staticwebapps" | "jobs" | "functionnamespaces"; resourceUid: string }
 export type PublicInvitationDto = { email: string; boundary: string; roleDefinitionName: string; invitedBy: string; expiresAt: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired"; hasAccount: boolean; requiresPassword: boolean }
 export type ReadinessDto = { status: "Ready" | "NotReady"; checks: Array<HealthCheck> }
@@ -936,7 +954,9 @@ export type TimeRange = { from: string; to: string }
 export type TrustDto = { id: string; boundaryId: string; boundary: string; trustedBoundaryId: string; trustedBoundary: string; actions: Array<string>; bidirectional: boolean; expiresAt: string | null; createdAt: string; createdBy: string | null }
 export type UpdateAccessKeyStatusRequestInput = { status: "Active" | "Inactive"; id?: unknown; accessKeyId?: unknown; accountName?: unknown; managedIdentityId?: unknown; ownerType?: unknown; description?: unknown; permission?: unknown; buckets?: unknown; createdAt?: unknown; createdBy?: unknown; expiresAt?: unknown; lastUsedAt?: unknown }
 export type UpdateBoundaryGroupRequestInput = { displayName?: string; description?: string | null; memberIds?: Array<string> | null; id?: unknown; boundaryId?: unknown; memberCount?: unknown; roleDefinitionName?: unknown; createdAt?: unknown }
+export type UpdateBoundaryProjectionRequestInput = { namespaces?: Array<string> | null; id?: unknown; boundaryId?: unknown; clusterId?: unknown; clusterName?: unknown; resolvedNamespaces?: unknown; status?: unknown; phase?: unknown; statusMessage?: unknown; observedAt?: unknown; createdAt?: unknown }
 export type UpdateBoundaryRequestInput = { displayName: string }
+export type UpdateClusterRequestInput = { displayName?: string | null; region?: string | null; labels?: Record<string, string> | null; ingressDomain?: string | null; defaultStorageClass?: string | null; id?: unknown; name?: unknown; isDefault?: unknown; isLocal?: unknown; status?: unknown; phase?: unknown; statusMessage?: unknown; kubernetesVersion?: unknown; agentVersion?: unknown; joinedAt?: unknown; lastSeenAt?: unknown; nodeCount?: unknown; readyNodeCount?: unknown; cpuCapacity?: unknown; memoryCapacity?: unknown; cpuRequested?: unknown; memoryRequested?: unknown; capabilities?: unknown; storageClasses?: unknown; certificateExpiresAt?: unknown; clockSkewMilliseconds?: unknown; projectionCount?: unknown; resourceCount?: unknown; createdAt?: unknown }
 export type UploadBuildLogsRequestInput = { lines?: Array<string> | null; text?: string | null; offset?: number | null; isFinal?: boolean }
 export type UrlPreviewDto = { url: string; host: string; isAvailable: boolean; reason: string | null }
 export type UserDto = { id: string; userName: string; email: string | null; firstName: string | null; lastName: string | null; displayName: string; emailVerified: boolean; isEnabled: boolean; isExternal: boolean; tenantIds: Array<string>; createdAt: string; lastSignInAt: string | null }

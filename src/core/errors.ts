@@ -112,6 +112,7 @@ export const ERROR_STATUS = {
   'invalid-activity': 400,
   'invalid-attachment': 400,
   'too-many-reports': 429,
+  'cluster-is-local': 409,
   // Module rbac writes its codes in lower case (interface section 7).
   already_exists: 409,
   conflict: 409,

@@ -113,6 +113,7 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   'webhook-not-acceptable': [NO_DELIVERY],
   'in-use': [policy('kind-deletions', 'DeploymentSource')],
   'already-exists': [NO_DELIVERY],
+  'cluster-is-local': [policy('kind-deletions', 'PlatformCluster')],
   'not-a-circuit': [rule],
   'webhooks-not-supported': [NO_DELIVERY],
   'tokens-not-supported': [NO_DELIVERY],

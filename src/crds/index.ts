@@ -13,6 +13,7 @@ import { ManagedIdentity } from './managedidentities.ts'
 import { NameClaim } from './nameclaims.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from './objectstorage.ts'
 import { ComputePlan } from './plans.ts'
+import { BoundaryProjection } from './projections.ts'
 import { QuotaLedger } from './quotas.ts'
 import {
   BoundaryTrust,
@@ -39,6 +40,7 @@ export const KINDS: readonly AnyKind[] = [
   ResourceGroup,
   ComputePlan,
   PlatformCluster,
+  BoundaryProjection,
   NameClaim,
   BugReport,
   QuotaLedger,

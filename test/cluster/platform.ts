@@ -167,6 +167,7 @@ export class OwnPlatform {
       PLATFORM_IDENTITY_HTTPS_PORT: String(ports.identity),
       PLATFORM_IDENTITY_HTTP_PORT: String(ports.token),
       PLATFORM_WEBHOOK_PORT: String(ports.webhook),
+      PLATFORM_AGENT_PORT: String(ports.agent),
     }
     const child = spawn(program, args, { stdio: ['ignore', log, log], env: { ...environment, ...own } })
     this.#replicas.push({ role, child })
