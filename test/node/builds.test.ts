@@ -12,11 +12,13 @@ import {
   BUILD_LABEL,
   BUILD_NAMESPACE,
   type BuildProgress,
+  buildName,
 } from '../../src/contracts/builds/progress.ts'
 import type { BuildRecipe, BuildRequest, BuildSettings, BuildSource } from '../../src/contracts/builds/request.ts'
+import { startBuild } from '../../src/controllers/builds.ts'
 import { groupNamespace } from '../../src/core/names.ts'
-import { type BuildJob, type BuildPod, buildObjects, observeBuild, ownedByJob } from '../../src/desired/builds/index.ts'
-import { job, networkPolicy, pod, secret } from '../../src/kube/builtin.ts'
+import { type BuildJob, type BuildPod, observeBuild } from '../../src/desired/builds/index.ts'
+import { job, pod } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { makeBoundary, makeGroup, uniqueName, until } from '../worlds/platform.ts'
 import { administrator } from '../worlds/tenant.ts'
@@ -39,7 +41,8 @@ const RECIPE: BuildRecipe = { purpose: 'Service', rootPath: '/', port: 8080, env
 
 type Ended = BuildProgress & { log: string; image: string; seconds: number; times: string; phases: string[] }
 
-const told = ({ seconds, times }: Ended) => `${seconds.toFixed(1)} s (${times})`
+const told = ({ seconds, times, log }: Ended) =>
+  `${seconds.toFixed(1)} s (${times}; ${log.match(/DONE [1-9][\d.]+s/g)?.join(', ')})`
 
 type Timed = { name: string; state?: { terminated?: { startedAt: string; finishedAt: string } } }
 
@@ -132,16 +135,11 @@ describe('builds on a node', function () {
       recipe: { ...RECIPE, ...recipe },
       target: { registry: REGISTRY, repository, tag: `d-${deploymentId.slice(0, 8)}`, cache: 'main' },
     }
-    const objects = buildObjects(request, SETTINGS)
-    const made = await client.create(job, objects.job)
-    const owner = { name: made.metadata.name, uid: made.metadata.uid ?? '' }
-    for (const object of objects.dependents) {
-      await client.create(object.kind === 'Secret' ? secret : networkPolicy, ownedByJob(object, owner))
-    }
+    await startBuild(client, request, SETTINGS)
     const labelSelector = `${BUILD_LABEL}=${deploymentId}`
     const phases: string[] = []
     const ended = await until(`the build of ${name} ends`, async () => {
-      const ref = { namespace: BUILD_NAMESPACE, name: owner.name }
+      const ref = { namespace: BUILD_NAMESPACE, name: buildName(deploymentId) }
       const [found, { items }] = await Promise.all([
         client.get<BuildJob>(job, ref),
         client.list<BuildPod>(pod, { namespace: BUILD_NAMESPACE, labelSelector }),
