@@ -59,15 +59,24 @@ async function rollBack(
 export function chooseDeployment(pass: AppPass): Outcome {
   const own = ownDeployments(pass)
   const wanted = wantedDeployment(own)
+  const newest = newestDeployment(own)
+  // Else the new configuration would be rolled out with the image from before.
+  if (isOnItsWay(pass.object.spec, newest)) return waiting('RollingOut', 'A deployment of another image is on its way.')
   if (wanted?.status?.image !== undefined) {
     const commit = wanted.status.commitSha ?? wanted.spec.commitSha
     pass.state.deployed = { image: wanted.status.image, deploymentId: wanted.metadata.name, ...(commit && { commit }) }
     return done()
   }
-  const newest = newestDeployment(own)
   if (newest === undefined && pass.object.spec.sourceKind !== 'Image')
     return waiting('WaitingForDependency', 'Nothing has been deployed yet.')
   if (newest?.status?.stage === 'Failed' && isEnd(newest.status.stage))
     return stalled('BuildFailed', `Deployment ${newest.status.number ?? ''} failed: ${newest.status.lastMessage ?? ''}`)
   return waiting('Building', 'The first deployment is on its way.')
+}
+
+/** Whether the image that the spec asks for has not come as far as a release. */
+function isOnItsWay({ image }: AppPass['object']['spec'], newest: CachedRecord | undefined): boolean {
+  if (newest === undefined) return image !== undefined
+  const isQueued = newest.spec.strategy === 'Image' && newest.status?.image === undefined
+  return isQueued || (image !== undefined && newest.spec.image !== image)
 }
