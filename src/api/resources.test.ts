@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { BOUNDARY, type ResourceCase, resourceSuite } from '../../test/suites/resourceSuite.ts'
 import { hostSuffixOf } from '../contracts/vector.ts'
+import { PlatformApp } from '../crds/apps.ts'
 import { ContainerInstance } from '../crds/containerinstances.ts'
 import { RESOURCE_KINDS } from '../crds/index.ts'
 import { PlatformJob } from '../crds/jobs.ts'
@@ -17,6 +18,7 @@ const plan =
   (server) =>
     server.put(ComputePlan, `${family.toLowerCase()}-small`, { family, displayName: family, ...SIZES, isDefault: true })
 const SITE = { components: [{ name: 'web', image: 'docker.io/library/nginx:1.29' }] }
+const APP = { sourceKind: 'Image', image: 'docker.io/library/nginx:1.29' }
 const JOB = { image: 'docker.io/library/busybox' }
 
 const CASES: readonly ResourceCase[] = [
@@ -67,6 +69,15 @@ const CASES: readonly ResourceCase[] = [
       isPublic: true,
       customDomains: ['shop.example.com'],
     },
+  },
+  {
+    kind: PlatformApp,
+    segment: 'apps',
+    world: plan('App'),
+    body: APP,
+    other: { ...APP, tags: { team: 'books' } },
+    patch: { body: { port: 3000 }, shows: { port: 3000 } },
+    hosted: { ...APP, customDomains: ['shop.example.com'] },
   },
   {
     isBrief: true,

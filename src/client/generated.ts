@@ -135,7 +135,10 @@ export const OPERATIONS = {
   "ExecuteAppAction": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{name}/actions/{action}' },
   "GetBoundariesResourcesAppcomputeplans": { method: 'GET', path: '/boundaries/{boundaryId}/resources/appcomputeplans', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcesAppruntimes": { method: 'GET', path: '/boundaries/{boundaryId}/resources/appruntimes', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetBoundariesResourcegroupsResourcesAppsCertificateStatus": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{appName}/certificate-status' },
   "PostBoundariesResourcegroupsResourcesAppsRevisionsNumberRollback": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{appName}/revisions/{number}/rollback', query: ["ifMatchRevision"] },
+  "GetBoundariesResourcegroupsResourcesAppsAppNameMetrics": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{appName}/metrics', query: ["from", "step", "stepSeconds", "to"] },
+  "GetBoundariesResourcegroupsResourcesAppsMetricsWeb": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{appName}/metrics/web', query: ["from", "step", "stepSeconds", "to"] },
   "GetBoundariesResourcegroupsResourcesAppsAppNameDeployments": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{appName}/deployments', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcegroupsResourcesAppsDeploymentsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{appName}/deployments/config' },
   "PostBoundariesResourcegroupsResourcesAppsAppNameDeployments": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{appName}/deployments' },
@@ -151,9 +154,6 @@ export const OPERATIONS = {
   "PostBoundariesResourcegroupsResourcesAppsFilesDirectory": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{appName}/files/directory', isData: true },
   "PostBoundariesResourcegroupsResourcesAppsFilesMove": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{appName}/files/move', isData: true },
   "DeleteBoundariesResourcegroupsResourcesAppsAppNameFiles": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{appName}/files', query: ["component", "path", "recursive"], isData: true },
-  "GetBoundariesResourcegroupsResourcesAppsCertificateStatus": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{appName}/certificate-status', notBuilt: true },
-  "GetBoundariesResourcegroupsResourcesAppsAppNameMetrics": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{appName}/metrics', query: ["from", "step", "stepSeconds", "to"], notBuilt: true },
-  "GetBoundariesResourcegroupsResourcesAppsMetricsWeb": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{appName}/metrics/web', notBuilt: true },
   "ListSecretVaults": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetSecretVaultsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults/config' },
   "GetSecretVault": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults/{name}' },
@@ -556,7 +556,10 @@ export interface OperationTypes {
   "ExecuteAppAction": { body: unknown; reply: ResourceActionResult }
   "GetBoundariesResourcesAppcomputeplans": { body: unknown; reply: { items: Array<AppComputePlanDto>; pagination: PaginationMeta } }
   "GetBoundariesResourcesAppruntimes": { body: unknown; reply: { items: Array<AppRuntimeDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesAppsCertificateStatus": { body: unknown; reply: CertificateStatusDto }
   "PostBoundariesResourcegroupsResourcesAppsRevisionsNumberRollback": { body: unknown; reply: AppDto }
+  "GetBoundariesResourcegroupsResourcesAppsAppNameMetrics": { body: unknown; reply: MetricsDto }
+  "GetBoundariesResourcegroupsResourcesAppsMetricsWeb": { body: unknown; reply: WebMetricsDto }
   "GetBoundariesResourcegroupsResourcesAppsAppNameDeployments": { body: unknown; reply: { items: Array<DeploymentLogEntryDto>; pagination: PaginationMeta } }
   "GetBoundariesResourcegroupsResourcesAppsDeploymentsConfig": { body: unknown; reply: ListConfig }
   "PostBoundariesResourcegroupsResourcesAppsAppNameDeployments": { body: DeploymentLogEntryInput; reply: DeploymentLogEntryDto }
@@ -770,6 +773,8 @@ export type BulkRowKeyInput = { key: Record<string, unknown>; ifVersion?: string
 export type BulkRowsResult = { affected: number; rows: Array<EditorRow> }
 export type BulkRowUpdateInput = { key: Record<string, unknown>; values: Record<string, unknown>; ifVersion?: string | null }
 export type BulkUpdateRowsRequestInput = { rows: Array<BulkRowUpdateInput> }
+export type CertificateHostDto = { host: string; status: "NotRequested" | "Issuing" | "Valid" | "Expiring" | "Expired" | "Failed"; issuer: string | null; notBefore: string | null; notAfter: string | null; renewsAt: string | null; lastError: string | null; requiredRecords: Array<DnsRecord> }
+export type CertificateStatusDto = { status: "NotRequested" | "Issuing" | "Valid" | "Expiring" | "Expired" | "Failed"; hosts: Array<CertificateHostDto>; checkedAt: string }
 export type ChangePasswordRequestInput = { password: string }
 export type CheckAccessRequestDtoInput = { principalId?: string | null; checks?: Array<AccessCheckInput>; action?: string; isDataAction?: boolean | null; scope?: string | null }
 export type CheckAccessResultDto = { principalId: string; evaluatedAt: string; results: Array<AccessCheckResult> }
@@ -863,6 +868,7 @@ export type ManagedIdentityRole = { assignmentId: string; roleDefinitionName: st
 export type ManifestDto = { repository: string; tag: string; digest: string; mediaType: string; sizeBytes: number; platforms: Array<string>; createdAt: string | null; labels: Record<string, string>; isPinned: boolean; isRunning: boolean }
 export type MaterializedRegistryDto = { secretName: string; namespace: string; registry: string; expiresAt: string | null }
 export type MaterializeRegistryRequestInput = { resourceGroup: string; resourceName?: string | null; secretName?: (unknown) & (unknown) | null; repositories?: Array<string> | null }
+export type MetricsDto = { from: string; to: string; stepSeconds: number; isComplete: boolean; series: Array<Series> }
 export type MintBoundaryRequestInput = { boundary: string }
 export type MintBuildRequestInput = { boundary: string; resourceGroup: string; kind: string; name: string }
 export type MoveBoundaryTenantRequestInput = { tenantId: string | null }
@@ -970,3 +976,5 @@ export type VerifyRegistryRequestInput = { registryUrl?: string | null; username
 export type VersionDto = { module: string; version: string; commit: string; builtAt: string; kubernetesVersion: string; simulated: Array<string> }
 export type WebhookReceiptDto = { deliveryId: string; accepted: boolean }
 export type WebhookStateDto = { repositoryId: string; url: string; isActive: boolean; events: Array<string>; lastDeliveryAt: string | null; lastDeliveryStatus: number | null; created: boolean }
+export type WebMetricsDto = { from: string; to: string; stepSeconds: number; isComplete: boolean; totals: { requests: number; errors4xx: number; errors5xx: number; bytesIn: number; bytesOut: number; averageMilliseconds: number | null; p95Milliseconds: number | null }; series: Array<Series>; topPaths: Array<WebPathDto>; statusCodes: Record<string, number> }
+export type WebPathDto = { path: string; requests: number; errors5xx: number; p95Milliseconds: number | null }

@@ -52,8 +52,8 @@ export const DEPLOYMENTS_KEPT = 50
 export const BUILD_LOG_BYTES = 8 * 1024 ** 2
 
 /** The id of a deployment that follows from its cause, so that one cause never makes two. */
-export function deploymentIdFor(ownerUid: string, ...cause: readonly string[]): string {
-  return uuidV5(['deployment', ownerUid, ...cause].join('/'))
+export function deploymentIdFor(owner: string, ...cause: readonly string[]): string {
+  return uuidV5(['deployment', owner, ...cause].join('/'))
 }
 
 /** Names of the parts of the log of a deployment. */

@@ -122,7 +122,8 @@ export const PlatformApp = defineKind({
   area: 'apps',
   actions: 'apps',
   sized: 'App',
-  hostsOf: ({ isPublic, customDomains = [] }) => (isPublic ? customDomains : []),
+  // Before the API server has put in what is absent.
+  hostsOf: ({ isPublic = true, customDomains = [] }) => (isPublic ? customDomains : []),
   description: 'A process in as many copies as it needs, of an image or of code that the platform builds.',
   spec,
   status: resourceStatus.extend({

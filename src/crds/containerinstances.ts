@@ -137,6 +137,22 @@ export const containerStatus = {
     .enum(['NotRequested', 'Issuing', 'Valid', 'Expiring', 'Expired', 'Failed'])
     .optional()
     .describe('The worst of the certificates of its custom domains; absent without any'),
+  certificates: z
+    .array(
+      z.object({
+        host: z.string().describe('Custom domain'),
+        status: z
+          .enum(['NotRequested', 'Issuing', 'Valid', 'Expiring', 'Expired', 'Failed'])
+          .describe('How far its certificate is'),
+        issuer: z.string().describe('ClusterIssuer that it is asked of'),
+        notBefore: z.string().optional().describe('When it began to count; absent until it is there'),
+        notAfter: z.string().optional().describe('When it ends; absent until it is there'),
+        renewsAt: z.string().optional().describe('When it is renewed; absent until it is there'),
+        lastError: z.string().optional().describe('Why the last attempt failed, in one word; absent if none did'),
+      }),
+    )
+    .optional()
+    .describe('Certificates of custom domains; absent without any'),
   publicHost: z.string().optional().describe('Host of its own that it holds; absent if it is not public'),
   lastBackup: z
     .object({

@@ -1,4 +1,5 @@
 import { ACCESS_RULES } from './rules/access.ts'
+import { APP_RULES } from './rules/apps.ts'
 import type { RuleCase } from './rules/case.ts'
 import { DATABASE_RULES } from './rules/databases.ts'
 import { PLATFORM_RULES } from './rules/platform.ts'
@@ -19,5 +20,6 @@ export const RULE_CASES: readonly RuleCase[] = [
   ...DATABASE_RULES,
   ...STORAGE_RULES,
   ...WORKLOAD_RULES,
+  ...APP_RULES,
   ...REGISTRY_RULES,
 ]

@@ -50,6 +50,7 @@ describe('the examples', () => {
       '50-objectstorage',
       '60-jobs',
       '70-containerinstances',
+      '72-apps',
       '80-sources',
     ])
     expect(objects.map(({ kind }) => kind)).to.deep.equal([
@@ -63,6 +64,7 @@ describe('the examples', () => {
       'VaultEntry',
       ...storage,
       'ContainerInstance',
+      'PlatformApp',
       'Secret',
       'DeploymentSource',
     ])

@@ -8,11 +8,13 @@ import { action, dataAction, type RouteDraft } from '../http/route.ts'
 import { deploymentRoutes } from '../resources/deployments/routes.ts'
 import { componentWithFiles, type FoundFiles, fileRoutes } from '../resources/files.ts'
 import { containersOf, logRoute } from '../resources/logs.ts'
+import { metricsRoutes } from '../resources/metrics.ts'
 import { enumeration, flag, number, text } from '../resources/paging.ts'
 import { findResource } from '../resources/places.ts'
 import { planFields, planRoutes } from '../resources/plans.ts'
 import { podRoute } from '../resources/pods.ts'
 import { resource } from '../resources/resource.ts'
+import { certificateRoute } from './certificates.ts'
 import { appRecord, CERTIFICATE_STATES, certificateStatusOf, refuseCode } from './record.ts'
 import { appRevisionRoutes } from './revisions.ts'
 import { runtimeRoute } from './runtimes.ts'
@@ -48,7 +50,14 @@ export const appRoutes: readonly RouteDraft[] = [
     auth: action('apps/read'),
   }).filter(isServed),
   runtimeRoute,
+  certificateRoute,
   ...appRevisionRoutes,
+  ...metricsRoutes(
+    BASE,
+    action('apps/read'),
+    async (context) => ({ kind: PlatformApp.kind, ...(await findApp(context)).ref }),
+    { isWeb: true },
+  ),
   ...deploymentRoutes(PlatformApp, BASE, {
     collection: 'apps',
     actionPrefix: 'apps',

@@ -10,6 +10,7 @@ import { APP_COMPONENT, PlatformApp } from '../../crds/apps.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import { boundaryScope } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
+import { withoutAbsent } from '../records/kubeRecords.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { refuseTakenHosts } from '../resources/hosts.ts'
 import { recordOf } from '../resources/record.ts'
@@ -93,7 +94,7 @@ export const appRecord = recordOf(PlatformApp, {
     const body = view.context.body as { healthPath?: unknown } | undefined
     // Null stands for a check of the connection alone, which is stored as an empty path.
     const healthPath = body?.healthPath === null || body?.healthPath === '' ? '' : (given.healthPath ?? '/')
-    const draft = PlatformApp.spec.parse({ ...given, healthPath })
+    const draft = PlatformApp.spec.parse(withoutAbsent({ ...given, healthPath }))
     refuseForeign(draft, view)
     refuseSource(draft, view)
     refuseRuntime(draft, view)

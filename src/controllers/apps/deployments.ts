@@ -1,4 +1,5 @@
 import { deploymentIdFor, isEnd, newestDeployment, wantedDeployment } from '../../contracts/deployments.ts'
+import { OWNER_INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { PlatformApp } from '../../crds/apps.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
@@ -6,9 +7,17 @@ import { type CachedRecord, deploymentsOf } from '../deployments/owners.ts'
 import { placeOfPass } from '../workload/pass.ts'
 import type { AppPass } from './types.ts'
 
-function ownDeployments({ object, records }: AppPass): CachedRecord[] {
+/** Those of a former app of this name, which are on their way out, are not among them. */
+function ownDeployments({ object, records, incarnation }: AppPass): CachedRecord[] {
   const { namespace, name } = object.metadata
-  return deploymentsOf(records, { namespace, collection: PlatformApp.segment, name })
+  return deploymentsOf(records, { namespace, collection: PlatformApp.segment, name }).filter(
+    ({ metadata }) => (metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] ?? incarnation) === incarnation,
+  )
+}
+
+function idFor({ object }: AppPass, cause: readonly string[]): string {
+  const { namespace = '', name } = object.metadata
+  return deploymentIdFor(`${namespace}/${PlatformApp.segment}/${name}`, ...cause)
 }
 
 /** Makes a deployment, once for each cause. */
@@ -18,7 +27,7 @@ async function deploy(pass: AppPass, cause: readonly string[], spec: Partial<Dep
     {
       apiVersion: DeploymentRecord.apiVersion,
       kind: DeploymentRecord.kind,
-      metadata: { name: deploymentIdFor(pass.object.metadata.uid ?? '', ...cause), namespace },
+      metadata: { name: idFor(pass, cause), namespace },
       spec: { ownerCollection: PlatformApp.segment, ownerName, ...spec },
     },
     { resource: DeploymentRecord.resource },
@@ -43,7 +52,7 @@ async function rollBack(
   { deploymentId, requestedAt }: NonNullable<AppPass['object']['spec']['rollback']>,
 ): Promise<Outcome> {
   const cause = ['rollback', requestedAt, deploymentId]
-  const id = deploymentIdFor(pass.object.metadata.uid ?? '', ...cause)
+  const id = idFor(pass, cause)
   if (own.some(({ metadata }) => metadata.name === id)) return done()
   const target = own.find(({ metadata }) => metadata.name === deploymentId)
   // One that is no longer kept was rolled back to, or can no longer be.
@@ -59,15 +68,24 @@ async function rollBack(
 export function chooseDeployment(pass: AppPass): Outcome {
   const own = ownDeployments(pass)
   const wanted = wantedDeployment(own)
+  const newest = newestDeployment(own)
+  // Else the new configuration would be rolled out with the image from before.
+  if (isOnItsWay(pass.object.spec, newest)) return waiting('RollingOut', 'A deployment of another image is on its way.')
   if (wanted?.status?.image !== undefined) {
     const commit = wanted.status.commitSha ?? wanted.spec.commitSha
     pass.state.deployed = { image: wanted.status.image, deploymentId: wanted.metadata.name, ...(commit && { commit }) }
     return done()
   }
-  const newest = newestDeployment(own)
   if (newest === undefined && pass.object.spec.sourceKind !== 'Image')
     return waiting('WaitingForDependency', 'Nothing has been deployed yet.')
   if (newest?.status?.stage === 'Failed' && isEnd(newest.status.stage))
     return stalled('BuildFailed', `Deployment ${newest.status.number ?? ''} failed: ${newest.status.lastMessage ?? ''}`)
   return waiting('Building', 'The first deployment is on its way.')
+}
+
+/** Whether the image that the spec asks for has not come as far as a release. */
+function isOnItsWay({ image }: AppPass['object']['spec'], newest: CachedRecord | undefined): boolean {
+  if (newest === undefined) return image !== undefined
+  const isQueued = newest.spec.strategy === 'Image' && newest.status?.image === undefined
+  return isQueued || (image !== undefined && newest.spec.image !== image)
 }

@@ -3,9 +3,11 @@ import type { KubeObject } from '../../core/object.ts'
 /** A Certificate of cert-manager as far as it is looked at. */
 export type CertificateObject = KubeObject & {
   status?: {
+    notBefore?: string
     notAfter?: string
+    renewalTime?: string
     lastFailureTime?: string
-    conditions?: { type: string; status: string }[]
+    conditions?: { type: string; status: string; reason?: string }[]
   }
 }
 
@@ -22,6 +24,16 @@ export function certificateState(found: CertificateObject | undefined, now: numb
   if (left !== undefined && left <= 0) return 'Expired'
   if (isReady) return left !== undefined && left < THREE_WEEKS ? 'Expiring' : 'Valid'
   return lastFailureTime === undefined ? 'Issuing' : 'Failed'
+}
+
+/** What a certificate says of its times, and of its last failure: the reason's word, as a message may hold anything. */
+export function timesOf(found: CertificateObject | undefined) {
+  const { notBefore, notAfter, renewalTime: renewsAt, lastFailureTime, conditions = [] } = found?.status ?? {}
+  const failed = conditions.find(({ type, status }) => type === 'Issuing' && status === 'False')
+  const lastError = lastFailureTime === undefined ? undefined : failed?.reason
+  return Object.fromEntries(
+    Object.entries({ notBefore, notAfter, renewsAt, lastError }).filter(([, value]) => value !== undefined),
+  )
 }
 
 /** Undefined if there are none. */

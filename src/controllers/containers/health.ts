@@ -9,7 +9,7 @@ import { gatewayOf } from '../workload/home.ts'
 import { judgeHost } from '../workload/hosts.ts'
 import { judgeStart, judgeStop, wasComplete } from '../workload/judge.ts'
 import { placeOfPass } from '../workload/pass.ts'
-import { type CertificateObject, certificateState, worstOf } from './certificates.ts'
+import { type CertificateObject, certificateState, timesOf, worstOf } from './certificates.ts'
 import type { InstancePass } from './types.ts'
 
 /** Pods of the instance that are still there, in any state. */
@@ -63,21 +63,34 @@ export function reportStatus(pass: InstancePass): Outcome {
     publicHost: host,
     publicUrl: isServed ? publicUrl(host, state.home?.spec.publicPort) : undefined,
     certificateStatus: worstOf(certificatesOf(pass)),
+    certificates: shownCertificates(pass),
     ...(isComplete ? { restartedAt: object.spec.restartedAt } : {}),
   })
   return done()
 }
 
-function certificatesOf(pass: InstancePass) {
+/** Of each custom domain, with what was found of its certificate. */
+function foundCertificates(
+  pass: InstancePass,
+): { host: string; issuer: string; found: CertificateObject | undefined }[] {
   const { namespace } = placeOfPass(pass)
   const names = namesOf(pass.object)
-  if (pass.state.home?.spec.certificateIssuer === undefined) return []
-  return pass.state.domains.map((host) =>
-    certificateState(
-      pass.workloads.cache<CertificateObject>(certificateResource).get(namespace, names.certificate(host)),
-      pass.clock.now(),
-    ),
-  )
+  const issuer = pass.state.home?.spec.certificateIssuer
+  if (issuer === undefined) return []
+  const known = pass.workloads.cache<CertificateObject>(certificateResource)
+  return pass.state.domains.map((host) => ({ host, issuer, found: known.get(namespace, names.certificate(host)) }))
+}
+
+function certificatesOf(pass: InstancePass) {
+  return foundCertificates(pass).map(({ found }) => certificateState(found, pass.clock.now()))
+}
+
+function shownCertificates(pass: InstancePass) {
+  const shown = foundCertificates(pass).map(({ host, issuer, found }) => ({
+    ...{ host, issuer, status: certificateState(found, pass.clock.now()) },
+    ...timesOf(found),
+  }))
+  return shown.length === 0 ? undefined : shown
 }
 
 /** The outcome that the resource shows: the most specific pending reason, or Available. */

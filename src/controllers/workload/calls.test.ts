@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { RelationalWorld } from '../../../test/worlds/relationalWorld.ts'
 import { StatefulWorld } from '../../../test/worlds/statefulWorld.ts'
+import { PlatformApp } from '../../crds/apps.ts'
 import { ContainerInstance } from '../../crds/containerinstances.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { KINDS } from '../../crds/index.ts'
@@ -33,6 +34,8 @@ const BOUNDS: readonly Bound[] = [
   { kind: VectorCluster, spec: { running: false }, most: 11 },
   { kind: SqlInstance, spec: { running: false, engine: 'MariaDb' }, most: 11 },
   { kind: ContainerInstance, spec: { running: false, components: [{ name: 'web', image: 'site:1' }] }, most: 11 },
+  // With its deployment; numbers are told by the API server.
+  { kind: PlatformApp, spec: { running: false, sourceKind: 'Image', image: 'site:1' }, most: 16 },
   // Three Secrets of logins and a Cluster in the place of a StatefulSet.
   { kind: RelationalCluster, spec: { running: false }, most: 11 },
 ]

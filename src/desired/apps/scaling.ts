@@ -3,9 +3,6 @@ import { type Child, child, type WorkloadInput } from '../workload/child.ts'
 
 type Scaling = Pick<PlatformApp['spec'], 'replicas' | 'minReplicas' | 'maxReplicas' | 'targetCpuPercent' | 'running'>
 
-export const followsLoad = ({ minReplicas, maxReplicas }: Scaling) =>
-  minReplicas !== undefined && maxReplicas !== undefined
-
 /** How many copies are to run. Between the bounds of an app that follows its load, somebody else decides. */
 export function copiesOf(spec: Scaling, now: number | undefined): number {
   const { replicas, minReplicas, maxReplicas } = spec

@@ -1,4 +1,5 @@
 import type { Flow } from '../flow.ts'
+import { appFlows } from './apps.ts'
 import { boundaryFlows } from './boundaries.ts'
 import { containerFlows } from './containerinstances.ts'
 import { iamFlows } from './iam.ts'
@@ -24,6 +25,7 @@ export const FLOWS: readonly Flow[] = [
   ...storageFlows,
   ...jobFlows,
   ...containerFlows,
+  ...appFlows,
   ...sourceFlows,
   ...registryFlows,
 ]

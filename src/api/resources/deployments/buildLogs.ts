@@ -11,8 +11,7 @@ import { authenticated, type RouteDraft, route } from '../../http/route.ts'
 import { findResource } from '../places.ts'
 import { type BuildLogState, KeptLog } from './keptLog.ts'
 import { findDeployment, type StoredDeployment } from './record.ts'
-import { findOwnDeployment, findReported } from './reporters.ts'
-import type { DeploymentRoutes } from './routes.ts'
+import { type DeploymentRoutes, findOwnDeployment, findReported } from './reporters.ts'
 
 const UploadBuildLogsRequest = z
   .strictObject({

@@ -1,14 +1,30 @@
+import type { DeployedCollection } from '../../../contracts/deployments.ts'
 import type { ActionName } from '../../../core/actions.ts'
 import { notFound } from '../../../core/errors.ts'
 import { createdByOf } from '../../../core/labels.ts'
 import type { AnyKind } from '../../../crds/define.ts'
 import type { Context } from '../../http/context.ts'
+import type { Authorization } from '../../http/route.ts'
 import type { RecordOf } from '../../records/records.ts'
 import { findResource, type Place, placeOf } from '../places.ts'
-import { findDeployment, type StoredDeployment } from './record.ts'
+import { type DeployedObject, type DeploymentBody, findDeployment, type StoredDeployment } from './record.ts'
 
 /** Whoever builds for a boundary. */
 const BUILD: ActionName = 'kernel/deployments/token'
+
+export type DeploymentRoutes = {
+  /** The collection of what is deployed, as records name it. */
+  collection: DeployedCollection
+  /** Of action names: `apps` in `apps/read`. */
+  actionPrefix: string
+  parameter: string
+  read: Authorization
+  readLogs: Authorization
+  /** Who holds it tells of every deployment. */
+  write: ActionName
+  /** Refuses a deployment that is reported: where images come by the spec, or show what the caller may not see. */
+  refuse: (object: DeployedObject, body: DeploymentBody, context: Context, place: Place) => void
+}
 
 /** Who tells of deployments: who may write the resource tells of all, who builds for it of those that it began. */
 export type Reporter = 'Writer' | 'Builder'

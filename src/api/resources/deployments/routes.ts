@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { DEPLOYMENT_PHASES, type DeployedCollection, isEnd } from '../../../contracts/deployments.ts'
-import type { ActionName } from '../../../core/actions.ts'
+import { DEPLOYMENT_PHASES, isEnd } from '../../../contracts/deployments.ts'
 import { badRequest, notFound, PlatformError } from '../../../core/errors.ts'
 import type { AnyKind } from '../../../crds/define.ts'
 import { DeploymentRecord, stageOf } from '../../../crds/deployments.ts'
 import { created, ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
 import { etagOf } from '../../http/etag.ts'
-import { type Authorization, authenticated, type RouteDraft, route } from '../../http/route.ts'
+import { authenticated, type RouteDraft, route } from '../../http/route.ts'
 import { configRoute, listRoute } from '../collection/columns.ts'
 import { dateTime, enumeration, flag, text } from '../paging.ts'
 import { findResource, type Place } from '../places.ts'
@@ -21,21 +20,7 @@ import {
   nowOf,
   type StoredDeployment,
 } from './record.ts'
-import { findOwnDeployment, findReported, mayTell, type Reported } from './reporters.ts'
-
-export type DeploymentRoutes = {
-  /** The collection of what is deployed, as records name it. */
-  collection: DeployedCollection
-  /** Of action names: `apps` in `apps/read`. */
-  actionPrefix: string
-  parameter: string
-  read: Authorization
-  readLogs: Authorization
-  /** Who holds it tells of every deployment. */
-  write: ActionName
-  /** Refuses a deployment that is reported: where images come by the spec, or show what the caller may not see. */
-  refuse: (object: DeployedObject, body: DeploymentBody, context: Context, place: Place) => void
-}
+import { type DeploymentRoutes, findOwnDeployment, findReported, mayTell, type Reported } from './reporters.ts'
 
 const columns = {
   phase: enumeration('Phase', DEPLOYMENT_PHASES),

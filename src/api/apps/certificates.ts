@@ -1,0 +1,55 @@
+import { z } from 'zod'
+import { PlatformApp } from '../../crds/apps.ts'
+import { ok } from '../http/answer.ts'
+import { action, type RouteDraft, route } from '../http/route.ts'
+import { DateTime } from '../resources/dto.ts'
+import { clusterWords, findResource } from '../resources/places.ts'
+import { CERTIFICATE_STATES, certificateStatusOf } from './record.ts'
+
+const Status = z.enum(CERTIFICATE_STATES)
+const CertificateStatusDto = z
+  .object({
+    status: Status.describe('The worst of the hosts'),
+    hosts: z.array(
+      z
+        .object({
+          host: z.string(),
+          status: Status,
+          issuer: z.string().nullable(),
+          notBefore: DateTime.nullable(),
+          notAfter: DateTime.nullable(),
+          renewsAt: DateTime.nullable(),
+          lastError: z.string().nullable(),
+          requiredRecords: z
+            .array(z.object({ type: z.string(), name: z.string(), value: z.string() }).meta({ id: 'DnsRecord' }))
+            .describe('What the DNS has to say so that the host leads here'),
+        })
+        .meta({ id: 'CertificateHostDto' }),
+    ),
+    checkedAt: DateTime,
+  })
+  .meta({ id: 'CertificateStatusDto' })
+
+/** The certificates of an app's own domains. That of the platform covers the host that it gives. */
+export const certificateRoute: RouteDraft = route(
+  'GET',
+  '{RG}/apps/{appName}/certificate-status',
+  { auth: action('apps/read'), summary: 'Certificates of its custom domains', reply: CertificateStatusDto },
+  async (context) => {
+    const { object } = await findResource(PlatformApp, context, 'appName')
+    const { spec, status } = object
+    const own =
+      status?.publicHost ?? clusterWords(context.services, context.parameters.boundaryId ?? '', spec.clusterId).domain
+    const known = new Map((status?.certificates ?? []).map((one) => [one.host, one]))
+    const hosts = (spec.isPublic ? spec.customDomains : []).map((host) => {
+      const { status: state = 'NotRequested', issuer, notBefore, notAfter, renewsAt, lastError } = known.get(host) ?? {}
+      return {
+        ...{ host, status: state, issuer: issuer ?? null, notBefore: notBefore ?? null, notAfter: notAfter ?? null },
+        ...{ renewsAt: renewsAt ?? null, lastError: lastError ?? null },
+        requiredRecords: [{ type: 'CNAME', name: host, value: own }],
+      }
+    })
+    const worst = certificateStatusOf({ object }) ?? 'NotRequested'
+    return ok({ status: worst, hosts, checkedAt: new Date(context.services.clock.now()).toISOString() })
+  },
+)

@@ -1,0 +1,162 @@
+import { z } from 'zod'
+import { badRequest } from '../../core/errors.ts'
+import { parseQuantity } from '../../core/quantity.ts'
+import { ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { type Authorization, type RouteDraft, route } from '../http/route.ts'
+import { DateTime } from './dto.ts'
+import { badParameter } from './paging.ts'
+import { podOf } from './pods.ts'
+
+const Second = z.coerce.number().int().min(0).max(253_402_300_799)
+const MetricsQuery = z.strictObject({
+  from: Second.optional().describe('Seconds since 1970; an hour before to if absent'),
+  to: Second.optional().describe('Seconds since 1970; now if absent'),
+  stepSeconds: z.coerce.number().int().min(15).max(86_400).optional().describe('Seconds from point to point'),
+  step: z
+    .string()
+    .regex(/^[1-9][0-9]{0,4}(s|m|h|d)$/, 'must be a duration, such as 30s, 5m, 1h or 1d')
+    .optional()
+    .describe('The same as a duration'),
+})
+
+const PointDto = z.object({ timestamp: DateTime, value: z.number().nullable() }).meta({ id: 'Point' })
+const SeriesDto = z
+  .object({
+    name: z.string(),
+    unit: z.string(),
+    labels: z.record(z.string(), z.string()),
+    points: z.array(PointDto).describe('Only where something was measured'),
+  })
+  .meta({ id: 'Series' })
+type Series = z.output<typeof SeriesDto>
+
+const window = {
+  from: DateTime,
+  to: DateTime,
+  stepSeconds: z.int(),
+  isComplete: z
+    .boolean()
+    .describe('False where nothing keeps what was measured: then there is what is measured now at most'),
+}
+const MetricsDto = z.object({ ...window, series: z.array(SeriesDto) }).meta({ id: 'MetricsDto' })
+const WebMetricsDto = z
+  .object({
+    ...window,
+    totals: z.object({
+      requests: z.int(),
+      errors4xx: z.int(),
+      errors5xx: z.int(),
+      bytesIn: z.int(),
+      bytesOut: z.int(),
+      averageMilliseconds: z.number().nullable(),
+      p95Milliseconds: z.number().nullable(),
+    }),
+    series: z.array(SeriesDto),
+    topPaths: z.array(
+      z
+        .object({ path: z.string(), requests: z.int(), errors5xx: z.int(), p95Milliseconds: z.number().nullable() })
+        .meta({ id: 'WebPathDto' }),
+    ),
+    statusCodes: z.record(z.string(), z.int()),
+  })
+  .meta({ id: 'WebMetricsDto' })
+
+const UNITS = { s: 1, m: 60, h: 3600, d: 86_400 } as const
+const MOST_SECONDS = 31 * 86_400
+const MOST_POINTS = 1500
+
+/** What part of time is asked for. @throws PlatformError BAD_REQUEST */
+export function windowOf({ from, to, stepSeconds, step }: z.output<typeof MetricsQuery>, now: number) {
+  if (stepSeconds !== undefined && step !== undefined)
+    throw badParameter('step', 'step and stepSeconds say the same: send one of them.')
+  const end = to ?? Math.floor(now / 1000)
+  const begin = from ?? end - 3600
+  if (begin >= end) throw badParameter('from', 'from must be before to.')
+  if (end - begin > MOST_SECONDS) throw badParameter('from', 'from and to must be at most 31 days apart.')
+  const given =
+    step === undefined ? stepSeconds : Number(step.slice(0, -1)) * UNITS[step.slice(-1) as keyof typeof UNITS]
+  const seconds = given ?? Math.max(15, Math.ceil((end - begin) / 120))
+  if (seconds < 15 || seconds > 86_400)
+    throw badRequest('step must be from 15 seconds to a day.', [{ field: 'step', message: 'must be from 15s to 1d' }])
+  if ((end - begin) / seconds > MOST_POINTS)
+    throw badParameter('step', `That would be more than ${MOST_POINTS} points: take a longer step.`)
+  return { from: at(begin), to: at(end), stepSeconds: seconds, holdsNow: end * 1000 > now - seconds * 1000 }
+}
+
+const at = (seconds: number) => new Date(seconds * 1000).toISOString()
+
+type Find = (context: Context) => Promise<{ kind: string; namespace: string; name: string }>
+
+/** `<base>/metrics` and, of what answers to the web, `<base>/metrics/web`. The cluster tells what is used now, and keeps nothing. */
+export function metricsRoutes(base: string, auth: Authorization, find: Find, { isWeb = false } = {}): RouteDraft[] {
+  const path: string = `${base}/metrics`
+  const use = route(
+    'GET',
+    path,
+    { auth, summary: 'What it uses', query: MetricsQuery, reply: MetricsDto },
+    async (context) => {
+      const place = await find(context as Context)
+      const { holdsNow, ...shown } = windowOf(context.query, context.services.clock.now())
+      return ok({ ...shown, isComplete: false, series: await seriesOf(context as Context, place, holdsNow) })
+    },
+  )
+  if (!isWeb) return [use]
+  const web = route(
+    'GET',
+    `${path}/web` as string,
+    { auth, summary: 'What it answered to the web', query: MetricsQuery, reply: WebMetricsDto },
+    async (context) => {
+      await find(context as Context)
+      const { holdsNow: _, ...shown } = windowOf(context.query, context.services.clock.now())
+      return ok({ ...shown, isComplete: false, ...NOTHING_KNOWN })
+    },
+  )
+  return [use, web]
+}
+
+const series = (name: string, unit: string, points: Series['points'] = []): Series => ({
+  name,
+  unit,
+  labels: {},
+  points,
+})
+
+const NOTHING_KNOWN = {
+  totals: {
+    ...{ requests: 0, errors4xx: 0, errors5xx: 0, bytesIn: 0, bytesOut: 0 },
+    ...{ averageMilliseconds: null, p95Milliseconds: null },
+  },
+  series: [
+    ...['Requests', 'Errors4xx', 'Errors5xx'].map((name) => series(name, 'count')),
+    ...['LatencyP50', 'LatencyP95', 'LatencyP99'].map((name) => series(name, 'milliseconds')),
+  ],
+  topPaths: [],
+  statusCodes: {},
+}
+
+const THOUSAND = 1000
+
+async function seriesOf({ services }: Context, place: Awaited<ReturnType<Find>>, holdsNow: boolean): Promise<Series[]> {
+  const pods = holdsNow ? services.live.pods(place) : []
+  const usage = [...(pods.length === 0 ? new Map<string, never>() : await services.live.usage(place)).values()]
+  const timestamp = new Date(services.clock.now()).toISOString()
+  const sum = (what: 'cpu' | 'memory') =>
+    Number(usage.reduce((total, one: { cpu: string; memory: string }) => total + parseQuantity(one[what]), 0n)) /
+    THOUSAND
+  const now = (value: number) => [{ timestamp, value }]
+  const measured = (what: 'cpu' | 'memory') => (usage.length === 0 ? [] : now(sum(what)))
+  const shown = pods.map((pod) => podOf(pod as never))
+  return [
+    series('CpuUsage', 'cores', measured('cpu')),
+    series('MemoryUsage', 'bytes', measured('memory')),
+    series('NetworkIn', 'bytes/s'),
+    series('NetworkOut', 'bytes/s'),
+    series(
+      'Restarts',
+      'count',
+      holdsNow ? now(shown.reduce((total, { restartCount }) => total + restartCount, 0)) : [],
+    ),
+    series('Replicas', 'count', holdsNow ? now(shown.filter(({ ready }) => ready).length) : []),
+  ]
+}

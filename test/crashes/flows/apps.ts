@@ -1,0 +1,100 @@
+import { revisionOf } from '../../../src/contracts/revisions.ts'
+import { PlatformApp } from '../../../src/crds/apps.ts'
+import { DeploymentRecord } from '../../../src/crds/deployments.ts'
+import { controllerRevision, pod } from '../../../src/kube/builtin.ts'
+import type { Flow, Step } from '../flow.ts'
+import { HOME } from '../seeds.ts'
+import type { World } from '../world.ts'
+
+const NAME = 'shop'
+const app = { sourceKind: 'Image', image: 'site:1' }
+
+const isReady = (world: World) => world.isReady(PlatformApp, NAME)
+const make = (spec: object = app): Step => ({
+  user: 'makes an app',
+  act: (world) => world.make(PlatformApp, NAME, spec),
+  until: isReady,
+})
+const serves = (image: string) => async (world: World) => {
+  const status = (await world.find(PlatformApp.resource, NAME))?.status as { servingImage?: string } | undefined
+  return status?.servingImage === image && isReady(world)
+}
+const change = (user: string, spec: object, until: Step['until'] = isReady): Step => ({
+  user,
+  act: (world) => world.change(PlatformApp, NAME, spec),
+  ...(until !== undefined && { until }),
+})
+
+/** What runs of which revision, and what is remembered of each deployment. */
+async function facts(world: World): Promise<object> {
+  const pods = (await world.server.list(pod)).items.filter(({ metadata }) => metadata.namespace === HOME)
+  const revisions = (await world.server.list(controllerRevision)).items.flatMap((one) => revisionOf(one) ?? [])
+  const records = (await world.server.list(DeploymentRecord.resource)).items
+  return {
+    pods: pods
+      .map(({ metadata: { labels } }) => `${labels?.['freehold.dev/component']} ${labels?.['freehold.dev/revision']}`)
+      .sort(),
+    revisions: revisions.map(({ number, reason }) => `${number} ${reason}`).sort(),
+    deployments: records
+      .map(({ status }) => status as { number?: number; stage?: string; image?: string })
+      .map(({ number, stage, image }) => `${number} ${stage} ${image}`)
+      .sort(),
+  }
+}
+
+const common = { controllers: ['platformapp', 'deploymentrecord'], facts }
+
+export const appFlows: readonly Flow[] = [
+  {
+    ...common,
+    title: 'an app of an image is made and serves',
+    steps: [make({ ...app, releaseCommand: 'migrate', minReplicas: 1, maxReplicas: 3 })],
+  },
+  {
+    ...common,
+    title: 'an app goes over to another image, and back',
+    given: [make()],
+    steps: [
+      change('asks for another image', { image: 'site:2' }, serves('site:2')),
+      change('asks for the one before', { image: 'site:1' }, serves('site:1')),
+    ],
+  },
+  {
+    ...common,
+    title: 'an app is told of by whoever builds it, and goes back to what was built before',
+    given: [make({ sourceKind: 'Upload' }), ...reported('11111111-1111-4111-8111-111111111111', 'site:1')].map(
+      unwaited,
+    ),
+    steps: [
+      ...reported('22222222-2222-4222-8222-222222222222', 'site:2'),
+      change(
+        'goes back',
+        { rollback: { deploymentId: '11111111-1111-4111-8111-111111111111', requestedAt: '2026-01-02T00:00:00Z' } },
+        serves('site:1'),
+      ),
+    ],
+  },
+  {
+    ...common,
+    title: 'an app is deleted with all that was made for it',
+    given: [make({ ...app, releaseCommand: 'migrate' })],
+    steps: [
+      {
+        user: 'deletes it',
+        act: (world) => world.remove(PlatformApp, NAME),
+        until: (world) => world.isGone(PlatformApp, NAME),
+      },
+    ],
+  },
+]
+
+function reported(id: string, image: string): Step[] {
+  const spec = { ownerCollection: 'apps', ownerName: NAME, strategy: 'Reported', phase: 'Succeeded', image }
+  return [{ user: `builds ${image}`, act: (world) => world.make(DeploymentRecord, id, spec), until: serves(image) }]
+}
+
+/** What is not deployed yet is not ready. */
+function unwaited(step: Step, at: number): Step {
+  const { until, ...rest } = step
+  return at === 0 || until === undefined ? rest : { ...rest, until }
+}
