@@ -1,5 +1,6 @@
 import type { Flow } from '../flow.ts'
 import { boundaryFlows } from './boundaries.ts'
+import { clusterFlows } from './clusters.ts'
 import { containerFlows } from './containerinstances.ts'
 import { iamFlows } from './iam.ts'
 import { identityFlows } from './identities.ts'
@@ -26,4 +27,5 @@ export const FLOWS: readonly Flow[] = [
   ...containerFlows,
   ...sourceFlows,
   ...registryFlows,
+  ...clusterFlows,
 ]
