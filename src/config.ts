@@ -320,6 +320,8 @@ export const Configuration = z.strictObject({
   commit: z.string().default('unknown').describe('What /version shows; the image sets it'),
   builtAt: z.string().default('1970-01-01T00:00:00Z').describe('What /version shows; the image sets it'),
 })
+/** Only an agent believes no tokens. */
+const OfPlatform = Configuration.extend({ issuer: Url })
 export type Configuration = z.output<typeof Configuration>
 
 const PREFIX = 'PLATFORM_'
@@ -349,8 +351,10 @@ export function readConfiguration(
   const file = environment.PLATFORM_CONFIG_FILE
   const ofFile = file === undefined ? {} : readFile(file)
   const given = { ...readVariables(environment), ...flags }
-  const parsed = Configuration.safeParse({ ...ofFile, ...given }, { reportInput: true })
-  if (parsed.success) return withIssuer(parsed.data)
+  const whole = { ...ofFile, ...given } as { role?: unknown }
+  const schema = whole.role === 'agent' ? Configuration : OfPlatform
+  const parsed = schema.safeParse(whole, { reportInput: true })
+  if (parsed.success) return parsed.data
   const isInFile = (name: string) => name in ofFile && !(name in given)
   const placeOf = (name: string) => (isInFile(name) ? `"${name}" in ${file}` : variableName(name))
   const problems = parsed.error.issues.flatMap((issue) => {
@@ -360,12 +364,6 @@ export function readConfiguration(
   throw new ConfigurationError(
     `The configuration cannot be used:\n  ${problems.join('\n  ')}\ndocs/reference/configuration.md lists all settings.`,
   )
-}
-
-/** @throws ConfigurationError without an issuer: only an agent believes no tokens */
-function withIssuer(configuration: Configuration): Configuration {
-  if (configuration.issuer !== '' || configuration.role === 'agent') return configuration
-  throw new ConfigurationError('The configuration cannot be used:\n  PLATFORM_ISSUER is missing.')
 }
 
 function readFile(path: string): Record<string, unknown> {
@@ -393,16 +391,12 @@ function readVariables(environment: Record<string, string | undefined>): Record<
   return entries
 }
 
-/** As it may be shown: without the password of the mail server and the key to the object store. */
+/** As it may be shown: without the password of the mail server, the key to the object store and the token of an agent. */
 export function withoutSecrets(configuration: Configuration): Configuration {
-  const { smtpUrl, objectStoreSecretAccessKey } = configuration
-  const shown = {
-    ...configuration,
-    ...(objectStoreSecretAccessKey === undefined ? {} : { objectStoreSecretAccessKey: 'redacted' }),
-    ...(configuration.agentToken === undefined ? {} : { agentToken: 'redacted' }),
-  }
-  if (smtpUrl === undefined) return shown
-  const url = new URL(smtpUrl)
+  const hidden = (['objectStoreSecretAccessKey', 'agentToken'] as const).filter((name) => configuration[name])
+  const shown = { ...configuration, ...Object.fromEntries(hidden.map((name) => [name, 'redacted'])) }
+  if (shown.smtpUrl === undefined) return shown
+  const url = new URL(shown.smtpUrl)
   if (url.password !== '') url.password = 'redacted'
   return { ...shown, smtpUrl: url.href }
 }
