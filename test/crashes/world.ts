@@ -20,6 +20,8 @@ import { derivedNames, HOME, seedDefaults, seedPlatform } from './seeds.ts'
 export class World {
   readonly clock = new ManualClock(Date.UTC(2026, 0, 1))
   readonly server = new PlayedApiServer(() => this.clock.now())
+  /** Another cluster, with an agent. */
+  readonly far = new PlayedApiServer(() => this.clock.now())
   readonly engines = new Engines()
   readonly kubernetes: PlayedKubernetes
   /** Text that stands for something that differs from run to run, by that text. */
@@ -61,6 +63,7 @@ export class World {
     }
     this.#operator = new OperatorProcess({
       server: this.server,
+      far: this.far,
       clock: this.clock,
       life,
       newId: () =>

@@ -1,6 +1,7 @@
 import type { Flow } from '../flow.ts'
 import { appFlows } from './apps.ts'
 import { boundaryFlows } from './boundaries.ts'
+import { clusterFlows } from './clusters.ts'
 import { containerFlows } from './containerinstances.ts'
 import { iamFlows } from './iam.ts'
 import { identityFlows } from './identities.ts'
@@ -28,4 +29,5 @@ export const FLOWS: readonly Flow[] = [
   ...appFlows,
   ...sourceFlows,
   ...registryFlows,
+  ...clusterFlows,
 ]
