@@ -393,16 +393,12 @@ function readVariables(environment: Record<string, string | undefined>): Record<
   return entries
 }
 
-/** As it may be shown: without the password of the mail server and the key to the object store. */
+/** As it may be shown: without the password of the mail server, the key to the object store and the token of an agent. */
 export function withoutSecrets(configuration: Configuration): Configuration {
-  const { smtpUrl, objectStoreSecretAccessKey } = configuration
-  const shown = {
-    ...configuration,
-    ...(objectStoreSecretAccessKey === undefined ? {} : { objectStoreSecretAccessKey: 'redacted' }),
-    ...(configuration.agentToken === undefined ? {} : { agentToken: 'redacted' }),
-  }
-  if (smtpUrl === undefined) return shown
-  const url = new URL(smtpUrl)
+  const hidden = (['objectStoreSecretAccessKey', 'agentToken'] as const).filter((name) => configuration[name])
+  const shown = { ...configuration, ...Object.fromEntries(hidden.map((name) => [name, 'redacted'])) }
+  if (shown.smtpUrl === undefined) return shown
+  const url = new URL(shown.smtpUrl)
   if (url.password !== '') url.password = 'redacted'
   return { ...shown, smtpUrl: url.href }
 }

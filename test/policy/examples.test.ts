@@ -52,6 +52,7 @@ describe('the examples', () => {
       '70-containerinstances',
       '72-apps',
       '80-sources',
+      '90-clusters',
     ])
     expect(objects.map(({ kind }) => kind)).to.deep.equal([
       'Boundary',
@@ -67,6 +68,8 @@ describe('the examples', () => {
       'PlatformApp',
       'Secret',
       'DeploymentSource',
+      'PlatformCluster',
+      'BoundaryProjection',
     ])
   })
 
