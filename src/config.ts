@@ -320,6 +320,8 @@ export const Configuration = z.strictObject({
   commit: z.string().default('unknown').describe('What /version shows; the image sets it'),
   builtAt: z.string().default('1970-01-01T00:00:00Z').describe('What /version shows; the image sets it'),
 })
+/** Only an agent believes no tokens. */
+const OfPlatform = Configuration.extend({ issuer: Url })
 export type Configuration = z.output<typeof Configuration>
 
 const PREFIX = 'PLATFORM_'
@@ -349,8 +351,10 @@ export function readConfiguration(
   const file = environment.PLATFORM_CONFIG_FILE
   const ofFile = file === undefined ? {} : readFile(file)
   const given = { ...readVariables(environment), ...flags }
-  const parsed = Configuration.safeParse({ ...ofFile, ...given }, { reportInput: true })
-  if (parsed.success) return withIssuer(parsed.data)
+  const whole = { ...ofFile, ...given } as { role?: unknown }
+  const schema = whole.role === 'agent' ? Configuration : OfPlatform
+  const parsed = schema.safeParse(whole, { reportInput: true })
+  if (parsed.success) return parsed.data
   const isInFile = (name: string) => name in ofFile && !(name in given)
   const placeOf = (name: string) => (isInFile(name) ? `"${name}" in ${file}` : variableName(name))
   const problems = parsed.error.issues.flatMap((issue) => {
@@ -360,12 +364,6 @@ export function readConfiguration(
   throw new ConfigurationError(
     `The configuration cannot be used:\n  ${problems.join('\n  ')}\ndocs/reference/configuration.md lists all settings.`,
   )
-}
-
-/** @throws ConfigurationError without an issuer: only an agent believes no tokens */
-function withIssuer(configuration: Configuration): Configuration {
-  if (configuration.issuer !== '' || configuration.role === 'agent') return configuration
-  throw new ConfigurationError('The configuration cannot be used:\n  PLATFORM_ISSUER is missing.')
 }
 
 function readFile(path: string): Record<string, unknown> {

@@ -108,5 +108,7 @@ export type JoinAnswer = { clusterId: string; certificate: string; authority: st
 export const HUB_SERVER_NAME = 'freehold-hub'
 /** In the platform's namespace: what signs the certificates of agents and of the hub. */
 export const AGENT_AUTHORITY_SECRET = 'freehold-agent-authority'
+/** Beside it: the certificate with which replicas of the platform send requests on to each other's tunnels. */
+export const AGENT_PEER_SECRET = 'freehold-agent-peer'
 /** In that namespace of the other cluster: what makes its agent a member. */
 export const MEMBERSHIP_SECRET = 'freehold-agent'

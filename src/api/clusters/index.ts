@@ -48,9 +48,9 @@ const UpdateClusterRequest = z
     ...writable,
     // A record that was read can be sent back.
     ...Object.fromEntries(
-      Object.keys(ClusterViewModel.shape)
-        .filter((name) => !(name in writable))
-        .map((name) => [name, z.unknown().optional()]),
+      Object.entries(ClusterViewModel.shape)
+        .filter(([name]) => !(name in writable))
+        .map(([name, shownAs]) => [name, (shownAs as z.ZodType).nullish()]),
     ),
   })
   .meta({ id: 'UpdateClusterRequest' })
