@@ -82,6 +82,7 @@ function goodBody({ body, bodyKind }: Route): unknown {
   const jit = { roleDefinitionName: 'Reader', scope: '/', justification: 'x' }
   const more = [binding, { domains: [] }, { alias: 'x', displayName: 'x' }, jit, { value: 'x' }]
   const samples: object[] = [
+    { clusterId: randomUUID() },
     {},
     { displayName: 'x' },
     { targetScale: 1 },
