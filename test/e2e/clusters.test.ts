@@ -17,7 +17,7 @@ import { isKubeError } from '../../src/kube/errors.ts'
 import { loadKubeconfig } from '../../src/kube/kubeconfig.ts'
 import { type OwnControlPlane, startOwnControlPlane } from '../cluster/index.ts'
 import { OwnPlatform } from '../cluster/platform.ts'
-import { until } from '../make/until.ts'
+import { promised, until } from '../make/until.ts'
 import { tokenFor } from '../worlds/tenant.ts'
 
 const DEPLOY = join(import.meta.dirname, '../../deploy/agent')
@@ -32,6 +32,7 @@ describe('a boundary on another cluster, through an agent that only calls out', 
   let far: KubeClient
   let agent: ChildProcess | undefined
   let joined: Record<string, string>
+  let probes: string
   let clusterId: string
   let boundaryId: string
   let home: string
@@ -84,6 +85,7 @@ describe('a boundary on another cluster, through an agent that only calls out', 
     ])
     await spoke.writeKubeconfig(kubeconfig, { name: 'agent', user })
     const { management = 0 } = await choosePorts(spoke.folder, ['management'])
+    probes = `http://127.0.0.1:${management}/readyz`
     const log = openSync(join(own.controlPlane.folder, 'logs', 'agent.log'), 'a')
     const { program, args, environment } = own.command
     const { PATH = '', HOME = '' } = environment
@@ -199,6 +201,15 @@ describe('a boundary on another cluster, through an agent that only calls out', 
     expect({ resourceCount, projectionCount }).to.deep.equal({ resourceCount: 1, projectionCount: 1 })
   })
 
+  step('is reached through every replica of the facade, wherever its tunnel ends', async () => {
+    const replica = await own.startReplica()
+    const { clientId, clientSecret, tokenUrl } = own.platform
+    const authorization = `Bearer ${await tokenFor(clientId, clientSecret, tokenUrl)}`
+    const answer = await fetch(`${replica}${vector()}/apikey`, { headers: { authorization } })
+    expect([answer.status, (await answer.json()) as object]).to.deep.include(200)
+    await own.endReplica('facade')
+  })
+
   step('keeps the record of what is used, and the projection', async () => {
     await call(409, 'DELETE', `/clusters/${clusterId}`)
     await call(409, 'DELETE', `/boundaries/${boundaryId}/projections/${clusterId}`)
@@ -221,6 +232,9 @@ describe('a boundary on another cluster, through an agent that only calls out', 
     await untilCluster('Online')
     const revoked = await call<Cluster>(200, 'POST', `/clusters/${clusterId}/agent/revoke`)
     expect(revoked.status).to.equal('Revoked')
+    const began = performance.now()
+    await until('its tunnel has ended', async () => (await fetch(probes)).status === 503, promised(5_000))
+    console.log(`      the tunnel of a revoked agent ended after ${Math.round(performance.now() - began)} ms`)
     await call(200, 'POST', `/clusters/${clusterId}/agent/revoke`)
     await until('the controllers say so of what runs there', async () => {
       const { phase } = await call<{ phase: string }>(200, 'GET', vector())
