@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { Agent, type RequestOptions } from 'node:https'
+import { isIPv6 } from 'node:net'
 import type { Records } from '../../api/records/records.ts'
 import type { Configuration } from '../../config.ts'
 import { AGENT_AUTHORITY_SECRET, HUB_SERVER_NAME } from '../../contracts/clusters.ts'
@@ -98,7 +99,7 @@ export class AgentHub {
       throw error
     })
     const { hostname: host, port } = new URL(endpoint)
-    return { ...(await this.#peers), host, port }
+    return { ...(await this.#peers), host: host.replace(/^\[|\]$/g, ''), port }
   }
 
   async #peerOptions(): Promise<RequestOptions> {
@@ -132,7 +133,7 @@ export async function runGate(
       caches,
       records,
       tunnels: hub.tunnels,
-      endpoint: (port) => `https://${agentPeerHost}:${port}`,
+      endpoint: (port) => `https://${isIPv6(agentPeerHost) ? `[${agentPeerHost}]` : agentPeerHost}:${port}`,
       now: () => systemClock.now(),
       log: log.child({ part: 'agents' }),
     },
