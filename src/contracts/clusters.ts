@@ -99,10 +99,9 @@ export type AgentGreeting = { version: string; kubernetesVersion: string; time: 
 /** Where in a tunnel it says so; no API server has such a path. */
 export const GREETING_PATH = '/.freehold/greeting'
 
-/** What an agent sends to join and to renew, and what it gets. PEM. */
+/** Where an agent joins and renews its certificate, and what it gets. PEM. */
 export const JOIN_PATH = '/agents/join'
 export const RENEW_PATH = '/agents/renew'
-export type JoinRequest = { token: string; request: string }
 export type JoinAnswer = { clusterId: string; certificate: string; authority: string }
 /** Name of the hub in its certificate, whatever the address that agents call. */
 export const HUB_SERVER_NAME = 'freehold-hub'
