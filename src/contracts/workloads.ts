@@ -57,7 +57,7 @@ export function hasSharedVolumes(classes: readonly KubeObject[], className: stri
  * the first label of a name must fit 63 characters, and the longest resource name with it does (52 + 9).
  */
 export function defaultHost(
-  collection: 'vectorclusters' | 'containerinstances',
+  collection: 'vectorclusters' | 'containerinstances' | 'functionnamespaces',
   namespace: string,
   name: string,
   clusterDomain: string,

@@ -21,6 +21,8 @@ import type { Environment } from './engine/environment.ts'
 import { EngineMetrics } from './engine/metrics.ts'
 import { Runner } from './engine/runner.ts'
 import { type ClusterConnection, cachedResources, openWorkspace, resourceOf } from './engine/workspace.ts'
+import { functionController } from './functions/function.ts'
+import { functionNamespaceController } from './functions/namespace.ts'
 import { invitationController, passwordResetController } from './invitations.ts'
 import { type JobOptions, jobController } from './jobs.ts'
 import { managedIdentityController } from './managedidentities.ts'
@@ -108,6 +110,8 @@ const PARTS: readonly Part[] = [
     backupNamespace: ports.backupNamespace ?? 'velero',
     registryHost: ports.registry?.host,
   })),
+  fixed(functionNamespaceController),
+  made(functionController, (ports) => ({ keys: keysOf(ports), registryHost: ports.registry?.host })),
   made(jobController, (ports) => ({ keys: keysOf(ports), ...ports.jobs, registryHost: ports.registry?.host })),
   made(repositoryController, ({ registry }) => ({ registry })),
   made(runController, ({ registry }) => ({ registry })),

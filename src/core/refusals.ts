@@ -67,6 +67,8 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
     policy('kind-deletions', 'SecretVault'),
   ],
   HOST_TAKEN: [phase('NameOccupied')],
+  PATH_TAKEN: [phase('NameOccupied')],
+  RUNTIME_ENDED: [policy('kind-writes', 'FunctionNamespace')],
   VAULT_NAME_TAKEN: [phase('NameOccupied')],
   MANAGED_SECRET: [policy('kind-writes', 'VaultEntry')],
   SECRET_DELETED: [rule],

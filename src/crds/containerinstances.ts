@@ -29,7 +29,7 @@ import {
 } from './workloadFields.ts'
 import { allowedCidrsRule } from './workloadRules.ts'
 
-const HostName = z
+export const HostName = z
   .string()
   .max(253)
   .regex(
@@ -117,7 +117,7 @@ const rules: Rule<Spec>[] = [
 
 const mayReadSecrets = (group: string, plural: string, name: string, verb = 'readsecrets') =>
   `authorizer.group('${group}').resource('${plural}').namespace(request.namespace).name(${name}).check('${verb}').allowed()`
-const mayReadVault = (reference: string) =>
+export const mayReadVault = (reference: string) =>
   mayReadSecrets('data.freehold.dev', 'secretvaults', `${reference}.vaultName`)
 const ofEnvironment = (test: string) => `object.spec.components.all(c, c.?env.orValue([]).all(e, ${test}))`
 const PLURALS: Readonly<Record<OutputCollection, readonly [group: string, plural: string]>> = {
@@ -128,11 +128,21 @@ const PLURALS: Readonly<Record<OutputCollection, readonly [group: string, plural
   objectstorageaccounts: ['data.freehold.dev', 'objectstorageaccounts'],
 }
 
+/** Whether the output that the variable `e` may refer to may be read by whoever writes. */
+export const mayReadOutput = `!has(e.output) || ${Object.entries(PLURALS)
+  .map(([collection, [group, plural]]) => {
+    const plain = OUTPUTS[collection as OutputCollection].plain.map((name) => `'${name}'`).join(', ')
+    const may = (isSecret: boolean) =>
+      mayReadSecrets(group, plural, 'e.output.name', verbOfOutput(collection as OutputCollection, isSecret))
+    return `(e.output.collection == '${collection}' && (e.output.output in [${plain}] ? ${may(false)} : ${may(true)}))`
+  })
+  .join(' || ')}`
+
 /**
  * References were checked when they were written: who changes nothing that could show their values needs no right to
  * read them.
  */
-const unchanged = (...parts: string[]) =>
+export const unchanged = (...parts: string[]) =>
   `(request.operation == 'UPDATE' && ${parts.map((part) => `object.spec.?${part} == oldObject.spec.?${part}`).join(' && ')})`
 // Commands of backup hooks run in the containers too.
 const admission: AdmissionRule[] = [
@@ -158,16 +168,7 @@ const admission: AdmissionRule[] = [
   },
   {
     on: 'WRITE',
-    cel: `variables.isExempt || ${unchanged(...CONTENT_FIELDS)} || (${ofEnvironment(
-      `!has(e.output) || ${Object.entries(PLURALS)
-        .map(([collection, [group, plural]]) => {
-          const plain = OUTPUTS[collection as OutputCollection].plain.map((name) => `'${name}'`).join(', ')
-          const may = (isSecret: boolean) =>
-            mayReadSecrets(group, plural, 'e.output.name', verbOfOutput(collection as OutputCollection, isSecret))
-          return `(e.output.collection == '${collection}' && (e.output.output in [${plain}] ? ${may(false)} : ${may(true)}))`
-        })
-        .join(' || ')}`,
-    )})`,
+    cel: `variables.isExempt || ${unchanged(...CONTENT_FIELDS)} || (${ofEnvironment(mayReadOutput)})`,
     message: 'env refers to an output of a resource that you may not read',
   },
 ]

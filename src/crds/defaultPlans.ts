@@ -72,6 +72,10 @@ function containerPlan(...given: Parameters<typeof jobPlan>): PlanSpec {
   return { ...jobPlan(...given), family: 'ContainerInstance' }
 }
 
+function functionPlan(...given: Parameters<typeof jobPlan>): PlanSpec {
+  return { ...jobPlan(...given), family: 'Function', extras: { maxTimeoutSeconds: '900' } }
+}
+
 /** The offer that a new platform starts with; administrators change it with kubectl. Keys are the plan ids. */
 export const DEFAULT_PLANS: Readonly<Record<string, PlanSpec>> = {
   'vector-dev': vectorPlan(
@@ -169,4 +173,8 @@ export const DEFAULT_PLANS: Readonly<Record<string, PlanSpec>> = {
     ['16Gi', '16Gi'],
     'For applications that need four whole cores.',
   ),
+
+  'function-small': functionPlan('Small', ['100m', '500m'], ['128Mi', '256Mi'], 'For most functions.', true),
+  'function-medium': functionPlan('Medium', ['250m', '1'], ['512Mi', '512Mi'], 'For functions that compute.'),
+  'function-large': functionPlan('Large', ['1', '2'], ['2Gi', '2Gi'], 'For functions that need whole cores.'),
 }

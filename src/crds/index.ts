@@ -3,6 +3,7 @@ import { BugReport } from './bugreports.ts'
 import { PlatformCluster } from './clusters.ts'
 import { ContainerInstance } from './containerinstances.ts'
 import type { AnyKind } from './define.ts'
+import { FunctionNamespace, ServerlessFunction } from './functions.ts'
 import { PlatformClient, PlatformUser } from './identity.ts'
 import { MemberInvitation, PasswordReset } from './invitations.ts'
 import { PlatformJob } from './jobs.ts'
@@ -63,6 +64,8 @@ export const KINDS: readonly AnyKind[] = [
   SqlInstance,
   PlatformJob,
   ContainerInstance,
+  FunctionNamespace,
+  ServerlessFunction,
   ObjectStorageAccount,
   AccountBucket,
   ObjectAccessKey,

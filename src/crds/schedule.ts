@@ -44,9 +44,25 @@ const isCron = (text: string) => new RegExp(PATTERN).test(text)
 const parser = () => createRequire(import.meta.url)('cron-parser') as typeof import('cron-parser')
 
 /** When a schedule runs next, RFC 3339; null if it never does. */
-export function nextRun(schedule: string, now: number): string | null {
-  const options = { currentDate: new Date(now), tz: 'UTC' }
+export function nextRun(schedule: string, now: number, tz = 'UTC'): string | null {
+  const options = { currentDate: new Date(now), tz }
   return parser().CronExpressionParser.parse(schedule, options).next().toISOString()
+}
+
+/** The last time up to now at which a schedule ran, RFC 3339; null if it never does. */
+export function lastRun(schedule: string, now: number, tz = 'UTC'): string | null {
+  // A moment later, so that one that has just come counts.
+  const options = { currentDate: new Date(now + 1), tz }
+  return parser().CronExpressionParser.parse(schedule, options).prev().toISOString()
+}
+
+/** Whether this is a time zone that the platform knows. */
+export function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== ''
+  } catch {
+    return false
+  }
 }
 
 function parses(expression: string): boolean {

@@ -7,7 +7,7 @@ import { findVisibleBoundary } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Services } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
-import { authenticated, type RouteDraft, route } from '../http/route.ts'
+import { type Authorization, authenticated, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { pagedListOf } from './dto.ts'
 import { pagedParts } from './pages.ts'
@@ -132,12 +132,21 @@ export type PlanRoutes = {
   dto: z.ZodType
   /** The number of replicas from which a plan is for production. */
   productionReplicas: number
+  /** Who may list them; signed-in callers who can see the boundary if absent. */
+  auth?: Authorization
   /** Fields of this family's plans beyond those that all have. */
   more?: (plan: Plan) => object
 }
 
 /** The two plan routes of an area: signed-in callers who can see the boundary. Their 500 is a problem-details body. */
-export function planRoutes({ segment, family, dto, productionReplicas, more }: PlanRoutes): RouteDraft[] {
+export function planRoutes({
+  segment,
+  family,
+  dto,
+  productionReplicas,
+  auth = authenticated,
+  more,
+}: PlanRoutes): RouteDraft[] {
   const path = `{B}/resources/${segment}` as string
   const toDto = (plan: Plan, services: Services) => ({
     ...planDto(plan, services, productionReplicas),
@@ -149,7 +158,7 @@ export function planRoutes({ segment, family, dto, productionReplicas, more }: P
       'GET',
       path,
       {
-        auth: authenticated,
+        auth,
         summary: `Compute plans of family ${family}, each with whether it would fit now`,
         list: planShape,
         reply: pagedListOf(dto),
@@ -164,7 +173,7 @@ export function planRoutes({ segment, family, dto, productionReplicas, more }: P
     route(
       'GET',
       `${path}/{resourceId}` as string,
-      { auth: authenticated, summary: `One compute plan of family ${family}`, reply: dto, errors: 'problem' },
+      { auth, summary: `One compute plan of family ${family}`, reply: dto, errors: 'problem' },
       async (context) => {
         await findVisibleBoundary(context, context.parameters.boundaryId ?? '')
         const id = context.parameters.resourceId
