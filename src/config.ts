@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { LOG_LEVELS } from './core/log.ts'
 import { reasonOf } from './core/reasonOf.ts'
 
-export const ROLES = ['facade', 'controllers', 'all'] as const
+export const ROLES = ['facade', 'controllers', 'activator', 'all'] as const
 
 const Port = z.coerce.number().int().min(0).max(65535)
 const Seconds = z.coerce.number().int().min(1)
@@ -164,6 +164,12 @@ export const Configuration = z.strictObject({
   ),
   webhookOwnAuthority: Flag.default(false).describe(
     'Without webhookCertificate: keep an authority in a Secret and put it into the webhook configuration freehold-iam',
+  ),
+
+  activatorHost: z.string().default('0.0.0.0').describe('Address on which calls of functions are taken'),
+  activatorPort: Port.default(8082).describe('Port on which they are; 0 takes any that is free'),
+  facadeUrl: Url.optional().describe(
+    'Where the activator of functions asks the facade whether a caller may call; this process when absent',
   ),
 
   leaderElection: Flag.default(true).describe(

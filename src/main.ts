@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { type ReadinessCheck, startManagementServer } from './api/http/management.ts'
+import { runActivator } from './composition/activator.ts'
 import { runControllers } from './composition/controllers.ts'
 import { openFacadeConnection, runFacade } from './composition/facade.ts'
 import type { Part, Surroundings } from './composition/part.ts'
@@ -73,10 +74,13 @@ async function startParts(configuration: Configuration, surroundings: Surroundin
   const checks = () => parts.flatMap((part) => part.checks)
   const management = await startManagementServer({ host, port, registry: surroundings.registry, checks })
   parts.push({ name: 'management', checks: [started], stop: management.stop })
-  const connection = role === 'controllers' ? undefined : openFacadeConnection(configuration, surroundings)
+  const hasFacade = role === 'facade' || role === 'all'
+  const connection = hasFacade ? openFacadeConnection(configuration, surroundings) : undefined
   if (connection !== undefined) parts.push(connection)
-  if (role !== 'facade') parts.push(await runControllers(configuration, surroundings, connection?.caches))
+  if (role === 'controllers' || role === 'all') parts.push(await runControllers(configuration, surroundings, connection?.caches))
   if (connection !== undefined) parts.push(await runFacade(configuration, surroundings, connection, checks))
+  if (role === 'activator' || role === 'all')
+    parts.push(await runActivator(configuration, surroundings, connection, { figures: undefined }))
   isStarted = true
 }
 
