@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { generatedFiles } from './generate/files.ts'
 
 /** Folders that hold nothing but generated files: what is not generated any more is removed from them. */
-const GENERATED_FOLDERS = ['deploy/crds', 'docs/reference/kinds']
+const GENERATED_FOLDERS = ['deploy/crds', 'deploy/helm/freehold/templates', 'docs/reference/kinds']
 const root = join(import.meta.dirname, '..')
 
 /**

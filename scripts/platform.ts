@@ -24,6 +24,8 @@ export const PLATFORM_PORTS = [
   'token',
   'management',
   'webhook',
+  'agent',
+  'activator',
   'store',
   'storeUsers',
   'git',

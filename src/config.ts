@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { LOG_LEVELS } from './core/log.ts'
 import { reasonOf } from './core/reasonOf.ts'
 
-export const ROLES = ['facade', 'controllers', 'activator', 'all'] as const
+export const ROLES = ['facade', 'controllers', 'activator', 'all', 'agent'] as const
 
 const Port = z.coerce.number().int().min(0).max(65535)
 const Seconds = z.coerce.number().int().min(1)
@@ -25,6 +25,7 @@ export const Configuration = z.strictObject({
 
   kubeconfig: z.string().optional().describe('Path of a kubeconfig; in-cluster credentials when absent'),
   facadeContext: z.string().optional().describe('Context of that file for the facade; the current one when absent'),
+  activatorContext: z.string().optional().describe('Context of that file for the activator of functions'),
   controllersContext: z.string().optional().describe('Context of that file for the controllers'),
 
   facadeHost: z.string().default('0.0.0.0').describe('Address on which the facade listens for callers'),
@@ -67,7 +68,9 @@ export const Configuration = z.strictObject({
     .describe(
       'local serves tokens from PlatformClient and PlatformUser objects; keycloak administers people, tenants and their identity providers in a realm; external only believes the issuer',
     ),
-  issuer: Url.describe('Exactly the iss claim of accepted tokens'),
+  issuer: Url.or(z.literal(''))
+    .default('')
+    .describe('Exactly the iss claim of accepted tokens; all roles but agent need it'),
   realm: z
     .string()
     .min(1)
@@ -158,6 +161,21 @@ export const Configuration = z.strictObject({
     .string()
     .optional()
     .describe("Path of the PEM bundle that the API server's client certificate is verified with"),
+
+  agentPort: Port.optional().describe('Port on which agents of other clusters call; without it none can join'),
+  agentHost: z.string().default('0.0.0.0').describe('Address on which they do'),
+  agentUrl: Url.optional().describe('How agents reach that port, as join tokens tell them; https'),
+  agentPeerHost: z
+    .string()
+    .default('127.0.0.1')
+    .describe('Address at which other processes of the platform reach that port of this one; of a pod its own'),
+  agentHub: Url.optional().describe('Of the role agent: the agentUrl of the platform to join'),
+  agentFingerprint: z
+    .string()
+    .regex(/^([0-9A-F]{2}:){31}[0-9A-F]{2}$/, 'expected the SHA-256 of a certificate, as hexadecimal pairs')
+    .optional()
+    .describe("Of the role agent: fingerprint of the platform's authority, as the join token came with"),
+  agentToken: z.string().min(1).max(256).optional().describe('Of the role agent: the join token, needed once'),
 
   auditWebhook: Flag.default(false).describe(
     'Whether the API server sends its audit log to the webhooks, so that activity tells who used kubectl; else the watch tells what it can',
@@ -339,7 +357,7 @@ export function readConfiguration(
   const ofFile = file === undefined ? {} : readFile(file)
   const given = { ...readVariables(environment), ...flags }
   const parsed = Configuration.safeParse({ ...ofFile, ...given }, { reportInput: true })
-  if (parsed.success) return parsed.data
+  if (parsed.success) return withIssuer(parsed.data)
   const isInFile = (name: string) => name in ofFile && !(name in given)
   const placeOf = (name: string) => (isInFile(name) ? `"${name}" in ${file}` : variableName(name))
   const problems = parsed.error.issues.flatMap((issue) => {
@@ -349,6 +367,12 @@ export function readConfiguration(
   throw new ConfigurationError(
     `The configuration cannot be used:\n  ${problems.join('\n  ')}\ndocs/reference/configuration.md lists all settings.`,
   )
+}
+
+/** @throws ConfigurationError without an issuer: only an agent believes no tokens */
+function withIssuer(configuration: Configuration): Configuration {
+  if (configuration.issuer !== '' || configuration.role === 'agent') return configuration
+  throw new ConfigurationError('The configuration cannot be used:\n  PLATFORM_ISSUER is missing.')
 }
 
 function readFile(path: string): Record<string, unknown> {
@@ -382,6 +406,7 @@ export function withoutSecrets(configuration: Configuration): Configuration {
   const shown = {
     ...configuration,
     ...(objectStoreSecretAccessKey === undefined ? {} : { objectStoreSecretAccessKey: 'redacted' }),
+    ...(configuration.agentToken === undefined ? {} : { agentToken: 'redacted' }),
   }
   if (smtpUrl === undefined) return shown
   const url = new URL(smtpUrl)

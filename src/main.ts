@@ -2,6 +2,8 @@ import { parseArgs } from 'node:util'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { type ReadinessCheck, startManagementServer } from './api/http/management.ts'
 import { runActivator } from './composition/activator.ts'
+import { runAgent } from './composition/agents/agent.ts'
+import { AgentHub } from './composition/agents/hub.ts'
 import { runControllers } from './composition/controllers.ts'
 import { openFacadeConnection, runFacade } from './composition/facade.ts'
 import type { Part, Surroundings } from './composition/part.ts'
@@ -12,21 +14,25 @@ import { createLog, type Log } from './core/log.ts'
 /** Milliseconds that a stop may take, after the facade has drained, before the process ends all the same. */
 const STOP_WITHIN = 15_000
 
-const USAGE = `Usage: node src/main.ts [--role=${ROLES.join('|')}] [--print-config]
+const USAGE = `Usage: node src/main.ts [--role=${ROLES.join('|')}] [--print-config] [--check]
 Everything else is configured by PLATFORM_* variables or the file that PLATFORM_CONFIG_FILE names;
-docs/reference/configuration.md lists them.`
+docs/reference/configuration.md lists them. --check looks at the cluster and at what the configuration names, changes
+nothing, and ends with status 1 if something is wrong.`
 
-function readFlags(): { flags: Record<string, string>; printConfig: boolean } {
+type Wish = 'run' | 'print' | 'check'
+
+function readFlags(): { flags: Record<string, string>; wish: Wish } {
   const { values } = parseArgs({
-    options: { role: { type: 'string' }, 'print-config': { type: 'boolean', default: false } },
+    options: { role: { type: 'string' }, 'print-config': { type: 'boolean' }, check: { type: 'boolean' } },
   })
-  return { flags: values.role === undefined ? {} : { role: values.role }, printConfig: values['print-config'] }
+  const wish = values['print-config'] ? 'print' : values.check ? 'check' : 'run'
+  return { flags: values.role === undefined ? {} : { role: values.role }, wish }
 }
 
-function configure(): { configuration: Configuration; printConfig: boolean } | undefined {
+function configure(): { configuration: Configuration; wish: Wish } | undefined {
   try {
-    const { flags, printConfig } = readFlags()
-    return { configuration: readConfiguration(process.env, flags), printConfig }
+    const { flags, wish } = readFlags()
+    return { configuration: readConfiguration(process.env, flags), wish }
   } catch (error) {
     console.error(`${messageOf(error)}\n\n${USAGE}`)
     process.exitCode = error instanceof ConfigurationError ? 78 : 64
@@ -74,13 +80,21 @@ async function startParts(configuration: Configuration, surroundings: Surroundin
   const checks = () => parts.flatMap((part) => part.checks)
   const management = await startManagementServer({ host, port, registry: surroundings.registry, checks })
   parts.push({ name: 'management', checks: [started], stop: management.stop })
+  if (role === 'agent') {
+    parts.push(await runAgent(configuration, surroundings))
+    isStarted = true
+    return
+  }
+  const agents = new AgentHub(surroundings.log)
+  await agents.open()
+  parts.push({ name: 'tunnels', checks: [], stop: () => agents.stop() })
   const hasFacade = role === 'facade' || role === 'all'
   const connection = hasFacade ? openFacadeConnection(configuration, surroundings) : undefined
   if (connection !== undefined) parts.push(connection)
-  if (role === 'controllers' || role === 'all') parts.push(await runControllers(configuration, surroundings, connection?.caches))
-  if (connection !== undefined) parts.push(await runFacade(configuration, surroundings, connection, checks))
-  if (role === 'activator' || role === 'all')
-    parts.push(await runActivator(configuration, surroundings, connection, { figures: undefined }))
+  if (role === 'controllers' || role === 'all')
+    parts.push(await runControllers(configuration, surroundings, connection?.caches, agents))
+  if (connection !== undefined) parts.push(await runFacade(configuration, surroundings, connection, checks, agents))
+  if (role === 'activator' || role === 'all') parts.push(await runActivator(configuration, surroundings, connection?.caches))
   isStarted = true
 }
 
@@ -96,6 +110,15 @@ async function stopAll(parts: Part[], { log, why, within }: { log: Log; why: str
   clearTimeout(timer)
 }
 
+/** Loaded only here: a process that serves needs none of it. */
+async function check(configuration: Configuration): Promise<void> {
+  const { runCheck } = await import('./composition/check/run.ts')
+  const { text, isSound } = await runCheck(configuration)
+  process.stdout.write(text)
+  process.exitCode = isSound ? 0 : 1
+}
+
 const configured = configure()
-if (configured?.printConfig === true) console.log(JSON.stringify(withoutSecrets(configured.configuration), null, 2))
+if (configured?.wish === 'print') console.log(JSON.stringify(withoutSecrets(configured.configuration), null, 2))
+else if (configured?.wish === 'check') await check(configured.configuration)
 else if (configured !== undefined) await run(configured.configuration)

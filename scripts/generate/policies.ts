@@ -1,4 +1,11 @@
-import { BOUNDARY_LABEL, GROUP_LABEL, LEAVING_LABEL, OWNER_KIND_LABEL, PREFIX } from '../../src/core/labels.ts'
+import {
+  BOUNDARY_LABEL,
+  GROUP_LABEL,
+  LEAVING_LABEL,
+  OWNER_KIND_LABEL,
+  PREFIX,
+  RESERVED_LABEL,
+} from '../../src/core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { type AdmissionRule, type AnyKind, atOwner, type Placement } from '../../src/crds/define.ts'
@@ -6,7 +13,7 @@ import { closedIamPolicy, grantPolicy, patternPolicy, trustPolicy } from './iamP
 import { metadataPolicy } from './metadataPolicy.ts'
 import { accountName, CALLER_VARIABLES, CONTROLLERS_ACCOUNT, policyWithBinding, ruleFor } from './policy.ts'
 
-export { CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from './policy.ts'
+export { ACTIVATOR_ACCOUNT, CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from './policy.ts'
 
 const PLACEMENT_RULES: Record<Exclude<Placement, 'cluster'>, { test: string; message: string }> = {
   platform: {
@@ -14,15 +21,15 @@ const PLACEMENT_RULES: Record<Exclude<Placement, 'cluster'>, { test: string; mes
     message: `stands only in namespace ${SYSTEM_NAMESPACE}`,
   },
   boundary: {
-    test: "variables.boundary != '' && variables.group == ''",
+    test: "(variables.boundary != '' && variables.group == '') || variables.reservedFor == 'Boundary'",
     message: "stands only in a boundary's own namespace, boundary-<id>",
   },
   boundaryOrPlatform: {
-    test: `(variables.boundary != '' && variables.group == '') || request.namespace == '${SYSTEM_NAMESPACE}'`,
+    test: `(variables.boundary != '' && variables.group == '') || variables.reservedFor == 'Boundary' || request.namespace == '${SYSTEM_NAMESPACE}'`,
     message: `stands only in a boundary's own namespace, boundary-<id>, or in ${SYSTEM_NAMESPACE}`,
   },
   group: {
-    test: "variables.boundary != '' && variables.group != ''",
+    test: "(variables.boundary != '' && variables.group != '') || variables.reservedFor == 'ResourceGroup'",
     message: 'stands only in the namespace of a resource group',
   },
 }
@@ -51,6 +58,7 @@ function placementPolicy(kinds: readonly AnyKind[]): KubeObject[] {
       ...CALLER_VARIABLES,
       { name: 'boundary', expression: label(BOUNDARY_LABEL) },
       { name: 'group', expression: label(GROUP_LABEL) },
+      { name: 'reservedFor', expression: label(RESERVED_LABEL) },
     ],
     validations: [
       ...validations,
@@ -89,6 +97,11 @@ function protectedMetadataPolicy(kinds: readonly AnyKind[]): KubeObject[] {
     ],
     namespaceSelector: { matchExpressions: [{ key: BOUNDARY_LABEL, operator: 'Exists' }] },
   }
+  const inReserved = {
+    ...inOurNamespaces,
+    name: 'freehold-protected-metadata-reserved',
+    namespaceSelector: { matchExpressions: [{ key: RESERVED_LABEL, operator: 'Exists' }] },
+  }
   const elsewhere = {
     name: 'freehold-protected-metadata-cluster',
     rules: [
@@ -110,7 +123,7 @@ function protectedMetadataPolicy(kinds: readonly AnyKind[]): KubeObject[] {
     ],
     namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': SYSTEM_NAMESPACE } },
   }
-  return [inOurNamespaces, inPlatform, elsewhere].flatMap((where) =>
+  return [inOurNamespaces, inReserved, inPlatform, elsewhere].flatMap((where) =>
     policyWithBinding({
       ...where,
       matchConditions: [
@@ -160,7 +173,7 @@ function ownAccountsPolicy(): KubeObject[] {
       variables: CALLER_VARIABLES,
       validations: [
         {
-          expression: `!variables.isPlatform || ((request.operation == 'DELETE' ? oldObject : object).metadata.?labels[?'${BOUNDARY_LABEL}'].orValue('') != '' && (request.operation != 'UPDATE' || oldObject.metadata.?labels[?'${BOUNDARY_LABEL}'].orValue('') != ''))`,
+          expression: `!variables.isPlatform || ((request.operation == 'DELETE' ? oldObject : object).metadata.?labels[?'${BOUNDARY_LABEL}'].orValue('') != '' && (request.operation != 'UPDATE' || oldObject.metadata.?labels[?'${BOUNDARY_LABEL}'].orValue('') != '' || oldObject.metadata.?labels[?'${RESERVED_LABEL}'].orValue('') != ''))`,
           message: `the platform writes and deletes only namespaces that carry the label ${BOUNDARY_LABEL}`,
           reason: 'Forbidden',
         },

@@ -1,12 +1,16 @@
+import { DIGEST_SECRET } from '../../src/contracts/functions.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { WEBHOOK_CONFIGURATION } from '../../src/core/webhook.ts'
+import { PlatformCluster } from '../../src/crds/clusters.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { PlatformClient, PlatformUser } from '../../src/crds/identity.ts'
+import { FunctionNamespace, ServerlessFunction } from '../../src/crds/functions.ts'
 import { DeploymentSource } from '../../src/crds/sources.ts'
 import { BOUNDARY_SECRETS_ROLE } from '../../src/desired/boundaries.ts'
 import { projectedRoles } from '../../src/iam/projection.ts'
-import { CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from './policies.ts'
+import { MEMBERSHIP_SECRET } from '../../src/contracts/clusters.ts'
+import { ACTIVATOR_ACCOUNT, CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from './policies.ts'
 
 /** One need of ours: verbs on a resource, perhaps only on objects of given names. */
 export type Right = {
@@ -94,6 +98,31 @@ function systemRole(account: string, rights: readonly Right[]): KubeObject[] {
 
 const READ = ['get', 'list', 'watch'] as const
 const secrets = { group: '', plural: 'secrets' }
+
+/**
+ * The activator of functions: it sees functions, and says how many copies they need in their status. It cannot change what
+ * runs, nor read what belongs to tenants.
+ */
+function activatorRoles(): KubeObject[] {
+  const { group, plural } = ServerlessFunction.resource
+  return [
+    clusterRole(
+      ACTIVATOR_ACCOUNT,
+      [
+        { resource: FunctionNamespace.resource, verbs: READ },
+        { resource: ServerlessFunction.resource, verbs: READ },
+        { resource: { group, plural: `${plural}/status` }, verbs: ['patch'] },
+      ],
+      'rbac',
+    ),
+    bindCluster(ACTIVATOR_ACCOUNT),
+    ...systemRole(ACTIVATOR_ACCOUNT, [
+      { resource: { group: 'coordination.k8s.io', plural: 'leases' }, verbs: ['get', 'create', 'update'] },
+      { resource: secrets, verbs: ['get'], resourceNames: [DIGEST_SECRET] },
+    ]),
+  ]
+}
+
 /** How engines are reached from outside the cluster; through it one could speak to any pod, so it is as confined as Secrets. */
 const podsProxy = { group: '', plural: 'pods/proxy' }
 /** A WebSocket is asked for with GET, and since Kubernetes 1.35 needs `create` too. */
@@ -135,8 +164,8 @@ function subresourceRights(kind: AnyKind, verbs: string[]): Right[] {
 function facadeRights(kinds: readonly AnyKind[], facadeReads: readonly Right[]): Right[] {
   return [
     ...kinds.map((kind) => ({ resource: kind.resource, verbs: [...READ, 'create', 'update', 'patch', 'delete'] })),
-    // When people signed in and service accounts got tokens, and which deliveries sources had.
-    ...[PlatformUser, PlatformClient, DeploymentSource].map(({ resource: { group, plural } }) => ({
+    // When people signed in and service accounts got tokens, which deliveries sources had, and signs of life of agents.
+    ...[PlatformUser, PlatformClient, DeploymentSource, PlatformCluster].map(({ resource: { group, plural } }) => ({
       resource: { group, plural: `${plural}/status` },
       verbs: ['patch'],
     })),
@@ -150,39 +179,8 @@ function facadeRights(kinds: readonly AnyKind[], facadeReads: readonly Right[]):
   ]
 }
 
-/**
- * Accounts, roles and bindings of the platform.
- *
- * @param operator what the controllers declare that they read and write
- * @param facadeReads core resources that routes read (nodes and pods for the verdict of a plan)
- */
-export function accessObjects(
-  kinds: readonly AnyKind[],
-  operator: { cluster: readonly Right[]; system: readonly Right[] },
-  facadeReads: readonly Right[],
-): KubeObject[] {
-  const accounts = [CONTROLLERS_ACCOUNT, FACADE_ACCOUNT].map((name) => ({
-    apiVersion: 'v1',
-    kind: 'ServiceAccount',
-    metadata: { name, namespace: SYSTEM_NAMESPACE, labels: labels('rbac') },
-    automountServiceAccountToken: false,
-  }))
+function secretRoles(): KubeObject[] {
   return [
-    ...accounts,
-    clusterRole(CONTROLLERS_ACCOUNT, operator.cluster, 'rbac'),
-    bindCluster(CONTROLLERS_ACCOUNT),
-    clusterRole(FACADE_ACCOUNT, facadeRights(kinds, facadeReads), 'rbac'),
-    bindCluster(FACADE_ACCOUNT),
-    ...systemRole(CONTROLLERS_ACCOUNT, [
-      { resource: { group: 'coordination.k8s.io', plural: 'leases' }, verbs: ['get', 'create', 'update', 'patch'] },
-      ...operator.system,
-    ]),
-    ...systemRole(FACADE_ACCOUNT, [
-      // Whose turn it is to change what must not cross.
-      { resource: { group: 'coordination.k8s.io', plural: 'leases' }, verbs: ['get', 'create', 'delete'] },
-      // Clients' secrets are read; signing keys and the state of sign-ins are made, renewed, watched and removed.
-      { resource: secrets, verbs: [...READ, 'create', 'update', 'patch', 'delete'] },
-    ]),
     // Bound namespace by namespace, where a group's resources live; nobody of ours reads Secrets anywhere else.
     clusterRole(
       'freehold-secrets',
@@ -207,6 +205,63 @@ export function accessObjects(
       ],
       'rbac',
     ),
+  ]
+}
+
+/** Of the agent in another cluster, whose account has the name that bindings of groups open Secrets to. */
+export function agentAccessObjects(rights: readonly Right[]): KubeObject[] {
+  return [
+    {
+      apiVersion: 'v1',
+      kind: 'ServiceAccount',
+      metadata: { name: CONTROLLERS_ACCOUNT, namespace: SYSTEM_NAMESPACE, labels: labels('agent') },
+      automountServiceAccountToken: false,
+    } as KubeObject,
+    clusterRole(CONTROLLERS_ACCOUNT, rights, 'agent'),
+    bindCluster(CONTROLLERS_ACCOUNT),
+    ...systemRole(CONTROLLERS_ACCOUNT, [
+      { resource: secrets, verbs: ['get', 'patch'], resourceNames: [MEMBERSHIP_SECRET] },
+      { resource: secrets, verbs: ['create'] },
+    ]),
+    ...secretRoles(),
+  ]
+}
+
+/**
+ * Accounts, roles and bindings of the platform.
+ *
+ * @param operator what the controllers declare that they read and write
+ * @param facadeReads core resources that routes read (nodes and pods for the verdict of a plan)
+ */
+export function accessObjects(
+  kinds: readonly AnyKind[],
+  operator: { cluster: readonly Right[]; system: readonly Right[] },
+  facadeReads: readonly Right[],
+): KubeObject[] {
+  const accounts = [CONTROLLERS_ACCOUNT, FACADE_ACCOUNT, ACTIVATOR_ACCOUNT].map((name) => ({
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    metadata: { name, namespace: SYSTEM_NAMESPACE, labels: labels('rbac') },
+    automountServiceAccountToken: false,
+  }))
+  return [
+    ...accounts,
+    clusterRole(CONTROLLERS_ACCOUNT, operator.cluster, 'rbac'),
+    bindCluster(CONTROLLERS_ACCOUNT),
+    clusterRole(FACADE_ACCOUNT, facadeRights(kinds, facadeReads), 'rbac'),
+    bindCluster(FACADE_ACCOUNT),
+    ...systemRole(CONTROLLERS_ACCOUNT, [
+      { resource: { group: 'coordination.k8s.io', plural: 'leases' }, verbs: ['get', 'create', 'update', 'patch'] },
+      ...operator.system,
+    ]),
+    ...systemRole(FACADE_ACCOUNT, [
+      // Whose turn it is to change what must not cross.
+      { resource: { group: 'coordination.k8s.io', plural: 'leases' }, verbs: ['get', 'create', 'delete'] },
+      // Clients' secrets are read; signing keys and the state of sign-ins are made, renewed, watched and removed.
+      { resource: secrets, verbs: [...READ, 'create', 'update', 'patch', 'delete'] },
+    ]),
+    ...activatorRoles(),
+    ...secretRoles(),
     // Bound in the namespace of each boundary, for the credentials of its sources.
     clusterRole(BOUNDARY_SECRETS_ROLE, [{ resource: secrets, verbs: ['get', 'create', 'patch'] }], 'rbac'),
     ...aggregatedRoles(kinds),

@@ -104,6 +104,9 @@ const REPRODUCIBLE = [
   '--numeric-owner',
   '--format=pax',
   '--pax-option=delete=atime,delete=ctime',
+  // Capabilities of programs are a part of what an image is.
+  '--xattrs',
+  '--xattrs-include=security.capability',
 ]
 
 async function addLayer(place: string, layer: Layer): Promise<Descriptor> {

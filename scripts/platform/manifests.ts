@@ -9,7 +9,7 @@ import { installManifests } from '../../src/kube/crds.ts'
 const deploy = join(import.meta.dirname, '../../deploy')
 
 /** Of the manifests, what the embedded platform needs: its processes run beside the cluster, not in it. */
-const MANIFESTS = ['namespace.yaml', 'rbac.yaml', 'policies.yaml']
+const MANIFESTS = ['namespace.yaml', 'builds.yaml', 'rbac.yaml', 'policies.yaml']
 
 export function readManifests(path: string): KubeObject[] {
   const documents = loadAll(readFileSync(path, 'utf8')) as (KubeObject | null)[]

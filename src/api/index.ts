@@ -1,10 +1,12 @@
 import { activityRoutes } from './activity/index.ts'
 import { ADDITIONS } from './additions.ts'
+import { appRoutes } from './apps/index.ts'
 import { boundaryRoutes } from './boundaries/index.ts'
 import { memberRoutes } from './boundaries/members.ts'
 import { tenantRoutes } from './boundaries/tenant.ts'
 import { tenantMoveRoutes } from './boundaries/tenantMove.ts'
 import { bugReportRoutes } from './bugreports/index.ts'
+import { clusterRoutes } from './clusters/index.ts'
 import { containerInstanceRoutes } from './containerinstances/index.ts'
 import { functionAreaRoutes } from './functions/index.ts'
 import { documentOf } from './http/openapi.ts'
@@ -18,6 +20,7 @@ import { passwordRoutes } from './passwords/index.ts'
 import { plannedRoutes } from './planned.ts'
 import { DOCUMENTED_MODULES } from './platform/documentation.ts'
 import { commonRoutes } from './platform/index.ts'
+import { projectionRoutes } from './projections/index.ts'
 import { rbacRoutes } from './rbac/index.ts'
 import { registryRoutes } from './registry/index.ts'
 import { relationalRoutes } from './relational/index.ts'
@@ -44,19 +47,19 @@ export const AREAS: readonly Area[] = [
   whole('sql', 'db-sql', [sqlRoutes]),
   whole('containerinstances', 'containerinstances', [containerInstanceRoutes]),
   whole('staticwebapps', 'staticwebapps', []),
-  whole('apps', 'apps', []),
+  whole('apps', 'apps', [appRoutes]),
   whole('secrets', 'secrets', [vaultRoutes]),
   whole('jobs', 'jobs', [jobRoutes]),
   whole('functions', 'functions', [functionAreaRoutes]),
   whole('objectstorage', 'objectstorage', [objectStorageRoutes]),
-  whole('boundaries', 'boundaries', [boundaryRoutes, memberRoutes, tenantRoutes]),
+  whole('boundaries', 'boundaries', [boundaryRoutes, memberRoutes, projectionRoutes, tenantRoutes]),
   whole('resourcegroups', 'resource-groups', [resourceGroupRoutes, orphanedGrantRoutes]),
   whole('managedidentities', 'managed-identity', [managedIdentityRoutes()]),
   whole('monitoring', 'monitoring', []),
   whole('registry', 'registry', [registryRoutes]),
   whole('blueprints', 'blueprints', []),
   whole('rbac', 'rbac', [rbacRoutes, tenantMoveRoutes, invitationRoutes, passwordRoutes, userRoutes, ssoRoutes]),
-  whole('kernel', 'kernel', [activityRoutes, bugReportRoutes, sourceRoutes]),
+  whole('kernel', 'kernel', [activityRoutes, bugReportRoutes, clusterRoutes, sourceRoutes]),
   whole('lifecycle', 'lifecycle', []),
 ]
 

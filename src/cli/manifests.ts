@@ -1,7 +1,17 @@
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { loadAll } from 'js-yaml'
 import { boundaryOfNamespace, groupNamespace, isUuid } from '../core/names.ts'
 import { type Collection, chooseRoute, type Target } from './collections.ts'
 import { usage } from './failure.ts'
+
+/** Files of a folder as kubectl takes them: by name, not those of folders in it. */
+export async function filesIn(path: string): Promise<string[]> {
+  const isFolder = path !== '-' && (await stat(path).catch(() => undefined))?.isDirectory() === true
+  if (!isFolder) return [path]
+  const names = (await readdir(path)).filter((name) => /\.(ya?ml|json)$/.test(name)).sort()
+  return names.map((name) => join(path, name))
+}
 
 /** A custom resource as kubectl takes it. */
 export type Manifest = {

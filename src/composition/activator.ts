@@ -12,8 +12,8 @@ import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import { type KubeObject, refOf } from '../core/object.ts'
 import { FunctionNamespace, ServerlessFunction } from '../crds/functions.ts'
 import { secret } from '../kube/builtin.ts'
-import type { KubeClient } from '../kube/client.ts'
-import { createKubeClient } from '../kube/client.ts'
+import type { CacheSet } from '../kube/caches.ts'
+import { createKubeClient, type KubeClient } from '../kube/client.ts'
 import { isKubeError } from '../kube/errors.ts'
 import { loadKubeconfig } from '../kube/kubeconfig.ts'
 import { LeaderLease } from '../kube/lease.ts'
@@ -34,14 +34,14 @@ export type CountedCalls = { figures: Figures | undefined }
 export async function runActivator(
   configuration: Configuration,
   { log: root, fail }: Surroundings,
-  facade: Connection | undefined,
-  counted: CountedCalls,
+  facade: CacheSet | undefined,
+  counted: CountedCalls = { figures: undefined },
 ): Promise<Part> {
   const log = root.child({ part: 'activator' })
   const closing = new Closing()
-  const connection = facade ?? openConnection(configuration, log, closing)
+  const connection = openConnection(configuration, facade, log, closing)
   await untilServed(connection.client, log)
-  if (facade === undefined) connection.caches.start()
+  connection.caches.start()
   await connection.caches.whenAllSynced()
   let isWorking = false
   const work = async () => {
@@ -55,8 +55,14 @@ export async function runActivator(
   return { name: 'activator', checks: [{ name: 'activator', isReady: () => isWorking }], stop: () => closing.stop() }
 }
 
-function openConnection({ kubeconfig, facadeContext }: Configuration, log: Log, { onStop }: Closing): Connection {
-  const connection = connect({ kubeconfig, context: facadeContext, fieldManager: 'freehold-activator', log })
+/** With an account of its own, in role all too: its rights are few wherever it runs. */
+function openConnection(
+  { kubeconfig, activatorContext: context }: Configuration,
+  beside: CacheSet | undefined,
+  log: Log,
+  { onStop }: Closing,
+): Connection {
+  const connection = connect({ kubeconfig, context, fieldManager: 'freehold-activator', log, beside })
   for (const { resource } of [FunctionNamespace, ServerlessFunction]) connection.caches.add(resource)
   onStop(() => connection.client.close())
   onStop(() => connection.caches.stopAll())
@@ -64,13 +70,13 @@ function openConnection({ kubeconfig, facadeContext }: Configuration, log: Log, 
 }
 
 function lead(
-  { kubeconfig, facadeContext }: Configuration,
+  { kubeconfig, activatorContext }: Configuration,
   log: Log,
   { onStop }: Closing,
   onAcquired: () => void,
   fail: (why: string) => void,
 ): void {
-  const access = loadKubeconfig(kubeconfig, facadeContext)
+  const access = loadKubeconfig(kubeconfig, activatorContext)
   const client = createKubeClient(access, { fieldManager: LEASE, userAgent: userAgent('lease'), log })
   const onLost = (why: string) => fail(`The lease ${LEASE} was lost: ${why}`)
   const names = { namespace: SYSTEM_NAMESPACE, name: LEASE, identity: instanceName() }

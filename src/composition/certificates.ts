@@ -9,6 +9,8 @@ import {
   KeyUsageFlags,
   KeyUsagesExtension,
   PemConverter,
+  Pkcs10CertificateRequest,
+  Pkcs10CertificateRequestGenerator,
   SubjectAlternativeNameExtension,
   SubjectKeyIdentifierExtension,
   X509CertificateGenerator,
@@ -68,6 +70,52 @@ export async function issueCertificate(
     ],
   })
   return { certPem: `${certificate.toString('pem')}\n`, keyPem: await exportKey(keys.privateKey) }
+}
+
+/** A key of the caller's own, and the request in which an authority is asked to sign for it (RFC 2986). PEM. */
+export async function requestCertificate(commonName: string): Promise<{ keyPem: string; requestPem: string }> {
+  const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
+  const request = await Pkcs10CertificateRequestGenerator.create({
+    name: [{ CN: [commonName] }],
+    keys,
+    signingAlgorithm: ALGORITHM,
+  })
+  return { keyPem: await exportKey(keys.privateKey), requestPem: `${request.toString('pem')}\n` }
+}
+
+/**
+ * Signs for the key of a request, for as long from now on as is said; of its other content nothing is believed.
+ *
+ * @throws Error for what is no request, or whose sender does not hold the key
+ */
+export async function signRequest(
+  authority: CertificatePair,
+  requestPem: string,
+  { commonName, organization, days }: { commonName: string; organization: string; days: number },
+  now: Date,
+): Promise<string> {
+  const request = new Pkcs10CertificateRequest(requestPem)
+  if (!(await request.verify())) throw new Error('The request is not signed with its own key.')
+  const signer = new X509Certificate(authority.certPem)
+  const { serialNumber, notAfter } = validity(now, days)
+  const certificate = await X509CertificateGenerator.create({
+    serialNumber,
+    // Exactly now: whether it came after a revocation is told by this time.
+    notBefore: now,
+    notAfter,
+    subject: [{ CN: [commonName] }, { O: [organization] }],
+    issuer: [{ CN: [commonNameOf(signer)] }],
+    publicKey: request.publicKey,
+    signingKey: await importKey(authority.keyPem),
+    signingAlgorithm: ALGORITHM,
+    extensions: [
+      new BasicConstraintsExtension(false, undefined, true),
+      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+      new ExtendedKeyUsageExtension(PURPOSES.client),
+      await AuthorityKeyIdentifierExtension.create(await publicKeyOf(signer)),
+    ],
+  })
+  return `${certificate.toString('pem')}\n`
 }
 
 /** A certificate authority, good for ten years. */

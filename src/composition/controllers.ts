@@ -8,6 +8,7 @@ import { createKubeClient } from '../kube/client.ts'
 import { EventRecorder } from '../kube/events.ts'
 import { loadKubeconfig } from '../kube/kubeconfig.ts'
 import { LeaderLease } from '../kube/lease.ts'
+import type { AgentHub } from './agents/hub.ts'
 import { areaPorts } from './areas/index.ts'
 import { Closing } from './areas/setup.ts'
 import { connect, instanceName, requestMetrics, untilServed, userAgent } from './connection.ts'
@@ -26,6 +27,7 @@ export async function runControllers(
   configuration: Configuration,
   surroundings: Surroundings,
   facade: CacheSet | undefined,
+  agents: AgentHub,
 ): Promise<Part> {
   const { registry, fail } = surroundings
   const log = surroundings.log.child({ part: 'controllers' })
@@ -52,13 +54,16 @@ export async function runControllers(
   const events = new EventRecorder({ client, controller: 'freehold.dev/controllers', instance: instanceName(), log })
   closing.onStop(() => events.stop())
   closing.onStop(() => connection.caches.stopAll())
-  const ports = await areaPorts({ configuration, client, log, onStop: closing.onStop })
+  agents.reads(connection)
+  const ports = await areaPorts({ configuration, client, agents, log, onStop: closing.onStop })
   closing.onStop(() => running?.stop())
 
   async function lead(): Promise<void> {
     state = 'starting'
     const { clusterDomain: domain, region, workersPerController: workers } = configuration
-    const clusters = { records: connection, workloads: connection }
+    const fence = configuration.leaderElection ? lease.fence : undefined
+    const connectOther = (clusterId: string) => agents.connect(clusterId, fence, log)
+    const clusters = { records: connection, workloads: connection, connectOther }
     try {
       running = await startControllers({
         ...clusters,

@@ -27,6 +27,7 @@ import type { Configuration } from '../config.ts'
 import { systemClock } from '../core/clock.ts'
 import type { Log } from '../core/log.ts'
 import { VERSION } from '../core/release.ts'
+import { PlatformCluster } from '../crds/clusters.ts'
 import { KINDS } from '../crds/index.ts'
 import { PlatformTenant } from '../crds/rbac.ts'
 import { SsoConnection } from '../crds/sso.ts'
@@ -34,6 +35,7 @@ import { node, pod, storageClass } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { accountServices } from './accounts.ts'
 import { openAdministration } from './administration.ts'
+import type { AgentHub, runGate } from './agents/hub.ts'
 import { activityRecorder } from './areas/activity.ts'
 import { areaServices } from './areas/index.ts'
 import { Closing } from './areas/setup.ts'
@@ -55,6 +57,7 @@ export async function runFacade(
   surroundings: Surroundings,
   { client, caches, exec }: Connection,
   otherChecks: () => readonly ReadinessCheck[],
+  agents: AgentHub,
 ): Promise<Part> {
   const log = surroundings.log.child({ part: 'facade' })
   const closing = new Closing()
@@ -76,7 +79,9 @@ export async function runFacade(
   const people = await openPeople(configuration, { client, caches, exec }, { surroundings, log, closing, tokens })
   const { onStop } = closing
   const { linkBase } = people.accounts
-  const setup = { configuration, client, caches, exec, log, onStop, linkBase }
+  const setup = { configuration, client, agents, caches, exec, log, onStop, linkBase }
+  const gate = await openedGate(configuration, agents, { client, caches, records: people.records, log })
+  closing.onStop(() => gate?.stop())
   const services: Services = {
     ...people,
     access,
@@ -85,6 +90,7 @@ export async function runFacade(
     reservedNames: new Set(reservedNames()),
     namespaces: kubeNamespaces(client),
     capacity: createCapacity(caches, systemClock),
+    clusters: { gate: gate && { serverUrl: gate.serverUrl, caPem: gate.caPem, caFingerprint: gate.caFingerprint } },
     ...(await areaServices({ ...setup, tokens, standing })),
     documentation: loadDocumentation(DOCUMENTATION, VERSION, openApiDocument),
     wholeDocument: wholeDocument(readOpenApi),
@@ -120,6 +126,15 @@ export async function runFacade(
       await closing.stop()
     },
   }
+}
+
+/** The records of clusters must be there: without them every agent would be turned away. */
+async function openedGate(configuration: Configuration, agents: AgentHub, parts: Parameters<typeof runGate>[2]) {
+  if (configuration.agentPort === undefined) return undefined
+  agents.reads(parts)
+  await parts.caches.get(PlatformCluster.resource).whenSynced()
+  const { runGate } = await import('./agents/hub.ts')
+  return runGate(configuration, agents, parts)
 }
 
 function limitsOf({ requestsPerMinute, anonymousRequestsPerMinute, trustedProxies }: Configuration) {

@@ -26,8 +26,12 @@ const encode = (text: string) => Buffer.from(text).toString('base64')
 const decode = (text: string | undefined) => Buffer.from(text ?? '', 'base64').toString()
 
 /** The authority that all replicas share, made by whichever is first. To replace it, delete the Secret and restart. */
-export async function openOwnAuthority(client: Client, now: Date): Promise<OwnAuthority> {
-  const ref = { namespace: SYSTEM_NAMESPACE, name: SECRET }
+export async function openOwnAuthority(
+  client: Pick<KubeClient, 'get' | 'create'>,
+  now: Date,
+  { name, commonName }: { name: string; commonName: string } = { name: SECRET, commonName: 'freehold webhooks' },
+): Promise<OwnAuthority> {
+  const ref = { namespace: SYSTEM_NAMESPACE, name }
   const read = async () => {
     const { data } = await client.get<SecretObject>(secret, ref)
     return { certPem: decode(data?.['ca.crt']), keyPem: decode(data?.['ca.key']), path: decode(data?.path) }
@@ -38,7 +42,7 @@ export async function openOwnAuthority(client: Client, now: Date): Promise<OwnAu
     if (!isKubeError(error, 'NotFound')) throw error
   }
   const { createAuthority } = await import('./certificates.ts')
-  const { certPem, keyPem } = await createAuthority('freehold webhooks', now)
+  const { certPem, keyPem } = await createAuthority(commonName, now)
   // Hexadecimal: the API server takes no path with capital letters.
   const path = `/admit/${randomBytes(24).toString('hex')}`
   try {

@@ -9,11 +9,22 @@ export type Channel = (typeof CHANNELS)[number]
 export type Actor = { readonly principalId: string } | { readonly platform: true } | { readonly kubernetes: string }
 
 export const ENTRIES_MAX = 10_000
+/** Of those, what callers reported: however much they write, it takes no place from what the platform saw. */
+export const REPORTED_MAX = 1_000
 export const RETENTION_DAYS = 90
 /** Of the JSON of an entry; the longest lists of changes are cut. */
 export const ENTRY_BYTES_MAX = 4_096
 /** Compressed, of all entries of a resource: the oldest go first. */
 export const RECORD_BYTES_MAX = 4 * 1024 * 1024
+const REPORTED_BYTES_MAX = 512 * 1024
+
+export type RecordBounds = { readonly entries: number; readonly bytes: number }
+/** The two parts of a resource's record, each with its own bounds. */
+export const OWN_BOUNDS: RecordBounds = {
+  entries: ENTRIES_MAX - REPORTED_MAX,
+  bytes: RECORD_BYTES_MAX - REPORTED_BYTES_MAX,
+}
+export const REPORTED_BOUNDS: RecordBounds = { entries: REPORTED_MAX, bytes: REPORTED_BYTES_MAX }
 
 /** The audit id of a write of the facade: the entry's id and who asked for it, should the facade end before it tells. */
 export function auditIdOf(entryId: string, principalId: string): string {

@@ -4,8 +4,12 @@ import type { KubeObject } from '../core/object.ts'
 /** What the facade and the controllers both make of Velero: where backups go, what is in the way, and what was taken. */
 
 /** The Schedule, and the ConfigMap with its volume policy, of a resource. They stand beside those of every namespace. */
-export function backupName(namespace: string, name: string): string {
-  return childName('ctibackup', name, sha256(`${namespace}/${name}`).slice(0, 10))
+export function backupName({
+  kind,
+  metadata: { namespace = '', name },
+}: Pick<KubeObject, 'kind' | 'metadata'>): string {
+  const stem = kind === 'ContainerInstance' ? 'cti' : 'papp'
+  return childName(`${stem}backup`, name, sha256(`${namespace}/${name}`).slice(0, 10))
 }
 
 export type BackupLocation = KubeObject & {

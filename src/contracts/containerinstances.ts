@@ -1,26 +1,40 @@
 import { PREFIX } from '../core/labels.ts'
 import { childName, sha256 } from '../core/names.ts'
 
-/** Names of the children of a container instance. Names of components and volumes hold no two hyphens in a row. */
-export function containerNames(name: string) {
+/** The kinds whose resources run components, with the stem of the names of their children. */
+const STEMS = { ContainerInstance: 'cti', PlatformApp: 'papp' } as const
+export type ContainerKind = keyof typeof STEMS
+
+/** Names of the children of what runs components. Names of components and volumes hold no two hyphens in a row. */
+export function containerNames(name: string, kind: ContainerKind = 'ContainerInstance') {
+  const stem = STEMS[kind]
   return {
     /** NetworkPolicy, Ingress and HTTPRoute of the whole. */
-    whole: childName('cti', name),
+    whole: childName(stem, name),
     /** Deployment, Service and PodDisruptionBudget of a component. */
-    component: (component: string) => childName('cti', `${name}--${component}`),
+    component: (component: string) => childName(stem, `${name}--${component}`),
     /** The Secret with what a component is given of vaults and of other resources. */
-    values: (component: string) => childName('ctienv', `${name}--${component}`),
+    values: (component: string) => childName(`${stem}env`, `${name}--${component}`),
     /** The Secret with the values of Secret volumes. */
-    files: childName('ctifiles', name),
-    pull: childName('ctipull', name),
-    volume: (volume: string) => childName('ctivol', `${name}--${volume}`),
-    revision: (number: number) => childName('ctirev', name, String(number)),
-    certificate: (host: string) => childName('cticert', name, sha256(host).slice(0, 10)),
+    files: childName(`${stem}files`, name),
+    pull: childName(`${stem}pull`, name),
+    volume: (volume: string) => childName(`${stem}vol`, `${name}--${volume}`),
+    revision: (number: number) => childName(`${stem}rev`, name, String(number)),
+    /** The Job that runs the release command before a revision is served. */
+    release: (number: number) => childName(`${stem}rel`, name, String(number)),
+    certificate: (host: string) => childName(`${stem}cert`, name, sha256(host).slice(0, 10)),
   }
+}
+
+/** The same of an object, of whichever of those kinds it is. */
+export function namesOf({ kind, metadata }: { kind: string; metadata: { name: string } }) {
+  return containerNames(metadata.name, kind as ContainerKind)
 }
 
 /** On pods and Services: which component they are of. */
 export const COMPONENT_LABEL = `${PREFIX}component`
+/** The value of that label on pods that run a release command: they are no copies of anything. */
+export const RELEASE_COMPONENT = 'freehold--release'
 /** On pods: the number of the revision that they run. */
 export const REVISION_LABEL = `${PREFIX}revision`
 

@@ -56,12 +56,7 @@ export function hasSharedVolumes(classes: readonly KubeObject[], className: stri
  * The public host of a resource that names none. The hex comes from the namespace, so that a tenant cannot aim at another's;
  * the first label of a name must fit 63 characters, and the longest resource name with it does (52 + 9).
  */
-export function defaultHost(
-  collection: 'vectorclusters' | 'containerinstances' | 'functionnamespaces',
-  namespace: string,
-  name: string,
-  clusterDomain: string,
-): string {
+export function defaultHost(collection: string, namespace: string, name: string, clusterDomain: string): string {
   return `${name}-${sha256(`${collection}/${namespace}/${name}`).slice(0, 8)}.${clusterDomain}`
 }
 

@@ -1,6 +1,6 @@
 import { INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { boundaryNamespace, boundaryOfNamespace } from '../core/names.ts'
-import { boundaryNamespaceObject } from '../core/namespaces.ts'
+import { boundaryNamespaceObject, isReservedFor } from '../core/namespaces.ts'
 import { type KubeObject, refOf } from '../core/object.ts'
 import { done, type Outcome } from '../core/outcome.ts'
 import { Boundary } from '../crds/boundaries.ts'
@@ -42,7 +42,8 @@ function homeOf({ object, incarnation }: BoundaryPass): KubeObject {
 }
 
 export async function ensureNamespace(pass: BoundaryPass): Promise<Outcome> {
-  const { object } = await pass.children.ensure(homeOf(pass), { resource: namespace })
+  const adopts = (found: KubeObject) => isReservedFor('Boundary', found)
+  const { object } = await pass.children.ensure(homeOf(pass), { resource: namespace, adopts })
   pass.report({ namespace: refOf(object).name })
   return done()
 }

@@ -1,8 +1,10 @@
 import { uuidV5 } from '../core/ids.ts'
 import type { Log } from '../core/log.ts'
 import type { KubeObject, Resource } from '../core/object.ts'
+import { AppRuntime } from '../crds/appruntimes.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
 import { DEFAULT_PLANS } from '../crds/defaultPlans.ts'
+import { DEFAULT_RUNTIMES } from '../crds/defaultRuntimes.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { ComputePlan } from '../crds/plans.ts'
 import { DEFAULT_TENANT_ID, PlatformTenant, RoleDefinition } from '../crds/rbac.ts'
@@ -15,6 +17,7 @@ import { isKubeError } from '../kube/errors.ts'
 export const DEFAULTS_RIGHTS = [
   { resource: RoleDefinition.resource, verbs: ['get', 'create', 'patch', 'update'] },
   { resource: ComputePlan.resource, verbs: ['list', 'create'] },
+  { resource: AppRuntime.resource, verbs: ['list', 'create'] },
   { resource: PlatformCluster.resource, verbs: ['list', 'create'] },
   { resource: PlatformTenant.resource, verbs: ['list', 'create'] },
   { resource: namespace, verbs: ['get'] },
@@ -25,7 +28,8 @@ function objectOf(kind: AnyKind, name: string, spec: object): KubeObject {
 }
 
 /**
- * Makes what a new platform starts with: the built-in roles (kept as this release defines them), a first offer of plans,
+ * Makes what a new platform starts with: the built-in roles (kept as this release defines them), a first offer of plans
+ * and runtimes,
  * the tenant of boundaries whose creator has none, and the record of the cluster that we run on (each only if none is
  * there, since they belong to the administrators from then on). Done by the leader at start, so that `kubectl apply` of
  * the manifests needs no second run once the CRDs stand.
@@ -48,6 +52,12 @@ export async function installDefaults(
       missing.map(([name, spec]) => createOnce(client, ComputePlan.resource, objectOf(ComputePlan, name, spec))),
     )
     log.info({ plans: missing.map(([name]) => name) }, 'The default plans were installed.')
+  }
+  if (await isEmpty(client, AppRuntime.resource)) {
+    const runtimes = Object.entries(DEFAULT_RUNTIMES)
+    await Promise.all(
+      runtimes.map(([name, spec]) => createOnce(client, AppRuntime.resource, objectOf(AppRuntime, name, spec))),
+    )
   }
   if (await isEmpty(client, PlatformTenant.resource)) {
     const spec = { displayName: 'Default' }

@@ -8,18 +8,24 @@ import type { SignIn } from '../contracts/managedIdentities.ts'
 import { type Clock, systemClock, type Timer } from '../core/clock.ts'
 import type { Log } from '../core/log.ts'
 import { resourceId } from '../core/object.ts'
+import { PlatformCluster } from '../crds/clusters.ts'
 import { KINDS } from '../crds/index.ts'
+import { BoundaryProjection } from '../crds/projections.ts'
 import type { BackupTarget } from '../desired/relational/index.ts'
 import { customResourceDefinition, event, namespace } from '../kube/builtin.ts'
 import type { EventRecorder } from '../kube/events.ts'
+import { appController } from './apps/index.ts'
 import { bindingController } from './bindings.ts'
 import { boundaryController } from './boundaries.ts'
+import { clusterController } from './clusters.ts'
 import { containerController } from './containerinstances/index.ts'
 import { DEFAULTS_RIGHTS, installDefaults } from './defaults.ts'
+import { deploymentController } from './deployments/index.ts'
 import type { Controller, Declared, Rights } from './engine/controller.ts'
 import type { Environment } from './engine/environment.ts'
 import { EngineMetrics } from './engine/metrics.ts'
-import { Runner } from './engine/runner.ts'
+import { FollowedClusters, type OpenConnection } from './engine/otherClusters.ts'
+import { observesOthers, Runner } from './engine/runner.ts'
 import { type ClusterConnection, cachedResources, openWorkspace, resourceOf } from './engine/workspace.ts'
 import { functionController } from './functions/function.ts'
 import { functionNamespaceController } from './functions/namespace.ts'
@@ -28,6 +34,7 @@ import { type JobOptions, jobController } from './jobs.ts'
 import { managedIdentityController } from './managedidentities.ts'
 import { STORAGE_CONTROLLERS, type StorageOptions } from './objectstorage/index.ts'
 import { groupController } from './principals.ts'
+import { projectionController } from './projections.ts'
 import { withProjection } from './projector.ts'
 import { grantControllers } from './rbac.ts'
 import { repositoryController, runController, scheduleRun } from './registry/index.ts'
@@ -86,6 +93,8 @@ const keysOf = ({ vaultKeys = noKeys() }: ControllerPorts) => vaultKeys
 const PARTS: readonly Part[] = [
   projected(() => boundaryController),
   projected(resourceGroupController),
+  fixed(clusterController),
+  made(projectionController, ({ closedNetworks = [] }) => ({ closedNetworks })),
   fixed(invitationController),
   fixed(passwordResetController),
   ...grantControllers.map(fixed),
@@ -112,6 +121,12 @@ const PARTS: readonly Part[] = [
   })),
   fixed(functionNamespaceController),
   made(functionController, (ports) => ({ keys: keysOf(ports), registryHost: ports.registry?.host })),
+  made(appController, (ports) => ({
+    keys: keysOf(ports),
+    backupNamespace: ports.backupNamespace ?? 'velero',
+    registryHost: ports.registry?.host,
+  })),
+  made(deploymentController, () => ({})),
   made(jobController, (ports) => ({ keys: keysOf(ports), ...ports.jobs, registryHost: ports.registry?.host })),
   made(repositoryController, ({ registry }) => ({ registry })),
   made(runController, ({ registry }) => ({ registry })),
@@ -126,6 +141,8 @@ export type ControllersOptions = {
   records: ClusterConnection
   /** Where children go; the same connection in one cluster. */
   workloads: ClusterConnection
+  /** Opens a connection to the cluster of that id through the tunnel of its agent; undefined: there are no agents. */
+  connectOther?: ((clusterId: string) => OpenConnection) | undefined
   events: EventRecorder
   registry: Registry
   log: Log
@@ -158,9 +175,11 @@ export async function startControllers(options: ControllersOptions): Promise<Run
   await whenSynced(options, clock)
   await installDefaults(options.records.client, options.platform, log)
   if (options.ports.registry !== undefined) await scheduleRun(options.records.client, clock.now())
+  const others = followOthers(options, list)
   const environment: Environment = {
     records,
     workloads,
+    ...(others !== undefined && { others }),
     clock,
     log,
     events: { emit: (regarding, words) => events.record({ regarding, ...words }) },
@@ -172,11 +191,20 @@ export async function startControllers(options: ControllersOptions): Promise<Run
   countDataKeys(registry, records)
   const runners = list.map((controller) => new Runner(controller, environment))
   for (const runner of runners) runner.start()
+  others?.start(records.cache(PlatformCluster.resource))
   log.info({ controllers: list.map(({ name }) => name) }, 'The controllers run.')
   return {
-    stop: async () => void (await Promise.all(runners.map((runner) => runner.stop()))),
+    stop: async () => {
+      await Promise.all(runners.map((runner) => runner.stop()))
+      await others?.stop()
+    },
     whenIdle: async () => void (await Promise.all(runners.map((runner) => runner.whenIdle()))),
   }
+}
+
+function followOthers({ connectOther, log }: ControllersOptions, list: readonly Controller[]) {
+  if (connectOther === undefined) return undefined
+  return new FollowedClusters(connectOther, cachedResources(list.filter(observesOthers), 'workloads'), log)
 }
 
 function openWorkspaces({ records, workloads }: ControllersOptions, list: readonly Controller[]) {
@@ -222,6 +250,18 @@ export function operatorRights(): Rights[] {
   ]
   const isSecret = ({ group, plural }: Rights['resource']) => group === '' && plural === 'secrets'
   return rights.filter((right) => right.in === undefined && !isSecret(right.resource))
+}
+
+/** What it does in other clusters, through their agents: what the agent there is given, and no more. */
+export function agentRights(): Rights[] {
+  const isOurs = (group: string) => group === 'freehold.dev' || group.endsWith('.freehold.dev')
+  const isSecret = ({ group, plural }: Rights['resource']) => group === '' && plural === 'secrets'
+  const rights = PARTS.map(([declared]) => declared)
+    .filter(({ kind }) => kind.runsAnywhere === true || kind === PlatformCluster || kind === BoundaryProjection)
+    .flatMap(rightsOf)
+  return [{ resource: namespace, verbs: READ }, ...rights].filter(
+    (right) => right.in === undefined && !isOurs(right.resource.group) && !isSecret(right.resource),
+  )
 }
 
 /** What it may do in the platform's own namespace only. */

@@ -1,5 +1,5 @@
 import { boundaryNamespace, groupNamespace } from '../core/names.ts'
-import { groupNamespaceObject } from '../core/namespaces.ts'
+import { groupNamespaceObject, isReservedFor } from '../core/namespaces.ts'
 import { type KubeObject, keyOf, refOf, refOfKey } from '../core/object.ts'
 import { done, type Outcome, waiting } from '../core/outcome.ts'
 import { type Grants, groupGrantKey, isGroupGrant, unseenUsers } from '../core/sizing/ledger.ts'
@@ -140,7 +140,8 @@ async function releaseQuota(pass: ResourceGroupPass): Promise<Outcome> {
 
 export async function ensureNamespace(pass: ResourceGroupPass): Promise<Outcome> {
   const desired = groupNamespaceObject(boundaryIdOf(pass), pass.object.metadata.name, pass.incarnation)
-  const { object } = await pass.children.ensure(desired, { resource: namespace })
+  const adopts = (found: KubeObject) => isReservedFor('ResourceGroup', found)
+  const { object } = await pass.children.ensure(desired, { resource: namespace, adopts })
   pass.report({ namespace: refOf(object).name })
   return done()
 }

@@ -38,11 +38,15 @@ export const ERROR_STATUS = {
   OUTSIDE_RECOVERY_WINDOW: 422,
   // Functions.
   PATH_TAKEN: 409,
-  RUNTIME_ENDED: 422,
   // Container instances.
   NOTHING_TO_BACK_UP: 422,
   VOLUME_NOT_SHAREABLE: 422,
   SNAPSHOT_CLASS_MISSING: 422,
+  // Deployments.
+  LOG_GAP: 409,
+  IMAGE_GONE: 409,
+  NOTHING_TO_BUILD: 409,
+  RUNTIME_ENDED: 422,
   // SQL instances and the editor.
   EULA_NOT_ACCEPTED: 422,
   LICENSE_NOT_APPLICABLE: 409,
@@ -110,6 +114,7 @@ export const ERROR_STATUS = {
   'invalid-activity': 400,
   'invalid-attachment': 400,
   'too-many-reports': 429,
+  'cluster-is-local': 409,
   // Module rbac writes its codes in lower case (interface section 7).
   already_exists: 409,
   conflict: 409,

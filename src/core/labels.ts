@@ -7,6 +7,11 @@ export const BOUNDARY_LABEL = `${PREFIX}boundary`
 export const GROUP_LABEL = `${PREFIX}resource-group`
 /** On a namespace of ours while its boundary or group is being deleted: nothing new may be placed in it. */
 export const LEAVING_LABEL = `${PREFIX}leaving`
+/**
+ * On a namespace that an administrator or a Git tool made before the boundary or the group whose it will be: `Boundary`
+ * or `ResourceGroup`. It takes in what belongs there, and its owner takes it over.
+ */
+export const RESERVED_LABEL = `${PREFIX}reserved-for`
 /** On children: the kind and the name of the resource they belong to, for selection and pruning. */
 export const OWNER_KIND_LABEL = `${PREFIX}owner-kind`
 export const OWNER_NAME_LABEL = `${PREFIX}owner-name`

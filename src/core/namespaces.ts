@@ -9,6 +9,7 @@ import {
   OWNER_KIND_LABEL,
   OWNER_NAME_LABEL,
   OWNER_NAMESPACE_ANNOTATION,
+  RESERVED_LABEL,
 } from './labels.ts'
 import { boundaryNamespace, groupNamespace } from './names.ts'
 import type { KubeObject } from './object.ts'
@@ -75,4 +76,29 @@ export function groupNamespaceObject(boundaryId: string, group: string, incarnat
       },
     },
   }
+}
+
+export type Reservation = { readonly for: 'Boundary' | 'ResourceGroup'; readonly name: string }
+
+/** A namespace as a Git tool makes it before what it is for, so that one tree holds both. */
+export function reservedNamespaceObject({ for: kind, name }: Reservation): KubeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: {
+      name,
+      labels: { [RESERVED_LABEL]: kind },
+      // It goes with its owner: a tool that deletes it would be refused.
+      annotations: {
+        'kustomize.toolkit.fluxcd.io/prune': 'disabled',
+        'argocd.argoproj.io/sync-options': 'Prune=false,Delete=false',
+      },
+    },
+  }
+}
+
+/** Whether the namespace waits for an owner of this kind, and has none. Only administrators put the label on. */
+export function isReservedFor(kind: Reservation['for'], { metadata }: KubeObject): boolean {
+  const isFree = metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] === undefined
+  return isFree && metadata.labels?.[RESERVED_LABEL] === kind && metadata.labels?.[BOUNDARY_LABEL] === undefined
 }

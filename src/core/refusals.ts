@@ -39,6 +39,7 @@ const NO_REFUSAL = none('it tells of a failure; the request itself is allowed')
 const NO_DELIVERY = none('deliveries, installations and repositories are no objects of Kubernetes')
 const NO_ACCOUNT = none('it concerns how a person signs in, which is no object of Kubernetes')
 
+const NO_BUILD = none('deployments are written by the platform alone: by kubectl one changes the resource')
 const NO_REPORT = none('reports come through REST; by kubectl only administrators of the cluster write any')
 
 /** For each code of REST what refuses the same to everybody else. A code that is missing here does not compile. */
@@ -68,7 +69,6 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   ],
   HOST_TAKEN: [phase('NameOccupied')],
   PATH_TAKEN: [phase('NameOccupied')],
-  RUNTIME_ENDED: [policy('kind-writes', 'FunctionNamespace')],
   VAULT_NAME_TAKEN: [phase('NameOccupied')],
   MANAGED_SECRET: [policy('kind-writes', 'VaultEntry')],
   SECRET_DELETED: [rule],
@@ -83,6 +83,10 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   BACKUP_TARGET_MISSING: [phase('ConfigurationInvalid')],
   OUTSIDE_RECOVERY_WINDOW: [phase('ConfigurationInvalid')],
   NOTHING_TO_BACK_UP: [rule],
+  LOG_GAP: [NO_BUILD],
+  IMAGE_GONE: [NO_BUILD],
+  NOTHING_TO_BUILD: [NO_BUILD],
+  RUNTIME_ENDED: [phase('ConfigurationInvalid')],
   VOLUME_NOT_SHAREABLE: [phase('ConfigurationInvalid')],
   SNAPSHOT_CLASS_MISSING: [phase('ConfigurationInvalid')],
   EULA_NOT_ACCEPTED: [rule],
@@ -110,6 +114,7 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   'webhook-not-acceptable': [NO_DELIVERY],
   'in-use': [policy('kind-deletions', 'DeploymentSource')],
   'already-exists': [NO_DELIVERY],
+  'cluster-is-local': [policy('kind-deletions', 'PlatformCluster')],
   'not-a-circuit': [rule],
   'webhooks-not-supported': [NO_DELIVERY],
   'tokens-not-supported': [NO_DELIVERY],

@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import { defineKind, type ObjectOf } from './define.ts'
-import { DisplayName } from './fields.ts'
+import { defineKind, type ObjectOf, resourceStatus } from './define.ts'
+import { DateTime, DisplayName, ResourceName } from './fields.ts'
+import { StorageClassName } from './workloadFields.ts'
 
 const label = z
   .string()
@@ -27,19 +28,58 @@ const Gateway = z.strictObject({
 })
 export type Gateway = z.output<typeof Gateway>
 
+/** What lets an agent join once, or several while it is good. */
+const JoinToken = z.strictObject({
+  hash: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in lower-case hexadecimal')
+    .describe('SHA-256 of the token, which only who asked for it knows'),
+  expiresAt: DateTime.describe('Until when an agent may join with it'),
+  reusable: z.boolean().default(false).describe('False: it is used up by the first agent that joins'),
+})
+export type JoinToken = z.output<typeof JoinToken>
+
+const labels = z
+  .record(z.string().max(128), z.string().max(256))
+  .meta({ maxProperties: 50 })
+  .prefault({})
+  .describe('Labels of its record, for people and their filters; at most 50')
+
+/** What is known of the agent in the cluster. */
+const Agent = z.object({
+  joinedAt: z.string().optional().describe('When an agent last joined with a token'),
+  connectedAt: z.string().optional().describe('When its connection was last opened'),
+  lastSeenAt: z.string().optional().describe('When it last answered; every 30 seconds while it is connected'),
+  endpoint: z.string().optional().describe('Address of the replica of the facade that it last called'),
+  version: z.string().optional().describe('Release that the agent is of'),
+  kubernetesVersion: z.string().optional().describe('Version of the API server there'),
+  certificateExpiresAt: z
+    .string()
+    .optional()
+    .describe('End of the certificate that it last showed; it renews it before'),
+  clockSkewMilliseconds: z.int().optional().describe('How far its clock is ahead of ours'),
+})
+
 /** A Kubernetes cluster that workloads run on. The platform's own is made at install. */
 export const PlatformCluster = defineKind({
   group: 'core',
   kind: 'PlatformCluster',
   plural: 'platformclusters',
-  forms: { 'kernel/clusters/read': ['get', 'list', 'watch'] },
+  forms: {
+    'kernel/clusters/read': ['get', 'list', 'watch'],
+    'kernel/clusters/write': ['create', 'update', 'patch', 'delete'],
+  },
+  // Where the platform itself runs is not for its users to say.
+  protectedFields: { isPlatform: 'administrators' },
   shortNames: ['pcl'],
   placement: 'cluster',
   name: 'uuid',
   area: 'clusters',
   description: 'A cluster that runs workloads. Its name is a uuid, the clusterId.',
   spec: z.strictObject({
+    name: ResourceName.optional().describe('Name for people and commands; its id when absent; immutable'),
     displayName: DisplayName,
+    labels,
     region: z
       .string()
       .max(64)
@@ -54,7 +94,7 @@ export const PlatformCluster = defineKind({
       .boolean()
       .default(false)
       .describe(
-        'True for the cluster that the platform itself runs on, the only one that can run resources yet; immutable',
+        'True for the cluster that the platform itself runs on; all others are reached through an agent; immutable',
       ),
     ingressClassName: z
       .string()
@@ -75,13 +115,52 @@ export const PlatformCluster = defineKind({
       .describe(
         'ClusterIssuer of cert-manager that signs for custom domains; without one nothing asks for certificates',
       ),
+    defaultStorageClass: StorageClassName.optional().describe(
+      "StorageClass that people are offered first; the cluster's default when absent",
+    ),
+    joinTokens: z
+      .array(JoinToken)
+      .max(10)
+      .default([])
+      .describe('Tokens with which an agent may join, the newest last; the platform issues them'),
+    revokedAt: DateTime.optional().describe(
+      'Certificates of agents that were issued until then are refused; whoever joins later is not',
+    ),
   }),
-  // No controller looks at clusters yet: nothing would ever write it.
-  status: z.object({}),
-  immutable: ['isPlatform'],
+  status: resourceStatus.extend({
+    state: z
+      .string()
+      .optional()
+      .describe('AwaitingJoin, Joining, Online, Offline (not seen for 90 seconds), Degraded or Revoked'),
+    agent: Agent.optional().describe('The agent in the cluster; absent for the cluster of the platform'),
+    nodeCount: z.int().optional().describe('Nodes of the cluster'),
+    readyNodeCount: z.int().optional().describe('Those of them that are ready'),
+    cpuCapacity: z.string().optional().describe('Cores of all nodes together'),
+    memoryCapacity: z.string().optional().describe('Memory of all nodes together'),
+    storageClasses: z
+      .array(
+        z.object({
+          name: z.string().describe('Name of the StorageClass'),
+          isDefault: z.boolean().describe('Whether claims that name none get it'),
+          isExpandable: z.boolean().describe('Whether its volumes can grow'),
+        }),
+      )
+      .optional()
+      .describe('StorageClasses of the cluster, by name'),
+  }),
+  immutable: ['isPlatform', 'name'],
+  admission: [
+    {
+      on: 'DELETE',
+      cel: '!(has(oldObject.spec.isPlatform) && oldObject.spec.isPlatform)',
+      message: 'the cluster that the platform runs on cannot be deleted',
+    },
+  ],
   columns: [
     { name: 'Display Name', path: '.spec.displayName' },
+    { name: 'State', path: '.status.state' },
     { name: 'Region', path: '.spec.region' },
+    { name: 'Last Seen', path: '.status.agent.lastSeenAt', type: 'date', priority: 1 },
   ],
 })
 export type PlatformCluster = ObjectOf<typeof PlatformCluster>

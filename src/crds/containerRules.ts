@@ -36,10 +36,12 @@ const refuse = (words: Words, test: (next: Containers, previous: Containers) => 
   test: (next, previous) => test(complete(next), complete(previous)),
 })
 
-const ofEach = (words: Words, test: (component: ComponentSpec, next: Containers) => boolean) =>
-  refuse({ ...words, cel: `self.components.all(c, ${words.cel})` }, (next) =>
+/** Over each component; `list` is CEL for what holds them. */
+const ofEachIn = (list: string) => (words: Words, test: (component: ComponentSpec, next: Containers) => boolean) =>
+  refuse({ ...words, cel: `${list}.all(c, ${words.cel})` }, (next) =>
     next.components.every((component) => test(component, next)),
   )
+const ofEach = ofEachIn('self.components')
 
 const isUnique = (keys: readonly unknown[]) => new Set(keys).size === keys.length
 
@@ -50,15 +52,16 @@ const outputsInCel = `{${Object.keys(OUTPUTS)
   .map((name) => `'${name}': ${celList(outputsOf(name as OutputCollection))}`)
   .join(', ')}}`
 
-const variableRules: readonly Rule<Sparse>[] = [
-  ofEach(
+/** @param list CEL for what holds the components that have variables */
+export const variableRules = (list: string): readonly Rule<Sparse>[] => [
+  ofEachIn(list)(
     {
       cel: `!has(c.env) || c.env.all(e, ${count('value', 'secret', 'output')} == 1)`,
       message: 'each variable in env has exactly one of value, secret and output',
     },
     ({ env }) => env.every(({ value, secret, output }) => present(value, secret, output) === 1),
   ),
-  ofEach(
+  ofEachIn(list)(
     {
       cel: `!has(c.env) || c.env.all(e, !has(e.output) || e.output.output in ${outputsInCel}[e.output.collection])`,
       message: `outputs are, of ${Object.keys(OUTPUTS)
@@ -70,7 +73,7 @@ const variableRules: readonly Rule<Sparse>[] = [
   ),
   refuse(
     {
-      cel: `self.components.map(c, has(c.env) ? c.env.map(e, has(e.value) ? size(e.value) : 0).sum() : 0).sum() <= ${MOST_OF_ALL_VALUES}`,
+      cel: `${list}.map(c, has(c.env) ? c.env.map(e, has(e.value) ? size(e.value) : 0).sum() : 0).sum() <= ${MOST_OF_ALL_VALUES}`,
       message: `values in env have at most ${MOST_OF_ALL_VALUES} characters in all`,
     },
     ({ components }) =>
@@ -78,7 +81,7 @@ const variableRules: readonly Rule<Sparse>[] = [
   ),
   refuse(
     {
-      cel: `self.components.map(c, has(c.env) ? c.env.filter(e, has(e.secret) || has(e.output)).size() : 0).sum() + self.volumes.filter(v, has(v.secret)).size() <= ${MOST_REFERENCES}`,
+      cel: `${list}.map(c, has(c.env) ? c.env.filter(e, has(e.secret) || has(e.output)).size() : 0).sum() + self.volumes.filter(v, has(v.secret)).size() <= ${MOST_REFERENCES}`,
       message: `env and volumes refer to at most ${MOST_REFERENCES} secrets and outputs in all`,
     },
     ({ components, volumes }) =>
@@ -191,7 +194,7 @@ const ofBefore = (words: Words, test: (before: VolumeSpec, now: VolumeSpec | und
     ),
   )
 
-const volumeRules: readonly Rule<Sparse>[] = [
+export const volumeRules: readonly Rule<Sparse>[] = [
   refuse(
     {
       cel: "self.volumes.all(v, (v.kind == 'Persistent' ? has(v.size) : !has(v.storageClass)) && (v.kind == 'Secret') == has(v.secret) && (v.kind != 'Secret' || !has(v.size)))",
@@ -237,7 +240,11 @@ const volumeRules: readonly Rule<Sparse>[] = [
   ),
 ]
 
-export const containerRules: readonly Rule<Sparse>[] = [...componentRules, ...variableRules, ...volumeRules]
+export const containerRules: readonly Rule<Sparse>[] = [
+  ...componentRules,
+  ...variableRules('self.components'),
+  ...volumeRules,
+]
 
 type Public = Containers & {
   isPublic: boolean

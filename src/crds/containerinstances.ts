@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { CONTENT_FIELDS } from '../contracts/containerinstances.ts'
-import { OUTPUTS, type OutputCollection, verbOfOutput } from '../contracts/references.ts'
 import {
   BackupPolicyField,
   BackupPolicyInSpec,
@@ -13,9 +12,10 @@ import {
   type VolumeSpec,
 } from './containerFields.ts'
 import { backupRules, containerRules, identityRule, publicRule } from './containerRules.ts'
-import { type AdmissionRule, defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
+import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
 import { DateTime, listBy, mapOf, PlainText, ResourceName, setOf, Tags } from './fields.ts'
 import { namesRule } from './mapRules.ts'
+import { referenceAdmission } from './referenceAdmission.ts'
 import { sparse } from './sparse.ts'
 import { tagKeyRule } from './tags.ts'
 import {
@@ -115,63 +115,50 @@ const rules: Rule<Spec>[] = [
   }),
 ]
 
-const mayReadSecrets = (group: string, plural: string, name: string, verb = 'readsecrets') =>
-  `authorizer.group('${group}').resource('${plural}').namespace(request.namespace).name(${name}).check('${verb}').allowed()`
-export const mayReadVault = (reference: string) =>
-  mayReadSecrets('data.freehold.dev', 'secretvaults', `${reference}.vaultName`)
-const ofEnvironment = (test: string) => `object.spec.components.all(c, c.?env.orValue([]).all(e, ${test}))`
-const PLURALS: Readonly<Record<OutputCollection, readonly [group: string, plural: string]>> = {
-  vectorclusters: ['data.freehold.dev', 'vectorclusters'],
-  relationalclusters: ['data.freehold.dev', 'relationalclusters'],
-  sqlclusters: ['data.freehold.dev', 'sqlinstances'],
-  containerinstances: ['compute.freehold.dev', 'containerinstances'],
-  objectstorageaccounts: ['data.freehold.dev', 'objectstorageaccounts'],
+const admission = referenceAdmission({
+  content: CONTENT_FIELDS,
+  variables: (test) => `object.spec.components.all(c, c.?env.orValue([]).all(e, ${test}))`,
+})
+
+/** What is observed of what runs components. */
+export const containerStatus = {
+  computePlan: AcceptedPlan,
+  readyReplicas: ReadyReplicas,
+  replicas: z.int().default(0).describe('Copies that are asked for, of all components, whether or not they run'),
+  restartCount: z.int().default(0).describe('How often containers of the copies that run now were started again'),
+  revision: z.int().optional().describe('Number of the newest revision; absent before the first one'),
+  revisionHash: z.string().optional().describe('Hash of what the newest revision holds, by which a change is noticed'),
+  partRevisions: z
+    .record(z.string(), z.int())
+    .optional()
+    .describe('For each component, the revision since which it is as it is'),
+  publicUrl: z.string().optional().describe('Where it answers from outside; absent if it does not'),
+  certificateStatus: z
+    .enum(['NotRequested', 'Issuing', 'Valid', 'Expiring', 'Expired', 'Failed'])
+    .optional()
+    .describe('The worst of the certificates of its custom domains; absent without any'),
+  publicHost: z.string().optional().describe('Host of its own that it holds; absent if it is not public'),
+  lastBackup: z
+    .object({
+      name: z.string().describe('Name of the Backup in the namespace of Velero'),
+      phase: z.string().describe('How it ended, in the words of Velero'),
+      startedAt: z.string().describe('When it began'),
+      completedAt: z.string().optional().describe('When it ended; absent if Velero does not say'),
+    })
+    .optional()
+    .describe('The newest backup that is over; absent without a policy, and before the first one'),
+  restartedAt: LastRestartedAt,
+  components: z
+    .array(
+      z.object({
+        name: z.string().describe('What the component is called'),
+        readyReplicas: z.int().describe('Copies of the component that serve'),
+        imageDigest: z.string().optional().describe('Digest of the image that its copies run; absent until one does'),
+      }),
+    )
+    .optional()
+    .describe('What is seen of each component'),
 }
-
-/** Whether the output that the variable `e` may refer to may be read by whoever writes. */
-export const mayReadOutput = `!has(e.output) || ${Object.entries(PLURALS)
-  .map(([collection, [group, plural]]) => {
-    const plain = OUTPUTS[collection as OutputCollection].plain.map((name) => `'${name}'`).join(', ')
-    const may = (isSecret: boolean) =>
-      mayReadSecrets(group, plural, 'e.output.name', verbOfOutput(collection as OutputCollection, isSecret))
-    return `(e.output.collection == '${collection}' && (e.output.output in [${plain}] ? ${may(false)} : ${may(true)}))`
-  })
-  .join(' || ')}`
-
-/**
- * References were checked when they were written: who changes nothing that could show their values needs no right to
- * read them.
- */
-export const unchanged = (...parts: string[]) =>
-  `(request.operation == 'UPDATE' && ${parts.map((part) => `object.spec.?${part} == oldObject.spec.?${part}`).join(' && ')})`
-// Commands of backup hooks run in the containers too.
-const admission: AdmissionRule[] = [
-  {
-    on: 'WRITE',
-    cel: `variables.isExempt || ${unchanged(...CONTENT_FIELDS)} || !object.spec.?managedIdentity.orValue(false) || authorizer.group('iam.freehold.dev').resource('managedidentities').namespace(request.namespace).check('readsecrets').allowed()`,
-    message: 'managedIdentity gives its components credentials that you may not read',
-  },
-  {
-    on: 'WRITE',
-    cel: `variables.isExempt || ${unchanged(...CONTENT_FIELDS)} || (${ofEnvironment(`!has(e.secret) || ${mayReadVault('e.secret')}`)})`,
-    message: 'env refers to a vault whose secrets you may not read',
-  },
-  {
-    on: 'WRITE',
-    cel: `variables.isExempt || ${unchanged(...CONTENT_FIELDS)} || object.spec.?volumes.orValue([]).all(v, !has(v.secret) || ${mayReadVault('v.secret')})`,
-    message: 'a volume refers to a vault whose secrets you may not read',
-  },
-  {
-    on: 'WRITE',
-    cel: `variables.isExempt || ${unchanged('registryCredential')} || !has(object.spec.registryCredential) || ${mayReadVault('object.spec.registryCredential')}`,
-    message: 'registryCredential refers to a vault whose secrets you may not read',
-  },
-  {
-    on: 'WRITE',
-    cel: `variables.isExempt || ${unchanged(...CONTENT_FIELDS)} || (${ofEnvironment(mayReadOutput)})`,
-    message: 'env refers to an output of a resource that you may not read',
-  },
-]
 
 /** Containers that run until they are stopped: one or more components, with volumes and a public host. */
 export const ContainerInstance = defineKind({
@@ -186,47 +173,7 @@ export const ContainerInstance = defineKind({
   hostsOf: ({ isPublic, customDomains = [] }) => (isPublic ? customDomains : []),
   description: 'One or more containers that run until they are stopped, with volumes and a public host.',
   spec,
-  status: resourceStatus.extend({
-    computePlan: AcceptedPlan,
-    readyReplicas: ReadyReplicas,
-    replicas: z.int().default(0).describe('Copies that are asked for, of all components, whether or not they run'),
-    restartCount: z.int().default(0).describe('How often containers of the copies that run now were started again'),
-    revision: z.int().optional().describe('Number of the newest revision; absent before the first one'),
-    revisionHash: z
-      .string()
-      .optional()
-      .describe('Hash of what the newest revision holds, by which a change is noticed'),
-    partRevisions: z
-      .record(z.string(), z.int())
-      .optional()
-      .describe('For each component, the revision since which it is as it is'),
-    publicUrl: z.string().optional().describe('Where it answers from outside; absent if it does not'),
-    certificateStatus: z
-      .enum(['NotRequested', 'Issuing', 'Valid', 'Expiring', 'Expired', 'Failed'])
-      .optional()
-      .describe('The worst of the certificates of its custom domains; absent without any'),
-    publicHost: z.string().optional().describe('Host of its own that it holds; absent if it is not public'),
-    lastBackup: z
-      .object({
-        name: z.string().describe('Name of the Backup in the namespace of Velero'),
-        phase: z.string().describe('How it ended, in the words of Velero'),
-        startedAt: z.string().describe('When it began'),
-        completedAt: z.string().optional().describe('When it ended; absent if Velero does not say'),
-      })
-      .optional()
-      .describe('The newest backup that is over; absent without a policy, and before the first one'),
-    restartedAt: LastRestartedAt,
-    components: z
-      .array(
-        z.object({
-          name: z.string().describe('What the component is called'),
-          readyReplicas: z.int().describe('Copies of the component that serve'),
-          imageDigest: z.string().optional().describe('Digest of the image that its copies run; absent until one does'),
-        }),
-      )
-      .optional()
-      .describe('What is seen of each component'),
-  }),
+  status: resourceStatus.extend(containerStatus),
   immutable: ['clusterId'],
   rules,
   admission,

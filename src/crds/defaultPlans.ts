@@ -76,6 +76,10 @@ function functionPlan(...given: Parameters<typeof jobPlan>): PlanSpec {
   return { ...jobPlan(...given), family: 'Function', extras: { maxTimeoutSeconds: '900' } }
 }
 
+function appPlan(...given: Parameters<typeof jobPlan>): PlanSpec {
+  return { ...jobPlan(...given), family: 'App' }
+}
+
 /** The offer that a new platform starts with; administrators change it with kubectl. Keys are the plan ids. */
 export const DEFAULT_PLANS: Readonly<Record<string, PlanSpec>> = {
   'vector-dev': vectorPlan(
@@ -177,4 +181,9 @@ export const DEFAULT_PLANS: Readonly<Record<string, PlanSpec>> = {
   'function-small': functionPlan('Small', ['100m', '500m'], ['128Mi', '256Mi'], 'For most functions.', true),
   'function-medium': functionPlan('Medium', ['250m', '1'], ['512Mi', '512Mi'], 'For functions that compute.'),
   'function-large': functionPlan('Large', ['1', '2'], ['2Gi', '2Gi'], 'For functions that need whole cores.'),
+  'app-free': appPlan('Free', ['100m', '250m'], ['128Mi', '256Mi'], 'To try things out.'),
+  'app-small': appPlan('Small', ['250m', '500m'], ['512Mi', '512Mi'], 'For most apps.', true),
+  'app-medium': appPlan('Medium', ['500m', '1'], ['1Gi', '1Gi'], 'For busy apps.'),
+  'app-large': appPlan('Large', ['1', '2'], ['2Gi', '2Gi'], 'For large apps.'),
+  'app-xlarge': appPlan('Extra large', ['2', '4'], ['8Gi', '8Gi'], 'For apps that need much memory.'),
 }

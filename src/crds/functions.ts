@@ -7,11 +7,13 @@ import {
   versionsOf,
 } from '../contracts/functions.ts'
 import { EnvironmentVariableField, ImageReference } from './containerFields.ts'
-import { HostName, mayReadOutput, mayReadVault, unchanged } from './containerinstances.ts'
+import { HostName } from './containerinstances.ts'
+import { deployedStatus } from './deployments.ts'
 import { type AdmissionRule, defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
 import { listBy, ResourceName, setOf, Tags } from './fields.ts'
 import { type FunctionTrigger, SourceField, TriggerField, TriggerInSpec } from './functionFields.ts'
 import { triggerRules, variableRules } from './functionRules.ts'
+import { mayReadOutput, mayReadVault, unchanged } from './referenceAdmission.ts'
 import { tagKeyRule } from './tags.ts'
 import { AcceptedPlan, AllowedCidrs, ClusterId, ReadyReplicas } from './workloadFields.ts'
 import { allowedCidrsRule, celList } from './workloadRules.ts'
@@ -76,6 +78,7 @@ export const FunctionNamespace = defineKind({
     computePlan: AcceptedPlan,
     functionCount: z.int().default(0).describe('Functions that it has'),
     readyFunctionCount: z.int().default(0).describe('Of those, how many can be called'),
+    servingDeployments: z.array(z.string()).optional().describe('Deployments that its functions serve'),
     publicHost: z.string().optional().describe('Host of its own that it holds; absent if it is not public'),
     scope: z.string().optional().describe('Its scope, at which callers of its functions are asked for rights'),
     hosts: z.array(z.string()).optional().describe('All hosts that it answers under, its own first'),
@@ -148,6 +151,7 @@ export const ServerlessFunction = defineKind({
   group: 'compute',
   kind: 'ServerlessFunction',
   plural: 'serverlessfunctions',
+  segment: 'functions',
   shortNames: ['sfn'],
   placement: 'group',
   name: 'free',
@@ -194,6 +198,7 @@ export const ServerlessFunction = defineKind({
       .describe('How far the build of the last source has come'),
     builtHash: z.string().optional().describe('Hash of the source that the image was built of'),
     lastDeploymentId: z.string().optional().describe('The last deployment; absent before the first'),
+    ...deployedStatus,
   }),
   immutable: ['namespaceName', 'functionName'],
   protectedFields: { image: 'administrators', source: 'administrators' },

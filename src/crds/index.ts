@@ -1,8 +1,11 @@
+import { AppRuntime } from './appruntimes.ts'
+import { PlatformApp } from './apps.ts'
 import { Boundary } from './boundaries.ts'
 import { BugReport } from './bugreports.ts'
 import { PlatformCluster } from './clusters.ts'
 import { ContainerInstance } from './containerinstances.ts'
 import type { AnyKind } from './define.ts'
+import { DeploymentRecord } from './deployments.ts'
 import { FunctionNamespace, ServerlessFunction } from './functions.ts'
 import { PlatformClient, PlatformUser } from './identity.ts'
 import { MemberInvitation, PasswordReset } from './invitations.ts'
@@ -11,6 +14,7 @@ import { ManagedIdentity } from './managedidentities.ts'
 import { NameClaim } from './nameclaims.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from './objectstorage.ts'
 import { ComputePlan } from './plans.ts'
+import { BoundaryProjection } from './projections.ts'
 import { QuotaLedger } from './quotas.ts'
 import {
   BoundaryTrust,
@@ -37,6 +41,7 @@ export const KINDS: readonly AnyKind[] = [
   ResourceGroup,
   ComputePlan,
   PlatformCluster,
+  BoundaryProjection,
   NameClaim,
   BugReport,
   QuotaLedger,
@@ -66,6 +71,9 @@ export const KINDS: readonly AnyKind[] = [
   ContainerInstance,
   FunctionNamespace,
   ServerlessFunction,
+  AppRuntime,
+  PlatformApp,
+  DeploymentRecord,
   ObjectStorageAccount,
   AccountBucket,
   ObjectAccessKey,

@@ -69,6 +69,32 @@ const Announced = z.strictObject({
   lastPulledAt: DateTime.optional().describe('When it was last pulled; exact to an hour'),
 })
 
+const ShownManifest = z.object({
+  digest: z.string().max(71).describe('sha256 of the manifest'),
+  tags: z.array(z.string().max(128)).max(1000).describe('Tags that point to it'),
+  mediaType: z.string().max(128).describe('What kind of manifest it is'),
+  sizeBytes: z.int().describe('Of the manifest and all that it names, in bytes'),
+  pushedAt: z.string().describe('When it was pushed, or first seen'),
+  lastPulledAt: z.string().optional().describe('When it was last pulled; exact to an hour'),
+  references: z.array(z.string().max(71)).max(500).describe('Manifests that it needs'),
+  subject: z.string().max(71).optional().describe('The manifest that it is about'),
+})
+/** Characters of all manifests that are shown: an object of etcd has room for three times as much. */
+const SHOWN_CHARACTERS = 400_000
+
+/** Of the manifests of a repository those that its record has room for. Whoever pushes decides what they hold. */
+export function shownManifests<Held extends Pick<z.infer<typeof ShownManifest>, 'digest'>>(
+  held: readonly Held[],
+): Held[] {
+  let left = SHOWN_CHARACTERS
+  return held.slice(0, DIGESTS_MAX).filter((one) => {
+    const { length } = JSON.stringify(one)
+    const isShown = length <= left && ShownManifest.safeParse({ pushedAt: '', ...one }).success
+    if (isShown) left -= length
+    return isShown
+  })
+}
+
 /** What is known of a repository of the registry. */
 export const RegistryRepository = defineKind({
   group: 'registry',
@@ -90,22 +116,7 @@ export const RegistryRepository = defineKind({
     lastPushAt: z.string().optional().describe('When it was last pushed to'),
     lastPullAt: z.string().optional().describe('When it was last pulled from; exact to an hour'),
     tagCount: z.int().optional().describe('How many tags there are'),
-    digests: z
-      .array(
-        z.object({
-          digest: z.string().max(71).describe('sha256 of the manifest'),
-          tags: z.array(z.string().max(128)).max(1000).describe('Tags that point to it'),
-          mediaType: z.string().max(128).describe('What kind of manifest it is'),
-          sizeBytes: z.int().describe('Of the manifest and all that it names, in bytes'),
-          pushedAt: z.string().describe('When it was pushed, or first seen'),
-          lastPulledAt: z.string().optional().describe('When it was last pulled; exact to an hour'),
-          references: z.array(z.string().max(71)).max(500).describe('Manifests that it needs'),
-          subject: z.string().max(71).optional().describe('The manifest that it is about'),
-        }),
-      )
-      .max(DIGESTS_MAX)
-      .optional()
-      .describe('Manifests of the repository'),
+    digests: z.array(ShownManifest).max(DIGESTS_MAX).optional().describe('Manifests of the repository'),
   }),
   immutable: ['repository'],
   admission: [ofThisBoundary('a repository')],

@@ -115,6 +115,7 @@ export const VectorCluster = defineKind({
   group: 'data',
   kind: 'VectorCluster',
   sized: 'Vector',
+  runsAnywhere: true,
   hostsOf: ({ enableIngress, ingressHost }) => (enableIngress && ingressHost !== undefined ? [ingressHost] : []),
   plural: 'vectorclusters',
   shortNames: ['vc'],

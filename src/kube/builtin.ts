@@ -31,6 +31,13 @@ export const daemonSet = grouped('apps', 'DaemonSet', 'daemonsets')
 export const job = grouped('batch', 'Job', 'jobs')
 export const cronJob = grouped('batch', 'CronJob', 'cronjobs')
 export const podDisruptionBudget = grouped('policy', 'PodDisruptionBudget', 'poddisruptionbudgets')
+export const horizontalPodAutoscaler: Resource = {
+  group: 'autoscaling',
+  version: 'v2',
+  plural: 'horizontalpodautoscalers',
+  kind: 'HorizontalPodAutoscaler',
+  namespaced: true,
+}
 export const ingress = grouped('networking.k8s.io', 'Ingress', 'ingresses')
 export const networkPolicy = grouped('networking.k8s.io', 'NetworkPolicy', 'networkpolicies')
 export const storageClass = grouped('storage.k8s.io', 'StorageClass', 'storageclasses', false)

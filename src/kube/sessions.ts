@@ -1,4 +1,4 @@
-import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2 } from 'node:http2'
+import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2, type Http2Session } from 'node:http2'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectTls, type SecureContext, type TLSSocket } from 'node:tls'
 
@@ -166,8 +166,8 @@ function hasRoom({ http2, streams }: Session): boolean {
 }
 
 /** Ends the session once it leaves a ping unanswered. @returns stops the pings */
-function keepAsking(
-  http2: ClientHttp2Session,
+export function keepAsking(
+  http2: Http2Session,
   { pingEvery, pingTimeout }: Liveness,
   onSilence: () => void,
 ): () => void {

@@ -99,7 +99,10 @@ describe('backups of a container instance, by the kinds of Velero', () => {
       if (said.phase === phase && said.observedGeneration === metadata.generation) return said.statusMessage
       throw new Error(`${said.phase}: ${said.statusMessage}`)
     })
-  const place = () => ({ namespace: 'velero', name: backupName(home, 'shop') })
+  const place = () => ({
+    namespace: 'velero',
+    name: backupName({ kind: ContainerInstance.kind, metadata: { namespace: home, name: 'shop' } }),
+  })
   const schedule = () => own.admin.get<Schedule>(veleroSchedule, place())
   const isGone = async (resource: typeof veleroSchedule) => {
     try {

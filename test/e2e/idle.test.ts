@@ -6,7 +6,7 @@ import { OwnPlatform } from '../cluster/platform.ts'
 import { TEST_CONFIG } from '../config.ts'
 import { makeFleet, untilFleetIsReady } from '../worlds/fleet.ts'
 
-const DATABASES = TEST_CONFIG.sized(200, 1_000)
+const DATABASES = TEST_CONFIG.sized(40, 1_000)
 const QUIET_SECONDS = TEST_CONFIG.sized(60, 120)
 
 /** What a platform at rest may ask: to be told (a watch), and to keep its lease. */

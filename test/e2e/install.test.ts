@@ -139,7 +139,7 @@ describe('installing into a cluster with kubectl apply -k', () => {
     await kubectl('apply', '--server-side', '-k', deploy)
     const { clientConfig } = (await read()).webhooks[0] ?? { clientConfig: { service: {} } }
     expect(Buffer.from(clientConfig.caBundle ?? '', 'base64').toString()).to.equal(own.certPem)
-    expect(clientConfig.service).to.deep.include({ path: own.path, name: 'freehold-facade' })
+    expect(clientConfig.service).to.deep.include({ path: own.path, name: 'freehold-webhook' })
     const account = `--as=system:serviceaccount:${SYSTEM_NAMESPACE}:freehold-facade`
     const may = async (what: string) =>
       (await kubectl('auth', 'can-i', 'patch', what, account).catch(() => undefined)) !== undefined

@@ -6,7 +6,6 @@ import {
   METADATA_ENTRIES_MAX,
   METADATA_REFUSALS,
 } from '../../scripts/generate/metadataPolicy.ts'
-import { entryName } from '../../src/contracts/vaults/names.ts'
 import { OWNER_KIND_LABEL } from '../../src/core/labels.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject, ObjectMeta } from '../../src/core/object.ts'
@@ -15,7 +14,7 @@ import { KINDS } from '../../src/crds/index.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
-import { RULE_CASES } from '../cases/ruleCases.ts'
+import { sampleName, sampleSpec } from '../make/samples.ts'
 import { expectCall, makeBoundary, makeCaller, makeGroup, until } from '../worlds/platform.ts'
 import { administrator, clientWithToken } from '../worlds/tenant.ts'
 
@@ -94,36 +93,10 @@ describe('the metadata of every kind', () => {
       group: groupHome,
     })[kind.placement]
 
-  /** Specs of kinds whose cases of rules say nothing, or name others than this tenant may. */
-  function specOf(kind: AnyKind): object {
-    const scope = `/boundaries/${boundaryId}`
-    const principal = { principalId: memberId, principalType: 'ServicePrincipal' }
-    const specs: Record<string, object> = {
-      RoleAssignment: { ...principal, roleDefinitionName: 'Reader', scope },
-      DenyAssignment: { ...principal, actions: ['jobs/write'], scope },
-      JitRequest: {
-        ...principal,
-        principalId: ownerId,
-        roleDefinitionName: 'Reader',
-        scope,
-        justification: 'a fault',
-      },
-      PrincipalGroup: { displayName: `Team ${randomUUID()}` },
-      PlatformTenant: { displayName: 'Tenant' },
-      QuotaLedger: { grants: {} },
-      PlatformUser: { userName: 'mallory' },
-      PlatformClient: { displayName: 'Mallory', secretName: 'x' },
-      RoleDefinition: { displayName: `Role ${randomUUID()}`, actions: ['jobs/read'], assignableScopes: ['/'] },
-      VaultEntry: { vaultName: 'shop', secretName: 'Key' },
-    }
-    const found = specs[kind.kind] ?? RULE_CASES.find((one) => one.kind === kind && one.refused.length === 0)?.next
-    if (found === undefined) throw new Error(`There is no spec of ${kind.kind}.`)
-    return found
-  }
+  const specOf = (kind: AnyKind) => sampleSpec(kind, { boundaryId, ownerId, memberId })
 
   function objectOf(kind: AnyKind, metadata: Partial<ObjectMeta>): KubeObject {
-    const names: Record<string, string> = { AccountBucket: 'shop.photos', VaultEntry: entryName('shop', 'Key') }
-    const name = names[kind.kind] ?? (kind.name === 'resource' ? `m-${randomUUID().slice(0, 8)}` : randomUUID())
+    const name = sampleName(kind)
     const namespace = homeOf(kind)
     return {
       apiVersion: kind.apiVersion,

@@ -8,6 +8,7 @@ import type { KubeObject } from '../../src/core/object.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../src/crds/objectstorage.ts'
 import { secret } from '../../src/kube/builtin.ts'
 import { type SeaweedFs, seaweedfsIsMissing, startSeaweedfs } from '../cluster/seaweedfs.ts'
+import { TEST_CONFIG } from '../config.ts'
 import { clientOf, s3Client } from '../make/s3Client.ts'
 import { promised, until } from '../make/until.ts'
 import { objectStoreContract, type StoreClient, settings } from '../suites/objectStoreContract.ts'
@@ -55,7 +56,7 @@ describe('SeaweedFS, behind the gateway that its operator would run', () => {
     await store?.close()
     await server?.stop()
   })
-  objectStoreContract(() => opened(store, client), { audits: false })
+  objectStoreContract(() => opened(store, client), { audits: false, keys: TEST_CONFIG.sized(24, 104) })
 
   it('keeps lifecycle rules, changes them and takes them away', async () => {
     const { store: administered } = opened(store, client)

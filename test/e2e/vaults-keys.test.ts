@@ -16,7 +16,7 @@ import { OwnPlatform } from '../cluster/platform.ts'
 import { TEST_CONFIG } from '../config.ts'
 import { until } from '../make/until.ts'
 
-const SECRETS = TEST_CONFIG.sized(60, 1_000)
+const SECRETS = TEST_CONFIG.sized(20, 1_000)
 const VERSIONS = 10
 const AT_ONCE = 16
 const READS_PER_SECOND = 50

@@ -18,8 +18,8 @@ const folder = join(import.meta.dirname, '../../examples')
 const steps = readdirSync(folder, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name)
-  // `rest` is for the command line: test/e2e/cli.test.ts applies it.
-  .filter((name) => name !== 'rest')
+  // These are no steps: test/e2e/cli.test.ts applies the one, test/e2e/gitops.test.ts the other.
+  .filter((name) => name !== 'rest' && name !== 'git')
   .sort()
 const objects = steps.flatMap((step) =>
   readdirSync(join(folder, step)).flatMap(

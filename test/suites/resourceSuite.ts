@@ -199,6 +199,8 @@ function hostTests({ body, hosted }: ResourceCase, world: World): void {
   it('get a host that several new ones ask for at once: one of them', async () => {
     const answers = await askAtOnce(world.server, (app, index) => sent(app, 'post', `site-${index}`))
     expect(outcomes(answers)).to.deep.equal(['201', ...Array(answers.length - 1).fill('409 HOST_TAKEN')])
+    const fields = new Set(answers.filter(({ status }) => status === 409).map((refusal) => refusal.body.field))
+    expect(Object.keys(hosted ?? {}), 'the field that names it').to.include.members([...fields])
   })
 
   it('get a host that several are changed to at once: one of them', async () => {

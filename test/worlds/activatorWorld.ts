@@ -130,7 +130,7 @@ export async function startActivator(
 }
 
 /** `fetch` lets nobody say a host. */
-async function callFunction(
+export async function callFunction(
   url: string,
   path: string,
   { method = 'GET', headers = {}, body }: { method?: string; headers?: Record<string, string>; body?: string },

@@ -167,6 +167,7 @@ async function serve(client: FakeKubeClient, change: Partial<FacadeOptions>, ser
         allowOwnImages: false,
         hasBackupTarget: true,
       },
+      clusters: { gate: { serverUrl: 'https://hub.test', caPem: 'PEM', caFingerprint: '00' } },
       vector: { engine: engine as never, secrets: kubeSecrets(client), allowOwnImages: false },
       vaults: makeVaults(),
       sql: {
@@ -179,6 +180,7 @@ async function serve(client: FakeKubeClient, change: Partial<FacadeOptions>, ser
       objectStorage: { store: new FakeObjectStore(), secrets: kubeSecrets(client) },
       jobs: { blobs: fakeBlobs() },
       functions: { blobs: fakeBlobs() },
+      deployments: { blobs: fakeBlobs() },
       activity: new FakeActivityStore(),
       bugReports: { blobs: fakeBlobs() },
       podLogs: followedPodLogs(new FakePodLogs(), { clock: systemClock, isAlive: () => false }),

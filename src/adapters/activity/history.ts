@@ -1,4 +1,4 @@
-import { ENTRIES_MAX, ENTRY_BYTES_MAX, RECORD_BYTES_MAX, RETENTION_DAYS } from '../../contracts/activity.ts'
+import { ENTRIES_MAX, ENTRY_BYTES_MAX, RETENTION_DAYS, type RecordBounds } from '../../contracts/activity.ts'
 import type { Entry, Sighting } from './port.ts'
 import { compared, type States } from './states.ts'
 
@@ -79,10 +79,10 @@ export function oldestKept(now: number): string {
 }
 
 /** The chapters that still count: of the newest entries, young enough, and not too long in all. */
-export function chaptersKept({ chapters, entries }: Head, now: number): Chapter[] {
+export function chaptersKept({ chapters, entries }: Head, bounds: RecordBounds, now: number): Chapter[] {
   let [count, bytes] = [entries.length, 0]
   const kept = chapters.toReversed().filter((chapter) => {
-    const isKept = count < ENTRIES_MAX && bytes + chapter.bytes <= RECORD_BYTES_MAX && chapter.newest >= oldestKept(now)
+    const isKept = count < bounds.entries && bytes + chapter.bytes <= bounds.bytes && chapter.newest >= oldestKept(now)
     count += chapter.count
     bytes += chapter.bytes
     return isKept

@@ -28,6 +28,8 @@ export type Entry = {
   readonly correlationId?: string | undefined
   readonly traceId?: string | undefined
   readonly remoteAddress?: string | undefined
+  /** Of what callers report, which may be of any time: when they did. */
+  readonly reportedAt?: string | undefined
   /** The version that it wrote, which tells the order of two in one millisecond. */
   readonly version?: string | undefined
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
+import { OWN_BOUNDS, REPORTED_BOUNDS, type RecordBounds } from '../../contracts/activity.ts'
 import { ATTEMPTS, pauseAfterConflict } from '../../core/conflicts.ts'
 import { MANAGED_BY, MANAGED_BY_LABEL, PREFIX } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE, sha256 } from '../../core/names.ts'
@@ -28,6 +29,8 @@ const ENTRY = 'log'
 type Client = Pick<KubeClient, 'get' | 'list' | 'create' | 'mergePatch' | 'remove'>
 type SecretObject = KubeObject & { data?: Record<string, string> }
 type Held = { head: Head; version: string | undefined }
+/** What the platform saw of a resource, or what callers reported of it. */
+type Part = { readonly name: string; readonly bounds: RecordBounds }
 
 /**
  * Records in Secrets of the platform's namespace: one for the newest entries, which is written with each, and closed
@@ -53,12 +56,22 @@ class SecretActivity implements ActivityStore {
   }
 
   async append(resource: ResourcePath, sightings: readonly Sighting[]): Promise<void> {
-    const name = nameOf(resource)
-    for (let attempt = 1; ; attempt += 1) {
+    const { own, reported } = partsOf(resource)
+    const isReported = ({ channel }: Sighting) => channel === 'Reported'
+    await this.#add(
+      own,
+      sightings.filter((one) => !isReported(one)),
+    )
+    await this.#add(reported, sightings.filter(isReported))
+  }
+
+  async #add(part: Part, sightings: readonly Sighting[]): Promise<void> {
+    const { name } = part
+    for (let attempt = 1; sightings.length > 0; attempt += 1) {
       const held = this.#heads.get(name) ?? (await this.#readHead(name))
       const closed = await this.#closedAmong(held.head, sightings)
       const next = added(held.head, sightings, (id) => closed.has(id))
-      if (next === held.head || (await this.#write(name, held, next))) return
+      if (next === held.head || (await this.#write(part, held, next))) return
       this.#heads.delete(name)
       if (attempt === ATTEMPTS) throw new Error('The record of a resource is being written by too many at once.')
       await pauseAfterConflict(attempt)
@@ -66,11 +79,17 @@ class SecretActivity implements ActivityStore {
   }
 
   async read(resource: ResourcePath): Promise<readonly Entry[] | undefined> {
-    const { head, version } = await this.#readHead(nameOf(resource))
+    const parts = await Promise.all(Object.values(partsOf(resource)).map((part) => this.#readPart(part)))
+    const found = parts.filter((entries) => entries !== undefined)
+    return found.length === 0 ? undefined : readable(found.flat(), this.#now())
+  }
+
+  async #readPart({ name, bounds }: Part): Promise<readonly Entry[] | undefined> {
+    const { head, version } = await this.#readHead(name)
     if (version === undefined) return undefined
-    const chapters = chaptersKept(head, this.#now())
+    const chapters = chaptersKept(head, bounds, this.#now())
     const older = await Promise.all(chapters.map((chapter) => this.#readChapter(chapter)))
-    return readable([...older.flat(), ...head.entries], this.#now())
+    return [...older.flat(), ...head.entries]
   }
 
   async sweep(): Promise<void> {
@@ -99,14 +118,14 @@ class SecretActivity implements ActivityStore {
   }
 
   /** @returns false if somebody else was faster */
-  async #write(name: string, { version, head: before }: Held, added: Head): Promise<boolean> {
+  async #write({ name, bounds }: Part, { version, head: before }: Held, added: Head): Promise<boolean> {
     const due = dueForClosing(added)
     const chapter = due === undefined ? undefined : await this.#close(name, due.closed)
     const grown =
       due === undefined || chapter === undefined
         ? added
         : { ...added, entries: due.kept, chapters: [...added.chapters, chapter] }
-    const head = { ...grown, chapters: chaptersKept(grown, this.#now()) }
+    const head = { ...grown, chapters: chaptersKept(grown, bounds, this.#now()) }
     const data = { [ENTRY]: (await packed(head)).toString('base64') }
     const annotations = { [NEWEST_ANNOTATION]: new Date(this.#now()).toISOString() }
     try {
@@ -173,8 +192,12 @@ class SecretActivity implements ActivityStore {
   }
 }
 
-function nameOf({ boundaryId, resourceGroup, resourceType, resourceName }: ResourcePath): string {
-  return `activity-${sha256([boundaryId, resourceGroup, resourceType, resourceName].join('/')).slice(0, 40)}`
+function partsOf({ boundaryId, resourceGroup, resourceType, resourceName }: ResourcePath) {
+  const name = `activity-${sha256([boundaryId, resourceGroup, resourceType, resourceName].join('/')).slice(0, 40)}`
+  return {
+    own: { name, bounds: OWN_BOUNDS },
+    reported: { name: `${name}-reported`, bounds: REPORTED_BOUNDS },
+  }
 }
 
 function secretOf(name: string, data: Record<string, string>, annotations: Record<string, string>): SecretObject {

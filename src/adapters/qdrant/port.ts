@@ -29,6 +29,8 @@ export type PeerAddress = {
   pod: string
   /** Name of the headless Service. */
   service: string
+  /** The cluster that it runs on; the platform's own if undefined. */
+  clusterId?: string | undefined
   /** Keys to try in this order: in a rotation some peers still hold the old one. Empty if keys are off. */
   keys: readonly string[]
 }

@@ -189,6 +189,18 @@ describe('reports of activity', () => {
     })
   }
 
+  it('may be of a time before the group; what was done in an earlier group of the name is not shown', async () => {
+    const yesterday = new Date(Date.now() - 86_400_000).toISOString()
+    const { body: id } = await post({ action: 'deploy.yesterday', occurredAt: yesterday })
+    await here.store.append(NAME, [sighting({ occurredAt: yesterday })])
+    const list = request(here.facade.app)
+      .get(`/boundaries/${BOUNDARY}/resourcegroups/shop/resources/vectorclusters/search/activity`)
+      .set('authorization', bearer(PERSON))
+    const { items } = (await list).body as { items: { id: string; occurredAt: string }[] }
+    const old = items.filter(({ occurredAt }) => occurredAt === yesterday)
+    expect(old.map((entry) => entry.id)).to.deep.equal([id])
+  })
+
   it('name their error as problem details', async () => {
     const answer = await post({ occurredAt: '2999-01-01T00:00:00Z' })
     expect(answer.headers['content-type']).to.match(/problem\+json/)

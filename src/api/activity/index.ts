@@ -51,9 +51,12 @@ const ActivityRequest = z
 async function entriesOf(context: Context) {
   const { services } = context
   const resource = pathOf(context as Context<Parameters>)
-  await findGroup(context, resource.boundaryId, resource.resourceGroup)
-  const entries = await services.activity.read(resource)
-  if (entries === undefined && !isThere(services.records, resource)) throw missing(resource)
+  const group = await findGroup(context, resource.boundaryId, resource.resourceGroup)
+  const told = await services.activity.read(resource)
+  // What was done in an earlier group of the name is of no concern to those who may read in this one.
+  const since = Date.parse(group.metadata.creationTimestamp ?? '')
+  const entries = told?.filter(({ occurredAt, reportedAt }) => !(Date.parse(reportedAt ?? occurredAt) < since))
+  if ((entries ?? []).length === 0 && !isThere(services.records, resource)) throw missing(resource)
   const ids = (entries ?? []).flatMap(({ actor }) => ('principalId' in actor ? [actor.principalId] : []))
   const known = await services.principals.find(new Set(ids), resource.boundaryId)
   return (entries ?? []).map((entry) => entryDto(entry, resource, known))
@@ -85,6 +88,7 @@ async function report(context: Context<'boundaryId', unknown, z.output<typeof Ac
     {
       id,
       occurredAt: new Date(occurredAt).toISOString(),
+      reportedAt: new Date(now).toISOString(),
       action: body.action,
       actor: { principalId: caller.principalId },
       channel: 'Reported',

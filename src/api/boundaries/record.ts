@@ -4,13 +4,14 @@ import { createdByOf, INITIAL_OWNER_ASSIGNED_ANNOTATION } from '../../core/label
 import { boundaryNamespace } from '../../core/names.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { DisplayName } from '../../crds/fields.ts'
+import { BoundaryProjection } from '../../crds/projections.ts'
 import { PlatformTenant, RoleAssignment } from '../../crds/rbac.ts'
 import type { BoundaryRecord } from '../callers/visibility.ts'
 import type { Services } from '../http/context.ts'
 import { resourcesOfBoundary } from '../resources/contents.ts'
 import { DateTime, Tags, Uuid } from '../resources/dto.ts'
 import { dateTime, enumeration, type ListShape, text } from '../resources/paging.ts'
-import { defaultCluster, groupsOfBoundary } from '../resources/places.ts'
+import { defaultClusterOf, groupsOfBoundary } from '../resources/places.ts'
 import { BoundaryQuotaDto, quotaDto } from '../resources/quotaRecord.ts'
 import { usageOf } from '../resources/usage.ts'
 
@@ -60,8 +61,8 @@ export function boundaryDto(services: Services, boundary: BoundaryRecord): Bound
     resourceGroupCount,
     resourceCount: resources.length,
     memberCount: countMembers(services, boundary),
-    projectionCount: 0,
-    defaultClusterId: defaultCluster(services, id).id,
+    projectionCount: services.records.peekAll(BoundaryProjection, { namespace: boundaryNamespace(id) }).length,
+    defaultClusterId: defaultClusterOf(services, id).id,
     crosslinkEnabled: false,
     quota: quotaDto(spec.quota),
     usage: quotaDto({ ...usageOf(services, resources), resourceGroups: resourceGroupCount }),

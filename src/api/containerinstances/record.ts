@@ -1,9 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { CONTENT_FIELDS, unknownParameters, unsharedUse } from '../../contracts/containerinstances.ts'
-import { defaultHost } from '../../contracts/workloads.ts'
 import { badRequest, PlatformError, within } from '../../core/errors.ts'
-import { groupNamespace } from '../../core/names.ts'
 import { BackupPolicyField } from '../../crds/containerFields.ts'
 import {
   ContainerInstance,
@@ -13,8 +11,7 @@ import {
 } from '../../crds/containerinstances.ts'
 import { publicTarget } from '../../crds/containerRules.ts'
 import { withoutAbsent } from '../records/kubeRecords.ts'
-import { clusterWords } from '../resources/places.ts'
-import { holderOf, hostTaken } from '../resources/platformNames.ts'
+import { refuseTakenHosts } from '../resources/hosts.ts'
 import { recordOf } from '../resources/record.ts'
 import { refuseForeignReferences, refuseForeignVaults } from '../resources/references.ts'
 import {
@@ -92,7 +89,7 @@ export const instanceRecord = recordOf(ContainerInstance, {
     refuseForeign(draft, view)
     refuseUnknownParameters(draft)
     refuseUnshared(draft, view)
-    refuseTakenHosts(draft, view)
+    refuseTakenHosts(ContainerInstance, draft, view)
     return { components, publicComponent: target.publicComponent, publicPort: target.publicPort }
   },
 })
@@ -187,24 +184,4 @@ function refuseUnshared(draft: Draft, { services }: InstanceWrite): void {
   const found = unsharedUse(draft, (storageClass) => services.storage.isShared(storageClass))
   if (found === undefined) return
   throw new PlatformError('VOLUME_NOT_SHAREABLE', found.message, { field: 'volumes', value: found.volume })
-}
-
-/** @throws PlatformError BAD_REQUEST, HOST_TAKEN */
-function refuseTakenHosts({ isPublic, customDomains, clusterId }: Draft, view: InstanceWrite): void {
-  const { services, boundaryId, resourceGroup, name } = view
-  const namespace = groupNamespace(boundaryId, resourceGroup)
-  const { domain } = clusterWords(services, boundaryId, clusterId)
-  if (!isPublic) return
-  for (const host of customDomains) {
-    if (host === domain || host.endsWith(`.${domain}`)) {
-      const message = `must not lie below "${domain}", whose hosts the platform gives`
-      throw badRequest(`Custom domain "${host}" ${message}.`, [{ field: 'customDomains', message }])
-    }
-  }
-  for (const host of [defaultHost('containerinstances', namespace, name, domain), ...customDomains]) {
-    const holder = holderOf(services, 'Host', host)
-    const isOurs = holder?.kind === 'ContainerInstance' && holder.namespace === namespace && holder.name === name
-    if (holder === undefined || isOurs) continue
-    throw hostTaken(host, 'customDomains')
-  }
 }

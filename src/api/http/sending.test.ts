@@ -49,6 +49,39 @@ describe('a long answer', () => {
   }
 })
 
+describe('the tag of an answer', () => {
+  const tagOf = async (answer: Parameters<typeof send>[2], method = 'GET') => {
+    const server = createServer((asked, response) => void send(asked, response, answer)).listen(0)
+    await once(server, 'listening')
+    const { headers } = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, { method })
+    server.close()
+    return headers.get('etag')
+  }
+  const body = { state: 'Healthy' }
+
+  it('is weak where the answer is worked out, the same for the same, another for another', async () => {
+    const [one, same, other] = await Promise.all(
+      [body, { ...body }, { state: 'Failing' }].map((told) => tagOf({ status: 200, body: told })),
+    )
+    expect(one).to.match(/^W\/"[\w-]{22}"$/)
+    expect([same === one, other === one]).to.deep.equal([true, false])
+  })
+
+  it('tells nothing of a secret', async () => {
+    const headers = { 'cache-control': 'no-store' }
+    const [one, same] = await Promise.all([1, 2].map(() => tagOf({ status: 200, body, headers })))
+    expect(one).to.match(/^W\//)
+    expect(same).to.not.equal(one)
+  })
+
+  it('is that of the object where there is one, and none of a page, a write or a refusal', async () => {
+    expect(await tagOf({ status: 200, body, headers: { etag: '"1-2-3"' } })).to.equal('"1-2-3"')
+    expect(await tagOf({ status: 200, parts: ['{}'] })).to.equal(null)
+    expect(await tagOf({ status: 200, body }, 'POST')).to.equal(null)
+    expect(await tagOf({ status: 404, body })).to.equal(null)
+  })
+})
+
 describe('a large body', () => {
   const B = '11111111-1111-4111-8111-111111111111'
   const OWNER = '22222222-2222-4222-8222-222222222222'

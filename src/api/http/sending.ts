@@ -1,3 +1,4 @@
+import { hash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline as pump } from 'node:stream/promises'
@@ -21,10 +22,22 @@ export async function send(request: IncomingMessage, response: ServerResponse, a
     response.end()
     return
   }
+  if (isSingleRead(request, answer)) response.setHeader('etag', weakTag(text, answer))
   if (!response.hasHeader('content-type')) response.setHeader('content-type', 'application/json; charset=utf-8')
   response.setHeader('content-length', Buffer.byteLength(text))
   if (text.length <= SLICE) response.end(text)
   else await sendInSlices(response, text)
+}
+
+/** Of one thing, worked out for this answer: pages of lists are written piece by piece, stored objects have their tag. */
+function isSingleRead({ method }: IncomingMessage, { status, parts, headers }: Answer): boolean {
+  return method === 'GET' && status === 200 && parts === undefined && headers?.etag === undefined
+}
+
+/** Tells answers apart; no If-Match takes it. A digest of a secret would let others guess it. */
+function weakTag(text: string, { headers }: Answer): string {
+  const isSecret = headers?.['cache-control'] === 'no-store'
+  return `W/"${isSecret ? randomUUID() : hash('sha256', text, 'base64url').slice(0, 22)}"`
 }
 
 /** In characters. Encoding and sending a megabyte at once would keep the thread from everybody else for milliseconds. */

@@ -6,15 +6,22 @@ import { isKubeError } from '../../kube/errors.ts'
 
 /** Secrets of resources, for data-plane routes only. Each read goes to the API server: secrets are never kept. */
 export interface SecretReader {
-  /** The base64 `data`; undefined if there is none, or the facade has no access to its namespace yet. */
-  read(namespace: string, name: string): Promise<Readonly<Record<string, string>> | undefined>
+  /**
+   * The base64 `data`; undefined if there is none, or the facade has no access to its namespace yet.
+   *
+   * @param clusterId the cluster that the resource runs on; the platform's own if undefined
+   */
+  read(namespace: string, name: string, clusterId?: string): Promise<Readonly<Record<string, string>> | undefined>
 }
 
-export function kubeSecrets(client: Pick<KubeClient, 'get'>): SecretReader {
+type Getter = Pick<KubeClient, 'get'>
+
+export function kubeSecrets(client: Getter, clientOf: (clusterId: string) => Getter = () => client): SecretReader {
   return {
-    async read(namespace, name) {
+    async read(namespace, name, clusterId) {
+      const there = clusterId === undefined ? client : clientOf(clusterId)
       try {
-        const found = await client.get<KubeObject & { data?: Record<string, string> }>(secret, { namespace, name })
+        const found = await there.get<KubeObject & { data?: Record<string, string> }>(secret, { namespace, name })
         return found.data
       } catch (error) {
         if (isKubeError(error, 'NotFound', 'Forbidden')) return undefined

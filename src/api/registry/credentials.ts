@@ -3,7 +3,7 @@ import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, isUuid } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
-import type { Caller, Services } from '../http/context.ts'
+import type { Caller, Context, Services } from '../http/context.ts'
 import { registryOf } from './service.ts'
 
 /** Of a person who shows an access token, in place of a user name. */
@@ -18,10 +18,14 @@ export type Bearer = Pick<Credential, 'principalId' | 'principalType' | 'princip
  * Whom a user name and password are of: a service account with its secret, a person with an access token, or somebody
  * with a credential that was minted here. Undefined if they are nobody's.
  */
-export async function bearerOf(services: Services, user: string, password: string): Promise<Bearer | undefined> {
+export async function bearerOf(
+  { services, address }: Pick<Context, 'services' | 'address'>,
+  user: string,
+  password: string,
+): Promise<Bearer | undefined> {
   const { signIn } = registryOf(services)
   if (user === TOKEN_USER) return callerBearer(await signIn.byToken(password))
-  if (isUuid(user)) return callerBearer(await signIn.byClient(user, password))
+  if (isUuid(user)) return callerBearer(await signIn.byClient(user, password, address ?? ''))
   return bearerWith(services, password, ['Boundary', 'Build'])
 }
 

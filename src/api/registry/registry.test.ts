@@ -168,9 +168,15 @@ describe('the token endpoint of the registry', () => {
     const run = facade.put(RetentionRun, name, {}, SYSTEM_NAMESPACE)
     const acting = facade.client.seed(RetentionRun.resource, { ...run, status: { state: 'Running' } })
     facade.caches.get(RetentionRun.resource).observeWrite(acting)
-    expect(await granted(person, `repository:${REPOSITORY}:pull`)).to.equal('pull')
-    const held = await ask(basic('token', person))
-    expect([held.status, held.headers['retry-after']]).to.deep.equal([503, '5'])
+    const answers: number[] = []
+    const held = ask(basic('token', person)).then(({ status }) => answers.push(status))
+    for (const _ of 'four')
+      expect(await granted(person, `repository:${REPOSITORY}:pull`), 'without waiting').to.equal('pull')
+    expect(answers, 'a request to push waits').to.deep.equal([])
+    const over = facade.client.seed(RetentionRun.resource, { ...acting, status: { state: 'Succeeded' } })
+    facade.caches.get(RetentionRun.resource).observeWrite(over)
+    await held
+    expect(answers, 'until the run is over').to.deep.equal([200])
   })
 
   it('answers 503 with what to do where no registry is configured', async () => {

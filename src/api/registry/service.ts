@@ -10,8 +10,8 @@ import type { Caller, Context, Services } from '../http/context.ts'
 export interface RegistrySignIn {
   /** The bearer of an access token; undefined if it is not good. */
   byToken(token: string): Promise<Caller | undefined>
-  /** A service account with its secret; undefined if they do not belong together. */
-  byClient(clientId: string, secret: string): Promise<Caller | undefined>
+  /** A service account with its secret, from an address; undefined if they do not belong together. */
+  byClient(clientId: string, secret: string, address: string): Promise<Caller | undefined>
   /** Whether who was given something is still there and enabled. */
   stands(
     principal: Pick<Caller, 'principalId' | 'principalUid'> & { principalType: Caller['principalType'] },

@@ -10,6 +10,7 @@ import { limitedTo } from '../http/body.ts'
 import type { Context, Services } from '../http/context.ts'
 import { anonymous, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from '../resources/dto.ts'
+import { untilChanged } from '../resources/untilChanged.ts'
 import { type Bearer, bearerOf, bearerWith } from './credentials.ts'
 import { knownRepository, rightsTo } from './rights.ts'
 import { askedScopes, isWithin } from './scopes.ts'
@@ -17,6 +18,8 @@ import { record, recordRefusal, registryOf } from './service.ts'
 
 /** A refresh token lives no longer, and no longer than the credential that it was got with. */
 const REFRESH_MILLISECONDS = 8 * 3_600_000
+/** Clients wait 15 s for a token, as Docker does, or longer. */
+const REMOVAL_MILLISECONDS = 12_000
 const FORM_BYTES = 64 * 1024
 const FORM = 'application/x-www-form-urlencoded'
 
@@ -51,7 +54,7 @@ async function issue(context: Context, bearer: Bearer | undefined, asked: Asked)
     throw new PlatformError('BAD_REQUEST', 'The parameter service names another registry.', { parameter: 'service' })
   }
   const granted = bearer === undefined ? [] : narrowed(services, bearer, asked.scopes)
-  refuseWhileRemoving(services, granted)
+  await waitWhileRemoving(context, granted)
   const actor = bearer?.principalId ?? 'anonymous'
   if (bearer !== undefined) {
     await record(context, ...granted.map((one) => grantedEntry(actor, one)))
@@ -84,11 +87,18 @@ function narrowed(services: Services, bearer: Bearer, scopes: readonly string[])
   })
 }
 
-/** Nothing that is being looked at for removal may come to be needed meanwhile. */
-function refuseWhileRemoving({ records }: Services, granted: readonly RegistryAccess[]): void {
+/**
+ * Nothing that is being looked at for removal may come to be needed meanwhile. A run takes seconds, and clients give up
+ * after a few refusals: so the request waits, as long as the least patient of them do.
+ */
+async function waitWhileRemoving(context: Context, granted: readonly RegistryAccess[]): Promise<void> {
   if (!granted.some(({ actions }) => actions.includes('push'))) return
-  const runs = records.peekAll(RetentionRun, { namespace: SYSTEM_NAMESPACE })
-  if (!runs.some(({ spec, status }) => !spec.dryRun && isRunActing(status?.state))) return
+  const { records } = context.services
+  const isOver = async () =>
+    !records
+      .peekAll(RetentionRun, { namespace: SYSTEM_NAMESPACE })
+      .some(({ spec, status }) => !spec.dryRun && isRunActing(status?.state))
+  if (await untilChanged(context, isOver, REMOVAL_MILLISECONDS)) return
   const message = 'Images are being removed by retention: pushing goes on in a moment.'
   throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 5 })
 }
@@ -134,7 +144,7 @@ async function byBasic(context: Context<string, z.output<typeof TokenQuery>>): P
   }
   const encoded = /^Basic ([A-Za-z0-9+/=_-]+)$/i.exec(header)?.[1] ?? ''
   const [user = '', ...password] = Buffer.from(encoded, 'base64').toString('utf8').split(':')
-  const bearer = await bearerOf(services, user, password.join(':'))
+  const bearer = await bearerOf(context, user, password.join(':'))
   return bearer === undefined ? refuseCredentials(context, user) : issue(context, bearer, asked)
 }
 
@@ -147,7 +157,7 @@ async function byForm(context: Context): Promise<Answer<never>> {
   const grant = one('grant_type')
   if (grant === 'password') {
     const user = one('username') ?? ''
-    const bearer = await bearerOf(services, user, one('password') ?? '')
+    const bearer = await bearerOf(context, user, one('password') ?? '')
     return bearer === undefined ? refuseCredentials(context, user) : issue(context, bearer, asked)
   }
   if (grant === 'refresh_token') {

@@ -217,7 +217,7 @@ const resourceRoutes: readonly RouteDraft[] = [
       const { namespaceName } = context.parameters
       const owner = ownerOfNamespace(context.services, namespaceName)
       if (owner === undefined) throw notFound(`A boundary or group with the namespace "${namespaceName}"`)
-      const { id: clusterId } = defaultCluster(context.services, owner.boundaryId)
+      const { id: clusterId } = defaultCluster(context.services)
       return ok({ namespace: namespaceName, boundary: displayNameOf(context, owner.boundaryId), clusterId, ...owner })
     },
   ),

@@ -1,7 +1,7 @@
 import { PlatformError } from '../../core/errors.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import type { Services } from '../http/context.ts'
-import { clusterWords, defaultCluster, isProjectedOn } from './places.ts'
+import { clusterWords, defaultCluster, defaultClusterOf, isProjectedOn } from './places.ts'
 import type { WriteView } from './types.ts'
 
 /**
@@ -11,6 +11,7 @@ import type { WriteView } from './types.ts'
  * @throws PlatformError CLUSTER_NOT_PROJECTED
  */
 export function chooseCluster<K extends AnyKind>(
+  kind: AnyKind,
   clusterId: string | undefined,
   { services, boundaryId, previous }: WriteView<K>,
 ): string | undefined {
@@ -19,14 +20,18 @@ export function chooseCluster<K extends AnyKind>(
     const shown = clusterWords(services, boundaryId, stored).id
     return clusterId === undefined || clusterId === shown ? stored : clusterId
   }
-  const wanted = clusterId ?? defaultCluster(services, boundaryId).id
-  checkProjected(services, boundaryId, wanted)
+  const standard = kind.runsAnywhere === true ? defaultClusterOf(services, boundaryId) : defaultCluster(services)
+  const wanted = clusterId ?? standard.id
+  checkProjected(services, boundaryId, wanted, kind)
   return wanted
 }
 
 /** @throws PlatformError CLUSTER_NOT_PROJECTED */
-export function checkProjected(services: Services, boundaryId: string, wanted: string): void {
-  if (isProjectedOn(services, boundaryId, wanted)) return
-  const message = `The boundary is not projected on cluster "${wanted}".`
+export function checkProjected(services: Services, boundaryId: string, wanted: string, kind: AnyKind): void {
+  if (isProjectedOn(services, boundaryId, wanted, kind)) return
+  const message =
+    kind.runsAnywhere === true
+      ? `The boundary is not projected on cluster "${wanted}".`
+      : `${kind.segment} run on the platform's own cluster only, not on "${wanted}".`
   throw new PlatformError('CLUSTER_NOT_PROJECTED', message, { field: 'clusterId', value: wanted })
 }

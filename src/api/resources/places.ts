@@ -3,6 +3,7 @@ import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import type { AnyKind } from '../../crds/define.ts'
+import { BoundaryProjection } from '../../crds/projections.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import type { Context, Services } from '../http/context.ts'
 import { derivedFrom } from '../records/derived.ts'
@@ -91,8 +92,9 @@ const NO_CLUSTER: ClusterWords = {
 
 function wordsOf(cluster: RecordOf<typeof PlatformCluster>): ClusterWords {
   const { displayName, region, domain, publicPort: port } = cluster.spec
-  const { name: id, resourceVersion: version = '' } = cluster.metadata
-  return { id, name: displayName, region, domain, port, version }
+  // Not the version of the object: that changes with each sign of life.
+  const { name: id, generation, uid } = cluster.metadata
+  return { id, name: displayName, region, domain, port, version: `${uid} ${generation}` }
 }
 
 const ownCluster = derivedFrom(PlatformCluster, (clusters) => {
@@ -100,21 +102,45 @@ const ownCluster = derivedFrom(PlatformCluster, (clusters) => {
   return own === undefined ? NO_CLUSTER : wordsOf(own)
 })
 
-/** Where a boundary's resources run by default: the platform's own cluster. */
-export function defaultCluster(services: Services, _boundaryId: string): ClusterWords {
+/** The platform's own cluster. */
+export function defaultCluster(services: Services): ClusterWords {
   return ownCluster(services.records)
 }
 
-export function clusterWords(services: Services, boundaryId: string, clusterId: string | undefined): ClusterWords {
-  if (clusterId === undefined) return defaultCluster(services, boundaryId)
+/** Where a new resource of the boundary goes that may run anywhere: where it was projected first, else the platform's own. */
+export function defaultClusterOf(services: Services, boundaryId: string): ClusterWords {
+  const [oldest] = services.records
+    .peekAll(BoundaryProjection, { namespace: boundaryNamespace(boundaryId) })
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+    .sort((one, other) => (createdOrder(one) < createdOrder(other) ? -1 : 1))
+  return oldest === undefined ? defaultCluster(services) : clusterWords(services, boundaryId, oldest.spec.clusterId)
+}
+
+const createdOrder = ({ metadata }: RecordOf<typeof BoundaryProjection>) =>
+  `${metadata.creationTimestamp} ${metadata.name}`
+
+/** @param clusterId as a resource has it: none is the platform's own */
+export function clusterWords(services: Services, _boundaryId: string, clusterId: string | undefined): ClusterWords {
+  if (clusterId === undefined) return defaultCluster(services)
   const cluster = services.records.peek(PlatformCluster, { name: clusterId })
   return cluster === undefined ? { ...NO_CLUSTER, id: clusterId } : wordsOf(cluster)
 }
 
-/** Where a boundary may place resources. */
-export function isProjectedOn(services: Services, boundaryId: string, clusterId: string): boolean {
+/** The id of a resource's cluster where that is not the platform's own. */
+export function otherClusterOf({ records }: Pick<Services, 'records'>, clusterId: string | undefined) {
+  if (clusterId === undefined) return undefined
+  const cluster = records.peek(PlatformCluster, { name: clusterId })
+  return cluster === undefined || cluster.spec.isPlatform ? undefined : clusterId
+}
+
+/** Where a boundary may place resources of a kind. */
+export function isProjectedOn(services: Services, boundaryId: string, clusterId: string, kind: AnyKind): boolean {
   const cluster = services.records.peek(PlatformCluster, { name: clusterId })
-  return cluster?.spec.isPlatform === true || defaultCluster(services, boundaryId).id === clusterId
+  if (cluster?.spec.isPlatform === true || defaultCluster(services).id === clusterId) return true
+  if (kind.runsAnywhere !== true) return false
+  const ref = { namespace: boundaryNamespace(boundaryId), name: clusterId }
+  const projection = services.records.peek(BoundaryProjection, ref)
+  return projection !== undefined && projection.metadata.deletionTimestamp === undefined
 }
 
 /**

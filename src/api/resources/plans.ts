@@ -132,7 +132,7 @@ export type PlanRoutes = {
   dto: z.ZodType
   /** The number of replicas from which a plan is for production. */
   productionReplicas: number
-  /** Who may list them; signed-in callers who can see the boundary if absent. */
+  /** Who may list them; whoever can see the boundary if absent. */
   auth?: Authorization
   /** Fields of this family's plans beyond those that all have. */
   more?: (plan: Plan) => object

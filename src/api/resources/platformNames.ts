@@ -44,9 +44,11 @@ export function namesWanted(kind: AnyKind, { namespace, name }: Ref, spec: objec
 /** Hosts and paths, in one order, so that two who want the same ones meet at the first. */
 function addressesWanted(kind: AnyKind, namespace: string, spec: object): Wanted[] {
   const hosts = kind.hostsOf?.(spec as never) ?? []
+  const named = Object.entries(spec)
+  const fieldOf = (host: string) => named.find(([, value]) => [value].flat().includes(host))?.[0]
   const paths = kind.pathsOf?.(spec as never) ?? []
   return [
-    ...[...hosts].sort().map((value): Wanted => ({ type: 'Host', value, taken: hostTaken(value) })),
+    ...[...hosts].sort().map((value): Wanted => ({ type: 'Host', value, taken: hostTaken(value, fieldOf(value)) })),
     ...paths
       .map(({ within, path }): Wanted => {
         const taken = new PlatformError(

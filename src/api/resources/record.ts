@@ -234,7 +234,7 @@ function specMaker<K extends AnyKind>(kind: K, differences: RecordDifferences<K>
       ...Object.fromEntries([...hidden, ...stays].map((name) => [name, previous[name]])),
       ...stored(given, (name) => given[name] !== ''),
       ...givenItems(given, kind, items),
-      clusterId: chooseCluster((body.clusterId as string | null) ?? undefined, view),
+      clusterId: chooseCluster(kind, (body.clusterId as string | null) ?? undefined, view),
     }
     const plan = kind.sized === undefined ? undefined : choosePlan(kind.sized, body as SizedBody, view)
     if (kind.sized !== undefined && plan !== undefined) {

@@ -14,7 +14,7 @@ import { type Answer, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import type { ExternalAddressDto } from '../resources/dto.ts'
-import { findResource } from '../resources/places.ts'
+import { findResource, otherClusterOf } from '../resources/places.ts'
 import { untilChanged } from '../resources/untilChanged.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { hostOf, type VectorObject, type VectorView } from './record.ts'
@@ -31,7 +31,8 @@ export type ApiKeyDto = {
 
 async function readKeys(context: Context, object: VectorObject): Promise<VectorKeys | undefined> {
   const { namespace = '', name } = object.metadata
-  return decodeVectorKeys(await context.services.vector.secrets.read(namespace, vectorNames(name).keys))
+  const clusterId = otherClusterOf(context.services, object.spec.clusterId)
+  return decodeVectorKeys(await context.services.vector.secrets.read(namespace, vectorNames(name).keys, clusterId))
 }
 
 function refuseWithoutKeys(object: VectorObject): void {

@@ -4,6 +4,7 @@ import { timestamp } from '../../core/clock.ts'
 import { counted } from '../../core/counted.ts'
 import type { Services } from '../http/context.ts'
 import type { HealthCheckDto } from '../resources/dto.ts'
+import { otherClusterOf } from '../resources/places.ts'
 import type { VectorObject } from './record.ts'
 
 type State = HealthCheckDto['status']
@@ -90,12 +91,14 @@ function podsCheck({ spec, status }: VectorObject): Asked {
 async function peerOf(object: VectorObject, services: Services): Promise<PeerAddress> {
   const { name, namespace = '' } = object.metadata
   const names = vectorNames(name)
-  const data = object.spec.apiKeyEnabled ? await services.vector.secrets.read(namespace, names.keys) : undefined
+  const clusterId = otherClusterOf(services, object.spec.clusterId)
+  const { secrets } = services.vector
+  const data = object.spec.apiKeyEnabled ? await secrets.read(namespace, names.keys, clusterId) : undefined
   const stored = decodeVectorKeys(data)
   const keys = [stored?.current, stored?.pending, stored?.retired].flatMap((key) =>
     key === undefined ? [] : [key.apiKey],
   )
-  return { namespace, pod: `${names.workload}-0`, service: names.peers, keys }
+  return { namespace, pod: `${names.workload}-0`, service: names.peers, keys, clusterId }
 }
 
 function unreachable(error: unknown): Asked {

@@ -1,12 +1,10 @@
-import { readdir, stat } from 'node:fs/promises'
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Client, PlatformApiError, pathOf } from '../../client/index.ts'
 import type { Target } from '../collections.ts'
 import type { Command, Context, Input } from '../command.ts'
 import { describeFailure } from '../describeFailure.ts'
 import { CommandFailure, EXIT, usage } from '../failure.ts'
-import { type ManifestPlan, parseManifests, planManifest } from '../manifests.ts'
+import { filesIn, type ManifestPlan, parseManifests, planManifest } from '../manifests.ts'
 import { printable } from '../output.ts'
 import { openSession, PLACE_OPTIONS, placeOf } from '../session.ts'
 import { textOf } from '../text.ts'
@@ -77,14 +75,6 @@ function hasUnknownFields(error: unknown): boolean {
   return (
     error instanceof PlatformApiError && error.code === 'MODEL_BINDING_FAILED' && /is not a field/.test(error.message)
   )
-}
-
-/** Files of a folder as kubectl takes them: by name, not those of folders in it. */
-async function filesIn(path: string): Promise<string[]> {
-  const isFolder = path !== '-' && (await stat(path).catch(() => undefined))?.isDirectory() === true
-  if (!isFolder) return [path]
-  const names = (await readdir(path)).filter((name) => /\.(ya?ml|json)$/.test(name)).sort()
-  return names.map((name) => join(path, name))
 }
 
 const GROUP_DEADLINE_MILLISECONDS = 60_000

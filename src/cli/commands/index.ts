@@ -5,10 +5,12 @@ import { helpOf, overview } from '../help.ts'
 import { apply } from './apply.ts'
 import { logs, read } from './below.ts'
 import { call } from './call.ts'
+import { check } from './check.ts'
 import { describe } from './describe.ts'
 import { invitation, password } from './joining.ts'
 import { kubeconfig } from './kubeconfig.ts'
 import { login, logout, token, whoami } from './login.ts'
+import { namespaces } from './namespaces.ts'
 import { create, get, kinds, list, remove } from './resources.ts'
 import { setup, use } from './setup.ts'
 import { version } from './version.ts'
@@ -52,6 +54,7 @@ export const COMMANDS: readonly Command[] = [
   get,
   create,
   apply,
+  namespaces,
   describe,
   read,
   logs,
@@ -61,6 +64,7 @@ export const COMMANDS: readonly Command[] = [
   ...powers,
   remove,
   call,
+  check,
   completion,
   version,
   help,

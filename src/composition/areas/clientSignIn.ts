@@ -5,29 +5,45 @@ import { z } from 'zod'
 import type { Configuration } from '../../config.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { sha256 } from '../../core/names.ts'
+import { countAttempts } from '../../identity/attempts.ts'
 
 /** Milliseconds. */
 const TIMEOUT = 5_000
 /** How long a secret that was right is not asked about again; access tokens live longer. */
 const REMEMBERED = 60_000
+/**
+ * Of one address for one account. The identity provider sees all of them come from the facade, and allows more: so
+ * whoever guesses is held back here, and keeps out nobody but themselves.
+ */
+const WRONG_PER_MINUTE = 3
 
 const Answer = z.object({ access_token: z.string().max(16_384) })
+
+type Options = Pick<Configuration, 'issuer' | 'issuerCertificateAuthority'>
 
 /**
  * Signs service accounts in with their secret, at the identity provider, whichever it is: it keeps the secrets, counts
  * guesses, and its access token then says who they are.
  */
-export async function clientSignIn({ issuer, issuerCertificateAuthority: path }: Configuration) {
+export async function clientSignIn({ issuer, issuerCertificateAuthority: path }: Options) {
   const connect = path === undefined ? {} : { ca: await readFile(path, 'utf8') }
   const agent = new Agent({ connect, headersTimeout: TIMEOUT, bodyTimeout: TIMEOUT })
   // Guesses of others at the same address must not keep out who signed in a moment ago.
   const known = new LRUCache<string, string>({ max: 10_000, ttl: REMEMBERED })
+  const attempts = countAttempts(WRONG_PER_MINUTE)
   return {
-    /** An access token; undefined if the secret is not that of the account. @throws PlatformError TOO_MANY_REQUESTS, UPSTREAM_FAILED */
-    async tokenOf(clientId: string, secret: string): Promise<string | undefined> {
+    /**
+     * An access token; undefined if the secret is not that of the account.
+     *
+     * @param address of the client
+     * @throws PlatformError TOO_MANY_REQUESTS, UPSTREAM_FAILED
+     */
+    async tokenOf(clientId: string, secret: string, address: string): Promise<string | undefined> {
       const pair = sha256(JSON.stringify([clientId, secret]))
       const held = known.get(pair)
       if (held !== undefined) return held
+      const blocked = await attempts.blockedFor(address, clientId)
+      if (blocked !== undefined) throw tooMany(blocked)
       const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: secret }
       try {
         const answer = await request(`${issuer}/protocol/openid-connect/token`, {
@@ -42,20 +58,25 @@ export async function clientSignIn({ issuer, issuerCertificateAuthority: path }:
           known.set(pair, token)
           return token
         }
-        if (answer.statusCode === 429) throw tooMany(answer.headers['retry-after'])
-        if (answer.statusCode < 500) return undefined
+        if (answer.statusCode === 429) throw tooMany(Number(answer.headers['retry-after']) || 60)
+        if (answer.statusCode < 500) {
+          await attempts.failed(address, clientId)
+          return undefined
+        }
         throw new Error(`status ${answer.statusCode}`)
       } catch (cause) {
         if (cause instanceof PlatformError) throw cause
         throw new PlatformError('UPSTREAM_FAILED', 'The identity provider is not available.', {}, { cause })
       }
     },
-    close: () => agent.close(),
+    async close() {
+      attempts.stop()
+      await agent.close()
+    },
   }
 }
 
-function tooMany(after: string | string[] | undefined): PlatformError {
-  const retryAfterSeconds = Number(/^\d{1,4}$/.exec(String(after))?.[0] ?? 60)
+function tooMany(retryAfterSeconds: number): PlatformError {
   const message = `There were too many wrong sign-ins: try again in ${retryAfterSeconds} s.`
   return new PlatformError('TOO_MANY_REQUESTS', message, { retryAfterSeconds })
 }

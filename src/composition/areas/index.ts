@@ -27,6 +27,7 @@ type AreaServices = Pick<
   | 'relational'
   | 'functions'
   | 'jobs'
+  | 'deployments'
   | 'podLogs'
   | 'volumeFiles'
   | 'workers'

@@ -128,8 +128,8 @@ export async function registryServices(
   const notifySecret = secret === undefined ? undefined : (await readFile(secret, 'utf8')).trim()
   const client = await clientSignIn(configuration)
   setup.onStop(() => client.close())
-  const byClient: RegistryService['signIn']['byClient'] = async (id, password) => {
-    const token = await client.tokenOf(id, password)
+  const byClient: RegistryService['signIn']['byClient'] = async (id, password, address) => {
+    const token = await client.tokenOf(id, password, address)
     return token === undefined ? undefined : byToken(token)
   }
   const signIn = { byToken, byClient, stands }

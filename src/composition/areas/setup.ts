@@ -3,11 +3,14 @@ import type { Log } from '../../core/log.ts'
 import type { CacheSet } from '../../kube/caches.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import type { Exec } from '../../kube/exec.ts'
+import type { AgentHub } from '../agents/hub.ts'
 
 /** What an area opens its adapters with, in the facade and in the controllers alike. */
 export type AreaSetup = {
   configuration: Configuration
   client: KubeClient
+  /** The way to other clusters. */
+  agents: Pick<AgentHub, 'clientOf'>
   log: Log
   /** Closes later what was opened now, the last first. */
   onStop(close: () => unknown): void

@@ -1,3 +1,4 @@
+import { byCluster } from '../../adapters/qdrant/byCluster.ts'
 import { createQdrantClient } from '../../adapters/qdrant/client.ts'
 import { playedEngine } from '../../adapters/qdrant/played.ts'
 import type { QdrantPort } from '../../adapters/qdrant/port.ts'
@@ -9,17 +10,29 @@ import type { ControllerPorts } from '../../controllers/index.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import type { AreaSetup } from './setup.ts'
 
-export function vectorServices({ configuration, client }: AreaSetup): Pick<Services, 'vector'> {
+export function vectorServices({ configuration, client, agents }: AreaSetup): Pick<Services, 'vector'> {
   const { allowOwnImages } = configuration
-  return { vector: { engine: vectorEngine(configuration, client), secrets: kubeSecrets(client), allowOwnImages } }
+  const secrets = kubeSecrets(client, (clusterId) => agents.clientOf(clusterId))
+  return { vector: { engine: vectorEngine(configuration, client, agents), secrets, allowOwnImages } }
 }
 
-export function vectorPorts({ configuration, client }: AreaSetup): Pick<ControllerPorts, 'vectorEngine'> {
-  return { vectorEngine: vectorEngine(configuration, client) }
+export function vectorPorts({ configuration, client, agents }: AreaSetup): Pick<ControllerPorts, 'vectorEngine'> {
+  return { vectorEngine: vectorEngine(configuration, client, agents) }
 }
 
 /** How vector databases are spoken to: played where pods are played, else by DNS or through the API server. */
-function vectorEngine(configuration: Pick<Configuration, 'engines' | 'engineAccess'>, client: KubeClient): QdrantPort {
+function vectorEngine(
+  configuration: Pick<Configuration, 'engines' | 'engineAccess'>,
+  client: KubeClient,
+  agents: AreaSetup['agents'],
+): QdrantPort {
   if (configuration.engines === 'simulated') return playedEngine()
-  return createQdrantClient(configuration.engineAccess === 'service' ? directReach() : proxyReach(client))
+  const own = createQdrantClient(configuration.engineAccess === 'service' ? directReach() : proxyReach(client))
+  // Names of Services in other clusters mean nothing here: through their API servers.
+  const others = new Map<string, QdrantPort>()
+  return byCluster(own, (clusterId) => {
+    const engine = others.get(clusterId) ?? createQdrantClient(proxyReach(agents.clientOf(clusterId)))
+    others.set(clusterId, engine)
+    return engine
+  })
 }

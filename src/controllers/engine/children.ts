@@ -5,7 +5,7 @@ import { isKubeError } from '../../kube/errors.ts'
 import type { Expectations } from './expectations.ts'
 import { occupantId, StalledError, WaitingError } from './interruptions.ts'
 import { belongsTo, OWNER_INDEX, type Owner, withOwner } from './ownership.ts'
-import type { CacheView, Children, Ensured, Workspace } from './pass.ts'
+import type { CacheView, Children, Ensured, Ensuring, Workspace } from './pass.ts'
 
 /** Children of one object during one pass. */
 export class PassChildren implements Children {
@@ -21,7 +21,7 @@ export class PassChildren implements Children {
     this.#expectations = expectations
   }
 
-  async ensure<T extends KubeObject>(desired: T, { resource }: { resource: Resource }): Promise<Ensured<T>> {
+  async ensure<T extends KubeObject>(desired: T, { resource, adopts }: Ensuring): Promise<Ensured<T>> {
     const { namespace, name } = desired.metadata
     const view = this.#view<T>(resource, namespace)
     const held = view === undefined ? await this.#read<T>(resource, namespace, name) : view.get(namespace, name)
@@ -31,7 +31,7 @@ export class PassChildren implements Children {
     }
     // An object unknown to the cache has the name: look at it before overwriting it.
     const observed = held ?? (await this.#read<T>(resource, namespace, name))
-    if (observed !== undefined) this.#requireUsable(resource, observed)
+    if (observed !== undefined && adopts?.(observed) !== true) this.#requireUsable(resource, observed)
     const wanted = withOwner(desired, this.#owner)
     const { object, changed } = await applyIfChanged<T>(this.#workspace.client, resource, wanted, observed)
     if (changed && view !== undefined) this.#expectations.written(this.#key, view, object)

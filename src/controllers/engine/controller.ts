@@ -1,6 +1,7 @@
 import type { Resource } from '../../core/object.ts'
 import type { AnyKind, ObjectOf, SpecOf } from '../../crds/define.ts'
 import type { Observed, Rights, Side, Step, Workspace } from './pass.ts'
+import { otherClusterOf, WHEREABOUTS_READS } from './whereabouts.ts'
 
 export type { CacheView, Children, Observed, Pass, Place, Rights, Side, Step, Workspace } from './pass.ts'
 export { steps } from './steps.ts'
@@ -14,6 +15,10 @@ export type ControllerOptions<K extends AnyKind, State> = {
   writes: readonly Rights[]
   /** Where this controller's children go; `workloads`. */
   childrenIn?: Side
+  /** The other cluster that an object's workload is on; undefined: the platform's own. As the kind's `runsAnywhere` says. */
+  clusterOf?: (object: ObjectOf<K>, records: Workspace) => string | undefined
+  /** It also observes, in all other clusters, what it observes in `workloads`. What has a `clusterOf` does so anyway. */
+  observesOthers?: boolean
   /** Fields of the spec that are written once, before the first step, if they are absent. */
   fillSpec?: (object: ObjectOf<K>, records: Workspace) => Partial<SpecOf<K>> | undefined
   reconcile: Step<K, State>
@@ -38,11 +43,13 @@ export type ControllerOptions<K extends AnyKind, State> = {
  * kind and state tie the options together and end there: a list of controllers has all kinds in it.
  */
 export type Controller = Readonly<
-  Required<Omit<ControllerOptions<AnyKind, unknown>, 'finalize'>> & {
+  Required<Omit<ControllerOptions<AnyKind, unknown>, 'finalize' | 'clusterOf'>> & {
     kind: AnyKind
     /** The kind in lower case; label of metrics, name of the queue. */
     name: string
     finalize: Step<AnyKind, unknown> | undefined
+    /** Undefined if every object's workload is on the platform's own cluster. */
+    clusterOf: ((object: object, records: Workspace) => string | undefined) | undefined
   }
 >
 
@@ -66,9 +73,11 @@ export function controller<K extends AnyKind, State = undefined>(
     kind,
     name: kind.kind.toLowerCase(),
     observes: options.observes,
-    reads: options.reads ?? [],
+    reads: [...(options.reads ?? []), ...(kind.runsAnywhere === true ? WHEREABOUTS_READS : [])],
     writes: options.writes,
+    clusterOf: options.clusterOf ?? (kind.runsAnywhere === true ? otherClusterOf : undefined),
     childrenIn: options.childrenIn ?? 'workloads',
+    observesOthers: options.observesOthers ?? false,
     fillSpec: options.fillSpec ?? (() => undefined),
     reconcile: options.reconcile,
     finalize: options.finalize,
@@ -89,5 +98,10 @@ export function controllerWith<K extends AnyKind, Options, State = undefined>(
   behaviour: (options: Options) => Omit<ControllerOptions<K, State>, Given> & { observes?: readonly Observed[] },
 ): Declared & ((options: Options) => Controller) {
   const make = (options: Options) => controller<K, State>(kind, { ...declared, ...behaviour(options) })
-  return Object.assign(make, { kind, reads: [], ...declared })
+  const { reads = [] } = declared
+  return Object.assign(make, {
+    kind,
+    ...declared,
+    reads: [...reads, ...(kind.runsAnywhere === true ? WHEREABOUTS_READS : [])],
+  })
 }

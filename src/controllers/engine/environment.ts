@@ -3,6 +3,7 @@ import type { Log } from '../../core/log.ts'
 import type { KubeObject } from '../../core/object.ts'
 import type { Workspace } from './controller.ts'
 import type { EngineMetrics } from './metrics.ts'
+import type { OtherClusters } from './otherClusters.ts'
 
 /** Records events. Never throws and never waits: a lost event costs nothing. */
 export type EventSink = {
@@ -13,6 +14,8 @@ export type EventSink = {
 export type Environment = {
   records: Workspace
   workloads: Workspace
+  /** Clusters beside the platform's own; none. */
+  others?: OtherClusters
   clock: Clock
   log: Log
   events: EventSink

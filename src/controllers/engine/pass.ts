@@ -6,6 +6,7 @@ import type { Reason } from '../../core/reasons.ts'
 import type { AnyKind, ObjectOf, StatusOf } from '../../crds/define.ts'
 import type { CacheHandler, WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
+import type { OtherClusters } from './otherClusters.ts'
 
 /** What a controller reads of a cache. Objects are frozen and without managedFields. */
 export type CacheView<T extends KubeObject = KubeObject> = Pick<
@@ -55,8 +56,10 @@ export type Pass<K extends AnyKind = AnyKind, State = undefined> = {
   readonly incarnation: string
   readonly place: Place
   readonly records: Workspace
-  /** Where children go: the same workspace as `records` in one cluster. */
+  /** Where children go: the cluster that the object names, else the platform's own, which is that of `records`. */
   readonly workloads: Workspace
+  /** The clusters beside the platform's own. */
+  readonly others: OtherClusters
   readonly children: Children
   readonly clock: Clock
   readonly log: Log
@@ -84,8 +87,8 @@ export type Observed =
   | {
       resource: Resource
       in?: Side
-      /** The keys that a change of this object concerns. */
-      keysOf: (object: KubeObject, records: Workspace) => readonly string[]
+      /** The keys that a change of this object concerns. `clusterId` names the other cluster that it stands in. */
+      keysOf: (object: KubeObject, records: Workspace, clusterId?: string) => readonly string[]
       /** What of the object counts: a change that leaves it equal wakes nobody. Everything if absent. */
       relevant?: (object: KubeObject) => unknown
     }
@@ -105,6 +108,12 @@ export type Ensured<T extends KubeObject> = {
   changed: boolean
 }
 
+export type Ensuring = {
+  readonly resource: Resource
+  /** Whether an object of that name that belongs to nobody is taken over; none if absent. */
+  readonly adopts?: (observed: KubeObject) => boolean
+}
+
 /** The objects that belong to the object of a pass. */
 export interface Children {
   /**
@@ -113,7 +122,7 @@ export interface Children {
    * @throws StalledError NameOccupied if an object of that name belongs to somebody else
    * @throws WaitingError WaitingForDependency while the previous one is still being deleted
    */
-  ensure<T extends KubeObject>(desired: T, options: { resource: Resource }): Promise<Ensured<T>>
+  ensure<T extends KubeObject>(desired: T, options: Ensuring): Promise<Ensured<T>>
   /**
    * Creates the object if none of that name exists, whatever the cache holds. Undefined if one does: for content
    * that would be lost if overwritten.

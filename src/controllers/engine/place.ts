@@ -1,4 +1,4 @@
-import { BOUNDARY_LABEL, GROUP_LABEL } from '../../core/labels.ts'
+import { BOUNDARY_LABEL, GROUP_LABEL, RESERVED_LABEL } from '../../core/labels.ts'
 import { boundaryOfNamespace } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { type Outcome, stalled, waiting } from '../../core/outcome.ts'
@@ -40,6 +40,10 @@ function obstacleOf(
   if (home === undefined) return waiting('WaitingForGroup', `Namespace "${namespace}" has not been seen yet.`)
   if (home.metadata.deletionTimestamp !== undefined) {
     return waiting('WaitingForGroup', `Namespace "${namespace}" is being deleted, with everything in it.`)
+  }
+  const { labels } = home.metadata
+  if (labels?.[RESERVED_LABEL] !== undefined && labels[BOUNDARY_LABEL] === undefined) {
+    return waiting('WaitingForGroup', `Namespace "${namespace}" waits for its ${labels[RESERVED_LABEL]}.`)
   }
   const wanted = kind.placement === 'group' ? place.resourceGroup : place.boundaryId
   const wrong = kind.placement === 'boundary' && place.resourceGroup !== undefined

@@ -2,7 +2,7 @@ import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { FINALIZER, INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { type KubeObject, objectKey, refOf, refOfKey, resourceId } from '../../core/object.ts'
-import { type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { brokenRules, type ObjectOf } from '../../crds/define.ts'
 import { namespace } from '../../kube/builtin.ts'
 import type { PatchOptions } from '../../kube/client.ts'
@@ -13,10 +13,12 @@ import { withDeadline } from './deletion.ts'
 import type { Environment } from './environment.ts'
 import { Expectations } from './expectations.ts'
 import { StalledError, WaitingError } from './interruptions.ts'
+import { NO_OTHER_CLUSTERS } from './otherClusters.ts'
 import { placeOf } from './place.ts'
 import { refusalOf } from './refusal.ts'
 import { type Failed, nextStatus, statusPatch, transition } from './status.ts'
 import { currentStep } from './steps.ts'
+import { type Whereabouts, whereaboutsOf } from './whereabouts.ts'
 
 /** What the queue does with the key after a pass. */
 export type Verdict =
@@ -107,9 +109,23 @@ export class Reconciler {
     return { kind: 'gone' }
   }
 
+  /** What a key waited to see of a cluster that is gone, it will not see. */
+  lost(key: string): void {
+    this.#expectations.forget(key)
+  }
+
+  #whereabouts(object: KubeObject, place: Place, isLeaving: boolean): Whereabouts {
+    const { records, others = NO_OTHER_CLUSTERS } = this.#environment
+    const { kind, clusterOf } = this.#controller
+    const clusterId = clusterOf?.(object, records)
+    return whereaboutsOf(kind, { clusterId, place, namespace: object.metadata.namespace, isLeaving }, records, others)
+  }
+
   async #keep(key: string, object: KubeObject, refusal?: Outcome): Promise<Verdict> {
-    const { place, obstacle = refusal } = this.#place(object)
-    const { pass, draft } = this.#begin(key, object, place)
+    const { place, obstacle: misplaced = refusal } = this.#place(object)
+    const where = this.#whereabouts(object, place, false)
+    const obstacle = misplaced ?? (where.kind === 'away' ? where.obstacle : undefined)
+    const { pass, draft } = this.#begin(key, object, place, where)
     const step = this.#controller.reconcile
     return this.#conclude(pass, draft, await this.#run(pass, obstacle === undefined ? step : () => obstacle))
   }
@@ -126,8 +142,10 @@ export class Reconciler {
   async #letGo(key: string, object: KubeObject): Promise<Verdict> {
     const { finalize, finalizeWithin } = this.#controller
     if (finalize === undefined || !object.metadata.finalizers?.includes(FINALIZER)) return settled()
-    const { pass, draft } = this.#begin(key, object, this.#place(object).place)
-    const outcome = await this.#run(pass, finalize)
+    const { place } = this.#place(object)
+    const where = this.#whereabouts(object, place, true)
+    const { pass, draft } = this.#begin(key, object, place, where)
+    const outcome = where.kind === 'away' ? leavingOf(where) : await this.#run(pass, finalize)
     if (outcome.kind === 'done') {
       await this.#removeFinalizer(object)
       return settled()
@@ -167,12 +185,13 @@ export class Reconciler {
     await client.mergePatch(this.#controller.kind.resource, refOf(object), patch, { resourceVersion, uid })
   }
 
-  #begin(key: string, object: KubeObject, place: Place): { pass: Pass; draft: Draft } {
-    const { records, workloads, clock, log, events } = this.#environment
+  #begin(key: string, object: KubeObject, place: Place, where: Whereabouts): { pass: Pass; draft: Draft } {
+    const { records, clock, log, events } = this.#environment
+    const workloads = where.kind === 'there' ? where.workspace : this.#environment.workloads
     const { kind, childrenIn } = this.#controller
     const incarnation = object.metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
     const draft: Draft = { reported: {}, serving: undefined }
-    const home = this.#environment[childrenIn]
+    const home = childrenIn === 'records' ? records : workloads
     const sameCluster = home === records
     const owner = { object, resource: kind.resource, incarnation, place, sameCluster }
     const pass: Pass = {
@@ -183,6 +202,7 @@ export class Reconciler {
       place,
       records,
       workloads,
+      others: this.#environment.others ?? NO_OTHER_CLUSTERS,
       children: new PassChildren(owner, key, home, this.#expectations),
       clock,
       log: log.child({ controller: this.#controller.name, key }),
@@ -287,6 +307,11 @@ export class Reconciler {
   #sentence(step: string, error: unknown): string {
     return `Step "${step}" failed and is retried: ${describe(error)}`
   }
+}
+
+/** What never had an agent holds nothing of ours. */
+function leavingOf({ obstacle, hasNothingThere }: Whereabouts & { kind: 'away' }): Outcome {
+  return hasNothingThere ? done() : obstacle
 }
 
 function describe(error: unknown): string {

@@ -4,7 +4,7 @@ import { type KubeObject, keyOf, type Resource, resourceId } from '../../core/ob
 import { namespace, secret, secretMetadata } from '../../kube/builtin.ts'
 import type { CacheEvent } from '../../kube/cache.ts'
 import { KeyedQueue } from '../../kube/queue.ts'
-import type { Controller, Observed } from './controller.ts'
+import type { Controller, Observed, Workspace } from './controller.ts'
 import type { Environment } from './environment.ts'
 import { occupantId } from './interruptions.ts'
 import type { PassResult } from './metrics.ts'
@@ -60,6 +60,7 @@ export class Runner {
       }),
       ...this.#controller.observes.map((observed) => this.#awaitType(observed)),
     )
+    if (observesOthers(this.#controller)) this.#subscriptions.push(this.#followOthers())
     if (dependsOnNamespace(kind)) {
       this.#subscriptions.push(records.cache(namespace).subscribe((event) => this.#namespaceChanged(event)))
     }
@@ -77,15 +78,47 @@ export class Runner {
     return this.#queue.whenIdle()
   }
 
-  #observe(observed: Observed): () => void {
-    const { kind, childrenIn } = this.#controller
+  /** Observes in each other cluster what is observed in the platform's own, for as long as it can be reached. */
+  #followOthers(): () => void {
+    const { observes, childrenIn } = this.#controller
+    const inWorkloads = observes.filter((observed) => sideOf(observed, childrenIn) === 'workloads')
+    return (
+      this.#environment.others?.each((clusterId, workspace) => {
+        const ends = inWorkloads.flatMap((observed) => [
+          this.#observe(observed, workspace, clusterId),
+          this.#awaitType(observed, workspace),
+        ])
+        this.#wakeOn(clusterId)
+        return () => {
+          for (const end of ends) end()
+          this.#wakeOn(clusterId)
+        }
+      }) ?? (() => {})
+    )
+  }
+
+  #wakeOn(clusterId: string): void {
     const { records } = this.#environment
-    const workspace = this.#environment[sideOf(observed, childrenIn)]
+    for (const object of records.cache(this.#controller.kind.resource).list()) {
+      const { clusterOf = recordItself } = this.#controller
+      if (clusterOf(object, records) !== clusterId) continue
+      this.#reconciler.lost(keyOf(object))
+      this.#queue.add(keyOf(object))
+    }
+  }
+
+  #observe(
+    observed: Observed,
+    workspace: Workspace = this.#environment[sideOf(observed, this.#controller.childrenIn)],
+    clusterId?: string,
+  ): () => void {
+    const { kind } = this.#controller
+    const { records } = this.#environment
     if ('resource' in observed) {
       const { relevant } = observed
       const wakeKeys = ({ object, previous }: CacheEvent<KubeObject>) => {
         if (relevant && previous && isDeepStrictEqual(relevant(previous), relevant(object))) return
-        for (const key of observed.keysOf(object, records)) this.#queue.add(key)
+        for (const key of observed.keysOf(object, records, clusterId)) this.#queue.add(key)
       }
       const isMetadata = resourceId(observed.resource) === resourceId(secretMetadata)
       if (isMetadata) return workspace.subscribeSecretMetadata(wakeKeys)
@@ -109,10 +142,13 @@ export class Runner {
   }
 
   /** An operator's type that appears or disappears concerns every object: it may have waited for it. */
-  #awaitType(observed: Observed): () => void {
-    const { kind, childrenIn } = this.#controller
+  #awaitType(
+    observed: Observed,
+    workspace: Workspace = this.#environment[sideOf(observed, this.#controller.childrenIn)],
+  ): () => void {
+    const { kind } = this.#controller
     const { records } = this.#environment
-    return this.#environment[sideOf(observed, childrenIn)].onServed(resourceOf(observed), () => {
+    return workspace.onServed(resourceOf(observed), () => {
       for (const object of records.cache(kind.resource).list()) this.#queue.add(keyOf(object))
     })
   }
@@ -160,6 +196,13 @@ export class Runner {
     }
   }
 }
+
+/** Whether a controller works on other clusters, or tells what is in them. */
+export function observesOthers({ clusterOf, observesOthers: tells }: Controller): boolean {
+  return clusterOf !== undefined || tells
+}
+
+const recordItself = (object: object) => (object as KubeObject).metadata.name
 
 function resultOf(verdict: Verdict): PassResult {
   switch (verdict.kind) {

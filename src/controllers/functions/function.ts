@@ -25,6 +25,7 @@ import {
   type FunctionState,
   newFunctionState,
 } from './types.ts'
+import { chooseImage, DEPLOYMENT_RIGHTS, deploymentObserver, keepDeployments, reportRelease } from './release.ts'
 import { DIGEST_RIGHTS, keepKeys, keepSource, keepValues, type Variables } from './values.ts'
 
 const functionsIn = (records: Workspace, home: string | undefined) =>
@@ -40,6 +41,7 @@ const referencesOf = ({ spec }: CachedFunction, records: Workspace) => {
 
 const OTHERS: readonly Observed[] = [
   podObserver(ServerlessFunction),
+  deploymentObserver,
   {
     resource: FunctionNamespace.resource,
     keysOf: ({ metadata }, records) =>
@@ -94,7 +96,7 @@ export const functionController = controllerWith<typeof ServerlessFunction, Func
   {
     observes: [...CHILDREN, secret, ...OTHERS],
     reads: [namespace, { resource: SecretVault.resource, in: 'records' }],
-    writes: [...childRights(CHILDREN), ...DIGEST_RIGHTS, CLAIM_RIGHTS],
+    writes: [...childRights(CHILDREN), ...DIGEST_RIGHTS, DEPLOYMENT_RIGHTS, CLAIM_RIGHTS],
   },
   (options) => ({
     state: newFunctionState,
@@ -108,7 +110,10 @@ export const functionController = controllerWith<typeof ServerlessFunction, Func
       keepSource,
       keepKeys(options),
       keepValues(options, variablesOf),
+      keepDeployments,
+      chooseImage,
       applyCopies(options),
+      reportRelease,
       judge,
     ),
     finalize: steps(removeCopies, releasePaths),
@@ -182,7 +187,7 @@ async function claimPaths(pass: FunctionPass): Promise<Outcome> {
 
 const variablesOf: Variables = ({ object, state }) => environmentOf(state.around?.spec.env ?? [], object.spec.env)
 
-const imageOf = ({ object }: FunctionPass) => object.spec.image ?? object.status?.image
+const imageOf = ({ state }: FunctionPass) => state.chosen?.image
 
 function applyCopies({ registryHost }: FunctionOptions) {
   return async function applyCopies(pass: FunctionPass): Promise<Outcome> {
@@ -204,7 +209,8 @@ function judge(pass: FunctionPass): Outcome {
   const image = imageOf(pass)
   const { source } = object.spec
   if (image === undefined) {
-    pass.report({ buildStatus: source === undefined ? 'NoSource' : 'Queued' })
+    if (object.status?.buildStatus === 'Failed' && source !== undefined)
+      return stalled('BuildFailed', 'Its source could not be built: the log of the deployment says more.')
     if (source !== undefined) return waiting('Building', 'Its source waits to be built.')
     return done({ reason: 'Stopped', message: 'It has no source yet: upload one to have it built.' })
   }

@@ -36,7 +36,10 @@ export const functionNamespaceController = controller(FunctionNamespace, {
     {
       resource: ServerlessFunction.resource,
       keysOf: ({ metadata, spec }) => [`${metadata.namespace}/${(spec as CachedFunction['spec']).namespaceName}`],
-      relevant: ({ metadata, status }) => [metadata.deletionTimestamp, isCallable(status as CachedFunction['status'])],
+      relevant: ({ metadata, status }) => {
+        const seen = status as CachedFunction['status']
+        return [metadata.deletionTimestamp, isCallable(seen), seen?.servingDeployment]
+      },
     },
     ...workloadObservers(FunctionNamespace),
   ],
@@ -75,10 +78,11 @@ const functionsOf = ({ object, records }: NamespacePass) =>
 function countFunctions(pass: NamespacePass): Outcome {
   const functions = functionsOf(pass)
   const ready = functions.filter(({ status }) => isCallable(status)).length
+  const servingDeployments = functions.flatMap(({ status }) => status?.servingDeployment ?? []).sort()
   const { boundaryId = '', resourceGroup = '' } = pass.place
   const group = `/boundaries/${boundaryId}/resourcegroups/${resourceGroup}`
   const scope = `${group}/resources/${FunctionNamespace.segment}/${pass.object.metadata.name}`
-  pass.report({ functionCount: functions.length, readyFunctionCount: ready, scope })
+  pass.report({ functionCount: functions.length, readyFunctionCount: ready, scope, servingDeployments })
   pass.serving(ready > 0)
   return done()
 }

@@ -18,6 +18,8 @@ export type FunctionState = WorkloadState & {
   around: CachedNamespace | undefined
   /** keepValues: the version of what its Secret holds, if it has one. */
   valuesVersion: string | undefined
+  /** chooseImage: what is to be served, and of which deployment. */
+  chosen: { image: string; deploymentId?: string; commit?: string | undefined } | undefined
   /** applyCopies */
   deployment: LiveDeployment | undefined
 }
@@ -26,6 +28,7 @@ export const newFunctionState = (): FunctionState => ({
   ...newWorkloadState(),
   around: undefined,
   valuesVersion: undefined,
+  chosen: undefined,
   deployment: undefined,
 })
 

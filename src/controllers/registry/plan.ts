@@ -5,7 +5,7 @@ import { DEFAULT_POLICY, judge, NOTHING_KEPT, removable, type Uses } from '../..
 import { boundaryNamespace } from '../../core/names.ts'
 import { type KubeObject, refOf } from '../../core/object.ts'
 import { Boundary } from '../../crds/boundaries.ts'
-import { DIGESTS_MAX, RegistryPin, RegistryRepository } from '../../crds/registry.ts'
+import { RegistryPin, RegistryRepository, shownManifests } from '../../crds/registry.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { Pass } from '../engine/controller.ts'
 import { type Held, readContents } from './contents.ts'
@@ -98,7 +98,7 @@ async function isThere({ records }: Looking, boundaryId: string): Promise<boolea
 
 type Stored = (RegistryRepository & KubeObject) | undefined
 const shape = (held: readonly { digest: string; tags: readonly string[] }[]) =>
-  JSON.stringify(held.slice(0, DIGESTS_MAX).map(({ digest, tags }) => [digest, tags]))
+  JSON.stringify(held.map(({ digest, tags }) => [digest, tags]))
 
 /** Notifications get lost with a registry that is restarted: what they would have told is found here. */
 async function makeKnown(
@@ -117,7 +117,7 @@ async function makeKnown(
     })
     return
   }
-  if (shape(held) === shape(stored.status?.digests ?? [])) return
+  if (shape(shownManifests(held)) === shape(stored.status?.digests ?? [])) return
   await records.client.mergePatch(RegistryRepository.resource, refOf(stored), {
     spec: { announcedAt: nextAnnouncement(stored.spec.announcedAt, clock.now()) },
   })

@@ -2,7 +2,7 @@ import { isRegistryError } from '../../adapters/registry/port.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { refOf } from '../../core/object.ts'
 import { degraded, done, type Outcome, stalled } from '../../core/outcome.ts'
-import { DIGESTS_MAX, RegistryRepository } from '../../crds/registry.ts'
+import { DIGESTS_MAX, RegistryRepository, shownManifests } from '../../crds/registry.ts'
 import { controllerWith, type Pass, steps } from '../engine/controller.ts'
 import { type Held, readContents } from './contents.ts'
 import type { RegistryPort } from './port.ts'
@@ -80,7 +80,7 @@ async function writeTimes(pass: RepositoryPass, wanted: Times): Promise<void> {
 }
 
 function report(pass: RepositoryPass, held: readonly Held[], times: Times): void {
-  const digests = held.slice(0, DIGESTS_MAX).map((one) => {
+  const digests = shownManifests(held).map((one) => {
     const { pushedAt = pass.now, lastPulledAt } = times[one.digest] ?? {}
     return {
       ...one,

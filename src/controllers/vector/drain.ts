@@ -154,5 +154,7 @@ export function peerAddress(pass: VectorPass, ordinal: number): PeerAddress {
   const names = vectorNames(name)
   const { keys } = pass.state
   const accepted = [keys?.current, keys?.pending, keys?.retired].flatMap((key) => key?.apiKey ?? [])
-  return { namespace, pod: `${names.workload}-${ordinal}`, service: names.peers, keys: accepted }
+  const { home } = pass.state
+  const clusterId = home === undefined || home.spec.isPlatform ? undefined : home.metadata.name
+  return { namespace, pod: `${names.workload}-${ordinal}`, service: names.peers, keys: accepted, clusterId }
 }

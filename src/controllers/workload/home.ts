@@ -6,8 +6,8 @@ import type { WorkloadPass } from './pass.ts'
 
 type CachedCluster = PlatformCluster & { [key: string]: unknown }
 
-/** The cluster that it runs on: the platform's own, until other clusters have an agent. */
-export function findCluster({ object, records, state }: WorkloadPass): Outcome {
+/** The cluster that it runs on. Whether another one than the platform's own can be reached, the engine has seen before. */
+export function findCluster({ kind, object, records, state }: WorkloadPass): Outcome {
   const { clusterId } = object.spec
   const clusters = records.cache<CachedCluster>(PlatformCluster.resource)
   const home = clusterId === undefined ? platformCluster(records) : clusters.get(undefined, clusterId)
@@ -16,8 +16,11 @@ export function findCluster({ object, records, state }: WorkloadPass): Outcome {
       ? waiting('WaitingForCluster', 'The PlatformCluster that the platform runs on does not exist yet.')
       : stalled('ReferenceMissing', `There is no cluster "${clusterId}".`)
   }
-  if (!home.spec.isPlatform) {
-    return stalled('ClusterUnreachable', `Cluster "${home.spec.displayName}" has no agent that could run resources.`)
+  if (!home.spec.isPlatform && kind.runsAnywhere !== true) {
+    return stalled(
+      'ClusterUnreachable',
+      `${kind.kind} runs on the platform's own cluster only, not on "${home.spec.displayName}".`,
+    )
   }
   state.home = home
   return done()

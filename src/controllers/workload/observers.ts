@@ -3,6 +3,7 @@ import { type KubeObject, keyOf, objectKey, type Resource } from '../../core/obj
 import { PlatformCluster } from '../../crds/clusters.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { ComputePlan } from '../../crds/plans.ts'
+import { BoundaryProjection } from '../../crds/projections.ts'
 import { pod } from '../../kube/builtin.ts'
 import type { Observed, Rights, Workspace } from '../engine/controller.ts'
 import { quotaObservers } from '../quota.ts'
@@ -30,9 +31,29 @@ export function workloadObservers(kind: AnyKind): Observed[] {
           .filter(({ spec: { computePlan = name } }) => computePlan === name)
           .map(keyOf),
     },
-    { resource: PlatformCluster.resource, keysOf: (_, records) => all(records).map(keyOf) },
+    { resource: PlatformCluster.resource, keysOf: (_, records) => all(records).map(keyOf), relevant: ofCluster },
+    ...(kind.runsAnywhere === true ? [projectionObserver(kind)] : []),
     ...quotaObservers(kind),
   ]
+}
+
+/** Of a cluster its settings and its state count, not each sign of life. */
+export function ofCluster({ spec, status }: KubeObject): unknown {
+  return [spec, (status as { state?: string } | undefined)?.state]
+}
+
+/** Wakes the resources that the projection lets run on its cluster. */
+function projectionObserver(kind: AnyKind): Observed {
+  type Placed = KubeObject & { spec: { clusterId?: string } }
+  return {
+    resource: BoundaryProjection.resource,
+    keysOf: ({ metadata: { name } }, records) =>
+      records
+        .cache<Placed>(kind.resource)
+        .list()
+        .filter(({ spec }) => spec.clusterId === name)
+        .map(keyOf),
+  }
 }
 
 /** What a controller may do with its children. */

@@ -29,7 +29,8 @@ export type RevisionStatus = {
   partRevisions?: Record<string, number> | undefined
 }
 
-type RevisionPass = Pick<Pass, 'children' | 'workloads' | 'report' | 'now'> & {
+type RevisionPass = Pick<Pass, 'children' | 'workloads' | 'now'> & {
+  report(fields: object): void
   object: { kind: string; metadata: ObjectMeta; status?: RevisionStatus | undefined }
 }
 type StoredRevision = KubeObject & { revision?: number; data?: unknown }
@@ -38,16 +39,19 @@ type StoredRevision = KubeObject & { revision?: number; data?: unknown }
  * Keeps a revision of the content, if it differs from the newest one, and reports its number.
  *
  * @param nameOf the name of the ControllerRevision of a number
- * @returns since which revision each part is as it is
+ * @param shown what the status tells of all that are kept, the newest first
+ * @returns since which revision each part is as it is, and the newest one if it was looked at
  */
 export async function keepRevision<Content>(
   pass: RevisionPass,
   nameOf: (number: number) => string,
   wanted: Wanted<Content>,
-): Promise<Readonly<Record<string, number>>> {
+  shown: (known: readonly Revision<Content>[]) => object = () => ({}),
+): Promise<{ since: Readonly<Record<string, number>>; newest: Revision<Content> | undefined }> {
   const { status = {}, metadata } = pass.object
   const revisionHash = sha256(JSON.stringify([wanted.content, wanted.redeployedAt])).slice(0, 16)
-  if (status.revisionHash === revisionHash && status.partRevisions !== undefined) return status.partRevisions
+  if (status.revisionHash === revisionHash && status.partRevisions !== undefined)
+    return { since: status.partRevisions, newest: undefined }
   const stored = await storedRevisions(pass)
   const known = stored.flatMap((one) => revisionOf<Content>(one) ?? [])
   const next = nextRevision(known, wanted, { at: pass.now, by: actorOf(metadata) })
@@ -56,9 +60,10 @@ export async function keepRevision<Content>(
     await prune(pass, stored, next.number)
   }
   const current = next ?? newestOf(known)
+  const all = [...known, ...(next === undefined ? [] : [next])].sort((one, other) => other.number - one.number)
   const partRevisions = current?.since ?? {}
-  pass.report({ revision: current?.number, revisionHash, partRevisions })
-  return partRevisions
+  pass.report({ ...shown(all), revision: current?.number, revisionHash, partRevisions })
+  return { since: partRevisions, newest: current }
 }
 
 async function storedRevisions(pass: RevisionPass): Promise<StoredRevision[]> {

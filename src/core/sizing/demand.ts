@@ -7,6 +7,8 @@ export type Sizable = {
     /** A second volume beside the first. */
     walStorageSize?: string | undefined
     replicas?: number | undefined
+    /** Where the number follows the load. */
+    maxReplicas?: number | undefined
     running?: boolean | undefined
     /** What runs beside each other, each with sizes of its own or of a plan that it may name. */
     components?: readonly (PlanOverrides & { replicas?: number | undefined })[] | undefined
@@ -36,25 +38,27 @@ export function demandOf(
         sizes.computePlan === undefined ? plan : planNamed(sizes.computePlan),
       ),
     )
-    const sizes = volumes.filter(({ kind }) => kind === 'Persistent').map(({ size }) => amount(size))
     return {
       cpu: parts.reduce((sum, { cpu }) => sum + cpu, 0n),
       memory: parts.reduce((sum, { memory }) => sum + memory, 0n),
-      storage: sizes.reduce((sum, size) => sum + size, 0n),
+      storage: storageOf(volumes),
       pods: parts.reduce((sum, { pods }) => sum + pods, 0),
     }
   }
-  const wanted = spec.replicas ?? plan?.spec.replicas ?? 0
+  const wanted = spec.maxReplicas ?? spec.replicas ?? plan?.spec.replicas ?? 0
   const running = spec.running === false || status?.completedAt !== undefined ? 0 : wanted
   const volumes = wanted > 0 ? wanted : (status?.volumes ?? status?.replicas ?? 0)
   const of = (size: 'cpuRequest' | 'memoryRequest' | 'storageSize') => amount(spec[size] ?? plan?.spec[size])
   return {
     cpu: of('cpuRequest') * BigInt(running),
     memory: of('memoryRequest') * BigInt(running),
-    storage: (of('storageSize') + amount(spec.walStorageSize)) * BigInt(volumes),
+    storage: (of('storageSize') + amount(spec.walStorageSize)) * BigInt(volumes) + storageOf(spec.volumes ?? []),
     pods: running,
   }
 }
+
+const storageOf = (volumes: NonNullable<Sizable['spec']['volumes']>) =>
+  volumes.reduce((sum, { kind, size }) => sum + (kind === 'Persistent' ? amount(size) : 0n), 0n)
 
 const amount = (quantity: string | undefined) =>
   quantity !== undefined && isQuantity(quantity) ? parseQuantity(quantity) : 0n

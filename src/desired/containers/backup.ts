@@ -27,7 +27,7 @@ const RESOURCES = ['persistentvolumeclaims', 'persistentvolumes', 'pods']
 export function backupSchedule(input: BackupInput): Child<'Schedule'> {
   const { instance, policy, velero, target } = input
   const shared = instanceShared(instance)
-  const name = backupName(shared.namespace, instance.metadata.name)
+  const name = backupName(instance)
   return child(
     { namespace: velero, labels: shared.labels },
     { apiVersion: 'velero.io/v1', kind: 'Schedule', name },
@@ -78,7 +78,7 @@ export function volumePolicy({ instance, policy, velero }: BackupInput): Child<'
   const volumePolicies = [...chosen, { conditions: {}, action: { type: 'skip' } }]
   return child(
     { namespace: velero, labels: shared.labels },
-    { apiVersion: 'v1', kind: 'ConfigMap', name: backupName(shared.namespace, instance.metadata.name) },
+    { apiVersion: 'v1', kind: 'ConfigMap', name: backupName(instance) },
     { data: { 'policy.yaml': JSON.stringify({ version: 'v1', volumePolicies }) } },
   )
 }

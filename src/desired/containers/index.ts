@@ -1,4 +1,4 @@
-import { COMPONENT_LABEL, containerNames, REVISION_LABEL } from '../../contracts/containerinstances.ts'
+import { COMPONENT_LABEL, type containerNames, namesOf, REVISION_LABEL } from '../../contracts/containerinstances.ts'
 import { PREFIX } from '../../core/labels.ts'
 import type { KubeObject } from '../../core/object.ts'
 import type { EffectivePlan } from '../../core/sizing/plans.ts'
@@ -30,14 +30,16 @@ export type InstanceInput = WorkloadInput<ReturnType<typeof containerNames>> &
     pullSecret: string | undefined
     registryHost: string | undefined
     isShared: (volume: VolumeSpec) => boolean
+    /** How long a new copy has to be ready before an old one goes; no time at all if absent. */
+    minReadySeconds?: number | undefined
     /** Of the cluster; no certificates are asked for without one. */
     certificateIssuer: string | undefined
   }
 
 export function instanceShared(instance: ContainerInstance) {
-  const { metadata, spec } = instance
+  const { spec } = instance
   const bare = { ...instance, spec: { allowedCidrs: spec.allowedCidrs } }
-  return workloadInput(bare, containerNames(metadata.name), 'container')
+  return workloadInput(bare, namesOf(instance), 'container')
 }
 
 /** What selects the pods of one component, and what its children are labelled with. */
@@ -65,6 +67,7 @@ function componentService(input: InstanceInput, { name, ports }: ComponentSpec):
   if (ports.length === 0) return undefined
   return service(ofComponent(input, name), input.names.component(name), {
     type: 'ClusterIP',
+    ...(input.traffic?.sessionAffinity && { sessionAffinity: 'ClientIP' }),
     ports: ports.map((port) => servicePort(port.name, port.port, port.name, port.protocol === 'Udp' ? 'UDP' : 'TCP')),
   })
 }
@@ -98,11 +101,9 @@ function certificate(input: InstanceInput, host: string, secretName: string): Ch
 
 /** The Deployment of one component. */
 export function componentDeployment(input: InstanceInput, component: ComponentSpec): Child<'Deployment'> {
-  const { instance, names, plans, revisions, versionOf, secrets, pullSecret, registryHost, isShared } = input
+  const { instance, names, revisions, versionOf } = input
   const { spec } = instance
   const { name } = component
-  const plan = plans.get(name)
-  if (plan === undefined) throw new Error(`The plan of component "${name}" was not resolved.`)
   const valuesSecret = names.values(name)
   const [values, files] = [
     versionOf(valuesSecret),
@@ -113,27 +114,37 @@ export function componentDeployment(input: InstanceInput, component: ComponentSp
   return deployment(own, {
     name: names.component(name),
     replicas: spec.running ? component.replicas : 0,
+    minReadySeconds: input.minReadySeconds,
     labels: { [REVISION_LABEL]: String(revisions[name] ?? 0) },
     annotations: {
       ...(version === '' ? {} : { [VALUES_ANNOTATION]: version }),
       ...(spec.restartedAt === undefined ? {} : { [RESTARTED_AT_ANNOTATION]: spec.restartedAt }),
     },
-    pod: componentPod({
-      component,
-      volumes: spec.volumes,
-      plan,
-      parameters: spec.parameters,
-      selector: own.selector,
-      claimOf: names.volume,
-      valuesSecret,
-      filesSecret: names.files,
-      pullSecret,
-      registryHost,
-      secrets,
-      besides: spec.volumes
-        .filter((volume) => volume.kind === 'Persistent' && !isShared(volume) && mountsOf(component, volume.name))
-        .map((volume) => besideMounters(input, volume.name)),
-    }),
+    pod: podOf(input, component),
+  })
+}
+
+/** What one copy of a component runs. */
+export function podOf(input: InstanceInput, component: ComponentSpec) {
+  const { instance, names, plans, secrets, pullSecret, registryHost, isShared } = input
+  const { spec } = instance
+  const plan = plans.get(component.name)
+  if (plan === undefined) throw new Error(`The plan of component "${component.name}" was not resolved.`)
+  return componentPod({
+    component,
+    volumes: spec.volumes,
+    plan,
+    parameters: spec.parameters,
+    selector: ofComponent(input, component.name).selector,
+    claimOf: names.volume,
+    valuesSecret: names.values(component.name),
+    filesSecret: names.files,
+    pullSecret,
+    registryHost,
+    secrets,
+    besides: spec.volumes
+      .filter((volume) => volume.kind === 'Persistent' && !isShared(volume) && mountsOf(component, volume.name))
+      .map((volume) => besideMounters(input, volume.name)),
   })
 }
 

@@ -9,6 +9,9 @@ const INGRESS_NAMESPACE_LABEL = `${PREFIX}ingress-controller`
 
 const GROUP = 'gateway.networking.k8s.io'
 
+/** How a proxy leads requests to the copies of a workload. */
+export type Traffic = { httpsOnly: boolean; sessionAffinity: boolean; requestTimeoutSeconds: number }
+
 /** How a workload answers under a host of its own, over HTTPS. */
 export type Hosted = {
   /** Claimed before; undefined for none. */
@@ -16,12 +19,26 @@ export type Hosted = {
   ingressClassName: string | undefined
   /** What takes the place of an Ingress; undefined if the cluster has none, or no type for its routes. */
   gateway: Gateway | undefined
+  /** How requests are led there; as the proxy does by itself if absent. */
+  traffic?: Traffic | undefined
   /** Further hosts of the caller's own, each with the Secret of its certificate if one is asked for. */
   domains?: readonly { host: string; secretName: string | undefined }[]
 }
 
 /** The Service behind the host, which has the name of what leads to it unless it says another one. */
 type Backend = { name: string; service?: string; port: { name: string; number: number } }
+
+const NGINX = 'nginx.ingress.kubernetes.io/'
+
+/** The Ingress standard has no words for these: they are for ingress-nginx. */
+function trafficAnnotations({ httpsOnly, sessionAffinity, requestTimeoutSeconds }: Traffic): Record<string, string> {
+  return {
+    [`${NGINX}force-ssl-redirect`]: String(httpsOnly),
+    [`${NGINX}ssl-redirect`]: String(httpsOnly),
+    [`${NGINX}proxy-read-timeout`]: String(requestTimeoutSeconds),
+    ...(sessionAffinity && { [`${NGINX}affinity`]: 'cookie' }),
+  }
+}
 
 /**
  * The Ingress of the host; undefined if there is none, or a Gateway serves it. Which clients may use it is not part
@@ -33,7 +50,10 @@ export function ingress(
 ): Child<'Ingress'> | undefined {
   const { host, ingressClassName, gateway, ranges, domains = [] } = input
   if (host === undefined || gateway !== undefined) return undefined
-  const annotations = ranges && { 'nginx.ingress.kubernetes.io/whitelist-source-range': ranges.join(',') }
+  const annotations = {
+    ...(ranges && { [`${NGINX}whitelist-source-range`]: ranges.join(',') }),
+    ...(input.traffic && trafficAnnotations(input.traffic)),
+  }
   const backend = { service: { name: service, port: { name: port.name } } }
   return child(
     input,
@@ -104,6 +124,7 @@ export function httpRoute(
           {
             matches: [{ path: { type: 'PathPrefix', value: '/' } }],
             backendRefs: [{ kind: 'Service', name: service, port: port.number }],
+            ...(input.traffic && { timeouts: { request: `${input.traffic.requestTimeoutSeconds}s` } }),
           },
         ],
       },

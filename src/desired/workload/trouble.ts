@@ -29,7 +29,7 @@ export type LivePod = KubeObject & {
 
 /** A Deployment as far as it is looked at. */
 export type LiveDeployment = KubeObject & {
-  spec: { replicas?: number }
+  spec: { replicas?: number; minReadySeconds?: number }
   status?: {
     observedGeneration?: number
     replicas?: number
@@ -49,7 +49,9 @@ export function isDeployed(workload: LiveDeployment | undefined): boolean {
     (status.observedGeneration ?? 0) >= (metadata.generation ?? 1) &&
     (status.replicas ?? 0) === wanted &&
     (status.updatedReplicas ?? 0) === wanted &&
-    (status.readyReplicas ?? 0) === wanted
+    (status.readyReplicas ?? 0) === wanted &&
+    // Ready for as long as it must be.
+    ((spec.minReadySeconds ?? 0) === 0 || (status.availableReplicas ?? 0) === wanted)
   )
 }
 

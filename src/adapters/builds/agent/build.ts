@@ -1,0 +1,105 @@
+import { spawn } from 'node:child_process'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { failureOfBuild } from '../../../contracts/builds/failure.ts'
+import { BuildRefusal } from '../../../contracts/builds/files.ts'
+import { BUILD_FOLDERS, type BuildOrder, type BuildWord } from '../../../contracts/builds/pod.ts'
+import { ENVIRONMENT_SECRET } from '../../../contracts/builds/recipes/dockerfile.ts'
+import { ran } from './commands.ts'
+import { entryAt, type Hand, PLACES, readOrder } from './places.ts'
+import { accountFor } from './registry.ts'
+
+const HOME = BUILD_FOLDERS.state
+const SOCKET = `unix://${HOME}/run/buildkitd.sock`
+const START_WITHIN = 60_000
+const LOOK_EVERY = 100
+
+/** The second part: builds, without any credential but one that reads this repository. */
+export async function buildImage(): Promise<BuildWord> {
+  const order = readOrder()
+  const hand = JSON.parse(await readFile(PLACES.hand, 'utf8')) as Hand
+  const daemon = await startBuildkit(order.settings)
+  try {
+    const environment = await accountFor('pull')
+    const { code, said } = await ran('buildctl', ['--addr', SOCKET, 'build', ...optionsOf(order, hand)], {
+      environment,
+    })
+    if (code !== 0) throw failureOfBuild(said)
+    return {}
+  } finally {
+    daemon.kill()
+  }
+}
+
+/** In a user namespace of its own, in the network of the pod. */
+async function startBuildkit(settings: BuildOrder['settings']) {
+  const folders = { XDG_RUNTIME_DIR: join(HOME, 'run'), XDG_DATA_HOME: join(HOME, 'data'), TMPDIR: join(HOME, 'tmp') }
+  for (const folder of Object.values(folders)) await mkdir(folder, { recursive: true, mode: 0o700 })
+  const configuration = join(HOME, 'buildkitd.toml')
+  await writeFile(configuration, configurationOf(settings))
+  const args = [
+    '--net=host',
+    'buildkitd',
+    '--addr',
+    SOCKET,
+    '--root',
+    join(HOME, 'data/buildkit'),
+    '--config',
+    configuration,
+  ]
+  const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME, USER: 'user', ...folders }
+  let said = ''
+  const daemon = spawn('rootlesskit', [...args, '--oci-worker-no-process-sandbox'], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  for (const stream of [daemon.stdout, daemon.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      said = (said + chunk.toString()).slice(-8_192)
+    })
+  }
+  let hasEnded = false
+  daemon.once('close', () => {
+    hasEnded = true
+  })
+  for (const deadline = Date.now() + START_WITHIN; ; await sleep(LOOK_EVERY)) {
+    const asked = spawn('buildctl', ['--addr', SOCKET, 'debug', 'workers'], { env, stdio: 'ignore' })
+    const code = await new Promise((done) => asked.once('close', done))
+    if (code === 0) return daemon
+    if (!hasEnded && Date.now() < deadline) continue
+    console.log(said)
+    throw new BuildRefusal('BuilderFailed', 'BuildKit does not start on this node: the log of the build says more.')
+  }
+}
+
+/** Images of all registries come from the mirror, if there is one. */
+function configurationOf({ registry, isRegistryInsecure, imageMirror }: BuildOrder['settings']): string {
+  const plain = (host: string) => `[registry."${host}"]\n  http = ${isRegistryInsecure}\n`
+  const hosts = new Set([registry, ...(imageMirror === undefined ? [] : [imageMirror])])
+  const mirrored = imageMirror === undefined ? [] : ['docker.io', 'gcr.io', 'ghcr.io', 'quay.io', 'mcr.microsoft.com']
+  return [
+    '[worker.oci]\n  enabled = true\n  gc = false\n[worker.containerd]\n  enabled = false\n',
+    ...(isRegistryInsecure ? [...hosts].map(plain) : []),
+    ...mirrored.map((host) => `[registry."${host}"]\n  mirrors = ["${imageMirror}"]\n`),
+  ].join('')
+}
+
+function optionsOf({ cache, image, recipe, settings }: BuildOrder, hand: Hand): string[] {
+  const insecure = settings.isRegistryInsecure ? ',registry.insecure=true' : ''
+  const { variables } = recipe
+  return [
+    '--progress=plain',
+    '--frontend=dockerfile.v0',
+    `--local=context=${hand.context}`,
+    `--local=dockerfile=${hand.dockerfile.folder}`,
+    `--opt=filename=${hand.dockerfile.name}`,
+    ...(hand.server ? [`--local=server=${PLACES.recipe}`, '--opt=context:server=local:server'] : []),
+    ...(variables.length > 0 ? [`--secret=id=${ENVIRONMENT_SECRET},src=${entryAt('environment')}`] : []),
+    '--opt=attest:provenance=mode=min',
+    ...(settings.scannerImage === undefined ? [] : [`--opt=attest:sbom=generator=${settings.scannerImage}`]),
+    `--output=type=oci,tar=false,dest=${PLACES.image},name=${image}`,
+    `--import-cache=type=registry,ref=${cache}${insecure}`,
+    `--export-cache=type=local,mode=max,image-manifest=true,dest=${PLACES.cache}`,
+  ]
+}

@@ -1,0 +1,79 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ArchiveRefused } from '../../../contracts/builds/archive.ts'
+import { failureOfGit } from '../../../contracts/builds/failure.ts'
+import { BuildRefusal } from '../../../contracts/builds/files.ts'
+import type { BuildOrder } from '../../../contracts/builds/pod.ts'
+import { unpack } from '../unpack.ts'
+import { ran } from './commands.ts'
+import { entryAt, hasEntry, PLACES } from './places.ts'
+import { accountFor, flagsOf } from './registry.ts'
+
+type Git = Extract<BuildOrder['source'], { kind: 'Git' }>
+
+/** Nothing but the repository itself: no hooks, no other protocols, no submodules from elsewhere, no questions. */
+const GIT = [
+  ['core.hooksPath', '/dev/null'],
+  ['protocol.allow', 'never'],
+  ['protocol.https.allow', 'always'],
+  ['protocol.http.allow', 'always'],
+  ['protocol.ssh.allow', 'always'],
+  ['protocol.file.allow', 'never'],
+  ['core.fsmonitor', 'false'],
+  ['advice.detachedHead', 'false'],
+].flatMap(([name, value]) => ['-c', `${name}=${value}`])
+
+/** @returns the commit. @throws BuildRefusal */
+export async function clone({ url, branch, commit }: Git): Promise<string> {
+  const git = async (...args: readonly string[]) => {
+    const { code, said, output } = await ran('git', [...GIT, ...credentials(), ...args], {
+      cwd: PLACES.source,
+      environment: { GIT_TERMINAL_PROMPT: '0', GIT_CONFIG_NOSYSTEM: '1', GIT_SSH_COMMAND: ssh() },
+    })
+    if (code !== 0) throw failureOfGit(said)
+    return output.trim()
+  }
+  await git('init', '--quiet')
+  await git('fetch', '--quiet', '--depth=1', '--no-tags', '--end-of-options', url, commit ?? `refs/heads/${branch}`)
+  await git('checkout', '--quiet', 'FETCH_HEAD')
+  const head = await git('rev-parse', 'HEAD')
+  await rm(join(PLACES.source, '.git'), { recursive: true, force: true })
+  return head
+}
+
+/** Git's own store of credentials, which gives a host what is kept for that host, redirected or not. */
+const credentials = () =>
+  hasEntry('gitCredentials') ? ['-c', `credential.helper=store --file=${entryAt('gitCredentials')}`] : []
+
+function ssh(): string {
+  const known = ['-o', 'StrictHostKeyChecking=yes', '-o', `UserKnownHostsFile=${entryAt('knownHosts')}`]
+  const key = ['-i', entryAt('privateKey'), '-o', 'IdentitiesOnly=yes', '-o', 'BatchMode=yes']
+  return ['ssh', '-F', '/dev/null', ...key, ...known].join(' ')
+}
+
+type Manifest = { layers?: { digest?: string }[] }
+
+/** Gets an uploaded archive from the registry and unpacks it. @throws BuildRefusal */
+export async function fetchArchive(reference: string, { settings }: BuildOrder): Promise<void> {
+  const environment = await accountFor('pull')
+  const named = `${settings.registry}/${reference}`
+  const { code, output } = await ran('crane', ['manifest', ...flagsOf(settings), named], { environment })
+  const digest = code === 0 ? (JSON.parse(output) as Manifest).layers?.[0]?.digest : undefined
+  if (digest === undefined)
+    throw new BuildRefusal('SourceUnreachable', 'The uploaded source is not in the registry any more.')
+  const args = ['blob', ...flagsOf(settings), `${named.slice(0, named.indexOf('@'))}@${digest}`]
+  const env = { PATH: '/usr/bin:/bin', HOME: '/tmp', ...environment }
+  const child = spawn('crane', args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const ended = once(child, 'close')
+  try {
+    await unpack(child.stdout, PLACES.source)
+  } catch (error) {
+    child.kill()
+    if (error instanceof ArchiveRefused)
+      throw new BuildRefusal('SourceRefused', `The archive is refused. ${error.message}`)
+    throw error
+  }
+  await ended
+}

@@ -1,0 +1,25 @@
+import { BuildRefusal } from '../../../contracts/builds/files.ts'
+import type { BuildWord } from '../../../contracts/builds/pod.ts'
+import { ran } from './commands.ts'
+import { PLACES, readOrder } from './places.ts'
+import { accountFor, flagsOf } from './registry.ts'
+
+/** The third part: pushes what the second left, and says what it is. Nothing of the source runs here. */
+export async function pushImage(): Promise<BuildWord> {
+  const { image, cache, settings } = readOrder()
+  const environment = await accountFor('push')
+  const flags = flagsOf(settings)
+  console.log(`Pushing ${image}`)
+  const pushed = await ran('crane', ['push', ...flags, PLACES.image, image], { environment })
+  const digest = /@(sha256:[0-9a-f]{64})\s*$/.exec(pushed.output)?.[1]
+  if (pushed.code !== 0 || digest === undefined) {
+    throw new BuildRefusal(
+      'PushFailed',
+      'The image could not be put into the registry: the log of the build says more.',
+    )
+  }
+  // The image is there: what only makes the next build faster must not fail this one.
+  const kept = await ran('crane', ['push', ...flags, PLACES.cache, cache], { environment })
+  console.log(kept.code === 0 ? `Pushed ${digest}` : `Pushed ${digest}, without the cache of this build`)
+  return { digest }
+}

@@ -1,0 +1,57 @@
+import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
+import { join, relative, sep } from 'node:path'
+import { BuildRefusal, nothingToBuild, type SourceFiles } from '../../../contracts/builds/files.ts'
+
+const MOST_OF_A_FILE = 1024 ** 2
+const MOST_PATHS = 20_000
+
+/**
+ * A folder of the source, which a link of the source may lead to but not out of it.
+ *
+ * @throws BuildRefusal if it is not there, or elsewhere
+ */
+export function folderOf(source: string, path: string): string {
+  let found: string
+  try {
+    found = realpathSync(join(source, path))
+  } catch {
+    throw nothingToBuild(`The source has no folder ${JSON.stringify(path)}: check rootPath.`)
+  }
+  const way = relative(realpathSync(source), found)
+  if (way === '..' || way.startsWith(`..${sep}`))
+    throw new BuildRefusal('SourceRefused', 'rootPath leads out of the source.')
+  if (!lstatSync(found).isDirectory()) throw nothingToBuild(`${JSON.stringify(path)} is no folder: check rootPath.`)
+  return found
+}
+
+/** The files of a folder, for who looks what they are. Links are not followed: they may lead to what this container alone sees. */
+export function filesIn(folder: string): SourceFiles {
+  const paths = new Set<string>()
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (paths.size > MOST_PATHS) break
+    if (entry.isFile()) paths.add(entry.name)
+    if (!entry.isDirectory()) continue
+    paths.add(`${entry.name}/`)
+    if (entry.name === 'node_modules' || entry.name === '.git') continue
+    for (const below of readdirSync(join(folder, entry.name), { withFileTypes: true }).slice(0, MOST_PATHS)) {
+      if (below.isFile() || below.isDirectory())
+        paths.add(`${entry.name}/${below.name}${below.isDirectory() ? '/' : ''}`)
+    }
+  }
+  return { paths, text: (path) => (paths.has(path) ? textOf(join(folder, path)) : undefined) }
+}
+
+function textOf(path: string): string | undefined {
+  let file: number
+  try {
+    file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  } catch {
+    return undefined
+  }
+  try {
+    const stats = fstatSync(file)
+    return stats.isFile() && stats.size <= MOST_OF_A_FILE ? readFileSync(file, 'utf8') : undefined
+  } finally {
+    closeSync(file)
+  }
+}

@@ -1,0 +1,84 @@
+import { createWriteStream } from 'node:fs'
+import { mkdir, symlink } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { type Readable, Transform } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGunzip } from 'node:zlib'
+import { extract, type Header } from 'tar-stream'
+import {
+  type Admitted,
+  ARCHIVE_LIMITS,
+  ArchiveJudge,
+  type ArchiveLimits,
+  ArchiveRefused,
+} from '../../contracts/builds/archive.ts'
+
+/** What headers and padding may take beside files. */
+const MOST_OF_HEADERS = 128 * 1024 ** 2
+
+export type Unpacked = { readonly files: number; readonly bytes: number }
+
+/**
+ * Reads a tar.gz and has every entry judged before its content is looked at.
+ *
+ * @param into a new folder that it is unpacked into; undefined only judges
+ * @throws ArchiveRefused
+ */
+export async function unpack(
+  archive: Readable,
+  into: string | undefined,
+  limits: ArchiveLimits = ARCHIVE_LIMITS,
+): Promise<Unpacked> {
+  const judge = new ArchiveJudge(limits)
+  const most = limits.bytes + MOST_OF_HEADERS
+  const reader = extract()
+  const told = { files: 0, bytes: 0 }
+  let read = 0
+  const bounded = new Transform({
+    transform(chunk: Buffer, _encoding, next) {
+      read += chunk.length
+      next(read > most ? new ArchiveRefused(`Unpacked it is longer than ${limits.bytes} bytes.`) : null, chunk)
+    },
+  })
+  reader.on('entry', (header, content, next) => {
+    const whole = async () => {
+      const admitted = judge.admit(entryOf(header))
+      if (admitted.kind === 'file') [told.files, told.bytes] = [told.files + 1, told.bytes + (header.size ?? 0)]
+      if (into !== undefined) await write(into, admitted, header, content)
+      content.resume()
+    }
+    whole().then(
+      () => next(),
+      (error: Error) => reader.destroy(error),
+    )
+  })
+  try {
+    await pipeline(archive, createGunzip(), bounded, reader)
+  } catch (error) {
+    throw isUnreadable(error) ? new ArchiveRefused('It is not a whole tar.gz.') : error
+  }
+  return told
+}
+
+const entryOf = ({ name, type, size, linkname }: Header) => ({ path: name, type, size: size ?? 0, target: linkname })
+
+function isUnreadable(error: unknown): boolean {
+  const { code = '', message = '' } = error as { code?: string; message?: string }
+  return code.startsWith('Z_') || code === 'ERR_STREAM_PREMATURE_CLOSE' || /tar|header|Unexpected end/i.test(message)
+}
+
+async function write(
+  into: string,
+  { kind, path }: Admitted,
+  header: Header,
+  content: AsyncIterable<unknown>,
+): Promise<void> {
+  const place = join(into, path)
+  if (kind === 'folder') await mkdir(place, { recursive: true })
+  if (kind !== 'file' && kind !== 'link') return
+  await mkdir(dirname(place), { recursive: true })
+  if (kind === 'link') return symlink(header.linkname ?? '', place)
+  // Only whether it runs is taken over: neither owners nor special bits.
+  const mode = ((header.mode ?? 0) & 0o100) === 0 ? 0o644 : 0o755
+  await pipeline(content, createWriteStream(place, { flags: 'wx', mode }))
+}

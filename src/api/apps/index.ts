@@ -1,0 +1,104 @@
+import { z } from 'zod'
+import { COMPONENT_LABEL, containerNames } from '../../contracts/containerinstances.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { APP_COMPONENT, PlatformApp } from '../../crds/apps.ts'
+import type { Context } from '../http/context.ts'
+import { interfaceRow } from '../http/interface.ts'
+import { action, dataAction, type RouteDraft } from '../http/route.ts'
+import { deploymentRoutes } from '../resources/deployments/routes.ts'
+import { componentWithFiles, type FoundFiles, fileRoutes } from '../resources/files.ts'
+import { containersOf, logRoute } from '../resources/logs.ts'
+import { enumeration, flag, number, text } from '../resources/paging.ts'
+import { findResource } from '../resources/places.ts'
+import { planFields, planRoutes } from '../resources/plans.ts'
+import { podRoute } from '../resources/pods.ts'
+import { resource } from '../resources/resource.ts'
+import { appRecord, CERTIFICATE_STATES, certificateStatusOf, refuseCode } from './record.ts'
+import { appRevisionRoutes } from './revisions.ts'
+import { runtimeRoute } from './runtimes.ts'
+
+const BASE = '{RG}/apps/{appName}'
+const PlanDto = z.object(planFields).meta({ id: 'AppComputePlanDto' })
+
+const findApp = (context: Context) => findResource(PlatformApp, context, 'appName')
+const isServed = (draft: RouteDraft) => interfaceRow(draft) !== undefined
+
+/** The routes of apps (interface sections 4.2 and 4.8). */
+export const appRoutes: readonly RouteDraft[] = [
+  ...resource(PlatformApp, {
+    segment: 'apps',
+    actionPrefix: 'apps',
+    ...appRecord,
+    example: { sourceKind: 'Image', image: 'docker.io/nginxinc/nginx-unprivileged:1.29' },
+    hasFinalizer: true,
+    fields: {
+      sourceKind: enumeration('Source', PlatformApp.spec.shape.sourceKind.options, { isSorted: false }),
+      runtime: text('Runtime'),
+      branch: text('Branch', { isSorted: false }),
+      isPublic: flag('Public', { isSorted: false }),
+      certificateStatus: enumeration('Certificate', CERTIFICATE_STATES, { of: certificateStatusOf, isSorted: false }),
+      restartCount: number('Restarts', { of: ({ object }) => object.status?.restartCount ?? 0, isFiltered: false }),
+    },
+  }),
+  ...planRoutes({
+    segment: 'appcomputeplans',
+    family: 'App',
+    dto: PlanDto,
+    productionReplicas: 3,
+    auth: action('apps/read'),
+  }).filter(isServed),
+  runtimeRoute,
+  ...appRevisionRoutes,
+  ...deploymentRoutes(PlatformApp, BASE, {
+    collection: 'apps',
+    actionPrefix: 'apps',
+    parameter: 'appName',
+    read: action('apps/read'),
+    readLogs: dataAction('apps/readLogs'),
+    write: 'apps/write',
+    refuse: (object, body, context, place) => {
+      const { spec } = object as { spec: PlatformApp['spec'] }
+      if (spec.sourceKind === 'Image')
+        throw new PlatformError(
+          'INVALID_STATE',
+          'What this app runs is its field image: change that to deploy another one.',
+        )
+      if (body.containerImage) refuseCode(spec, place, context)
+    },
+  }),
+  podRoute(BASE, dataAction('apps/readLogs'), async (context) => {
+    const { ref } = await findApp(context)
+    return context.services.live.pods({ kind: PlatformApp.kind, ...ref })
+  }),
+  logRoute(BASE, dataAction('apps/readLogs'), async (context, request) => {
+    const { ref } = await findApp(context)
+    return { sources: containersOf(context.services.live.pods({ kind: PlatformApp.kind, ...ref }), request) }
+  }),
+  ...fileRoutes(BASE, { read: dataAction('apps/readFiles'), write: dataAction('apps/writeFiles'), find: findFiles }),
+]
+
+/** Where the files of an app lie: its Persistent volumes. */
+async function findFiles(context: Context, asked: string | undefined): Promise<FoundFiles> {
+  const { object, ref } = await findApp(context)
+  const names = containerNames(ref.name, 'PlatformApp')
+  const persistent = object.spec.volumes.filter(({ kind }) => kind === 'Persistent')
+  componentWithFiles(persistent.length === 0 ? [] : [{ name: APP_COMPONENT }], asked)
+  if (object.status?.revision === undefined)
+    throw new PlatformError('INSTANCE_STOPPED', `"${ref.name}" has no volume yet.`)
+  const pods = context.services.live.pods({ kind: PlatformApp.kind, ...ref })
+  const pod = pods.find(({ metadata }) => metadata.labels?.[COMPONENT_LABEL] === APP_COMPONENT)
+  const { apiVersion, kind, metadata } = object
+  return {
+    component: APP_COMPONENT,
+    namespace: ref.namespace,
+    owner: { apiVersion, kind, name: ref.name, uid: metadata.uid ?? '' },
+    volumes: persistent.map(({ name, mountPath }) => ({
+      path: mountPath,
+      claim: names.volume(name),
+      subPath: undefined,
+      readOnly: false,
+    })),
+    identity: { user: 65_532, fsGroup: 65_532 },
+    node: (pod?.spec as { nodeName?: string } | undefined)?.nodeName,
+  }
+}

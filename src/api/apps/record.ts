@@ -1,0 +1,187 @@
+import { isDeepStrictEqual } from 'node:util'
+import { z } from 'zod'
+import { statusOf } from '../../contracts/builds/runtimes.ts'
+import { unsharedUse } from '../../contracts/containerinstances.ts'
+import { PlatformError, permissionMissing } from '../../core/errors.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import { APP_CONTENT } from '../../crds/appRules.ts'
+import { AppRuntime } from '../../crds/appruntimes.ts'
+import { APP_COMPONENT, PlatformApp } from '../../crds/apps.ts'
+import { DeploymentSource } from '../../crds/sources.ts'
+import { boundaryScope } from '../callers/visibility.ts'
+import type { Context, Services } from '../http/context.ts'
+import { DateTime, Uuid } from '../resources/dto.ts'
+import { refuseTakenHosts } from '../resources/hosts.ts'
+import { recordOf } from '../resources/record.ts'
+import { refuseForeignReferences, refuseForeignVaults } from '../resources/references.ts'
+import { planOf, shownPlan, unprocessable } from '../resources/sizing.ts'
+import type { ResourceView, WriteView } from '../resources/types.ts'
+
+export type AppView = ResourceView<typeof PlatformApp>
+type Spec = PlatformApp['spec']
+type Write = WriteView<typeof PlatformApp>
+
+export const CERTIFICATE_STATES = ['NotRequested', 'Issuing', 'Valid', 'Expiring', 'Expired', 'Failed'] as const
+
+const AppRevisionDto = z
+  .object({
+    number: z.int(),
+    createdAt: DateTime,
+    createdBy: z.string().nullable(),
+    image: z.string().nullable(),
+    commit: z.string().nullable(),
+    deploymentId: Uuid.nullable(),
+    reason: z.string(),
+    isServing: z.boolean(),
+    canServe: z.boolean(),
+  })
+  .meta({ id: 'AppRevisionDto' })
+
+function revisionsOf({ object: { status } }: AppView): z.output<typeof AppRevisionDto>[] {
+  return (status?.revisions ?? []).map(({ createdBy, image, commit, deploymentId, ...rest }) => ({
+    ...rest,
+    createdBy: createdBy ?? null,
+    image: image ?? null,
+    commit: commit ?? null,
+    deploymentId: deploymentId ?? null,
+    isServing: rest.number === status?.servingRevision,
+    canServe: image !== undefined,
+  }))
+}
+
+export const certificateStatusOf = ({ object: { status, spec } }: Pick<AppView, 'object'>) =>
+  status?.certificateStatus ?? (spec.isPublic ? ('NotRequested' as const) : null)
+
+/** AppDto (records: apps). */
+export const appRecord = recordOf(PlatformApp, {
+  id: 'AppDto',
+  hidden: ['running', 'restartedAt', 'onDelete', 'rollback'],
+  computed: {
+    publicUrl: [
+      z.string().nullable().describe('Where it answers from outside, once it does'),
+      ({ object }) => object.status?.publicUrl,
+    ],
+    certificateStatus: [
+      z.enum(CERTIFICATE_STATES).nullable().describe('The worst of the certificates of its custom domains'),
+      certificateStatusOf,
+    ],
+    commit: [z.string().nullable().describe('Commit that is served'), ({ object }) => object.status?.commit],
+    servingImage: [z.string().nullable().describe('Image that is served'), ({ object }) => object.status?.servingImage],
+    revision: [
+      z.int().describe('The newest; 0 until the first is recorded'),
+      ({ object }) => object.status?.revision ?? 0,
+    ],
+    servingRevision: [
+      z.int().nullable().describe('Other than revision while a release is on its way'),
+      ({ object }) => object.status?.servingRevision,
+    ],
+    revisions: [z.array(AppRevisionDto).describe('The 20 newest'), revisionsOf],
+    readyReplicas: [z.int(), ({ object }) => object.status?.readyReplicas ?? 0],
+    restartCount: [z.int(), ({ object }) => object.status?.restartCount ?? 0],
+  },
+  items: {
+    env: {},
+    volumes: { sharedByComponents: [z.boolean().describe('Never: an app has one component'), () => false] },
+  },
+  filled: {
+    computePlan: ({ services, object: { spec } }) => shownPlan(spec, planOf(services, 'App', spec)),
+  },
+  shownAs: {
+    replicas: ({ object: { spec, status } }) => (spec.maxReplicas === undefined ? spec.replicas : status?.replicas),
+  },
+  refine: (given, view) => {
+    const body = view.context.body as { healthPath?: unknown } | undefined
+    // Null stands for a check of the connection alone, which is stored as an empty path.
+    const healthPath = body?.healthPath === null || body?.healthPath === '' ? '' : (given.healthPath ?? '/')
+    const draft = PlatformApp.spec.parse({ ...given, healthPath })
+    refuseForeign(draft, view)
+    refuseSource(draft, view)
+    refuseRuntime(draft, view)
+    refuseUnshared(draft, view.services)
+    refuseTakenHosts(PlatformApp, draft, view)
+    return { healthPath }
+  },
+})
+
+const contentOf = (spec: Spec) => APP_CONTENT.map((field) => spec[field])
+
+type Asking = Pick<Write, 'boundaryId' | 'resourceGroup' | 'services' | 'context' | 'previous'>
+
+/**
+ * References were checked when they were written: who changes nothing that could show their values needs no right to read
+ * them.
+ *
+ * @throws PlatformError FORBIDDEN
+ */
+export function refuseForeign(draft: Spec, view: Asking): void {
+  const { env, volumes, registryCredential, managedIdentity } = draft
+  const before = view.previous?.spec
+  if (before === undefined || !isDeepStrictEqual(contentOf(draft), contentOf(before)))
+    refuseForeignReferences({ components: [{ env }], volumes, managedIdentity }, view)
+  if (registryCredential !== undefined && !isDeepStrictEqual(registryCredential, before?.registryCredential))
+    refuseForeignVaults([registryCredential.vaultName], view)
+}
+
+/** Who builds with the credentials of a source may read it. @throws PlatformError FORBIDDEN, REFERENCE_NOT_FOUND */
+function refuseSource({ deploymentSourceId: id }: Spec, { services, boundaryId, context, previous }: Write): void {
+  if (id === undefined || id === previous?.spec.deploymentSourceId) return
+  const action = 'kernel/deployments/read'
+  const scope = boundaryScope(boundaryId)
+  if (!services.access.isAllowed(context.caller.principalId, action, scope)) throw permissionMissing(action, scope)
+  if (services.records.peek(DeploymentSource, { namespace: boundaryNamespace(boundaryId), name: id }) !== undefined)
+    return
+  throw unprocessable(
+    'REFERENCE_NOT_FOUND',
+    'deploymentSourceId',
+    id,
+    `There is no deployment source "${id}" in the boundary.`,
+  )
+}
+
+/** @throws PlatformError REFERENCE_NOT_FOUND, RUNTIME_ENDED */
+function refuseRuntime({ runtime: name, runtimeVersion }: Spec, { services, previous }: Write): void {
+  const before = previous?.spec
+  if (name === undefined || (name === before?.runtime && runtimeVersion === before.runtimeVersion)) return
+  const found = services.records.peek(AppRuntime, { name })
+  if (found === undefined) throw unprocessable('REFERENCE_NOT_FOUND', 'runtime', name, `There is no runtime "${name}".`)
+  if (runtimeVersion === undefined) return
+  const version = found.spec.versions.find((one) => one.version === runtimeVersion)
+  if (version === undefined)
+    throw unprocessable(
+      'REFERENCE_NOT_FOUND',
+      'runtimeVersion',
+      runtimeVersion,
+      `Runtime "${name}" has no version "${runtimeVersion}".`,
+    )
+  if (runtimeStatusOf(version, services) !== 'Ended') return
+  throw unprocessable(
+    'RUNTIME_ENDED',
+    'runtimeVersion',
+    runtimeVersion,
+    `Version ${runtimeVersion} of "${name}" has ended: choose a newer one.`,
+  )
+}
+
+/** What an administrator says of a version; else what its day tells. */
+export function runtimeStatusOf(
+  { status, endsAt }: AppRuntime['spec']['versions'][number],
+  { clock }: Pick<Services, 'clock'>,
+) {
+  return status ?? statusOf({ endsAt }, clock.now())
+}
+
+/** @throws PlatformError VOLUME_NOT_SHAREABLE */
+function refuseUnshared({ volumes, replicas, maxReplicas }: Spec, { storage }: Services): void {
+  const mounts = volumes.map(({ name }) => ({ volume: name }))
+  const components = [{ name: APP_COMPONENT, replicas: maxReplicas ?? replicas, mounts }]
+  const found = unsharedUse({ components, volumes }, (storageClass) => storage.isShared(storageClass))
+  if (found === undefined) return
+  throw new PlatformError('VOLUME_NOT_SHAREABLE', found.message, { field: 'volumes', value: found.volume })
+}
+
+/** What is deployed sees the values that the app refers to. @throws PlatformError FORBIDDEN */
+export function refuseCode(spec: Spec, place: { boundaryId: string; resourceGroup: string }, context: Context): void {
+  const { env, volumes, managedIdentity } = spec
+  const asking = { ...place, services: context.services, context }
+  refuseForeignReferences({ components: [{ env }], volumes, managedIdentity }, asking)
+}

@@ -1,0 +1,65 @@
+import { z } from 'zod'
+import { timestamp } from '../../core/clock.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { PlatformApp } from '../../crds/apps.ts'
+import { DeploymentRecord } from '../../crds/deployments.ts'
+import type { Context } from '../http/context.ts'
+import { interfaceRow } from '../http/interface.ts'
+import { action, type RouteDraft } from '../http/route.ts'
+import { withoutAbsent } from '../records/kubeRecords.ts'
+import type { RecordOf } from '../records/records.ts'
+import type { Place } from '../resources/places.ts'
+import { revisionRoutes } from '../resources/revisions.ts'
+import { appRecord, refuseForeign } from './record.ts'
+
+type Stored = RecordOf<typeof PlatformApp>
+type Content = Partial<PlatformApp['spec']> & { image: string; deploymentId: string }
+
+/** The rollback of an app to a revision. Its revisions are listed in its record. */
+export const appRevisionRoutes: readonly RouteDraft[] = revisionRoutes<typeof PlatformApp, Content>(
+  PlatformApp,
+  '{RG}/apps/{appName}',
+  {
+    parameter: 'appName',
+    read: action('apps/read'),
+    write: action('apps/write'),
+    dto: appRecord.dto,
+    toDto: appRecord.toDto,
+    single: { id: 'AppRevisionContentDto', content: z.object({}) },
+    parametersOf: () => ({}),
+    imagesOf: ({ image }) => ({ app: image }),
+    rollback,
+  },
+).filter((draft) => interfaceRow(draft) !== undefined)
+
+/** What of the content is not a field of the spec, or never goes back. */
+const NOT_BACK = ['image', 'commit', 'deploymentId', 'volumes']
+
+/** The configuration and the image of the revision. Volumes are never shrunk or taken away by it. */
+function rollback(stored: Stored, content: Content, context: Context, place: Place): object {
+  const fields = Object.entries(content).filter(([name]) => !NOT_BACK.includes(name))
+  const {
+    computePlan: _plan,
+    startCommand: _start,
+    releaseCommand: _release,
+    registryCredential: _key,
+    ...kept
+  } = stored.spec
+  const spec = { ...kept, ...Object.fromEntries(fields), ...imageOf(stored, content, context) }
+  const draft = PlatformApp.spec.parse(withoutAbsent(spec))
+  refuseForeign(draft, { ...place, services: context.services, context, previous: stored })
+  return spec
+}
+
+/** @throws PlatformError IMAGE_GONE */
+function imageOf(stored: Stored, { image, deploymentId }: Content, { services }: Context): object {
+  if (stored.spec.sourceKind === 'Image') return { image }
+  const { namespace = '' } = stored.metadata
+  const found = services.records.peek(DeploymentRecord, { namespace, name: deploymentId })
+  if (found?.status?.image === undefined) {
+    const message = 'The image of this revision is no longer kept: deploy its code again.'
+    throw new PlatformError('IMAGE_GONE', message, { deploymentId })
+  }
+  if (stored.status?.release?.deploymentId === deploymentId) return {}
+  return { rollback: { deploymentId, requestedAt: timestamp(services.clock.now()) } }
+}

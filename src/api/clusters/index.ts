@@ -1,0 +1,294 @@
+import { z } from 'zod'
+import { CLUSTER_STATES, withToken } from '../../contracts/clusters.ts'
+import { timestamp } from '../../core/clock.ts'
+import { notFound, PlatformError } from '../../core/errors.ts'
+import { uuidV5 } from '../../core/ids.ts'
+import { FINALIZER } from '../../core/labels.ts'
+import { newLinkToken } from '../../core/linkToken.ts'
+import { PlatformCluster } from '../../crds/clusters.ts'
+import { DisplayName, ResourceName } from '../../crds/fields.ts'
+import { acceptedEmpty, created, noContent, ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
+import { action, type RouteDraft, route } from '../http/route.ts'
+import { listRoute } from '../resources/collection/columns.ts'
+import { DateTime, Uuid } from '../resources/dto.ts'
+import { dateTime, enumeration, flag, text } from '../resources/paging.ts'
+import { defaultCluster } from '../resources/places.ts'
+import { untilChanged } from '../resources/untilChanged.ts'
+import { refuseWhileDeleting } from '../resources/writes.ts'
+import { type ClusterRecord, ClusterViewModel, clusterDto, usersOf } from './record.ts'
+
+declare module '../http/context.ts' {
+  interface Services {
+    readonly clusters: {
+      /** Where agents call and how they know it; undefined if this platform takes none. */
+      readonly gate: { readonly serverUrl: string; readonly caPem: string; readonly caFingerprint: string } | undefined
+    }
+  }
+}
+
+const read = action('kernel/clusters/read')
+const write = action('kernel/clusters/write')
+/** Errors of the area are problem-details (interface section 7). */
+const errors = 'problem' as const
+const ONE = '/clusters/{clusterId}'
+
+const Domain = PlatformCluster.spec.shape.domain
+const writable = {
+  displayName: DisplayName.nullish(),
+  region: PlatformCluster.spec.shape.region.unwrap().nullish(),
+  labels: z.record(z.string().max(128), z.string().max(256)).nullish(),
+  ingressDomain: Domain.nullish(),
+  defaultStorageClass: PlatformCluster.spec.shape.defaultStorageClass.nullish(),
+}
+const CreateClusterRequest = z.strictObject({ name: ResourceName, ...writable }).meta({ id: 'CreateClusterRequest' })
+const UpdateClusterRequest = z
+  .strictObject({
+    ...writable,
+    // A record that was read can be sent back.
+    ...Object.fromEntries(
+      Object.keys(ClusterViewModel.shape)
+        .filter((name) => !(name in writable))
+        .map((name) => [name, z.unknown().optional()]),
+    ),
+  })
+  .meta({ id: 'UpdateClusterRequest' })
+const IssueJoinTokenRequest = z
+  .strictObject({
+    expiresInMinutes: z.int().min(5).max(1440).default(60),
+    reusable: z.boolean().default(false),
+  })
+  .meta({ id: 'IssueJoinTokenRequest' })
+const JoinTokenDto = z
+  .object({
+    token: z.string().describe('Shown here only'),
+    expiresAt: DateTime,
+    clusterId: Uuid,
+    serverUrl: z.string(),
+    caPem: z.string(),
+    caFingerprint: z.string(),
+    command: z.string().describe('What to run against the other cluster'),
+  })
+  .meta({ id: 'JoinTokenDto' })
+
+type Writable = { [Name in keyof typeof writable]?: z.output<(typeof writable)[Name]> }
+
+/** @throws PlatformError NOT_FOUND */
+async function find({ services, parameters, fresh }: Context): Promise<ClusterRecord> {
+  const { clusterId = '' } = parameters
+  const cluster = await services.records.get(PlatformCluster, { name: clusterId }, { fresh })
+  if (cluster === undefined) throw notFound(`Cluster "${clusterId.slice(0, 64)}"`)
+  return cluster
+}
+
+const shown = ({ services }: Context, cluster: ClusterRecord) => clusterDto(services, cluster)
+
+/** What a body says of a cluster; absent is the default. A cluster without a domain gets one below the platform's own. */
+function specOf({ services }: Context, name: string, body: Writable): object {
+  const { displayName, region, labels, ingressDomain, defaultStorageClass } = body
+  return {
+    displayName: displayName ?? name,
+    region: region ?? '',
+    labels: labels ?? {},
+    domain: ingressDomain ?? `${name}.${defaultCluster(services).domain}`,
+    ...(defaultStorageClass ? { defaultStorageClass } : {}),
+  }
+}
+
+/** Named after its name: of two who register one name at once, the API server lets one. @throws PlatformError already-exists */
+async function create(context: Context<string, unknown, z.output<typeof CreateClusterRequest>>) {
+  const { services, caller, body } = context
+  const { name } = body
+  const spec = { name, isPlatform: false, ...specOf(context, name, body) }
+  try {
+    const { object, isNew } = await services.records.create(PlatformCluster, {
+      name: uuidV5(`cluster-name/${name}`),
+      spec,
+      caller,
+      finalizers: [FINALIZER],
+    })
+    const dto = shown(context, object)
+    return isNew ? created(dto, { etag: etagOf(object) }) : ok(dto, { etag: etagOf(object) })
+  } catch (error) {
+    if (!(error instanceof PlatformError) || error.code !== 'ALREADY_EXISTS') throw error
+    throw new PlatformError('already-exists', `A cluster "${name}" is registered already.`, {}, { cause: error })
+  }
+}
+
+async function change(context: Context, next: (stored: ClusterRecord) => object, isOnce = false) {
+  const { services, caller, ifMatch } = context
+  const { metadata } = await find(context)
+  const { object } = await services.records.update(
+    PlatformCluster,
+    { name: metadata.name },
+    {
+      caller,
+      ifMatch,
+      ...(isOnce && { isOnce }),
+      change: (stored) => {
+        refuseWhileDeleting(stored)
+        return next(stored)
+      },
+    },
+  )
+  return object
+}
+
+async function update(context: Context<string, unknown, Record<string, unknown>>) {
+  const object = await change(context, (stored) => {
+    const { defaultStorageClass: _, ...kept } = stored.spec
+    return {
+      ...kept,
+      ...specOf(context, stored.spec.name ?? stored.spec.displayName, keepDomain(stored, context.body)),
+    }
+  })
+  return ok(shown(context, object), { etag: etagOf(object) })
+}
+
+/** The platform's own has no other domain to fall back to. */
+function keepDomain({ spec }: ClusterRecord, body: Writable): Writable {
+  return spec.isPlatform && !body.ingressDomain ? { ...body, ingressDomain: spec.domain } : body
+}
+
+/** @throws PlatformError cluster-is-local, in-use */
+async function remove(context: Context) {
+  const { services, caller, ifMatch } = context
+  const cluster = await find(context)
+  refuseLocal(cluster)
+  const counts = usersOf(services, cluster)
+  if (counts.projectionCount + counts.resourceCount > 0) {
+    const message = `Cluster "${cluster.spec.displayName}" is used: delete its resources and projections first.`
+    throw new PlatformError('in-use', message, counts)
+  }
+  const { name, uid } = cluster.metadata
+  const { isGone } = await services.records.remove(PlatformCluster, { name }, { caller, ifMatch })
+  if (isGone) return noContent()
+  const look = async () => services.records.peek(PlatformCluster, { name })?.metadata.uid !== uid
+  return (await untilChanged(context, look)) ? noContent() : acceptedEmpty()
+}
+
+function refuseLocal({ spec }: ClusterRecord): void {
+  if (!spec.isPlatform) return
+  throw new PlatformError('cluster-is-local', 'This is the cluster that the platform runs on; it needs no agent.')
+}
+
+/** A second revocation changes nothing, unless an agent has joined since the first. */
+async function revoke(context: Context) {
+  refuseLocal(await find(context))
+  const object = await change(context, ({ spec, status }) => {
+    const joinedAt = Date.parse(status?.agent?.joinedAt ?? '')
+    const isRevoked = spec.revokedAt !== undefined && !(joinedAt > Date.parse(spec.revokedAt))
+    if (isRevoked && spec.joinTokens.length === 0) return spec
+    // A token that is still out would let the very same agent in again.
+    return { ...spec, joinTokens: [], revokedAt: timestamp(context.services.clock.now()) }
+  })
+  return ok(shown(context, object), { etag: etagOf(object) })
+}
+
+async function issueToken(context: Context<string, unknown, z.output<typeof IssueJoinTokenRequest>>) {
+  const { services, body } = context
+  refuseLocal(await find(context))
+  const { gate } = services.clusters
+  if (gate === undefined) {
+    const message = 'This platform takes no agents: its administrator has set no PLATFORM_AGENT_PORT.'
+    throw new PlatformError('ENGINE_MISSING', message, { engine: 'agents' })
+  }
+  const { clusterId = '' } = context.parameters
+  const { token, hash } = newLinkToken([clusterId])
+  const now = services.clock.now()
+  const expiresAt = timestamp(now + body.expiresInMinutes * 60_000)
+  const { reusable } = body
+  const isOurs = (stored: ClusterRecord) => stored.spec.joinTokens.some((each) => each.hash === hash)
+  await change(context, (stored) =>
+    isOurs(stored)
+      ? stored.spec
+      : { ...stored.spec, joinTokens: withToken(stored.spec.joinTokens, { hash, expiresAt, reusable }, now) },
+  )
+  const answer = { token, expiresAt, clusterId, ...gate, command: commandOf(gate, token) }
+  return created(answer, { headers: { 'cache-control': 'no-store' } })
+}
+
+function commandOf({ serverUrl, caFingerprint }: { serverUrl: string; caFingerprint: string }, token: string): string {
+  const values = { hub: serverUrl, fingerprint: caFingerprint, token }
+  const literals = Object.entries(values).map(([name, value]) => `--from-literal=${name}=${value}`)
+  return [
+    'kubectl apply -k deploy/agent',
+    `kubectl -n freehold-system create secret generic freehold-agent-join ${literals.join(' ')} --dry-run=client -o yaml | kubectl apply -f -`,
+  ].join(' && ')
+}
+
+/** The seven routes of clusters (interface section 4.20). */
+export const clusterRoutes: readonly RouteDraft[] = [
+  listRoute('/clusters', {
+    auth: read,
+    summary: 'The clusters that workloads run on',
+    dto: ClusterViewModel,
+    errors,
+    columns: {
+      name: text('Name', { isSearched: true }),
+      status: enumeration('Status', CLUSTER_STATES),
+      region: text('Region'),
+      isLocal: flag('Local', { isSorted: false }),
+      lastSeenAt: dateTime('Last seen', { isFiltered: false }),
+      createdAt: dateTime('Created', { isFiltered: false }),
+    },
+    sort: 'name',
+    name: 'name',
+    rows: async (context) => {
+      const clusters = await context.services.records.list(PlatformCluster, {}, { fresh: context.fresh })
+      return clusters.map((cluster) => shown(context, cluster))
+    },
+  }),
+  route(
+    'POST',
+    '/clusters',
+    {
+      auth: write,
+      summary: 'Register a cluster; an agent joins it with a token',
+      body: CreateClusterRequest,
+      example: { name: 'far-away', displayName: 'Far away', region: 'north' },
+      reply: ClusterViewModel,
+      errors,
+    },
+    create,
+  ),
+  route('GET', ONE, { auth: read, summary: 'A cluster', reply: ClusterViewModel, errors }, async (context) => {
+    const cluster = await find(context)
+    return ok(shown(context, cluster), { etag: etagOf(cluster) })
+  }),
+  route(
+    'PUT',
+    ONE,
+    {
+      auth: write,
+      summary: 'Change what the record of a cluster says',
+      body: UpdateClusterRequest,
+      example: { displayName: 'Far away', region: 'north' },
+      reply: ClusterViewModel,
+      errors,
+    },
+    update as never,
+  ),
+  route('DELETE', ONE, { auth: write, summary: 'Remove a cluster that nothing uses', answers: [202], errors }, remove),
+  route(
+    'POST',
+    `${ONE}/agent/revoke`,
+    { auth: write, summary: 'Turn the agent away at once; what runs there runs on', reply: ClusterViewModel, errors },
+    revoke,
+  ),
+  route(
+    'POST',
+    `${ONE}/join-token`,
+    {
+      auth: write,
+      summary: 'A token with which an agent joins; the one before ends in ten minutes',
+      body: IssueJoinTokenRequest,
+      isBodyOptional: true,
+      example: { expiresInMinutes: 30 },
+      reply: JoinTokenDto,
+      errors,
+    },
+    (context) => issueToken({ ...context, body: context.body ?? IssueJoinTokenRequest.parse({}) } as never),
+  ),
+]

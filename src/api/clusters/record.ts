@@ -1,0 +1,110 @@
+import { z } from 'zod'
+import { CLUSTER_STATES, clusterStateOf } from '../../contracts/clusters.ts'
+import { createdAtOf } from '../../core/object.ts'
+import type { PlatformCluster } from '../../crds/clusters.ts'
+import { RESOURCE_KINDS } from '../../crds/index.ts'
+import { BoundaryProjection } from '../../crds/projections.ts'
+import type { Services } from '../http/context.ts'
+import { derivedFrom } from '../records/derived.ts'
+import type { RecordOf } from '../records/records.ts'
+import { DateTime, Uuid } from '../resources/dto.ts'
+
+export type ClusterRecord = RecordOf<typeof PlatformCluster>
+
+const StorageClassDto = z
+  .object({ name: z.string(), isDefault: z.boolean(), isExpandable: z.boolean(), isShareable: z.boolean().nullable() })
+  .meta({ id: 'ClusterStorageClass' })
+
+export const ClusterViewModel = z
+  .object({
+    id: Uuid,
+    name: z.string(),
+    displayName: z.string(),
+    region: z.string(),
+    labels: z.record(z.string(), z.string()),
+    isDefault: z.boolean().describe('Where resources of boundaries without a projection run'),
+    isLocal: z.boolean().describe('The cluster that the platform itself runs on'),
+    status: z.enum(CLUSTER_STATES),
+    phase: z.string().nullable(),
+    statusMessage: z.string().nullable(),
+    kubernetesVersion: z.string().nullable(),
+    agentVersion: z.string().nullable(),
+    joinedAt: DateTime.nullable(),
+    lastSeenAt: DateTime.nullable(),
+    nodeCount: z.int().nullable(),
+    readyNodeCount: z.int().nullable(),
+    cpuCapacity: z.string().nullable(),
+    memoryCapacity: z.string().nullable(),
+    cpuRequested: z.string().nullable(),
+    memoryRequested: z.string().nullable(),
+    capabilities: z.array(z.string()),
+    ingressDomain: z.string().nullable(),
+    defaultStorageClass: z.string().nullable(),
+    storageClasses: z.array(StorageClassDto),
+    certificateExpiresAt: DateTime.nullable(),
+    clockSkewMilliseconds: z.int().nullable(),
+    projectionCount: z.int(),
+    resourceCount: z.int(),
+    createdAt: DateTime,
+  })
+  .meta({ id: 'ClusterViewModel' })
+export type ClusterViewModel = z.output<typeof ClusterViewModel>
+
+type Placed = { readonly spec: { readonly clusterId?: string | undefined } }
+
+function countByCluster(objects: readonly Placed[]): ReadonlyMap<string | undefined, number> {
+  const counts = new Map<string | undefined, number>()
+  for (const { spec } of objects) counts.set(spec.clusterId, (counts.get(spec.clusterId) ?? 0) + 1)
+  return counts
+}
+
+const projections = derivedFrom(BoundaryProjection, (objects) => countByCluster(objects as readonly Placed[]))
+const resources = RESOURCE_KINDS.map((kind) =>
+  derivedFrom(kind, (objects) => countByCluster(objects as readonly Placed[])),
+)
+
+/** What names a cluster now. A resource that names none is on the platform's own. */
+export function usersOf({ records }: Pick<Services, 'records'>, { metadata, spec }: ClusterRecord) {
+  const count = (counts: ReadonlyMap<string | undefined, number>) =>
+    (counts.get(metadata.name) ?? 0) + (spec.isPlatform ? (counts.get(undefined) ?? 0) : 0)
+  return {
+    projectionCount: projections(records).get(metadata.name) ?? 0,
+    resourceCount: resources.reduce((total, of) => total + count(of(records)), 0),
+  }
+}
+
+export function clusterDto(services: Pick<Services, 'records' | 'clock'>, cluster: ClusterRecord): ClusterViewModel {
+  const { metadata, spec, status } = cluster
+  const agent = status?.agent
+  return {
+    id: metadata.name,
+    name: spec.name ?? (spec.isPlatform ? 'local' : metadata.name),
+    displayName: spec.displayName,
+    region: spec.region,
+    labels: spec.labels,
+    isDefault: spec.isPlatform,
+    isLocal: spec.isPlatform,
+    // Told now: a revocation counts before a controller has seen it.
+    status: clusterStateOf(cluster, services.clock.now()),
+    phase: status?.phase ?? null,
+    statusMessage: status?.statusMessage ?? null,
+    kubernetesVersion: agent?.kubernetesVersion ?? null,
+    agentVersion: agent?.version ?? null,
+    joinedAt: agent?.joinedAt ?? null,
+    lastSeenAt: agent?.lastSeenAt ?? null,
+    nodeCount: status?.nodeCount ?? null,
+    readyNodeCount: status?.readyNodeCount ?? null,
+    cpuCapacity: status?.cpuCapacity ?? null,
+    memoryCapacity: status?.memoryCapacity ?? null,
+    cpuRequested: null,
+    memoryRequested: null,
+    capabilities: [],
+    ingressDomain: spec.domain,
+    defaultStorageClass: spec.defaultStorageClass ?? null,
+    storageClasses: (status?.storageClasses ?? []).map((each) => ({ ...each, isShareable: null })),
+    certificateExpiresAt: agent?.certificateExpiresAt ?? null,
+    clockSkewMilliseconds: agent?.clockSkewMilliseconds ?? null,
+    ...usersOf(services, cluster),
+    createdAt: createdAtOf(metadata),
+  }
+}

@@ -1,0 +1,164 @@
+import { z } from 'zod'
+import { clusterStateOf } from '../../contracts/clusters.ts'
+import { RESOURCE_STATES, summarize } from '../../core/conditions.ts'
+import { badRequest, PlatformError } from '../../core/errors.ts'
+import { FINALIZER } from '../../core/labels.ts'
+import { PlatformCluster } from '../../crds/clusters.ts'
+import { BoundaryProjection } from '../../crds/projections.ts'
+import type { Context } from '../http/context.ts'
+import { action, type RouteDraft } from '../http/route.ts'
+import type { RecordOf } from '../records/records.ts'
+import { collection } from '../resources/collection/collection.ts'
+import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
+import { readResources } from '../resources/contents.ts'
+import { DateTime, Uuid } from '../resources/dto.ts'
+import { dateTime, enumeration, text } from '../resources/paging.ts'
+import { clusterWords, groupsOfBoundary } from '../resources/places.ts'
+
+type ProjectionRecord = RecordOf<typeof BoundaryProjection>
+
+const ProjectedNamespace = z
+  .object({
+    namespace: z.string(),
+    state: z.enum(['Pending', 'Applied', 'Drifted', 'Failed', 'Removing']),
+    message: z.string().nullable(),
+    appliedAt: DateTime.nullable(),
+  })
+  .meta({ id: 'ProjectedNamespace' })
+
+const BoundaryProjectionDto = z
+  .object({
+    id: Uuid,
+    boundaryId: Uuid,
+    clusterId: Uuid,
+    clusterName: z.string(),
+    namespaces: z.array(z.string()).nullable(),
+    resolvedNamespaces: z.array(ProjectedNamespace),
+    status: z.enum(RESOURCE_STATES),
+    phase: z.string().nullable(),
+    statusMessage: z.string().nullable(),
+    observedAt: DateTime.nullable(),
+    createdAt: DateTime,
+  })
+  .meta({ id: 'BoundaryProjectionDto' })
+
+const Namespaces = z.array(z.string().max(63)).max(200).nullish()
+const CreateBoundaryProjectionRequest = z
+  .strictObject({ clusterId: Uuid, namespaces: Namespaces })
+  .meta({ id: 'CreateBoundaryProjectionRequest' })
+const UpdateBoundaryProjectionRequest = z
+  .strictObject({ namespaces: Namespaces })
+  .meta({ id: 'UpdateBoundaryProjectionRequest' })
+
+/** @throws PlatformError BAD_REQUEST for a namespace that is not of a group of this boundary */
+function checkNamespaces({ services }: Context, boundaryId: string, named: readonly string[] | null | undefined) {
+  const known = new Set(groupsOfBoundary(services, boundaryId).map(({ namespace }) => namespace))
+  const index = (named ?? []).findIndex((name) => !known.has(name))
+  if (index < 0) return
+  const message = 'is not the namespace of a group of this boundary'
+  throw badRequest(`"${named?.[index]}" ${message}.`, [{ field: `namespaces.${index}`, message }])
+}
+
+/** @throws PlatformError REFERENCE_NOT_FOUND, INVALID_STATE */
+async function checkCluster({ services }: Context, clusterId: string): Promise<void> {
+  const cluster = await services.records.get(PlatformCluster, { name: clusterId })
+  if (cluster === undefined || cluster.metadata.deletionTimestamp !== undefined) {
+    const message = `There is no cluster "${clusterId}".`
+    throw new PlatformError('REFERENCE_NOT_FOUND', message, { field: 'clusterId', value: clusterId })
+  }
+  const { displayName, isPlatform } = cluster.spec
+  const refuse = (message: string) => new PlatformError('INVALID_STATE', message, { status: 'Failed', phase: null })
+  if (isPlatform) throw refuse(`Every boundary is on "${displayName}" already: the platform itself runs there.`)
+  if (clusterStateOf(cluster, services.clock.now()) === 'Revoked')
+    throw refuse(`The agent of cluster "${displayName}" was revoked. Let it join again first.`)
+}
+
+/** @throws PlatformError IN_USE */
+async function refuseInUse(
+  { services }: Context,
+  { spec }: ProjectionRecord,
+  { boundaryId }: BoundaryHome,
+  left?: Set<string>,
+) {
+  const groups = groupsOfBoundary(services, boundaryId)
+  const concerned = groups.filter(({ namespace }) => left?.has(namespace) !== true).map(({ name }) => name)
+  const used = (await readResources(services, boundaryId, concerned, true)).filter(
+    ({ object }) => (object.spec as { clusterId?: string }).clusterId === spec.clusterId,
+  )
+  if (used.length === 0) return
+  const usedBy = used.slice(0, 50).map(({ kind, object, resourceGroup }) => ({
+    collection: kind.segment,
+    resourceGroup,
+    name: object.metadata.name,
+  }))
+  const message = `The boundary has resources on cluster "${spec.clusterId}": delete them first.`
+  throw new PlatformError('IN_USE', message, { usedBy })
+}
+
+const projections = collection(BoundaryProjection, {
+  path: '{B}/projections',
+  item: 'projectionId',
+  noun: 'Projection',
+  home: inBoundary,
+  may: { read: action('boundaries/projections/read'), write: action('boundaries/projections/manage') },
+  dto: BoundaryProjectionDto,
+  toDto: ({ metadata, spec, status }, { services, home: { boundaryId } }) => ({
+    boundaryId,
+    clusterId: spec.clusterId,
+    clusterName: clusterWords(services, boundaryId, spec.clusterId).name,
+    namespaces: spec.namespaces ?? null,
+    resolvedNamespaces: (status?.resolvedNamespaces ?? []).map(({ namespace, state, message, appliedAt }) => ({
+      namespace,
+      state: state as 'Applied',
+      message: message ?? null,
+      appliedAt: appliedAt ?? null,
+    })),
+    ...summarize(status, metadata.deletionTimestamp !== undefined),
+    observedAt: status?.observedAt ?? null,
+  }),
+  columns: {
+    clusterId: text('Cluster id', { isSorted: false }),
+    clusterName: text('Cluster', { isFiltered: false, isSearched: true }),
+    status: enumeration('Status', RESOURCE_STATES, { isSorted: false }),
+    createdAt: dateTime('Created', { isFiltered: false }),
+  },
+  sort: 'clusterName',
+  name: 'clusterName',
+  list: { summary: 'The clusters that the boundary is projected on' },
+  get: { summary: 'The boundary on a cluster' },
+  create: {
+    summary: 'Project the boundary on a cluster: its groups get their namespaces there',
+    body: CreateBoundaryProjectionRequest,
+    nameOf: ({ body }) => body.clusterId,
+    toSpec: async (context, { boundaryId }) => {
+      const { clusterId, namespaces } = context.body
+      await checkCluster(context, clusterId)
+      checkNamespaces(context, boundaryId, namespaces)
+      return { clusterId, ...(namespaces ? { namespaces } : {}) }
+    },
+    // From the first moment: one deleted before its controller saw it would leave its namespaces there.
+    options: { finalizers: [FINALIZER], isSame: () => false },
+  },
+  patch: {
+    summary: 'Choose the namespaces that are projected; null is all of them',
+    body: UpdateBoundaryProjectionRequest,
+    before: async (context, object, home) => {
+      const { namespaces } = context.body
+      checkNamespaces(context, home.boundaryId, namespaces)
+      if (namespaces) await refuseInUse(context, object, home, new Set(namespaces))
+    },
+    toSpec: ({ spec }, { body }) => {
+      if (body.namespaces === undefined) return spec
+      const { namespaces: _, ...kept } = spec
+      return body.namespaces === null ? kept : { ...kept, namespaces: body.namespaces }
+    },
+  },
+  remove: {
+    summary: 'Take the boundary off a cluster where it has no resources',
+    before: refuseInUse,
+    waits: true,
+  },
+})
+
+/** The five routes of projections (interface section 4.11). */
+export const projectionRoutes: readonly RouteDraft[] = projections.routes()

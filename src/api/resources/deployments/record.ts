@@ -1,0 +1,130 @@
+import { z } from 'zod'
+import type { BlobStore } from '../../../adapters/blobs/port.ts'
+import { DEPLOYMENT_PHASES, type DeployedCollection, isOfSite } from '../../../contracts/deployments.ts'
+import { timestamp } from '../../../core/clock.ts'
+import { notFound } from '../../../core/errors.ts'
+import { createdAtOf, type ObjectMeta } from '../../../core/object.ts'
+import { DeploymentRecord, stageOf } from '../../../crds/deployments.ts'
+import type { Context } from '../../http/context.ts'
+import type { RecordOf } from '../../records/records.ts'
+import { DateTime, Uuid } from '../dto.ts'
+import type { Place } from '../places.ts'
+
+declare module '../../http/context.ts' {
+  interface Services {
+    /** Where logs of builds are kept. */
+    readonly deployments: { readonly blobs: BlobStore }
+  }
+}
+
+export type StoredDeployment = RecordOf<typeof DeploymentRecord>
+export type DeployedObject = {
+  readonly metadata: ObjectMeta
+  readonly spec: object
+  readonly status?:
+    | {
+        servingDeployment?: string | undefined
+        /** Of what is deployed in several parts. */
+        servingDeployments?: readonly string[] | undefined
+      }
+    | undefined
+}
+
+/** Exactly the record that the interface shows. */
+export const DeploymentLogEntryDto = z
+  .object({
+    id: Uuid,
+    deploymentId: Uuid.describe('The same as id'),
+    boundaryId: Uuid,
+    resourceGroupName: z.string(),
+    siteName: z.string().describe('What is deployed'),
+    branch: z.string().nullable(),
+    commitSha: z.string().nullable(),
+    containerImage: z.string().nullable().describe('Null until it is built'),
+    phase: z.enum(DEPLOYMENT_PHASES).describe('Only forward; one that is over never changes'),
+    lastMessage: z.string(),
+    provider: z.string().nullable(),
+    repositoryName: z.string().nullable(),
+    source: z.string().nullable().describe('Name of the deployment source, or upload, image, rollback'),
+    timestamp: DateTime.describe('When it was asked for'),
+    canServe: z.boolean().describe('Whether it has an image that can be served'),
+    isServing: z.boolean().describe('Whether it is served now'),
+  })
+  .meta({ id: 'DeploymentLogEntryDto' })
+export type DeploymentLogEntry = z.output<typeof DeploymentLogEntryDto>
+
+const { branch, commitSha, image, provider, repositoryName, source, message, phase } = DeploymentRecord.spec.shape
+const IGNORED = z.unknown().optional().meta({ description: 'As read; ignored', readOnly: true })
+
+/** The same as bodies have it: what it repeats of the path must match, what the platform sets is ignored. */
+export const DeploymentBody = z
+  .strictObject({
+    id: Uuid.nullish(),
+    deploymentId: Uuid.nullish(),
+    boundaryId: Uuid.nullish(),
+    resourceGroupName: z.string().nullish(),
+    siteName: z.string().nullish(),
+    branch: branch.unwrap().nullish(),
+    commitSha: commitSha.unwrap().nullish(),
+    containerImage: image.unwrap().nullish(),
+    phase: phase.unwrap().nullish(),
+    lastMessage: message.unwrap().nullish(),
+    provider: provider.unwrap().nullish(),
+    repositoryName: repositoryName.unwrap().nullish(),
+    source: source.unwrap().nullish(),
+    timestamp: IGNORED,
+    canServe: IGNORED,
+    isServing: IGNORED,
+  })
+  .meta({ id: 'DeploymentLogEntry' })
+export type DeploymentBody = z.output<typeof DeploymentBody>
+
+export function entryOf(record: StoredDeployment, owner: DeployedObject, place: Place): DeploymentLogEntry {
+  const { spec, status, metadata } = record
+  const containerImage = status?.image ?? spec.image ?? null
+  const phase = stageOf(record)
+  return {
+    ...{ id: metadata.name, deploymentId: metadata.name },
+    ...{ boundaryId: place.boundaryId, resourceGroupName: place.resourceGroup, siteName: place.name },
+    branch: spec.branch ?? null,
+    commitSha: status?.commitSha ?? spec.commitSha ?? null,
+    containerImage,
+    phase,
+    lastMessage: status?.lastMessage ?? spec.message ?? '',
+    provider: spec.provider ?? null,
+    repositoryName: spec.repositoryName ?? null,
+    source: spec.source ?? null,
+    timestamp: createdAtOf(metadata),
+    canServe: status?.image !== undefined,
+    isServing:
+      owner.status?.servingDeployment === metadata.name ||
+      owner.status?.servingDeployments?.includes(metadata.name) === true,
+  }
+}
+
+/** The deployments of a resource, in no order. */
+export function deploymentsOf(
+  { services }: Pick<Context, 'services'>,
+  { namespace, collection, name }: { namespace: string; collection: DeployedCollection; name: string },
+): StoredDeployment[] {
+  return services.records
+    .peekAll(DeploymentRecord, { namespace })
+    .filter(({ spec }) => isOfSite(spec, collection, name))
+}
+
+/** @throws PlatformError NOT_FOUND */
+export async function findDeployment(
+  context: Context,
+  { namespace, collection, name }: { namespace: string; collection: DeployedCollection; name: string },
+  id = context.parameters.deploymentId ?? '',
+): Promise<StoredDeployment> {
+  const found = await context.services.records.get(
+    DeploymentRecord,
+    { namespace, name: id.toLowerCase() },
+    { fresh: context.fresh },
+  )
+  if (found === undefined || !isOfSite(found.spec, collection, name)) throw notFound(`Deployment "${id.slice(0, 64)}" of "${name}"`)
+  return found
+}
+
+export const nowOf = ({ services }: Pick<Context, 'services'>) => timestamp(services.clock.now())

@@ -1,0 +1,207 @@
+import { randomUUID } from 'node:crypto'
+import { DEPLOYMENT_PHASES, type DeployedCollection, isEnd } from '../../../contracts/deployments.ts'
+import type { ActionName } from '../../../core/actions.ts'
+import { badRequest, notFound, PlatformError } from '../../../core/errors.ts'
+import type { AnyKind } from '../../../crds/define.ts'
+import { DeploymentRecord, stageOf } from '../../../crds/deployments.ts'
+import { created, ok } from '../../http/answer.ts'
+import type { Context } from '../../http/context.ts'
+import { etagOf } from '../../http/etag.ts'
+import { type Authorization, authenticated, type RouteDraft, route } from '../../http/route.ts'
+import { configRoute, listRoute } from '../collection/columns.ts'
+import { dateTime, enumeration, flag, text } from '../paging.ts'
+import { findResource, type Place } from '../places.ts'
+import { buildLogRoutes } from './buildLogs.ts'
+import {
+  type DeployedObject,
+  DeploymentBody,
+  DeploymentLogEntryDto,
+  deploymentsOf,
+  entryOf,
+  nowOf,
+  type StoredDeployment,
+} from './record.ts'
+import { findOwnDeployment, findReported, mayTell, type Reported } from './reporters.ts'
+
+export type DeploymentRoutes = {
+  /** The collection of what is deployed, as records name it. */
+  collection: DeployedCollection
+  /** Of action names: `apps` in `apps/read`. */
+  actionPrefix: string
+  parameter: string
+  read: Authorization
+  readLogs: Authorization
+  /** Who holds it tells of every deployment. */
+  write: ActionName
+  /** What a new deployment is of, where that is not the resource itself. @throws PlatformError */
+  ownerNameOf?: (site: string, body: DeploymentBody, context: Context) => string
+  /** Refuses a deployment that is reported: where images come by the spec, or show what the caller may not see. */
+  refuse: (object: DeployedObject, body: DeploymentBody, context: Context, place: Place) => void
+}
+
+const columns = {
+  phase: enumeration('Phase', DEPLOYMENT_PHASES),
+  branch: text('Branch', { isSorted: false }),
+  commitSha: text('Commit', { isSorted: false }),
+  isServing: flag('Serving', { isSorted: false }),
+  timestamp: dateTime('Asked for'),
+} as const
+const shape = { dto: DeploymentLogEntryDto, sort: '-timestamp', columns } as const
+
+/** The routes of the deployments of a resource, `<base>/deployments...`: list, what it can be asked, report, logs. */
+export function deploymentRoutes<K extends AnyKind>(kind: K, base: string, given: DeploymentRoutes): RouteDraft[] {
+  const path: string = `${base}/deployments`
+  const { collection, parameter, read, actionPrefix } = given
+  return [
+    listRoute(path, {
+      ...shape,
+      auth: read,
+      summary: 'Deployments, the newest first',
+      rows: async (context) => {
+        const { object, place, ref } = await findResource(kind, context, parameter)
+        const found = deploymentsOf(context, { ...ref, collection })
+        return found.map((record) => entryOf(record, object as DeployedObject, place))
+      },
+    }),
+    configRoute(`${path}/config`, {
+      ...shape,
+      auth: read,
+      summary: 'What the list of deployments can be asked for',
+      collection: 'deployments',
+      actionPrefix,
+      before: (context) => findResource(kind, context, parameter),
+    }),
+    route(
+      'POST',
+      path,
+      {
+        auth: authenticated,
+        summary: 'Tells of a deployment that is built elsewhere',
+        body: DeploymentBody,
+        reply: DeploymentLogEntryDto,
+        example: { branch: 'main', phase: 'Building' },
+        answers: [200, 201],
+      },
+      (context) => begin(kind, given, context),
+    ),
+    route(
+      'PUT',
+      `${path}/{deploymentId}` as string,
+      {
+        auth: authenticated,
+        summary: 'Tells how far it has come',
+        body: DeploymentBody,
+        reply: DeploymentLogEntryDto,
+        example: { phase: 'Pushing' },
+      },
+      (context) => report(kind, given, context),
+    ),
+    ...buildLogRoutes(kind, path, given),
+  ]
+}
+
+/** @throws PlatformError BAD_REQUEST */
+function refuseOtherPlace(
+  body: DeploymentBody,
+  { boundaryId, resourceGroup, name }: Place,
+  id: string | undefined,
+): void {
+  const given = {
+    boundaryId,
+    resourceGroupName: resourceGroup,
+    siteName: name,
+    ...(id !== undefined && { id, deploymentId: id }),
+  }
+  for (const [field, expected] of Object.entries(given)) {
+    const value = body[field as keyof DeploymentBody]
+    if (value === undefined || value === null || value === expected) continue
+    const message = `must be "${expected}", as in the path`
+    throw badRequest(`${field} ${message}.`, [{ field, message }])
+  }
+}
+
+/** What a body says, without what it leaves open. */
+function said(body: DeploymentBody, context: Context) {
+  const {
+    branch,
+    commitSha,
+    containerImage: image,
+    phase,
+    lastMessage: message,
+    provider,
+    repositoryName,
+    source,
+  } = body
+  const all = { branch, commitSha, image, phase, message, provider, repositoryName, source }
+  const known = Object.entries(all).filter(([, value]) => value !== undefined && value !== null)
+  return { ...Object.fromEntries(known), timestamp: nowOf(context) }
+}
+
+async function begin<K extends AnyKind>(
+  kind: K,
+  given: DeploymentRoutes,
+  context: Context<string, unknown, DeploymentBody>,
+) {
+  const { body, services, caller } = context
+  const found = await findReported(kind, context, given)
+  const { object, place, ref, reporter } = found
+  if (body.id && body.deploymentId && body.id !== body.deploymentId)
+    throw badRequest('id and deploymentId differ.', [{ field: 'deploymentId', message: 'must be the same as id' }])
+  refuseOtherPlace(body, place, undefined)
+  given.refuse(object as DeployedObject, body, context, place)
+  const id = body.id ?? body.deploymentId ?? randomUUID()
+  const ownerName = given.ownerNameOf?.(ref.name, body, context as Context) ?? ref.name
+  const spec = {
+    ownerCollection: given.collection,
+    ownerName,
+    strategy: 'Reported',
+    phase: 'Queued',
+    ...said(body, context),
+  }
+  const isOurs = (stored: StoredDeployment) =>
+    stored.spec.ownerCollection === given.collection &&
+    stored.spec.ownerName === ownerName &&
+    mayTell(stored, reporter, context)
+  const made = await services.records.create(DeploymentRecord, {
+    namespace: ref.namespace,
+    name: id,
+    spec,
+    caller,
+    isSame: isOurs,
+  })
+  return (made.isNew ? created : ok)(entryOf(made.object, object as DeployedObject, place), {
+    etag: etagOf(made.object),
+  })
+}
+
+async function report<K extends AnyKind>(
+  kind: K,
+  given: DeploymentRoutes,
+  context: Context<string, unknown, DeploymentBody>,
+) {
+  const { body, services, caller, ifMatch } = context
+  const found: Reported<K> = await findReported(kind, context, given)
+  const { object, place, ref } = found
+  const record = await findOwnDeployment(context, found, given.collection)
+  refuseOtherPlace(body, place, record.metadata.name)
+  given.refuse(object as DeployedObject, body, context, place)
+  const change = (stored: StoredDeployment) => {
+    if (stored.metadata.deletionTimestamp !== undefined) throw notFound(`Deployment "${stored.metadata.name}"`)
+    refuseChange(stored, body)
+    return { ...stored.spec, ...said(body, context) }
+  }
+  const written = await services.records.update(
+    DeploymentRecord,
+    { namespace: ref.namespace, name: record.metadata.name },
+    { caller, ifMatch, change },
+  )
+  return ok(entryOf(written.object, object as DeployedObject, place), { etag: etagOf(written.object) })
+}
+
+/** @throws PlatformError INVALID_STATE */
+function refuseChange(stored: StoredDeployment, { phase }: DeploymentBody): void {
+  const stage = stageOf(stored)
+  const refuse = (message: string) => new PlatformError('INVALID_STATE', message, { status: stage, phase: stage })
+  if (stored.spec.strategy !== 'Reported') throw refuse('The platform itself says how far this deployment has come.')
+  if (isEnd(stage) && phase !== stage) throw refuse(`The deployment is over: ${stage}. It does not change any more.`)
+}

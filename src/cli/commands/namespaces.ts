@@ -1,0 +1,54 @@
+import { dump } from 'js-yaml'
+import { boundaryNamespace, groupNamespace, isUuid } from '../../core/names.ts'
+import { type Reservation, reservedNamespaceObject } from '../../core/namespaces.ts'
+import type { Command } from '../command.ts'
+import { usage } from '../failure.ts'
+import { filesIn, type Manifest, parseManifests } from '../manifests.ts'
+import { PLACE_OPTIONS } from '../session.ts'
+import { textOf } from '../text.ts'
+
+export const namespaces: Command = {
+  name: 'namespaces',
+  summary: 'Print the namespaces of boundaries and groups, for a tree in Git that is applied at once',
+  options: [
+    {
+      long: 'file',
+      short: 'f',
+      value: 'FILE',
+      many: true,
+      summary: 'Manifests with boundaries and groups, or a folder of such; - is stdin',
+    },
+    ...PLACE_OPTIONS,
+  ],
+  details:
+    'Without --file those of --boundary, and of --group in it. Nothing is asked of the platform: the names follow from\nthe id of the boundary and the name of the group. Whoever applies them is an administrator of the cluster.',
+  async run(input, { terminal }) {
+    const files = input.all('file')
+    const [boundary, group] = [input.text('boundary'), input.text('group')]
+    const found: Reservation[] = []
+    if (boundary !== undefined) found.push(...reservationsAt(boundary, group))
+    for (const file of (await Promise.all(files.map(filesIn))).flat()) {
+      found.push(...reservationsOf(parseManifests(await textOf(file, terminal), file)))
+    }
+    if (found.length === 0) throw usage('Name manifests that hold a boundary or a group (--file), or a --boundary.')
+    const byName = new Map(found.map((each) => [each.name, each]))
+    terminal.out([...byName.values()].map((each) => dump(reservedNamespaceObject(each))).join('---\n'))
+  },
+}
+
+function reservationsAt(boundary: string, group: string | undefined): Reservation[] {
+  if (!isUuid(boundary)) throw usage(`"${boundary}" is not the id of a boundary: a uuid in lower case.`)
+  const own: Reservation = { for: 'Boundary', name: boundaryNamespace(boundary) }
+  return group === undefined ? [own] : [own, { for: 'ResourceGroup', name: groupNamespace(boundary, group) }]
+}
+
+/** Those of the boundaries and groups among the manifests; of a group, that of its boundary as well. */
+export function reservationsOf(manifests: readonly Pick<Manifest, 'kind' | 'name' | 'namespace'>[]): Reservation[] {
+  return manifests.flatMap(({ kind, name = '', namespace = '' }) => {
+    if (kind === 'Boundary') return reservationsAt(name, undefined)
+    if (kind !== 'ResourceGroup') return []
+    const [prefix, boundary] = [boundaryNamespace(''), namespace.slice(boundaryNamespace('').length)]
+    if (!namespace.startsWith(prefix)) throw usage(`ResourceGroup "${name}" has no metadata.namespace boundary-<id>.`)
+    return reservationsAt(boundary, name)
+  })
+}

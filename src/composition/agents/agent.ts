@@ -1,0 +1,134 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Configuration } from '../../config.ts'
+import { ConfigurationError } from '../../config.ts'
+import { type AgentGreeting, CERTIFICATE_DAYS, GREETING_PATH, HUB_SERVER_NAME } from '../../contracts/clusters.ts'
+import { messageOf } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
+import { VERSION } from '../../core/release.ts'
+import { createKubeClient, type KubeClient } from '../../kube/client.ts'
+import { loadKubeconfig } from '../../kube/kubeconfig.ts'
+import { dial, serveTunnel } from '../../kube/tunnel/agentEnd.ts'
+import { untilServed, userAgent } from '../connection.ts'
+import type { Part, Surroundings } from '../part.ts'
+import { HubRefusal, join, renew } from './joining.ts'
+import { type Membership, readMembership, storeMembership } from './membership.ts'
+
+/** Milliseconds between two attempts to reach the hub. */
+const RETRY = { least: 1_000, most: 30_000 }
+/** Renewed after two thirds of its life, looked at once an hour. */
+const RENEW_AFTER = (CERTIFICATE_DAYS * 86_400_000 * 2) / 3
+const LOOK_AT_CERTIFICATE = 3_600_000
+
+/**
+ * The agent in another cluster: calls the hub, keeps a tunnel open, and serves what comes through it with its own rights at
+ * the API server beside it. It opens no port and keeps nothing but its certificate, in a Secret.
+ */
+export async function runAgent(configuration: Configuration, { log: base, fail }: Surroundings): Promise<Part> {
+  const { kubeconfig, controllersContext, agentHub } = configuration
+  if (agentHub === undefined) throw new ConfigurationError('The role agent needs PLATFORM_AGENT_HUB: where to call.')
+  const log = base.child({ part: 'agent' })
+  const access = loadKubeconfig(kubeconfig, controllersContext)
+  const client = createKubeClient(access, { fieldManager: 'freehold-agent', userAgent: userAgent('agent'), log })
+  await untilServed(client, log)
+  const stopping = new AbortController()
+  const agent = new ClusterAgent(configuration, agentHub, client, log, stopping.signal)
+  const running = agent.run(access).catch((error: unknown) => {
+    if (!stopping.signal.aborted) fail(`The agent cannot go on: ${messageOf(error)}`)
+  })
+  return {
+    name: 'agent',
+    checks: [{ name: 'tunnel', isReady: () => agent.isConnected }],
+    async stop() {
+      stopping.abort()
+      await running
+      await client.close()
+    },
+  }
+}
+
+class ClusterAgent {
+  readonly #configuration: Configuration
+  readonly #hub: string
+  readonly #client: KubeClient
+  readonly #log: Log
+  readonly #stopped: AbortSignal
+  #kubernetesVersion = 'unknown'
+  isConnected = false
+
+  constructor(configuration: Configuration, hub: string, client: KubeClient, log: Log, stopped: AbortSignal) {
+    this.#configuration = configuration
+    this.#hub = hub
+    this.#client = client
+    this.#log = log
+    this.#stopped = stopped
+  }
+
+  async run(access: ReturnType<typeof loadKubeconfig>): Promise<void> {
+    const answer = await this.#client.request({ path: '/version' })
+    this.#kubernetesVersion = (JSON.parse(await answer.text()) as { gitVersion?: string }).gitVersion ?? 'unknown'
+    const looking = setInterval(() => void this.#renewIfDue(), LOOK_AT_CERTIFICATE)
+    let failures = 0
+    while (!this.#stopped.aborted) {
+      try {
+        const { certificate, key, authority } = await this.#membership()
+        const { hostname, port } = new URL(this.#hub)
+        const credentials = { cert: certificate, key, ca: authority, servername: HUB_SERVER_NAME }
+        const socket = await dial({ host: hostname, port: Number(port || 443) }, credentials)
+        const began = performance.now()
+        this.isConnected = true
+        this.#log.info({ hub: this.#hub }, 'The tunnel to the hub is open.')
+        await serveTunnel(socket, access, (path) => this.#answer(path), { signal: this.#stopped })
+        // A hub that turns us away does so after the handshake.
+        failures = performance.now() - began > RETRY.most ? 0 : failures + 1
+      } catch (error) {
+        failures += 1
+        this.#log.warn({ hub: this.#hub, reason: messageOf(error) }, 'The hub cannot be reached, or refuses us.')
+      }
+      this.isConnected = false
+      const pause = Math.min(RETRY.least * 2 ** Math.min(failures - 1, 5), RETRY.most)
+      if (!this.#stopped.aborted)
+        await sleep(pause * (0.5 + Math.random() / 2), undefined, { signal: this.#stopped }).catch(() => {})
+    }
+    clearInterval(looking)
+  }
+
+  async #answer(path: string): Promise<AgentGreeting | undefined> {
+    if (path !== GREETING_PATH) return undefined
+    return { version: VERSION, kubernetesVersion: this.#kubernetesVersion, time: new Date().toISOString() }
+  }
+
+  /** Joins with the token where there is no certificate yet, or a token that was not used yet. */
+  async #membership(): Promise<Membership> {
+    const stored = await readMembership(this.#client)
+    const { agentToken: token, agentFingerprint: fingerprint } = this.#configuration
+    if (token === undefined || stored?.isOf(token) === true) {
+      if (stored === undefined) throw new ConfigurationError('There is no certificate yet: set PLATFORM_AGENT_TOKEN.')
+      return stored.membership
+    }
+    try {
+      const joined = await join(this.#hub, token, fingerprint)
+      await storeMembership(this.#client, joined, token)
+      this.#log.info({ clusterId: joined.clusterId }, 'Joined.')
+      return joined
+    } catch (error) {
+      // A token of long ago stands in the configuration of many an agent that is a member all the same.
+      if (stored !== undefined && error instanceof HubRefusal) return stored.membership
+      throw error
+    }
+  }
+
+  async #renewIfDue(): Promise<void> {
+    try {
+      const stored = await readMembership(this.#client)
+      if (stored === undefined || Date.now() - stored.issuedAt < RENEW_AFTER) return
+      const renewed = await renew(this.#hub, stored.membership)
+      await storeMembership(this.#client, renewed)
+      this.#log.info({}, 'The certificate was renewed; the next connection shows it.')
+    } catch (error) {
+      this.#log.warn(
+        { reason: messageOf(error) },
+        'The certificate could not be renewed; it is tried again in an hour.',
+      )
+    }
+  }
+}

@@ -1,0 +1,160 @@
+import { X509Certificate } from 'node:crypto'
+import { Agent, type RequestOptions } from 'node:https'
+import type { Records } from '../../api/records/records.ts'
+import type { Configuration } from '../../config.ts'
+import { AGENT_AUTHORITY_SECRET, HUB_SERVER_NAME } from '../../contracts/clusters.ts'
+import { systemClock } from '../../core/clock.ts'
+import type { Log } from '../../core/log.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { PlatformCluster } from '../../crds/clusters.ts'
+import { secret } from '../../kube/builtin.ts'
+import { CacheSet } from '../../kube/caches.ts'
+import { createKubeClient, type KubeClient, type WriteObserver } from '../../kube/client.ts'
+import { TunnelEntry } from '../../kube/tunnel/entry.ts'
+import { Tunnels } from '../../kube/tunnel/tunnels.ts'
+import { userAgent } from '../connection.ts'
+import { openOwnAuthority } from '../ownAuthority.ts'
+import { openGate, PEER_NAME } from './gate.ts'
+
+const AUTHORITY = { name: AGENT_AUTHORITY_SECRET, commonName: 'freehold agents' }
+/** Milliseconds of a call through a tunnel: a spoke may be far away. */
+const CALL_TIMEOUT = 15_000
+
+type Stored = PlatformCluster & { [key: string]: unknown }
+export type OtherConnection = { client: KubeClient; caches: CacheSet; close(): Promise<void> }
+
+/** The tunnels of this process, and the way of its clients into them. One for the facade and the controllers together. */
+export class AgentHub {
+  readonly tunnels = new Tunnels(() => systemClock.now())
+  readonly #entry: TunnelEntry
+  readonly #clients = new Map<string, KubeClient>()
+  readonly #log: Log
+  #caches: CacheSet | undefined
+  #client: KubeClient | undefined
+  #peers: Promise<RequestOptions> | undefined
+
+  constructor(log: Log) {
+    this.#log = log
+    this.#entry = new TunnelEntry(this.tunnels, (clusterId) => this.#findPeer(clusterId))
+  }
+
+  async open(): Promise<void> {
+    await this.#entry.listen()
+  }
+
+  /** Where the records of clusters are read, which tell at which replica a tunnel ends. */
+  reads({ client, caches }: { client: KubeClient; caches: CacheSet }): void {
+    this.#client ??= client
+    this.#caches ??= caches
+  }
+
+  /** For requests to the API server of a cluster, without caches. */
+  clientOf(clusterId: string): KubeClient {
+    const known = this.#clients.get(clusterId)
+    if (known !== undefined) return known
+    const client = createKubeClient(this.#entry.accessOf(clusterId), {
+      fieldManager: 'freehold-facade',
+      userAgent: userAgent('facade'),
+      log: this.#log,
+      timeout: CALL_TIMEOUT / 2,
+    })
+    this.#clients.set(clusterId, client)
+    return client
+  }
+
+  /** For a controller's work on a cluster. */
+  connect(clusterId: string, fence: (() => void) | undefined, log: Log): OtherConnection {
+    let heard: WriteObserver | undefined
+    const observer: WriteObserver = {
+      written: (resource, object) => heard?.written(resource, object),
+      read: (resource, object) => heard?.read?.(resource, object),
+      removed: (resource, ref, uid) => heard?.removed(resource, ref, uid),
+    }
+    const named = log.child({ clusterId })
+    const client = createKubeClient(this.#entry.accessOf(clusterId), {
+      fieldManager: 'freehold-controllers',
+      userAgent: userAgent('freehold-controllers'),
+      log: named,
+      observer,
+      timeout: CALL_TIMEOUT,
+      ...(fence === undefined ? {} : { fence }),
+    })
+    const caches = new CacheSet({ client, log: named })
+    heard = caches.observer()
+    return { client, caches, close: () => client.close() }
+  }
+
+  async stop(): Promise<void> {
+    this.tunnels.stop()
+    await Promise.all([...this.#clients.values()].map((client) => client.close()))
+    await this.#entry.stop()
+  }
+
+  async #findPeer(clusterId: string): Promise<RequestOptions | undefined> {
+    const cluster = this.#caches?.find<Stored>(PlatformCluster.resource)?.get(undefined, clusterId)
+    const endpoint = cluster?.status?.agent?.endpoint
+    if (endpoint === undefined) return undefined
+    this.#peers ??= this.#peerOptions().catch((error: unknown) => {
+      this.#peers = undefined
+      throw error
+    })
+    const { hostname: host, port } = new URL(endpoint)
+    return { ...(await this.#peers), host, port }
+  }
+
+  async #peerOptions(): Promise<RequestOptions> {
+    const client = this.#client
+    if (client === undefined) throw new Error('No API server is known yet.')
+    const { data } = await client.get<KubeObject & { data?: Record<string, string> }>(secret, {
+      namespace: SYSTEM_NAMESPACE,
+      name: AGENT_AUTHORITY_SECRET,
+    })
+    const text = (name: string) => Buffer.from(data?.[name] ?? '', 'base64').toString()
+    const authority = { certPem: text('ca.crt'), keyPem: text('ca.key') }
+    const { issueCertificate } = await import('../certificates.ts')
+    const { certPem, keyPem } = await issueCertificate(
+      authority,
+      { commonName: PEER_NAME, purpose: 'client' },
+      new Date(),
+    )
+    const agent = new Agent({ keepAlive: true, maxSockets: 1000 })
+    return { agent, cert: certPem, key: keyPem, ca: authority.certPem, servername: HUB_SERVER_NAME }
+  }
+}
+
+export type OpenGate = {
+  serverUrl: string
+  caPem: string
+  caFingerprint: string
+  stop(): Promise<void>
+}
+
+/** Opens the port that agents call. */
+export async function runGate(
+  configuration: Configuration,
+  hub: AgentHub,
+  { client, caches, records, log }: { client: KubeClient; caches: CacheSet; records: Records; log: Log },
+): Promise<OpenGate> {
+  const { agentPort = 0, agentHost, agentPeerHost, agentUrl } = configuration
+  const authority = await openOwnAuthority(client, new Date(systemClock.now()), AUTHORITY)
+  const gate = await openGate(
+    {
+      authority,
+      client,
+      caches,
+      records,
+      tunnels: hub.tunnels,
+      endpoint: (port) => `https://${agentPeerHost}:${port}`,
+      now: () => systemClock.now(),
+      log: log.child({ part: 'agents' }),
+    },
+    { host: agentHost, port: agentPort },
+  )
+  return {
+    serverUrl: (agentUrl ?? `https://127.0.0.1:${gate.port}`).replace(/\/+$/, ''),
+    caPem: authority.certPem,
+    caFingerprint: new X509Certificate(authority.certPem).fingerprint256,
+    stop: gate.stop,
+  }
+}

@@ -1,0 +1,45 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { z } from 'zod'
+
+const BODY_MAX = 16 * 1024
+
+const Body = z.object({ token: z.string().max(256).optional(), request: z.string().min(1).max(8192) })
+
+/** Why an agent is not let in, in words that its administrator may read. */
+export class Refusal extends Error {
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super(message)
+    this.name = 'Refusal'
+    this.status = status
+  }
+}
+
+/** @throws Refusal for anything but a short JSON object with a certificate request */
+export async function readJoinRequest(request: IncomingMessage): Promise<z.output<typeof Body>> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length
+    if (length > BODY_MAX) throw new Refusal(400, 'The request is too long.')
+    chunks.push(chunk)
+  }
+  const parsed = Body.safeParse(parse(Buffer.concat(chunks).toString('utf8')))
+  if (!parsed.success) throw new Refusal(400, 'The request lacks a certificate request.')
+  return parsed.data
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+export function sendJson(response: ServerResponse, status: number, body: object): void {
+  if (response.headersSent) return
+  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' })
+  response.end(JSON.stringify(body))
+}

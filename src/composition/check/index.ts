@@ -1,0 +1,223 @@
+import { readFile } from 'node:fs/promises'
+import { request as httpsRequest } from 'node:https'
+import { connect as openSocket } from 'node:net'
+import { isStoreError } from '../../adapters/objectstorage/port.ts'
+import type { Configuration } from '../../config.ts'
+import { messageOf } from '../../core/errors.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { WEBHOOK_CONFIGURATION } from '../../core/webhook.ts'
+import { PlatformCluster } from '../../crds/clusters.ts'
+import { KINDS } from '../../crds/index.ts'
+import { RoleAssignment } from '../../crds/rbac.ts'
+import { validatingWebhookConfiguration } from '../../kube/builtin.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import { isKubeError } from '../../kube/errors.ts'
+import { objectStore } from '../areas/objectstorage.ts'
+import { type Finding, fault, off, ok } from './finding.ts'
+import {
+  judgeEngine,
+  judgeGateway,
+  judgeIssuer,
+  judgeKinds,
+  judgeOwners,
+  judgeRegistry,
+  judgeVersion,
+  judgeWebhook,
+} from './judge.ts'
+
+/** What the checks look at: the cluster and the systems that the configuration names. */
+export type Scene = {
+  readonly client: Pick<KubeClient, 'get' | 'list' | 'request'>
+  readonly configuration: Configuration
+}
+type Check = { readonly name: string; readonly look: (scene: Scene) => Promise<Finding> }
+
+const PATIENCE = 10_000
+
+const CHECKS: readonly Check[] = [
+  { name: 'API server', look: async ({ client }) => judgeVersion(await json(client, '/version')) },
+  { name: 'Kinds', look: lookAtKinds },
+  { name: 'Webhook', look: lookAtWebhook },
+  { name: 'Identity', look: lookAtIssuer },
+  { name: 'First Owner', look: lookAtOwners },
+  { name: 'Secret vaults', look: lookAtVaultKeys },
+  { name: 'Object store', look: lookAtObjectStore },
+  { name: 'Registry', look: lookAtRegistry },
+  { name: 'Databases', look: lookAtPostgres },
+  { name: 'Gateway', look: lookAtGateway },
+  { name: 'Mail', look: lookAtMail },
+]
+
+/** Looks at everything at once. Nothing is changed, and no check ends the others. */
+export function checkInstallation(scene: Scene): Promise<(Finding & { name: string })[]> {
+  return Promise.all(
+    CHECKS.map(async ({ name, look }) => {
+      const failed = (error: unknown) =>
+        fault(`It could not be looked at: ${messageOf(error)}`, 'Correct what the sentence names, and check again.')
+      return { name, ...(await look(scene).catch(failed)) }
+    }),
+  )
+}
+
+async function json<T>(client: Scene['client'], path: string): Promise<T> {
+  const answer = await client.request({ path, timeout: PATIENCE })
+  const text = await answer.text()
+  if (answer.status !== 200) throw new Error(`The API server answers ${path} with ${answer.status}.`)
+  return JSON.parse(text)
+}
+
+async function servesGroup({ client }: Scene, group: string): Promise<boolean> {
+  const { groups } = await json<{ groups: { name: string }[] }>(client, '/apis')
+  return groups.some(({ name }) => name === group)
+}
+
+async function lookAtKinds({ client }: Scene): Promise<Finding> {
+  const versions = new Set(KINDS.map(({ apiVersion }) => apiVersion))
+  const served = new Set<string>()
+  for (const apiVersion of versions) {
+    const group = apiVersion.split('/')[0]
+    const found = await json<{ resources: { name: string }[] }>(client, `/apis/${apiVersion}`).catch(() => undefined)
+    for (const { name } of found?.resources ?? []) served.add(`${name}.${group}`)
+  }
+  return judgeKinds(
+    KINDS.map(({ resource }) => `${resource.plural}.${resource.group}`),
+    served,
+  )
+}
+
+type Webhooks = KubeObject & {
+  webhooks?: {
+    clientConfig: { caBundle?: string; url?: string; service?: { name: string; namespace: string; path?: string } }
+  }[]
+}
+
+async function lookAtWebhook({ client }: Scene): Promise<Finding> {
+  const found = await client
+    .get<Webhooks>(validatingWebhookConfiguration, { name: WEBHOOK_CONFIGURATION })
+    .catch((error) => {
+      if (isKubeError(error, 'NotFound')) return undefined
+      throw error
+    })
+  const config = found?.webhooks?.[0]?.clientConfig
+  const { caBundle = '', url, service } = config ?? {}
+  const address = url ?? (service && `https://${service.name}.${service.namespace}.svc${service.path ?? ''}`)
+  if (config === undefined || address === undefined || caBundle === '') {
+    return judgeWebhook(config && { authority: caBundle !== '' }, {})
+  }
+  return judgeWebhook({ authority: true }, await knock(address, Buffer.from(caBundle, 'base64').toString()))
+}
+
+/** Any answer will do: what is asked is only the API server's to know. */
+function knock(address: string, ca: string): Promise<{ status?: number; reason?: string }> {
+  return new Promise((resolve) => {
+    const request = httpsRequest(address, { ca, method: 'GET', timeout: PATIENCE }, (answer) => {
+      answer.resume()
+      resolve({ status: answer.statusCode ?? 0 })
+    })
+    request.on('timeout', () => request.destroy(new Error('no answer in time')))
+    // A server that wants the certificate of its caller is there.
+    request.on('error', (error: NodeJS.ErrnoException) =>
+      resolve(/certificate required/i.test(error.message) ? { status: 403 } : { reason: messageOf(error) }),
+    )
+    request.end()
+  })
+}
+
+async function lookAtIssuer({ configuration }: Scene): Promise<Finding> {
+  const { issuer, issuerCertificateAuthority } = configuration
+  const ca = issuerCertificateAuthority === undefined ? undefined : await readFile(issuerCertificateAuthority, 'utf8')
+  const read = async (url: string) => (await fetchOf(url, ca)).json() as Promise<Record<string, unknown>>
+  try {
+    const found = await read(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
+    const { keys } = (await read(configuration.jwksUrl ?? String(found.jwks_uri))) as { keys?: unknown[] }
+    return judgeIssuer(issuer, found, keys?.length ?? 0)
+  } catch (error) {
+    return judgeIssuer(issuer, undefined, 0, messageOf(error))
+  }
+}
+
+/** An address of the configuration, which whoever installs chose. */
+async function fetchOf(url: string, ca?: string): Promise<Response> {
+  const { Agent, fetch } = await import('undici')
+  const dispatcher = new Agent({ connect: { ...(ca !== undefined && { ca }) } })
+  return fetch(url, { dispatcher, signal: AbortSignal.timeout(PATIENCE), redirect: 'manual' }) as unknown as Response
+}
+
+async function lookAtOwners({ client }: Scene): Promise<Finding> {
+  const { items } = await client.list(RoleAssignment.resource, { namespace: SYSTEM_NAMESPACE })
+  const specs = items.map(({ spec }) => spec as { scope?: string; roleDefinitionName?: string })
+  return judgeOwners(
+    specs.filter(({ scope, roleDefinitionName }) => scope === '/' && roleDefinitionName === 'Owner').length,
+  )
+}
+
+async function lookAtVaultKeys({ configuration: { vaultKeysFile } }: Scene): Promise<Finding> {
+  const remedy = 'Make the Secret freehold-vault-keys and set vaultKeysFile, as docs/areas/secrets.md says.'
+  if (vaultKeysFile === undefined) return off('No platform key is set: secret vaults wait with EngineMissing.', remedy)
+  const { keys = [] } = JSON.parse(await readFile(vaultKeysFile, 'utf8')) as { keys?: unknown[] }
+  return keys.length > 0 ? ok('The file of the platform keys can be read.') : fault('It holds no key.', remedy)
+}
+
+async function lookAtObjectStore({ configuration }: Scene): Promise<Finding> {
+  const store = await objectStore(configuration)
+  const link = 'docs/areas/objectstorage.md'
+  if (store === undefined)
+    return off('None is set: accounts wait with EngineMissing.', `Set objectStoreDriver: ${link}.`)
+  try {
+    await store.isEmpty('freehold-check')
+  } catch (error) {
+    if (!isStoreError(error, 'NotFound'))
+      return fault(`It does not do what it is asked: ${messageOf(error)}`, `See ${link}.`)
+  } finally {
+    await store.close()
+  }
+  return ok('It answers, and takes the credentials.')
+}
+
+async function lookAtRegistry({ configuration: { registryUrl } }: Scene): Promise<Finding> {
+  if (registryUrl === undefined)
+    return off('None is set: there is no registry of images.', 'Set registryUrl and what belongs to it.')
+  try {
+    const answer = await fetchOf(`${registryUrl.replace(/\/$/, '')}/v2/`)
+    return judgeRegistry(registryUrl, {
+      status: answer.status,
+      challenge: answer.headers.get('www-authenticate') ?? '',
+    })
+  } catch (error) {
+    return judgeRegistry(registryUrl, { reason: messageOf(error) })
+  }
+}
+
+async function lookAtPostgres(scene: Scene): Promise<Finding> {
+  const isServed = await servesGroup(scene, 'postgresql.cnpg.io')
+  return judgeEngine(isServed, 'CloudNativePG', 'relational databases', 'docs/areas/relational.md')
+}
+
+async function lookAtGateway(scene: Scene): Promise<Finding> {
+  const { items } = await scene.client.list(PlatformCluster.resource, {})
+  const named = items.flatMap(({ spec }) => {
+    const { gateway } = spec as { gateway?: { namespace: string; name: string } }
+    return gateway === undefined ? [] : [`${gateway.namespace}/${gateway.name}`]
+  })
+  return judgeGateway(named, await servesGroup(scene, 'gateway.networking.k8s.io'))
+}
+
+async function lookAtMail({ configuration: { smtpUrl } }: Scene): Promise<Finding> {
+  if (smtpUrl === undefined)
+    return off('No mail server is set: nobody gets links by mail.', 'Set smtpUrl and mailFrom.')
+  const { hostname, port, protocol } = new URL(smtpUrl)
+  const place = { host: hostname, port: Number(port || (protocol === 'smtps:' ? 465 : 587)) }
+  return new Promise((resolve) => {
+    const socket = openSocket({ ...place, timeout: PATIENCE }, () => {
+      socket.destroy()
+      resolve(ok(`${hostname} takes connections.`))
+    })
+    const failed = (reason: string) => {
+      socket.destroy()
+      resolve(fault(`${hostname} cannot be reached: ${reason}.`, 'Correct smtpUrl, or open the way to it.'))
+    }
+    socket.on('timeout', () => failed('no answer in time'))
+    socket.on('error', (error) => failed(error.message))
+  })
+}

@@ -1,0 +1,67 @@
+import { expect } from 'chai'
+import { shownFindings } from './finding.ts'
+import {
+  judgeEngine,
+  judgeGateway,
+  judgeIssuer,
+  judgeKinds,
+  judgeOwners,
+  judgeRegistry,
+  judgeVersion,
+  judgeWebhook,
+} from './judge.ts'
+
+const ISSUER = 'https://id.example.com/realms/freehold'
+const REALM = 'Bearer realm="https://api.example.com/registry/auth/token",service="r"'
+const version = (minor: string) => ({ major: '1', minor, gitVersion: `v1.${minor}.0` })
+
+describe('a check of an installation', () => {
+  for (const [sentence, finding, verdict, words] of [
+    ['takes the oldest Kubernetes', judgeVersion(version('34+')), 'ok', 'v1.34'],
+    ['refuses an older one', judgeVersion(version('33')), 'fault', 'too old'],
+    ['is content where all kinds are served', judgeKinds(['a.x'], new Set(['a.x', 'b.x'])), 'ok', 'All 1'],
+    ['names kinds that are not', judgeKinds(['a', 'b', 'c', 'd', 'e'], new Set(['a'])), 'fault', 'b, c, d and 1 more'],
+    ['wants the webhook', judgeWebhook(undefined, {}), 'fault', 'not there'],
+    ['wants its authority', judgeWebhook({ authority: false }, { status: 404 }), 'fault', 'names no authority'],
+    ['wants its answer', judgeWebhook({ authority: true }, { reason: 'refused' }), 'fault', 'refused'],
+    ['takes any answer of it', judgeWebhook({ authority: true }, { status: 404 }), 'ok', 'answers'],
+    ['wants an issuer that can be asked', judgeIssuer(ISSUER, undefined, 0, 'timeout'), 'fault', 'timeout'],
+    ['wants the name of the issuer', judgeIssuer(ISSUER, { issuer: `${ISSUER}/` }, 1), 'fault', 'calls itself'],
+    ['wants a key of it', judgeIssuer(ISSUER, { issuer: ISSUER }, 0), 'fault', 'no key'],
+    ['takes an issuer with keys', judgeIssuer(ISSUER, { issuer: ISSUER }, 2), 'ok', '2 keys'],
+    ['wants a registry that answers', judgeRegistry('http://r', { reason: 'refused' }), 'fault', 'does not answer'],
+    ['wants a registry that is closed', judgeRegistry('http://r', { status: 200 }), 'fault', 'asks for no token'],
+    [
+      'wants one that asks us',
+      judgeRegistry('http://r', { status: 401, challenge: 'Bearer realm="https://x"' }),
+      'fault',
+      'elsewhere',
+    ],
+    ['takes one that does', judgeRegistry('http://r', { status: 401, challenge: REALM }), 'ok', 'tokens'],
+    ['needs no Gateway', judgeGateway([], false), 'ok', 'Ingress'],
+    ['needs one that is named', judgeGateway(['infra/web'], false), 'fault', 'infra/web'],
+    ['wants a first Owner', judgeOwners(0), 'fault', 'Nobody'],
+    ['says what does not work without an engine', judgeEngine(false, 'X', 'databases', 'y'), 'off', 'EngineMissing'],
+  ] as const) {
+    it(sentence, () => {
+      expect(finding.verdict).to.equal(verdict)
+      expect(finding.what).to.contain(words)
+      if (verdict === 'fault') expect(finding.remedy, 'a fault says what to do').to.be.a('string')
+    })
+  }
+
+  it('is shown in columns', () => {
+    const findings = [
+      { name: 'API server', ...judgeVersion(version('36')) },
+      { name: 'Owner', ...judgeOwners(0) },
+    ]
+    expect(shownFindings(findings)).to.equal(
+      [
+        'ok     API server  Kubernetes v1.36.0.',
+        'fault  Owner       Nobody is Owner of the platform.',
+        '                   Write a first RoleAssignment, as docs/install.md says.',
+        '',
+      ].join('\n'),
+    )
+  })
+})

@@ -1,0 +1,89 @@
+import { type Finding, fault, off, ok } from './finding.ts'
+
+const OLDEST_MINOR = 34
+
+export function judgeVersion({
+  major,
+  minor,
+  gitVersion,
+}: {
+  major: string
+  minor: string
+  gitVersion: string
+}): Finding {
+  const isNew = Number(major) > 1 || Number.parseInt(minor, 10) >= OLDEST_MINOR
+  if (isNew) return ok(`Kubernetes ${gitVersion}.`)
+  return fault(`Kubernetes ${gitVersion} is too old.`, `Upgrade the cluster to 1.${OLDEST_MINOR} or newer.`)
+}
+
+/** @param wanted plural and group of each kind @param served the same of what the API server serves */
+export function judgeKinds(wanted: readonly string[], served: ReadonlySet<string>): Finding {
+  const missing = wanted.filter((name) => !served.has(name))
+  if (missing.length === 0) return ok(`All ${wanted.length} kinds are served.`)
+  const shown = missing.slice(0, 3).join(', ')
+  const more = missing.length > 3 ? ` and ${missing.length - 3} more` : ''
+  return fault(`Not served: ${shown}${more}.`, 'Apply the definitions of this version: deploy/crds, or the chart.')
+}
+
+/** @param answer the status of any answer; undefined and a reason if there was none */
+export function judgeWebhook(
+  configured: { authority: boolean } | undefined,
+  answer: { status?: number; reason?: string },
+): Finding {
+  if (configured === undefined) {
+    return fault('freehold-iam is not there: access control is not checked.', 'Apply deploy/manifests/webhooks.yaml.')
+  }
+  if (!configured.authority) {
+    const remedy =
+      'Set webhookOwnAuthority, or caBundle as docs/areas/kubectl.md says; the log of the facade says more.'
+    return fault('freehold-iam names no authority: writes of access control are refused.', remedy)
+  }
+  if (answer.status !== undefined) return ok('It answers.')
+  const remedy = 'See that the Service freehold-webhook has endpoints, and that no policy closes port 9443.'
+  return fault(`It does not answer: ${answer.reason ?? 'no reason given'}.`, remedy)
+}
+
+type Discovery = { issuer?: unknown; jwks_uri?: unknown }
+
+export function judgeIssuer(issuer: string, found: Discovery | undefined, keys: number, reason = ''): Finding {
+  const remedy = 'Correct issuer (and issuerCertificateAuthority), or open the way from freehold-system to it.'
+  if (found === undefined) return fault(`${issuer} does not describe itself: ${reason}.`, remedy)
+  if (found.issuer !== issuer) {
+    return fault(`It calls itself ${String(found.issuer)}, the configuration says ${issuer}.`, 'Set issuer to that.')
+  }
+  if (keys === 0) return fault(`${issuer} publishes no key.`, 'Look at its jwks_uri: every token is refused.')
+  return ok(`${issuer} publishes ${keys === 1 ? 'a key' : `${keys} keys`}.`)
+}
+
+export function judgeRegistry(url: string, answer: { status?: number; challenge?: string; reason?: string }): Finding {
+  if (answer.status === undefined) {
+    return fault(`${url} does not answer: ${answer.reason ?? 'no reason given'}.`, 'See that registryUrl is right.')
+  }
+  if (answer.status !== 401 || !/^bearer /i.test(answer.challenge ?? '')) {
+    const what = `${url} answers ${answer.status} and asks for no token: anybody may pull and push.`
+    return fault(what, 'Configure auth.token of the registry, as docs/areas/registry.md says.')
+  }
+  if (!answer.challenge?.includes('/registry/auth/token')) {
+    return fault('It sends clients elsewhere for tokens.', 'Set auth.token.realm to <publicUrl>/registry/auth/token.')
+  }
+  return ok(`${url} asks for tokens of the platform.`)
+}
+
+export function judgeGateway(named: readonly string[], isServed: boolean): Finding {
+  if (named.length === 0) return ok('None is named: hosts are served by Ingress.')
+  if (isServed) return ok(`${named.join(', ')}; \`kubectl get gateways -A\` shows whether it is programmed.`)
+  return fault(
+    `${named.join(', ')} is named, and the cluster has no Gateway API.`,
+    'Install the Gateway API and a controller.',
+  )
+}
+
+export function judgeOwners(count: number): Finding {
+  if (count > 0) return ok(count === 1 ? 'There is one.' : `There are ${count}.`)
+  return fault('Nobody is Owner of the platform.', 'Write a first RoleAssignment, as docs/install.md says.')
+}
+
+export function judgeEngine(isServed: boolean, name: string, what: string, link: string): Finding {
+  if (isServed) return ok(`${name} is installed.`)
+  return off(`${name} is not installed: ${what} wait with EngineMissing.`, `Install it where they are wanted: ${link}`)
+}

@@ -1,0 +1,18 @@
+import type { Configuration } from '../../config.ts'
+import { createLog } from '../../core/log.ts'
+import { connect } from '../connection.ts'
+import { shownFindings } from './finding.ts'
+import { checkInstallation } from './index.ts'
+
+/** Looks at the installation with the rights of the facade, whose configuration it has. */
+export async function runCheck(configuration: Configuration): Promise<{ text: string; isSound: boolean }> {
+  const { kubeconfig, facadeContext: context } = configuration
+  const log = createLog('silent', { part: 'check' })
+  const { client } = connect({ kubeconfig, context, fieldManager: 'freehold-facade', log, timeout: 15_000 })
+  try {
+    const findings = await checkInstallation({ client, configuration })
+    return { text: shownFindings(findings), isSound: findings.every(({ verdict }) => verdict !== 'fault') }
+  } finally {
+    await client.close()
+  }
+}

@@ -1,0 +1,102 @@
+import { BuildRefusal } from './files.ts'
+import type { BuildFailure } from './progress.ts'
+
+type Told = [pattern: RegExp, failure: BuildFailure, message: (...found: string[]) => string]
+
+const CUT = 160
+/** Of what a command said; control characters would break a line of status. */
+const shown = (text = '') => {
+  const line = text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ').trim()
+  return line.length > CUT ? `${line.slice(0, CUT)}...` : line
+}
+
+/** What BuildKit says at the end of a build that failed, in the order in which it is believed. */
+const BUILD: readonly Told[] = [
+  [/no space left on device/i, 'OutOfDisk', () => 'The build wrote more than a build may.'],
+  [
+    /exit code: 137\b/,
+    'OutOfMemory',
+    () => 'A command of the build was killed: it took more memory than a build may have.',
+  ],
+  [
+    /process "(?:\/bin\/)?(?:sh -c )?((?:[^"\\]|\\.)*)" did not complete successfully: exit code: (\d+)/,
+    'CommandFailed',
+    (command, code) => `The command "${shown(command)}" ended with exit code ${code}: the log of the build says more.`,
+  ],
+  [
+    /failed to read dockerfile: open ([^:\s]+): no such file/,
+    'NothingToBuild',
+    (path) => `There is no Dockerfile at ${shown(path)}: check dockerfilePath and rootPath.`,
+  ],
+  [
+    /dockerfile parse error on line (\d+)/,
+    'NothingToBuild',
+    (line) => `The Dockerfile cannot be read: line ${line} is wrong.`,
+  ],
+  [
+    /failed to calculate checksum of ref [^:]+::?\S*: "([^"]+)": not found/,
+    'CommandFailed',
+    (path) => `The Dockerfile copies "${shown(path)}", which is not there.`,
+  ],
+  [
+    /failed to resolve source metadata for ([^\s:]+(?::[\w.-]+)?)/,
+    'CommandFailed',
+    (image) =>
+      `The image ${shown(image)}, which the build begins with, cannot be had here: check its name, and whether builds may reach it.`,
+  ],
+]
+
+const GIT: readonly Told[] = [
+  [/no space left on device/i, 'OutOfDisk', () => 'The repository is larger than a build may write.'],
+  [
+    /Authentication failed|could not read (?:Username|Password)|Permission denied|HTTP (?:code|error:?) 40[13]|returned error: 40[13]/i,
+    'SourceUnreachable',
+    () => 'The Git host wants other credentials: check the deployment source of the repository.',
+  ],
+  [
+    /Host key verification failed/i,
+    'SourceUnreachable',
+    () => 'The Git host showed a key that is not among the known ones.',
+  ],
+  [
+    /Remote branch (\S+) not found|couldn't find remote ref (\S+)/i,
+    'SourceUnreachable',
+    (branch, ref) => `The repository has no branch "${shown(branch ?? ref)}".`,
+  ],
+  [
+    /not our ref|unadvertised object|did not receive expected object/i,
+    'SourceUnreachable',
+    () => 'The repository has no such commit any more.',
+  ],
+  [
+    /not found|does not appear to be a git repository/i,
+    'SourceUnreachable',
+    () => 'The Git host knows no such repository.',
+  ],
+  [
+    /Could not resolve host|Name or service not known|Connection (?:refused|timed out)|Failed to connect|unreachable/i,
+    'SourceUnreachable',
+    () => 'The Git host cannot be reached from builds: check the address and buildNetworks.',
+  ],
+]
+
+function toldBy(rules: readonly Told[], said: string): BuildRefusal | undefined {
+  for (const [pattern, failure, message] of rules) {
+    const found = pattern.exec(said)
+    if (found !== null) return new BuildRefusal(failure, message(...found.slice(1)))
+  }
+  return undefined
+}
+
+/** @param said the end of what BuildKit said */
+export function failureOfBuild(said: string): BuildRefusal {
+  return toldBy(BUILD, said) ?? new BuildRefusal('CommandFailed', 'The build failed: its log says more.')
+}
+
+/** @param said what git said */
+export function failureOfGit(said: string): BuildRefusal {
+  return (
+    toldBy(GIT, said) ??
+    new BuildRefusal('SourceUnreachable', 'The repository could not be fetched: the log of the build says more.')
+  )
+}

@@ -1,0 +1,54 @@
+import type { BuildFailure } from './progress.ts'
+
+/** A source as far as it is looked at to find out how to build it. */
+export type SourceFiles = {
+  /** Paths of files and, with a slash at their end, folders: those in the root and one below. */
+  readonly paths: ReadonlySet<string>
+  /** Undefined for what is not there, is no plain file, or is too long for what we read of it. */
+  text(path: string): string | undefined
+}
+
+/** Why nothing is built: the source must change, or what was asked for. */
+export class BuildRefusal extends Error {
+  readonly failure: BuildFailure
+
+  constructor(failure: BuildFailure, message: string) {
+    super(message)
+    this.failure = failure
+  }
+}
+
+export const nothingToBuild = (message: string) => new BuildRefusal('NothingToBuild', message)
+
+export const firstOf = (files: SourceFiles, ...paths: readonly string[]) => paths.find((path) => files.paths.has(path))
+
+/** @throws BuildRefusal naming the file */
+export function jsonOf(files: SourceFiles, path: string): Readonly<Record<string, unknown>> {
+  const text = files.text(path)
+  if (text === undefined) return {}
+  try {
+    const read: unknown = JSON.parse(text)
+    if (typeof read === 'object' && read !== null && !Array.isArray(read)) return read as Record<string, unknown>
+  } catch {
+    // Told below.
+  }
+  throw nothingToBuild(`${path} is not a JSON object.`)
+}
+
+/** The field of an object, if it is a text. */
+export function textAt(value: unknown, ...keys: readonly string[]): string | undefined {
+  const found = keys.reduce<unknown>(
+    (object, key) =>
+      typeof object === 'object' && object !== null ? (object as Record<string, unknown>)[key] : undefined,
+    value,
+  )
+  return typeof found === 'string' && found !== '' ? found : undefined
+}
+
+/** What a pattern finds first in a file. */
+export function foundIn(files: SourceFiles, path: string, pattern: RegExp): string | undefined {
+  return pattern.exec(files.text(path) ?? '')?.[1]?.trim()
+}
+
+/** The command of `web` in a Procfile. */
+export const webProcess = (files: SourceFiles) => foundIn(files, 'Procfile', /^web:\s*(.+)$/m)

@@ -1,0 +1,93 @@
+import { detect } from './detect.ts'
+import { BuildRefusal, type SourceFiles } from './files.ts'
+import type { BuildOrder } from './pod.ts'
+import { dotnetRecipe, goRecipe, javaRecipe, rustRecipe } from './recipes/compiled.ts'
+import { dockerfileOf, type Recipe, type RecipeInput } from './recipes/dockerfile.ts'
+import { phpRecipe, rubyRecipe } from './recipes/interpreted.ts'
+import { nodeRecipe } from './recipes/node.ts'
+import { pythonRecipe } from './recipes/python.ts'
+import { DEFAULT_SITE, SITE_CONFIGURATION, siteConfiguration, siteDockerfile } from './recipes/site.ts'
+import type { RuntimeName } from './runtimes.ts'
+
+const RECIPES: Readonly<Record<Exclude<RuntimeName, 'static'>, Recipe>> = {
+  nodejs: nodeRecipe,
+  python: pythonRecipe,
+  go: goRecipe,
+  java: javaRecipe,
+  dotnet: dotnetRecipe,
+  php: phpRecipe,
+  ruby: rubyRecipe,
+  rust: rustRecipe,
+}
+
+/** What is built with what. */
+export type BuildPlan = {
+  /** Of the source; undefined for one that we wrote. */
+  readonly dockerfilePath: string | undefined
+  readonly dockerfile: string | undefined
+  /** Beside a Dockerfile that we wrote, as a context named `server`. */
+  readonly server: Readonly<Record<string, string>>
+  readonly runtime: string
+  readonly runtimeVersion: string | undefined
+}
+
+type PlanInput = Pick<
+  BuildOrder['recipe'],
+  | 'purpose'
+  | 'runtime'
+  | 'runtimeVersion'
+  | 'builderImage'
+  | 'buildCommand'
+  | 'startCommand'
+  | 'dockerfilePath'
+  | 'outputPath'
+  | 'port'
+  | 'site'
+  | 'environmentVersion'
+> & { mirrors: RecipeInput['mirrors'] }
+
+/** Never copied into an image: what clones leave, and what is installed anew. */
+export const IGNORED = ['.git', '**/node_modules', '**/.DS_Store']
+
+const IMAGE = /^[\w][\w.:/@-]{0,511}$/
+
+/**
+ * How a source is built: by the Dockerfile that was named, by its own in the root unless a runtime was asked for, or by one
+ * that we write for what it is.
+ *
+ * @throws BuildRefusal
+ */
+export function planBuild(files: SourceFiles, asked: PlanInput): BuildPlan {
+  const own = dockerfileOfSource(files, asked)
+  if (own !== undefined) {
+    return { dockerfilePath: own, dockerfile: undefined, server: {}, runtime: 'dockerfile', runtimeVersion: undefined }
+  }
+  const isStatic = asked.runtime === 'static'
+  const isSite = asked.purpose === 'Site' || isStatic
+  const withNode = isSite && !isStatic && (files.paths.has('package.json') || asked.buildCommand !== undefined)
+  const detected = isSite
+    ? detect(files, { ...asked, runtime: asked.runtime ?? (withNode ? 'nodejs' : 'static') })
+    : detect(files, asked)
+  const { runtime, by } = detected
+  const version = {
+    ...detected.version,
+    ...(asked.builderImage !== undefined && { builderImage: checkedImage(asked.builderImage) }),
+  }
+  const input = { ...asked, files, runtime, version } as RecipeInput
+  const told = { dockerfilePath: undefined, runtime: runtime.name, runtimeVersion: version.version }
+  if (isSite || runtime.name === 'static') {
+    const server = { [SITE_CONFIGURATION]: siteConfiguration(asked.site ?? DEFAULT_SITE, asked.port) }
+    return { ...told, dockerfile: siteDockerfile(input, asked.outputPath), server }
+  }
+  return { ...told, dockerfile: dockerfileOf(RECIPES[runtime.name], input, by), server: {} }
+}
+
+function dockerfileOfSource(files: SourceFiles, { dockerfilePath, runtime, purpose }: PlanInput): string | undefined {
+  if (dockerfilePath !== undefined) return dockerfilePath.replace(/^\/+/, '')
+  return runtime === undefined && purpose === 'Service' && files.paths.has('Dockerfile') ? 'Dockerfile' : undefined
+}
+
+function checkedImage(image: string): string {
+  if (IMAGE.test(image)) return image
+  throw new BuildRefusal('NothingToBuild', `builderImage "${image.slice(0, 80)}" is not the name of an image.`)
+}

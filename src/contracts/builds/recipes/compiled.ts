@@ -1,0 +1,105 @@
+import { projectOf } from '../detect.ts'
+import { firstOf, foundIn, nothingToBuild, type SourceFiles } from '../files.ts'
+import { copy, type Recipe, run, runWithVariables, variables } from './dockerfile.ts'
+
+/** Languages whose compiler leaves one thing to run. */
+
+const there = (files: SourceFiles, ...paths: readonly string[]) => paths.filter((path) => files.paths.has(path))
+
+export const goRecipe: Recipe = (input) => {
+  const { files, buildCommand, mirrors } = input
+  return {
+    build: [
+      ...variables({ CGO_ENABLED: '0', GOPROXY: mirrors.go, GONOSUMDB: mirrors.go && '*', GOFLAGS: '-buildvcs=false' }),
+      '# Fetched again only when one of these changes.',
+      copy(there(files, 'go.mod', 'go.sum')),
+      run('go mod download'),
+      'COPY . .',
+      ...runWithVariables(buildCommand ?? `go build -trimpath -o /out/server ${mainPackage(files)}`, input),
+      run('mkdir -p /out && cp -r /etc/ssl/certs/ca-certificates.crt /out/'),
+    ],
+    environment: { SSL_CERT_FILE: '/app/ca-certificates.crt' },
+    last: ['COPY --from=build /out/ ./'],
+    start: ['/app/server'],
+  }
+}
+
+function mainPackage(files: SourceFiles): string {
+  const inRoot = [...files.paths].some((path) => /^[^/]+\.go$/.test(path) && !path.endsWith('_test.go'))
+  const commands = [...files.paths].filter((path) => /^cmd\/[^/]+\/$/.test(path))
+  if (inRoot || commands.length === 0) return '.'
+  if (commands.length === 1) return `./${commands[0]?.slice(0, -1)}`
+  throw nothingToBuild('cmd holds several programs: set buildCommand to one that leaves its program at /out/server.')
+}
+
+const ARCHIVE = 'grep -v -e "-plain.jar$" -e "-sources.jar$" -e "-javadoc.jar$" -e "/original-" | head -n 1'
+
+export const javaRecipe: Recipe = (input) => {
+  const { files, buildCommand, mirrors } = input
+  const isMaven = files.paths.has('pom.xml')
+  const wrapper = firstOf(files, isMaven ? 'mvnw' : 'gradlew')
+  if (!isMaven && wrapper === undefined)
+    throw nothingToBuild('A Gradle build needs its wrapper, gradlew, in the repository.')
+  const made = isMaven ? 'target' : 'build/libs'
+  const mirror = isMaven && mirrors.maven !== undefined ? settingsFor(mirrors.maven) : []
+  const maven = mirror.length > 0 ? 'mvn -B -s /tmp/settings.xml' : 'mvn -B'
+  const command = buildCommand ?? (isMaven ? `${maven} -DskipTests package` : 'sh ./gradlew --no-daemon assemble')
+  return {
+    build: [
+      ...mirror,
+      ...(isMaven
+        ? ['# Fetched again only when this changes.', copy(['pom.xml']), run(`${maven} dependency:go-offline`)]
+        : []),
+      'COPY . .',
+      ...runWithVariables(command, input),
+      run(`mkdir -p /out && cp "$(ls ${made}/*.jar | ${ARCHIVE})" /out/app.jar`),
+    ],
+    last: ['COPY --from=build /out/app.jar ./'],
+    start: ['java', '-jar', '/app/app.jar'],
+  }
+}
+
+function settingsFor(url: string): string[] {
+  const mirror = `<mirror><id>mirror</id><mirrorOf>*</mirrorOf><url>${url}</url></mirror>`
+  return [run(`echo '<settings><mirrors>${mirror}</mirrors></settings>' > /tmp/settings.xml`)]
+}
+
+export const dotnetRecipe: Recipe = (input) => {
+  const { files, buildCommand } = input
+  const project = projectOf(files)
+  if (project === undefined) throw nothingToBuild('There is no project (*.csproj, *.fsproj) in the root: set rootPath.')
+  const name = foundIn(files, project, /<AssemblyName>([\w.-]+)</) ?? project.replace(/\.(cs|fs)proj$/, '')
+  const isLocked = files.paths.has('packages.lock.json')
+  return {
+    build: [
+      '# Fetched again only when one of these changes.',
+      copy(there(files, project, 'packages.lock.json', 'nuget.config')),
+      run(`dotnet restore${isLocked ? ' --locked-mode' : ''} ${project}`),
+      'COPY . .',
+      ...runWithVariables(buildCommand ?? `dotnet publish ${project} -c Release --no-restore -o /out`, input),
+    ],
+    environment: { ASPNETCORE_HTTP_PORTS: String(input.port) },
+    last: ['COPY --from=build /out/ ./'],
+    start: ['dotnet', `${name}.dll`],
+  }
+}
+
+export const rustRecipe: Recipe = (input) => {
+  const { files, buildCommand } = input
+  const name = foundIn(files, 'Cargo.toml', /^name\s*=\s*"([\w-]+)"/m)
+  if (name === undefined && buildCommand === undefined) {
+    throw nothingToBuild('Cargo.toml names no package: set buildCommand to one that leaves its program at /out/server.')
+  }
+  const locked = files.paths.has('Cargo.lock') ? ' --locked' : ''
+  const command =
+    buildCommand ?? `cargo build --release${locked} && mkdir -p /out && cp target/release/${name} /out/server`
+  return {
+    build: [
+      ...(locked === '' ? ['# There is no Cargo.lock: versions may differ from one build to the next.'] : []),
+      'COPY . .',
+      ...runWithVariables(command, input),
+    ],
+    last: ['COPY --from=build /out/ ./'],
+    start: ['/app/server'],
+  }
+}

@@ -1,0 +1,86 @@
+import { firstOf, jsonOf, nothingToBuild, type SourceFiles, textAt, webProcess } from '../files.ts'
+import { copy, type Recipe, type RecipeInput, run, runWithVariables, variables } from './dockerfile.ts'
+
+type Manager = {
+  readonly lock: string | undefined
+  readonly install: string
+  readonly script: (name: string) => string
+  /** Leaves what runs, without what only builds. */
+  readonly prune: string | undefined
+}
+
+const NPM: Omit<Manager, 'lock' | 'install'> = { script: (name) => `npm run ${name}`, prune: 'npm prune --omit=dev' }
+
+/** The one that wrote the lock file. A lock is obeyed to the letter: a build fails rather than taking other versions. */
+export function managerOf(files: SourceFiles): Manager {
+  const lock = firstOf(files, 'package-lock.json', 'npm-shrinkwrap.json', 'pnpm-lock.yaml', 'yarn.lock')
+  if (lock === undefined) return { ...NPM, lock, install: 'npm install --no-audit --no-fund' }
+  if (lock === 'pnpm-lock.yaml') {
+    return {
+      lock,
+      install: 'corepack enable && pnpm install --frozen-lockfile',
+      script: (name) => `pnpm run ${name}`,
+      prune: 'pnpm prune --prod',
+    }
+  }
+  if (lock !== 'yarn.lock') return { ...NPM, lock, install: 'npm ci --no-audit --no-fund' }
+  const isClassic = !files.paths.has('.yarnrc.yml')
+  return {
+    lock,
+    install: isClassic ? 'yarn install --frozen-lockfile' : 'corepack enable && yarn install --immutable',
+    script: (name) => `yarn run ${name}`,
+    prune: isClassic ? 'yarn install --frozen-lockfile --production' : undefined,
+  }
+}
+
+/** Installs and builds; what both a service and a site begin with. */
+export function buildOfNode(input: RecipeInput, { isPruned }: { isPruned: boolean }): string[] {
+  const { files, buildCommand, mirrors } = input
+  const manifest = jsonOf(files, 'package.json')
+  const { lock, install, script, prune } = managerOf(files)
+  const described = ['package.json', lock, firstOf(files, '.npmrc'), firstOf(files, '.yarnrc.yml')]
+  // Packages of a workspace are described in folders that only their owner knows; so are patches of pnpm.
+  const isWorkspace = manifest.workspaces !== undefined || files.paths.has('pnpm-workspace.yaml')
+  const command = buildCommand ?? (textAt(manifest, 'scripts', 'build') === undefined ? undefined : script('build'))
+  return [
+    ...variables({ npm_config_registry: mirrors.npm, npm_config_replace_registry_host: mirrors.npm && 'always' }),
+    ...(lock === undefined ? ['# There is no lock file: versions may differ from one build to the next.'] : []),
+    ...(isWorkspace
+      ? ['COPY . .', run(install)]
+      : [
+          '# Installed again only when one of these changes.',
+          copy(described.filter((path) => path !== undefined)),
+          run(install),
+          'COPY . .',
+        ]),
+    ...(command === undefined ? [] : runWithVariables(command, input)),
+    ...(isPruned && prune !== undefined && lock !== undefined ? [run(prune)] : []),
+  ]
+}
+
+export const nodeRecipe: Recipe = (input) => ({
+  build: buildOfNode(input, { isPruned: true }),
+  environment: { NODE_ENV: 'production' },
+  last: ['COPY --from=build /app ./'],
+  start: startOf(input),
+})
+
+function startOf({ files, startCommand }: RecipeInput): string | string[] {
+  const manifest = jsonOf(files, 'package.json')
+  const start = textAt(manifest, 'scripts', 'start')
+  // Node itself hears the signal that ends it, where a script's shell would not pass it on.
+  const [, file] = /^node ([\w./-]+)$/.exec(start ?? '') ?? []
+  if (file !== undefined) return ['node', file]
+  const found = webProcess(files) ?? (start === undefined ? undefined : 'npm start')
+  if (found !== undefined || startCommand !== undefined) return found ?? ''
+  const main = firstOf(
+    files,
+    textAt(manifest, 'main') ?? 'server.js',
+    'server.js',
+    'index.js',
+    'server.mjs',
+    'index.mjs',
+  )
+  if (main !== undefined) return ['node', main]
+  throw nothingToBuild('package.json has no start script, and there is no server.js or index.js: set startCommand.')
+}

@@ -1,0 +1,59 @@
+import { firstOf, nothingToBuild, type SourceFiles, webProcess } from '../files.ts'
+import { copy, type Recipe, type RecipeInput, run, runWithVariables, variables } from './dockerfile.ts'
+
+type Install = { readonly described: readonly string[]; readonly commands: readonly string[] }
+
+/** By the most exact description that is there. */
+function installOf(files: SourceFiles): Install {
+  const described = (...paths: string[]) => paths.filter((path) => files.paths.has(path))
+  if (files.paths.has('uv.lock')) {
+    const commands = ['pip install uv', 'uv sync --frozen --no-dev --no-install-project --active']
+    return { described: described('uv.lock', 'pyproject.toml'), commands }
+  }
+  if (files.paths.has('poetry.lock')) {
+    const commands = ['pip install poetry', 'poetry install --only main --no-root --no-interaction']
+    return { described: described('poetry.lock', 'pyproject.toml'), commands }
+  }
+  if (files.paths.has('Pipfile.lock')) {
+    return { described: described('Pipfile', 'Pipfile.lock'), commands: ['pip install pipenv', 'pipenv sync'] }
+  }
+  if (files.paths.has('requirements.txt')) {
+    return { described: ['requirements.txt'], commands: ['pip install -r requirements.txt'] }
+  }
+  return { described: [], commands: [] }
+}
+
+/** Packages are installed into an environment in a folder of its own, which the last stage takes over. */
+export const pythonRecipe: Recipe = (input) => {
+  const { files, buildCommand, mirrors } = input
+  const { described, commands } = installOf(files)
+  const environment = { VIRTUAL_ENV: '/environment', PATH: '/environment/bin:/usr/local/bin:/usr/bin:/bin' }
+  return {
+    build: [
+      ...variables({
+        ...environment,
+        PIP_NO_CACHE_DIR: '1',
+        PIP_INDEX_URL: mirrors.pypi,
+        UV_DEFAULT_INDEX: mirrors.pypi,
+      }),
+      run('python3 -m venv /environment'),
+      ...(described.length === 0 ? [] : ['# Installed again only when one of these changes.', copy(described)]),
+      ...commands.map(run),
+      'COPY . .',
+      ...(buildCommand === undefined ? [] : runWithVariables(buildCommand, input)),
+    ],
+    environment: { ...environment, PYTHONUNBUFFERED: '1' },
+    last: ['COPY --from=build /environment /environment', 'COPY --from=build /app ./'],
+    start: startOf(input),
+  }
+}
+
+function startOf({ files, startCommand }: RecipeInput): string | string[] {
+  const found = webProcess(files)
+  if (found !== undefined || startCommand !== undefined) return found ?? ''
+  const main = firstOf(files, 'main.py', 'app.py', 'server.py')
+  if (main !== undefined) return ['python', main]
+  throw nothingToBuild(
+    'There is no Procfile with a line "web:", and no main.py, app.py or server.py: set startCommand.',
+  )
+}

@@ -1,0 +1,48 @@
+import type { Runtime, RuntimeVersion } from './runtimes.ts'
+
+/** `>=20`, `^22.1`, `22.x`, `~> 3.12`, `v24`; several with commas or spaces all hold, of those between `||` one must. */
+const COMPARATOR = /(>=|<=|>|<|\^|~>|~|==|=)?\s*v?(\d+(?:\.\d+)*)(?:\.[*x])*/g
+
+/**
+ * The version that is built with: the default if it is permitted, else the newest that is.
+ *
+ * @param wanted what the source says it needs; undefined for nothing
+ * @returns undefined if none of ours will do
+ */
+export function chooseVersion({ versions }: Runtime, wanted: string | undefined): RuntimeVersion | undefined {
+  const byDefault = versions.find(({ isDefault }) => isDefault)
+  if (wanted === undefined || !/\d/.test(wanted)) return byDefault
+  const permitted = versions.filter(({ version }) => isPermitted(version, wanted))
+  return permitted.find(({ isDefault }) => isDefault) ?? permitted[0]
+}
+
+function isPermitted(version: string, wanted: string): boolean {
+  return wanted.split('||').some((alternative) => {
+    const comparators = [...alternative.matchAll(COMPARATOR)]
+    return (
+      comparators.length > 0 && comparators.every(([, operator = '=', text = '']) => holds(version, operator, text))
+    )
+  })
+}
+
+/** Compares as far as our versions are told apart: of Node.js the first number, of Python two. */
+function holds(version: string, operator: string, text: string): boolean {
+  const [ours, theirs] = [numbers(version), numbers(text)]
+  const isPrecise = theirs.length > ours.length && theirs.slice(ours.length).some((part) => part > 0)
+  const difference = compare(ours, theirs.slice(0, ours.length))
+  if (operator === '>=') return difference >= 0
+  // A version stands for all its patches: of 3.12 some are above 3.12.4, and some below.
+  if (operator === '>') return difference > 0 || (difference === 0 && isPrecise)
+  if (operator === '<') return difference < 0 || (difference === 0 && isPrecise)
+  if (operator === '<=') return difference <= 0
+  const isOpen = (operator === '^' || operator === '~>') && ours.length > 1 && theirs.length >= 2
+  return isOpen ? difference >= 0 && ours[0] === theirs[0] : difference === 0
+}
+
+const numbers = (text: string) => text.split('.').map(Number)
+
+/** What the shorter one does not say is alike. */
+function compare(left: readonly number[], right: readonly number[]): number {
+  const at = left.findIndex((part, index) => right[index] !== undefined && part !== right[index])
+  return at < 0 ? 0 : (left[at] ?? 0) - (right[at] ?? 0)
+}

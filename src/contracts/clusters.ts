@@ -1,0 +1,112 @@
+/** What the facade, where agents call, and the controllers know of clusters. */
+
+/** Milliseconds between two signs of life of an agent that is connected. */
+export const HEARTBEAT = 30_000
+/** Milliseconds without one after which a cluster counts as offline. */
+export const OFFLINE_AFTER = 90_000
+/** Milliseconds for which a token is still good once a newer one was issued. */
+export const TOKEN_GRACE = 600_000
+/** Tokens that are good at once; more would only be forgotten ones. */
+const MOST_TOKENS = 10
+/** Days that a certificate of an agent is good. It is renewed after two thirds of them. */
+export const CERTIFICATE_DAYS = 30
+
+export const CLUSTER_STATES = ['AwaitingJoin', 'Joining', 'Online', 'Offline', 'Degraded', 'Revoked'] as const
+export type ClusterState = (typeof CLUSTER_STATES)[number]
+
+/** What of a PlatformCluster tells its state. */
+export type ClusterFacts = {
+  readonly spec: { readonly isPlatform: boolean; readonly revokedAt?: string | undefined }
+  readonly status?:
+    | {
+        readonly agent?:
+          | { readonly joinedAt?: string | undefined; readonly lastSeenAt?: string | undefined }
+          | undefined
+        readonly nodeCount?: number | undefined
+        readonly readyNodeCount?: number | undefined
+      }
+    | undefined
+}
+
+const timeOf = (text: string | undefined) => (text === undefined ? Number.NaN : Date.parse(text))
+
+/** Whether what was issued at that time is refused: nothing that came after a revocation is. */
+export function isRevoked(issuedAt: number, revokedAt: string | undefined): boolean {
+  return revokedAt !== undefined && !(issuedAt > timeOf(revokedAt))
+}
+
+export function clusterStateOf({ spec, status }: ClusterFacts, now: number): ClusterState {
+  const { nodeCount = 0, readyNodeCount = nodeCount, agent } = status ?? {}
+  const whole: ClusterState = readyNodeCount < nodeCount ? 'Degraded' : 'Online'
+  if (spec.isPlatform) return whole
+  const joinedAt = timeOf(agent?.joinedAt)
+  if (spec.revokedAt !== undefined && isRevoked(joinedAt, spec.revokedAt)) return 'Revoked'
+  if (Number.isNaN(joinedAt)) return 'AwaitingJoin'
+  const lastSeenAt = timeOf(agent?.lastSeenAt)
+  const since = now - (Number.isNaN(lastSeenAt) ? joinedAt : lastSeenAt)
+  if (since >= OFFLINE_AFTER) return 'Offline'
+  return Number.isNaN(lastSeenAt) || lastSeenAt < joinedAt ? 'Joining' : whole
+}
+
+/** Milliseconds until the state changes with nobody doing anything; undefined if it never does. */
+export function untilOffline({ status }: ClusterFacts, state: ClusterState, now: number): number | undefined {
+  if (state !== 'Online' && state !== 'Joining' && state !== 'Degraded') return undefined
+  const since = timeOf(status?.agent?.lastSeenAt ?? status?.agent?.joinedAt)
+  return Number.isNaN(since) ? undefined : Math.max(since + OFFLINE_AFTER - now, 1)
+}
+
+/** Whether workloads there can be looked at and changed now. */
+export function isReachable(state: ClusterState): boolean {
+  return state === 'Online' || state === 'Degraded'
+}
+
+type Token = { readonly hash: string; readonly expiresAt: string; readonly reusable: boolean }
+
+/** The tokens with a new one: those before it end soon, and those that are over are forgotten. */
+export function withToken(tokens: readonly Token[], added: Token, now: number): Token[] {
+  const end = now + TOKEN_GRACE
+  const before = tokens
+    .filter(({ expiresAt }) => timeOf(expiresAt) > now)
+    .map((token) => (timeOf(token.expiresAt) <= end ? token : { ...token, expiresAt: new Date(end).toISOString() }))
+  return [...before.slice(-(MOST_TOKENS - 1)), added]
+}
+
+/** The tokens once this one was used; undefined if it cannot be. */
+export function withoutUsed(tokens: readonly Token[], hash: string, now: number): readonly Token[] | undefined {
+  const found = tokens.find((token) => token.hash === hash)
+  if (found === undefined || !(timeOf(found.expiresAt) > now)) return undefined
+  return found.reusable ? tokens : tokens.filter((token) => token !== found)
+}
+
+/** Whom the certificate of an agent names, and since when. */
+export type AgentIdentity = { readonly clusterId: string; readonly incarnation: string; readonly issuedAt: number }
+
+/** Why an agent is turned away; undefined if it may come in. */
+export function whyRefused(
+  { incarnation, issuedAt }: AgentIdentity,
+  cluster: { spec: ClusterFacts['spec']; incarnation: string | undefined; isBeingDeleted: boolean } | undefined,
+): string | undefined {
+  if (cluster === undefined || cluster.isBeingDeleted) return 'There is no such cluster.'
+  if (cluster.spec.isPlatform) return 'The platform needs no agent in its own cluster.'
+  // Another cluster was given this id since.
+  if (cluster.incarnation !== incarnation) return 'The certificate belongs to a cluster that is gone.'
+  if (isRevoked(issuedAt, cluster.spec.revokedAt)) return 'The agent was revoked. Let it join again with a new token.'
+  return undefined
+}
+
+/** What an agent says of itself when its tunnel is opened. */
+export type AgentGreeting = { version: string; kubernetesVersion: string; time: string }
+/** Where in a tunnel it says so; no API server has such a path. */
+export const GREETING_PATH = '/.freehold/greeting'
+
+/** What an agent sends to join and to renew, and what it gets. PEM. */
+export const JOIN_PATH = '/agents/join'
+export const RENEW_PATH = '/agents/renew'
+export type JoinRequest = { token: string; request: string }
+export type JoinAnswer = { clusterId: string; certificate: string; authority: string }
+/** Name of the hub in its certificate, whatever the address that agents call. */
+export const HUB_SERVER_NAME = 'freehold-hub'
+/** In the platform's namespace: what signs the certificates of agents and of the hub. */
+export const AGENT_AUTHORITY_SECRET = 'freehold-agent-authority'
+/** In that namespace of the other cluster: what makes its agent a member. */
+export const MEMBERSHIP_SECRET = 'freehold-agent'

@@ -1,0 +1,106 @@
+import { uuidV5 } from '../core/ids.ts'
+import { childName } from '../core/names.ts'
+import { namespaceOfFunction } from './functions.ts'
+
+/** What the facade and the controllers say of deployments: one build or release of an app, a site or a function. */
+
+/** In the order in which a deployment comes through them; the last four are ends. */
+export const DEPLOYMENT_PHASES = [
+  'Queued',
+  'Cloning',
+  'Building',
+  'Pushing',
+  'Deploying',
+  'Succeeded',
+  'Failed',
+  'Cancelled',
+  'Superseded',
+] as const
+export type DeploymentPhase = (typeof DEPLOYMENT_PHASES)[number]
+
+const ENDS: readonly string[] = ['Succeeded', 'Failed', 'Cancelled', 'Superseded']
+/** Those in which a build is under way. */
+const BUILDING: readonly string[] = ['Cloning', 'Building', 'Pushing']
+
+export const isEnd = (phase: DeploymentPhase | undefined) => phase !== undefined && ENDS.includes(phase)
+export const isBuilding = (phase: DeploymentPhase | undefined) => phase !== undefined && BUILDING.includes(phase)
+
+/** Whether a deployment may go from one phase to the other: only forward, and never from an end. */
+export function mayFollow(before: DeploymentPhase | undefined, next: DeploymentPhase): boolean {
+  if (before === undefined || before === next) return true
+  return !isEnd(before) && DEPLOYMENT_PHASES.indexOf(next) > DEPLOYMENT_PHASES.indexOf(before)
+}
+
+/** The later one of two phases. An end stays what it is. */
+export function furthestPhase(before: DeploymentPhase | undefined, seen: DeploymentPhase): DeploymentPhase {
+  return mayFollow(before, seen) ? seen : (before ?? seen)
+}
+
+/** The collections whose resources are deployed. */
+export const DEPLOYED_COLLECTIONS = ['apps', 'staticwebapps', 'functions'] as const
+export type DeployedCollection = (typeof DEPLOYED_COLLECTIONS)[number]
+
+/**
+ * Where what is deployed comes from: `Image` names one that is there, `Build` is built by the platform, `Reported` is built by
+ * somebody else, who says how far it has come.
+ */
+export const DEPLOYMENT_STRATEGIES = ['Image', 'Build', 'Reported'] as const
+
+/** What is kept of each owner, logs included; the one that serves and those that are not over beyond that. */
+export const DEPLOYMENTS_KEPT = 50
+
+/** Bytes of the log of one deployment. */
+export const BUILD_LOG_BYTES = 8 * 1024 ** 2
+
+/** The id of a deployment that follows from its cause, so that one cause never makes two. */
+export function deploymentIdFor(ownerUid: string, ...cause: readonly string[]): string {
+  return uuidV5(['deployment', ownerUid, ...cause].join('/'))
+}
+
+/** Names of the parts of the log of a deployment. */
+export const deploymentLogPart = (deploymentId: string, part: number) =>
+  childName('dreclog', deploymentId, String(part))
+
+/**
+ * Whether a deployment is one of those that routes of a site show. Functions are deployed one by one, and shown with their
+ * namespace.
+ */
+export function isOfSite(
+  { ownerCollection, ownerName }: { ownerCollection: string; ownerName: string },
+  collection: DeployedCollection,
+  site: string,
+): boolean {
+  if (ownerCollection !== collection) return false
+  return collection === 'functions' ? namespaceOfFunction(ownerName) === site : ownerName === site
+}
+
+/** How far the owner has come with what it was asked to serve; in the status of each kind that is deployed. */
+export type Release = {
+  deploymentId: string
+  state: 'RollingOut' | 'Serving' | 'Failed'
+  message?: string | undefined
+}
+
+type Candidate = {
+  metadata: { name: string; deletionTimestamp?: string | undefined }
+  status?: { stage?: DeploymentPhase | undefined; number?: number | undefined; image?: string | undefined } | undefined
+}
+
+/** Which deployment an owner is to serve: the newest that came as far as its image. */
+export function wantedDeployment<One extends Candidate>(deployments: readonly One[]): One | undefined {
+  const isReleased = ({ status, metadata }: One) =>
+    status?.image !== undefined &&
+    metadata.deletionTimestamp === undefined &&
+    (status.stage === 'Deploying' || status.stage === 'Succeeded' || status.stage === 'Failed')
+  return newestDeployment(deployments.filter(isReleased))
+}
+
+export function newestDeployment<One extends Candidate>(deployments: readonly One[]): One | undefined {
+  return deployments.reduce<One | undefined>(
+    (most, one) => (most === undefined || numberOf(one) > numberOf(most) ? one : most),
+    undefined,
+  )
+}
+
+/** Those without a number are newer than all that have one. */
+const numberOf = ({ status }: Candidate) => status?.number ?? Number.MAX_SAFE_INTEGER

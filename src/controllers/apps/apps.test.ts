@@ -1,0 +1,101 @@
+import { expect } from 'chai'
+import { seedGroup } from '../../../test/crashes/seeds.ts'
+import { World } from '../../../test/crashes/world.ts'
+import { COMPONENT_LABEL, REVISION_LABEL } from '../../contracts/containerinstances.ts'
+import { PlatformApp } from '../../crds/apps.ts'
+import { DeploymentRecord } from '../../crds/deployments.ts'
+import { deployment, horizontalPodAutoscaler, job, pod } from '../../kube/builtin.ts'
+
+const NAME = 'shop'
+const CONTROLLERS = ['platformapp', 'deploymentrecord']
+const app = { sourceKind: 'Image', image: 'site:1' }
+
+describe('the controller of apps', () => {
+  let world: World
+
+  beforeEach(async () => {
+    world = new World((all) => all.filter(({ name }) => CONTROLLERS.includes(name)))
+    seedGroup(world.server)
+    await world.lead()
+  })
+  afterEach(() => world.stop())
+
+  const make = async (spec: object = app) => {
+    await world.make(PlatformApp, NAME, spec)
+    await world.rest()
+  }
+  const change = async (spec: object) => {
+    await world.change(PlatformApp, NAME, spec)
+    await world.rest()
+  }
+  const status = async () => ((await world.find(PlatformApp.resource, NAME))?.status ?? {}) as Record<string, unknown>
+  const says = async () => {
+    const { status: state, phase, statusMessage } = await status()
+    return `${state} ${phase}: ${statusMessage}`
+  }
+  const deployments = async () =>
+    (await world.server.list(DeploymentRecord.resource)).items
+      .map(({ status: seen }) => seen as { number: number; stage: string; image?: string })
+      .sort((one, other) => one.number - other.number)
+      .map(({ number, stage, image }) => `${number} ${stage} ${image}`)
+  const copies = async () =>
+    (await world.server.list(pod)).items
+      .map(({ metadata: { labels } }) => `${labels?.[COMPONENT_LABEL]} ${labels?.[REVISION_LABEL]}`)
+      .sort()
+
+  it('serves the image of its spec by a deployment of its own', async () => {
+    await make()
+    expect(await says()).to.equal('Running Available: The copy is ready.')
+    expect(await deployments()).to.deep.equal(['1 Succeeded site:1'])
+    const { servingRevision, servingImage, revision } = await status()
+    expect({ servingRevision, servingImage, revision }).to.deep.equal({
+      ...{ servingRevision: 1, servingImage: 'site:1', revision: 1 },
+    })
+  })
+
+  it('keeps what served while a new image does not get ready, and goes back without delay', async () => {
+    await make()
+    await change({ image: 'site:crashing' })
+    expect(await says()).to.include('CrashLooping: A container of component "app"')
+    expect(await copies()).to.deep.equal(['app 1', 'app 2'])
+    expect(await deployments()).to.deep.equal(['1 Succeeded site:1', '2 Deploying site:crashing'])
+    expect((await status()).servingRevision).to.equal(1)
+    await change({ image: 'site:1' })
+    expect(await says()).to.equal('Running Available: The copy is ready.')
+    expect(await deployments()).to.deep.equal([
+      '1 Succeeded site:1',
+      '2 Superseded site:crashing',
+      '3 Succeeded site:1',
+    ])
+    const [found] = (await world.server.list(deployment)).items
+    expect(((found?.spec ?? {}) as { minReadySeconds?: number }).minReadySeconds).to.equal(undefined)
+  })
+
+  it('proves a new image for ten seconds, and follows the load where it is asked to', async () => {
+    await make({ ...app, minReplicas: 2, maxReplicas: 4 })
+    const [found] = (await world.server.list(deployment)).items
+    const { minReadySeconds, replicas } = (found?.spec ?? {}) as { minReadySeconds?: number; replicas?: number }
+    expect({ minReadySeconds, replicas }).to.deep.equal({ minReadySeconds: 10, replicas: 2 })
+    expect((await world.server.list(horizontalPodAutoscaler)).items).to.have.length(1)
+    await change({ minReplicas: null, maxReplicas: null, replicas: 1 })
+    expect((await world.server.list(horizontalPodAutoscaler)).items).to.have.length(0)
+  })
+
+  it('runs the release command before anything of a revision is started', async () => {
+    await make({ ...app, releaseCommand: 'migrate' })
+    expect(await says()).to.include('Running')
+    expect((await status()).releasedRevision).to.equal(1)
+    const jobs = async () => (await world.server.list(job)).items.map(({ metadata: { name } }) => name)
+    await change({ image: 'site:2' })
+    expect((await status()).releasedRevision).to.equal(2)
+    await change({ replicas: 2 })
+    expect(await jobs()).to.deep.equal([])
+  })
+
+  it('takes everything along when it is deleted', async () => {
+    await make()
+    await world.remove(PlatformApp, NAME)
+    await world.until('it is gone', async () => (await world.find(PlatformApp.resource, NAME)) === undefined)
+    expect((await world.server.list(deployment)).items).to.deep.equal([])
+  })
+})

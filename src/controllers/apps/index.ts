@@ -1,0 +1,110 @@
+import { PlatformApp } from '../../crds/apps.ts'
+import { DeploymentRecord } from '../../crds/deployments.ts'
+import { SecretVault } from '../../crds/vaults.ts'
+import {
+  horizontalPodAutoscaler,
+  job,
+  namespace,
+  persistentVolumeClaim,
+  secret,
+  storageClass,
+} from '../../kube/builtin.ts'
+import { keepAccessKeys } from '../containers/accessKeys.ts'
+import { backupObservers, keepBackups, removeBackups } from '../containers/backup.ts'
+import { isMade, judgeHealth, observeInstance, reportStatus } from '../containers/health.ts'
+import { keepIdentity } from '../containers/identity.ts'
+import { CHILDREN, containerObservers, WRITES } from '../containers/observers.ts'
+import { claimHosts, releaseHosts, resolveComponents } from '../containers/resolve.ts'
+import { removeSurroundings, removeWorkload, unlessNamespaceGoes } from '../containers/teardown.ts'
+import type { ContainerOptions, InstancePass } from '../containers/types.ts'
+import { keepValues } from '../containers/values.ts'
+import { keepVolumes, removeVolumes } from '../containers/volumes.ts'
+import { applyWorkload } from '../containers/workload.ts'
+import { controllerWith, steps } from '../engine/controller.ts'
+import { releaseQuota } from '../quota.ts'
+import { findCluster } from '../workload/home.ts'
+import { childRights } from '../workload/observers.ts'
+import { checkQuota, resolvePlan } from '../workload/resolve.ts'
+import { removeRevisions } from '../workload/revisions.ts'
+import { chooseDeployment, keepDeployments } from './deployments.ts'
+import {
+  keepAutoscaler,
+  numberRevision,
+  removeReleases,
+  reportServing,
+  runReleaseCommand,
+  trafficOf,
+} from './release.ts'
+import { type AppPass, type AppState, type CachedApp, newAppState, overApp, viewOfApp } from './types.ts'
+
+const OWN_CHILDREN = [horizontalPodAutoscaler, job]
+
+/** Keeps apps as their specs say, in the steps of container instances: docs/areas/apps.md. */
+export const appController = controllerWith<typeof PlatformApp, ContainerOptions, AppState>(
+  PlatformApp,
+  {
+    observes: [
+      ...CHILDREN,
+      ...OWN_CHILDREN,
+      persistentVolumeClaim,
+      secret,
+      {
+        resource: DeploymentRecord.resource,
+        keysOf: ({ metadata, spec }) => {
+          const { ownerCollection, ownerName = '' } = spec as Partial<DeploymentRecord['spec']>
+          return ownerCollection === PlatformApp.segment ? [`${metadata.namespace}/${ownerName}`] : []
+        },
+      },
+      ...backupObservers(PlatformApp),
+      ...containerObservers<CachedApp>(PlatformApp, viewOfApp),
+    ],
+    reads: [namespace, storageClass, { resource: SecretVault.resource, in: 'records' }],
+    writes: [
+      ...WRITES,
+      ...childRights(OWN_CHILDREN),
+      { resource: DeploymentRecord.resource, verbs: ['create', 'delete'] },
+    ],
+  },
+  (options) => ({
+    state: newAppState,
+    reconcile: steps(
+      overApp(observeInstance),
+      keepDeployments,
+      overApp(findCluster),
+      overApp(resolvePlan({ hasVolumes: false })),
+      overApp(resolveComponents),
+      overApp(checkQuota(isMade)),
+      overApp(claimHosts),
+      chooseDeployment,
+      overApp(keepVolumes),
+      overApp(keepIdentity),
+      overApp(keepAccessKeys),
+      overApp(keepValues(options)),
+      numberRevision,
+      runReleaseCommand(options),
+      runWorkload(options),
+      keepAutoscaler,
+      overApp(releaseHosts),
+      overApp(keepBackups(options)),
+      reportServing,
+      overApp(reportStatus),
+      overApp(judgeHealth),
+    ),
+    finalize: steps(
+      removeReleases,
+      overApp(unlessNamespaceGoes(removeWorkload)),
+      overApp(unlessNamespaceGoes(removeVolumes)),
+      overApp(removeSurroundings),
+      overApp(removeBackups),
+      overApp(removeRevisions),
+      overApp(releaseHosts),
+      overApp(releaseQuota),
+    ),
+  }),
+)
+
+function runWorkload(options: ContainerOptions) {
+  return function runWorkload(pass: AppPass) {
+    return overApp((view: InstancePass) => applyWorkload(options, () => trafficOf(pass))(view))(pass)
+  }
+}

@@ -1,0 +1,127 @@
+import { namesOf } from '../../contracts/containerinstances.ts'
+import type { Revision } from '../../contracts/revisions.ts'
+import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { APP_COMPONENT } from '../../crds/apps.ts'
+import { releaseJob, releaseOutcome } from '../../desired/apps/releaseJob.ts'
+import { type AppContent, wantedRevision } from '../../desired/apps/revisions.ts'
+import { autoscaler } from '../../desired/apps/scaling.ts'
+import { isDeployed } from '../../desired/workload/trouble.ts'
+import { horizontalPodAutoscaler, job } from '../../kube/builtin.ts'
+import type { ContainerOptions } from '../containers/types.ts'
+import { inputOf } from '../containers/workload.ts'
+import { keepRevision } from '../workload/revisions.ts'
+import { type AppPass, type AppStep, instancePass } from './types.ts'
+
+const SHOWN_REVISIONS = 20
+
+/** Numbers what is to be served, if it is new. */
+export async function numberRevision(pass: AppPass): Promise<Outcome> {
+  const { object, state } = pass
+  if (state.deployed === undefined) return done()
+  const wanted = wantedRevision(object, state.deployed)
+  const { since, newest } = await keepRevision(pass, namesOf(object).revision, wanted, shownRevisions)
+  state.revisions = since
+  state.revision = newest?.number ?? object.status?.revision ?? 0
+  state.reason = newest?.reason ?? object.status?.revisions?.[0]?.reason
+  return done()
+}
+
+function shownRevisions(known: readonly Revision<AppContent>[]) {
+  const revisions = known.slice(0, SHOWN_REVISIONS).map(({ number, createdAt, createdBy, reason, content }) => ({
+    ...{ number, createdAt, reason, image: content.image, deploymentId: content.deploymentId },
+    ...(createdBy !== undefined && { createdBy }),
+    ...(content.commit !== undefined && { commit: content.commit }),
+  }))
+  return { revisions }
+}
+
+/** Seconds that a new copy has to be ready before an old one goes. What has served before need not prove itself again. */
+const PROBATION = 10
+
+export function trafficOf({ object, state }: AppPass) {
+  const { httpsOnly, sessionAffinity, requestTimeoutSeconds } = object.spec
+  return {
+    minReadySeconds: state.reason === 'RolledBack' ? 0 : PROBATION,
+    traffic: { httpsOnly, sessionAffinity, requestTimeoutSeconds },
+  }
+}
+
+/** Runs the release command of a new revision before anything of it is started, and never twice. */
+export function runReleaseCommand({ registryHost }: ContainerOptions): AppStep {
+  return async function runReleaseCommand(pass) {
+    const { object, state, children } = pass
+    const { spec, status } = object
+    const revision = state.revisions[APP_COMPONENT] ?? 0
+    if (spec.releaseCommand === undefined || revision <= (status?.releasedRevision ?? 0)) {
+      await children.prune(job, [])
+      if (spec.releaseCommand === undefined) pass.report({ releasedRevision: revision })
+      return done()
+    }
+    const input = { ...inputOf(instancePass(pass)), registryHost }
+    const wanted = releaseJob(input, spec.releaseCommand, revision)
+    await children.prune(job, [wanted.metadata.name])
+    // What runs once is not changed: another revision has a Job of its own.
+    const held = await children.get(job, wanted.metadata.namespace, wanted.metadata.name)
+    const made = held ?? (await children.create(wanted, { resource: job }))
+    const outcome = releaseOutcome(made)
+    if (outcome === undefined) {
+      reportRelease(pass, 'RollingOut')
+      return waiting('RollingOut', `The release command of revision ${state.revision} runs.`)
+    }
+    if (outcome.ok) {
+      pass.report({ releasedRevision: revision })
+      return done()
+    }
+    reportRelease(pass, 'Failed', outcome.message)
+    return stalled('JobFailed', outcome.message)
+  }
+}
+
+export function reportRelease(pass: AppPass, state: 'RollingOut' | 'Serving' | 'Failed', message?: string): void {
+  const { deployed } = pass.state
+  if (deployed === undefined) return
+  pass.report({ release: { deploymentId: deployed.deploymentId, state, ...(message !== undefined && { message }) } })
+}
+
+/** Follows the load, where the app does. */
+export async function keepAutoscaler(pass: AppPass): Promise<Outcome> {
+  const input = inputOf(instancePass(pass))
+  const wanted = autoscaler(input, input.names.component(APP_COMPONENT), pass.object.spec)
+  if (wanted === undefined) await pass.children.prune(horizontalPodAutoscaler, [])
+  else await pass.children.ensure(wanted, { resource: horizontalPodAutoscaler })
+  return done()
+}
+
+const GIVEN_UP = 'ProgressDeadlineExceeded'
+
+/** What is served now, and whether that is what was asked for. */
+export function reportServing(pass: AppPass): Outcome {
+  const { state, object } = pass
+  const live = state.deployments.get(APP_COMPONENT)
+  const { deployed } = state
+  if (!object.spec.running || deployed === undefined) return done()
+  if (isDeployed(live)) {
+    reportRelease(pass, 'Serving')
+    pass.report({
+      servingRevision: state.revision,
+      servingDeployment: deployed.deploymentId,
+      servingImage: deployed.image,
+      commit: deployed.commit,
+    })
+    return done()
+  }
+  const isGivenUp = live?.status?.conditions?.some(({ reason }) => reason === GIVEN_UP) === true
+  const before = object.status?.release
+  const isOver = before?.deploymentId === deployed.deploymentId && before.state !== 'RollingOut'
+  if (isGivenUp)
+    reportRelease(pass, 'Failed', 'The new copies were not ready in 600 seconds; what served before goes on.')
+  else if (!isOver) reportRelease(pass, 'RollingOut')
+  return done()
+}
+
+/** Takes away what the steps of container instances do not know of. */
+export async function removeReleases(pass: AppPass): Promise<Outcome> {
+  await pass.children.prune(horizontalPodAutoscaler, [])
+  await pass.children.prune(job, [])
+  return done()
+}

@@ -1,0 +1,57 @@
+import { namesOf } from '../../contracts/containerinstances.ts'
+import type { Outcome } from '../../core/outcome.ts'
+import { APP_COMPONENT, type PlatformApp } from '../../crds/apps.ts'
+import { appInstance } from '../../desired/apps/instance.ts'
+import type { Deployed } from '../../desired/apps/revisions.ts'
+import { copiesOf } from '../../desired/apps/scaling.ts'
+import type { LiveDeployment } from '../../desired/workload/trouble.ts'
+import { deployment } from '../../kube/builtin.ts'
+import { type InstancePass, type InstanceState, type InstanceStep, newInstanceState } from '../containers/types.ts'
+import type { Pass, Step } from '../engine/controller.ts'
+
+/** What steps hand on, beyond those of container instances. */
+export type AppState = InstanceState & {
+  /** chooseDeployment: what is to be served. */
+  deployed: Deployed | undefined
+  /** numberRevision: why the newest revision was made, and its number. */
+  reason: string | undefined
+  revision: number
+  /** runReleaseCommand: why it failed. */
+  releaseFailure: string | undefined
+}
+
+export const newAppState = (): AppState => ({
+  ...newInstanceState(),
+  deployed: undefined,
+  reason: undefined,
+  revision: 0,
+  releaseFailure: undefined,
+})
+
+export type AppPass = Pass<typeof PlatformApp, AppState>
+export type AppStep = Step<typeof PlatformApp, AppState>
+export type CachedApp = AppPass['object'] & { [key: string]: unknown }
+
+/** An image that stands for none: what is looked at without one does not run. */
+const NO_IMAGE = 'none'
+
+/** The Deployment of an app, as the cache has it. */
+export function deploymentOf({ object, workloads }: Pick<AppPass, 'object' | 'workloads'>): LiveDeployment | undefined {
+  const name = namesOf(object).component(APP_COMPONENT)
+  return workloads.cache<LiveDeployment>(deployment).get(object.metadata.namespace, name)
+}
+
+export const viewOfApp = (app: CachedApp) => appInstance(app, { image: NO_IMAGE, replicas: 1 })
+
+/** The pass over an app as one over what runs one component. Its status has every field of a container instance's. */
+export function instancePass(pass: AppPass): InstancePass {
+  const image = pass.state.deployed?.image ?? NO_IMAGE
+  const replicas = copiesOf(pass.object.spec, deploymentOf(pass)?.spec.replicas)
+  return { ...pass, object: appInstance(pass.object, { image, replicas }) } as unknown as InstancePass
+}
+
+/** A step of container instances, under its own name. */
+export function overApp(step: InstanceStep): AppStep {
+  const taken = (pass: AppPass): Outcome | Promise<Outcome> => step(instancePass(pass))
+  return Object.defineProperty(taken, 'name', { value: step.name })
+}

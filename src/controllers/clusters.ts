@@ -1,0 +1,104 @@
+import {
+  AGENT_AUTHORITY_SECRET,
+  type ClusterState,
+  clusterStateOf,
+  isReachable,
+  untilOffline,
+} from '../contracts/clusters.ts'
+import type { KubeObject } from '../core/object.ts'
+import { degraded, done, type Outcome, stalled, waiting } from '../core/outcome.ts'
+import { PlatformCluster } from '../crds/clusters.ts'
+import { RESOURCE_KINDS } from '../crds/index.ts'
+import { BoundaryProjection } from '../crds/projections.ts'
+import { type ObservedCluster, observedCluster, relevantOfNode } from '../desired/clusters.ts'
+import { node, secret, storageClass } from '../kube/builtin.ts'
+import { controller, type Pass, steps, type Workspace } from './engine/controller.ts'
+import { shownOf } from './leaving.ts'
+
+type ClusterPass = Pass<typeof PlatformCluster>
+type Placed = KubeObject & { spec: { clusterId?: string } }
+
+/** The record whose cluster an object stands in: of the platform's own its record says so. */
+function recordOf(_: KubeObject, records: Workspace, clusterId?: string): string[] {
+  if (clusterId !== undefined) return [clusterId]
+  const clusters = records.cache<PlatformCluster & KubeObject>(PlatformCluster.resource).list()
+  return clusters.filter(({ spec }) => spec.isPlatform).map(({ metadata }) => metadata.name)
+}
+
+/** What names a cluster, and so keeps its record. */
+const HOLDERS = [BoundaryProjection, ...RESOURCE_KINDS.filter(({ runsAnywhere }) => runsAnywhere === true)]
+
+const leavingCluster = (object: KubeObject, records: Workspace): string[] => {
+  const { clusterId } = (object as Placed).spec
+  const cluster = records.cache(PlatformCluster.resource).get(undefined, clusterId ?? '')
+  return cluster?.metadata.deletionTimestamp === undefined ? [] : [cluster.metadata.name]
+}
+
+/**
+ * Tells the state of each cluster and what is in it. Whether an agent is there its facade says, with a sign of life every
+ * 30 seconds; that there was none for 90 is told by a timer.
+ */
+export const clusterController = controller(PlatformCluster, {
+  observes: [
+    { resource: node, in: 'workloads', keysOf: recordOf, relevant: relevantOfNode },
+    { resource: storageClass, in: 'workloads', keysOf: recordOf },
+    ...HOLDERS.map(({ resource }) => ({ resource, keysOf: leavingCluster })),
+  ],
+  observesOthers: true,
+  childrenIn: 'records',
+  writes: [
+    // With it replicas know each other where a tunnel ends at another one than the leader.
+    { resource: secret, verbs: ['get'], resourceNames: [AGENT_AUTHORITY_SECRET], in: 'system' },
+  ],
+  reconcile: steps(tellState),
+  finalize: steps(stopWhileNamed),
+})
+
+export function tellState(pass: ClusterPass): Outcome {
+  const now = pass.clock.now()
+  const { metadata, spec, status } = pass.object
+  const workspace = spec.isPlatform ? pass.workloads : pass.others.find(metadata.name)
+  const seen = workspace && lookAt(workspace)
+  const state = clusterStateOf({ spec, status: { ...status, ...seen } }, now)
+  pass.report({ state, ...seen })
+  pass.serving(isReachable(state))
+  return outcomeOf(state, pass, untilOffline(pass.object, state, now))
+}
+
+function lookAt(workspace: Workspace): ObservedCluster {
+  return observedCluster(workspace.cache(node).list(), workspace.cache(storageClass).list())
+}
+
+function outcomeOf(state: ClusterState, { object: { spec, status } }: ClusterPass, after?: number): Outcome {
+  const lastSeenAt = status?.agent?.lastSeenAt ?? 'never'
+  switch (state) {
+    case 'AwaitingJoin':
+      return waiting('WaitingForCluster', 'No agent has joined yet. Ask for a join token and start the agent with it.')
+    case 'Joining':
+      return waiting('WaitingForCluster', 'The agent has joined and connects.', after)
+    case 'Offline':
+      return stalled(
+        'ClusterUnreachable',
+        `The agent does not answer; what runs there runs on. Last seen: ${lastSeenAt}.`,
+      )
+    case 'Revoked':
+      return stalled('ClusterRevoked', `The agent was revoked at ${spec.revokedAt}. Let it join again to end that.`)
+    case 'Degraded':
+      return degraded('PartiallyAvailable', 'Not all nodes of the cluster are ready.', after)
+    case 'Online':
+      return done(after === undefined ? {} : { after })
+  }
+}
+
+/** A record that is gone would leave what runs there without anybody who knows of it. */
+export function stopWhileNamed({ object, records }: ClusterPass): Outcome {
+  const names = HOLDERS.flatMap(({ resource, segment }) =>
+    records
+      .cache<Placed>(resource)
+      .list()
+      .filter(({ spec }) => spec.clusterId === object.metadata.name)
+      .map(({ metadata }) => `${segment}/${metadata.namespace}/${metadata.name}`),
+  )
+  if (names.length === 0) return done()
+  return waiting('DeletionBlocked', `Stopped, because this names the cluster: ${shownOf(names)}. Delete it first.`)
+}

@@ -1,0 +1,44 @@
+import { consumersKeyName } from '../../contracts/objectstorage.ts'
+import { isSecretOutput } from '../../contracts/references.ts'
+import { FINALIZER } from '../../core/labels.ts'
+import { done, type Outcome } from '../../core/outcome.ts'
+import { ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
+import type { Rights } from '../engine/controller.ts'
+import { placeOfPass } from '../workload/pass.ts'
+import type { InstancePass } from './types.ts'
+
+export const KEY_RIGHTS: Rights = { resource: ObjectAccessKey.resource, verbs: ['get', 'create', 'patch', 'delete'] }
+
+/**
+ * A key of its own to each account whose key it refers to, for as long as it does. Whoever deletes one has another made,
+ * and the components that see it restarted: so it is rotated.
+ */
+export async function keepAccessKeys(pass: InstancePass): Promise<Outcome> {
+  const { object, children } = pass
+  const { namespace, name } = placeOfPass(pass)
+  const outputs = object.spec.components.flatMap(({ env }) => env.flatMap(({ output }) => output ?? []))
+  const accounts = new Set(
+    outputs.flatMap((output) =>
+      output.collection === ObjectStorageAccount.segment && isSecretOutput(output) ? [output.name] : [],
+    ),
+  )
+  const wanted = new Map([...accounts].map((account) => [consumersKeyName(object.metadata, account), account]))
+  for (const [key, accountName] of wanted) {
+    // One on its way out is made anew once it is gone.
+    if ((await children.get(ObjectAccessKey.resource, namespace, key)) !== undefined) continue
+    await children.create(
+      {
+        apiVersion: ObjectAccessKey.apiVersion,
+        kind: ObjectAccessKey.kind,
+        metadata: { name: key, namespace, finalizers: [FINALIZER] },
+        spec: {
+          accountName,
+          description: `Of ${object.kind === 'ContainerInstance' ? 'container instance' : 'app'} ${name}`,
+        },
+      },
+      { resource: ObjectAccessKey.resource },
+    )
+  }
+  await children.prune(ObjectAccessKey.resource, [...wanted.keys()])
+  return done()
+}

@@ -1,0 +1,158 @@
+import { COMPONENT_LABEL, digestOfImage, namesOf, RELEASE_COMPONENT } from '../../contracts/containerinstances.ts'
+import { isOwnedBy, publicUrl } from '../../contracts/workloads.ts'
+import { degraded, done, type Outcome, waiting } from '../../core/outcome.ts'
+import type { ComponentSpec } from '../../crds/containerFields.ts'
+import { isDeployed, type LivePod, troubleOf, unreadyWords } from '../../desired/workload/trouble.ts'
+import { deployment, pod } from '../../kube/builtin.ts'
+import { certificate as certificateResource } from '../../kube/certmanager.ts'
+import { gatewayOf } from '../workload/home.ts'
+import { judgeHost } from '../workload/hosts.ts'
+import { judgeStart, judgeStop, wasComplete } from '../workload/judge.ts'
+import { placeOfPass } from '../workload/pass.ts'
+import { type CertificateObject, certificateState, worstOf } from './certificates.ts'
+import type { InstancePass } from './types.ts'
+
+/** Pods of the instance that are still there, in any state. */
+export function podsOf({ object, workloads }: InstancePass): LivePod[] {
+  const { namespace, name } = placeOfPass({ object })
+  return workloads
+    .cache<LivePod>(pod)
+    .list({ namespace })
+    .filter(({ metadata }) => isOwnedBy(metadata, object.kind, name))
+    .filter(({ metadata }) => metadata.labels?.[COMPONENT_LABEL] !== RELEASE_COMPONENT)
+}
+
+const isReady = ({ metadata, status }: LivePod) =>
+  metadata.deletionTimestamp === undefined &&
+  status?.conditions?.some(({ type, status: holds }) => type === 'Ready' && holds === 'True') === true
+
+const ofComponent = (pods: readonly LivePod[], name: string) =>
+  pods.filter(({ metadata }) => metadata.labels?.[COMPONENT_LABEL] === name)
+
+/** What runs, said first: a later step may stop the pass, and what runs goes on meanwhile. */
+export function observeInstance(pass: InstancePass): Outcome {
+  const { spec } = pass.object
+  const pods = podsOf(pass)
+  const containers = pods.flatMap(({ status }) => status?.containerStatuses ?? [])
+  pass.report({
+    readyReplicas: pods.filter(isReady).length,
+    replicas: spec.components.reduce((sum, { replicas }) => sum + replicas, 0),
+    restartCount: containers.reduce((sum, { restartCount = 0 }) => sum + restartCount, 0),
+    components: spec.components.map(({ name }) => {
+      const own = ofComponent(pods, name)
+      const [digest] = own.flatMap(({ status }) => digestOfImage(status?.containerStatuses?.[0]?.imageID) ?? [])
+      return { name, readyReplicas: own.filter(isReady).length, ...(digest !== undefined && { imageDigest: digest }) }
+    }),
+  })
+  pass.serving(pods.some(isReady))
+  return done()
+}
+
+/** Whether anything was made, so that stopping it frees something. */
+export function isMade(pass: InstancePass): boolean {
+  return pass.children.owned(deployment).length > 0
+}
+
+export function reportStatus(pass: InstancePass): Outcome {
+  const { object, state } = pass
+  const { host, route } = state
+  const gateway = gatewayOf(pass)
+  const isServed = host !== undefined && (gateway === undefined || route?.kind === 'accepted')
+  const isComplete = object.spec.components.every(({ name }) => isDeployed(state.deployments.get(name)))
+  pass.report({
+    publicHost: host,
+    publicUrl: isServed ? publicUrl(host, state.home?.spec.publicPort) : undefined,
+    certificateStatus: worstOf(certificatesOf(pass)),
+    ...(isComplete ? { restartedAt: object.spec.restartedAt } : {}),
+  })
+  return done()
+}
+
+function certificatesOf(pass: InstancePass) {
+  const { namespace } = placeOfPass(pass)
+  const names = namesOf(pass.object)
+  if (pass.state.home?.spec.certificateIssuer === undefined) return []
+  return pass.state.domains.map((host) =>
+    certificateState(
+      pass.workloads.cache<CertificateObject>(certificateResource).get(namespace, names.certificate(host)),
+      pass.clock.now(),
+    ),
+  )
+}
+
+/** The outcome that the resource shows: the most specific pending reason, or Available. */
+export function judgeHealth(pass: InstancePass): Outcome {
+  const { object, state } = pass
+  if (!object.spec.running || state.replicas === 0) {
+    const left = podsOf(pass).length
+    return judgeStop(left, `${left} copies are shutting down.`, 'No copy runs; volumes are kept.')
+  }
+  return (
+    judgeComponents(pass) ??
+    state.volumes ??
+    judgeHost(pass) ??
+    judgeCertificates(pass) ??
+    state.backup ??
+    available(pass)
+  )
+}
+
+function available({ state, clock, ...pass }: InstancePass): Outcome {
+  const message = state.replicas === 1 ? 'The copy is ready.' : `All ${state.replicas} copies are ready.`
+  const needsTimer = certificatesOf({ state, clock, ...pass }).length > 0
+  return done({ message, ...(needsTimer && { after: A_DAY }) })
+}
+
+const A_DAY = 86_400_000
+
+function judgeComponents(pass: InstancePass): Outcome | undefined {
+  const { object, state } = pass
+  const pods = podsOf(pass)
+  const pending = object.spec.components.filter(({ name }) => !isDeployed(state.deployments.get(name)))
+  if (pending.length === 0) return undefined
+  const trouble = pending.map((component) => troubleIn(pass, component, pods)).find((found) => found !== undefined)
+  if (trouble !== undefined) return trouble
+  const ready = pods.filter(isReady).length
+  const words = pending
+    .map(({ name }) =>
+      unreadyWords(
+        `component "${name}"`,
+        ofComponent(pods, name).flatMap(({ status }) => status?.containerStatuses ?? []),
+      ),
+    )
+    .find((found) => found !== undefined)
+  const held = state.heldBack && `Component "${state.heldBack.component}" waits for "${state.heldBack.by}".`
+  const progress = [`${ready} of ${state.replicas} copies are ready.`, words ?? held].filter(Boolean).join(' ')
+  const starting = judgeStart(pass, progress)
+  if (starting !== undefined) return starting
+  const isRolling = pending.some(({ name }) => {
+    const { status, spec, metadata } = state.deployments.get(name) ?? {}
+    return (
+      (status?.observedGeneration ?? 0) < (metadata?.generation ?? 1) ||
+      (status?.updatedReplicas ?? 0) < (spec?.replicas ?? 1)
+    )
+  })
+  if (isRolling) return waiting(state.heldBack === undefined ? 'RollingOut' : 'WaitingForDependency', progress)
+  return wasComplete(pass, 'BackupFailing') ? degraded('PartiallyAvailable', progress) : waiting('RollingOut', progress)
+}
+
+function troubleIn(
+  { state }: InstancePass,
+  { name, image }: ComponentSpec,
+  pods: readonly LivePod[],
+): Outcome | undefined {
+  const { cpuRequest = '', memoryRequest = '', memoryLimit = '' } = state.plans.get(name) ?? {}
+  const asked = { what: `component "${name}"`, image, cpuRequest, memoryRequest, memoryLimit }
+  return troubleOf(asked, ofComponent(pods, name), state.deployments.get(name))
+}
+
+function judgeCertificates(pass: InstancePass): Outcome | undefined {
+  const worst = worstOf(certificatesOf(pass))
+  if (worst === 'Issuing') return waiting('WaitingForCertificate', 'A certificate of a custom domain is being issued.')
+  if (worst === 'Failed' || worst === 'Expired' || worst === 'Expiring')
+    return degraded(
+      'CertificateExpiring',
+      `A certificate of a custom domain is ${worst.toLowerCase()}: does its host lead here?`,
+    )
+  return undefined
+}

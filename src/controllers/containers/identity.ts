@@ -1,0 +1,78 @@
+import { identityCopyName, managedIdentityId } from '../../contracts/managedIdentities.ts'
+import { FINALIZER } from '../../core/labels.ts'
+import { objectKey, refOf } from '../../core/object.ts'
+import { done, type Outcome, waiting } from '../../core/outcome.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { isWorkloadOf, ManagedIdentity } from '../../crds/managedidentities.ts'
+import { isKubeError } from '../../kube/errors.ts'
+import type { Observed, Rights } from '../engine/controller.ts'
+import { placeOfPass } from '../workload/pass.ts'
+import type { InstancePass } from './types.ts'
+
+type Cached = ManagedIdentity & { [key: string]: unknown }
+
+export const IDENTITY_RIGHTS: Rights = { resource: ManagedIdentity.resource, verbs: ['create', 'patch'] }
+
+export function identityObserver({ segment }: AnyKind): Observed {
+  return {
+    resource: ManagedIdentity.resource,
+    keysOf: ({ metadata, spec }) => {
+      const { resourceType, resourceName = '' } = spec as Partial<ManagedIdentity['spec']>
+      return resourceType === segment ? [objectKey(metadata.namespace, resourceName)] : []
+    },
+  }
+}
+
+/**
+ * Has the identity of the instance made, with its credentials in the group. It goes with the instance; where it is no
+ * longer mounted, only its credentials are taken away: assignments that name it stay.
+ */
+export async function keepIdentity(pass: InstancePass): Promise<Outcome> {
+  const { object, records, state } = pass
+  const { namespace } = placeOfPass(pass)
+  const found = records
+    .cache<Cached>(ManagedIdentity.resource)
+    .list({ namespace })
+    .find((each) => each.spec.resourceType === pass.kind.segment && isWorkloadOf(object, each))
+  const isWanted = object.spec.managedIdentity
+  if (found === undefined) return isWanted ? make(pass) : done()
+  if (found.spec.mounted !== isWanted) await mount(pass, found, isWanted)
+  if (!isWanted) return done()
+  if (found.spec.mounted !== true || found.status?.mounted !== true)
+    return waiting('WaitingForDependency', 'The credentials of its managed identity are being made.')
+  state.identitySecret = identityCopyName(found.metadata.name)
+  return done()
+}
+
+async function make({ object, records, ...pass }: InstancePass): Promise<Outcome> {
+  const { namespace, name } = placeOfPass({ object, ...pass })
+  const resourceUid = object.metadata.uid ?? ''
+  const identity = {
+    apiVersion: ManagedIdentity.apiVersion,
+    kind: ManagedIdentity.kind,
+    // With the finalizer from the first moment: one deleted before its controller saw it would leave its account behind.
+    metadata: { name: managedIdentityId(namespace, resourceUid), namespace, finalizers: [FINALIZER] },
+    spec: {
+      resourceName: name,
+      resourceType: pass.kind.segment as ManagedIdentity['spec']['resourceType'],
+      resourceUid,
+      secretVersion: 1,
+      mounted: true,
+    },
+  }
+  try {
+    await records.client.create(ManagedIdentity.resource, identity)
+  } catch (error) {
+    // The cache is behind: its change wakes us.
+    if (!isKubeError(error, 'AlreadyExists')) throw error
+  }
+  return waiting('WaitingForDependency', 'Its managed identity is being made.')
+}
+
+/** With new credentials either way: those before could not be read, or were seen by its code. */
+async function mount({ records }: InstancePass, found: Cached, mounted: boolean): Promise<void> {
+  if (found.metadata.deletionTimestamp !== undefined) return
+  const { uid, resourceVersion } = found.metadata
+  const patch = { spec: { mounted, secretVersion: found.spec.secretVersion + 1 } }
+  await records.client.mergePatch(ManagedIdentity.resource, refOf(found), patch, { uid, resourceVersion })
+}

@@ -1,0 +1,51 @@
+import { namesOf } from '../../contracts/containerinstances.ts'
+import { ownerLabelSelector } from '../../contracts/workloads.ts'
+import type { Resource } from '../../core/object.ts'
+import { done, type Outcome, waiting } from '../../core/outcome.ts'
+import { deployment, ingress, networkPolicy, pod, podDisruptionBudget, secret, service } from '../../kube/builtin.ts'
+import { certificate } from '../../kube/certmanager.ts'
+import { isKubeError } from '../../kube/errors.ts'
+import { httpRoute } from '../../kube/gateway.ts'
+import { namespaceIsGoing, placeOfPass } from '../workload/pass.ts'
+import type { InstancePass, InstanceStep } from './types.ts'
+
+/** What a namespace that goes takes along by itself is not waited for. */
+export function unlessNamespaceGoes(step: InstanceStep): InstanceStep {
+  return async (pass) => {
+    const outcome = await step(pass)
+    return outcome.kind === 'waiting' && namespaceIsGoing(pass.records, placeOfPass(pass).namespace) ? done() : outcome
+  }
+}
+
+/** First the pods, then what they wrote to: a volume is never pulled from under one. */
+export async function removeWorkload(pass: InstancePass): Promise<Outcome> {
+  const { namespace, name } = placeOfPass(pass)
+  await pass.children.prune(deployment, [])
+  const labelSelector = ownerLabelSelector(pass.kind.kind, name)
+  // The cache may lack the newest pods, and nobody looks for them later.
+  const { items } = await pass.workloads.client.list(pod, { namespace, labelSelector })
+  if (items.length > 0) {
+    const names = items.map(({ metadata }) => metadata.name).sort()
+    return waiting('TearingDown', `Pods are shutting down: ${names.join(', ')}.`)
+  }
+  const left = pass.children.owned(deployment).length
+  return left === 0 ? done() : waiting('TearingDown', 'The workload is being deleted.')
+}
+
+const SURROUNDINGS: readonly Resource[] = [ingress, httpRoute, certificate, service, podDisruptionBudget, networkPolicy]
+
+/** The garbage collector would, but it may take half a minute, during which a new resource finds its names taken. */
+export async function removeSurroundings(pass: InstancePass): Promise<Outcome> {
+  const { namespace } = placeOfPass(pass)
+  const names = namesOf(pass.object)
+  for (const resource of SURROUNDINGS) if (pass.workloads.isServed(resource)) await pass.children.prune(resource, [])
+  const components = [...pass.object.spec.components, ...(pass.object.status?.components ?? [])]
+  const secrets = new Set([...components.map((component) => names.values(component.name)), names.files, names.pull])
+  try {
+    for (const each of secrets) await pass.children.remove(secret, namespace, each)
+  } catch (error) {
+    // The permissions for Secrets go with the namespace, and so do the Secrets.
+    if (!isKubeError(error, 'Forbidden')) throw error
+  }
+  return done()
+}

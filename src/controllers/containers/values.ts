@@ -1,0 +1,112 @@
+import { isDeepStrictEqual } from 'node:util'
+import { namesOf } from '../../contracts/containerinstances.ts'
+import { pullSecretContent } from '../../contracts/dockerConfig.ts'
+import type { VaultReference } from '../../contracts/references.ts'
+import { PREFIX } from '../../core/labels.ts'
+import { done, type Outcome, stalled } from '../../core/outcome.ts'
+import { instanceShared } from '../../desired/containers/index.ts'
+import { secret as secretChild } from '../../desired/workload/child.ts'
+import { secret } from '../../kube/builtin.ts'
+import { vaultValue } from '../vaults/open.ts'
+import { outputValue } from '../workload/outputs.ts'
+import { placeOfPass } from '../workload/pass.ts'
+import { type SecretObject, withSecretRights } from '../workload/secrets.ts'
+import type { ContainerOptions, InstancePass, InstanceStep } from './types.ts'
+
+/** On a Secret of values: grows with each change of them, and says nothing of them. */
+const VERSION_ANNOTATION = `${PREFIX}version`
+
+/** What variables and volumes refer to, as Secrets that pods mount. A change of one restarts the components that see it. */
+export function keepValues({ keys }: ContainerOptions): InstanceStep {
+  return function keepValues(pass: InstancePass): Promise<Outcome> {
+    return withSecretRights(async () => {
+      const { components, volumes, registryCredential } = pass.object.spec
+      const names = namesOf(pass.object)
+      const readVault = (reference: VaultReference) => vaultValue(pass, reference, keys)
+      const wanted = new Map<string, [key: string, value: () => Promise<string | Outcome>][]>()
+      for (const { name, env } of components) {
+        wanted.set(
+          names.values(name),
+          env.flatMap(({ name: variable, secret: reference, output }) => {
+            if (reference !== undefined) return [[variable, () => readVault(reference)]]
+            return output === undefined ? [] : [[variable, () => outputValue(pass, output)]]
+          }),
+        )
+      }
+      wanted.set(
+        names.files,
+        volumes.flatMap(({ name, secret: reference }) =>
+          reference === undefined ? [] : [[name, () => readVault(reference)]],
+        ),
+      )
+      for (const [name, entries] of wanted) {
+        const data = await resolved(entries)
+        if ('kind' in data) return data
+        await keep(pass, name, data.values)
+      }
+      for (const gone of pass.object.status?.components ?? [])
+        if (!wanted.has(names.values(gone.name))) await keep(pass, names.values(gone.name), {})
+      return keepPullSecret(pass, registryCredential && (await readVault(registryCredential)))
+    })
+  }
+}
+
+type Entries = readonly [key: string, value: () => Promise<string | Outcome>][]
+
+async function resolved(entries: Entries): Promise<{ values: Record<string, string> } | Outcome> {
+  const values: Record<string, string> = {}
+  for (const [key, read] of entries) {
+    const value = await read()
+    if (typeof value !== 'string') return value
+    values[key] = Buffer.from(value, 'utf8').toString('base64')
+  }
+  return { values }
+}
+
+const MOST_BYTES = 900 * 1024
+
+async function keep(pass: InstancePass, name: string, data: Record<string, string>): Promise<void> {
+  const { namespace } = placeOfPass(pass)
+  const held = await pass.children.get<SecretObject>(secret, namespace, name)
+  if (Object.keys(data).length === 0) {
+    if (held !== undefined) await pass.children.remove(secret, namespace, name)
+    return
+  }
+  const before = Number(held?.metadata.annotations?.[VERSION_ANNOTATION] ?? '0')
+  const version = String(isDeepStrictEqual(held?.data, data) ? before : before + 1)
+  const desired = secretChild(instanceShared(pass.object), name, data)
+  const annotations = { [VERSION_ANNOTATION]: version }
+  await pass.children.ensure({ ...desired, metadata: { ...desired.metadata, annotations } }, { resource: secret })
+  pass.state.versions.set(name, version)
+}
+
+/** The Secret that images are pulled with. It changes nothing about what runs. */
+async function keepPullSecret(pass: InstancePass, value: string | Outcome | undefined): Promise<Outcome> {
+  const { namespace } = placeOfPass(pass)
+  const { pull } = namesOf(pass.object)
+  if (value === undefined) {
+    await pass.children.remove(secret, namespace, pull)
+    return done()
+  }
+  if (typeof value !== 'string') return value
+  if (!isDockerConfig(value) || value.length > MOST_BYTES) {
+    return stalled(
+      'ConfigurationInvalid',
+      'The vault secret of registryCredential is no dockerconfigjson with "auths".',
+    )
+  }
+  const { data, type } = pullSecretContent(value)
+  const desired = secretChild(instanceShared(pass.object), pull, data, { type })
+  await pass.children.ensure(desired, { resource: secret })
+  pass.state.pullSecret = pull
+  return done()
+}
+
+function isDockerConfig(text: string): boolean {
+  try {
+    const read: unknown = JSON.parse(text)
+    return typeof read === 'object' && read !== null && typeof (read as { auths?: unknown }).auths === 'object'
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,107 @@
+import { namesOf } from '../../contracts/containerinstances.ts'
+import { IDENTITY_PATH } from '../../contracts/managedIdentities.ts'
+import type { Wanted } from '../../contracts/revisions.ts'
+import { done, type Outcome } from '../../core/outcome.ts'
+import type { ComponentSpec } from '../../crds/containerFields.ts'
+import { contentOf, type InstanceContent, partsOf } from '../../crds/containerRevisions.ts'
+import { inOrder } from '../../crds/containerRules.ts'
+import {
+  componentDeployment,
+  type InstanceInput,
+  instanceShared,
+  instanceSurroundings,
+} from '../../desired/containers/index.ts'
+import { isDeployed, type LiveDeployment } from '../../desired/workload/trouble.ts'
+import { deployment, ingress, networkPolicy, podDisruptionBudget, service } from '../../kube/builtin.ts'
+import { certificate } from '../../kube/certmanager.ts'
+import { httpRoute } from '../../kube/gateway.ts'
+import { pruneChildren, writeChildren } from '../workload/children.ts'
+import { gatewayOf } from '../workload/home.ts'
+import { routeVerdict } from '../workload/hosts.ts'
+import { keepRevision } from '../workload/revisions.ts'
+import { isShared } from './resolve.ts'
+import type { ContainerOptions, InstancePass, InstanceStep } from './types.ts'
+
+/** Numbers the content of the spec, if it is new. */
+export async function keepRevisions(pass: InstancePass): Promise<Outcome> {
+  const { spec } = pass.object
+  const wanted: Wanted<InstanceContent> = {
+    content: contentOf(spec),
+    redeployedAt: spec.redeployedAt,
+    parts: partsOf,
+    essence: ({ volumes: _, ...rest }) => rest,
+  }
+  pass.state.revisions = (await keepRevision(pass, namesOf(pass.object).revision, wanted)).since
+  return done()
+}
+
+const PRUNED = [service, ingress, httpRoute, networkPolicy, podDisruptionBudget, certificate]
+
+/** Writes the children, each Deployment when what it depends on is as it should be. */
+export function applyWorkload(
+  { registryHost }: Pick<ContainerOptions, 'registryHost'>,
+  more: (pass: InstancePass) => Pick<InstanceInput, 'minReadySeconds' | 'traffic'> = () => ({}),
+): InstanceStep {
+  return async function applyWorkload(pass) {
+    const input = { ...inputOf(pass), registryHost, ...more(pass) }
+    const surroundings = instanceSurroundings(input)
+    pass.state.route = routeVerdict(input.gateway, await writeChildren(pass, surroundings))
+    for (const component of inOrder(pass.object.spec.components)) await applyComponent(pass, input, component)
+    const names = pass.object.spec.components.map(({ name }) => input.names.component(name))
+    await pass.children.prune(deployment, names)
+    await pruneChildren(
+      pass,
+      surroundings,
+      PRUNED.filter((resource) => pass.workloads.isServed(resource)),
+    )
+    return done()
+  }
+}
+
+async function applyComponent(pass: InstancePass, input: InstanceInput, component: ComponentSpec): Promise<void> {
+  const { object, state } = pass
+  const unready = component.dependsOn.find((name) => !isDeployed(state.deployments.get(name)))
+  // Whoever stops it, stops all of it at once.
+  if (unready !== undefined && object.spec.running) {
+    state.heldBack ??= { component: component.name, by: unready }
+    const held = await pass.children.get<LiveDeployment>(
+      deployment,
+      input.namespace,
+      input.names.component(component.name),
+    )
+    // What waits is not as it should be, whatever runs of it.
+    if (held !== undefined)
+      state.deployments.set(component.name, { ...held, status: { ...held.status, observedGeneration: 0 } })
+    return
+  }
+  const wanted = componentDeployment(input, component)
+  const { object: stored } = await pass.children.ensure(wanted, { resource: deployment })
+  state.deployments.set(component.name, stored as LiveDeployment)
+}
+
+export function inputOf(pass: InstancePass): Omit<InstanceInput, 'registryHost'> {
+  const { object, state, workloads } = pass
+  const shared = instanceShared(object)
+  const issuer = workloads.isServed(certificate) ? state.home?.spec.certificateIssuer : undefined
+  return {
+    ...shared,
+    instance: object,
+    plans: state.plans,
+    revisions: state.revisions,
+    versionOf: (name) => state.versions.get(name),
+    secrets:
+      state.identitySecret === undefined
+        ? []
+        : [{ name: 'freehold--identity', secretName: state.identitySecret, path: IDENTITY_PATH }],
+    pullSecret: state.pullSecret,
+    isShared: ({ storageClass }) => isShared(workloads, storageClass),
+    certificateIssuer: issuer,
+    host: state.host,
+    domains: state.domains.map((host) => ({
+      host,
+      secretName: issuer === undefined ? undefined : shared.names.certificate(host),
+    })),
+    ingressClassName: state.home?.spec.ingressClassName,
+    gateway: gatewayOf(pass),
+  }
+}

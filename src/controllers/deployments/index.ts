@@ -1,0 +1,127 @@
+import { DEPLOYMENTS_KEPT, isBuilding, isEnd, newestDeployment } from '../../contracts/deployments.ts'
+import { refOf } from '../../core/object.ts'
+import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { Turns } from '../../core/turns.ts'
+import { DeploymentRecord } from '../../crds/deployments.ts'
+import { type Decision, decideDeployment, SILENCE } from '../../desired/deployments.ts'
+import { controllerWith, type Step, steps } from '../engine/controller.ts'
+import {
+  absent,
+  bindToOwner,
+  type CachedRecord,
+  deploymentsOf,
+  OWNER_KINDS,
+  ownerOf,
+  RECORD_OBSERVERS,
+  type RecordPass,
+} from './owners.ts'
+
+type RecordState = { number: number | undefined; decision: Decision | undefined }
+type RecordStep = Step<typeof DeploymentRecord, RecordState>
+
+/** Brings each deployment to its end, in turn with the others of its owner: docs/areas/apps.md. */
+export const deploymentController = controllerWith<typeof DeploymentRecord, object, RecordState>(
+  DeploymentRecord,
+  {
+    observes: RECORD_OBSERVERS,
+    reads: OWNER_KINDS.map(({ resource }) => ({ resource, in: 'records' as const })),
+    writes: [{ resource: DeploymentRecord.resource, verbs: ['list', 'delete'] }],
+  },
+  () => {
+    const turns = new Turns()
+    return {
+      state: () => ({ number: undefined, decision: undefined }),
+      reconcile: steps<typeof DeploymentRecord, RecordState>(
+        bindToOwner as RecordStep,
+        numberIt(turns),
+        decide,
+        forgetOldest,
+        judge,
+      ),
+    }
+  },
+)
+
+const placeOfOwner = ({ object }: Pick<RecordPass, 'object'>) => ({
+  namespace: object.metadata.namespace,
+  collection: object.spec.ownerCollection,
+  name: object.spec.ownerName,
+})
+
+/** Numbers follow what the API server has, one after the other: a cache may not know the last one yet. */
+function numberIt(turns: Turns): RecordStep {
+  return async function numberIt({ object, records, state }) {
+    state.number = object.status?.number
+    if (state.number !== undefined) return done()
+    const { namespace, collection, name } = placeOfOwner({ object })
+    await turns.take(`${namespace}/${collection}/${name}`, async () => {
+      const fieldSelector = `spec.ownerName=${name},spec.ownerCollection=${collection}`
+      const { items } = await records.client.list<CachedRecord>(DeploymentRecord.resource, { namespace, fieldSelector })
+      const own = items.find(({ metadata }) => metadata.uid === object.metadata.uid)
+      state.number = own?.status?.number ?? Math.max(0, ...items.map(({ status }) => status?.number ?? 0)) + 1
+      if (own === undefined || own.status?.number !== undefined) return
+      const patch = { status: { number: state.number, stage: own.status?.stage ?? 'Queued' } }
+      await records.client.mergePatch(DeploymentRecord.resource, refOf(object), patch, {
+        subresource: 'status',
+        uid: object.metadata.uid,
+      })
+    })
+    return done()
+  }
+}
+
+function othersOf(pass: RecordPass): CachedRecord[] {
+  return deploymentsOf(pass.records, placeOfOwner(pass)).filter(
+    ({ metadata }) => metadata.uid !== pass.object.metadata.uid,
+  )
+}
+
+function decide(pass: RecordPass<RecordState>): Outcome {
+  const { object, state, clock, now } = pass
+  const status = { ...object.status, number: state.number }
+  const decision = decideDeployment({
+    record: { spec: object.spec, status },
+    others: othersOf(pass),
+    release: ownerOf(pass)?.status?.release,
+    id: object.metadata.name,
+    createdAt: Date.parse(object.metadata.creationTimestamp ?? now),
+    now: clock.now(),
+  })
+  const { stage, message, image, commitSha } = decision
+  state.decision = decision
+  pass.report({
+    number: state.number,
+    stage,
+    lastMessage: message,
+    image,
+    commitSha: commitSha ?? object.spec.commitSha,
+    startedAt: object.status?.startedAt ?? (stage === 'Queued' ? undefined : now),
+    finishedAt: isEnd(stage) ? (object.status?.finishedAt ?? now) : undefined,
+  })
+  return done()
+}
+
+/** The newest one removes those that are kept no longer. What serves, and what is not over, stays. */
+async function forgetOldest(pass: RecordPass<RecordState>): Promise<Outcome> {
+  const others = othersOf(pass)
+  const newest = newestDeployment(others)
+  if ((newest?.status?.number ?? 0) > (pass.state.number ?? 0)) return done()
+  const serving = ownerOf(pass)?.status?.servingDeployment
+  const surplus = others
+    .sort((one, other) => (other.status?.number ?? 0) - (one.status?.number ?? 0))
+    .slice(DEPLOYMENTS_KEPT - 1)
+    .filter(({ metadata, status }) => metadata.name !== serving && isEnd(status?.stage))
+  for (const one of surplus) {
+    await pass.records.client.remove(DeploymentRecord.resource, refOf(one), { uid: one.metadata.uid }).catch(absent)
+  }
+  return done()
+}
+
+function judge({ object, state }: RecordPass<RecordState>): Outcome {
+  const { stage, message } = state.decision ?? { stage: 'Queued' as const, message: '' }
+  if (stage === 'Failed') return stalled('BuildFailed', message)
+  if (isEnd(stage)) return done({ reason: 'Completed', message })
+  if (stage === 'Deploying') return waiting('RollingOut', message)
+  const after = object.spec.strategy === 'Reported' ? SILENCE : undefined
+  return waiting(isBuilding(stage) ? 'Building' : 'Accepted', message, after)
+}

@@ -1,0 +1,115 @@
+import { DEPLOYED_COLLECTIONS, type DeployedCollection, type Release } from '../../contracts/deployments.ts'
+import { INCARNATION_ANNOTATION, OWNER_INCARNATION_ANNOTATION } from '../../core/labels.ts'
+import { type KubeObject, keyOf, refOf } from '../../core/object.ts'
+import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { DeploymentRecord } from '../../crds/deployments.ts'
+import { KINDS } from '../../crds/index.ts'
+import { isKubeError } from '../../kube/errors.ts'
+import type { Observed, Pass, Workspace } from '../engine/controller.ts'
+import { placeOfPass } from '../workload/pass.ts'
+
+/** What is deployed: whatever of the collections this platform serves. */
+
+export type CachedRecord = DeploymentRecord & { [key: string]: unknown }
+export type RecordPass<State = unknown> = Pass<typeof DeploymentRecord, State>
+export type Owner = KubeObject & {
+  status?: { release?: Release | undefined; servingDeployment?: string | undefined } | undefined
+}
+
+function kindOf(collection: DeployedCollection): AnyKind | undefined {
+  return KINDS.find(({ segment }) => segment === collection)
+}
+
+export const OWNER_KINDS: readonly AnyKind[] = DEPLOYED_COLLECTIONS.flatMap((collection) => kindOf(collection) ?? [])
+
+/** The deployments of one owner. */
+export function deploymentsOf(
+  records: Workspace,
+  { namespace, collection, name }: { namespace: string | undefined; collection: string; name: string },
+): CachedRecord[] {
+  return records
+    .cache<CachedRecord>(DeploymentRecord.resource)
+    .list({ namespace })
+    .filter(({ spec }) => spec.ownerCollection === collection && spec.ownerName === name)
+}
+
+/** A record wakes the others of its owner, and an owner those that are not over. */
+export const RECORD_OBSERVERS: readonly Observed[] = [
+  {
+    resource: DeploymentRecord.resource,
+    relevant: ({ metadata, status }) => [metadata.deletionTimestamp, (status as { stage?: string } | undefined)?.stage],
+    keysOf: (object, records) => {
+      const { spec, metadata } = object as CachedRecord
+      const place = { namespace: metadata.namespace, collection: spec.ownerCollection, name: spec.ownerName }
+      return deploymentsOf(records, place).map(keyOf)
+    },
+  },
+  ...OWNER_KINDS.map(
+    (kind): Observed => ({
+      resource: kind.resource,
+      relevant: ({ metadata, status }) => [
+        metadata.uid,
+        metadata.deletionTimestamp,
+        (status as Owner['status'])?.release,
+      ],
+      keysOf: ({ metadata: { namespace, name } }, records) =>
+        deploymentsOf(records, { namespace, collection: kind.segment, name }).map(keyOf),
+    }),
+  ),
+]
+
+export function ownerOf({ object, records }: Pick<RecordPass, 'object' | 'records'>): Owner | undefined {
+  const kind = kindOf(object.spec.ownerCollection)
+  if (kind === undefined) return undefined
+  return records.cache<Owner>(kind.resource).get(object.metadata.namespace, object.spec.ownerName)
+}
+
+const lifeOf = ({ metadata }: KubeObject) => metadata.annotations?.[INCARNATION_ANNOTATION] || (metadata.uid ?? '')
+
+/** A deployment belongs to one life of its owner, and goes with it: a namesake made later does not serve its image. */
+export async function bindToOwner(pass: RecordPass): Promise<Outcome> {
+  const { object, records } = pass
+  const { ownerCollection, ownerName } = object.spec
+  const bound = object.metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] ?? ''
+  const owner = ownerOf(pass)
+  if (owner !== undefined && bound === lifeOf(owner)) return done()
+  if (bound !== '') return removeOrphan(pass)
+  if (owner === undefined)
+    return stalled('ReferenceMissing', `There is no "${ownerName}" of ${ownerCollection} in the group.`)
+  const { apiVersion, kind, metadata } = owner
+  const reference = {
+    apiVersion,
+    kind,
+    name: metadata.name,
+    uid: metadata.uid,
+    controller: true,
+    blockOwnerDeletion: false,
+  }
+  const annotations = { [OWNER_INCARNATION_ANNOTATION]: lifeOf(owner) }
+  const patch = { metadata: { ownerReferences: [reference], annotations } }
+  await records.client.mergePatch(DeploymentRecord.resource, refOf(object), patch, { uid: object.metadata.uid })
+  return done()
+}
+
+/** The cache may be behind: only the API server knows that the owner is gone. */
+async function removeOrphan(pass: RecordPass): Promise<Outcome> {
+  const { object, records } = pass
+  const kind = kindOf(object.spec.ownerCollection)
+  if (kind === undefined) return done()
+  const { namespace } = placeOfPass(pass)
+  const left = await records.client.get(kind.resource, { namespace, name: object.spec.ownerName }).catch(absent)
+  const isOurs = left !== undefined && lifeOf(left) === object.metadata.annotations?.[OWNER_INCARNATION_ANNOTATION]
+  if (!isOurs) {
+    await records.client.remove(DeploymentRecord.resource, refOf(object), { uid: object.metadata.uid }).catch(absent)
+  }
+  return waiting(
+    'TearingDown',
+    `"${object.spec.ownerName}" of ${object.spec.ownerCollection} is gone; its deployment follows.`,
+  )
+}
+
+export function absent(error: unknown): undefined {
+  if (isKubeError(error, 'NotFound') && !error.typeMissing) return undefined
+  throw error
+}

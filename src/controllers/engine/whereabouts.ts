@@ -1,0 +1,94 @@
+import { type ClusterState, isReachable } from '../../contracts/clusters.ts'
+import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { PlatformCluster } from '../../crds/clusters.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { BoundaryProjection } from '../../crds/projections.ts'
+import type { CachedCluster, OtherClusters } from './otherClusters.ts'
+import type { Place, Workspace } from './pass.ts'
+
+/** Where the workload of an object is: here, or in another cluster, with what keeps us from it if anything does. */
+export type Whereabouts =
+  | { kind: 'here' }
+  | { kind: 'there'; workspace: Workspace }
+  | { kind: 'away'; obstacle: Outcome; hasNothingThere: boolean }
+
+export const HERE: Whereabouts = { kind: 'here' }
+
+type Specified = { spec?: { clusterId?: string | undefined } }
+
+/** The cluster that the spec of a resource names, if it is another one than the platform's own and there is such a record. */
+export function otherClusterOf(object: object, records: Workspace): string | undefined {
+  const { clusterId } = (object as Specified).spec ?? {}
+  if (clusterId === undefined) return undefined
+  const cluster = records.cache<CachedCluster>(PlatformCluster.resource).get(undefined, clusterId)
+  return cluster === undefined || cluster.spec.isPlatform ? undefined : clusterId
+}
+
+/** What a controller of a kind with `runsAnywhere` needs to know beside its own objects. */
+export const WHEREABOUTS_READS = [PlatformCluster.resource, BoundaryProjection.resource]
+
+/**
+ * Whether a cluster can be worked on. What it says of itself comes first: a workspace that was open a moment ago does not
+ * make a revoked agent trustworthy.
+ */
+export function reach(clusterId: string, records: Workspace, others: OtherClusters): Whereabouts {
+  const cluster = records.cache<CachedCluster>(PlatformCluster.resource).get(undefined, clusterId)
+  const name = cluster?.spec.displayName ?? clusterId
+  const state = (cluster?.status?.state ?? 'AwaitingJoin') as ClusterState
+  const away = (obstacle: Outcome, hasNothingThere = false): Whereabouts => ({
+    kind: 'away',
+    obstacle,
+    hasNothingThere,
+  })
+  if (state === 'Revoked')
+    return away(stalled('ClusterRevoked', `The agent of cluster "${name}" was revoked. Let it join again.`))
+  if (state === 'AwaitingJoin')
+    return away(waiting('WaitingForCluster', `Cluster "${name}" has no agent yet. Let one join.`), true)
+  if (state === 'Offline') {
+    const seen = cluster?.status?.agent?.lastSeenAt ?? 'never'
+    return away(
+      stalled('ClusterUnreachable', `Cluster "${name}" does not answer; what runs there runs on. Last seen: ${seen}.`),
+    )
+  }
+  const workspace = others.find(clusterId)
+  if (workspace !== undefined && isReachable(state)) return { kind: 'there', workspace }
+  return away(waiting('WaitingForCluster', `Cluster "${name}" is connecting.`))
+}
+
+/** Whether the boundary is projected there with the object's namespace; done if it is. */
+export function projected(clusterId: string, { boundaryId }: Place, namespace: string, records: Workspace): Outcome {
+  const projection = records
+    .cache<BoundaryProjection & { [key: string]: unknown }>(BoundaryProjection.resource)
+    .get(`boundary-${boundaryId}`, clusterId)
+  if (projection === undefined) {
+    return stalled(
+      'ReferenceMissing',
+      `The boundary is not projected on cluster "${clusterId}". Project it, or choose another cluster.`,
+    )
+  }
+  const home = projection.status?.resolvedNamespaces?.find((each) => each.namespace === namespace)
+  if (home?.state === 'Applied') return done()
+  const { namespaces } = projection.spec
+  if (namespaces !== undefined && !namespaces.includes(namespace)) {
+    return stalled(
+      'ReferenceMissing',
+      `The projection on cluster "${clusterId}" leaves out namespace "${namespace}". Add it there.`,
+    )
+  }
+  return waiting('WaitingForCluster', `Namespace "${namespace}" is not made on cluster "${clusterId}" yet.`)
+}
+
+/** Where the workload of an object is to be worked on. */
+export function whereaboutsOf(
+  kind: Pick<AnyKind, 'placement'>,
+  of: { clusterId: string | undefined; place: Place; namespace: string | undefined; isLeaving: boolean },
+  records: Workspace,
+  others: OtherClusters,
+): Whereabouts {
+  const { clusterId, place, namespace, isLeaving } = of
+  if (clusterId === undefined) return HERE
+  const found = reach(clusterId, records, others)
+  if (isLeaving || kind.placement !== 'group') return found
+  const obstacle = projected(clusterId, place, namespace ?? '', records)
+  return obstacle.kind === 'done' ? found : { kind: 'away', obstacle, hasNothingThere: false }
+}

@@ -1,0 +1,218 @@
+import { OWNER_NAMESPACE_ANNOTATION } from '../core/labels.ts'
+import { type KubeObject, keyOf } from '../core/object.ts'
+import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
+import { PlatformCluster } from '../crds/clusters.ts'
+import { RESOURCE_KINDS } from '../crds/index.ts'
+import { BoundaryProjection } from '../crds/projections.ts'
+import { ResourceGroup } from '../crds/resourcegroups.ts'
+import { isRetained } from '../crds/retention.ts'
+import { groupNetworkPolicy } from '../desired/isolation.ts'
+import {
+  groupOfProjected,
+  type ProjectedNamespace,
+  projectedNamespace,
+  wantedNamespaces,
+} from '../desired/projections.ts'
+import { groupLimitRange, groupResourceQuota, SECRET_BINDINGS, secretBindings } from '../desired/resourcegroups.ts'
+import {
+  clusterRole,
+  limitRange,
+  namespace,
+  networkPolicy,
+  persistentVolumeClaim,
+  resourceQuota,
+  roleBinding,
+} from '../kube/builtin.ts'
+import { controllerWith, type Pass, type Rights, steps, type Workspace } from './engine/controller.ts'
+import { StalledError, WaitingError } from './engine/interruptions.ts'
+import { otherClusterOf } from './engine/whereabouts.ts'
+import { shownOf } from './leaving.ts'
+import type { TrafficOptions } from './resourcegroups.ts'
+import { ofCluster } from './workload/observers.ts'
+
+type ProjectionPass = Pass<typeof BoundaryProjection>
+type Group = ResourceGroup & { [key: string]: unknown }
+type Placed = KubeObject & { spec: { clusterId?: string } }
+
+const ANYWHERE = RESOURCE_KINDS.filter(({ runsAnywhere }) => runsAnywhere === true)
+
+const projectionsIn = (space: string | undefined, records: Workspace) =>
+  records.cache(BoundaryProjection.resource).list({ namespace: space })
+
+/** A resource concerns the projection that it lives by, once it goes. */
+const concerned = ({ metadata, spec }: KubeObject, records: Workspace): string[] => {
+  const { clusterId } = spec as Placed['spec']
+  const home = records.cache(namespace).get(undefined, metadata.namespace ?? '')
+  const outer = home?.metadata.annotations?.[OWNER_NAMESPACE_ANNOTATION]
+  return clusterId === undefined || outer === undefined ? [] : projectionsIn(outer, records).map(keyOf)
+}
+
+const WRITES: readonly Rights[] = [
+  ...[namespace, networkPolicy, roleBinding, resourceQuota, limitRange].map((resource) => ({
+    resource,
+    verbs: ['get', 'create', 'patch', 'delete'],
+  })),
+  { resource: clusterRole, verbs: ['bind'], resourceNames: SECRET_BINDINGS.map((binding) => binding.clusterRole) },
+]
+
+/**
+ * Keeps the namespaces of a boundary's groups on another cluster, with what has to be in them before any resource, as the
+ * groups themselves keep them on the platform's own. What is used or to be kept there is not removed.
+ */
+export const projectionController = controllerWith<typeof BoundaryProjection, TrafficOptions>(
+  BoundaryProjection,
+  {
+    observes: [
+      namespace,
+      networkPolicy,
+      roleBinding,
+      resourceQuota,
+      limitRange,
+      {
+        resource: ResourceGroup.resource,
+        keysOf: ({ metadata }, records) => projectionsIn(metadata.namespace, records).map(keyOf),
+      },
+      {
+        resource: PlatformCluster.resource,
+        keysOf: ({ metadata }, records) =>
+          projectionsIn(undefined, records)
+            .filter((each) => each.metadata.name === metadata.name)
+            .map(keyOf),
+        relevant: ofCluster,
+      },
+      ...ANYWHERE.map(({ resource }) => ({
+        resource,
+        keysOf: concerned,
+        relevant: ({ metadata }: KubeObject) => metadata.deletionTimestamp === undefined,
+      })),
+    ],
+    reads: [persistentVolumeClaim],
+    writes: WRITES,
+  },
+  ({ closedNetworks = [] }) => ({
+    clusterOf: otherClusterOf,
+    reconcile: steps(checkCluster, projectNamespaces(closedNetworks)),
+    finalize: steps(removeNamespaces),
+  }),
+)
+
+export function checkCluster({ object, records }: ProjectionPass): Outcome {
+  const { clusterId } = object.spec
+  const cluster = records.cache<PlatformCluster & KubeObject>(PlatformCluster.resource).get(undefined, clusterId)
+  if (cluster === undefined) return stalled('ReferenceMissing', `There is no cluster "${clusterId}".`)
+  if (!cluster.spec.isPlatform) return done()
+  return stalled('ConfigurationInvalid', "Every boundary is on the platform's own cluster; project it on another one.")
+}
+
+const projectNamespaces = (closedNetworks: readonly string[]) =>
+  async function projectNamespaces(pass: ProjectionPass): Promise<Outcome> {
+    const { object, place, records } = pass
+    const { boundaryId = '' } = place
+    const groups = records.cache<Group>(ResourceGroup.resource).list({ namespace: object.metadata.namespace })
+    const wanted = wantedNamespaces(boundaryId, groups, object.spec.namespaces)
+    const before = new Map((object.status?.resolvedNamespaces ?? []).map((each) => [each.namespace, each]))
+    const shown: ProjectedNamespace[] = []
+    for (const { name, group } of wanted) {
+      const appliedAt = before.get(name)?.appliedAt
+      const failure = await failureOf(() => furnish(pass, boundaryId, group, closedNetworks))
+      shown.push(
+        failure === undefined
+          ? { namespace: name, state: 'Applied', appliedAt: appliedAt ?? pass.now }
+          : { namespace: name, ...failure },
+      )
+    }
+    shown.push(...(await removeAllBut(pass, new Set(wanted.map(({ name }) => name)))))
+    tell(pass, shown)
+    return verdictOf(shown)
+  }
+
+async function furnish(
+  { children }: ProjectionPass,
+  boundaryId: string,
+  { metadata, spec }: Group,
+  closedNetworks: readonly string[],
+): Promise<void> {
+  const home = projectedNamespace(boundaryId, metadata.name)
+  const { name } = home.metadata
+  await children.ensure(home, { resource: namespace })
+  for (const binding of secretBindings(name)) await children.ensure(binding, { resource: roleBinding })
+  await children.ensure(groupNetworkPolicy(name, closedNetworks), { resource: networkPolicy })
+  // The range first: between the two a pod without requests would be refused.
+  for (const [resource, desired] of [
+    [limitRange, groupLimitRange(name, spec.quota)],
+    [resourceQuota, groupResourceQuota(name, spec.quota)],
+  ] as const) {
+    if (desired !== undefined) await children.ensure(desired, { resource })
+    else
+      for (const old of children.owned(resource)) {
+        if (old.metadata.namespace === name) await children.remove(resource, name, old.metadata.name)
+      }
+  }
+}
+
+/** One namespace that cannot be made keeps no other from being made. */
+async function failureOf(
+  work: () => Promise<void>,
+): Promise<{ state: 'Failed' | 'Pending'; message: string } | undefined> {
+  try {
+    await work()
+    return undefined
+  } catch (error) {
+    if (error instanceof StalledError) return { state: 'Failed', message: error.message }
+    if (error instanceof WaitingError) return { state: 'Pending', message: error.message }
+    throw error
+  }
+}
+
+/** Removes namespaces that nothing needs any more; those that something does are left alone, and say by what. */
+async function removeAllBut(pass: ProjectionPass, keep: ReadonlySet<string>): Promise<ProjectedNamespace[]> {
+  const left: ProjectedNamespace[] = []
+  for (const { metadata } of pass.children.owned(namespace)) {
+    if (keep.has(metadata.name)) continue
+    const holders = holdersOf(pass, metadata.name)
+    if (holders.length > 0) {
+      left.push({ namespace: metadata.name, state: 'Drifted', message: `It is still used by ${shownOf(holders)}.` })
+      continue
+    }
+    const isGone = await pass.children.remove(namespace, undefined, metadata.name)
+    if (!isGone) left.push({ namespace: metadata.name, state: 'Removing' })
+  }
+  return left
+}
+
+function holdersOf({ records, workloads, object }: ProjectionPass, space: string): string[] {
+  const resources = ANYWHERE.flatMap(({ resource, segment }) =>
+    records
+      .cache<Placed>(resource)
+      .list({ namespace: space })
+      .filter(({ spec }) => spec.clusterId === object.spec.clusterId)
+      .map(
+        ({ metadata }) =>
+          `${segment}/${groupOfProjected(records.cache(namespace).get(undefined, space))}/${metadata.name}`,
+      ),
+  )
+  const kept = workloads.cache(persistentVolumeClaim).list({ namespace: space }).filter(isRetained)
+  return [...resources, ...kept.map(({ metadata }) => `volumes/${space}/${metadata.name}`)]
+}
+
+async function removeNamespaces(pass: ProjectionPass): Promise<Outcome> {
+  const left = await removeAllBut(pass, new Set())
+  tell(pass, left)
+  if (left.length === 0) return done()
+  const held = left.find(({ state }) => state === 'Drifted')
+  if (held !== undefined) return waiting('DeletionBlocked', `Namespace "${held.namespace}": ${held.message}`)
+  return waiting('TearingDown', `Waiting for the deletion of ${shownOf(left.map((each) => each.namespace))}.`)
+}
+
+function tell(pass: ProjectionPass, shown: ProjectedNamespace[]): void {
+  const before = JSON.stringify(pass.object.status?.resolvedNamespaces ?? [])
+  pass.report({ resolvedNamespaces: shown, ...(JSON.stringify(shown) !== before && { observedAt: pass.now }) })
+}
+
+function verdictOf(shown: readonly ProjectedNamespace[]): Outcome {
+  const failed = shown.find(({ state }) => state === 'Failed')
+  if (failed !== undefined) return stalled('NameOccupied', failed.message ?? '')
+  const pending = shown.find(({ state }) => state === 'Pending' || state === 'Removing')
+  if (pending === undefined) return done()
+  return waiting('ApplyingWorkload', pending.message ?? `Namespace "${pending.namespace}" is being removed.`)
+}

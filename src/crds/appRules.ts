@@ -1,0 +1,138 @@
+import type { z } from 'zod'
+import { IDENTITY_PATH } from '../contracts/managedIdentities.ts'
+import type { codeFields } from './codeFields.ts'
+import { sourceRule } from './codeFields.ts'
+import type { BackupPolicyInSpec, ComponentField, VolumeField } from './containerFields.ts'
+import { backupRules, variableRules, volumeRules } from './containerRules.ts'
+import type { AdmissionRule, Rule } from './define.ts'
+import { referenceAdmission } from './referenceAdmission.ts'
+import { tagKeyRule } from './tags.ts'
+import { allowedCidrsRule } from './workloadRules.ts'
+
+type Code = z.output<z.ZodObject<typeof codeFields>>
+type Volume = z.output<typeof VolumeField> & { mountPath: string }
+
+/** The fields of an app that rules are about. */
+type App = Pick<Code, 'repositoryUrl' | 'deploymentSourceId'> & {
+  sourceKind: string
+  image?: string | undefined
+  dockerfilePath?: string | undefined
+  runtime?: string | undefined
+  runtimeVersion?: string | undefined
+  minReplicas?: number | undefined
+  maxReplicas?: number | undefined
+  env: z.output<typeof ComponentField>['env']
+  volumes: Volume[]
+  managedIdentity: boolean
+  backupPolicy?: z.output<typeof BackupPolicyInSpec> | undefined
+  allowedCidrs?: string | undefined
+  tags: Record<string, string>
+}
+
+type Containers = Parameters<(typeof volumeRules)[number]['test']>[0]
+
+/** An app as what runs one component, for rules that speak of such. */
+const asContainers = (app: App) => ({
+  components: [{ name: 'app', image: 'image', env: app.env }],
+  volumes: app.volumes.map(({ mountPath: _, ...volume }) => volume),
+  ...(app.backupPolicy !== undefined && { backupPolicy: app.backupPolicy }),
+})
+
+const ofApp = (rules: readonly Rule<Containers>[], field?: string): Rule<App>[] =>
+  rules.map(({ explain: _, ...rule }) => ({
+    ...rule,
+    field: field ?? rule.field,
+    test: (next, previous) => rule.test(asContainers(next) as Containers, asContainers(previous) as Containers),
+  }))
+
+function refuse(field: string, cel: string, message: string, test: Rule<App>['test']): Rule<App> {
+  return { cel, message, code: 'BAD_REQUEST', field, test }
+}
+
+const isUnique = (values: readonly string[]) => new Set(values).size === values.length
+
+export const appRules: readonly Rule<App>[] = [
+  tagKeyRule,
+  allowedCidrsRule,
+  sourceRule,
+  refuse(
+    'repositoryUrl',
+    "(self.sourceKind == 'Repository') == has(self.repositoryUrl)",
+    'repositoryUrl is needed for sourceKind Repository, and for no other',
+    ({ sourceKind, repositoryUrl }) => (sourceKind === 'Repository') === (repositoryUrl !== undefined),
+  ),
+  refuse(
+    'image',
+    "(self.sourceKind == 'Image') == has(self.image)",
+    'image is needed for sourceKind Image, and for no other',
+    ({ sourceKind, image }) => (sourceKind === 'Image') === (image !== undefined),
+  ),
+  refuse(
+    'runtime',
+    '!has(self.runtime) || !has(self.dockerfilePath)',
+    'runtime is not for what a Dockerfile builds',
+    ({ runtime, dockerfilePath }) => runtime === undefined || dockerfilePath === undefined,
+  ),
+  refuse(
+    'runtimeVersion',
+    '!has(self.runtimeVersion) || has(self.runtime)',
+    'runtimeVersion is one of a runtime, which has to be named',
+    ({ runtime, runtimeVersion }) => runtimeVersion === undefined || runtime !== undefined,
+  ),
+  refuse(
+    'maxReplicas',
+    'has(self.minReplicas) == has(self.maxReplicas) && (!has(self.minReplicas) || self.minReplicas <= self.maxReplicas)',
+    'minReplicas and maxReplicas are set together, and minReplicas is not the larger one',
+    ({ minReplicas, maxReplicas }) =>
+      (minReplicas === undefined) === (maxReplicas === undefined) && (minReplicas ?? 0) <= (maxReplicas ?? 0),
+  ),
+  refuse(
+    'volumes',
+    `self.volumes.all(v, self.volumes.exists_one(o, o.mountPath == v.mountPath) && v.mountPath != '${IDENTITY_PATH}')`,
+    `each volume has a mountPath of its own, other than ${IDENTITY_PATH}`,
+    ({ volumes }) => {
+      const paths = volumes.map(({ mountPath }) => mountPath)
+      return isUnique(paths) && !paths.includes(IDENTITY_PATH)
+    },
+  ),
+  ...ofApp(variableRules('[self]'), 'env'),
+  ...ofApp(volumeRules),
+  ...ofApp(backupRules.slice(0, 2) as readonly Rule<Containers>[]),
+  refuse(
+    'backupPolicy',
+    "!has(self.backupPolicy) || self.backupPolicy.hooks.all(h, h.component == 'app')",
+    'hooks of backupPolicy name the component app, the only one',
+    ({ backupPolicy }) => (backupPolicy?.hooks ?? []).every(({ component }) => component === 'app'),
+  ),
+]
+
+/** Fields that decide who gets to see the values that an app refers to. */
+export const APP_CONTENT = [
+  'image',
+  'repositoryUrl',
+  'branch',
+  'pipeline',
+  'deploymentSourceId',
+  'previewBranches',
+  'dockerfilePath',
+  'startCommand',
+  'releaseCommand',
+  'env',
+  'volumes',
+  'rollback',
+  'backupPolicy',
+  'managedIdentity',
+] as const
+
+export const appAdmission: readonly AdmissionRule[] = [
+  ...referenceAdmission({
+    content: APP_CONTENT,
+    variables: (test) => `object.spec.?env.orValue([]).all(e, ${test})`,
+  }),
+  {
+    // Who builds with the credentials of a source gets to see what they open.
+    on: 'WRITE',
+    cel: "variables.isExempt || !has(object.spec.deploymentSourceId) || (request.operation == 'UPDATE' && oldObject.spec.?deploymentSourceId == object.spec.?deploymentSourceId) || authorizer.group('delivery.freehold.dev').resource('deploymentsources').namespace('boundary-' + namespaceObject.metadata.labels['freehold.dev/boundary']).name(object.spec.deploymentSourceId).check('get').allowed()",
+    message: 'deploymentSourceId names a deployment source that you may not read',
+  },
+]

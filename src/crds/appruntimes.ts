@@ -1,0 +1,48 @@
+import { z } from 'zod'
+import { ImageReference } from './containerFields.ts'
+import { defineKind, type ObjectOf } from './define.ts'
+import { DateTime, Description, DisplayName, listBy, setOf } from './fields.ts'
+
+export const RuntimeVersion = z
+  .string()
+  .max(32)
+  .regex(/^[0-9a-z][0-9a-z.-]*$/, 'must be a version, such as 24 or 3.13')
+
+const version = z.strictObject({
+  version: RuntimeVersion.describe('What runtimeVersion takes'),
+  isDefault: z.boolean().optional().describe('True for the one of apps that name none'),
+  status: z
+    .enum(['Supported', 'Deprecated', 'Ended'])
+    .optional()
+    .describe('Supported if absent; what has Ended is refused to new apps'),
+  endsAt: DateTime.optional().describe('When its makers end it; unknown if absent'),
+  builderImage: ImageReference.describe('Image that code of this version is built in'),
+})
+
+/** A language that apps can be built of. Administrators change the offer with kubectl. */
+export const AppRuntime = defineKind({
+  group: 'compute',
+  kind: 'AppRuntime',
+  plural: 'appruntimes',
+  shortNames: ['apprt'],
+  placement: 'cluster',
+  area: 'apps',
+  open: ['get', 'list', 'watch'],
+  description: 'A language that apps are built of, with its versions.',
+  spec: z.strictObject({
+    title: DisplayName.max(64).describe('What people call it'),
+    description: Description.default(''),
+    versions: listBy('version', version, 30).min(1).describe('Versions that are offered, the newest first'),
+    detects: setOf(z.string().min(1).max(128), 20)
+      .default([])
+      .describe('Files by which a repository is recognised, such as package.json'),
+    defaultStartCommand: z.string().max(1024).default('').describe('What starts an app that says nothing else'),
+    defaultPort: z.int().min(1).max(65_535).default(8080).describe('Port that such an app listens on'),
+  }),
+  status: z.object({}),
+  columns: [
+    { name: 'Title', path: '.spec.title' },
+    { name: 'Versions', path: '.spec.versions[*].version' },
+  ],
+})
+export type AppRuntime = ObjectOf<typeof AppRuntime>

@@ -1,0 +1,155 @@
+import { z } from 'zod'
+import { appAdmission, appRules } from './appRules.ts'
+import { RuntimeVersion } from './appruntimes.ts'
+import { Command, codeFields } from './codeFields.ts'
+import {
+  BackupPolicyInSpec,
+  EnvironmentVariableField,
+  ImageReference,
+  VaultReferenceField,
+  VolumeField,
+} from './containerFields.ts'
+import { containerStatus, HostName } from './containerinstances.ts'
+import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import { deployedStatus } from './deployments.ts'
+import { DateTime, listBy, ResourceName, setOf, Tags, Uuid } from './fields.ts'
+import { AllowedCidrs, ClusterId, RestartedAt, Running } from './workloadFields.ts'
+
+/** The one component of an app. */
+export const APP_COMPONENT = 'app'
+
+export const AppVolumeField = VolumeField.extend({
+  mountPath: z
+    .string()
+    .max(255)
+    .regex(/^(\/[A-Za-z0-9._@+-]*[A-Za-z0-9_@+-])+$/, 'must be an absolute path of plain names, such as /var/lib/site')
+    .describe('Where the app sees it'),
+})
+
+const replicas = z.int().min(0).max(20)
+
+const spec = z.strictObject({
+  clusterId: ClusterId,
+  sourceKind: z
+    .enum(['Repository', 'Image', 'Upload'])
+    .describe('Repository is built from Git, Upload from an archive, Image is run as it is; immutable'),
+  ...codeFields,
+  dockerfilePath: z
+    .string()
+    .max(255)
+    .regex(/^[A-Za-z0-9_@+.-]+(\/[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*)*$/, 'must be a relative path of plain names')
+    .optional()
+    .describe('Dockerfile to build from, below rootPath; the runtime builds it if absent'),
+  image: ImageReference.optional().describe('Image that is run, of sourceKind Image'),
+  runtime: ResourceName.optional().describe('Name of an AppRuntime; detected if absent'),
+  runtimeVersion: RuntimeVersion.optional().describe('One of its versions; its default if absent'),
+  startCommand: Command.optional().describe("What a shell starts; the image's own command if absent"),
+  computePlan: ResourceName.optional().describe('Name of a ComputePlan of family App; the default one if absent'),
+  replicas: replicas.default(1).describe('How many copies run, unless minReplicas and maxReplicas are set'),
+  minReplicas: replicas.min(1).optional().describe('Fewest copies; with maxReplicas they follow the load'),
+  maxReplicas: replicas.min(1).optional().describe('Most copies; with minReplicas they follow the load'),
+  targetCpuPercent: z
+    .int()
+    .min(10)
+    .max(95)
+    .default(70)
+    .describe('Use of CPU, in percent of the request, above which copies are added'),
+  port: z.int().min(1).max(65_535).default(8080).describe('Port that the app listens on, which it finds as PORT'),
+  healthPath: z
+    .string()
+    .max(1024)
+    .regex(/^(\/[!-~]*)?$/, 'must begin with a slash and hold no spaces')
+    .default('/')
+    .describe('Path whose answer says that a copy is ready; empty asks for a connection only'),
+  env: listBy('name', EnvironmentVariableField, 200).default([]).describe('Environment variables of the process'),
+  volumes: listBy('name', AppVolumeField, 5).default([]).describe('Places for files'),
+  releaseCommand: Command.optional().describe(
+    'What a shell runs once before traffic moves; its failure keeps what serves',
+  ),
+  running: Running,
+  registryCredential: VaultReferenceField.optional().describe(
+    'Vault secret with a dockerconfigjson, for an image that not everybody may pull',
+  ),
+  managedIdentity: z
+    .boolean()
+    .default(false)
+    .describe('True gives it an identity of its own, whose credentials it finds as files'),
+  isPublic: z.boolean().default(true).describe('True gives it a public host, over HTTPS'),
+  customDomains: setOf(HostName, 10).default([]).describe('Further public hosts, unique on the platform'),
+  allowedCidrs: AllowedCidrs.describe(
+    'Networks that may use the public hosts (of ingress-nginx only), in CIDR notation, at most 50 with commas between; all if absent',
+  ),
+  httpsOnly: z.boolean().default(true).describe('Whether requests without TLS are sent on to HTTPS (by ingress-nginx)'),
+  sessionAffinity: z
+    .boolean()
+    .default(false)
+    .describe('Whether requests of one client go to one copy: by a cookie (of ingress-nginx), else by its address'),
+  requestTimeoutSeconds: z.int().min(1).max(3600).default(60).describe('Seconds that the app has to answer a request'),
+  backupPolicy: BackupPolicyInSpec.optional().describe('How its volumes are backed up; not at all if absent'),
+  rollback: z
+    .strictObject({
+      deploymentId: Uuid.describe('Deployment whose image is to be served again'),
+      requestedAt: DateTime.describe('When that was asked for; a later time asks again'),
+    })
+    .optional()
+    .describe('Serves an earlier image again, without a build, until something newer is deployed'),
+  restartedAt: RestartedAt,
+  onDelete: z
+    .enum(['Delete', 'Retain'])
+    .default('Delete')
+    .describe('Delete removes the volumes with it; Retain keeps them for an app of the same name'),
+  tags: Tags.prefault({}),
+})
+
+const revision = z.object({
+  number: z.int().describe('Counts the revisions, from 1'),
+  createdAt: z.string().describe('When it was made'),
+  createdBy: z.string().optional().describe('Who asked for it; absent if that was not through REST'),
+  reason: z.string().describe('Created, Updated, RolledBack or Redeployed'),
+  image: z.string().optional().describe('Image of it'),
+  commit: z.string().optional().describe('Commit of it; absent if that is not known'),
+  deploymentId: z.string().optional().describe('Id of the DeploymentRecord that brought its image'),
+})
+
+/** An app: one process in as many copies as it needs, of an image or of code that the platform builds. */
+export const PlatformApp = defineKind({
+  group: 'compute',
+  kind: 'PlatformApp',
+  plural: 'platformapps',
+  segment: 'apps',
+  shortNames: ['papp'],
+  placement: 'group',
+  area: 'apps',
+  actions: 'apps',
+  sized: 'App',
+  hostsOf: ({ isPublic, customDomains = [] }) => (isPublic ? customDomains : []),
+  description: 'A process in as many copies as it needs, of an image or of code that the platform builds.',
+  spec,
+  status: resourceStatus.extend({
+    ...containerStatus,
+    ...deployedStatus,
+    servingRevision: z.int().optional().describe('Number of the revision that is served; absent before the first one'),
+    releasedRevision: z
+      .int()
+      .optional()
+      .describe('Revision whose release command was run; it is not run twice for one'),
+    revisions: z.array(revision).max(20).optional().describe('The newest revisions'),
+    deployedHead: z.string().optional().describe('Delivery of the last push that was deployed'),
+  }),
+  immutable: ['clusterId', 'sourceKind'],
+  rules: appRules,
+  admission: appAdmission,
+  columns: [
+    ...statusColumns,
+    { name: 'Source', path: '.spec.sourceKind' },
+    { name: 'Ready Replicas', path: '.status.readyReplicas', type: 'integer' },
+    { name: 'Revision', path: '.status.revision', type: 'integer' },
+    { name: 'Serving', path: '.status.servingRevision', type: 'integer' },
+    { name: 'URL', path: '.status.publicUrl' },
+    { name: 'Image', path: '.status.servingImage', priority: 1 },
+    { name: 'Phase', path: '.status.phase', priority: 1 },
+    { name: 'Message', path: '.status.statusMessage', priority: 1 },
+  ],
+  selectable: ['spec.computePlan', 'status.phase'],
+})
+export type PlatformApp = ObjectOf<typeof PlatformApp>

@@ -1,0 +1,70 @@
+import { z } from 'zod'
+import { EnvironmentVariableField, ImageReference } from './containerFields.ts'
+import type { Rule } from './define.ts'
+import { BranchName } from './deployments.ts'
+import { listBy, setOf, Uuid } from './fields.ts'
+import { SourceUrl } from './sources.ts'
+
+/** Fields of kinds whose code the platform builds: where it is, and how it becomes an image. */
+
+const Folder = z
+  .string()
+  .max(255)
+  .regex(
+    /^\/([A-Za-z0-9_@+-][A-Za-z0-9._@+-]*(\/[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*)*)?$/,
+    'must be a folder, such as / or /web',
+  )
+const Relative = z
+  .string()
+  .max(255)
+  .regex(
+    /^[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*(\/[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*)*$/,
+    'must be a relative path of plain names',
+  )
+
+export const Command = z
+  .string()
+  .min(1)
+  .max(4096)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: no command may hold it.
+  .regex(/^[^\x00]*$/, 'must not hold the character NUL')
+
+export const Pipeline = z.strictObject({
+  rootPath: Folder.default('/').describe('Folder of the repository that is built'),
+  buildCommand: Command.optional().describe('What builds it; found out if absent'),
+  builderImage: ImageReference.optional().describe('Image that it is built in; that of the runtime if absent'),
+  outputPath: Relative.default('dist').describe('Where the files of a site are when it is built, below rootPath'),
+  buildEnv: listBy('name', EnvironmentVariableField.omit({ secret: true, output: true }), 50)
+    .default([])
+    .describe('Variables of the build; they are not in the image'),
+  buildTimeoutMinutes: z.int().min(1).max(60).default(15).describe('Minutes after which a build has failed'),
+})
+
+export const codeFields = {
+  repositoryUrl: SourceUrl.optional().describe('Repository of the code, https or ssh'),
+  branch: BranchName.default('main').describe('Branch that is deployed'),
+  pipeline: Pipeline.prefault({}).describe('How the code becomes an image'),
+  deploymentSourceId: Uuid.optional().describe(
+    'Id of the DeploymentSource with the credentials of the repository; a public one if absent',
+  ),
+  deployOnPush: z.boolean().default(true).describe('Whether a push to the branch deploys it'),
+  previewBranches: setOf(
+    z
+      .string()
+      .min(1)
+      .max(244)
+      .regex(/^[A-Za-z0-9_*?][A-Za-z0-9._/+@*?-]*$/, 'must be the name of a branch, with * and ? for any characters'),
+    20,
+  )
+    .default([])
+    .describe('Branches that get a preview of their own, with * and ? for any characters; never those of forks'),
+}
+
+/** One of source and credentials without the other leads nowhere. */
+export const sourceRule: Rule<{ repositoryUrl?: string | undefined; deploymentSourceId?: string | undefined }> = {
+  cel: '!has(self.deploymentSourceId) || has(self.repositoryUrl)',
+  message: 'deploymentSourceId is for a repository: repositoryUrl names it',
+  code: 'BAD_REQUEST',
+  field: 'deploymentSourceId',
+  test: ({ repositoryUrl, deploymentSourceId }) => deploymentSourceId === undefined || repositoryUrl !== undefined,
+}

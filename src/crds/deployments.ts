@@ -1,0 +1,151 @@
+import { z } from 'zod'
+import {
+  DEPLOYED_COLLECTIONS,
+  DEPLOYMENT_PHASES,
+  DEPLOYMENT_STRATEGIES,
+  type DeploymentPhase,
+  mayFollow,
+} from '../contracts/deployments.ts'
+import { ImageReference } from './containerFields.ts'
+import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
+import { DateTime, PlainText } from './fields.ts'
+
+const Phase = z.enum(DEPLOYMENT_PHASES)
+
+export const CommitSha = z
+  .string()
+  .max(64)
+  .regex(/^[0-9a-f]{7,64}$/, 'must be the hash of a commit, 7 to 64 hexadecimal digits')
+
+/** As Git takes them, and without what its commands would read as options. */
+export const BranchName = z
+  .string()
+  .min(1)
+  .max(244)
+  .regex(/^[A-Za-z0-9_][A-Za-z0-9._/+@-]*$/, 'must be the name of a branch')
+
+const spec = z.strictObject({
+  ownerCollection: z
+    .enum(DEPLOYED_COLLECTIONS)
+    .describe('Collection of what is deployed, as URLs of REST name it; immutable'),
+  ownerName: z
+    .string()
+    .max(253)
+    .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/, 'must be the name of a resource')
+    .describe('Name of the resource in the same namespace; immutable'),
+  strategy: z
+    .enum(DEPLOYMENT_STRATEGIES)
+    .describe('Image serves one that is there, Build is built here, Reported is built elsewhere; immutable'),
+  image: ImageReference.optional().describe('What is to be served; of what is built, once it is known'),
+  branch: BranchName.optional().describe('Branch that the code is of'),
+  commitSha: CommitSha.optional().describe('Commit that the code is of'),
+  provider: z
+    .enum(['GitHub', 'GitLab', 'Gitea', 'Bitbucket', 'Git', 'Registry', 'Upload'])
+    .optional()
+    .describe('Where the code or the image comes from'),
+  repositoryName: PlainText.max(255).optional().describe('Repository of the code'),
+  source: PlainText.max(253).optional().describe('Name of the deployment source, or upload, image, rollback'),
+  message: PlainText.max(1024).optional().describe('What whoever builds elsewhere last said'),
+  phase: Phase.optional().describe('How far it has come, as whoever builds elsewhere says; only forward'),
+  timestamp: DateTime.optional().describe('When whoever builds elsewhere said so'),
+})
+type Spec = z.output<typeof spec>
+
+const list = (phases: readonly string[]) => `[${phases.map((phase) => `'${phase}'`).join(', ')}]`
+const FORWARD = list(DEPLOYMENT_PHASES)
+
+const rules: Rule<Spec>[] = [
+  {
+    cel: "self.strategy != 'Image' || has(self.image)",
+    message: 'strategy Image needs an image',
+    code: 'BAD_REQUEST',
+    field: 'image',
+    test: ({ strategy, image }) => strategy !== 'Image' || image !== undefined,
+  },
+  {
+    cel: "self.strategy == 'Reported' || !has(self.phase)",
+    message: 'phase is reported of what is built elsewhere only',
+    code: 'INVALID_STATE',
+    field: 'phase',
+    test: ({ strategy, phase }) => strategy === 'Reported' || phase === undefined,
+  },
+  {
+    cel: "!has(self.phase) || !(self.phase in ['Deploying', 'Succeeded']) || has(self.image)",
+    message: 'what is deployed has an image: containerImage is needed from phase Deploying on',
+    code: 'BAD_REQUEST',
+    field: 'image',
+    test: ({ phase, image }) => (phase !== 'Deploying' && phase !== 'Succeeded') || image !== undefined,
+  },
+  {
+    cel: `!has(oldSelf.phase) || (has(self.phase) && (self.phase == oldSelf.phase || (!(oldSelf.phase in ${list(DEPLOYMENT_PHASES.slice(5))}) && ${FORWARD}.indexOf(self.phase) > ${FORWARD}.indexOf(oldSelf.phase))))`,
+    message: 'phases go forward only, and a deployment that is over does not change',
+    code: 'INVALID_STATE',
+    field: 'phase',
+    test: (next, previous) =>
+      next.phase !== undefined ? mayFollow(previous.phase, next.phase) : previous.phase === undefined,
+  },
+  {
+    cel: '!has(oldSelf.image) || (has(self.image) && self.image == oldSelf.image)',
+    message: 'image cannot be changed once it is known',
+    code: 'INVALID_STATE',
+    field: 'image',
+    test: (next, previous) => previous.image === undefined || next.image === previous.image,
+  },
+]
+
+/** One build or release of an app, a site or a function. The platform writes it; everybody else asks for one at its owner. */
+export const DeploymentRecord = defineKind({
+  group: 'delivery',
+  kind: 'DeploymentRecord',
+  plural: 'deploymentrecords',
+  shortNames: ['drec'],
+  placement: 'group',
+  name: 'uuid',
+  area: 'deployments',
+  aggregate: false,
+  isPart: true,
+  forms: { 'kernel/deployments/read': ['get', 'list', 'watch'] },
+  description: 'One build or release of an app, a static web app or a function. Its name is the id of the deployment.',
+  spec,
+  status: resourceStatus.extend({
+    number: z.int().optional().describe('Counts the deployments of the owner, from 1'),
+    stage: Phase.optional().describe('How far it has come; only forward'),
+    image: z.string().optional().describe('What is served of it; absent until it is built'),
+    commitSha: z.string().optional().describe('Commit that was built'),
+    lastMessage: z.string().optional().describe('What was last said of it, in one sentence'),
+    startedAt: z.string().optional().describe('When it left the queue'),
+    finishedAt: z.string().optional().describe('When it came to its end'),
+    logParts: z.int().optional().describe('Parts of the kept log'),
+  }),
+  immutable: ['ownerCollection', 'ownerName', 'strategy'],
+  rules,
+  columns: [
+    ...statusColumns,
+    { name: 'Owner', path: '.spec.ownerName' },
+    { name: 'Number', path: '.status.number', type: 'integer' },
+    { name: 'Stage', path: '.status.stage' },
+    { name: 'Branch', path: '.spec.branch' },
+    { name: 'Commit', path: '.spec.commitSha' },
+    { name: 'Image', path: '.status.image', priority: 1 },
+    { name: 'Message', path: '.status.lastMessage', priority: 1 },
+  ],
+  selectable: ['spec.ownerName', 'spec.ownerCollection'],
+})
+export type DeploymentRecord = ObjectOf<typeof DeploymentRecord>
+
+export const stageOf = ({ status }: Pick<DeploymentRecord, 'status'>): DeploymentPhase => status?.stage ?? 'Queued'
+
+/** Of the status of each kind that is deployed. */
+export const deployedStatus = {
+  release: z
+    .object({
+      deploymentId: z.string().describe('Id of the DeploymentRecord'),
+      state: z.enum(['RollingOut', 'Serving', 'Failed']).describe('How far it has come'),
+      message: z.string().optional().describe('Why it failed, in one sentence'),
+    })
+    .optional()
+    .describe('The deployment that is to be served; absent before the first one'),
+  servingDeployment: z.string().optional().describe('Id of the DeploymentRecord that is served'),
+  servingImage: z.string().optional().describe('Image that is served'),
+  commit: z.string().optional().describe('Commit that is served; absent if that is not known'),
+}

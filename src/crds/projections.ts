@@ -1,0 +1,57 @@
+import { z } from 'zod'
+import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import { setOf, Uuid } from './fields.ts'
+
+const NamespaceName = z
+  .string()
+  .max(63)
+  .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/, 'must be the name of a namespace')
+
+/** Lets resources of a boundary run on another cluster: its groups get their namespaces there. */
+export const BoundaryProjection = defineKind({
+  group: 'core',
+  kind: 'BoundaryProjection',
+  plural: 'boundaryprojections',
+  shortNames: ['bproj'],
+  placement: 'boundary',
+  name: 'uuid',
+  area: 'projections',
+  segment: 'projections',
+  aggregate: false,
+  forms: {
+    'boundaries/projections/read': ['get', 'list', 'watch'],
+    'boundaries/projections/manage': ['create', 'update', 'patch', 'delete'],
+  },
+  description: 'The boundary on another cluster. Its name is the clusterId, so that there is one for each.',
+  spec: z.strictObject({
+    clusterId: Uuid.describe('Id of the PlatformCluster, which is also the name of this object; immutable'),
+    namespaces: setOf(NamespaceName, 200)
+      .optional()
+      .describe('Namespaces of groups that are made there, each of this boundary; all of them when absent'),
+  }),
+  status: resourceStatus.extend({
+    resolvedNamespaces: z
+      .array(
+        z.object({
+          namespace: z.string().describe('Name of the namespace, here and there'),
+          state: z.string().describe('Pending, Applied, Drifted, Failed or Removing'),
+          message: z.string().optional().describe('Why it is not Applied'),
+          appliedAt: z.string().optional().describe('When it was first complete there'),
+        }),
+      )
+      .optional()
+      .describe('Each namespace that is wanted there, or still there'),
+    observedAt: z.string().optional().describe('When the namespaces last changed, as seen from here'),
+  }),
+  immutable: ['clusterId'],
+  admission: [
+    {
+      on: 'CREATE',
+      cel: 'object.metadata.name == object.spec.clusterId',
+      message: 'metadata.name must be spec.clusterId, so that a boundary is projected on a cluster once',
+    },
+  ],
+  columns: [...statusColumns, { name: 'Cluster', path: '.spec.clusterId', priority: 1 }],
+  selectable: ['spec.clusterId'],
+})
+export type BoundaryProjection = ObjectOf<typeof BoundaryProjection>

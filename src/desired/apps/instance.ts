@@ -1,0 +1,52 @@
+import { APP_COMPONENT, type PlatformApp } from '../../crds/apps.ts'
+import { BackupPolicyField, ComponentField } from '../../crds/containerFields.ts'
+import type { ContainerInstance } from '../../crds/containerinstances.ts'
+
+/** Replaces the image's command: a shell reads it. */
+export const shell = (command: string) => ['/bin/sh', '-c', command]
+
+/** What an app is to run now. */
+export type Running = {
+  image: string
+  /** How many copies: of an app that follows its load, as many as there are. */
+  replicas: number
+}
+
+/** The one component of an app. */
+function componentOf({ spec }: Pick<PlatformApp, 'spec'>, { image, replicas }: Running) {
+  const { startCommand, env, port, healthPath, volumes } = spec
+  const namesPort = env.some(({ name }) => name === 'PORT')
+  return ComponentField.parse({
+    name: APP_COMPONENT,
+    image,
+    replicas,
+    command: startCommand === undefined ? [] : shell(startCommand),
+    env: namesPort ? env : [{ name: 'PORT', value: String(port) }, ...env],
+    ports: [{ name: 'http', port }],
+    mounts: volumes.map(({ name, mountPath }) => ({ volume: name, path: mountPath })),
+    readinessProbe: {
+      ...(healthPath === '' ? { kind: 'Tcp' } : { kind: 'Http', path: healthPath }),
+      periodSeconds: 3,
+      timeoutSeconds: 3,
+    },
+  })
+}
+
+/** An app as what runs one component: whatever is done for container instances is done for it in the same way. */
+export function appInstance(app: PlatformApp, running: Running): ContainerInstance {
+  const { spec } = app
+  const { clusterId, computePlan, registryCredential, managedIdentity, isPublic, customDomains, allowedCidrs } = spec
+  const { backupPolicy, restartedAt, onDelete, tags } = spec
+  return {
+    ...app,
+    spec: {
+      ...{ clusterId, computePlan, registryCredential, managedIdentity, isPublic, customDomains, allowedCidrs },
+      ...{ restartedAt, onDelete, tags, running: spec.running },
+      components: [componentOf(app, running)],
+      volumes: spec.volumes.map(({ mountPath: _, ...volume }) => volume),
+      ...(backupPolicy !== undefined && { backupPolicy: BackupPolicyField.parse(backupPolicy) }),
+      parameters: {},
+      redeployedAt: {},
+    },
+  } as ContainerInstance
+}

@@ -1,0 +1,49 @@
+import { COMPONENT_LABEL, RELEASE_COMPONENT, REVISION_LABEL } from '../../contracts/containerinstances.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { type InstanceInput, podOf } from '../containers/index.ts'
+import { type Child, child } from '../workload/child.ts'
+import { shell } from './instance.ts'
+
+/** Seconds that a release command may take. */
+export const RELEASE_SECONDS = 600
+
+/**
+ * Runs the release command once, with the image and the variables that the copies will have and without their volumes,
+ * which one node only may be able to mount.
+ */
+export function releaseJob(input: InstanceInput, command: string, revision: number): Child<'Job'> {
+  const [component] = input.instance.spec.components
+  if (component === undefined) throw new Error('An app has one component.')
+  const labels = { [COMPONENT_LABEL]: RELEASE_COMPONENT, [REVISION_LABEL]: String(revision) }
+  const { readinessProbe: _, ...rest } = component
+  const run = { ...rest, command: shell(command), ports: [], mounts: [] }
+  return child(
+    input,
+    { apiVersion: 'batch/v1', kind: 'Job', name: input.names.release(revision), labels },
+    {
+      spec: {
+        completions: 1,
+        parallelism: 1,
+        backoffLimit: 0,
+        activeDeadlineSeconds: RELEASE_SECONDS,
+        template: {
+          metadata: { labels: { ...input.labels, ...labels } },
+          spec: { ...podOf(input, run), restartPolicy: 'Never' },
+        },
+      },
+    },
+  )
+}
+
+type ReleaseJob = KubeObject & { status?: { conditions?: { type: string; status: string; reason?: string }[] } }
+
+/** What became of it: undefined while it runs. */
+export function releaseOutcome(job: ReleaseJob | undefined): { ok: true } | { ok: false; message: string } | undefined {
+  const ended = job?.status?.conditions?.find(
+    ({ type, status }) => status === 'True' && (type === 'Complete' || type === 'Failed'),
+  )
+  if (ended === undefined) return undefined
+  if (ended.type === 'Complete') return { ok: true }
+  const why = ended.reason === 'DeadlineExceeded' ? `took more than ${RELEASE_SECONDS} seconds` : 'failed'
+  return { ok: false, message: `The release command ${why}; what served before goes on. Its log says more.` }
+}

@@ -1,0 +1,52 @@
+import { BUILD_LABEL } from '../../contracts/builds/progress.ts'
+import type { BuildNetwork, BuildRequest, BuildSettings } from '../../contracts/builds/request.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { child } from '../workload/child.ts'
+import { namespaceNamed } from '../workload/network.ts'
+
+const DNS = [
+  { protocol: 'UDP', port: 53 },
+  { protocol: 'TCP', port: 53 },
+]
+
+/**
+ * Nobody reaches a build, and it reaches names, what the administrator opened, and the host of its own source. The policy of the
+ * namespace closes everything, so that nothing is open before this one is there.
+ */
+export function buildNetworkPolicy(
+  place: { namespace: string; labels: Readonly<Record<string, string>> },
+  name: string,
+  { deploymentId, source }: BuildRequest,
+  { networks }: BuildSettings,
+): KubeObject {
+  const own = source.kind === 'Git' ? hostNetworks(source) : []
+  return child(
+    place,
+    { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', name },
+    {
+      spec: {
+        podSelector: { matchLabels: { [BUILD_LABEL]: deploymentId } },
+        policyTypes: ['Ingress', 'Egress'],
+        egress: [
+          { to: [namespaceNamed('kube-system'), { ipBlock: { cidr: '169.254.20.10/32' } }], ports: DNS },
+          ...[...networks, ...own].map(rule),
+        ],
+      },
+    },
+  )
+}
+
+function rule({ cidr, except = [], ports }: BuildNetwork): object {
+  return {
+    to: [{ ipBlock: { cidr, ...(except.length > 0 && { except }) } }],
+    ...(ports !== undefined && { ports: ports.map((port) => ({ protocol: 'TCP', port })) }),
+  }
+}
+
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'https:': 443, 'http:': 80, 'ssh:': 22 }
+
+function hostNetworks({ url, hostAddresses = [] }: Extract<BuildRequest['source'], { kind: 'Git' }>): BuildNetwork[] {
+  const { protocol, port } = new URL(url)
+  const ports = [port === '' ? (DEFAULT_PORTS[protocol] ?? 443) : Number(port)]
+  return hostAddresses.map((address) => ({ cidr: `${address}/${address.includes(':') ? 128 : 32}`, ports }))
+}

@@ -1,0 +1,129 @@
+import { BUILD_ENTRIES, type BuildOrder } from '../../contracts/builds/pod.ts'
+import { BUILD_LABEL, BUILD_NAMESPACE, buildName } from '../../contracts/builds/progress.ts'
+import type { BuildRequest, BuildSettings, BuildVariable, RegistryAccount } from '../../contracts/builds/request.ts'
+import { dockerConfig } from '../../contracts/dockerConfig.ts'
+import { BOUNDARY_LABEL, GROUP_LABEL, MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
+import { sha256 } from '../../core/names.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { type Child, child, secret } from '../workload/child.ts'
+import { buildNetworkPolicy } from './network.ts'
+import { podSpec } from './podSpec.ts'
+
+/** Seconds for which the Job of an ended build stays, for whoever was away. */
+const KEPT_SECONDS = 3_600
+
+export type BuildObjects = {
+  readonly job: Child<'Job'>
+  /** The Secret and the network policy: made after the Job, whose they are, so that they go with it. */
+  readonly dependents: readonly KubeObject[]
+}
+
+/**
+ * What one build needs in the cluster, all of it in the namespace of builds.
+ *
+ * No command of the source runs beside a credential: the first container fetches the source, the second builds and can at most
+ * read its own repository, the third pushes what the second left.
+ */
+export function buildObjects(request: BuildRequest, settings: BuildSettings): BuildObjects {
+  const name = buildName(request.deploymentId)
+  const labels = {
+    [BUILD_LABEL]: request.deploymentId,
+    [BOUNDARY_LABEL]: request.owner.boundaryId,
+    [GROUP_LABEL]: request.owner.resourceGroup,
+    [MANAGED_BY_LABEL]: MANAGED_BY,
+    'app.kubernetes.io/name': 'build',
+  }
+  const place = { namespace: BUILD_NAMESPACE, labels }
+  const job = child(
+    place,
+    { apiVersion: 'batch/v1', kind: 'Job', name },
+    {
+      spec: {
+        completions: 1,
+        parallelism: 1,
+        // What failed once fails again; a node that is drained is not its fault.
+        backoffLimit: 0,
+        podReplacementPolicy: 'Failed',
+        podFailurePolicy: {
+          rules: [{ action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }],
+        },
+        activeDeadlineSeconds: request.recipe.timeoutSeconds,
+        ttlSecondsAfterFinished: KEPT_SECONDS,
+        template: { metadata: { labels }, spec: podSpec(name, settings) },
+      },
+    },
+  )
+  const data = encoded(entriesOf(request, settings))
+  return { job, dependents: [secret(place, name, data), buildNetworkPolicy(place, name, request, settings)] }
+}
+
+/** Gives it to the Job, with which it goes. */
+export function ownedByJob(object: KubeObject, { name, uid }: { name: string; uid: string }): KubeObject {
+  const ownerReferences = [{ apiVersion: 'batch/v1', kind: 'Job', name, uid }]
+  return { ...object, metadata: { ...object.metadata, ownerReferences } }
+}
+
+const encoded = (entries: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(entries).map(([key, text]) => [key, Buffer.from(text, 'utf8').toString('base64')]))
+
+function entriesOf(request: BuildRequest, settings: BuildSettings): Record<string, string> {
+  const { source, recipe, target } = request
+  const account = (key: string, given: RegistryAccount | undefined) =>
+    given === undefined ? {} : { [key]: dockerConfig({ [target.registry]: given }) }
+  return {
+    [BUILD_ENTRIES.order]: JSON.stringify(orderOf(request, settings)),
+    [BUILD_ENTRIES.environment]: recipe.environment.map(assignment).join(''),
+    ...account(BUILD_ENTRIES.pull, target.pull),
+    ...account(BUILD_ENTRIES.push, target.push),
+    ...(source.kind === 'Git' ? gitEntries(source) : {}),
+  }
+}
+
+function gitEntries({ url, credentials }: Extract<BuildRequest['source'], { kind: 'Git' }>): Record<string, string> {
+  if (credentials === undefined) return {}
+  if ('privateKey' in credentials) {
+    const { privateKey, knownHosts } = credentials
+    return {
+      [BUILD_ENTRIES.privateKey]: privateKey.endsWith('\n') ? privateKey : `${privateKey}\n`,
+      [BUILD_ENTRIES.knownHosts]: knownHosts ?? '',
+    }
+  }
+  const address = new URL(url)
+  address.username = encodeURIComponent(credentials.username)
+  address.password = encodeURIComponent(credentials.token)
+  return {
+    [BUILD_ENTRIES.gitCredentials]: `${address.protocol}//${address.username}:${address.password}@${address.host}\n`,
+  }
+}
+
+/** Whatever is in the value, a shell takes it as it is. */
+const assignment = ({ name, value }: BuildVariable) => `export ${name}='${value.replaceAll("'", `'\\''`)}'\n`
+
+function orderOf({ source, recipe, target }: BuildRequest, settings: BuildSettings): BuildOrder {
+  const { environment, timeoutSeconds: _, ...known } = recipe
+  const { isRegistryInsecure, imageMirror, packageMirrors, scannerImage } = settings
+  const repository = `${target.registry}/${target.repository}`
+  const text = JSON.stringify(environment)
+  return {
+    source:
+      source.kind === 'Archive'
+        ? { kind: 'Archive', reference: source.reference }
+        : {
+            kind: 'Git',
+            url: source.url,
+            branch: source.branch,
+            ...(source.commit !== undefined && { commit: source.commit }),
+          },
+    recipe: {
+      ...known,
+      variables: environment.map(({ name }) => name),
+      environmentVersion: environment.length === 0 ? '' : sha256(`${target.repository} ${text}`).slice(0, 16),
+    },
+    image: `${repository}:${target.tag}`,
+    cache: `${repository}:${cacheTag(target.cache)}`,
+    settings: { registry: target.registry, isRegistryInsecure, imageMirror, packageMirrors, scannerImage },
+  }
+}
+
+/** Names of branches may be longer than tags, and hold what tags may not. */
+const cacheTag = (branch: string) => `cache-${sha256(branch).slice(0, 16)}`

@@ -1,0 +1,118 @@
+import { type BuildWord, readWord } from '../../contracts/builds/pod.ts'
+import {
+  BUILD_CONTAINERS,
+  BUILD_FAILURES,
+  BUILD_PHASES,
+  type BuildFailure,
+  type BuildProgress,
+} from '../../contracts/builds/progress.ts'
+import type { KubeObject } from '../../core/object.ts'
+
+/** What Kubernetes tells about the Job of a build, as far as it is looked at. */
+export type BuildJob = KubeObject & {
+  status?: {
+    startTime?: string
+    completionTime?: string
+    conditions?: { type: string; status: string; reason?: string; lastTransitionTime?: string }[]
+  }
+}
+
+type Terminated = { exitCode: number; reason?: string; message?: string }
+type Container = {
+  name: string
+  state?: { waiting?: { reason?: string }; running?: object; terminated?: Terminated }
+}
+export type BuildPod = KubeObject & {
+  status?: {
+    phase?: string
+    reason?: string
+    startTime?: string
+    initContainerStatuses?: Container[]
+    containerStatuses?: Container[]
+    conditions?: { type: string; status: string; reason?: string }[]
+  }
+}
+
+const SENTENCES: Readonly<Record<BuildFailure, string>> = {
+  SourceUnreachable: 'The source could not be fetched.',
+  SourceRefused: 'The source was refused.',
+  NothingToBuild: 'Nothing was found that can be built.',
+  CommandFailed: 'A command of the build failed: its log says more.',
+  OutOfMemory: 'The build took more memory than a build may have and was ended.',
+  OutOfDisk: 'The build wrote more than a build may and was ended.',
+  PushFailed: 'The image could not be put into the registry.',
+  TimedOut: 'The build took longer than it may and was ended.',
+  BuilderFailed: 'The builder failed, which the source is not to blame for.',
+}
+
+/**
+ * How far a build has come, told from its Job and the pods of it. Only what our own program said of a container is
+ * believed, and no digest but that of the last one, beside which nothing of the source runs.
+ */
+export function observeBuild(job: BuildJob | undefined, pods: readonly BuildPod[]): BuildProgress {
+  const last = pods.toSorted((a, b) => (a.status?.startTime ?? '').localeCompare(b.status?.startTime ?? '')).at(-1)
+  const { initContainerStatuses = [], containerStatuses = [] } = last?.status ?? {}
+  const parts = BUILD_CONTAINERS.map((name) =>
+    [...initContainerStatuses, ...containerStatuses].find((container) => container.name === name),
+  )
+  const words = parts.map((part) => readWord(part?.state?.terminated?.message))
+  const begun = parts.findLastIndex(
+    (part) => part?.state?.running !== undefined || part?.state?.terminated !== undefined,
+  )
+  const { commit, runtime, runtimeVersion } = words[0] ?? {}
+  const known = {
+    phase: begun < 0 ? undefined : BUILD_PHASES[begun],
+    startedAt: job?.status?.startTime ?? last?.status?.startTime,
+    ...(commit !== undefined && { commit }),
+    ...(runtime !== undefined && { runtime }),
+    ...(runtimeVersion !== undefined && { runtimeVersion }),
+  }
+  const ended = endOf(job)
+  if (ended === undefined) return { ...known, outcome: undefined, message: waitingWords(parts[0], last, known.phase) }
+  const digest = words[2]?.digest
+  if (ended.isComplete && digest !== undefined) {
+    return { ...known, outcome: 'Succeeded', message: 'The image was built and pushed.', finishedAt: ended.at, digest }
+  }
+  const { failure, message = SENTENCES[failure] } = failureOf(ended.reason, last, parts, words)
+  return {
+    ...known,
+    outcome: failure === 'TimedOut' ? 'TimedOut' : 'Failed',
+    failure,
+    message,
+    finishedAt: ended.at,
+  }
+}
+
+function waitingWords(first: Container | undefined, pod: BuildPod | undefined, phase: BuildProgress['phase']): string {
+  if (phase === 'Cloning') return 'The source is being fetched.'
+  if (phase === 'Building') return 'The image is being built.'
+  if (phase === 'Pushing') return 'The image is being pushed.'
+  const waiting = first?.state?.waiting?.reason
+  if (waiting !== undefined && /Image|Err/.test(waiting)) {
+    return `The image of the builder cannot be run (${waiting}): the setting buildImage names it.`
+  }
+  const scheduled = pod?.status?.conditions?.find(({ type }) => type === 'PodScheduled')
+  return scheduled?.status === 'False' ? 'No node has room for a build now.' : 'The build waits for a node.'
+}
+
+function failureOf(
+  jobReason: string | undefined,
+  pod: BuildPod | undefined,
+  parts: readonly (Container | undefined)[],
+  words: readonly BuildWord[],
+): { failure: BuildFailure; message?: string | undefined } {
+  if (jobReason === 'DeadlineExceeded') return { failure: 'TimedOut' }
+  if (pod?.status?.reason === 'Evicted') return { failure: 'OutOfDisk' }
+  const failed = parts.findIndex((part) => (part?.state?.terminated?.exitCode ?? 0) !== 0)
+  if (parts[failed]?.state?.terminated?.reason === 'OOMKilled') return { failure: 'OutOfMemory' }
+  const { failure, message } = words[failed] ?? {}
+  const isKnown = (text: string | undefined): text is BuildFailure => BUILD_FAILURES.some((one) => one === text)
+  return isKnown(failure) ? { failure, message } : { failure: 'BuilderFailed' }
+}
+
+function endOf(job: BuildJob | undefined) {
+  const { conditions = [], completionTime } = job?.status ?? {}
+  const found = conditions.find(({ type, status }) => ['Complete', 'Failed'].includes(type) && status === 'True')
+  if (found === undefined) return undefined
+  return { isComplete: found.type === 'Complete', reason: found.reason, at: completionTime ?? found.lastTransitionTime }
+}

@@ -1,0 +1,95 @@
+import { BUILD_ENTRIES, BUILD_FOLDERS } from '../../contracts/builds/pod.ts'
+import type { BuildContainer } from '../../contracts/builds/progress.ts'
+import type { BuildSettings } from '../../contracts/builds/request.ts'
+
+/** The user of the builder's image, who maps further ones (/etc/subuid). */
+const USER = 1_000
+const PROGRAM = '/app/src/adapters/builds/agent/main.ts'
+
+type Entry = (typeof BUILD_ENTRIES)[keyof typeof BUILD_ENTRIES]
+const { order, gitCredentials, privateKey, knownHosts, pull, push, environment } = BUILD_ENTRIES
+/** What of the Secret each container sees. */
+const SEEN: Readonly<Record<BuildContainer, readonly Entry[]>> = {
+  source: [order, gitCredentials, privateKey, knownHosts, pull],
+  build: [order, environment, pull],
+  push: [order, push],
+}
+
+/**
+ * The pod of a build. BuildKit without root needs three things that the level `restricted` of Pod Security forbids, and its
+ * container alone has them: a user namespace with a range of users, which two programs with the capabilities SETUID and SETGID
+ * set up, and so the right to gain those; and calls to unshare and mount, which the default filter refuses. It cannot give
+ * each command processes of its own (the pod's /proc is masked), so commands see each other and BuildKit, but
+ * nothing of the other containers.
+ */
+export function podSpec(name: string, settings: BuildSettings): object {
+  const { nodeSelector, runtimeClassName, diskLimit } = settings
+  const containers = {
+    source: container('source', settings, { limits: { cpu: settings.cpuLimit, memory: '512Mi' } }),
+    build: container('build', settings, {
+      limits: { cpu: settings.cpuLimit, memory: settings.memoryLimit },
+      security: {
+        allowPrivilegeEscalation: true,
+        seccompProfile: { type: 'Unconfined' },
+        appArmorProfile: { type: 'Unconfined' },
+        capabilities: { drop: ['ALL'], add: ['SETUID', 'SETGID'] },
+      },
+      mounts: [{ name: 'state', mountPath: BUILD_FOLDERS.state }],
+    }),
+    push: container('push', settings, { limits: { cpu: settings.cpuLimit, memory: '512Mi' } }),
+  }
+  return {
+    restartPolicy: 'Never',
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    terminationGracePeriodSeconds: 5,
+    ...(nodeSelector !== undefined && { nodeSelector }),
+    ...(runtimeClassName !== undefined && { runtimeClassName }),
+    securityContext: {
+      runAsNonRoot: true,
+      runAsUser: USER,
+      runAsGroup: USER,
+      fsGroup: USER,
+      seccompProfile: { type: 'RuntimeDefault' },
+    },
+    initContainers: [containers.source, containers.build],
+    containers: [containers.push],
+    volumes: [
+      { name: 'work', emptyDir: { sizeLimit: diskLimit } },
+      { name: 'state', emptyDir: { sizeLimit: diskLimit } },
+      { name: 'temporary', emptyDir: { sizeLimit: diskLimit } },
+      ...Object.entries(SEEN).map(([part, keys]) => ({
+        name: `secrets-${part}`,
+        // What this build has not is left out.
+        projected: {
+          sources: keys.map((key) => ({ secret: { name, items: [{ key, path: key }], optional: key !== order } })),
+        },
+      })),
+    ],
+  }
+}
+
+type Part = { limits: { cpu: string; memory: string }; security?: object; mounts?: readonly object[] }
+
+function container(part: BuildContainer, { image }: BuildSettings, { limits, security, mounts = [] }: Part): object {
+  return {
+    name: part,
+    image,
+    command: ['node', PROGRAM, part],
+    resources: { requests: { cpu: '100m', memory: '128Mi' }, limits },
+    terminationMessagePolicy: 'File',
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      runAsNonRoot: true,
+      capabilities: { drop: ['ALL'] },
+      ...security,
+    },
+    volumeMounts: [
+      { name: 'work', mountPath: BUILD_FOLDERS.work },
+      { name: 'temporary', mountPath: '/tmp' },
+      { name: `secrets-${part}`, mountPath: BUILD_FOLDERS.secrets, readOnly: true },
+      ...mounts,
+    ],
+  }
+}

@@ -1,0 +1,45 @@
+import type { KubeObject } from '../core/object.ts'
+import { formatBytes, formatCores, parseQuantity } from '../core/quantity.ts'
+
+type Node = KubeObject & {
+  status?: { capacity?: Record<string, string>; conditions?: { type: string; status: string }[] }
+}
+type StorageClass = KubeObject & { allowVolumeExpansion?: boolean }
+
+export type ObservedCluster = {
+  nodeCount: number
+  readyNodeCount: number
+  cpuCapacity: string
+  memoryCapacity: string
+  storageClasses: { name: string; isDefault: boolean; isExpandable: boolean }[]
+}
+
+const isReady = ({ status }: Node) =>
+  status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true
+
+/** Of a node, which tells of itself every few seconds, what its cluster's record shows. */
+export function relevantOfNode(object: KubeObject): unknown {
+  return [isReady(object as Node), (object as Node).status?.capacity]
+}
+
+const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class'
+
+/** What a cluster has to offer. */
+export function observedCluster(nodes: readonly KubeObject[], classes: readonly KubeObject[]): ObservedCluster {
+  const seen = nodes as readonly Node[]
+  const sum = (resource: string) =>
+    seen.reduce((total, { status }) => total + parseQuantity(status?.capacity?.[resource] ?? '0'), 0n)
+  return {
+    nodeCount: seen.length,
+    readyNodeCount: seen.filter(isReady).length,
+    cpuCapacity: formatCores(sum('cpu')),
+    memoryCapacity: formatBytes(sum('memory')),
+    storageClasses: (classes as readonly StorageClass[])
+      .map(({ metadata, allowVolumeExpansion }) => ({
+        name: metadata.name,
+        isDefault: metadata.annotations?.[DEFAULT_CLASS] === 'true',
+        isExpandable: allowVolumeExpansion === true,
+      }))
+      .sort((one, other) => (one.name < other.name ? -1 : 1)),
+  }
+}

@@ -1,0 +1,103 @@
+import { type DeploymentPhase, furthestPhase, isBuilding, isEnd, type Release } from '../contracts/deployments.ts'
+import type { DeploymentRecord } from '../crds/deployments.ts'
+
+/** What is known of a deployment, and what around it decides how far it has come. */
+export type Seen = {
+  record: Pick<DeploymentRecord, 'spec' | 'status'>
+  /** The other deployments of its owner. */
+  others: readonly Pick<DeploymentRecord, 'status'>[]
+  /** What its build has come to; undefined if it was not started. */
+  build?:
+    | { phase: DeploymentPhase; message: string; image?: string | undefined; commit?: string | undefined }
+    | undefined
+  /** What the owner says of the deployment that it was asked to serve. */
+  release: Release | undefined
+  id: string
+  createdAt: number
+  now: number
+}
+
+export type Decision = {
+  stage: DeploymentPhase
+  message: string
+  image?: string | undefined
+  commitSha?: string | undefined
+  /** Whether its build is to be started. */
+  starts?: boolean
+}
+
+/** Milliseconds after which a build elsewhere, of which nothing was heard, counts as failed. */
+export const SILENCE = 2 * 3_600_000
+
+const SENTENCES: Record<DeploymentPhase, string> = {
+  Queued: 'It waits for its turn.',
+  Cloning: 'The code is being fetched.',
+  Building: 'The image is being built.',
+  Pushing: 'The image is being pushed.',
+  Deploying: 'It is being rolled out.',
+  Succeeded: 'It is served.',
+  Failed: 'It failed.',
+  Cancelled: 'It was cancelled.',
+  Superseded: 'A newer deployment took its place.',
+}
+
+const say = (stage: DeploymentPhase, message: string = SENTENCES[stage]): Decision => ({ stage, message })
+
+/** How far a deployment has come now. Only forward, and an end stays. */
+export function decideDeployment(seen: Seen): Decision {
+  const { record } = seen
+  const before = record.status?.stage
+  const known = { image: record.status?.image, commitSha: record.status?.commitSha }
+  if (before !== undefined && isEnd(before))
+    return { ...known, stage: before, message: record.status?.lastMessage ?? '' }
+  const next = before === 'Deploying' ? deploying(seen) : building(seen)
+  const stage = furthestPhase(before, next.stage)
+  return { ...known, ...next, stage }
+}
+
+const numberOf = ({ status }: Pick<DeploymentRecord, 'status'>) => status?.number ?? Number.MAX_SAFE_INTEGER
+
+function newer({ record, others }: Seen) {
+  return others.filter((one) => numberOf(one) > numberOf(record))
+}
+
+const isReleased = ({ status }: Pick<DeploymentRecord, 'status'>) =>
+  status?.stage === 'Deploying' || status?.stage === 'Succeeded'
+
+/** From the image on: the owner rolls it out. */
+function deploying(seen: Seen): Decision {
+  if (newer(seen).some(isReleased)) return say('Superseded')
+  if (seen.release?.deploymentId !== seen.id) return say('Deploying')
+  if (seen.release.state === 'Failed') return say('Failed', seen.release.message)
+  return say(seen.release.state === 'Serving' ? 'Succeeded' : 'Deploying')
+}
+
+function building(seen: Seen): Decision {
+  const { spec } = seen.record
+  if (newer(seen).some(isReleased)) return say('Superseded')
+  if (spec.strategy === 'Image') return { ...deploying(seen), image: spec.image, commitSha: spec.commitSha }
+  return spec.strategy === 'Reported' ? reported(seen) : built(seen)
+}
+
+function reported({ record: { spec }, createdAt, now }: Seen): Decision {
+  const { phase = 'Queued', message, image, commitSha, timestamp } = spec
+  const heard = Math.max(createdAt, timestamp === undefined ? 0 : Date.parse(timestamp))
+  if (!isEnd(phase) && phase !== 'Deploying' && now - heard >= SILENCE)
+    return say('Failed', 'Whoever builds it has said nothing for two hours.')
+  if (phase === 'Deploying' || phase === 'Succeeded') return { ...say('Deploying'), image, commitSha }
+  return { ...say(phase, message), commitSha }
+}
+
+function built(seen: Seen): Decision {
+  const { record, others, build } = seen
+  if (build !== undefined) {
+    const { phase, message, image, commit } = build
+    if (phase === 'Deploying') return { ...say('Deploying'), image, commitSha: commit ?? record.spec.commitSha }
+    return { ...say(phase, message), commitSha: commit ?? record.spec.commitSha }
+  }
+  const waits = newer(seen).some(({ status }) => status?.stage === 'Queued')
+  if (waits) return say('Superseded')
+  if (others.some(({ status }) => isBuilding(status?.stage)))
+    return say('Queued', 'An earlier build is still under way.')
+  return { ...say('Queued'), starts: true }
+}

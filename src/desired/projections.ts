@@ -1,0 +1,38 @@
+import { GROUP_LABEL, OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../core/labels.ts'
+import { groupNamespace } from '../core/names.ts'
+import { groupNamespaceObject } from '../core/namespaces.ts'
+import type { KubeObject } from '../core/object.ts'
+import type { ResourceGroup } from '../crds/resourcegroups.ts'
+
+export type ProjectedNamespace = {
+  namespace: string
+  state: 'Pending' | 'Applied' | 'Drifted' | 'Failed' | 'Removing'
+  message?: string
+  appliedAt?: string
+}
+
+type Group = ResourceGroup & { [key: string]: unknown }
+
+/** The namespaces of the groups that are projected: all, or those that are named; never one of a group that goes. */
+export function wantedNamespaces(
+  boundaryId: string,
+  groups: readonly Group[],
+  named: readonly string[] | undefined,
+): { name: string; group: Group }[] {
+  return groups
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+    .map((group) => ({ name: groupNamespace(boundaryId, group.metadata.name), group }))
+    .filter(({ name }) => named === undefined || named.includes(name))
+    .sort((one, other) => (one.name < other.name ? -1 : 1))
+}
+
+/** As the group has it on the platform's own cluster; here its projection owns it. */
+export function projectedNamespace(boundaryId: string, group: string): KubeObject {
+  const home = groupNamespaceObject(boundaryId, group, '')
+  const { [OWNER_KIND_LABEL]: _kind, [OWNER_NAME_LABEL]: _name, ...labels } = home.metadata.labels ?? {}
+  return { ...home, metadata: { name: home.metadata.name, labels } }
+}
+
+export function groupOfProjected(home: KubeObject | undefined): string {
+  return home?.metadata.labels?.[GROUP_LABEL] ?? '?'
+}

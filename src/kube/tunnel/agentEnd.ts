@@ -1,0 +1,124 @@
+import {
+  type IncomingHttpHeaders,
+  performServerHandshake,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2'
+import { pipeline } from 'node:stream/promises'
+import { connect as connectTls, type TLSSocket } from 'node:tls'
+import type { ClusterAccess } from '../credentials.ts'
+import { keepAsking, LIVENESS, type Liveness } from '../sessions.ts'
+import { Transport, type WireRequest } from '../transport.ts'
+import { relayedHeaders } from './relay.ts'
+import { TUNNEL_PROTOCOL } from './tunnels.ts'
+
+/** What an agent shows the hub, and how it knows the hub. PEM. */
+export type TunnelCredentials = { cert: string; key: string; ca: string; servername: string }
+export type HubAddress = { host: string; port: number }
+
+const CONNECT_TIMEOUT = 10_000
+/** Of a request: objects of Kubernetes are smaller. */
+const BODY_MAX = 4 * 1024 * 1024
+
+/** @throws Error if the hub cannot be reached, is another one, or refuses the certificate */
+export function dial(address: HubAddress, credentials: TunnelCredentials): Promise<TLSSocket> {
+  return new Promise((resolve, reject) => {
+    const socket = connectTls({ ...address, ...credentials, ALPNProtocols: [TUNNEL_PROTOCOL], minVersion: 'TLSv1.3' })
+    socket.setTimeout(CONNECT_TIMEOUT, () => socket.destroy(new Error('The hub did not answer in time.')))
+    socket.once('error', reject)
+    socket.once('close', () => reject(new Error('The hub ended the connection.')))
+    socket.once('secureConnect', () => {
+      socket.setTimeout(0)
+      socket.off('error', reject)
+      if (socket.alpnProtocol === TUNNEL_PROTOCOL) return resolve(socket)
+      socket.destroy()
+      reject(new Error('What answers at the address of the hub is no hub.'))
+    })
+  })
+}
+
+/**
+ * Serves the hub's requests that come over the connection, by the API server that `access` names and with its rights, and
+ * no others. Resolves when the tunnel has ended.
+ *
+ * @param answerSelf answers a path of the agent's own; undefined for all others
+ */
+export async function serveTunnel(
+  socket: TLSSocket,
+  access: ClusterAccess,
+  answerSelf: (path: string) => Promise<object | undefined>,
+  { signal, liveness = LIVENESS }: { signal: AbortSignal; liveness?: Liveness },
+): Promise<void> {
+  const transport = new Transport(access, 'freehold/agent')
+  const session: ServerHttp2Session = performServerHandshake(socket, {
+    settings: { initialWindowSize: 1024 * 1024, maxConcurrentStreams: 1000 },
+  })
+  session.on('error', () => {})
+  const stopPings = keepAsking(session, liveness, () => {})
+  const end = () => session.destroy()
+  signal.addEventListener('abort', end, { once: true })
+  session.on('stream', (stream, headers) => {
+    serve(stream, headers, transport, answerSelf).catch(() => stream.destroy())
+  })
+  await new Promise<void>((resolve) => {
+    session.once('close', resolve)
+    if (signal.aborted || socket.destroyed) session.destroy()
+  })
+  signal.removeEventListener('abort', end)
+  stopPings()
+  await transport.close()
+}
+
+async function serve(
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  transport: Transport,
+  answerSelf: (path: string) => Promise<object | undefined>,
+): Promise<void> {
+  const gone = new AbortController()
+  stream.once('close', () => gone.abort())
+  stream.on('error', () => {})
+  const path = String(headers[':path'] ?? '/')
+  const own = await answerSelf(path)
+  if (own !== undefined) {
+    stream.respond({ ':status': 200, 'content-type': 'application/json' })
+    stream.end(JSON.stringify(own))
+    return
+  }
+  const body = await bodyOf(stream)
+  if (body === undefined) {
+    stream.respond({ ':status': 413 }, { endStream: true })
+    return
+  }
+  const request: WireRequest = {
+    method: String(headers[':method'] ?? 'GET') as WireRequest['method'],
+    path,
+    headers: relayedHeaders(headers) as Record<string, string>,
+    body: body.length === 0 ? undefined : body,
+    signal: gone.signal,
+    isPatient: true,
+  }
+  let answer: Awaited<ReturnType<Transport['send']>>
+  try {
+    answer = await transport.send(request, () => {})
+  } catch {
+    if (!stream.destroyed) stream.respond({ ':status': 502 }, { endStream: true })
+    return
+  }
+  // The agent's own credentials may have been replaced.
+  if (answer.statusCode === 401) transport.refreshCredentials()
+  if (stream.destroyed) return void answer.body.destroy()
+  stream.respond({ ...relayedHeaders(answer.headers), ':status': answer.statusCode })
+  await pipeline(answer.body, stream)
+}
+
+async function bodyOf(stream: ServerHttp2Stream): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    length += chunk.length
+    if (length > BODY_MAX) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}

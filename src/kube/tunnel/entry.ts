@@ -1,0 +1,79 @@
+import { randomBytes } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { RequestOptions } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { isSameHash } from '../../core/linkToken.ts'
+import type { ClusterAccess } from '../credentials.ts'
+import { refuse, relay, relayToPeer } from './relay.ts'
+import type { Tunnels } from './tunnels.ts'
+
+/** The process of the platform where the tunnel of a cluster ends, if that is another one. */
+export type FindPeer = (clusterId: string) => Promise<RequestOptions | undefined>
+
+const PATH = /^\/clusters\/([0-9a-f-]{36})(\/.*)$/
+
+/** Which cluster a path leads into, and what is asked there. */
+export function readTunnelPath(url: string | undefined): { clusterId: string; path: string } | undefined {
+  const found = PATH.exec(url ?? '')
+  return found === null ? undefined : { clusterId: found[1] ?? '', path: found[2] ?? '/' }
+}
+
+/**
+ * Where this process's own clients enter the tunnels: an address of the loopback interface that stays the same while
+ * tunnels come, go and move between replicas. A random key keeps out whoever else is on the machine.
+ */
+export class TunnelEntry {
+  readonly #tunnels: Tunnels
+  readonly #findPeer: FindPeer
+  readonly #key = `Bearer ${randomBytes(32).toString('base64url')}`
+  readonly #server: Server
+
+  constructor(tunnels: Tunnels, findPeer: FindPeer) {
+    this.#tunnels = tunnels
+    this.#findPeer = findPeer
+    this.#server = createServer((request, response) => void this.#answer(request, response))
+    // Watches are silent for long.
+    this.#server.requestTimeout = 0
+    this.#server.keepAliveTimeout = 120_000
+  }
+
+  async listen(): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject)
+      this.#server.listen(0, '127.0.0.1', resolve)
+    })
+  }
+
+  /** How a client of ours reaches the API server of a cluster. */
+  accessOf(clusterId: string): ClusterAccess {
+    const { port } = this.#server.address() as AddressInfo
+    const key = this.#key
+    const material = {}
+    return {
+      server: `http://127.0.0.1:${port}/clusters/${clusterId}`,
+      namespace: 'default',
+      proxyUrl: undefined,
+      tls: async () => material,
+      authorization: async () => key,
+      refresh: () => {},
+    }
+  }
+
+  async stop(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#server.close(() => resolve())
+      this.#server.closeAllConnections()
+    })
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (!isSameHash(request.headers.authorization ?? '', this.#key)) return refuse(response, 'Not for you.', 403)
+    const asked = readTunnelPath(request.url)
+    if (asked === undefined) return refuse(response, 'No cluster is named.', 403)
+    const session = this.#tunnels.find(asked.clusterId)
+    if (session !== undefined) return relay(session, asked.path, request, response)
+    const peer = await this.#findPeer(asked.clusterId).catch(() => undefined)
+    if (peer !== undefined) return relayToPeer(peer, request, response)
+    refuse(response, 'The agent of the cluster is not connected.')
+  }
+}

@@ -1,0 +1,89 @@
+import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { type ClientHttp2Session, constants } from 'node:http2'
+import { type RequestOptions, request as requestHttps } from 'node:https'
+import { pipeline } from 'node:stream/promises'
+
+/** Headers that speak of one connection only (RFC 9110, 7.6.1), and credentials, which each end brings itself. */
+const NOT_RELAYED = new Set([
+  'authorization',
+  'connection',
+  'content-length',
+  'cookie',
+  'host',
+  'http2-settings',
+  'keep-alive',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+/** Nobody speaks for others through a tunnel. */
+const isRelayed = (name: string) =>
+  !name.startsWith(':') && !NOT_RELAYED.has(name) && !name.startsWith('impersonate-') && !name.startsWith('x-remote-')
+
+export function relayedHeaders(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => isRelayed(name)))
+}
+
+/** Sends a request on through a tunnel and its answer back, streaming both ways; whoever goes ends both. */
+export async function relay(
+  session: ClientHttp2Session,
+  path: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { HTTP2_HEADER_METHOD, HTTP2_HEADER_PATH } = constants
+  const stream = session.request({
+    ...relayedHeaders(request.headers),
+    [HTTP2_HEADER_METHOD]: request.method ?? 'GET',
+    [HTTP2_HEADER_PATH]: path,
+  })
+  response.once('close', () => stream.close(constants.NGHTTP2_CANCEL))
+  stream.once('response', ({ ':status': status = 502, ...headers }) => {
+    response.writeHead(status, relayedHeaders(headers))
+    response.flushHeaders()
+  })
+  await settled(response, Promise.all([pipeline(request, stream), pipeline(stream, response)]))
+}
+
+/** Sends a request on to the process where the tunnel ends. */
+export async function relayToPeer(
+  peer: RequestOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  const headers = relayedHeaders(request.headers)
+  const onward = requestHttps({ ...peer, method: request.method, path: request.url, headers }, resolve)
+  onward.once('error', reject)
+  response.once('close', () => onward.destroy())
+  const answered = promise.then((answer) => {
+    response.writeHead(answer.statusCode ?? 502, relayedHeaders(answer.headers))
+    response.flushHeaders()
+    return pipeline(answer, response)
+  })
+  await settled(response, Promise.all([pipeline(request, onward), answered]))
+}
+
+async function settled(response: ServerResponse, work: Promise<unknown>): Promise<void> {
+  try {
+    await work
+  } catch {
+    refuse(response, 'The tunnel to the cluster ended.')
+  }
+}
+
+/** In the form of the API server, so that its clients understand it: try again, somebody may come back. */
+export function refuse(response: ServerResponse, message: string, code = 503): void {
+  if (response.headersSent) {
+    response.destroy()
+    return
+  }
+  const reason = code === 503 ? 'ServiceUnavailable' : 'Forbidden'
+  const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason, code }
+  response.writeHead(code, { 'content-type': 'application/json' })
+  response.end(JSON.stringify(status))
+}

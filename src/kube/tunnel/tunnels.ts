@@ -1,0 +1,64 @@
+import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
+import type { TLSSocket } from 'node:tls'
+import { keepAsking, LIVENESS, type Liveness } from '../sessions.ts'
+
+/** What both ends say in the handshake of TLS (RFC 7301): from then on the side that was called asks the questions. */
+export const TUNNEL_PROTOCOL = 'freehold-tunnel/1'
+
+/** One open tunnel to the API server of another cluster. */
+export type Tunnel = { readonly clusterId: string; readonly session: ClientHttp2Session; readonly since: number }
+
+/**
+ * The tunnels that end in this process. An agent has called; over its connection we send requests to the API server beside
+ * it, as HTTP/2 with the roles exchanged (RFC 9113: whoever begins with the preface is the client). Pings find a peer that
+ * vanished.
+ */
+export class Tunnels {
+  readonly #open = new Map<string, Tunnel[]>()
+  readonly #liveness: Liveness
+  readonly #now: () => number
+
+  constructor(now: () => number, liveness: Liveness = LIVENESS) {
+    this.#now = now
+    this.#liveness = liveness
+  }
+
+  /** @param onEnd called once it has ended, for whatever reason */
+  begin(clusterId: string, socket: TLSSocket, onEnd: (tunnel: Tunnel) => void): Tunnel {
+    const session = connectHttp2('http://tunnel', {
+      createConnection: () => socket,
+      settings: { enablePush: false, initialWindowSize: 1024 * 1024 },
+    })
+    const tunnel: Tunnel = { clusterId, session, since: this.#now() }
+    this.#open.set(clusterId, [...(this.#open.get(clusterId) ?? []), tunnel])
+    // Each stream notices the end of its session itself.
+    session.on('error', () => {})
+    const stopPings = keepAsking(session, this.#liveness, () => {})
+    session.once('close', () => {
+      stopPings()
+      const left = (this.#open.get(clusterId) ?? []).filter((each) => each !== tunnel)
+      if (left.length === 0) this.#open.delete(clusterId)
+      else this.#open.set(clusterId, left)
+      onEnd(tunnel)
+    })
+    return tunnel
+  }
+
+  /** The one that was opened last: an agent that calls anew may have lost the one before without telling. */
+  find(clusterId: string): ClientHttp2Session | undefined {
+    return this.#open.get(clusterId)?.findLast(({ session }) => !session.closed && !session.destroyed)?.session
+  }
+
+  list(): readonly Tunnel[] {
+    return [...this.#open.values()].flat()
+  }
+
+  /** Ends the cluster's tunnels at once, with every stream in them. */
+  end(clusterId: string): void {
+    for (const { session } of this.#open.get(clusterId) ?? []) session.destroy()
+  }
+
+  stop(): void {
+    for (const { session } of this.list()) session.destroy()
+  }
+}

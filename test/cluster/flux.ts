@@ -1,0 +1,144 @@
+import { createHash } from 'node:crypto'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import { gzipSync } from 'node:zlib'
+import { pack } from 'tar-stream'
+import { definitionsOf } from '../../scripts/controlplane/definitions.ts'
+import { ProcessGroup } from '../../scripts/controlplane/processes.ts'
+import { findTool, isToolBuilt, type Tool } from '../../scripts/controlplane/tool.ts'
+import type { KubeObject, Resource } from '../../src/core/object.ts'
+import { customResourceDefinition } from '../../src/kube/builtin.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+import { until } from '../make/until.ts'
+
+const MODULE = 'github.com/fluxcd/kustomize-controller'
+const TOOL = { folder: 'flux', package: MODULE, name: 'kustomize-controller' } as const satisfies Tool
+const SOURCES = ['GitRepository', 'OCIRepository', 'Bucket'] as const
+
+export const isFluxBuilt = () => isToolBuilt(TOOL)
+
+const flux = (group: string, kind: string): Resource => ({
+  group: `${group}.toolkit.fluxcd.io`,
+  version: 'v1',
+  plural: kind === 'Kustomization' ? 'kustomizations' : 'gitrepositories',
+  kind,
+  namespaced: true,
+})
+export const kustomization = flux('kustomize', 'Kustomization')
+const gitRepository = flux('source', 'GitRepository')
+
+/** A tree that Flux may fetch: its files, by name. */
+export type Tree = Readonly<Record<string, string>>
+
+export type RunningFlux = {
+  /** Tells Flux that the branch has this content now. @returns the revision that its status will name */
+  push(tree: Tree): Promise<string>
+  readonly logFile: string
+  stop(): Promise<void>
+}
+
+type Place = { client: KubeClient; kubeconfig: string; folder: string; namespace: string; name: string }
+
+/**
+ * The real kustomize-controller of Flux against the API server, as the administrator of the kubeconfig. Its sources are
+ * stand-ins: a GitRepository whose definition takes anything, and whose archive this process serves, because the
+ * controller that would clone a repository does the same and no more.
+ */
+export async function startFlux({ client, kubeconfig, folder, namespace, name }: Place): Promise<RunningFlux> {
+  const found = await findTool(TOOL, { progress: silent, signal: undefined })
+  if (!('program' in found)) throw new Error(`Flux needs Go ${found.needsGo} to be built.`)
+  const definitions = [
+    ...(await definitionsOf({ tool: 'flux', module: MODULE, folder: 'config/crd/bases', cachedAs: 'flux-kustomize' })),
+    ...SOURCES.map(sourceDefinition),
+  ]
+  for (const definition of definitions) await client.apply(customResourceDefinition, definition, { force: true })
+  const archives = new Map<string, Buffer>()
+  const server = createServer((request, response) => {
+    const archive = archives.get(request.url ?? '')
+    response.writeHead(archive === undefined ? 404 : 200).end(archive)
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  const { port } = server.address() as AddressInfo
+  const group = new ProcessGroup(folder)
+  const { logFile } = group.start({
+    name: 'kustomize-controller',
+    program: found.program,
+    args: ['--metrics-addr=127.0.0.1:0', '--health-addr=127.0.0.1:0', '--requeue-dependency=2s', '--http-retry=1'],
+    environment: { ...process.env, KUBECONFIG: kubeconfig, RUNTIME_NAMESPACE: namespace, TMPDIR: folder },
+  })
+  return {
+    logFile,
+    async push(tree) {
+      const archive = await archiveOf(tree)
+      const digest = createHash('sha256').update(archive).digest('hex')
+      const path = `/${digest}.tar.gz`
+      archives.set(path, archive)
+      return setArtifact(client, { namespace, name }, `http://127.0.0.1:${port}${path}`, digest)
+    },
+    async stop() {
+      await group.stop()
+      await closed(server)
+      for (const { metadata } of definitions) await client.remove(customResourceDefinition, { name: metadata.name })
+    },
+  }
+}
+
+const silent = { step: <T>(_what: string, work: () => Promise<T>) => work(), note: () => undefined }
+
+type Named = { namespace: string; name: string }
+
+async function setArtifact(client: KubeClient, at: Named, url: string, digest: string): Promise<string> {
+  const apiVersion = `${gitRepository.group}/${gitRepository.version}`
+  const object = { apiVersion, kind: gitRepository.kind, metadata: at, spec: { url: 'https://git.example.com/a.git' } }
+  const revision = `main@sha1:${digest.slice(0, 40)}`
+  const lastUpdateTime = new Date().toISOString()
+  const artifact = { url, path: new URL(url).pathname.slice(1), revision, digest: `sha256:${digest}`, lastUpdateTime }
+  const ready = { type: 'Ready', status: 'True', reason: 'Succeeded', message: 'stored' }
+  const conditions = [{ ...ready, lastTransitionTime: lastUpdateTime }]
+  // The definition may have been made a moment ago.
+  await until('a GitRepository can be stored', async () =>
+    client.apply(gitRepository, object as KubeObject, { force: true }),
+  )
+  const status = { artifact, conditions, observedGeneration: 1 }
+  await client.mergePatch(gitRepository, at, { status }, { subresource: 'status' })
+  return revision
+}
+
+/** A definition that takes anything. */
+function sourceDefinition(kind: string): KubeObject {
+  const plural = kind === 'Bucket' ? 'buckets' : `${kind.slice(0, -1).toLowerCase()}ies`
+  const anything = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.source.toolkit.fluxcd.io` },
+    spec: {
+      group: 'source.toolkit.fluxcd.io',
+      scope: 'Namespaced',
+      names: { kind, plural, singular: kind.toLowerCase(), listKind: `${kind}List` },
+      versions: [
+        {
+          name: 'v1',
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          schema: { openAPIV3Schema: { type: 'object', properties: { spec: anything, status: anything } } },
+        },
+      ],
+    },
+  }
+}
+
+async function archiveOf(tree: Tree): Promise<Buffer> {
+  const archive = pack()
+  for (const [name, text] of Object.entries(tree)) archive.entry({ name, mtime: new Date(0) }, text)
+  archive.finalize()
+  return gzipSync(await buffer(archive))
+}
+
+const closed = (server: Server) =>
+  new Promise<void>((done) => {
+    server.close(() => done())
+    server.closeAllConnections()
+  })

@@ -1,0 +1,165 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import { groupNamespace } from '../../src/core/names.ts'
+import { PlatformApp } from '../../src/crds/apps.ts'
+import { DeploymentRecord } from '../../src/crds/deployments.ts'
+import { RoleDefinition } from '../../src/crds/rbac.ts'
+import { horizontalPodAutoscaler } from '../../src/kube/builtin.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+import { call, expectCall, makeCaller, uniqueName, until } from '../worlds/platform.ts'
+import { administrator } from '../worlds/tenant.ts'
+import { makeVault, type VaultPlace } from '../worlds/vaultWorld.ts'
+
+type App = {
+  status: string
+  statusMessage: string
+  revision: number
+  servingRevision: number | null
+  servingImage: string | null
+  publicUrl: string | null
+  revisions: { number: number; reason: string; isServing: boolean; deploymentId: string }[]
+}
+type Entry = { id: string; phase: string; containerImage: string | null; isServing: boolean; source: string }
+type CachedRecord = DeploymentRecord & { [key: string]: unknown }
+type Page<T> = { items: T[] }
+
+const IMAGE = 'docker.io/library/nginx:1.29'
+const NEXT = 'docker.io/library/nginx:1.30'
+
+describe('apps', () => {
+  let client: KubeClient
+  let at: VaultPlace
+  let namespace: string
+  let base: string
+
+  before(async () => {
+    client = await administrator()
+    at = await makeVault()
+    namespace = groupNamespace(at.boundaryId, at.group)
+    base = `/boundaries/${at.boundaryId}/resourcegroups/${at.group}/resources/apps`
+    await expectCall(200, 'PUT', at.secret('Token'), { value: 'a-canary-for-apps' })
+  })
+  after(() => client.close())
+
+  const read = async (name: string) => (await expectCall<App>(200, 'GET', `${base}/${name}`)).body
+  const serves = (name: string, revision: number) =>
+    until(`${name} serves revision ${revision}`, async () => {
+      const found = await read(name)
+      if (found.status !== 'Running' || found.servingRevision !== revision)
+        throw new Error(`${found.status} ${found.revision} ${found.servingRevision}: ${found.statusMessage}`)
+      return found
+    })
+  const deployments = async (name: string) =>
+    (await expectCall<Page<Entry>>(200, 'GET', `${base}/${name}/deployments`)).body.items
+  const phases = async (name: string, ...expected: string[]) =>
+    until(`the deployments of ${name} are ${expected}`, async () => {
+      const found = (await deployments(name)).map(({ phase }) => phase).sort()
+      if (found.join() !== expected.sort().join()) throw new Error(found.join())
+    })
+
+  it('of an image run, take another one, and go back to a revision without a build', async () => {
+    const name = uniqueName('shop')
+    await expectCall(201, 'POST', `${base}/${name}`, { sourceKind: 'Image', image: IMAGE, replicas: 2 })
+    const first = await serves(name, 1)
+    expect(first.servingImage).to.equal(IMAGE)
+    expect(first.publicUrl).to.match(new RegExp(`^https://${name}-[0-9a-f]{8}\\.`))
+    await expectCall(200, 'PATCH', `${base}/${name}`, { image: NEXT, env: [{ name: 'COLOUR', value: 'blue' }] })
+    await serves(name, 2)
+    await phases(name, 'Succeeded', 'Succeeded')
+    await expectCall(200, 'POST', `${base}/${name}/revisions/1/rollback`)
+    const back = await serves(name, 3)
+    expect(back.servingImage).to.equal(IMAGE)
+    expect(back.revisions.map(({ reason }) => reason)).to.deep.equal(['RolledBack', 'Updated', 'Created'])
+    await expectCall(404, 'POST', `${base}/${name}/revisions/99/rollback`)
+    const [serving, ...others] = (await deployments(name)).filter(({ isServing }) => isServing)
+    expect([serving?.containerImage, others.length]).to.deep.equal([IMAGE, 0])
+    const { body: pods } = await expectCall<Page<{ revision: number; ready: boolean }>>(
+      200,
+      'GET',
+      `${base}/${name}/pods`,
+    )
+    expect(pods.items.filter(({ revision, ready }) => revision === 3 && ready)).to.have.length(2)
+    await expectCall(200, 'GET', `${base}/${name}/logs`)
+    await expectCall(202, 'PUT', `${base}/${name}/actions/stop`)
+    await until('it is stopped', async () => expect((await read(name)).status).to.equal('Stopped'))
+    await expectCall(202, 'DELETE', `${base}/${name}`)
+    await until('it is gone', async () => expect((await call('GET', `${base}/${name}`)).status).to.equal(404))
+    await until('its deployments are gone', async () => {
+      const { items } = await client.list<CachedRecord>(DeploymentRecord.resource, { namespace })
+      expect(items.filter(({ spec }) => spec.ownerName === name)).to.deep.equal([])
+    })
+  })
+
+  it('from a manifest are deployed without any call to REST, and follow their load', async () => {
+    const name = uniqueName('shop')
+    const { apiVersion, kind } = PlatformApp
+    const spec = { sourceKind: 'Image', image: IMAGE, minReplicas: 2, maxReplicas: 5 }
+    await client.create(PlatformApp.resource, { apiVersion, kind, metadata: { name, namespace }, spec })
+    await serves(name, 1)
+    await phases(name, 'Succeeded')
+    const { items } = await client.list(horizontalPodAutoscaler, { namespace })
+    expect(items.map(({ spec }) => (spec as { maxReplicas: number }).maxReplicas)).to.include(5)
+    const found = await client.get(PlatformApp.resource, { namespace, name })
+    const ready = (found.status as { conditions: { type: string; status: string }[] }).conditions
+    expect(ready.find(({ type }) => type === 'Ready')?.status).to.equal('True')
+  })
+
+  it('that are built elsewhere are told of by whoever builds, who tells of nothing else', async () => {
+    const name = uniqueName('shop')
+    const code = { sourceKind: 'Upload' }
+    await expectCall(201, 'POST', `${base}/${name}`, code)
+    const role = uniqueName('Builder')
+    await client.create(RoleDefinition.resource, {
+      apiVersion: RoleDefinition.apiVersion,
+      kind: RoleDefinition.kind,
+      metadata: { name: uniqueName('role') },
+      spec: { displayName: role, actions: ['kernel/deployments/token'], assignableScopes: ['/'] },
+    })
+    const { token: builder } = await makeCaller({ [role]: `/boundaries/${at.boundaryId}` })
+    const { token: stranger } = await makeCaller()
+    const id = randomUUID()
+    const path = `${base}/${name}/deployments`
+    expect((await call('POST', path, { deploymentId: id }, { token: stranger })).status).to.equal(404)
+    await expectCall(201, 'POST', path, { deploymentId: id, branch: 'main' }, { token: builder })
+    await expectCall(200, 'POST', path, { deploymentId: id, branch: 'main' }, { token: builder })
+    const other = (await expectCall<Entry>(201, 'POST', path, {})).body.id
+    expect((await call('PUT', `${path}/${other}`, { phase: 'Building' }, { token: builder })).status).to.equal(404)
+    await expectCall(200, 'PUT', `${path}/${id}`, { phase: 'Building' }, { token: builder })
+    const logs = `${path}/${id}/logs`
+    await expectCall(200, 'POST', logs, { lines: ['one', 'two'], offset: 0 }, { token: builder })
+    const gap = await call('POST', logs, { lines: ['five'], offset: 5 }, { token: builder })
+    expect([gap.status, gap.body.code, (gap.body as { expectedOffset?: number }).expectedOffset]).to.deep.equal([
+      409,
+      'LOG_GAP',
+      2,
+    ])
+    const { body: state } = await expectCall(
+      200,
+      'POST',
+      logs,
+      { text: 'two\nthree\n', offset: 1, isFinal: true },
+      { token: builder },
+    )
+    expect(state).to.deep.equal({ lineCount: 3, sizeBytes: 14, isFinal: true })
+    expect((await call('PUT', `${path}/${id}`, { phase: 'Queued' }, { token: builder })).status).to.equal(409)
+    await expectCall(200, 'PUT', `${path}/${id}`, { phase: 'Succeeded', containerImage: IMAGE }, { token: builder })
+    expect((await serves(name, 1)).servingImage).to.equal(IMAGE)
+    await until('it has succeeded', async () => {
+      const { body } = await expectCall<{ lines: { text: string }[]; isFinal: boolean }>(
+        200,
+        'GET',
+        `${path}/${id}/build-logs`,
+        undefined,
+        {
+          headers: { accept: 'application/json' },
+        },
+      )
+      expect(body.lines.map(({ text }) => text)).to.deep.equal(['one', 'two', 'three'])
+      expect((await deployments(name)).find((entry) => entry.id === id)?.phase).to.equal('Succeeded')
+    })
+    expect((await call('PUT', `${path}/${id}`, { phase: 'Failed' }, { token: builder })).body.code).to.equal(
+      'INVALID_STATE',
+    )
+    await expectCall(200, 'GET', `${path}/config`)
+  })
+})

@@ -1,0 +1,61 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { testPlatform } from '../worlds/tenant.ts'
+
+const MAIN = join(import.meta.dirname, '../../src/main.ts')
+
+describe('a check of the installation', () => {
+  const { kubeconfig, certificateAuthority, tokenUrl, registry, store } = testPlatform()
+  const issuer = tokenUrl.replace(/\/protocol\/.*$/, '')
+  const sound = {
+    PLATFORM_ROLE: 'facade',
+    PLATFORM_KUBECONFIG: kubeconfig,
+    PLATFORM_ISSUER: issuer,
+    PLATFORM_ISSUER_CERTIFICATE_AUTHORITY: certificateAuthority,
+  }
+  const check = (settings: Record<string, string>) =>
+    new Promise<{ code: number; out: string; lines: Map<string, string> }>((resolve) => {
+      const env = { PATH: process.env.PATH ?? '', ...settings }
+      execFile(process.execPath, [MAIN, '--check'], { env }, (error, stdout, stderr) => {
+        const rows = stdout.split('\n').flatMap((line) => {
+          const [, verdict, name] = /^(ok|off|fault) +(.+?) {2,}/.exec(line) ?? []
+          return verdict === undefined || name === undefined ? [] : [[name, verdict] as const]
+        })
+        resolve({ code: error === null ? 0 : Number(error.code), out: stdout + stderr, lines: new Map(rows) })
+      })
+    })
+
+  it('finds nothing wrong with a whole one, and says what is not set up', async () => {
+    const optional = {
+      ...(registry !== undefined && { PLATFORM_REGISTRY_URL: registry.url }),
+      ...(store !== undefined && {
+        PLATFORM_OBJECT_STORE_DRIVER: 'versitygw',
+        PLATFORM_OBJECT_STORE_ENDPOINT: store.endpoint,
+        PLATFORM_OBJECT_STORE_USERS_ENDPOINT: store.usersEndpoint,
+        PLATFORM_OBJECT_STORE_ACCESS_KEY_ID: store.accessKeyId,
+        PLATFORM_OBJECT_STORE_SECRET_ACCESS_KEY: store.secretAccessKey,
+      }),
+    }
+    const { code, out, lines } = await check({ ...sound, ...optional })
+    expect(code, out).to.equal(0)
+    for (const name of ['API server', 'Kinds', 'Webhook', 'Identity', 'First Owner'])
+      expect(lines.get(name), out).to.equal('ok')
+    expect(lines.get('Mail')).to.equal('off')
+    if (registry !== undefined) expect(lines.get('Registry'), out).to.equal('ok')
+    if (store !== undefined) expect(lines.get('Object store'), out).to.equal('ok')
+  })
+
+  it('says what is wrong, and what to do', async () => {
+    const { code, out, lines } = await check({
+      ...sound,
+      PLATFORM_ISSUER: `${issuer}-of-others`,
+      PLATFORM_REGISTRY_URL: 'http://127.0.0.1:9',
+      PLATFORM_SMTP_URL: 'smtp://user:hunter2@127.0.0.1:9',
+    })
+    expect(code).to.equal(1)
+    for (const name of ['Identity', 'Registry', 'Mail']) expect(lines.get(name), out).to.equal('fault')
+    expect(lines.get('API server')).to.equal('ok')
+    expect(out).to.contain('Correct issuer').and.not.contain('hunter2')
+  })
+})

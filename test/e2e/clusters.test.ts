@@ -1,0 +1,248 @@
+// @alone: a second control plane with an agent, beside a platform of its own.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { choosePorts } from '../../scripts/controlplane/ports.ts'
+import { readManifests } from '../../scripts/platform/manifests.ts'
+import type { KubeObject } from '../../src/core/object.ts'
+import { PlatformCluster } from '../../src/crds/clusters.ts'
+import { BoundaryProjection } from '../../src/crds/projections.ts'
+import { VectorCluster } from '../../src/crds/vector.ts'
+import { namespace, secret, statefulSet } from '../../src/kube/builtin.ts'
+import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
+import { installManifests } from '../../src/kube/crds.ts'
+import { isKubeError } from '../../src/kube/errors.ts'
+import { loadKubeconfig } from '../../src/kube/kubeconfig.ts'
+import { type OwnControlPlane, startOwnControlPlane } from '../cluster/index.ts'
+import { OwnPlatform } from '../cluster/platform.ts'
+import { until } from '../make/until.ts'
+import { tokenFor } from '../worlds/tenant.ts'
+
+const DEPLOY = join(import.meta.dirname, '../../deploy/agent')
+
+type Cluster = { id: string; status: string; projectionCount: number; resourceCount: number; nodeCount: number | null }
+type Token = { token: string; serverUrl: string; caFingerprint: string }
+type Projection = { id: string; status: string; resolvedNamespaces: { namespace: string; state: string }[] }
+
+describe('a boundary on another cluster, through an agent that only calls out', () => {
+  let own: OwnPlatform
+  let spoke: OwnControlPlane
+  let far: KubeClient
+  let agent: ChildProcess | undefined
+  let joined: Record<string, string>
+  let clusterId: string
+  let boundaryId: string
+  let home: string
+  const vector = () => `/boundaries/${boundaryId}/resourcegroups/shop/resources/vectorclusters/search`
+
+  before(async () => {
+    own = await OwnPlatform.prepare()
+    await own.startOperator()
+    spoke = await startOwnControlPlane({ nodes: 1 })
+    far = createKubeClient(loadKubeconfig(spoke.kubeconfigPath), { fieldManager: 'test', userAgent: 'test' })
+    await installManifests(
+      far,
+      ['namespace.yaml', 'rbac.yaml'].flatMap((name) => readManifests(join(DEPLOY, name))),
+    )
+  })
+  after(async () => {
+    await endAgent('SIGTERM')
+    await far?.close()
+    await spoke?.stop()
+    await own?.stop()
+  })
+
+  async function call<Body>(status: number, method: string, path: string, body?: object): Promise<Body> {
+    const answer = await request(method, path, body)
+    const text = await answer.text()
+    if (answer.status !== status) throw new Error(`${method} ${path} answered ${answer.status}: ${text}`)
+    return (text === '' ? undefined : JSON.parse(text)) as Body
+  }
+
+  async function request(method: string, path: string, body?: object): Promise<Response> {
+    const { clientId, clientSecret, tokenUrl } = own.platform
+    const token = await tokenFor(clientId, clientSecret, tokenUrl)
+    return fetch(`http://127.0.0.1:${own.ports.facade}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+  }
+
+  /** The agent as a Deployment would run it, under the very account that its manifest gives it. */
+  async function startAgent(settings: Record<string, string>): Promise<void> {
+    const kubeconfig = join(spoke.folder, 'agent-kubeconfig')
+    const user = await spoke.issueClientCertificate('system:serviceaccount:freehold-system:freehold-controllers', [
+      'system:serviceaccounts',
+      'system:serviceaccounts:freehold-system',
+      'system:authenticated',
+    ])
+    await spoke.writeKubeconfig(kubeconfig, { name: 'agent', user })
+    const { management = 0 } = await choosePorts(spoke.folder, ['management'])
+    const log = openSync(join(own.controlPlane.folder, 'logs', 'agent.log'), 'a')
+    const { program, args, environment } = own.command
+    const { PATH = '', HOME = '' } = environment
+    agent = spawn(program, args, {
+      stdio: ['ignore', log, log],
+      env: {
+        PATH,
+        HOME,
+        PLATFORM_ROLE: 'agent',
+        PLATFORM_KUBECONFIG: kubeconfig,
+        PLATFORM_MANAGEMENT_HOST: '127.0.0.1',
+        PLATFORM_MANAGEMENT_PORT: String(management),
+        ...settings,
+      },
+    })
+    closeSync(log)
+  }
+
+  async function endAgent(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    const ending = agent
+    agent = undefined
+    if (ending === undefined || ending.exitCode !== null) return
+    const ended = new Promise((done) => ending.once('exit', done))
+    ending.kill(signal)
+    await ended
+  }
+
+  const settingsOf = ({ token, serverUrl, caFingerprint }: Token) => ({
+    PLATFORM_AGENT_HUB: serverUrl,
+    PLATFORM_AGENT_FINGERPRINT: caFingerprint,
+    PLATFORM_AGENT_TOKEN: token,
+  })
+  const cluster = () => call<Cluster>(200, 'GET', `/clusters/${clusterId}`)
+  const untilCluster = (status: string) =>
+    until(`the cluster is ${status}`, async () => {
+      const found = await cluster()
+      if (found.status === status) return found
+      throw new Error(JSON.stringify(found))
+    })
+  const untilRunning = (replicas: number) =>
+    until(`the database runs with ${replicas} peers`, async () => {
+      const found = await call<{ status: string; phase: string; statusMessage: string; readyReplicas: number }>(
+        200,
+        'GET',
+        vector(),
+      )
+      if (found.status === 'Running' && found.readyReplicas === replicas) return found
+      throw new Error(`${found.status} ${found.phase} ${found.readyReplicas}: ${found.statusMessage}`)
+    })
+  async function exists(client: KubeClient, resource: typeof statefulSet, name: string, space?: string) {
+    try {
+      await client.get(resource, { namespace: space, name })
+      return true
+    } catch (error) {
+      if (isKubeError(error, 'NotFound')) return false
+      throw error
+    }
+  }
+
+  it('is registered once under a name, and waits for its agent', async () => {
+    const made = await call<Cluster>(201, 'POST', '/clusters', { name: 'far', region: 'north' })
+    clusterId = made.id
+    expect(made.status).to.equal('AwaitingJoin')
+    await call(409, 'POST', '/clusters', { name: 'far', region: 'south' })
+  })
+
+  it('lets an agent join with a token, once, which is nowhere stored', async () => {
+    const token = await call<Token>(201, 'POST', `/clusters/${clusterId}/join-token`, {})
+    const stored = await own.admin.get(PlatformCluster.resource, { name: clusterId })
+    expect(JSON.stringify(stored)).not.to.contain(token.token)
+    joined = settingsOf(token)
+    await startAgent(joined)
+    const online = await untilCluster('Online')
+    expect(online.nodeCount ?? 0).to.be.greaterThan(-1)
+    await until('its nodes are counted', async () => (await cluster()).nodeCount === 1)
+    const { spec } = (await own.admin.get(PlatformCluster.resource, { name: clusterId })) as unknown as PlatformCluster
+    expect(spec.joinTokens).to.deep.equal([])
+  })
+
+  it('gives the groups of a projected boundary their namespaces there, with rights and closed traffic', async () => {
+    boundaryId = (await call<{ id: string }>(201, 'POST', '/boundaries', { displayName: 'Shop' })).id
+    const group = `/boundaries/${boundaryId}/resourcegroups/shop`
+    await call(201, 'POST', group)
+    await call(422, 'POST', vector(), { clusterId })
+    await call(201, 'POST', `/boundaries/${boundaryId}/projections`, { clusterId })
+    await call(409, 'POST', `/boundaries/${boundaryId}/projections`, { clusterId })
+    const projection = await until('the namespace is applied', async () => {
+      const path = `/boundaries/${boundaryId}/projections/${clusterId}`
+      const found = await call<Projection>(200, 'GET', path)
+      if (found.resolvedNamespaces[0]?.state === 'Applied') return found
+      throw new Error(JSON.stringify(found))
+    })
+    home = projection.resolvedNamespaces[0]?.namespace ?? ''
+    const { metadata } = await far.get(namespace, { name: home })
+    expect(metadata.labels).to.include({ 'freehold.dev/boundary': boundaryId, 'freehold.dev/resource-group': 'shop' })
+  })
+
+  it('runs a vector database there, which is read and changed here', async () => {
+    const made = await call<{ clusterId: string }>(201, 'POST', vector(), { replicas: 1 })
+    expect(made.clusterId, 'the default of a projected boundary').to.equal(clusterId)
+    await untilRunning(1)
+    expect(await exists(far, statefulSet, 'vc-search', home)).to.equal(true)
+    expect(await exists(own.admin, statefulSet, 'vc-search', home)).to.equal(false)
+    const { apiKey } = await call<{ apiKey: string }>(200, 'GET', `${vector()}/apikey`)
+    const { data } = await far.get<KubeObject & { data: Record<string, string> }>(secret, {
+      namespace: home,
+      name: 'vc-search-apikey',
+    })
+    expect(Buffer.from(data['api-key'] ?? '', 'base64').toString()).to.equal(apiKey)
+    await call(202, 'POST', `${vector()}/scale`, { targetScale: 2 })
+    await untilRunning(2)
+    const { resourceCount, projectionCount } = await cluster()
+    expect({ resourceCount, projectionCount }).to.deep.equal({ resourceCount: 1, projectionCount: 1 })
+  })
+
+  it('keeps the record of what is used, and the projection', async () => {
+    await call(409, 'DELETE', `/clusters/${clusterId}`)
+    await call(409, 'DELETE', `/boundaries/${boundaryId}/projections/${clusterId}`)
+  })
+
+  it('runs on without the hub, whatever happens to the agent, and converges when the hub is back', async () => {
+    await own.endOperator('SIGKILL')
+    await own.admin.mergePatch(VectorCluster.resource, { namespace: home, name: 'search' }, { spec: { replicas: 3 } })
+    for (let kill = 1; kill <= 2; kill += 1) {
+      await endAgent('SIGKILL')
+      await startAgent(joined)
+    }
+    await far.remove(statefulSet, { namespace: home, name: 'vc-search' })
+    await own.startOperator()
+    await untilRunning(3)
+    expect(await exists(far, statefulSet, 'vc-search', home)).to.equal(true)
+  })
+
+  it('turns a revoked agent away at once, and lets it in again with a new token', async () => {
+    await untilCluster('Online')
+    const revoked = await call<Cluster>(200, 'POST', `/clusters/${clusterId}/agent/revoke`)
+    expect(revoked.status).to.equal('Revoked')
+    await call(200, 'POST', `/clusters/${clusterId}/agent/revoke`)
+    await until('the controllers say so of what runs there', async () => {
+      const { phase } = await call<{ phase: string }>(200, 'GET', vector())
+      return phase === 'ClusterRevoked'
+    })
+    expect((await request('GET', `${vector()}/apikey`)).status, 'no way in').to.equal(503)
+    expect(await exists(far, statefulSet, 'vc-search', home), 'what runs there runs on').to.equal(true)
+    const token = await call<Token>(201, 'POST', `/clusters/${clusterId}/join-token`, { expiresInMinutes: 5 })
+    await endAgent('SIGTERM')
+    joined = settingsOf(token)
+    await startAgent(joined)
+    await untilCluster('Online')
+    await untilRunning(3)
+  })
+
+  it('is drained when everything is deleted, by kubectl as by REST', async () => {
+    await own.admin.remove(VectorCluster.resource, { namespace: home, name: 'search' })
+    await until('the database is gone there', async () => !(await exists(far, statefulSet, 'vc-search', home)))
+    await until('and here', async () => (await request('GET', vector())).status === 404)
+    await own.admin.remove(BoundaryProjection.resource, { namespace: `boundary-${boundaryId}`, name: clusterId })
+    await until('the namespace is gone there', async () => !(await exists(far, namespace, home)))
+    await until('the projection is gone', async () => {
+      const { projectionCount } = await cluster()
+      return projectionCount === 0
+    })
+    expect([202, 204]).to.include((await request('DELETE', `/clusters/${clusterId}`)).status)
+    await until('the record is gone', async () => (await request('GET', `/clusters/${clusterId}`)).status === 404)
+  })
+})

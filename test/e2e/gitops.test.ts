@@ -1,0 +1,225 @@
+import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { dump, loadAll } from 'js-yaml'
+import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import { reservedNamespaceObject } from '../../src/core/namespaces.ts'
+import type { KubeObject } from '../../src/core/object.ts'
+import type { AnyKind } from '../../src/crds/define.ts'
+import { KINDS } from '../../src/crds/index.ts'
+import { isReconciled } from '../../src/crds/manifest.ts'
+import { RoleAssignment } from '../../src/crds/rbac.ts'
+import { builtinResource, namespace } from '../../src/kube/builtin.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+import { isKubeError } from '../../src/kube/errors.ts'
+import { lostFields } from '../make/drift.ts'
+import { sampleName, sampleSpec } from '../make/samples.ts'
+import { expectCall, makeBoundary, makeCaller, makeGroup, until } from '../worlds/platform.ts'
+import { administrator, testPlatform } from '../worlds/tenant.ts'
+
+const EXAMPLE = join(import.meta.dirname, '../../examples/git')
+/** Written by the platform alone, or of the whole platform: a copy would count for every other test. */
+const NOT_IN_GIT = ['NameClaim', 'QuotaLedger', 'PlatformCluster', 'ComputePlan', 'PlatformTenant', 'IdpBinding']
+
+describe('a platform that is kept in Git', () => {
+  let admin: KubeClient
+  let folder: string
+  const kubectl = async (...args: string[]) =>
+    (await promisify(execFile)(testPlatform().kubectlPath, ['--kubeconfig', testPlatform().kubeconfig, ...args])).stdout
+  const file = async (name: string, objects: readonly object[]) => {
+    const path = join(folder, name)
+    await writeFile(path, objects.map((object) => dump(object)).join('---\n'))
+    return path
+  }
+
+  before(async () => {
+    admin = await administrator()
+    folder = await mkdtemp(join(tmpdir(), 'freehold-gitops-'))
+  })
+  after(async () => {
+    await admin?.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  describe('as one tree of everything', () => {
+    const boundaryId = randomUUID()
+    const home = boundaryNamespace(boundaryId)
+    const space = groupNamespace(boundaryId, 'reading')
+    const manifest = (apiVersion: string, kind: string, at: string | undefined, name: string, spec: object) => ({
+      apiVersion,
+      kind,
+      metadata: { name, ...(at !== undefined && { namespace: at }) },
+      spec,
+    })
+    const principal = { principalId: randomUUID(), principalType: 'User', roleDefinitionName: 'Reader' }
+    const assignments = [`/boundaries/${boundaryId}`, `/boundaries/${boundaryId}/resourcegroups/reading`]
+    const placed = [
+      manifest('data.freehold.dev/v1alpha1', 'VectorCluster', space, 'articles', { computePlan: 'vector-dev' }),
+      manifest('data.freehold.dev/v1alpha1', 'SecretVault', space, `v-${boundaryId.slice(0, 8)}`, {}),
+      ...assignments.map((scope) =>
+        manifest(RoleAssignment.apiVersion, 'RoleAssignment', home, randomUUID(), { ...principal, scope }),
+      ),
+      manifest('freehold.dev/v1alpha1', 'ResourceGroup', home, 'reading', {}),
+      manifest('freehold.dev/v1alpha1', 'Boundary', undefined, boundaryId, { displayName: 'Umbrella' }),
+    ]
+    const namespaces = [
+      reservedNamespaceObject({ for: 'Boundary', name: home }),
+      reservedNamespaceObject({ for: 'ResourceGroup', name: space }),
+    ]
+
+    it('it converges, whatever is applied first', async () => {
+      await kubectl('apply', '--server-side', '-f', await file('tree.yaml', [...namespaces, ...placed]))
+      for (const { kind, metadata } of placed) {
+        const at = metadata.namespace === undefined ? [] : ['-n', metadata.namespace]
+        await kubectl('wait', '--for=condition=Ready', `${kind.toLowerCase()}/${metadata.name}`, ...at, '--timeout=2m')
+      }
+      for (const [name, kind] of [
+        [home, 'Boundary'],
+        [space, 'ResourceGroup'],
+      ] as const) {
+        const { labels } = (await admin.get(namespace, { name })).metadata
+        expect(labels).to.include({ 'freehold.dev/boundary': boundaryId, 'freehold.dev/owner-kind': kind })
+        expect(labels).to.include({ 'pod-security.kubernetes.io/enforce': 'restricted' })
+      }
+      expect(await kubectl('diff', '--server-side', '-f', join(folder, 'tree.yaml'))).to.equal('')
+      const { body } = await expectCall(200, 'GET', `/boundaries/${boundaryId}/resourcegroups/reading`)
+      expect(body).to.include({ name: 'reading' })
+    })
+
+    it('it goes too, the boundary when its groups have gone, and takes its namespaces along', async () => {
+      await kubectl('delete', '--wait=false', '-f', await file('placed.yaml', placed.slice(0, -1)))
+      await until('the boundary may go', () => deleted(kubectl, ['boundary', boundaryId]))
+      for (const name of [home, space]) {
+        await until(`${name} is gone`, () => isGone(admin.get(namespace, { name })))
+      }
+    })
+
+    it('nobody but an administrator reserves a namespace', async () => {
+      const { principalId } = await makeCaller()
+      await kubectl('create', 'clusterrole', `ns-${principalId}`, '--verb=create', '--resource=namespaces')
+      await kubectl(
+        'create',
+        'clusterrolebinding',
+        `ns-${principalId}`,
+        `--clusterrole=ns-${principalId}`,
+        `--user=p:${principalId}`,
+      )
+      const own = reservedNamespaceObject({ for: 'Boundary', name: boundaryNamespace(randomUUID()) })
+      const path = await file('own.yaml', [own])
+      const said = await until('the role counts', async () => {
+        const words = await kubectl('create', '-f', path, `--as=p:${principalId}`).catch(({ stderr }) => String(stderr))
+        return words.includes('written by the platform only') ? words : undefined
+      })
+      expect(said).to.contain('labels and annotations that begin with freehold.dev/')
+    })
+  })
+
+  it('begins with an example that holds the namespaces its manifests need', async () => {
+    const read = async (name: string) => loadAll(await readFile(join(EXAMPLE, name), 'utf8')) as KubeObject[]
+    const [tenant, namespaces] = [await read('tenant.yaml'), await read('namespaces.yaml')]
+    const needed = [...new Set(tenant.flatMap(({ metadata }) => metadata.namespace ?? []))].sort()
+    expect(namespaces.map(({ metadata }) => metadata.name).sort()).to.deep.equal(needed)
+    await kubectl('apply', '-k', EXAMPLE)
+    await kubectl('wait', '--for=condition=Ready', '-f', join(EXAMPLE, 'tenant.yaml'), '--timeout=2m')
+    const path = join(EXAMPLE, 'tenant.yaml')
+    await until('all of it may go', () => deleted(kubectl, ['-f', path]))
+  })
+
+  describe('shows no drift', () => {
+    let objects: KubeObject[]
+    let world: { boundaryId: string; ownerId: string; memberId: string }
+    let groupHome: string
+
+    before(async () => {
+      const boundaryId = (await makeBoundary()).id
+      groupHome = (await makeGroup(boundaryId)).namespace
+      const { principalId: ownerId } = await makeCaller({ Owner: `/boundaries/${boundaryId}` })
+      world = { boundaryId, ownerId, memberId: (await makeCaller()).principalId }
+    })
+
+    const homeOf = ({ placement }: AnyKind) =>
+      ({
+        cluster: undefined,
+        platform: SYSTEM_NAMESPACE,
+        boundary: boundaryNamespace(world.boundaryId),
+        boundaryOrPlatform: boundaryNamespace(world.boundaryId),
+        group: groupHome,
+      })[placement]
+    const samples = () =>
+      KINDS.filter(({ kind }) => !NOT_IN_GIT.includes(kind)).map((kind) => {
+        const at = homeOf(kind)
+        return {
+          apiVersion: kind.apiVersion,
+          kind: kind.kind,
+          metadata: {
+            name: sampleName(kind),
+            ...(at !== undefined && { namespace: at }),
+            labels: { 'example.com/team': 'search' },
+            annotations: { 'example.com/why': 'a test' },
+          },
+          spec: sampleSpec(kind, world),
+        } as KubeObject
+      })
+    const settled = async (object: KubeObject) => {
+      const kind = kindOf(object)
+      const { namespace: at, name } = object.metadata
+      return until(`${object.kind} ${name} has been looked at`, async () => {
+        const live = await admin.get(kind.resource, { ...(at !== undefined && { namespace: at }), name })
+        const seen = (live.status as { observedGeneration?: number } | undefined)?.observedGeneration ?? -1
+        return (!isReconciled(kind) || seen >= (live.metadata.generation ?? 0)) && live
+      })
+    }
+
+    for (const [way, options] of [
+      ['client-side, as Argo CD does', []],
+      ['server-side, as Flux does', ['--server-side', '--field-manager=flux']],
+    ] as const) {
+      it(`of any kind that was applied ${way}`, async () => {
+        objects = samples()
+        const path = await file('samples.yaml', objects)
+        await kubectl('apply', ...options, '-f', path)
+        const lost: string[] = []
+        for (const object of objects) {
+          const live = await settled(object)
+          lost.push(...lostFields(object, live).map((where) => `${object.kind}: ${where}`))
+        }
+        expect(lost).to.deep.equal([])
+        expect(await kubectl('diff', ...options, '-f', path).catch(({ stdout }) => stdout)).to.equal('')
+        await kubectl('delete', '--wait=false', '-f', path)
+        for (const object of objects) {
+          const { namespace: at, name } = object.metadata
+          const where = { ...(at !== undefined && { namespace: at }), name }
+          await until(`${object.kind} ${name} is gone`, () => isGone(admin.get(kindOf(object).resource, where)))
+        }
+      })
+    }
+  })
+})
+
+function kindOf({ apiVersion, kind }: KubeObject): AnyKind {
+  const found = KINDS.find((one) => one.apiVersion === apiVersion && one.kind === kind)
+  if (found === undefined) throw new Error(`${kind} is not one of ours, but ${builtinResource(apiVersion, kind)}.`)
+  return found
+}
+
+/** The boundary is refused until its groups are gone: a tool that prunes tries again, too. */
+async function deleted(kubectl: (...args: string[]) => Promise<string>, what: readonly string[]): Promise<boolean> {
+  return kubectl('delete', '--ignore-not-found', '--wait=false', ...what).then(
+    () => true,
+    () => false,
+  )
+}
+
+async function isGone(read: Promise<unknown>): Promise<boolean> {
+  return read.then(
+    () => false,
+    (error) => {
+      if (isKubeError(error, 'NotFound')) return true
+      throw error
+    },
+  )
+}

@@ -1,0 +1,22 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { KubeObject } from '../../src/core/object.ts'
+
+/**
+ * The fields of a manifest that the stored object does not hold as they were written. So Argo CD compares what has no
+ * schema built in, and kubectl apply does: maps field by field, where further ones may be defaults; lists as a whole.
+ */
+export function lostFields(wanted: KubeObject, live: KubeObject): string[] {
+  const { labels, annotations } = wanted.metadata
+  const parts = { spec: wanted.spec, labels, annotations }
+  const held = { spec: live.spec, labels: live.metadata.labels, annotations: live.metadata.annotations }
+  return lost(parts, held, '')
+}
+
+function lost(wanted: unknown, live: unknown, path: string): string[] {
+  if (typeof wanted !== 'object' || wanted === null || Array.isArray(wanted)) {
+    return isDeepStrictEqual(wanted, live) ? [] : [`${path} is ${JSON.stringify(live)}`]
+  }
+  return Object.entries(wanted).flatMap(([name, value]) =>
+    value === undefined ? [] : lost(value, (live as Record<string, unknown> | undefined)?.[name], `${path}.${name}`),
+  )
+}

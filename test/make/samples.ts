@@ -1,0 +1,40 @@
+import { randomUUID } from 'node:crypto'
+import { entryName } from '../../src/contracts/vaults/names.ts'
+import type { AnyKind } from '../../src/crds/define.ts'
+import { RULE_CASES } from '../cases/ruleCases.ts'
+
+/** What a sample names that has to be there. */
+export type SampleWorld = { boundaryId: string; ownerId: string; memberId: string }
+
+/** A spec of any kind that the API server takes: of a case of its rules, where there is one that names no others. */
+export function sampleSpec(kind: AnyKind, { boundaryId, ownerId, memberId }: SampleWorld): object {
+  const scope = `/boundaries/${boundaryId}`
+  const principal = { principalId: memberId, principalType: 'ServicePrincipal' }
+  const specs: Record<string, object> = {
+    RoleAssignment: { ...principal, roleDefinitionName: 'Reader', scope },
+    DenyAssignment: { ...principal, actions: ['jobs/write'], scope },
+    JitRequest: {
+      ...principal,
+      principalId: ownerId,
+      roleDefinitionName: 'Reader',
+      scope,
+      justification: 'a fault',
+    },
+    PrincipalGroup: { displayName: `Team ${randomUUID()}` },
+    PlatformTenant: { displayName: 'Tenant' },
+    QuotaLedger: { grants: {} },
+    PlatformUser: { userName: 'mallory' },
+    PlatformClient: { displayName: 'Mallory', secretName: 'x' },
+    RoleDefinition: { displayName: `Role ${randomUUID()}`, actions: ['jobs/read'], assignableScopes: ['/'] },
+    VaultEntry: { vaultName: 'shop', secretName: 'Key' },
+  }
+  const found = specs[kind.kind] ?? RULE_CASES.find((one) => one.kind === kind && one.refused.length === 0)?.next
+  if (found === undefined) throw new Error(`There is no spec of ${kind.kind}.`)
+  return found
+}
+
+/** A name that the kind takes; another one each time, but where it has to fit the spec. */
+export function sampleName(kind: AnyKind): string {
+  const names: Record<string, string> = { AccountBucket: 'shop.photos', VaultEntry: entryName('shop', 'Key') }
+  return names[kind.kind] ?? (kind.name === 'resource' ? `m-${randomUUID().slice(0, 8)}` : randomUUID())
+}

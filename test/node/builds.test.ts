@@ -1,0 +1,209 @@
+import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { silentProgress } from '../../scripts/controlplane/index.ts'
+import { NODE_ADDRESS, REGISTRY } from '../../scripts/node/addresses.ts'
+import { BUILDER_IMAGE, builderImage } from '../../scripts/node/builderImage.ts'
+import { pushInto } from '../../scripts/node/images.ts'
+import {
+  BUILD_CONTAINERS,
+  BUILD_LABEL,
+  BUILD_NAMESPACE,
+  type BuildProgress,
+} from '../../src/contracts/builds/progress.ts'
+import type { BuildRecipe, BuildRequest, BuildSettings, BuildSource } from '../../src/contracts/builds/request.ts'
+import { groupNamespace } from '../../src/core/names.ts'
+import { type BuildJob, type BuildPod, buildObjects, observeBuild, ownedByJob } from '../../src/desired/builds/index.ts'
+import { job, networkPolicy, pod, secret } from '../../src/kube/builtin.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+import { makeBoundary, makeGroup, uniqueName, until } from '../worlds/platform.ts'
+import { administrator } from '../worlds/tenant.ts'
+import { type Files, Ground, HOST, HOST_PORT, NGINX_BASE, NODE_BASE } from './builds/ground.ts'
+import { podIn, pushImages, testNode } from './shell.ts'
+
+const run = promisify(execFile)
+
+const SETTINGS: BuildSettings = {
+  image: BUILDER_IMAGE,
+  isRegistryInsecure: true,
+  imageMirror: REGISTRY,
+  networks: [{ cidr: `${NODE_ADDRESS}/32`, ports: [5000, HOST_PORT] }],
+  packageMirrors: { npm: `${HOST}/` },
+  cpuLimit: '2',
+  memoryLimit: '2Gi',
+  diskLimit: '4Gi',
+}
+const RECIPE: BuildRecipe = { purpose: 'Service', rootPath: '/', port: 8080, environment: [], timeoutSeconds: 300 }
+
+type Ended = BuildProgress & { log: string; image: string; seconds: number; phases: string[] }
+
+describe('builds on a node', function () {
+  this.timeout(900_000)
+  let client: KubeClient
+  let ground: Ground
+  let boundaryId: string
+  let group: string
+
+  before(async () => {
+    client = await administrator()
+    await pushImages(NODE_BASE, NGINX_BASE)
+    const builder = await builderImage({ progress: silentProgress, signal: undefined })
+    await pushInto(await testNode(), [builder])
+    ground = await Ground.start()
+    boundaryId = (await makeBoundary()).id
+    group = (await makeGroup(boundaryId)).name
+  })
+  after(async () => {
+    await ground?.stop()
+    await client?.close()
+  })
+
+  const gitSource = (name: string, commit?: string): BuildSource => ({
+    kind: 'Git',
+    url: `${HOST}/git/${name}.git`,
+    branch: 'main',
+    ...(commit !== undefined && { commit }),
+    hostAddresses: [NODE_ADDRESS],
+  })
+
+  /** Makes what a build needs and follows it to its end, as a controller does. */
+  async function build(name: string, source: BuildSource, recipe: Partial<BuildRecipe> = {}): Promise<Ended> {
+    const began = performance.now()
+    const deploymentId = randomUUID()
+    const repository = `${boundaryId}/${group}/apps/${name}`
+    const request: BuildRequest = {
+      owner: { boundaryId, resourceGroup: group, collection: 'apps', name },
+      deploymentId,
+      source,
+      recipe: { ...RECIPE, ...recipe },
+      target: { registry: REGISTRY, repository, tag: `d-${deploymentId.slice(0, 8)}`, cache: 'main' },
+    }
+    const objects = buildObjects(request, SETTINGS)
+    const made = await client.create(job, objects.job)
+    const owner = { name: made.metadata.name, uid: made.metadata.uid ?? '' }
+    for (const object of objects.dependents) {
+      await client.create(object.kind === 'Secret' ? secret : networkPolicy, ownedByJob(object, owner))
+    }
+    const labelSelector = `${BUILD_LABEL}=${deploymentId}`
+    const phases: string[] = []
+    const ended = await until(`the build of ${name} ends`, async () => {
+      const ref = { namespace: BUILD_NAMESPACE, name: owner.name }
+      const [found, { items }] = await Promise.all([
+        client.get<BuildJob>(job, ref),
+        client.list<BuildPod>(pod, { namespace: BUILD_NAMESPACE, labelSelector }),
+      ])
+      const progress = observeBuild(found, items)
+      if (progress.phase !== undefined && phases.at(-1) !== progress.phase) phases.push(progress.phase)
+      if (progress.outcome === undefined) throw new Error(progress.message)
+      return { progress, podName: items[0]?.metadata.name ?? '' }
+    })
+    const seconds = (performance.now() - began) / 1000
+    const log = await logsOf(ended.podName)
+    return { ...ended.progress, log, seconds, phases, image: `${REGISTRY}/${repository}@${ended.progress.digest}` }
+  }
+
+  async function logsOf(podName: string): Promise<string> {
+    const texts = BUILD_CONTAINERS.map(async (container) => {
+      const path = `/api/v1/namespaces/${BUILD_NAMESPACE}/pods/${podName}/log?container=${container}`
+      const answer = await client.request({ path })
+      return answer.status === 200 ? answer.text() : ''
+    })
+    return (await Promise.all(texts)).join('')
+  }
+
+  function expectBuilt(ended: Ended): void {
+    expect(ended.outcome, `${ended.message}\n${ended.log}`).to.equal('Succeeded')
+  }
+
+  /** Runs an image as restricted as tenants' pods are, and asks it. */
+  async function served(image: string, path = '/'): Promise<string> {
+    const namespace = groupNamespace(boundaryId, group)
+    const name = uniqueName('built')
+    const security = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } }
+    const resources = { requests: { cpu: '10m', memory: '32Mi' }, limits: { cpu: '1', memory: '256Mi' } }
+    await client.create(pod, {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name, namespace },
+      spec: {
+        restartPolicy: 'Never',
+        securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+        containers: [{ name: 'app', image, resources, securityContext: security }],
+      },
+    })
+    const { status } = await podIn(client, { namespace, name }, 'Running')
+    const { inNetwork } = await testNode()
+    const script = `fetch(process.argv[1]).then(async (answer) => process.stdout.write(answer.status + ' ' + await answer.text()))`
+    const [program = '', ...words] = inNetwork([process.execPath, '-e', script, `http://${status?.podIP}:8080${path}`])
+    return until('it answers', async () => (await run(program, words)).stdout)
+  }
+
+  async function nodeApp(greeting: string): Promise<Files> {
+    const entry = await ground.publish('greeter', '1.0.0', `module.exports = (name) => 'Hello ' + name`)
+    const described = { name: 'shop', version: '1.0.0', dependencies: { greeter: '1.0.0' } }
+    const lock = {
+      name: 'shop',
+      version: '1.0.0',
+      lockfileVersion: 3,
+      packages: { '': described, 'node_modules/greeter': entry },
+    }
+    return {
+      'package.json': JSON.stringify({ ...described, scripts: { start: 'node server.js', build: 'node build.js' } }),
+      'package-lock.json': JSON.stringify(lock),
+      'build.js': `require('node:fs').writeFileSync('built.txt', 'flavour ' + process.env.FLAVOUR)`,
+      'server.js': [
+        `const greet = require('greeter')`,
+        `const built = require('node:fs').readFileSync('built.txt', 'utf8')`,
+        `const text = greet('${greeting}') + ', ' + built + ', as ' + process.getuid()`,
+        `require('node:http').createServer((_, answer) => answer.end(text)).listen(process.env.PORT)`,
+      ].join('\n'),
+    }
+  }
+
+  it('makes an image of a Node.js project with a lock file, which runs without root; a change of one line is quick', async () => {
+    const recipe = { environment: [{ name: 'FLAVOUR', value: "it's sweet" }] }
+    const commit = await ground.commit('shop', await nodeApp('world'))
+    const first = await build('shop', gitSource('shop'), recipe)
+    expectBuilt(first)
+    expect(first).to.include({ commit, runtime: 'nodejs', runtimeVersion: '24' })
+    expect(first.phases).to.include('Building')
+    expect(await served(first.image)).to.equal("200 Hello world, flavour it's sweet, as 65532")
+    expect(first.log).to.not.include('sweet')
+
+    await ground.commit('shop', await nodeApp('again'))
+    const second = await build('shop', gitSource('shop'), recipe)
+    expectBuilt(second)
+    expect(second.log).to.match(/RUN npm ci[^\n]*\n#\d+ CACHED|CACHED[^\n]*\n/)
+    expect(await served(second.image)).to.equal("200 Hello again, flavour it's sweet, as 65532")
+    console.log(`      first build ${first.seconds.toFixed(1)} s, one line changed ${second.seconds.toFixed(1)} s`)
+  })
+
+  it('makes a site of plain files, which nginx serves as asked', async () => {
+    await ground.commit('site', { 'index.html': '<h1>Home</h1>', '404.html': 'nothing here' })
+    const site = {
+      isSinglePage: false,
+      notFoundPage: '404.html',
+      cacheControl: 'no-store',
+      headers: { 'X-Frame': 'no' },
+    }
+    const ended = await build('site', gitSource('site'), { purpose: 'Site', site })
+    expectBuilt(ended)
+    expect(await served(ended.image)).to.equal('200 <h1>Home</h1>')
+    expect(await served(ended.image, '/none')).to.equal('404 nothing here')
+  })
+
+  it('builds a Dockerfile of the source, of a repository that wants an account', async () => {
+    const dockerfile = 'FROM library/node:24-slim\nCOPY server.js /\nUSER 1234\nCMD ["node", "/server.js"]\n'
+    const server = `require('node:http').createServer((_, answer) => answer.end('own')).listen(8080)`
+    await ground.commit('private', { 'deploy/Dockerfile': dockerfile, 'server.js': server })
+    const source = { ...gitSource('private'), credentials: { username: 'build', token: 'secret' } } as BuildSource
+    const ended = await build('private', source, { dockerfilePath: 'deploy/Dockerfile' })
+    expectBuilt(ended)
+    expect(await served(ended.image)).to.equal('200 own')
+    expect(ended.log).to.not.include('secret')
+    const refused = await build('private', gitSource('private'), { dockerfilePath: 'deploy/Dockerfile' })
+    expect(refused).to.include({ outcome: 'Failed', failure: 'SourceUnreachable' })
+    expect(refused.message).to.include('credentials')
+  })
+})

@@ -1,0 +1,103 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { NODE_ADDRESS } from '../../../scripts/node/addresses.ts'
+import type { PackageImage } from '../../../scripts/node/images.ts'
+import { NODE_LIBRARIES } from '../../../scripts/node/platformImage.ts'
+import { testNode } from '../shell.ts'
+
+const run = promisify(execFile)
+export const HOST_PORT = 8990
+export const HOST = `http://${NODE_ADDRESS}:${HOST_PORT}`
+
+/** Debian's libraries, Node, and npm of this machine, in the place of the image that a build of Node.js begins with. */
+export const NODE_BASE: PackageImage = {
+  name: 'library/node:24-slim',
+  packages: [...NODE_LIBRARIES.packages, 'dash', 'coreutils'],
+  layers: [
+    { from: dirname(process.execPath), paths: ['node'], to: 'usr/bin' },
+    { from: '/usr/lib/node_modules', paths: ['npm'], to: 'usr/lib/node_modules' },
+    { from: join(import.meta.dirname, 'image'), paths: ['usr'], to: '' },
+  ],
+  config: {},
+}
+export const NGINX_BASE: PackageImage = {
+  name: 'library/nginx:1-alpine-slim',
+  packages: ['nginx-light', 'dash', 'coreutils'],
+  config: {},
+}
+
+export type Files = Readonly<Record<string, string>>
+
+/** Repositories and packages that builds on the node fetch. */
+export class Ground {
+  readonly #folder: string
+  readonly #host: ChildProcess
+
+  private constructor(folder: string, host: ChildProcess) {
+    this.#folder = folder
+    this.#host = host
+  }
+
+  static async start(): Promise<Ground> {
+    const folder = await mkdtemp(join(tmpdir(), 'freehold-builds-'))
+    await mkdir(join(folder, 'git'), { recursive: true })
+    const { inNetwork } = await testNode()
+    const script = join(import.meta.dirname, 'host.ts')
+    const [program = '', ...words] = inNetwork([process.execPath, script, folder, NODE_ADDRESS, String(HOST_PORT)])
+    const host = spawn(program, words, { stdio: ['ignore', 'pipe', 'inherit'] })
+    await once(host.stdout, 'data')
+    return new Ground(folder, host)
+  }
+
+  async stop(): Promise<void> {
+    this.#host.kill()
+    await rm(this.#folder, { recursive: true, force: true })
+  }
+
+  /** Commits these files as all there is in a repository. @returns the commit */
+  async commit(name: string, files: Files): Promise<string> {
+    const work = join(this.#folder, 'work', name)
+    const git = async (...args: string[]) => {
+      const who = ['-c', 'user.name=t', '-c', 'user.email=t@example.test', '-c', 'init.defaultBranch=main']
+      return (await run('git', [...who, ...args], { cwd: work })).stdout.trim()
+    }
+    await mkdir(work, { recursive: true })
+    await git('init', '--quiet')
+    await git('rm', '-r', '-q', '--ignore-unmatch', '.')
+    for (const [path, text] of Object.entries(files)) {
+      await mkdir(dirname(join(work, path)), { recursive: true })
+      await writeFile(join(work, path), text)
+    }
+    await git('add', '-A')
+    await git('commit', '--quiet', '--allow-empty', '-m', 'a change')
+    await git('push', '--quiet', '--force', await this.#bare(name), 'HEAD:main')
+    return git('rev-parse', 'HEAD')
+  }
+
+  async #bare(name: string): Promise<string> {
+    const place = join(this.#folder, 'git', `${name}.git`)
+    await run('git', ['init', '--quiet', '--bare', '--initial-branch=main', place])
+    return place
+  }
+
+  /** A package as a registry of npm has it. @returns its entry in a lock file, which names the public registry */
+  async publish(name: string, version: string, code: string): Promise<object> {
+    const folder = join(this.#folder, 'package-work', name)
+    await mkdir(join(folder, 'package'), { recursive: true })
+    await writeFile(join(folder, 'package/package.json'), JSON.stringify({ name, version, main: 'index.js' }))
+    await writeFile(join(folder, 'package/index.js'), code)
+    const path = `/${name}/-/${name}-${version}.tgz`
+    const file = join(this.#folder, path)
+    await mkdir(dirname(file), { recursive: true })
+    await run('tar', ['-czf', file, '-C', folder, 'package'])
+    const integrity = `sha512-${createHash('sha512')
+      .update(await readFile(file))
+      .digest('base64')}`
+    return { version, resolved: `https://registry.npmjs.org${path}`, integrity }
+  }
+}
