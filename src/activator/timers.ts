@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../core/clock.ts'
 import type { FunctionTrigger } from '../crds/functionFields.ts'
-import { isTimeZone, lastRun, nextRun } from '../crds/schedule.ts'
+import { everRuns, isTimeZone, lastRun, nextRun } from '../crds/schedule.ts'
 
 /** Timers that are due are found here, and fired by whoever starts this. */
 
@@ -23,7 +23,7 @@ export function dueTimers(functions: readonly Scheduled[], now: number): { due: 
   for (const { key, enabled, createdAt, triggers, lastRuns } of functions) {
     if (!enabled) continue
     for (const { name, kind, schedule, timeZone } of triggers) {
-      if (kind !== 'Timer' || schedule === undefined || !isTimeZone(timeZone)) continue
+      if (kind !== 'Timer' || schedule === undefined || !everRuns(schedule) || !isTimeZone(timeZone)) continue
       const scheduledAt = lastRun(schedule, now, timeZone)
       const since = Date.parse(lastRuns[name] ?? createdAt)
       if (scheduledAt !== null && Date.parse(scheduledAt) > since) due.push({ key, trigger: name, scheduledAt })

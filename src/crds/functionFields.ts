@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { VaultReferenceField } from './containerFields.ts'
 import { ResourceName, setOf, Uuid } from './fields.ts'
-import { CronSchedule } from './schedule.ts'
+import { ListedCronSchedule } from './schedule.ts'
 import { sparse } from './sparse.ts'
 
 export const HTTP_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
@@ -31,7 +31,7 @@ export const TriggerField = z.strictObject({
       'Who may call: Platform is a token of the platform whose holder may read the namespace, Secret is the header x-function-key, Anonymous is everybody',
     ),
   keySecret: VaultReferenceField.optional().describe('Of the level Secret: the vault secret that callers must show'),
-  schedule: CronSchedule.optional().describe('Of a Timer: when it fires, cron in five fields'),
+  schedule: ListedCronSchedule.optional().describe('Of a Timer: when it fires, cron in five fields'),
   timeZone: z
     .string()
     .max(64)

@@ -38,6 +38,15 @@ export const CronSchedule = ruled(
   },
 )
 
+/**
+ * The same in an item of a list, where the API server's budget has no room for the rules: it checks the form, and whoever
+ * uses the schedule asks `everRuns`.
+ */
+export const ListedCronSchedule = z.string().max(100).regex(new RegExp(PATTERN), MESSAGE)
+
+/** Whether a schedule in the right form has a time at all: its ranges go upwards, and its months have its days. */
+export const everRuns = (text: string) => isCron(text) && parses(text) && fires(text)
+
 const isCron = (text: string) => new RegExp(PATTERN).test(text)
 
 /** Loaded when the first schedule is checked: it brings a calendar of every time zone along. */

@@ -8,7 +8,7 @@ import {
   ServerlessFunction,
   triggersOf,
 } from '../../crds/functions.ts'
-import { isTimeZone, nextRun } from '../../crds/schedule.ts'
+import { everRuns, isTimeZone, nextRun } from '../../crds/schedule.ts'
 import type { Context } from '../http/context.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import type { Place } from '../resources/places.ts'
@@ -89,7 +89,8 @@ function nextRunOf(
   { kind, schedule, timeZone }: Record<string, unknown>,
   { services, object }: FunctionView,
 ): string | null {
-  if (kind !== 'Timer' || !object.spec.enabled || !isTimeZone(String(timeZone))) return null
+  if (kind !== 'Timer' || !object.spec.enabled || !isTimeZone(String(timeZone)) || !everRuns(String(schedule)))
+    return null
   return nextRun(String(schedule), services.clock.now(), String(timeZone))
 }
 
@@ -105,7 +106,11 @@ function refuse(draft: Draft, view: Write): void {
       view,
     )
   }
-  for (const [at, { timeZone = 'UTC' }] of triggers.entries()) {
+  for (const [at, { timeZone = 'UTC', schedule }] of triggers.entries()) {
+    if (schedule !== undefined && !everRuns(schedule)) {
+      const message = 'never comes: ranges go upwards, and months have the days'
+      throw badRequest(`Trigger ${at}: its schedule ${message}.`, [{ field: `triggers.${at}.schedule`, message }])
+    }
     if (isTimeZone(timeZone)) continue
     const message = `"${timeZone}" is no time zone that the platform knows`
     throw badRequest(`Trigger ${at}: ${message}.`, [{ field: `triggers.${at}.timeZone`, message }])

@@ -4,7 +4,7 @@ import { type KubeObject, keyOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { FunctionNamespace, httpPaths, ServerlessFunction, triggersOf } from '../../crds/functions.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
-import { isTimeZone } from '../../crds/schedule.ts'
+import { everRuns, isTimeZone } from '../../crds/schedule.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import { environmentOf, functionCopies, wantedCopies } from '../../desired/functions.ts'
 import { isDeployed, type LiveDeployment, type LivePod, troubleOf } from '../../desired/workload/trouble.ts'
@@ -163,7 +163,11 @@ function resolvePlanOfBoth(pass: FunctionPass) {
 }
 
 function checkTimers({ object }: FunctionPass): Outcome {
-  const unknown = triggersOf(object.spec).find(({ timeZone }) => !isTimeZone(timeZone))
+  const triggers = triggersOf(object.spec)
+  const never = triggers.find(({ schedule }) => schedule !== undefined && !everRuns(schedule))
+  if (never !== undefined)
+    return stalled('ConfigurationInvalid', `The schedule of trigger "${never.name}" never comes: check its ranges and days.`)
+  const unknown = triggers.find(({ timeZone }) => !isTimeZone(timeZone))
   if (unknown === undefined) return done()
   return stalled('ConfigurationInvalid', `"${unknown.timeZone}" of trigger "${unknown.name}" is no time zone.`)
 }
