@@ -63,7 +63,8 @@ describe('functions', () => {
     expect(made.triggers.map(({ path: served, authLevel }) => [served, authLevel])).to.deep.equal([[`/${name}`, 'Platform']])
     const { body } = await expectCall<{ items: FunctionDto[] }>(200, 'GET', `${base}/${home}/functions?search=${name}`)
     expect(body.items.map((each) => each.name)).to.deep.equal([name])
-    const { status } = await call('PUT', path(name), { ...made, timeoutSeconds: 60 })
+    const { status, text } = await call('PUT', path(name), { ...made, timeoutSeconds: 60 })
+    if (status !== 200) console.log(text)
     expect(status).to.equal(200)
     expect((await stored(name)).spec.timeoutSeconds).to.equal(60)
     expect((await stored(name)).spec.triggers).to.equal(undefined)
@@ -139,6 +140,7 @@ describe('functions', () => {
     })
     // Pods are played: nothing answers, but the call has woken one.
     const answer = await callFunction(testPlatform().activatorUrl, '/wake', { headers: { host } })
+    if (answer.status !== 504) console.log(answer.text, host, JSON.stringify((await stored(name)).status), JSON.stringify((await client.get(FunctionNamespace.resource, { namespace, name: home })).status))
     expect(answer.status).to.equal(504)
     await until('a copy runs', async () => (await read(name)).readyReplicas === 1)
     await until('it sleeps again', async () => (await stored(name)).status?.replicas === 0)

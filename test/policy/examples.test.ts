@@ -51,6 +51,7 @@ describe('the examples', () => {
       '60-jobs',
       '70-containerinstances',
       '80-sources',
+      '90-functions',
     ])
     expect(objects.map(({ kind }) => kind)).to.deep.equal([
       'Boundary',
@@ -65,6 +66,8 @@ describe('the examples', () => {
       'ContainerInstance',
       'Secret',
       'DeploymentSource',
+      'FunctionNamespace',
+      'ServerlessFunction',
     ])
   })
 

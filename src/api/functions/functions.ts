@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { z } from 'zod'
 import { functionObjectName } from '../../contracts/functions.ts'
 import { notFound } from '../../core/errors.ts'
 import { FINALIZER } from '../../core/labels.ts'
@@ -92,8 +93,12 @@ export async function findFunction(context: Context): Promise<FoundFunction> {
   return { object, ref, at }
 }
 
-const body = declaration.body
-const schemas = { body, documentedBody: withRepeated(body, functionRecord.dto), example, reply: functionRecord.dto }
+const schemas = {
+  body: z.unknown(),
+  documentedBody: withRepeated(declaration.body, functionRecord.dto),
+  example,
+  reply: functionRecord.dto,
+}
 
 export const functionRoutes: readonly RouteDraft[] = [
   ...functions.routes(),

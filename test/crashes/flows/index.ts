@@ -1,6 +1,7 @@
 import type { Flow } from '../flow.ts'
 import { boundaryFlows } from './boundaries.ts'
 import { containerFlows } from './containerinstances.ts'
+import { functionFlows } from './functions.ts'
 import { iamFlows } from './iam.ts'
 import { identityFlows } from './identities.ts'
 import { jobFlows } from './jobs.ts'
@@ -24,6 +25,7 @@ export const FLOWS: readonly Flow[] = [
   ...storageFlows,
   ...jobFlows,
   ...containerFlows,
+  ...functionFlows,
   ...sourceFlows,
   ...registryFlows,
 ]
