@@ -94,7 +94,8 @@ async function startParts(configuration: Configuration, surroundings: Surroundin
   if (role === 'controllers' || role === 'all')
     parts.push(await runControllers(configuration, surroundings, connection?.caches, agents))
   if (connection !== undefined) parts.push(await runFacade(configuration, surroundings, connection, checks, agents))
-  if (role === 'activator' || role === 'all') parts.push(await runActivator(configuration, surroundings, connection?.caches))
+  if (role === 'activator' || role === 'all')
+    parts.push(await runActivator(configuration, surroundings, connection?.caches))
   isStarted = true
 }
 

@@ -1,15 +1,15 @@
+import { MEMBERSHIP_SECRET } from '../../src/contracts/clusters.ts'
 import { DIGEST_SECRET } from '../../src/contracts/functions.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { WEBHOOK_CONFIGURATION } from '../../src/core/webhook.ts'
 import { PlatformCluster } from '../../src/crds/clusters.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
-import { PlatformClient, PlatformUser } from '../../src/crds/identity.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../src/crds/functions.ts'
+import { PlatformClient, PlatformUser } from '../../src/crds/identity.ts'
 import { DeploymentSource } from '../../src/crds/sources.ts'
 import { BOUNDARY_SECRETS_ROLE } from '../../src/desired/boundaries.ts'
 import { projectedRoles } from '../../src/iam/projection.ts'
-import { MEMBERSHIP_SECRET } from '../../src/contracts/clusters.ts'
 import { ACTIVATOR_ACCOUNT, CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from './policies.ts'
 
 /** One need of ours: verbs on a resource, perhaps only on objects of given names. */

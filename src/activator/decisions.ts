@@ -59,7 +59,10 @@ export type Copy = { address: string; inFlight: number }
 export function chooseCopy(copies: readonly Copy[], concurrency: number): Copy | undefined {
   return copies
     .filter(({ inFlight }) => inFlight < concurrency)
-    .reduce<Copy | undefined>((best, copy) => (best === undefined || copy.inFlight < best.inFlight ? copy : best), undefined)
+    .reduce<Copy | undefined>(
+      (best, copy) => (best === undefined || copy.inFlight < best.inFlight ? copy : best),
+      undefined,
+    )
 }
 
 /** Calls of one function that may wait: beyond them memory would be the bound. */

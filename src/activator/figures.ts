@@ -38,9 +38,7 @@ export class Figures {
     if (wasCold) bucket.coldStarts += 1
     // Each call is as likely to be among the samples as any other.
     const at =
-      bucket.durations.length < MOST_SAMPLES
-        ? bucket.durations.length
-        : Math.floor(Math.random() * bucket.invocations)
+      bucket.durations.length < MOST_SAMPLES ? bucket.durations.length : Math.floor(Math.random() * bucket.invocations)
     if (at < MOST_SAMPLES) bucket.durations[at] = milliseconds
   }
 

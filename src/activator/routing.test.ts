@@ -26,7 +26,8 @@ describe('the trigger that a request means', () => {
   for (const [sentence, method, path, expected] of cases) {
     it(sentence, () => {
       const found = findTrigger(functions, method, path)
-      const said = found.kind === 'found' ? found.key : found.kind === 'method' ? `method ${found.allowed.join(', ')}` : 'none'
+      const said =
+        found.kind === 'found' ? found.key : found.kind === 'method' ? `method ${found.allowed.join(', ')}` : 'none'
       expect(said).to.equal(expected)
     })
   }

@@ -3,7 +3,11 @@ import type { FunctionTrigger } from '../crds/functionFields.ts'
 
 /** What a request means: which trigger of which function. Pure. */
 
-export type Callable = { readonly key: string; readonly triggers: readonly FunctionTrigger[]; readonly paths: readonly string[] }
+export type Callable = {
+  readonly key: string
+  readonly triggers: readonly FunctionTrigger[]
+  readonly paths: readonly string[]
+}
 
 export type Found =
   | { kind: 'found'; key: string; trigger: FunctionTrigger }
@@ -16,7 +20,9 @@ export function findTrigger(functions: readonly Callable[], method: string, path
     .flatMap(({ key, triggers, paths }) =>
       triggers.flatMap((trigger) => {
         const { path: served } = trigger
-        return served !== undefined && paths.includes(served) && servesPath(served, path) ? [{ key, trigger, served }] : []
+        return served !== undefined && paths.includes(served) && servesPath(served, path)
+          ? [{ key, trigger, served }]
+          : []
       }),
     )
     .sort((one, other) => other.served.length - one.served.length)

@@ -76,7 +76,9 @@ async function serve(
   const signal = AbortSignal.any([deadline, gone.signal])
   const headers = forwardedHeaders(request.headers, trigger, request.socket.remoteAddress)
   try {
-    const { status, wasCold } = await sent(line, signal, (address) => forward(request, response, { address, headers, signal }))
+    const { status, wasCold } = await sent(line, signal, (address) =>
+      forward(request, response, { address, headers, signal }),
+    )
     figures.called(key, { milliseconds: clock.monotonic() - started, isError: status >= 500, wasCold })
   } catch (error) {
     if (gone.signal.aborted && !deadline.aborted) return
@@ -121,6 +123,10 @@ function refuse(response: ServerResponse, code: Refusal, headers: Record<string,
   }
   const [status, error] = REFUSALS[code]
   const body = JSON.stringify({ error, code, module: 'functions', correlationId: randomUUID() })
-  response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), ...headers })
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    ...headers,
+  })
   response.end(body)
 }

@@ -1,8 +1,8 @@
 import { FUNCTION_PORT } from '../contracts/functions.ts'
 import type { Clock } from '../core/clock.ts'
-import type { KubeObject } from '../core/object.ts'
-import { FunctionNamespace, ServerlessFunction, triggersOf } from '../crds/functions.ts'
 import { INCARNATION_ANNOTATION } from '../core/labels.ts'
+import type { KubeObject } from '../core/object.ts'
+import { type FunctionNamespace, type ServerlessFunction, triggersOf } from '../crds/functions.ts'
 import type { CacheHandler } from '../kube/cache.ts'
 import type { Limits } from './decisions.ts'
 import { Bound, Lane } from './lane.ts'
@@ -143,7 +143,8 @@ export class Switchboard {
 }
 
 /** A copy is an address of a pod; a test may say a port. */
-const addressOf = (copy: string) => (/^[0-9.]+:[0-9]+$/.test(copy) ? copy : `${copy.includes(':') ? `[${copy}]` : copy}:${FUNCTION_PORT}`)
+const addressOf = (copy: string) =>
+  /^[0-9.]+:[0-9]+$/.test(copy) ? copy : `${copy.includes(':') ? `[${copy}]` : copy}:${FUNCTION_PORT}`
 
 function limitsOf({ spec, metadata }: CachedFunction): Limits {
   const { concurrency, minReplicas, maxReplicas, idleSeconds, enabled } = spec

@@ -17,10 +17,28 @@ describe('timers', () => {
   const cases: [sentence: string, given: Partial<Scheduled>, now: string, due: string[], next: string | undefined][] = [
     ['wait for their time', {}, '2026-01-01T00:09:59Z', [], '2026-01-01T00:10:00.000Z'],
     ['are due at it', {}, '2026-01-01T00:10:00Z', ['2026-01-01T00:10:00.000Z'], '2026-01-01T00:20:00.000Z'],
-    ['are due once', { lastRuns: { tick: '2026-01-01T00:10:00.000Z' } }, '2026-01-01T00:10:01Z', [], '2026-01-01T00:20:00.000Z'],
-    ['make up for the last time that was missed', {}, '2026-01-01T05:05:00Z', ['2026-01-01T05:00:00.000Z'], '2026-01-01T05:10:00.000Z'],
+    [
+      'are due once',
+      { lastRuns: { tick: '2026-01-01T00:10:00.000Z' } },
+      '2026-01-01T00:10:01Z',
+      [],
+      '2026-01-01T00:20:00.000Z',
+    ],
+    [
+      'make up for the last time that was missed',
+      {},
+      '2026-01-01T05:05:00Z',
+      ['2026-01-01T05:00:00.000Z'],
+      '2026-01-01T05:10:00.000Z',
+    ],
     ['do not fire while the function is off', { enabled: false }, '2026-01-01T05:05:00Z', [], undefined],
-    ['do not fire for a time before the function was', { createdAt: '2026-01-01T00:10:01Z' }, '2026-01-01T00:15:00Z', [], '2026-01-01T00:20:00.000Z'],
+    [
+      'do not fire for a time before the function was',
+      { createdAt: '2026-01-01T00:10:01Z' },
+      '2026-01-01T00:15:00Z',
+      [],
+      '2026-01-01T00:20:00.000Z',
+    ],
     [
       'read their schedule in their time zone',
       { triggers: [timer('0 8 * * *', 'Europe/Berlin')] },
@@ -35,7 +53,13 @@ describe('timers', () => {
       [],
       '2026-07-01T06:00:00.000Z',
     ],
-    ['without a zone that is known are left alone', { triggers: [timer('* * * * *', 'No/Where')] }, '2026-01-01T05:05:00Z', [], undefined],
+    [
+      'without a zone that is known are left alone',
+      { triggers: [timer('* * * * *', 'No/Where')] },
+      '2026-01-01T05:05:00Z',
+      [],
+      undefined,
+    ],
   ]
   for (const [sentence, given, now, due, next] of cases) {
     it(sentence, () => {

@@ -107,7 +107,10 @@ async function start(
   const timers = new Timers({
     clock: systemClock,
     functions: () => switchboard.lines().map(scheduledOf),
-    fire: (due) => void fire(switchboard, client, due).catch((error) => log.warn({ ...due, error: messageOf(error) }, 'A timer did not reach its function.')),
+    fire: (due) =>
+      void fire(switchboard, client, due).catch((error) =>
+        log.warn({ ...due, error: messageOf(error) }, 'A timer did not reach its function.'),
+      ),
   })
   const look = caches.get(ServerlessFunction.resource).subscribe(() => timers.look())
   timers.look()
@@ -151,10 +154,18 @@ class Scaler {
       const { object, desired } = wanted
       try {
         const options = { subresource: 'status', uid: object.metadata.uid }
-        await this.#client.mergePatch(ServerlessFunction.resource, refOf(object), { status: { desiredReplicas: desired } }, options)
+        await this.#client.mergePatch(
+          ServerlessFunction.resource,
+          refOf(object),
+          { status: { desiredReplicas: desired } },
+          options,
+        )
       } catch (error) {
         if (isKubeError(error, 'NotFound', 'Conflict')) continue
-        this.#log.warn({ function: object.metadata.name, error: messageOf(error) }, 'The copies of a function could not be asked for.')
+        this.#log.warn(
+          { function: object.metadata.name, error: messageOf(error) },
+          'The copies of a function could not be asked for.',
+        )
         await new Promise((resolve) => systemClock.setTimeout(() => resolve(undefined), 500))
         // A newer word counts; else this one is said again.
         if (!this.#wanted.has(key)) this.#wanted.set(key, wanted)
@@ -212,4 +223,3 @@ async function fire(switchboard: Switchboard, client: KubeClient, { key, trigger
     if (!answer.ok) throw new Error(`The function answered ${answer.status}.`)
   })
 }
-

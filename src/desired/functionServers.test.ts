@@ -33,7 +33,11 @@ describe('the servers of functions', () => {
   })
 
   /** The URL once it serves; what it said last if it ended before. */
-  async function start(command: string, server: string, handler: string): Promise<{ url: string; child: ChildProcess }> {
+  async function start(
+    command: string,
+    server: string,
+    handler: string,
+  ): Promise<{ url: string; child: ChildProcess }> {
     const child = spawn(command, [join(FOLDER, server)], {
       cwd: folder,
       env: { PATH: process.env.PATH, HOME: process.env.HOME, PORT: '0', FUNCTION_HANDLER: handler },

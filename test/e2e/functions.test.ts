@@ -60,11 +60,12 @@ describe('functions', () => {
     const name = await make()
     const made = await read(name)
     expect(made).to.deep.include({ name, namespaceName: home, buildStatus: 'NoSource', sourceHash: null })
-    expect(made.triggers.map(({ path: served, authLevel }) => [served, authLevel])).to.deep.equal([[`/${name}`, 'Platform']])
+    expect(made.triggers.map(({ path: served, authLevel }) => [served, authLevel])).to.deep.equal([
+      [`/${name}`, 'Platform'],
+    ])
     const { body } = await expectCall<{ items: FunctionDto[] }>(200, 'GET', `${base}/${home}/functions?search=${name}`)
     expect(body.items.map((each) => each.name)).to.deep.equal([name])
-    const { status, text } = await call('PUT', path(name), { ...made, timeoutSeconds: 60 })
-    if (status !== 200) console.log(text)
+    const { status } = await call('PUT', path(name), { ...made, timeoutSeconds: 60 })
     expect(status).to.equal(200)
     expect((await stored(name)).spec.timeoutSeconds).to.equal(60)
     expect((await stored(name)).spec.triggers).to.equal(undefined)
@@ -94,7 +95,9 @@ describe('functions', () => {
 
   it('at once want one path, and one gets it', async () => {
     const answers = await Promise.all(
-      Array.from({ length: 5 }, () => call('POST', path(uniqueName('race')), { handler: 'index', triggers: open('/race') })),
+      Array.from({ length: 5 }, () =>
+        call('POST', path(uniqueName('race')), { handler: 'index', triggers: open('/race') }),
+      ),
     )
     expect(answers.map(({ status }) => status).sort()).to.deep.equal([201, 409, 409, 409, 409])
   })
@@ -108,13 +111,22 @@ describe('functions', () => {
       `${path(name)}/source`,
       { files },
     )
-    const { body: again } = await expectCall<{ hash: string; deploymentId: string }>(200, 'POST', `${path(name)}/source`, { files })
+    const { body: again } = await expectCall<{ hash: string; deploymentId: string }>(
+      200,
+      'POST',
+      `${path(name)}/source`,
+      { files },
+    )
     expect([again.hash, again.deploymentId]).to.deep.equal([first.hash, first.deploymentId])
     const zip = await call('GET', `${path(name)}/source`)
     expect([zip.status, zip.headers.get('etag')]).to.deep.equal([200, `"${first.hash}"`])
     expect(await read(name)).to.deep.include({ sourceHash: first.hash, lastDeploymentId: first.deploymentId })
     await until('its deployment is listed', async () => {
-      const { body } = await expectCall<{ items: { id: string; source: string }[] }>(200, 'GET', `${base}/${home}/deployments`)
+      const { body } = await expectCall<{ items: { id: string; source: string }[] }>(
+        200,
+        'GET',
+        `${base}/${home}/deployments`,
+      )
       return body.items.some(({ id, source }) => id === first.deploymentId && source === `functions/${name}`)
     })
     const stale = await call<Problem>('DELETE', `${path(name)}/source?hash=${'0'.repeat(64)}`)
@@ -139,8 +151,10 @@ describe('functions', () => {
       return (found.status as FunctionNamespace['status'])?.publicHost
     })
     // Pods are played: nothing answers, but the call has woken one.
-    const answer = await callFunction(testPlatform().activatorUrl, '/wake', { headers: { host } })
-    if (answer.status !== 504) console.log(answer.text, host, JSON.stringify((await stored(name)).status), JSON.stringify((await client.get(FunctionNamespace.resource, { namespace, name: home })).status))
+    const answer = await until('the activator knows it', async () => {
+      const found = await callFunction(testPlatform().activatorUrl, '/wake', { headers: { host } })
+      return found.status !== 404 && found
+    })
     expect(answer.status).to.equal(504)
     await until('a copy runs', async () => (await read(name)).readyReplicas === 1)
     await until('it sleeps again', async () => (await stored(name)).status?.replicas === 0)
@@ -149,7 +163,9 @@ describe('functions', () => {
 
   it('serve what was built elsewhere and reported', async () => {
     const name = await make()
-    const { body } = await expectCall<{ id: string }>(201, 'POST', `${base}/${home}/deployments`, { source: `functions/${name}` })
+    const { body } = await expectCall<{ id: string }>(201, 'POST', `${base}/${home}/deployments`, {
+      source: `functions/${name}`,
+    })
     const one = `${base}/${home}/deployments/${body.id}`
     await expectCall(200, 'POST', `${one}/logs`, { lines: ['Step 1'] })
     await expectCall(200, 'PUT', one, { phase: 'Deploying', containerImage: IMAGE })

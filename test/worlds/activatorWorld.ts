@@ -48,7 +48,12 @@ function functionObject(name: string, { spec, status }: Given): CachedFunction {
   return {
     apiVersion: ServerlessFunction.apiVersion,
     kind: ServerlessFunction.kind,
-    metadata: { namespace: 'group', name: `shop.${name}`, uid: name, annotations: { [INCARNATION_ANNOTATION]: 'life' } },
+    metadata: {
+      namespace: 'group',
+      name: `shop.${name}`,
+      uid: name,
+      annotations: { [INCARNATION_ANNOTATION]: 'life' },
+    },
     spec: whole,
     status: { ...status, paths: httpPaths(whole) } as Status,
   }
@@ -60,7 +65,11 @@ function functionObject(name: string, { spec, status }: Given): CachedFunction {
  */
 export async function startActivator(
   listener: RequestListener,
-  { startMilliseconds = 300, maxConcurrency = 50, ...gate }: Partial<GateOptions> & { startMilliseconds?: number; maxConcurrency?: number } = {},
+  {
+    startMilliseconds = 300,
+    maxConcurrency = 50,
+    ...gate
+  }: Partial<GateOptions> & { startMilliseconds?: number; maxConcurrency?: number } = {},
 ) {
   const namespaces = new PlayedView<CachedNamespace>()
   const functions = new PlayedView<CachedFunction>()
@@ -117,7 +126,8 @@ export async function startActivator(
     copies: () => servers.length,
     put: (name: string, given: Given = {}) => functions.put(functionObject(name, given)),
     remove: (name: string) => functions.remove(`shop.${name}`),
-    call: (path: string, init: { method?: string; headers?: Record<string, string>; body?: string } = {}) => callFunction(url, path, init),
+    call: (path: string, init: { method?: string; headers?: Record<string, string>; body?: string } = {}) =>
+      callFunction(url, path, init),
     async stop() {
       ended.abort()
       switchboard.stop()

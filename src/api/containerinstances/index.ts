@@ -182,7 +182,8 @@ async function previewUrl(context: Context<string, unknown, z.output<typeof UrlR
   const boundaryId = context.parameters.boundaryId ?? ''
   checkNewName(name, context.services.reservedNames)
   await findGroup(context, boundaryId, resourceGroup)
-  if (clusterId !== undefined && clusterId !== null) checkProjected(context.services, boundaryId, clusterId, ContainerInstance)
+  if (clusterId !== undefined && clusterId !== null)
+    checkProjected(context.services, boundaryId, clusterId, ContainerInstance)
   const namespace = groupNamespace(boundaryId, resourceGroup)
   const { domain, port } = clusterWords(context.services, boundaryId, clusterId ?? undefined)
   const host = defaultHost('containerinstances', namespace, name, domain)

@@ -6,9 +6,9 @@ import { deploymentRoutes } from '../resources/deployments/routes.ts'
 import { containersOf, logRoute } from '../resources/logs.ts'
 import { planFields, planRoutes } from '../resources/plans.ts'
 import { resource } from '../resources/resource.ts'
+import { deployedFunction, refuseForeignDeployment } from './deployments.ts'
 import { findFunction, functionRoutes, NAMESPACE } from './functions.ts'
 import { namespaceFields, namespaceRecord } from './namespaces.ts'
-import { deployedFunction, refuseForeignDeployment } from './deployments.ts'
 import { sourceRoutes } from './source.ts'
 
 const PlanDto = z

@@ -17,6 +17,7 @@ import { childRights, podObserver, workloadObservers } from '../workload/observe
 import { OUTPUT_KINDS } from '../workload/outputs.ts'
 import { placeOfPass, planOf } from '../workload/pass.ts'
 import { resolvePlan } from '../workload/resolve.ts'
+import { chooseImage, DEPLOYMENT_RIGHTS, deploymentObserver, keepDeployments, reportRelease } from './release.ts'
 import {
   type CachedFunction,
   type CachedNamespace,
@@ -25,7 +26,6 @@ import {
   type FunctionState,
   newFunctionState,
 } from './types.ts'
-import { chooseImage, DEPLOYMENT_RIGHTS, deploymentObserver, keepDeployments, reportRelease } from './release.ts'
 import { DIGEST_RIGHTS, keepKeys, keepSource, keepValues, type Variables } from './values.ts'
 
 const functionsIn = (records: Workspace, home: string | undefined) =>
@@ -166,7 +166,10 @@ function checkTimers({ object }: FunctionPass): Outcome {
   const triggers = triggersOf(object.spec)
   const never = triggers.find(({ schedule }) => schedule !== undefined && !everRuns(schedule))
   if (never !== undefined)
-    return stalled('ConfigurationInvalid', `The schedule of trigger "${never.name}" never comes: check its ranges and days.`)
+    return stalled(
+      'ConfigurationInvalid',
+      `The schedule of trigger "${never.name}" never comes: check its ranges and days.`,
+    )
   const unknown = triggers.find(({ timeZone }) => !isTimeZone(timeZone))
   if (unknown === undefined) return done()
   return stalled('ConfigurationInvalid', `"${unknown.timeZone}" of trigger "${unknown.name}" is no time zone.`)

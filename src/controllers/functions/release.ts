@@ -93,7 +93,8 @@ export function reportRelease(pass: FunctionPass): Outcome {
     return done()
   }
   const isServing = wantedCopies(object) === 0 || isDeployed(state.deployment)
-  const failed = state.deployment?.status?.conditions?.some(({ reason }) => reason === 'ProgressDeadlineExceeded') === true
+  const failed =
+    state.deployment?.status?.conditions?.some(({ reason }) => reason === 'ProgressDeadlineExceeded') === true
   const release: Release = failed
     ? { deploymentId, state: 'Failed', message: 'No copy of it became ready.' }
     : { deploymentId, state: isServing ? 'Serving' : 'RollingOut' }

@@ -13,13 +13,16 @@ const handler = process.env.FUNCTION_HANDLER ?? 'index'
 const endings = ['', '.mjs', '.js', '.cjs', '/index.mjs', '/index.js']
 
 function fileOf(name) {
-  return endings.map((ending) => join(process.cwd(), name + ending)).find((path) => /\.[cm]?js$/.test(path) && existsSync(path))
+  return endings
+    .map((ending) => join(process.cwd(), name + ending))
+    .find((path) => /\.[cm]?js$/.test(path) && existsSync(path))
 }
 
 async function load() {
   const whole = fileOf(handler)
   const dot = handler.lastIndexOf('.')
-  const [path, name] = whole !== undefined || dot < 1 ? [whole, 'default'] : [fileOf(handler.slice(0, dot)), handler.slice(dot + 1)]
+  const [path, name] =
+    whole !== undefined || dot < 1 ? [whole, 'default'] : [fileOf(handler.slice(0, dot)), handler.slice(dot + 1)]
   if (path === undefined) throw new Error(`The source has no file for the handler "${handler}".`)
   const module = await import(pathToFileURL(path).href)
   const found = module[name] ?? module.default?.[name]
@@ -29,7 +32,8 @@ async function load() {
 
 function requestOf(incoming) {
   const headers = new Headers()
-  for (const [name, value] of Object.entries(incoming.headers)) for (const each of [value].flat()) headers.append(name, each)
+  for (const [name, value] of Object.entries(incoming.headers))
+    for (const each of [value].flat()) headers.append(name, each)
   const host = incoming.headers['x-forwarded-host'] ?? incoming.headers.host ?? 'localhost'
   const hasBody = incoming.method !== 'GET' && incoming.method !== 'HEAD'
   return new Request(new URL(incoming.url, `https://${host}`), {
@@ -47,7 +51,8 @@ async function answer(call, incoming, outgoing) {
   const cookies = response.headers.getSetCookie()
   if (cookies.length > 0) outgoing.setHeader('set-cookie', cookies)
   if (response.body === null) return outgoing.end()
-  for await (const chunk of response.body) if (!outgoing.write(chunk)) await new Promise((drained) => outgoing.once('drain', drained))
+  for await (const chunk of response.body)
+    if (!outgoing.write(chunk)) await new Promise((drained) => outgoing.once('drain', drained))
   outgoing.end()
 }
 
@@ -61,6 +66,8 @@ const server = createServer((incoming, outgoing) => {
     outgoing.end('{"error":"The function failed.","code":"FUNCTION_FAILED"}')
   })
 })
-server.listen(Number(process.env.PORT ?? 8080), () => console.error(`The function serves on port ${server.address().port}.`))
+server.listen(Number(process.env.PORT ?? 8080), () =>
+  console.error(`The function serves on port ${server.address().port}.`),
+)
 // Calls that are under way end first.
 process.on('SIGTERM', () => server.close(() => process.exit(0)))

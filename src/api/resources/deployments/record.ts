@@ -123,7 +123,8 @@ export async function findDeployment(
     { namespace, name: id.toLowerCase() },
     { fresh: context.fresh },
   )
-  if (found === undefined || !isOfSite(found.spec, collection, name)) throw notFound(`Deployment "${id.slice(0, 64)}" of "${name}"`)
+  if (found === undefined || !isOfSite(found.spec, collection, name))
+    throw notFound(`Deployment "${id.slice(0, 64)}" of "${name}"`)
   return found
 }
 
