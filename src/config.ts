@@ -15,6 +15,14 @@ const List = z.union([
 ])
 const Url = z.url({ protocol: /^https?$/ })
 
+/** Of the activator of functions. */
+const activatorFields = {
+  activatorContext: z.string().optional().describe('Context of the kubeconfig for the activator of functions'),
+  activatorHost: z.string().default('0.0.0.0').describe('Address on which calls of functions are taken'),
+  activatorPort: Port.default(8082).describe('Port on which they are; 0 takes any that is free'),
+  facadeUrl: Url.optional().describe('Where the activator asks whether a caller may call; this process when absent'),
+}
+
 /**
  * The whole configuration: every name is also an environment variable, `PLATFORM_` and the name in upper snake case
  * (`facadePort` is `PLATFORM_FACADE_PORT`). The reference page is generated from the descriptions.
@@ -25,7 +33,6 @@ export const Configuration = z.strictObject({
 
   kubeconfig: z.string().optional().describe('Path of a kubeconfig; in-cluster credentials when absent'),
   facadeContext: z.string().optional().describe('Context of that file for the facade; the current one when absent'),
-  activatorContext: z.string().optional().describe('Context of that file for the activator of functions'),
   controllersContext: z.string().optional().describe('Context of that file for the controllers'),
 
   facadeHost: z.string().default('0.0.0.0').describe('Address on which the facade listens for callers'),
@@ -184,12 +191,7 @@ export const Configuration = z.strictObject({
     'Without webhookCertificate: keep an authority in a Secret and put it into the webhook configuration freehold-iam',
   ),
 
-  activatorHost: z.string().default('0.0.0.0').describe('Address on which calls of functions are taken'),
-  activatorPort: Port.default(8082).describe('Port on which they are; 0 takes any that is free'),
-  facadeUrl: Url.optional().describe(
-    'Where the activator of functions asks the facade whether a caller may call; this process when absent',
-  ),
-
+  ...activatorFields,
   leaderElection: Flag.default(true).describe(
     'Whether replicas agree on one that runs the controllers; false where there is only one',
   ),
