@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { load } from 'js-yaml'
 import { z } from 'zod'
+import { activatorSettings } from './core/activatorSettings.ts'
 import { LOG_LEVELS } from './core/log.ts'
 import { reasonOf } from './core/reasonOf.ts'
 
@@ -14,14 +15,6 @@ const List = z.union([
   z.string().transform((text) => text.split(',').filter((part) => part !== '')),
 ])
 const Url = z.url({ protocol: /^https?$/ })
-
-/** Of the activator of functions. */
-const activatorFields = {
-  activatorContext: z.string().optional().describe('Context of the kubeconfig for the activator of functions'),
-  activatorHost: z.string().default('0.0.0.0').describe('Address on which calls of functions are taken'),
-  activatorPort: Port.default(8082).describe('Port on which they are; 0 takes any that is free'),
-  facadeUrl: Url.optional().describe('Where the activator asks whether a caller may call; this process when absent'),
-}
 
 /**
  * The whole configuration: every name is also an environment variable, `PLATFORM_` and the name in upper snake case
@@ -191,7 +184,7 @@ export const Configuration = z.strictObject({
     'Without webhookCertificate: keep an authority in a Secret and put it into the webhook configuration freehold-iam',
   ),
 
-  ...activatorFields,
+  ...activatorSettings,
   leaderElection: Flag.default(true).describe(
     'Whether replicas agree on one that runs the controllers; false where there is only one',
   ),

@@ -1,6 +1,7 @@
 import { ACCESS_RULES } from './rules/access.ts'
 import type { RuleCase } from './rules/case.ts'
 import { DATABASE_RULES } from './rules/databases.ts'
+import { FUNCTION_RULES } from './rules/functions.ts'
 import { PLATFORM_RULES } from './rules/platform.ts'
 import { REGISTRY_RULES } from './rules/registry.ts'
 import { SINGLE_SIGN_ON_RULES } from './rules/singleSignOn.ts'
@@ -19,5 +20,6 @@ export const RULE_CASES: readonly RuleCase[] = [
   ...DATABASE_RULES,
   ...STORAGE_RULES,
   ...WORKLOAD_RULES,
+  ...FUNCTION_RULES,
   ...REGISTRY_RULES,
 ]
