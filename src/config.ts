@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { load } from 'js-yaml'
 import { z } from 'zod'
+import { activatorSettings } from './core/activatorSettings.ts'
 import { LOG_LEVELS } from './core/log.ts'
 import { reasonOf } from './core/reasonOf.ts'
 
-export const ROLES = ['facade', 'controllers', 'all', 'agent'] as const
+export const ROLES = ['facade', 'controllers', 'activator', 'all', 'agent'] as const
 
 const Whole = z.coerce.number().int()
 const Port = Whole.min(0).max(65535)
@@ -172,6 +173,7 @@ export const Configuration = z.strictObject({
     'Without webhookCertificate: keep an authority in a Secret and put it into the webhook configuration freehold-iam',
   ),
 
+  ...activatorSettings,
   leaderElection: Flag.default(true).describe(
     'Whether replicas agree on one that runs the controllers; false where there is only one',
   ),

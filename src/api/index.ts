@@ -8,6 +8,7 @@ import { tenantMoveRoutes } from './boundaries/tenantMove.ts'
 import { bugReportRoutes } from './bugreports/index.ts'
 import { clusterRoutes } from './clusters/index.ts'
 import { containerInstanceRoutes } from './containerinstances/index.ts'
+import { functionAreaRoutes } from './functions/index.ts'
 import { documentOf } from './http/openapi.ts'
 import { type Area, area, type Route, type RouteDraft } from './http/route.ts'
 import { reservedNamesOf } from './http/router.ts'
@@ -49,7 +50,7 @@ export const AREAS: readonly Area[] = [
   whole('apps', 'apps', [appRoutes]),
   whole('secrets', 'secrets', [vaultRoutes]),
   whole('jobs', 'jobs', [jobRoutes]),
-  whole('functions', 'functions', []),
+  whole('functions', 'functions', [functionAreaRoutes]),
   whole('objectstorage', 'objectstorage', [objectStorageRoutes]),
   whole('boundaries', 'boundaries', [boundaryRoutes, memberRoutes, projectionRoutes, tenantRoutes]),
   whole('resourcegroups', 'resource-groups', [resourceGroupRoutes, orphanedGrantRoutes]),

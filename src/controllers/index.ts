@@ -27,6 +27,8 @@ import { EngineMetrics } from './engine/metrics.ts'
 import { FollowedClusters, type OpenConnection } from './engine/otherClusters.ts'
 import { observesOthers, Runner } from './engine/runner.ts'
 import { type ClusterConnection, cachedResources, openWorkspace, resourceOf } from './engine/workspace.ts'
+import { functionController } from './functions/function.ts'
+import { functionNamespaceController } from './functions/namespace.ts'
 import { invitationController, passwordResetController } from './invitations.ts'
 import { type JobOptions, jobController } from './jobs.ts'
 import { managedIdentityController } from './managedidentities.ts'
@@ -117,6 +119,8 @@ const PARTS: readonly Part[] = [
     backupNamespace: ports.backupNamespace ?? 'velero',
     registryHost: ports.registry?.host,
   })),
+  fixed(functionNamespaceController),
+  made(functionController, (ports) => ({ keys: keysOf(ports), registryHost: ports.registry?.host })),
   made(appController, (ports) => ({
     keys: keysOf(ports),
     backupNamespace: ports.backupNamespace ?? 'velero',

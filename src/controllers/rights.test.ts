@@ -19,6 +19,8 @@ describe('the rights of the operator', () => {
       ['create', 'delete'],
       // Of an administrator's own, by its name: what backups are written with.
       ['get', 'freehold-backup-target'],
+      // What digests of the keys of functions are made with.
+      ['get', 'freehold-function-keys'],
     ])
   })
 

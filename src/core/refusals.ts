@@ -68,6 +68,7 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
     policy('kind-deletions', 'SecretVault'),
   ],
   HOST_TAKEN: [phase('NameOccupied')],
+  PATH_TAKEN: [phase('NameOccupied')],
   VAULT_NAME_TAKEN: [phase('NameOccupied')],
   MANAGED_SECRET: [policy('kind-writes', 'VaultEntry')],
   SECRET_DELETED: [rule],

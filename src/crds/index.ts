@@ -6,6 +6,7 @@ import { PlatformCluster } from './clusters.ts'
 import { ContainerInstance } from './containerinstances.ts'
 import type { AnyKind } from './define.ts'
 import { DeploymentRecord } from './deployments.ts'
+import { FunctionNamespace, ServerlessFunction } from './functions.ts'
 import { PlatformClient, PlatformUser } from './identity.ts'
 import { MemberInvitation, PasswordReset } from './invitations.ts'
 import { PlatformJob } from './jobs.ts'
@@ -68,6 +69,8 @@ export const KINDS: readonly AnyKind[] = [
   SqlInstance,
   PlatformJob,
   ContainerInstance,
+  FunctionNamespace,
+  ServerlessFunction,
   AppRuntime,
   PlatformApp,
   DeploymentRecord,

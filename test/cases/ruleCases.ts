@@ -2,6 +2,7 @@ import { ACCESS_RULES } from './rules/access.ts'
 import { APP_RULES } from './rules/apps.ts'
 import type { RuleCase } from './rules/case.ts'
 import { DATABASE_RULES } from './rules/databases.ts'
+import { FUNCTION_RULES } from './rules/functions.ts'
 import { PLATFORM_RULES } from './rules/platform.ts'
 import { REGISTRY_RULES } from './rules/registry.ts'
 import { SINGLE_SIGN_ON_RULES } from './rules/singleSignOn.ts'
@@ -21,5 +22,6 @@ export const RULE_CASES: readonly RuleCase[] = [
   ...STORAGE_RULES,
   ...WORKLOAD_RULES,
   ...APP_RULES,
+  ...FUNCTION_RULES,
   ...REGISTRY_RULES,
 ]

@@ -53,6 +53,7 @@ describe('the examples', () => {
       '72-apps',
       '80-sources',
       '90-clusters',
+      '90-functions',
     ])
     expect(objects.map(({ kind }) => kind)).to.deep.equal([
       'Boundary',
@@ -70,6 +71,8 @@ describe('the examples', () => {
       'DeploymentSource',
       'PlatformCluster',
       'BoundaryProjection',
+      'FunctionNamespace',
+      'ServerlessFunction',
     ])
   })
 

@@ -179,6 +179,7 @@ async function serve(client: FakeKubeClient, change: Partial<FacadeOptions>, ser
       accounts: makeAccounts().accounts,
       objectStorage: { store: new FakeObjectStore(), secrets: kubeSecrets(client) },
       jobs: { blobs: fakeBlobs() },
+      functions: { blobs: fakeBlobs() },
       deployments: { blobs: fakeBlobs() },
       activity: new FakeActivityStore(),
       bugReports: { blobs: fakeBlobs() },

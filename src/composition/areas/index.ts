@@ -6,6 +6,7 @@ import type { SignIn } from '../../contracts/managedIdentities.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
 import { activityServices } from './activity.ts'
 import { databasePorts, databaseServices } from './databases.ts'
+import { functionServices } from './functions.ts'
 import { jobParts } from './jobs.ts'
 import { storagePorts, storageServices } from './objectstorage.ts'
 import { podLogServices } from './podlogs.ts'
@@ -24,6 +25,7 @@ type AreaServices = Pick<
   | 'vector'
   | 'sql'
   | 'relational'
+  | 'functions'
   | 'jobs'
   | 'deployments'
   | 'podLogs'
@@ -45,6 +47,7 @@ export async function areaServices(setup: FacadeSetup & SignInParts): Promise<Ar
     ...activityServices(setup),
     ...vectorServices(setup),
     ...databaseServices(setup),
+    ...functionServices(setup),
     ...jobParts(setup),
     ...podLogServices(setup),
     ...volumeFileServices(setup),

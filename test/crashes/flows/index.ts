@@ -3,6 +3,7 @@ import { appFlows } from './apps.ts'
 import { boundaryFlows } from './boundaries.ts'
 import { clusterFlows } from './clusters.ts'
 import { containerFlows } from './containerinstances.ts'
+import { functionFlows } from './functions.ts'
 import { iamFlows } from './iam.ts'
 import { identityFlows } from './identities.ts'
 import { jobFlows } from './jobs.ts'
@@ -27,6 +28,7 @@ export const FLOWS: readonly Flow[] = [
   ...jobFlows,
   ...containerFlows,
   ...appFlows,
+  ...functionFlows,
   ...sourceFlows,
   ...registryFlows,
   ...clusterFlows,

@@ -133,16 +133,17 @@ async function begin<K extends AnyKind>(
   refuseOtherPlace(body, place, undefined)
   given.refuse(object as DeployedObject, body, context, place)
   const id = body.id ?? body.deploymentId ?? randomUUID()
+  const ownerName = given.ownerNameOf?.(ref.name, body, context as Context) ?? ref.name
   const spec = {
     ownerCollection: given.collection,
-    ownerName: ref.name,
+    ownerName,
     strategy: 'Reported',
     phase: 'Queued',
     ...said(body, context),
   }
   const isOurs = (stored: StoredDeployment) =>
     stored.spec.ownerCollection === given.collection &&
-    stored.spec.ownerName === ref.name &&
+    stored.spec.ownerName === ownerName &&
     mayTell(stored, reporter, context)
   const made = await services.records.create(DeploymentRecord, {
     namespace: ref.namespace,
