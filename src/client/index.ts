@@ -94,6 +94,8 @@ export type ClientOptions = {
   fetch?: (url: string, init: RequestInit) => Promise<Response>
   /** How often a request that may be repeated is sent again after 429 or 503; 4. */
   retries?: number
+  /** The same where no answer came; 2. */
+  connectionRetries?: number
   /** Milliseconds. For tests. */
   wait?: (milliseconds: number, signal?: AbortSignal) => Promise<void>
 }
@@ -134,6 +136,9 @@ export class NetworkError extends Error {
 }
 
 const RETRIES = 4
+const CONNECTION_RETRIES = 2
+/** Milliseconds; each further one is twice as long. */
+const FIRST_PAUSE = 250
 /** Longer than this is not waited for: the caller learns of the 429 instead. */
 const LONGEST_WAIT_SECONDS = 60
 /** RFC 9110 section 9.2.2: those that may be sent twice. */
@@ -187,7 +192,16 @@ function requester(options: ClientOptions, open: Open): Client['request'] {
     let token = await options.token?.()
     let isRenewed = false
     for (let attempt = 0; ; ) {
-      const answer = await once(given, token)
+      const answer = await once(given, token).catch((error) => {
+        const mayRepeat = error instanceof NetworkError && IDEMPOTENT.has(given.method)
+        if (!mayRepeat || attempt >= (options.connectionRetries ?? CONNECTION_RETRIES)) throw error
+        return undefined
+      })
+      if (answer === undefined) {
+        await wait(FIRST_PAUSE * 2 ** attempt, given.signal)
+        attempt += 1
+        continue
+      }
       if (answer.status < 400) return answer
       if (answer.status === 401 && !isRenewed) {
         isRenewed = true
@@ -277,7 +291,15 @@ async function* streamed(given: RawRequest, open: Open, source: TokenSource): As
   if (other !== undefined) answer = await open(given, other)
   if (answer.status >= 400) throw new PlatformApiError(answer.status, answer.headers, await answer.text())
   const decoder = new TextDecoder()
-  for await (const chunk of answer.body ?? []) yield decoder.decode(chunk, { stream: true })
+  // Not every browser iterates a body.
+  const reader = answer.body?.getReader()
+  try {
+    for (let read = await reader?.read(); read?.done === false; read = await reader?.read()) {
+      yield decoder.decode(read.value, { stream: true })
+    }
+  } finally {
+    await reader?.cancel()
+  }
 }
 
 type AnyInput = Omit<RawRequest, 'method' | 'path'> & {
@@ -332,7 +354,7 @@ export function pathOf(
 function pauseOf(method: string, { status, headers }: RawAnswer, attempt: number): number | undefined {
   if (!IDEMPOTENT.has(method) || (status !== 429 && status !== 503)) return undefined
   const seconds = retryAfterSeconds(headers.get('retry-after'))
-  if (seconds === undefined) return 250 * 2 ** attempt
+  if (seconds === undefined) return FIRST_PAUSE * 2 ** attempt
   return seconds > LONGEST_WAIT_SECONDS ? undefined : seconds * 1000
 }
 

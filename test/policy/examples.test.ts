@@ -18,8 +18,8 @@ const folder = join(import.meta.dirname, '../../examples')
 const steps = readdirSync(folder, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name)
-  // These are no steps: test/e2e/cli.test.ts applies the one, test/e2e/gitops.test.ts the other.
-  .filter((name) => name !== 'rest' && name !== 'git')
+  // These are no steps: test/e2e/cli.test.ts applies the one, gitops.test.ts and client-package.test.ts the others.
+  .filter((name) => !['rest', 'git', 'client'].includes(name))
   .sort()
 const objects = steps.flatMap((step) =>
   readdirSync(join(folder, step)).flatMap(
