@@ -20,6 +20,8 @@ export type Manifest = {
   readonly name: string | undefined
   readonly namespace: string | undefined
   readonly spec: Readonly<Record<string, unknown>>
+  /** As it was written, with what is neither name nor spec. */
+  readonly document: Readonly<Record<string, unknown>>
 }
 
 /** @throws CommandFailure (usage) naming the file and the number of the document */
@@ -56,6 +58,7 @@ function manifest(entry: unknown, file: string, index: number): Manifest {
     name: name as string | undefined,
     namespace: namespace as string | undefined,
     spec: spec as Record<string, unknown>,
+    document: entry as Record<string, unknown>,
   }
 }
 
@@ -73,6 +76,16 @@ export type ManifestPlan = {
 
 type Defaults = { boundary: string | undefined; group: string | undefined }
 
+/** The collection in which REST writes such a thing; undefined if it does not. */
+export function collectionOf(
+  found: Pick<Manifest, 'kind' | 'apiVersion'>,
+  collections: readonly Collection[],
+): Collection | undefined {
+  const isOfKind = ({ kind }: Collection) => kind?.kind === found.kind && kind.apiVersion === found.apiVersion
+  const isWritten = ({ routes }: Collection) => routes.some(({ verb }) => verb === 'create' || verb === 'update')
+  return collections.find((collection) => isOfKind(collection) && isWritten(collection))
+}
+
 /**
  * How REST writes what a manifest says. The place comes from the namespace, as with kubectl, else from the options.
  *
@@ -80,11 +93,9 @@ type Defaults = { boundary: string | undefined; group: string | undefined }
  *   nor that of the group that is named
  */
 export function planManifest(found: Manifest, collections: readonly Collection[], defaults: Defaults): ManifestPlan {
-  const collection = collections.find(
-    ({ kind }) => kind !== undefined && kind.kind === found.kind && kind.apiVersion === found.apiVersion,
-  )
+  const collection = collectionOf(found, collections)
   const title = `${found.kind}${found.name === undefined ? '' : ` "${found.name}"`}`
-  if (collection === undefined || !collection.routes.some(({ verb }) => verb === 'create' || verb === 'update')) {
+  if (collection === undefined) {
     throw usage(`${title} (${found.apiVersion}) cannot be written by REST: use kubectl.`)
   }
   const place = placeOf(found, collection, defaults)

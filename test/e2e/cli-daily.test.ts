@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
@@ -136,5 +136,52 @@ describe('the command line, every day', () => {
     )
     expect(out).to.equal('VectorCluster "products" created\n')
     expect(err).to.match(/^vectorcluster products: Running/m)
+  })
+
+  it('rotates a key, and tells what was done', async () => {
+    await succeeds('create', 'vc', 'told', '-d', '{"computePlan":"vector-dev","replicas":1}', '--wait')
+    const key = async () => (await succeeds('read', 'vc', 'told', 'apikey')).out
+    const before = await key()
+    await succeeds('rotate', 'vc', 'told')
+    await until('the key is another one', async () => (await key()) !== before)
+    const events = await until('both are told', async () => {
+      const { out } = await succeeds('events', 'vc', 'told', '-o', 'table')
+      return out.includes('CreateVectorCluster') && out.toLowerCase().includes('rotate') && out
+    })
+    expect(events).to.contain('Succeeded').and.to.contain('Rest')
+    const nothing = await freehold('rotate', 'resourcegroup', group)
+    expect(nothing).to.include({ code: 2 })
+    await succeeds('delete', 'vc', 'told')
+  })
+
+  it('shows what an apply would change', async () => {
+    const file = join(home, 'changed.yaml')
+    const manifest = (replicas: number) =>
+      `apiVersion: data.freehold.dev/v1alpha1\nkind: VectorCluster\nmetadata: { name: seen }\nspec: { computePlan: vector-dev, replicas: ${replicas} }\n`
+    await writeFile(file, manifest(1))
+    expect(await freehold('diff', '-f', file)).to.include({ code: 1 })
+    await succeeds('apply', '-f', file, '--wait')
+    expect((await succeeds('diff', '-f', file)).out).to.equal('')
+    await writeFile(file, manifest(2))
+    const changed = await freehold('diff', '-f', file)
+    expect(changed.code).to.equal(1)
+    expect(changed.out).to.contain('~ replicas: 1 -> 2')
+    await succeeds('delete', 'vc', 'seen')
+  })
+
+  it('applies every example, by REST or as Kubernetes takes it', async () => {
+    const examples = resolve(import.meta.dirname, '../../examples')
+    const steps = (await readdir(examples)).filter((name) => /^\d/.test(name)).sort()
+    expect(steps).to.have.length.greaterThan(8)
+    for (const step of steps) {
+      const { out } = await succeeds('apply', '-f', join(examples, step), '-b', '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391')
+      expect(
+        out
+          .trim()
+          .split('\n')
+          .every((line) => /(created|configured|unchanged)/.test(line)),
+        out,
+      ).to.equal(true)
+    }
   })
 })

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -92,8 +93,8 @@ describe('the client, installed from its package', () => {
   }
 })
 
-/** The first on the path that is not the one of our packages. */
+/** The first on the path that is not the one of our packages; that one where there is no other. */
 function nodeOfMachine(): string {
   const places = (process.env.PATH ?? '').split(delimiter).filter((place) => !place.includes('node_modules'))
-  return join(places.find((place) => place === '/usr/bin' || place === '/usr/local/bin') ?? '/usr/bin', 'node')
+  return places.map((place) => join(place, 'node')).find((path) => existsSync(path)) ?? process.execPath
 }

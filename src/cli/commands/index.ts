@@ -2,12 +2,14 @@ import type { Command } from '../command.ts'
 import { completionScript, SHELLS, type Shell } from '../completion.ts'
 import { usage } from '../failure.ts'
 import { helpOf, overview } from '../help.ts'
+import { events, rotate } from './activity.ts'
 import { apply } from './apply.ts'
 import { logs, read } from './below.ts'
 import { call } from './call.ts'
 import { check } from './check.ts'
 import { describe } from './describe.ts'
 import { init } from './init.ts'
+import { diff } from './diff.ts'
 import { invitation, password } from './joining.ts'
 import { kubeconfig } from './kubeconfig.ts'
 import { login, logout, token, whoami } from './login.ts'
@@ -55,14 +57,17 @@ export const COMMANDS: readonly Command[] = [
   get,
   create,
   apply,
+  diff,
   namespaces,
   describe,
+  events,
   read,
   logs,
   wait,
   watch,
   scale,
   ...powers,
+  rotate,
   remove,
   init,
   call,
