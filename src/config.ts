@@ -315,6 +315,10 @@ export const Configuration = z.strictObject({
     .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/, 'must be the name of a namespace')
     .default('velero')
     .describe('Where Velero is, which backs up volumes of container instances to its default BackupStorageLocation'),
+  otlpEndpoint: Url.optional().describe(
+    'Collector of OpenTelemetry that takes traces of requests by OTLP over HTTP, such as http://collector:4318; nothing is traced when absent',
+  ),
+  traceRatio: z.coerce.number().min(0).max(1).default(1).describe('Part of the traces that is sent there'),
   simulated: List.default([]).describe('What /version lists as played'),
 
   commit: z.string().default('unknown').describe('What /version shows; the image sets it'),

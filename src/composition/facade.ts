@@ -44,6 +44,7 @@ import { runIdentityProvider } from './identity.ts'
 import { readOpenApi } from './openApi.ts'
 import type { Part, Surroundings } from './part.ts'
 import { ssoServices } from './sso.ts'
+import { openTracing } from './tracing.ts'
 import { runWebhooks } from './webhooks.ts'
 
 const DOCUMENTATION = join(import.meta.dirname, '../../docs/areas')
@@ -100,6 +101,8 @@ export async function runFacade(
   const isReady = isComplete
   const webhooks = await runWebhooks(configuration, { services, caches, client, isReady, standing, recorder, log })
   closing.onStop(() => webhooks?.stop())
+  const tracing = await openTracing(configuration)
+  closing.onStop(() => tracing?.stop())
   const facade = createFacade({
     routes: SERVED_ROUTES,
     tokens,
@@ -109,6 +112,7 @@ export async function runFacade(
     isReady,
     staleness,
     witness,
+    traced: tracing?.traced,
     limits: limitsOf(configuration),
     services,
     pages: [platformPages(services.platform), linkPages(services, [invitationPages, resetPages, installPages])],
