@@ -77,7 +77,7 @@ export type ManifestPlan = {
 type Defaults = { boundary: string | undefined; group: string | undefined }
 
 /** The collection in which REST writes such a thing; undefined if it does not. */
-export function collectionOf(
+function collectionOf(
   found: Pick<Manifest, 'kind' | 'apiVersion'>,
   collections: readonly Collection[],
 ): Collection | undefined {
@@ -98,7 +98,7 @@ export function planManifest(found: Manifest, collections: readonly Collection[]
   if (collection === undefined) {
     throw usage(`${title} (${found.apiVersion}) cannot be written by REST: use kubectl.`)
   }
-  const place = placeOf(found, collection, defaults)
+  const place = collection.kind?.placement === 'cluster' ? defaults : placeOfManifest(found, defaults)
   const given = { ...place, name: found.name }
   const routeOf = (verb: 'update' | 'patch' | 'create', of: Collection = collection) =>
     of.routes.some((route) => route.verb === verb) ? chooseRoute(of, verb, given) : undefined
@@ -110,9 +110,10 @@ export function planManifest(found: Manifest, collections: readonly Collection[]
   return { title, name: found.name, collection, change, create, body: found.spec }
 }
 
-function placeOf(found: Manifest, { kind }: Collection, defaults: Defaults): Defaults {
+/** The boundary and the group whose namespace it names. @throws CommandFailure (usage) where it is nobody's */
+export function placeOfManifest(found: Pick<Manifest, 'kind' | 'name' | 'namespace'>, defaults: Defaults): Defaults {
   const { namespace } = found
-  if (namespace === undefined || kind?.placement === 'cluster') return defaults
+  if (namespace === undefined) return defaults
   const boundary = boundaryOfNamespace(namespace)
   if (boundary !== undefined) return { ...defaults, boundary }
   const group = namespace.slice(0, -11)

@@ -5,7 +5,14 @@ import type { Command, Context, Input } from '../command.ts'
 import { describeFailure } from '../describeFailure.ts'
 import { CommandFailure, EXIT, usage } from '../failure.ts'
 import { applyToKubernetes, type KubernetesAccess } from '../kubernetes.ts'
-import { collectionOf, filesIn, type Manifest, type ManifestPlan, parseManifests, planManifest } from '../manifests.ts'
+import {
+  filesIn,
+  type Manifest,
+  type ManifestPlan,
+  parseManifests,
+  placeOfManifest,
+  planManifest,
+} from '../manifests.ts'
 import { printable } from '../output.ts'
 import { openSession, PLACE_OPTIONS, placeOf, type Session } from '../session.ts'
 import type { Settings } from '../settings.ts'
@@ -57,8 +64,16 @@ function stepOf(
   place: ReturnType<typeof placeOf>,
   { kubernetes }: Settings,
 ): Step {
-  const isForKubernetes = kubernetes !== undefined && collectionOf(manifest, collections) === undefined
-  return { manifest, plan: isForKubernetes ? undefined : planManifest(manifest, collections, place) }
+  if (kubernetes === undefined || manifest.name === undefined)
+    return { manifest, plan: planManifest(manifest, collections, place) }
+  // A namespace that is nobody's is a mistake in either case.
+  if (manifest.namespace !== undefined) placeOfManifest(manifest, place)
+  try {
+    return { manifest, plan: planManifest(manifest, collections, place) }
+  } catch (error) {
+    if (!(error instanceof CommandFailure)) throw error
+    return { manifest, plan: undefined }
+  }
 }
 
 /** @returns what was done, for people */
