@@ -6,8 +6,9 @@ import { reasonOf } from './core/reasonOf.ts'
 
 export const ROLES = ['facade', 'controllers', 'all', 'agent'] as const
 
-const Port = z.coerce.number().int().min(0).max(65535)
-const Seconds = z.coerce.number().int().min(1)
+const Whole = z.coerce.number().int()
+const Port = Whole.min(0).max(65535)
+const Seconds = Whole.min(1)
 const Flag = z.union([z.boolean(), z.stringbool()])
 const List = z.union([
   z.array(z.string()),
@@ -35,25 +36,16 @@ export const Configuration = z.strictObject({
     .default('0.0.0.0')
     .describe('Where /livez, /readyz and /metrics listen, apart from the public port'),
   managementPort: Port.default(9090).describe('Port of that'),
-  requestsPerMinute: z.coerce.number().int().min(1).default(6000).describe('Per principal; over it: 429'),
-  anonymousRequestsPerMinute: z.coerce
-    .number()
-    .int()
-    .min(1)
+  requestsPerMinute: Whole.min(1).default(6000).describe('Per principal; over it: 429'),
+  anonymousRequestsPerMinute: Whole.min(1)
     .default(600)
     .describe('Per address, on routes without a token and for refused tokens'),
-  staleReadSeconds: z.coerce
-    .number()
-    .int()
-    .min(0)
+  staleReadSeconds: Whole.min(0)
     .default(60)
     .describe(
       'While the API server cannot be heard: how long reads are answered, with their age, before they are refused with 503 and /readyz fails',
     ),
-  drainSeconds: z.coerce
-    .number()
-    .int()
-    .min(0)
+  drainSeconds: Whole.min(0)
     .max(60)
     .default(0)
     .describe(
@@ -125,11 +117,8 @@ export const Configuration = z.strictObject({
     .string()
     .optional()
     .describe('Folder in which mails are laid as files instead, for trying things; smtpUrl wins'),
-  invitationResends: z.coerce.number().int().min(0).default(3).describe('How often an invitation is sent again freely'),
-  invitationResendHours: z.coerce
-    .number()
-    .int()
-    .min(1)
+  invitationResends: Whole.min(0).default(3).describe('How often an invitation is sent again freely'),
+  invitationResendHours: Whole.min(1)
     .default(24)
     .describe('After those, once more whenever so many hours have passed since the last'),
   outgoingHosts: List.default([]).describe(
@@ -192,13 +181,7 @@ export const Configuration = z.strictObject({
   closedNetworks: List.default([]).describe(
     "Networks that pods of tenants do not reach, as CIDRs, such as the API server's addresses; those of clouds' credentials are always closed",
   ),
-  workersPerController: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(64)
-    .default(4)
-    .describe('Objects of a kind that are worked on at once'),
+  workersPerController: Whole.min(1).max(64).default(4).describe('Objects of a kind that are worked on at once'),
   engines: z
     .enum(['real', 'simulated'])
     .default('real')
@@ -273,10 +256,7 @@ export const Configuration = z.strictObject({
     .string()
     .optional()
     .describe('Folder in which the audit of the registry is kept for 90 days; in memory only when absent'),
-  registryUploadGraceSeconds: z.coerce
-    .number()
-    .int()
-    .min(600)
+  registryUploadGraceSeconds: Whole.min(600)
     .default(3600)
     .describe(
       'How long after the last token to push nothing is removed of a repository: longer than any one request of a push',
