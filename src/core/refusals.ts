@@ -86,7 +86,7 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   LOG_GAP: [NO_BUILD],
   IMAGE_GONE: [NO_BUILD],
   NOTHING_TO_BUILD: [NO_BUILD],
-  RUNTIME_ENDED: [phase('ConfigurationInvalid')],
+  RUNTIME_ENDED: [none('by kubectl nothing is built yet that names a runtime')],
   VOLUME_NOT_SHAREABLE: [phase('ConfigurationInvalid')],
   SNAPSHOT_CLASS_MISSING: [phase('ConfigurationInvalid')],
   EULA_NOT_ACCEPTED: [rule],

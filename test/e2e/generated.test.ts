@@ -95,6 +95,7 @@ function goodBody({ body, bodyKind }: Route): unknown {
     { accountName: 'abc' },
     { action: 'jobs/read' },
     { image: 'docker.io/library/busybox' },
+    { sourceKind: 'Image', image: 'docker.io/library/busybox' },
     { components: [{ name: 'web', image: 'docker.io/library/busybox' }] },
     { tenantId: null },
     { action: 'deploy.started', resourceType: 'apps', resourceName: 'x', resourceGroup: 'x' },
