@@ -260,6 +260,3 @@ export function httpPaths(spec: Triggered): string[] {
 
 /** Whether sources of the runtime can be built and served. */
 export const hasServer = (runtime: FunctionNamespace['spec']['runtime']) => FUNCTION_RUNTIMES[runtime].hasServer
-
-export const objectNameOf = ({ namespaceName, functionName }: Pick<Spec, 'namespaceName' | 'functionName'>) =>
-  functionObjectName(namespaceName, functionName)

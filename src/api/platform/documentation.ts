@@ -34,7 +34,10 @@ export const DOCUMENTED_MODULES: Readonly<Record<string, { title: string; areas:
   'db-vector': { title: 'Vector databases', areas: ['vector', 'data', 'plans'] },
   'db-sql': { title: 'SQL instances', areas: ['sql', 'data', 'plans'] },
   'db-relational': { title: 'Relational databases', areas: ['relational', 'data', 'plans'] },
-  containerinstances: { title: 'Container instances', areas: ['containerinstances', 'apps', 'builds', 'logs', 'files', 'plans'] },
+  containerinstances: {
+    title: 'Container instances',
+    areas: ['containerinstances', 'apps', 'builds', 'logs', 'files', 'plans'],
+  },
   staticwebapps: { title: 'Static web apps', areas: ['staticwebapps'] },
   boundaries: { title: 'Boundaries', areas: ['boundaries', 'clusters', 'crosslink', 'network'] },
   secrets: { title: 'Secret vaults', areas: ['secrets', 'data'] },
