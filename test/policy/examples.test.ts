@@ -50,6 +50,7 @@ describe('the examples', () => {
       '50-objectstorage',
       '60-jobs',
       '70-containerinstances',
+      '71-staticwebapps',
       '72-apps',
       '80-sources',
       '90-clusters',
