@@ -87,6 +87,7 @@ const CASES: readonly ResourceCase[] = [
     world: (server) =>
       server.put(ComputePlan, 'container-nano', { family: 'ContainerInstance', displayName: 'Nano', ...SIZES }),
     body: PAGES,
+    scale: { minScale: 0, maxScale: 10 },
     other: { ...PAGES, tags: { team: 'books' } },
     patch: { body: { isSinglePage: false }, shows: { isSinglePage: false } },
     hosted: { ...PAGES, customDomains: ['docs.example.com'] },

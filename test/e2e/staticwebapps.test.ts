@@ -87,7 +87,7 @@ describe('static web apps', () => {
     await expectCall(200, 'GET', `${base}/${name}/deployments/config`)
     const refused = await call('POST', `${base}/${name}/deploy`)
     expect([refused.status, refused.body.code]).to.deep.equal([409, 'NOTHING_TO_BUILD'])
-    await expectCall(202, 'POST', `${base}/${name}/scale`, { replicas: 1 })
+    await expectCall(202, 'POST', `${base}/${name}/scale`, { targetScale: 1 })
     await expectCall(202, 'DELETE', `${base}/${name}`)
     await until('it is gone', async () => expect((await call('GET', `${base}/${name}`)).status).to.equal(404))
   })

@@ -67,6 +67,7 @@ describe('the examples', () => {
       'VaultEntry',
       ...storage,
       'ContainerInstance',
+      'StaticWebApp',
       'PlatformApp',
       'Secret',
       'DeploymentSource',
