@@ -29,7 +29,7 @@ const StaticWebAppDeploymentDto = z
 
 /** Those that have a number, the newest first. */
 export function numberedOf({ services, object: { metadata } }: Pick<SiteView, 'services' | 'object'>) {
-  const place = { namespace: metadata.namespace ?? '', collection: StaticWebApp.segment, name: metadata.name }
+  const place = { namespace: metadata.namespace ?? '', collection: 'staticwebapps' as const, name: metadata.name }
   return deploymentsOf({ services }, place)
     .flatMap((record) => (record.status?.number === undefined ? [] : [{ number: record.status.number, record }]))
     .sort((one, other) => other.number - one.number)
