@@ -30,6 +30,7 @@ import { backupReads } from './resources/backups.ts'
 import { sourceRoutes } from './sources/index.ts'
 import { sqlRoutes } from './sql/index.ts'
 import { ssoRoutes } from './sso/index.ts'
+import { siteRoutes } from './staticwebapps/index.ts'
 import { userRoutes } from './users/index.ts'
 import { vaultRoutes } from './vaults/index.ts'
 import { vectorRoutes } from './vector/index.ts'
@@ -46,7 +47,7 @@ export const AREAS: readonly Area[] = [
   whole('relational', 'db-relational', [relationalRoutes]),
   whole('sql', 'db-sql', [sqlRoutes]),
   whole('containerinstances', 'containerinstances', [containerInstanceRoutes]),
-  whole('staticwebapps', 'staticwebapps', []),
+  whole('staticwebapps', 'staticwebapps', [siteRoutes]),
   whole('apps', 'apps', [appRoutes]),
   whole('secrets', 'secrets', [vaultRoutes]),
   whole('jobs', 'jobs', [jobRoutes]),

@@ -102,29 +102,29 @@ export const OPERATIONS = {
   "PostBoundariesResourcegroupsResourcesContainerinstancesRevisionsNumberRollback": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/containerinstances/{name}/revisions/{number}/rollback', query: ["ifMatchRevision"] },
   "PostBoundariesResourcegroupsResourcesContainerinstancesComponentsActionsRedeploy": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/containerinstances/{name}/components/{component}/actions/redeploy' },
   "PostBoundariesResourcesContainerinstancesUrl": { method: 'POST', path: '/boundaries/{boundaryId}/resources/containerinstances/url' },
-  "ListStaticWebApps": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps', query: ["page", "pageSize"], paged: true, notBuilt: true },
-  "GetStaticWebAppsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/config', notBuilt: true },
-  "GetStaticWebApp": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}', notBuilt: true },
-  "CreateStaticWebApp": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}', notBuilt: true },
-  "UpdateStaticWebApp": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}', notBuilt: true },
-  "PatchStaticWebApp": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}', notBuilt: true },
-  "DeleteStaticWebApp": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}', notBuilt: true },
-  "ExecuteStaticWebAppAction": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/actions/{action}', notBuilt: true },
-  "GetStaticWebAppScale": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/scale', notBuilt: true },
-  "ScaleStaticWebApp": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/scale', notBuilt: true },
-  "ListAllStaticWebApps": { method: 'GET', path: '/boundaries/{boundaryId}/resources/staticwebapps', query: ["page", "pageSize"], paged: true, notBuilt: true },
-  "GetAllStaticWebAppsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/staticwebapps/config', notBuilt: true },
-  "PostBoundariesResourcegroupsResourcesStaticwebappsNameDeploy": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/deploy', notBuilt: true, isData: true },
-  "GetBoundariesResourcegroupsResourcesStaticwebappsNameDeployments": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/deployments', notBuilt: true },
-  "PostBoundariesResourcegroupsResourcesStaticwebappsNameDeployments": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/deployments', notBuilt: true },
-  "GetBoundariesResourcegroupsResourcesStaticwebappsDeploymentsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/deployments/config', notBuilt: true },
-  "PutBoundariesResourcegroupsResourcesStaticwebappsDeploymentsByDeploymentId": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/deployments/{deploymentId}', notBuilt: true },
-  "GetBoundariesResourcegroupsResourcesStaticwebappsDeploymentsBuildLogs": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/deployments/{deploymentId}/build-logs', notBuilt: true, isData: true },
-  "PostBoundariesResourcegroupsResourcesStaticwebappsDeploymentsDeploymentIdLogs": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/deployments/{deploymentId}/logs', notBuilt: true },
-  "GetBoundariesResourcegroupsResourcesStaticwebappsNameLogs": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/logs', notBuilt: true, isData: true },
-  "GetBoundariesResourcegroupsResourcesStaticwebappsNamePods": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/pods', notBuilt: true, isData: true },
-  "PostBoundariesResourcegroupsResourcesStaticwebappsNameRollback": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/rollback', notBuilt: true, isData: true },
-  "PostBoundariesResourcesStaticwebappsUrl": { method: 'POST', path: '/boundaries/{boundaryId}/resources/staticwebapps/url', notBuilt: true },
+  "ListStaticWebApps": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetStaticWebAppsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/config' },
+  "GetStaticWebApp": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}' },
+  "ListAllStaticWebApps": { method: 'GET', path: '/boundaries/{boundaryId}/resources/staticwebapps', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetAllStaticWebAppsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/staticwebapps/config' },
+  "CreateStaticWebApp": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}' },
+  "UpdateStaticWebApp": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}' },
+  "PatchStaticWebApp": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}' },
+  "DeleteStaticWebApp": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}' },
+  "ExecuteStaticWebAppAction": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/actions/{action}' },
+  "GetStaticWebAppScale": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/scale' },
+  "ScaleStaticWebApp": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/scale' },
+  "PostBoundariesResourcegroupsResourcesStaticwebappsNameDeploy": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/deploy', isData: true },
+  "PostBoundariesResourcegroupsResourcesStaticwebappsNameRollback": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/rollback', isData: true },
+  "GetBoundariesResourcegroupsResourcesStaticwebappsNameDeployments": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/deployments', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetBoundariesResourcegroupsResourcesStaticwebappsDeploymentsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/deployments/config' },
+  "PostBoundariesResourcegroupsResourcesStaticwebappsNameDeployments": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/deployments' },
+  "PutBoundariesResourcegroupsResourcesStaticwebappsDeploymentsByDeploymentId": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/deployments/{deploymentId}' },
+  "PostBoundariesResourcegroupsResourcesStaticwebappsDeploymentsDeploymentIdLogs": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/deployments/{deploymentId}/logs' },
+  "GetBoundariesResourcegroupsResourcesStaticwebappsDeploymentsBuildLogs": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/deployments/{deploymentId}/build-logs', query: ["follow", "offset"], isData: true },
+  "GetBoundariesResourcegroupsResourcesStaticwebappsNamePods": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/pods', query: ["filter", "page", "pageSize", "search", "sort"], paged: true, isData: true },
+  "GetBoundariesResourcegroupsResourcesStaticwebappsNameLogs": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/logs', query: ["follow", "previous", "process", "sinceSeconds", "tail", "timestamps"], isData: true },
+  "PostBoundariesResourcesStaticwebappsUrl": { method: 'POST', path: '/boundaries/{boundaryId}/resources/staticwebapps/url' },
   "ListApps": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetAppsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/config' },
   "GetApp": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{name}' },
@@ -580,10 +580,12 @@ export const NAMES = {
     list: "GetBoundariesResourcesContainerinstancecomputeplans",
     get: "GetBoundariesResourcesContainerinstancecomputeplansByResourceId",
   },
-  staticwebapps: {
+  staticWebApps: {
     list: "ListStaticWebApps",
     getConfig: "GetStaticWebAppsConfig",
     get: "GetStaticWebApp",
+    listInBoundary: "ListAllStaticWebApps",
+    getConfigInBoundary: "GetAllStaticWebAppsConfig",
     create: "CreateStaticWebApp",
     replace: "UpdateStaticWebApp",
     patch: "PatchStaticWebApp",
@@ -591,18 +593,16 @@ export const NAMES = {
     runAction: "ExecuteStaticWebAppAction",
     getScale: "GetStaticWebAppScale",
     scale: "ScaleStaticWebApp",
-    listInBoundary: "ListAllStaticWebApps",
-    getConfigInBoundary: "GetAllStaticWebAppsConfig",
     deploy: "PostBoundariesResourcegroupsResourcesStaticwebappsNameDeploy",
-    listDeployments: "GetBoundariesResourcegroupsResourcesStaticwebappsNameDeployments",
-    createDeployment: "PostBoundariesResourcegroupsResourcesStaticwebappsNameDeployments",
-    getDeploymentConfig: "GetBoundariesResourcegroupsResourcesStaticwebappsDeploymentsConfig",
-    replaceDeployment: "PutBoundariesResourcegroupsResourcesStaticwebappsDeploymentsByDeploymentId",
-    getDeploymentBuildLogs: "GetBoundariesResourcegroupsResourcesStaticwebappsDeploymentsBuildLogs",
-    logsDeployment: "PostBoundariesResourcegroupsResourcesStaticwebappsDeploymentsDeploymentIdLogs",
-    getLogs: "GetBoundariesResourcegroupsResourcesStaticwebappsNameLogs",
-    getPods: "GetBoundariesResourcegroupsResourcesStaticwebappsNamePods",
     rollback: "PostBoundariesResourcegroupsResourcesStaticwebappsNameRollback",
+    listDeployments: "GetBoundariesResourcegroupsResourcesStaticwebappsNameDeployments",
+    getDeploymentConfig: "GetBoundariesResourcegroupsResourcesStaticwebappsDeploymentsConfig",
+    createDeployment: "PostBoundariesResourcegroupsResourcesStaticwebappsNameDeployments",
+    replaceDeployment: "PutBoundariesResourcegroupsResourcesStaticwebappsDeploymentsByDeploymentId",
+    logsDeployment: "PostBoundariesResourcegroupsResourcesStaticwebappsDeploymentsDeploymentIdLogs",
+    getDeploymentBuildLogs: "GetBoundariesResourcegroupsResourcesStaticwebappsDeploymentsBuildLogs",
+    getPods: "GetBoundariesResourcegroupsResourcesStaticwebappsNamePods",
+    getLogs: "GetBoundariesResourcegroupsResourcesStaticwebappsNameLogs",
     url: "PostBoundariesResourcesStaticwebappsUrl",
   },
   platformApps: {
@@ -1002,6 +1002,7 @@ export const RESOURCE_KINDS = [
   { apiVersion: 'data.freehold.dev/v1alpha1', kind: 'RelationalCluster', plural: 'relationalclusters', shortNames: ['relc'], placement: 'group' },
   { apiVersion: 'compute.freehold.dev/v1alpha1', kind: 'ContainerInstance', plural: 'containerinstances', shortNames: ['cti'], placement: 'group' },
   { apiVersion: 'compute.freehold.dev/v1alpha1', kind: 'FunctionNamespace', plural: 'functionnamespaces', shortNames: ['fnns'], placement: 'group' },
+  { apiVersion: 'compute.freehold.dev/v1alpha1', kind: 'StaticWebApp', plural: 'staticwebapps', shortNames: ['swa'], placement: 'group' },
   { apiVersion: 'data.freehold.dev/v1alpha1', kind: 'ObjectStorageAccount', plural: 'objectstorageaccounts', shortNames: ['osa'], placement: 'group' },
   { apiVersion: 'data.freehold.dev/v1alpha1', kind: 'ObjectAccessKey', plural: 'objectaccesskeys', shortNames: ['oak'], placement: 'group' },
 ] as const
@@ -1096,6 +1097,26 @@ export interface OperationTypes {
   "PostBoundariesResourcegroupsResourcesContainerinstancesRevisionsNumberRollback": { body: unknown; reply: ContainerInstanceDto }
   "PostBoundariesResourcegroupsResourcesContainerinstancesComponentsActionsRedeploy": { body: unknown; reply: ResourceActionResult }
   "PostBoundariesResourcesContainerinstancesUrl": { body: ContainerInstanceUrlRequestInput; reply: UrlPreviewDto }
+  "ListStaticWebApps": { body: unknown; reply: { items: Array<StaticWebAppDto>; pagination: PaginationMeta } }
+  "GetStaticWebAppsConfig": { body: unknown; reply: ListConfig }
+  "GetStaticWebApp": { body: unknown; reply: StaticWebAppDto }
+  "ListAllStaticWebApps": { body: unknown; reply: { items: Array<StaticWebAppDto>; pagination: PaginationMeta } }
+  "GetAllStaticWebAppsConfig": { body: unknown; reply: ListConfig }
+  "CreateStaticWebApp": { body: { clusterId?: string | null; repositoryUrl?: string | null; branch?: string | null; pipeline?: { rootPath?: string; buildCommand?: string; builderImage?: string; outputPath?: string; buildEnv?: Array<{ name: string; value?: string }>; buildTimeoutMinutes?: number } | null; deploymentSourceId?: string | null; deployOnPush?: boolean | null; previewBranches?: Array<string> | null; image?: string | null; replicas?: number | null; cacheControl?: string | null; headers?: Record<string, string> | null; isSinglePage?: boolean | null; notFoundPage?: string | null; proxyUrl?: string | null; enableIngress?: boolean | null; customDomains?: Array<string> | null; tags?: Record<string, string> | null; resourcePlanId?: string | null }; reply: StaticWebAppDto }
+  "UpdateStaticWebApp": { body: { clusterId?: string | null; repositoryUrl?: string | null; branch?: string | null; pipeline?: { rootPath?: string; buildCommand?: string; builderImage?: string; outputPath?: string; buildEnv?: Array<{ name: string; value?: string }>; buildTimeoutMinutes?: number } | null; deploymentSourceId?: string | null; deployOnPush?: boolean | null; previewBranches?: Array<string> | null; image?: string | null; replicas?: number | null; cacheControl?: string | null; headers?: Record<string, string> | null; isSinglePage?: boolean | null; notFoundPage?: string | null; proxyUrl?: string | null; enableIngress?: boolean | null; customDomains?: Array<string> | null; tags?: Record<string, string> | null; resourcePlanId?: string | null }; reply: StaticWebAppDto }
+  "PatchStaticWebApp": { body: { clusterId?: string | null; repositoryUrl?: string | null; branch?: string | null; pipeline?: { rootPath?: string; buildCommand?: string; builderImage?: string; outputPath?: string; buildEnv?: Array<{ name: string; value?: string }>; buildTimeoutMinutes?: number } | null; deploymentSourceId?: string | null; deployOnPush?: boolean | null; previewBranches?: Array<string> | null; image?: string | null; replicas?: number | null; cacheControl?: string | null; headers?: Record<string, string | null> | null; isSinglePage?: boolean | null; notFoundPage?: string | null; proxyUrl?: string | null; enableIngress?: boolean | null; customDomains?: Array<string> | null; tags?: Record<string, string | null> | null; resourcePlanId?: string | null }; reply: StaticWebAppDto }
+  "ExecuteStaticWebAppAction": { body: unknown; reply: ResourceActionResult }
+  "GetStaticWebAppScale": { body: unknown; reply: ScaleStatus }
+  "ScaleStaticWebApp": { body: ScaleRequestInput; reply: ScaleStatus }
+  "PostBoundariesResourcegroupsResourcesStaticwebappsNameDeploy": { body: StaticWebAppDeployRequestInput; reply: DeploymentLogEntryDto }
+  "PostBoundariesResourcegroupsResourcesStaticwebappsNameRollback": { body: StaticWebAppRollbackRequestInput; reply: StaticWebAppDto }
+  "GetBoundariesResourcegroupsResourcesStaticwebappsNameDeployments": { body: unknown; reply: { items: Array<DeploymentLogEntryDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesStaticwebappsDeploymentsConfig": { body: unknown; reply: ListConfig }
+  "PostBoundariesResourcegroupsResourcesStaticwebappsNameDeployments": { body: DeploymentLogEntryInput; reply: DeploymentLogEntryDto }
+  "PutBoundariesResourcegroupsResourcesStaticwebappsDeploymentsByDeploymentId": { body: DeploymentLogEntryInput; reply: DeploymentLogEntryDto }
+  "PostBoundariesResourcegroupsResourcesStaticwebappsDeploymentsDeploymentIdLogs": { body: UploadBuildLogsRequestInput; reply: BuildLogState }
+  "GetBoundariesResourcegroupsResourcesStaticwebappsNamePods": { body: unknown; reply: { items: Array<PodDto>; pagination: PaginationMeta } }
+  "PostBoundariesResourcesStaticwebappsUrl": { body: StaticWebAppUrlRequestInput; reply: UrlPreviewDto }
   "ListApps": { body: unknown; reply: { items: Array<AppDto>; pagination: PaginationMeta } }
   "GetAppsConfig": { body: unknown; reply: ListConfig }
   "GetApp": { body: unknown; reply: AppDto }
@@ -1524,6 +1545,11 @@ export type SqlResourcePlanDto = { cpuLimit: string; cpuRequest: string; descrip
 export type SsoDomainDto = { domain: string; status: "Pending" | "Verified" | "Failed"; verificationRecord: DnsRecord; verifiedAt: string | null }
 export type SsoDto = { tenantId: string; enabled: boolean; domains: Array<SsoDomainDto>; identityProviders: Array<SsoIdentityProviderDto>; signInUrl: string }
 export type SsoIdentityProviderDto = { alias: string; displayName: string; protocol: "Oidc" | "Saml"; metadataUrl: string | null; issuer: string | null; authorizationUrl: string | null; tokenUrl: string | null; jwksUrl: string | null; clientId: string | null; hasClientSecret: boolean; signingCertificate: string | null; emailClaim: string; trustEmail: boolean; enabled: boolean; defaultRoleDefinitionName: string | null; redirectUri: string; status: "Active" | "Disabled" | "Failing"; lastError: string | null }
+export type StaticWebAppDeploymentDto = { number: number; image: string | null; revision: string | null; message: string | null; result: "Succeeded" | "Failed" | "Cancelled" | null; startedAt: string | null; finishedAt: string | null }
+export type StaticWebAppDeployRequestInput = { branch?: string | null; commit?: string | null }
+export type StaticWebAppDto = { id: string; name: string; boundary: string; boundaryId: string; resourceGroup: string; collection: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; certificateStatus: "NotRequested" | "Issuing" | "Valid" | "Expiring" | "Expired" | "Failed" | null; commit: string | null; deployments: Array<StaticWebAppDeploymentDto>; ingressHost: string | null; publicUrl: string | null; servingImage: string | null; readyReplicas: number; revision: number; clusterId: string | null; repositoryUrl: string | null; branch: string; pipeline: { rootPath: string; buildCommand?: string; builderImage?: string; outputPath: string; buildEnv: Array<{ name: string; value?: string }>; buildTimeoutMinutes: number }; deploymentSourceId: string | null; deployOnPush: boolean; previewBranches: Array<string>; image: string | null; replicas: number; cacheControl: string; headers: Record<string, string>; isSinglePage: boolean; notFoundPage: string; proxyUrl: string | null; enableIngress: boolean; customDomains: Array<string>; tags: Record<string, string>; resourcePlanId: string }
+export type StaticWebAppRollbackRequestInput = { deploymentId?: string | null; number?: number | null; image?: string | null }
+export type StaticWebAppUrlRequestInput = { name: string; resourceGroup: string; clusterId?: string | null }
 export type StsSessionDto = { accessKeyId: string; secretAccessKey: string; sessionToken: string; expiresAt: string; endpoint: string; regionName: string; permission: "Read" | "Write" | "ReadWrite" | "Admin"; bucket: string | null; prefix: string | null }
 export type SubmitBugReportRequestInput = { title: string; description: string; severity?: "Low" | "Normal" | "High"; area?: string | null; url?: string | null; correlationId?: string | null; userAgent?: string | null; attachments?: Array<BugAttachmentInput> | null }
 export type TenantDto = { id: string; displayName: string; domains: Array<string>; boundaryCount: number; userCount: number; ssoEnabled: boolean; createdAt: string }

@@ -44,6 +44,7 @@ import { type GroupOptions, resourceGroupController } from './resourcegroups.ts'
 import { type SourceOptions, sourceController } from './sources.ts'
 import { sqlController } from './sql/index.ts'
 import { type SsoPorts, ssoController } from './sso.ts'
+import { siteController } from './staticwebapps/index.ts'
 import { countDataKeys, VAULT_CONTROLLERS } from './vaults/index.ts'
 import { vectorController } from './vector/index.ts'
 
@@ -126,6 +127,7 @@ const PARTS: readonly Part[] = [
     backupNamespace: ports.backupNamespace ?? 'velero',
     registryHost: ports.registry?.host,
   })),
+  made(siteController, (ports) => ({ registryHost: ports.registry?.host })),
   made(deploymentController, () => ({})),
   made(jobController, (ports) => ({ keys: keysOf(ports), ...ports.jobs, registryHost: ports.registry?.host })),
   made(repositoryController, ({ registry }) => ({ registry })),

@@ -1,11 +1,5 @@
 import { z } from 'zod'
-import {
-  FUNCTION_RUNTIME_NAMES,
-  FUNCTION_RUNTIMES,
-  functionObjectName,
-  namespaceOfFunction,
-  versionsOf,
-} from '../contracts/functions.ts'
+import { FUNCTION_RUNTIME_NAMES, FUNCTION_RUNTIMES, namespaceOfFunction, versionsOf } from '../contracts/functions.ts'
 import { EnvironmentVariableField, ImageReference } from './containerFields.ts'
 import { HostName } from './containerinstances.ts'
 import { type AdmissionRule, defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'

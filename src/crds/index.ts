@@ -32,6 +32,7 @@ import { ResourceGroup } from './resourcegroups.ts'
 import { DeploymentSource } from './sources.ts'
 import { SqlInstance } from './sql.ts'
 import { IdpBinding, SsoConnection } from './sso.ts'
+import { StaticWebApp } from './staticwebapps.ts'
 import { SecretVault, VaultEntry } from './vaults.ts'
 import { VectorCluster } from './vector.ts'
 
@@ -73,6 +74,7 @@ export const KINDS: readonly AnyKind[] = [
   ServerlessFunction,
   AppRuntime,
   PlatformApp,
+  StaticWebApp,
   DeploymentRecord,
   ObjectStorageAccount,
   AccountBucket,

@@ -6,6 +6,7 @@ import { FUNCTION_RULES } from './rules/functions.ts'
 import { PLATFORM_RULES } from './rules/platform.ts'
 import { REGISTRY_RULES } from './rules/registry.ts'
 import { SINGLE_SIGN_ON_RULES } from './rules/singleSignOn.ts'
+import { SITE_RULES } from './rules/sites.ts'
 import { SOURCE_RULES } from './rules/sources.ts'
 import { STORAGE_RULES } from './rules/storage.ts'
 import { WORKLOAD_RULES } from './rules/workloads.ts'
@@ -23,5 +24,6 @@ export const RULE_CASES: readonly RuleCase[] = [
   ...WORKLOAD_RULES,
   ...APP_RULES,
   ...FUNCTION_RULES,
+  ...SITE_RULES,
   ...REGISTRY_RULES,
 ]

@@ -1,34 +1,37 @@
 import { deploymentIdFor, isEnd, newestDeployment, wantedDeployment } from '../../contracts/deployments.ts'
 import { OWNER_INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
-import { PlatformApp } from '../../crds/apps.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import { type CachedRecord, deploymentsOf } from '../deployments/owners.ts'
 import { placeOfPass } from '../workload/pass.ts'
 import type { AppPass } from './types.ts'
 
 /** Those of a former app of this name, which are on their way out, are not among them. */
-function ownDeployments({ object, records, incarnation }: AppPass): CachedRecord[] {
+export function ownDeployments({ kind, object, records, incarnation }: AppPass): CachedRecord[] {
   const { namespace, name } = object.metadata
-  return deploymentsOf(records, { namespace, collection: PlatformApp.segment, name }).filter(
+  return deploymentsOf(records, { namespace, collection: kind.segment, name }).filter(
     ({ metadata }) => (metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] ?? incarnation) === incarnation,
   )
 }
 
-function idFor({ object }: AppPass, cause: readonly string[]): string {
+export function idFor({ kind, object }: AppPass, cause: readonly string[]): string {
   const { namespace = '', name } = object.metadata
-  return deploymentIdFor(`${namespace}/${PlatformApp.segment}/${name}`, ...cause)
+  return deploymentIdFor(`${namespace}/${kind.segment}/${name}`, ...cause)
 }
 
 /** Makes a deployment, once for each cause. */
-async function deploy(pass: AppPass, cause: readonly string[], spec: Partial<DeploymentRecord['spec']>): Promise<void> {
+export async function deploy(
+  pass: AppPass,
+  cause: readonly string[],
+  spec: Partial<DeploymentRecord['spec']>,
+): Promise<void> {
   const { namespace, name: ownerName } = placeOfPass(pass)
   await pass.children.create(
     {
       apiVersion: DeploymentRecord.apiVersion,
       kind: DeploymentRecord.kind,
       metadata: { name: idFor(pass, cause), namespace },
-      spec: { ownerCollection: PlatformApp.segment, ownerName, ...spec },
+      spec: { ownerCollection: pass.kind.segment, ownerName, ...spec },
     },
     { resource: DeploymentRecord.resource },
   )

@@ -12,6 +12,7 @@ import { registryFlows } from './registry.ts'
 import { relationalFlows } from './relational.ts'
 import { sourceFlows } from './sources.ts'
 import { sqlFlows } from './sql.ts'
+import { siteFlows } from './staticwebapps.ts'
 import { vaultFlows } from './vaults.ts'
 import { vectorFlows } from './vector.ts'
 
@@ -29,6 +30,7 @@ export const FLOWS: readonly Flow[] = [
   ...containerFlows,
   ...appFlows,
   ...functionFlows,
+  ...siteFlows,
   ...sourceFlows,
   ...registryFlows,
   ...clusterFlows,
