@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { openSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -7,8 +7,9 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
-import { DEFAULT_SITE, SITE_VARIABLE, siteConfiguration } from './configuration.ts'
-import { SITE_START } from './start.ts'
+import { DEFAULT_SITE, SITE_VARIABLE, siteConfiguration } from '../../src/contracts/staticwebapps/configuration.ts'
+import { SITE_START } from '../../src/contracts/staticwebapps/start.ts'
+import { debianIsMissing, folderOnPath, unpackDebian } from '../cluster/debian.ts'
 
 type Site = typeof DEFAULT_SITE
 
@@ -34,21 +35,18 @@ const FILES = {
   ].join('\n'),
 }
 
-const SERVER = process.env.NGINX ?? 'nginx'
-const isThere = (() => {
-  try {
-    execFileSync(SERVER, ['-v'], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-})()
-
 describe('the web server of a static web app', () => {
   const ended: (() => Promise<unknown>)[] = []
-  before(function () {
-    // The real server, where there is one: images of sites bring it.
-    if (!isThere) this.skip()
+  let program = ''
+  before(async function () {
+    // That of the release on which the images of sites are built.
+    const onPath = folderOnPath('nginx')
+    const why = onPath === undefined ? debianIsMissing('nginx') : undefined
+    if (why !== undefined) {
+      console.log(`    skipped: ${why}`)
+      this.skip()
+    }
+    program = join(onPath ?? join(await unpackDebian('nginx', ['nginx', 'libpcre2-8-0']), 'usr/sbin'), 'nginx')
   })
   afterEach(async () => {
     for (const end of ended.splice(0)) await end()
@@ -66,7 +64,7 @@ describe('the web server of a static web app', () => {
     await writeFile(types, 'types { text/html html; application/javascript js; text/plain txt; }')
     const port = await freePort()
     const configuration = siteConfiguration({ ...DEFAULT_SITE, ...site }, { port, files, work, types })
-    const env = { PATH: process.env.PATH, SITE_FILES: files, SITE_WORK: work, SITE_SERVER: SERVER }
+    const env = { PATH: process.env.PATH, SITE_FILES: files, SITE_WORK: work, SITE_SERVER: program }
     const log = openSync(join(root, 'log'), 'w')
     const stdio = ['ignore', log, 'pipe'] as const
     const server = spawn('/bin/sh', ['-c', SITE_START], {
