@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
+import { API_SERVICE_ADDRESS } from '../../scripts/controlplane/flags.ts'
 import { silentProgress } from '../../scripts/controlplane/index.ts'
 import { NODE_ADDRESS, REGISTRY } from '../../scripts/node/addresses.ts'
 import { BUILDER_IMAGE, builderImage } from '../../scripts/node/builderImage.ts'
@@ -11,15 +12,17 @@ import {
   BUILD_LABEL,
   BUILD_NAMESPACE,
   type BuildProgress,
+  buildName,
 } from '../../src/contracts/builds/progress.ts'
 import type { BuildRecipe, BuildRequest, BuildSettings, BuildSource } from '../../src/contracts/builds/request.ts'
+import { startBuild } from '../../src/controllers/builds.ts'
 import { groupNamespace } from '../../src/core/names.ts'
-import { type BuildJob, type BuildPod, buildObjects, observeBuild, ownedByJob } from '../../src/desired/builds/index.ts'
-import { job, networkPolicy, pod, secret } from '../../src/kube/builtin.ts'
+import { type BuildJob, type BuildPod, observeBuild } from '../../src/desired/builds/index.ts'
+import { job, pod } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { makeBoundary, makeGroup, uniqueName, until } from '../worlds/platform.ts'
 import { administrator } from '../worlds/tenant.ts'
-import { type Files, Ground, HOST, HOST_PORT, NGINX_BASE, NODE_BASE } from './builds/ground.ts'
+import { type Files, Ground, HOST, HOST_PORT, LINK, NGINX_BASE, NODE_BASE } from './builds/ground.ts'
 import { podIn, pushImages, testNode } from './shell.ts'
 
 const run = promisify(execFile)
@@ -36,7 +39,60 @@ const SETTINGS: BuildSettings = {
 }
 const RECIPE: BuildRecipe = { purpose: 'Service', rootPath: '/', port: 8080, environment: [], timeoutSeconds: 300 }
 
-type Ended = BuildProgress & { log: string; image: string; seconds: number; phases: string[] }
+type Ended = BuildProgress & { log: string; image: string; seconds: number; times: string; phases: string[] }
+
+const told = ({ seconds, times, log }: Ended) =>
+  `${seconds.toFixed(1)} s (${times}; ${log.match(/DONE [1-9][\d.]+s/g)?.join(', ')})`
+
+type Timed = { name: string; state?: { terminated?: { startedAt: string; finishedAt: string } } }
+
+/** How long each part ran, in whole seconds. */
+function timesOf(found: BuildPod | undefined): string {
+  const { initContainerStatuses = [], containerStatuses = [] } = found?.status ?? {}
+  const parts = ([...initContainerStatuses, ...containerStatuses] as unknown as Timed[]).map(({ name, state }) => {
+    const { startedAt = '', finishedAt = '' } = state?.terminated ?? {}
+    return `${name} ${(Date.parse(finishedAt) - Date.parse(startedAt)) / 1000}`
+  })
+  return parts.join(', ')
+}
+
+/** Runs as a command of a build: tries what it must not reach, and tells what it did. */
+function probe(): void {
+  const { connect } = require('node:net') as typeof import('node:net')
+  const { readdirSync, readFileSync } = require('node:fs') as typeof import('node:fs')
+  const { spawnSync } = require('node:child_process') as typeof import('node:child_process')
+  const targets = (globalThis.process.env.TARGETS ?? '').split(' ')
+  const tries = targets.map(
+    (target) =>
+      new Promise<string>((done) => {
+        const [host = '', port] = target.split(':')
+        const socket = connect({ host, port: Number(port), timeout: 3_000 })
+        socket
+          .on('connect', () => done(target))
+          .on('error', () => done(''))
+          .on('timeout', () => done(''))
+      }),
+  )
+  const read: string[] = []
+  for (const process of ['', ...readdirSync('/proc').map((pid) => `/proc/${pid}`)]) {
+    for (const folder of ['/run/build', '/var/run/secrets', '/work']) {
+      try {
+        for (const name of readdirSync(process === '' ? folder : `${process}/root${folder}`)) read.push(name)
+      } catch {}
+    }
+    try {
+      if (readFileSync(`${process}/environ`, 'utf8').includes('token')) read.push('a token in an environment')
+    } catch {}
+  }
+  const wins = ['mount -t tmpfs none /mnt', 'mknod /tmp/disk b 8 0', 'chroot /proc/1/root true'].filter(
+    (command) => spawnSync('sh', ['-c', command]).status === 0,
+  )
+  Promise.all(tries).then((reached) => {
+    const report = { reached: reached.filter((one) => one !== ''), read: [...new Set(read)], wins }
+    process.stdout.write(`REPORT ${JSON.stringify(report)} END\n`)
+    process.exit(0)
+  })
+}
 
 describe('builds on a node', function () {
   this.timeout(900_000)
@@ -79,16 +135,11 @@ describe('builds on a node', function () {
       recipe: { ...RECIPE, ...recipe },
       target: { registry: REGISTRY, repository, tag: `d-${deploymentId.slice(0, 8)}`, cache: 'main' },
     }
-    const objects = buildObjects(request, SETTINGS)
-    const made = await client.create(job, objects.job)
-    const owner = { name: made.metadata.name, uid: made.metadata.uid ?? '' }
-    for (const object of objects.dependents) {
-      await client.create(object.kind === 'Secret' ? secret : networkPolicy, ownedByJob(object, owner))
-    }
+    await startBuild(client, request, SETTINGS)
     const labelSelector = `${BUILD_LABEL}=${deploymentId}`
     const phases: string[] = []
     const ended = await until(`the build of ${name} ends`, async () => {
-      const ref = { namespace: BUILD_NAMESPACE, name: owner.name }
+      const ref = { namespace: BUILD_NAMESPACE, name: buildName(deploymentId) }
       const [found, { items }] = await Promise.all([
         client.get<BuildJob>(job, ref),
         client.list<BuildPod>(pod, { namespace: BUILD_NAMESPACE, labelSelector }),
@@ -96,11 +147,18 @@ describe('builds on a node', function () {
       const progress = observeBuild(found, items)
       if (progress.phase !== undefined && phases.at(-1) !== progress.phase) phases.push(progress.phase)
       if (progress.outcome === undefined) throw new Error(progress.message)
-      return { progress, podName: items[0]?.metadata.name ?? '' }
+      return { progress, podName: items[0]?.metadata.name ?? '', times: timesOf(items[0]) }
     })
     const seconds = (performance.now() - began) / 1000
     const log = await logsOf(ended.podName)
-    return { ...ended.progress, log, seconds, phases, image: `${REGISTRY}/${repository}@${ended.progress.digest}` }
+    return {
+      ...ended.progress,
+      log,
+      seconds,
+      times: ended.times,
+      phases,
+      image: `${REGISTRY}/${repository}@${ended.progress.digest}`,
+    }
   }
 
   async function logsOf(podName: string): Promise<string> {
@@ -176,7 +234,7 @@ describe('builds on a node', function () {
     expectBuilt(second)
     expect(second.log).to.match(/RUN npm ci[^\n]*\n#\d+ CACHED|CACHED[^\n]*\n/)
     expect(await served(second.image)).to.equal("200 Hello again, flavour it's sweet, as 65532")
-    console.log(`      first build ${first.seconds.toFixed(1)} s, one line changed ${second.seconds.toFixed(1)} s`)
+    console.log(`      first build ${told(first)}\n      one line changed ${told(second)}`)
   })
 
   it('makes a site of plain files, which nginx serves as asked', async () => {
@@ -205,5 +263,99 @@ describe('builds on a node', function () {
     const refused = await build('private', gitSource('private'), { dockerfilePath: 'deploy/Dockerfile' })
     expect(refused).to.include({ outcome: 'Failed', failure: 'SourceUnreachable' })
     expect(refused.message).to.include('credentials')
+  })
+
+  it('builds what was uploaded', async () => {
+    const repository = `${boundaryId}/${group}/apps/uploaded`
+    const reference = await ground.upload(repository, {
+      'package.json': '{}',
+      'server.js': `require('node:http').createServer((_, answer) => answer.end('uploaded')).listen(8080)`,
+    })
+    const ended = await build('uploaded', { kind: 'Archive', reference })
+    expectBuilt(ended)
+    expect(await served(ended.image)).to.equal('200 uploaded')
+  })
+
+  it('lets commands of a source reach nothing that is not theirs', async () => {
+    const targets = [`${API_SERVICE_ADDRESS}:443`, `${NODE_ADDRESS}:10250`, '169.254.169.254:80', '1.1.1.1:443']
+    const open = `${NODE_ADDRESS}:${HOST_PORT}`
+    await ground.commit('private', {
+      Dockerfile: `FROM library/node:24-slim\nENV TARGETS="${[...targets, open].join(' ')}"\nCOPY probe.js /\nRUN node /probe.js\n`,
+      'probe.js': `(${probe})()`,
+    })
+    const source = { ...gitSource('private'), credentials: { username: 'build', token: 'secret' } } as BuildSource
+    const ended = await build('probe', source)
+    expectBuilt(ended)
+    const report = JSON.parse(/REPORT (\{.*\}) END/.exec(ended.log)?.[1] ?? '{}')
+    expect(report.reached, 'what is opened is reached, so the rest was tried').to.deep.equal([open])
+    for (const name of ['git-credentials', 'private-key', 'push.json', 'token', 'a token in an environment'])
+      expect(report.read).to.not.include(name)
+    expect(report.wins.filter((command: string) => command.startsWith('mknod'))).to.deep.equal([])
+  })
+
+  const hostile: [sentence: string, files: Files, recipe: Partial<BuildRecipe>, failure: string, words: string][] = [
+    [
+      'a Dockerfile that is a link to a credential',
+      { Dockerfile: `${LINK}/run/build/order.json` },
+      { dockerfilePath: 'Dockerfile' },
+      'NothingToBuild',
+      'no Dockerfile',
+    ],
+    [
+      'a package.json that is one',
+      { 'package.json': `${LINK}/run/build/order.json` },
+      {},
+      'NothingToBuild',
+      'Nothing tells',
+    ],
+    ['a root outside', { 'a.txt': '' }, { rootPath: '/../../etc' }, 'SourceRefused', 'leads out'],
+    ['a root that is a link outside', { root: `${LINK}/etc` }, { rootPath: '/root' }, 'SourceRefused', 'leads out'],
+    [
+      'a copy from outside',
+      { Dockerfile: 'FROM scratch\nCOPY ../../run/build/order.json /\n' },
+      {},
+      'CommandFailed',
+      'which is not there',
+    ],
+    [
+      'a command that fails',
+      { Dockerfile: 'FROM library/node:24-slim\nRUN exit 3\n' },
+      {},
+      'CommandFailed',
+      'exit code 3',
+    ],
+    [
+      'a base image that there is not',
+      { Dockerfile: 'FROM nowhere.example.test/none:1\n' },
+      {},
+      'CommandFailed',
+      'nowhere.example.test/none:1',
+    ],
+    [
+      'a command that wants the rights of the node',
+      { Dockerfile: 'FROM library/node:24-slim\nRUN --security=insecure id\n' },
+      {},
+      'CommandFailed',
+      'failed',
+    ],
+    [
+      'one that never ends',
+      { Dockerfile: 'FROM library/node:24-slim\nRUN sleep 900\n' },
+      { timeoutSeconds: 60 },
+      'TimedOut',
+      'longer than it may',
+    ],
+  ]
+  it('ends hostile and broken sources with a reason, and makes no image', async () => {
+    const wrong: string[] = []
+    const tryOne = async ([sentence, files, recipe, failure, words]: (typeof hostile)[number], at: number) => {
+      await ground.commit(`hostile-${at}`, files)
+      const ended = await build(`hostile-${at}`, gitSource(`hostile-${at}`), recipe)
+      const isAsMeant = ended.failure === failure && ended.message.includes(words) && ended.digest === undefined
+      if (!isAsMeant) wrong.push(`${sentence}: ${ended.failure}: ${ended.message}\n${ended.log.slice(-1_500)}`)
+    }
+    await Promise.all(hostile.slice(0, 5).map(tryOne))
+    await Promise.all(hostile.slice(5).map((one, at) => tryOne(one, at + 5)))
+    expect(wrong.join('\n\n')).to.equal('')
   })
 })

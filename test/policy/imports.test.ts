@@ -23,7 +23,8 @@ const RULES: Record<string, { may: string[]; types?: string[]; port?: string[] }
   webhooks: { may: ['core', 'contracts', 'crds', 'iam', 'kube', 'api'] },
   identity: { may: ['core', 'contracts', 'crds', 'kube'] },
   client: { may: [] },
-  cli: { may: ['core', 'client'] },
+  // `freehold init` shows the Dockerfile that a build would write.
+  cli: { may: ['core', 'contracts', 'client'] },
   composition: {
     may: [
       'config.ts',

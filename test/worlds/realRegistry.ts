@@ -64,6 +64,8 @@ export async function startRealRegistry(program: string) {
     return digestOf(manifest)
   }
   return {
+    url,
+    tokenFor,
     registry,
     push,
     async stop() {

@@ -1,5 +1,4 @@
-import { createWriteStream } from 'node:fs'
-import { mkdir, symlink } from 'node:fs/promises'
+import { mkdir, open, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -31,7 +30,6 @@ export async function unpack(
 ): Promise<Unpacked> {
   const judge = new ArchiveJudge(limits)
   const most = limits.bytes + MOST_OF_HEADERS
-  const reader = extract()
   const told = { files: 0, bytes: 0 }
   let read = 0
   const bounded = new Transform({
@@ -40,24 +38,55 @@ export async function unpack(
       next(read > most ? new ArchiveRefused(`Unpacked it is longer than ${limits.bytes} bytes.`) : null, chunk)
     },
   })
-  reader.on('entry', (header, content, next) => {
-    const whole = async () => {
-      const admitted = judge.admit(entryOf(header))
-      if (admitted.kind === 'file') [told.files, told.bytes] = [told.files + 1, told.bytes + (header.size ?? 0)]
-      if (into !== undefined) await write(into, admitted, header, content)
-      content.resume()
+  const take = async (header: Header, content: AsyncIterable<Uint8Array>) => {
+    const admitted = judge.admit(entryOf(header))
+    if (admitted.kind === 'file') {
+      told.files += 1
+      told.bytes += header.size ?? 0
     }
-    whole().then(
-      () => next(),
-      (error: Error) => reader.destroy(error),
-    )
-  })
+    if (into !== undefined) await write(into, admitted, header, content)
+  }
   try {
-    await pipeline(archive, createGunzip(), bounded, reader)
+    await pipeline(archive, createGunzip(), bounded, (source) => entriesOf(source, take))
   } catch (error) {
     throw isUnreadable(error) ? new ArchiveRefused('It is not a whole tar.gz.') : error
   }
   return told
+}
+
+/** The entries, one after the other. The reader's streams are not Node's own, so that its errors are led on by hand. */
+async function entriesOf(
+  source: AsyncIterable<Buffer>,
+  take: (header: Header, content: AsyncIterable<Uint8Array>) => Promise<void>,
+): Promise<void> {
+  const reader = extract()
+  const closed = new Promise<void>((done) => reader.once('close', () => done()))
+  // What happened first; what follows of it says less.
+  let failed: unknown
+  const fail = (error: Error) => {
+    failed ??= error
+    reader.destroy(error)
+  }
+  reader.on('error', fail)
+  const feed = async () => {
+    for await (const chunk of source) {
+      if (reader.destroyed) return
+      if (reader.write(chunk)) continue
+      await Promise.race([closed, new Promise<void>((done) => reader.once('drain', () => done()))])
+    }
+    reader.end(undefined)
+  }
+  const fed = feed().catch(fail)
+  try {
+    for await (const entry of reader) {
+      await take(entry.header, entry as AsyncIterable<Uint8Array>)
+      entry.resume()
+    }
+    await fed
+  } catch (error) {
+    throw failed ?? error
+  }
+  if (failed !== undefined) throw failed
 }
 
 const entryOf = ({ name, type, size, linkname }: Header) => ({ path: name, type, size: size ?? 0, target: linkname })
@@ -71,7 +100,7 @@ async function write(
   into: string,
   { kind, path }: Admitted,
   header: Header,
-  content: AsyncIterable<unknown>,
+  content: AsyncIterable<Uint8Array>,
 ): Promise<void> {
   const place = join(into, path)
   if (kind === 'folder') await mkdir(place, { recursive: true })
@@ -80,5 +109,10 @@ async function write(
   if (kind === 'link') return symlink(header.linkname ?? '', place)
   // Only whether it runs is taken over: neither owners nor special bits.
   const mode = ((header.mode ?? 0) & 0o100) === 0 ? 0o644 : 0o755
-  await pipeline(content, createWriteStream(place, { flags: 'wx', mode }))
+  const file = await open(place, 'wx', mode)
+  try {
+    for await (const chunk of content) await file.writeFile(chunk)
+  } finally {
+    await file.close()
+  }
 }

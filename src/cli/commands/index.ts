@@ -7,6 +7,7 @@ import { logs, read } from './below.ts'
 import { call } from './call.ts'
 import { check } from './check.ts'
 import { describe } from './describe.ts'
+import { init } from './init.ts'
 import { invitation, password } from './joining.ts'
 import { kubeconfig } from './kubeconfig.ts'
 import { login, logout, token, whoami } from './login.ts'
@@ -63,6 +64,7 @@ export const COMMANDS: readonly Command[] = [
   scale,
   ...powers,
   remove,
+  init,
   call,
   check,
   completion,

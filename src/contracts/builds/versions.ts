@@ -35,7 +35,8 @@ function holds(version: string, operator: string, text: string): boolean {
   if (operator === '>') return difference > 0 || (difference === 0 && isPrecise)
   if (operator === '<') return difference < 0 || (difference === 0 && isPrecise)
   if (operator === '<=') return difference <= 0
-  const isOpen = (operator === '^' || operator === '~>') && ours.length > 1 && theirs.length >= 2
+  const isOpen =
+    ours.length > 1 && ((operator === '^' && theirs.length > 1) || (operator === '~>' && theirs.length === 2))
   return isOpen ? difference >= 0 && ours[0] === theirs[0] : difference === 0
 }
 

@@ -1,2 +1,3 @@
 export { type BuildObjects, buildObjects, ownedByJob } from './objects.ts'
-export { type BuildJob, type BuildPod, observeBuild } from './observe.ts'
+export { type BuildJob, type BuildPod, isHalfStarted, observeBuild } from './observe.ts'
+export { buildRequestOf } from './request.ts'

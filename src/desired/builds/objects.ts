@@ -39,6 +39,8 @@ export function buildObjects(request: BuildRequest, settings: BuildSettings): Bu
     { apiVersion: 'batch/v1', kind: 'Job', name },
     {
       spec: {
+        // Nothing runs before the Secret and the policy are there: whoever makes them lets it go on.
+        suspend: true,
         completions: 1,
         parallelism: 1,
         // What failed once fails again; a node that is drained is not its fault.

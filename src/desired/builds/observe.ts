@@ -10,6 +10,7 @@ import type { KubeObject } from '../../core/object.ts'
 
 /** What Kubernetes tells about the Job of a build, as far as it is looked at. */
 export type BuildJob = KubeObject & {
+  spec?: { suspend?: boolean }
   status?: {
     startTime?: string
     completionTime?: string
@@ -44,6 +45,9 @@ const SENTENCES: Readonly<Record<BuildFailure, string>> = {
   TimedOut: 'The build took longer than it may and was ended.',
   BuilderFailed: 'The builder failed, which the source is not to blame for.',
 }
+
+/** Whether the Job still waits for what it needs: whoever started it died, and it must be started again. */
+export const isHalfStarted = ({ spec }: Pick<BuildJob, 'spec'>) => spec?.suspend === true
 
 /**
  * How far a build has come, told from its Job and the pods of it. Only what our own program said of a container is

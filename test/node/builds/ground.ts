@@ -1,11 +1,11 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { NODE_ADDRESS } from '../../../scripts/node/addresses.ts'
+import { NODE_ADDRESS, REGISTRY } from '../../../scripts/node/addresses.ts'
 import type { PackageImage } from '../../../scripts/node/images.ts'
 import { NODE_LIBRARIES } from '../../../scripts/node/platformImage.ts'
 import { testNode } from '../shell.ts'
@@ -31,6 +31,8 @@ export const NGINX_BASE: PackageImage = {
   config: {},
 }
 
+/** Before the target of what is to be a symbolic link. */
+export const LINK = 'link to '
 export type Files = Readonly<Record<string, string>>
 
 /** Repositories and packages that builds on the node fetch. */
@@ -71,7 +73,9 @@ export class Ground {
     await git('rm', '-r', '-q', '--ignore-unmatch', '.')
     for (const [path, text] of Object.entries(files)) {
       await mkdir(dirname(join(work, path)), { recursive: true })
-      await writeFile(join(work, path), text)
+      const isLink = text.startsWith(LINK)
+      if (isLink) await symlink(text.slice(LINK.length), join(work, path))
+      else await writeFile(join(work, path), text)
     }
     await git('add', '-A')
     await git('commit', '--quiet', '--allow-empty', '-m', 'a change')
@@ -83,6 +87,22 @@ export class Ground {
     const place = join(this.#folder, 'git', `${name}.git`)
     await run('git', ['init', '--quiet', '--bare', '--initial-branch=main', place])
     return place
+  }
+
+  /** Keeps a tar.gz of these files in the registry of the node. @returns what a build is given */
+  async upload(repository: string, files: Files): Promise<string> {
+    const folder = join(this.#folder, 'upload')
+    await rm(folder, { recursive: true, force: true })
+    for (const [path, text] of Object.entries(files)) {
+      await mkdir(dirname(join(folder, path)), { recursive: true })
+      await writeFile(join(folder, path), text)
+    }
+    const file = `${folder}.tar.gz`
+    await run('tar', ['-czf', file, '-C', folder, '.'])
+    const { inNetwork } = await testNode()
+    const script = join(import.meta.dirname, 'keep.ts')
+    const [program = '', ...words] = inNetwork([process.execPath, script, `http://${REGISTRY}`, repository, file])
+    return (await run(program, words)).stdout
   }
 
   /** A package as a registry of npm has it. @returns its entry in a lock file, which names the public registry */

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,7 +12,8 @@ import { entryAt, type Hand, PLACES, readOrder } from './places.ts'
 import { accountFor } from './registry.ts'
 
 const HOME = BUILD_FOLDERS.state
-const SOCKET = `unix://${HOME}/run/buildkitd.sock`
+const SOCKET_PATH = join(HOME, 'run/buildkitd.sock')
+const SOCKET = `unix://${SOCKET_PATH}`
 const START_WITHIN = 60_000
 const LOOK_EVERY = 100
 
@@ -64,9 +66,8 @@ async function startBuildkit(settings: BuildOrder['settings']) {
     hasEnded = true
   })
   for (const deadline = Date.now() + START_WITHIN; ; await sleep(LOOK_EVERY)) {
-    const asked = spawn('buildctl', ['--addr', SOCKET, 'debug', 'workers'], { env, stdio: 'ignore' })
-    const code = await new Promise((done) => asked.once('close', done))
-    if (code === 0) return daemon
+    // It listens when its worker is ready.
+    if (existsSync(SOCKET_PATH)) return daemon
     if (!hasEnded && Date.now() < deadline) continue
     console.log(said)
     throw new BuildRefusal('BuilderFailed', 'BuildKit does not start on this node: the log of the build says more.')

@@ -1,0 +1,125 @@
+import { createHash } from 'node:crypto'
+import { PassThrough, type Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { request } from 'undici'
+import { ArchiveRefused } from '../../contracts/builds/archive.ts'
+import { RegistryError } from '../registry/port.ts'
+import type { SourceArchives, StoredArchive } from './port.ts'
+import { unpack } from './unpack.ts'
+
+/** As they come in. */
+const MOST_BYTES = 512 * 1024 ** 2
+const MANIFEST = 'application/vnd.oci.image.manifest.v1+json'
+const SOURCE = 'application/vnd.freehold.source.v1'
+const EMPTY = '{}'
+
+export type SourceArchiveOptions = {
+  /** Such as http://127.0.0.1:5000. */
+  readonly url: string
+  readonly tokenFor: (type: 'repository', name: string, actions: readonly string[]) => Promise<string>
+  readonly mostBytes?: number
+}
+
+type Sent = {
+  method: 'POST' | 'PATCH' | 'PUT' | 'DELETE'
+  body?: Readable | string
+  type?: string
+  signal?: AbortSignal | undefined
+}
+
+/** As artifacts of the OCI: what is no image, kept as one is. @see https://github.com/opencontainers/image-spec */
+export function sourceArchives({ url, tokenFor, mostBytes = MOST_BYTES }: SourceArchiveOptions): SourceArchives {
+  async function send(token: string, wanted: number, target: string | URL, sent: Sent): Promise<URL> {
+    const { method, body, type = 'application/octet-stream', signal } = sent
+    const headers = { authorization: `Bearer ${token}`, 'content-type': type }
+    const address = new URL(target, url)
+    try {
+      const answer = await request(address, { method, headers, ...(body && { body }), signal: signal ?? null })
+      await answer.body.dump()
+      if (answer.statusCode === wanted) return new URL(String(answer.headers.location ?? address), url)
+      throw new RegistryError('Refused', `The registry answered ${answer.statusCode} to a part of an uploaded source.`)
+    } catch (error) {
+      if (error instanceof RegistryError || error instanceof ArchiveRefused) throw error
+      throw new RegistryError('Unreachable', 'The registry did not take an uploaded source.', error)
+    }
+  }
+  const finished = (place: URL, digest: string) => {
+    place.searchParams.set('digest', digest)
+    return place
+  }
+
+  return {
+    async keep(repository, archive, { signal } = {}): Promise<StoredArchive> {
+      const token = await tokenFor('repository', repository, ['pull', 'push'])
+      const uploads = `/v2/${repository}/blobs/uploads/`
+      const begun = await send(token, 202, uploads, { method: 'POST', signal })
+      const [measured, body, judged] = [new Measured(mostBytes), new PassThrough(), new PassThrough()]
+      const sent = send(token, 202, begun, { method: 'PATCH', body, signal })
+      const verdict = unpack(judged, undefined)
+      const split = pipeline(archive, (source) => measured.into(source, [body, judged]))
+      const results = await Promise.allSettled([verdict, split, sent])
+      const [unpacked, , place] = results
+      const refused = results
+        .map((one) => (one.status === 'rejected' ? one.reason : undefined))
+        .filter((one) => one !== undefined)
+      if (unpacked.status === 'rejected' || place.status === 'rejected' || refused.length > 0) {
+        await send(token, 204, begun, { method: 'DELETE' }).catch(() => {})
+        // What happened first; what follows of it says less.
+        const own = [ArchiveRefused, RegistryError].map((kind) => refused.find((error) => error instanceof kind))
+        throw own.find((error) => error !== undefined) ?? refused[0]
+      }
+      await send(token, 201, finished(place.value, measured.digest), { method: 'PUT', signal })
+      const config = { mediaType: 'application/vnd.oci.empty.v1+json', ...described(EMPTY) }
+      const empty = await send(token, 202, uploads, { method: 'POST', signal })
+      await send(token, 201, finished(empty, config.digest), { method: 'PUT', body: EMPTY, signal })
+      const layers = [{ mediaType: `${SOURCE}.tar+gzip`, digest: measured.digest, size: measured.bytes }]
+      const manifest = JSON.stringify({ schemaVersion: 2, mediaType: MANIFEST, artifactType: SOURCE, config, layers })
+      const { digest } = described(manifest)
+      await send(token, 201, `/v2/${repository}/manifests/${digest}`, {
+        method: 'PUT',
+        body: manifest,
+        type: MANIFEST,
+        signal,
+      })
+      const { files } = unpacked.value
+      return { reference: `${repository}@${digest}`, digest: measured.digest, sizeBytes: measured.bytes, files }
+    },
+  }
+}
+
+const digestOf = (text: string) => `sha256:${createHash('sha256').update(text).digest('hex')}`
+const described = (text: string) => ({ digest: digestOf(text), size: Buffer.byteLength(text) })
+
+/** Passes on what comes in to both, as fast as the slower takes it, and knows what it was. */
+class Measured {
+  readonly #hash = createHash('sha256')
+  readonly #most: number
+  bytes = 0
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  get digest(): string {
+    return `sha256:${this.#hash.copy().digest('hex')}`
+  }
+
+  async into(source: AsyncIterable<Buffer>, targets: readonly PassThrough[]): Promise<void> {
+    try {
+      for await (const chunk of source) {
+        this.bytes += chunk.length
+        if (this.bytes > this.#most) throw new ArchiveRefused(`It is longer than ${this.#most} bytes.`)
+        this.#hash.update(chunk)
+        for (const target of targets) if (!target.write(chunk)) await drained(target)
+        if (targets.some(({ destroyed }) => destroyed)) throw new Error('It was not taken to its end.')
+      }
+      for (const target of targets) target.end()
+    } catch (error) {
+      for (const target of targets) target.destroy(error as Error)
+      throw error
+    }
+  }
+}
+
+const drained = (target: PassThrough) =>
+  new Promise<void>((done) => target.once('drain', () => done()).once('close', () => done()))

@@ -1,0 +1,97 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { gzipSync } from 'node:zlib'
+import { expect } from 'chai'
+import { type Header, pack } from 'tar-stream'
+import { ArchiveRefused } from '../../contracts/builds/archive.ts'
+import { unpack } from './unpack.ts'
+
+type Entry = Partial<Header> & { name: string; content?: string }
+
+async function archive(...entries: readonly Entry[]): Promise<Buffer> {
+  const tar = pack()
+  for (const { content = '', ...header } of entries) tar.entry(header as Header & { name: string }, content)
+  tar.finalize()
+  return buffer(tar as unknown as Readable)
+}
+
+describe('an uploaded archive', () => {
+  let above: string
+  let folder: string
+  beforeEach(async () => {
+    above = await mkdtemp(join(tmpdir(), 'freehold-unpack-'))
+    folder = join(above, 'source')
+    await mkdir(folder)
+  })
+  afterEach(() => rm(above, { recursive: true, force: true }))
+
+  const unpacked = (bytes: Buffer, limits?: Parameters<typeof unpack>[2]) =>
+    unpack(Readable.from([bytes]), folder, limits)
+  async function refusalOf(bytes: Buffer, limits?: Parameters<typeof unpack>[2]): Promise<string> {
+    try {
+      await unpacked(bytes, limits)
+    } catch (error) {
+      if (error instanceof ArchiveRefused) return error.message
+      throw error
+    }
+    throw new Error('It was not refused.')
+  }
+
+  it('is unpacked: files, whether they run, and links that stay inside', async () => {
+    const tar = await archive(
+      { name: 'bin/run', mode: 0o4755, content: 'go' },
+      { name: 'empty/', type: 'directory' },
+      { name: 'latest', type: 'symlink', linkname: 'bin/run' },
+      { name: 'readme', mode: 0o600, content: 'words' },
+    )
+    expect(await unpacked(gzipSync(tar))).to.deep.equal({ files: 2, bytes: 7 })
+    expect(await readFile(join(folder, 'latest'), 'utf8')).to.equal('go')
+    expect(await readlink(join(folder, 'latest'))).to.equal('bin/run')
+    expect((await stat(join(folder, 'bin/run'))).mode & 0o7777).to.equal(0o755)
+    expect((await stat(join(folder, 'readme'))).mode & 0o7777).to.equal(0o644)
+  })
+
+  it('is judged without being written, where only that is asked for', async () => {
+    const tar = gzipSync(await archive({ name: 'a', content: 'x' }))
+    expect(await unpack(Readable.from([tar]), undefined)).to.deep.equal({ files: 1, bytes: 1 })
+    expect(await readdir(folder)).to.deep.equal([])
+  })
+
+  it('is refused at the first entry that leads out, of which nothing is written', async () => {
+    const tar = await archive({ name: '../outside', content: 'x' }, { name: 'inside', content: 'x' })
+    expect(await refusalOf(gzipSync(tar))).to.include('leads out')
+    expect(await readdir(folder)).to.deep.equal([])
+    expect(await readdir(above)).to.deep.equal(['source'])
+  })
+
+  it('does not write through a link of its own', async () => {
+    const tar = await archive({ name: 'a', type: 'symlink', linkname: 'b' }, { name: 'a/c', content: 'x' })
+    expect(await refusalOf(gzipSync(tar))).to.include('below what is no folder')
+  })
+
+  it('is refused as soon as it is longer than it may be, whatever it was packed to', async () => {
+    const zeros = gzipSync(Buffer.concat([await archive({ name: 'a' }), Buffer.alloc(200 * 1024 ** 2)]))
+    expect(zeros.length).to.be.lessThan(1024 ** 2)
+    expect(await refusalOf(zeros, { files: 10, fileBytes: 10, bytes: 10 })).to.include('longer than 10 bytes')
+  })
+
+  const whole = async () => gzipSync(await archive({ name: 'a', content: randomBytes(50_000).toString('hex') }))
+  const broken: [sentence: string, bytes: () => Promise<Buffer>][] = [
+    ['text', async () => Buffer.from('hello')],
+    ['nothing', async () => Buffer.alloc(0)],
+    ['a part of one', async () => (await whole()).subarray(0, 20_000)],
+    ['text in gzip', async () => gzipSync('hello '.repeat(1_000))],
+    [
+      'a tar whose end is missing',
+      async () => gzipSync((await archive({ name: 'a', content: 'x'.repeat(9_000) })).subarray(0, 3_000)),
+    ],
+  ]
+  for (const [sentence, bytes] of broken) {
+    it(`is refused if it is ${sentence}`, async () =>
+      expect(await refusalOf(await bytes())).to.equal('It is not a whole tar.gz.'))
+  }
+})

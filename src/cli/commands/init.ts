@@ -1,0 +1,91 @@
+import { lstatSync, readdirSync, readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { BuildRefusal, type SourceFiles } from '../../contracts/builds/files.ts'
+import { planBuild } from '../../contracts/builds/plan.ts'
+import { RUNTIMES } from '../../contracts/builds/runtimes.ts'
+import type { Command, Input } from '../command.ts'
+import { localTrouble, usage } from '../failure.ts'
+
+const MOST_OF_A_FILE = 1024 ** 2
+
+/** Tells what a folder would be built with, by the same rules as a build in the platform. It asks the platform nothing. */
+export const init: Command = {
+  name: 'init',
+  summary: 'Show the Dockerfile that a build would use for a folder',
+  positionals: [{ name: 'FOLDER', isOptional: true }],
+  options: [
+    { long: 'runtime', value: 'NAME', choices: RUNTIMES.map(({ name }) => name), summary: 'Build with this one' },
+    { long: 'runtime-version', value: 'VERSION', summary: 'Build with this version' },
+    { long: 'build-command', value: 'COMMAND', summary: 'In the place of what is found' },
+    { long: 'start-command', value: 'COMMAND', summary: 'In the place of what is found' },
+    { long: 'site', summary: 'Build a site of files, not a process that listens' },
+    { long: 'output-path', value: 'PATH', summary: 'Where the build of a site leaves its files (dist if absent)' },
+    { long: 'port', value: 'PORT', summary: 'Port that the process listens on (8080 if absent)' },
+    { long: 'write', summary: 'Write it as Dockerfile into the folder, if there is none' },
+  ],
+  async run(input, { terminal }) {
+    const folder = input.positionals[0] ?? '.'
+    const plan = planOf(filesOf(folder), input)
+    const { dockerfile, server, runtime, runtimeVersion } = plan
+    if (dockerfile === undefined) {
+      terminal.err('The folder has a Dockerfile, which is used as it is; --runtime shows another one.\n')
+      return
+    }
+    terminal.err(`Built with ${runtime} ${runtimeVersion ?? ''}\n`)
+    if (!input.has('write')) {
+      terminal.out(dockerfile)
+      return
+    }
+    if (Object.keys(server).length > 0)
+      throw usage('The Dockerfile of a site takes its web server from the build: it works there only.')
+    const path = join(folder, 'Dockerfile')
+    await writeFile(path, dockerfile, { flag: 'wx' }).catch((error: unknown) => {
+      throw localTrouble(`${path} was not written.`, error)
+    })
+    terminal.err(`Written to ${path}\n`)
+  },
+}
+
+function planOf(files: SourceFiles, input: Input) {
+  const port = Number(input.text('port') ?? 8080)
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw usage('--port is a number from 1 to 65535.')
+  try {
+    return planBuild(files, {
+      purpose: input.has('site') ? 'Site' : 'Service',
+      runtime: input.text('runtime'),
+      runtimeVersion: input.text('runtime-version'),
+      buildCommand: input.text('build-command'),
+      startCommand: input.text('start-command'),
+      outputPath: input.text('output-path'),
+      port,
+      environmentVersion: '',
+      mirrors: {},
+    })
+  } catch (error) {
+    throw error instanceof BuildRefusal ? usage(error.message) : error
+  }
+}
+
+/** The root and one folder below, as a build looks at it. */
+function filesOf(folder: string): SourceFiles {
+  const paths = new Set<string>()
+  const add = (path: string, isDeep: boolean) => {
+    for (const entry of readdirSync(join(folder, path), { withFileTypes: true })) {
+      if (entry.isFile()) paths.add(`${path}${entry.name}`)
+      if (!entry.isDirectory()) continue
+      paths.add(`${path}${entry.name}/`)
+      if (isDeep && entry.name !== 'node_modules' && entry.name !== '.git') add(`${path}${entry.name}/`, false)
+    }
+  }
+  try {
+    add('', true)
+  } catch (error) {
+    throw localTrouble(`The folder ${folder} cannot be read.`, error)
+  }
+  const isShort = (path: string) => lstatSync(join(folder, path)).size <= MOST_OF_A_FILE
+  return {
+    paths,
+    text: (path) => (paths.has(path) && isShort(path) ? readFileSync(join(folder, path), 'utf8') : undefined),
+  }
+}

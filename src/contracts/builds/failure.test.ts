@@ -1,0 +1,59 @@
+import { expect } from 'chai'
+import { failureOfBuild, failureOfGit } from './failure.ts'
+
+describe('why a build failed, told from what was said', () => {
+  const cases: [said: string, expected: string][] = [
+    [
+      'ERROR: failed to build: failed to solve: process "/bin/sh -c npm run \\"build\\"" did not complete successfully: exit code: 2',
+      'CommandFailed: The command "npm run \\"build\\"" ended with exit code 2: the log of the build says more.',
+    ],
+    [
+      'process "/bin/sh -c x" did not complete successfully: exit code: 137',
+      'OutOfMemory: A command of the build was killed',
+    ],
+    ['write /app/a: no space left on device', 'OutOfDisk: The build wrote more'],
+    [
+      'failed to read dockerfile: open deploy/D: no such file or directory',
+      'NothingToBuild: There is no Dockerfile at deploy/D',
+    ],
+    [
+      'dockerfile parse error on line 3: unknown instruction: EVIL',
+      'NothingToBuild: The Dockerfile cannot be read: line 3',
+    ],
+    [
+      'failed to resolve source metadata for docker.io/library/nope:1: not found',
+      'CommandFailed: The image docker.io/library/nope:1',
+    ],
+    [
+      'failed to calculate checksum of ref abc::def: "/missing": not found',
+      'CommandFailed: The Dockerfile copies "/missing", which is not there.',
+    ],
+    ['anything else', 'CommandFailed: The build failed: its log says more.'],
+  ]
+  for (const [said, expected] of cases) {
+    it(expected, () => {
+      const { failure, message } = failureOfBuild(said)
+      expect(`${failure}: ${message}`).to.include(expected)
+    })
+  }
+
+  it('shows no control character of what a command said', () => {
+    const { message } = failureOfBuild('process "a\u001b[31m\nb" did not complete successfully: exit code: 1')
+    expect(message).to.not.match(/\p{Cc}/u)
+  })
+})
+
+describe('why a repository was not fetched', () => {
+  const cases: [said: string, expected: string][] = [
+    ["fatal: could not read Username for 'https://x': terminal prompts disabled", 'wants other credentials'],
+    ['fatal: Authentication failed for https://x', 'wants other credentials'],
+    ['git@x: Permission denied (publickey).', 'wants other credentials'],
+    ['Host key verification failed.', 'a key that is not among the known ones'],
+    ["fatal: couldn't find remote ref refs/heads/nope", 'no branch "refs/heads/nope"'],
+    ['fatal: remote error: upload-pack: not our ref 123', 'no such commit'],
+    ["fatal: repository 'https://x' not found", 'knows no such repository'],
+    ['fatal: unable to access: Could not resolve host: x', 'cannot be reached'],
+    ['fatal: something else', 'could not be fetched'],
+  ]
+  for (const [said, expected] of cases) it(expected, () => expect(failureOfGit(said).message).to.include(expected))
+})

@@ -1,0 +1,45 @@
+import { BUILD_NAMESPACE, buildName } from '../contracts/builds/progress.ts'
+import type { BuildRequest, BuildSettings } from '../contracts/builds/request.ts'
+import type { KubeObject, Resource } from '../core/object.ts'
+import { type BuildJob, buildObjects, ownedByJob } from '../desired/builds/index.ts'
+import { job, networkPolicy, secret } from '../kube/builtin.ts'
+import type { KubeClient } from '../kube/client.ts'
+import { isKubeError } from '../kube/errors.ts'
+
+type Client = Pick<KubeClient, 'get' | 'create' | 'mergePatch' | 'remove'>
+
+/**
+ * Starts a build, or goes on where somebody died who had begun to. The Job comes first, so that the Secret is its own from the
+ * start, and runs when everything is there. A build that was started is left alone: credentials of a repeat are not its.
+ */
+export async function startBuild(client: Client, request: BuildRequest, settings: BuildSettings): Promise<void> {
+  const { job: wanted, dependents } = buildObjects(request, settings)
+  const made = await createOnce<BuildJob>(client, job, wanted)
+  if (made.spec?.suspend !== true) return
+  const owner = { name: made.metadata.name, uid: made.metadata.uid ?? '' }
+  for (const object of dependents) {
+    await createOnce(client, object.kind === 'Secret' ? secret : networkPolicy, ownedByJob(object, owner))
+  }
+  await client.mergePatch(job, placeOf(request.deploymentId), { spec: { suspend: false } }, { uid: owner.uid })
+}
+
+/** Ends a build and removes what was made for it, whether or not there is one. */
+export async function cancelBuild(client: Client, deploymentId: string): Promise<void> {
+  await client.remove(job, placeOf(deploymentId))
+}
+
+const placeOf = (deploymentId: string) => ({ namespace: BUILD_NAMESPACE, name: buildName(deploymentId) })
+
+async function createOnce<One extends KubeObject>(
+  client: Client,
+  resource: Resource,
+  wanted: KubeObject,
+): Promise<One> {
+  try {
+    return (await client.create(resource, wanted)) as One
+  } catch (error) {
+    if (!isKubeError(error, 'AlreadyExists')) throw error
+    const { namespace = BUILD_NAMESPACE, name } = wanted.metadata
+    return client.get<One>(resource, { namespace, name })
+  }
+}

@@ -1,0 +1,247 @@
+import { expect } from 'chai'
+import type { BuildRequest, BuildSettings } from '../../contracts/builds/request.ts'
+import { type BuildJob, type BuildPod, buildObjects, observeBuild, ownedByJob } from './index.ts'
+
+const SETTINGS: BuildSettings = {
+  image: 'builder:1',
+  isRegistryInsecure: false,
+  networks: [{ cidr: '10.1.0.0/16', ports: [443] }],
+  cpuLimit: '2',
+  memoryLimit: '2Gi',
+  diskLimit: '4Gi',
+}
+const BOUNDARY = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01'
+const REQUEST: BuildRequest = {
+  owner: { boundaryId: BOUNDARY, resourceGroup: 'shop', collection: 'apps', name: 'web' },
+  deploymentId: '11111111-2222-4333-8444-555555555555',
+  source: {
+    kind: 'Git',
+    url: 'https://git.example.test/shop/web.git',
+    branch: 'main',
+    credentials: { username: 'x-token', token: 'git:secret' },
+    hostAddresses: ['203.0.113.7', '2001:db8::7'],
+  },
+  recipe: {
+    purpose: 'Service',
+    rootPath: '/',
+    port: 8080,
+    environment: [{ name: 'KEY', value: "it's a value" }],
+    timeoutSeconds: 900,
+  },
+  target: {
+    registry: 'registry.example.test',
+    repository: `${BOUNDARY}/shop/apps/web`,
+    tag: 'd-1',
+    cache: 'feature/one',
+    pull: { username: 'build', password: 'pull-secret' },
+    push: { username: 'build', password: 'push-secret' },
+  },
+}
+
+type Container = { name: string; securityContext: Record<string, unknown>; volumeMounts: { name: string }[] }
+type PodSpec = {
+  initContainers: Container[]
+  containers: Container[]
+  volumes: { name: string; projected?: { sources: { secret: { items: { key: string }[] } }[] } }[]
+}
+
+const specOf = (request = REQUEST, settings = SETTINGS) => {
+  const { template } = buildObjects(request, settings).job.spec as { template: { spec: PodSpec } }
+  return template.spec
+}
+const entriesOf = (request = REQUEST): Record<string, string> => {
+  const [made] = buildObjects(request, SETTINGS).dependents
+  const { data } = made as unknown as { data: Record<string, string> }
+  return Object.fromEntries(Object.entries(data).map(([key, text]) => [key, Buffer.from(text, 'base64').toString()]))
+}
+
+describe('what one build needs in the cluster', () => {
+  const seenBy = (part: string) =>
+    specOf()
+      .volumes.find(({ name }) => name === `secrets-${part}`)
+      ?.projected?.sources.flatMap(({ secret }) => secret.items.map(({ key }) => key))
+
+  it('shows each part its own credentials only, and the one that runs commands none that writes', () => {
+    expect(seenBy('source')).to.deep.equal(['order.json', 'git-credentials', 'private-key', 'known-hosts', 'pull.json'])
+    expect(seenBy('build')).to.deep.equal(['order.json', 'environment', 'pull.json'])
+    expect(seenBy('push')).to.deep.equal(['order.json', 'push.json'])
+    for (const { name, volumeMounts } of [...specOf().initContainers, ...specOf().containers]) {
+      const mounted = volumeMounts.map((mount) => mount.name).filter((mount) => mount.startsWith('secrets-'))
+      expect(mounted).to.deep.equal([`secrets-${name}`])
+    }
+  })
+
+  it('lets only the part that builds gain what BuildKit needs', () => {
+    const { initContainers, containers } = specOf()
+    const [source, build] = initContainers
+    for (const part of [source, containers[0]]) {
+      expect(part?.securityContext).to.deep.equal({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        runAsNonRoot: true,
+        capabilities: { drop: ['ALL'] },
+      })
+    }
+    expect(build?.securityContext).to.deep.include({
+      runAsNonRoot: true,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'], add: ['SETUID', 'SETGID'] },
+    })
+  })
+
+  it('writes no credential and no value into the Job, nor into what all parts read', () => {
+    const { job } = buildObjects(REQUEST, SETTINGS)
+    const read = `${JSON.stringify(job)} ${entriesOf()['order.json']}`
+    for (const word of ['git:secret', 'pull-secret', 'push-secret', "it's a value"]) expect(read).to.not.include(word)
+  })
+
+  it('keeps credentials as git and clients of registries read them', () => {
+    const entries = entriesOf()
+    expect(entries['git-credentials']).to.equal('https://x-token:git%3Asecret@git.example.test\n')
+    expect(JSON.parse(entries['push.json'] ?? '').auths['registry.example.test'].password).to.equal('push-secret')
+    expect(entries.environment).to.equal("export KEY='it'\\''s a value'\n")
+  })
+
+  it('has a cache for each branch, in its own repository', () => {
+    const cacheOf = (cache: string) =>
+      JSON.parse(entriesOf({ ...REQUEST, target: { ...REQUEST.target, cache } })['order.json'] ?? '').cache as string
+    expect(cacheOf('feature/one')).to.match(
+      new RegExp(`^registry.example.test/${BOUNDARY}/shop/apps/web:cache-[0-9a-f]{16}$`),
+    )
+    expect(cacheOf('feature/one')).to.not.equal(cacheOf('main'))
+  })
+
+  it('does not take what was built with other variables from the cache', () => {
+    const versionOf = (value: string) => {
+      const recipe = { ...REQUEST.recipe, environment: [{ name: 'KEY', value }] }
+      return JSON.parse(entriesOf({ ...REQUEST, recipe })['order.json'] ?? '').recipe.environmentVersion
+    }
+    expect(versionOf('a')).to.equal(versionOf('a')).and.not.equal(versionOf('b'))
+  })
+
+  it('opens names, what the administrator opened, and the host of its own source', () => {
+    const [, policy] = buildObjects(REQUEST, SETTINGS).dependents
+    const { egress, podSelector, ingress } = (policy as unknown as { spec: Record<string, unknown> }).spec
+    expect(podSelector).to.deep.equal({ matchLabels: { 'freehold.dev/build': REQUEST.deploymentId } })
+    expect(ingress).to.equal(undefined)
+    expect((egress as object[]).slice(1)).to.deep.equal([
+      { to: [{ ipBlock: { cidr: '10.1.0.0/16' } }], ports: [{ protocol: 'TCP', port: 443 }] },
+      { to: [{ ipBlock: { cidr: '203.0.113.7/32' } }], ports: [{ protocol: 'TCP', port: 443 }] },
+      { to: [{ ipBlock: { cidr: '2001:db8::7/128' } }], ports: [{ protocol: 'TCP', port: 443 }] },
+    ])
+  })
+
+  it('goes with its Job, which goes an hour after its end', () => {
+    const { job, dependents } = buildObjects(REQUEST, SETTINGS)
+    expect(job.spec).to.include({ ttlSecondsAfterFinished: 3600, activeDeadlineSeconds: 900, backoffLimit: 0 })
+    const owned = dependents.map((object) => ownedByJob(object, { name: job.metadata.name, uid: 'u' }))
+    for (const { metadata } of owned) expect(metadata.ownerReferences?.[0]).to.include({ kind: 'Job', uid: 'u' })
+  })
+})
+
+describe('how far a build has come', () => {
+  type State = NonNullable<NonNullable<NonNullable<BuildPod['status']>['containerStatuses']>[number]['state']>
+  const ended = (word: object | string = {}, exitCode = 0, reason = 'Completed'): State => ({
+    terminated: { exitCode, reason, message: typeof word === 'string' ? word : JSON.stringify(word) },
+  })
+  const RUNS: State = { running: {} }
+  const found = { commit: 'a'.repeat(40), runtime: 'nodejs', runtimeVersion: '24' }
+  const digest = `sha256:${'b'.repeat(64)}`
+
+  function observed(
+    states: readonly (State | undefined)[],
+    job: BuildJob['status'] = {},
+    pod: BuildPod['status'] = {},
+  ) {
+    const named = ['source', 'build', 'push'].flatMap((name, at) => {
+      const state = states[at]
+      return state === undefined ? [] : [{ name, state }]
+    })
+    const status = { ...pod, initContainerStatuses: named.slice(0, 2), containerStatuses: named.slice(2) }
+    const head = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' } }
+    const { phase, outcome, failure, message } = observeBuild(
+      { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'j' }, status: job },
+      [{ ...head, status }],
+    )
+    return [phase ?? 'none', outcome ?? 'running', failure, message].filter((word) => word !== undefined).join('; ')
+  }
+  const failed = (reason = 'BackoffLimitExceeded') => ({ conditions: [{ type: 'Failed', status: 'True', reason }] })
+  const complete = { conditions: [{ type: 'Complete', status: 'True' }] }
+
+  const cases: [sentence: string, found: string, expected: string][] = [
+    ['waits for a node', observed([]), 'none; running; The build waits for a node.'],
+    [
+      'waits where no node has room',
+      observed([], {}, { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] }),
+      'none; running; No node has room for a build now.',
+    ],
+    [
+      'cannot run its own image',
+      observed([{ waiting: { reason: 'ImagePullBackOff' } }]),
+      'none; running; The image of the builder cannot be run (ImagePullBackOff): the setting buildImage names it.',
+    ],
+    ['fetches', observed([RUNS]), 'Cloning; running; The source is being fetched.'],
+    ['builds', observed([ended(found), RUNS]), 'Building; running; The image is being built.'],
+    ['pushes', observed([ended(found), ended(), RUNS]), 'Pushing; running; The image is being pushed.'],
+    [
+      'has succeeded',
+      observed([ended(found), ended(), ended({ digest })], complete),
+      'Pushing; Succeeded; The image was built and pushed.',
+    ],
+    [
+      'has not succeeded without a digest',
+      observed([ended(found), ended(), ended()], complete),
+      'Pushing; Failed; BuilderFailed; The builder failed, which the source is not to blame for.',
+    ],
+    [
+      'does not believe a digest of the part that runs commands',
+      observed([ended(found), ended({ digest }), ended()], complete),
+      'Pushing; Failed; BuilderFailed; The builder failed, which the source is not to blame for.',
+    ],
+    [
+      'failed by a command, and says which',
+      observed([ended(found), ended({ failure: 'CommandFailed', message: 'The command "x" ended.' }, 1)], failed()),
+      'Building; Failed; CommandFailed; The command "x" ended.',
+    ],
+    [
+      'does not repeat words of more than a line',
+      observed([ended(found), ended({ failure: 'CommandFailed', message: 'one\ntwo' }, 1)], failed()),
+      'Building; Failed; CommandFailed; A command of the build failed: its log says more.',
+    ],
+    [
+      'does not believe a failure that there is not',
+      observed([ended({ failure: 'Nonsense' }, 1)], failed()),
+      'Cloning; Failed; BuilderFailed; The builder failed, which the source is not to blame for.',
+    ],
+    [
+      'was killed for its memory',
+      observed([ended(found), ended('', 137, 'OOMKilled')], failed()),
+      'Building; Failed; OutOfMemory; The build took more memory than a build may have and was ended.',
+    ],
+    [
+      'wrote too much',
+      observed([ended(found), ended('', 137, 'Error')], failed(), { reason: 'Evicted' }),
+      'Building; Failed; OutOfDisk; The build wrote more than a build may and was ended.',
+    ],
+    [
+      'took too long',
+      observed([ended(found)], failed('DeadlineExceeded')),
+      'Cloning; TimedOut; TimedOut; The build took longer than it may and was ended.',
+    ],
+  ]
+  for (const [sentence, words, expected] of cases) it(sentence, () => expect(words).to.equal(expected))
+
+  it('is told from the newest pod, and knows the commit as soon as the source is there', () => {
+    const pod = (startTime: string, state: State): BuildPod => ({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: startTime },
+      status: { startTime, initContainerStatuses: [{ name: 'source', state }] },
+    })
+    const progress = observeBuild(undefined, [
+      pod('2026-01-02T00:00:00Z', ended(found)),
+      pod('2026-01-01T00:00:00Z', RUNS),
+    ])
+    expect(progress).to.include({ ...found, phase: 'Cloning', outcome: undefined })
+  })
+})

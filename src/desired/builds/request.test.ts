@@ -1,0 +1,62 @@
+import { expect } from 'chai'
+import { type Asked, buildRequestOf, type Code } from './request.ts'
+
+const PIPELINE: Code['pipeline'] = { rootPath: '/web', outputPath: 'dist', buildEnv: [], buildTimeoutMinutes: 15 }
+const CODE: Code = {
+  repositoryUrl: 'https://git.example.test/shop.git',
+  branch: 'main',
+  pipeline: PIPELINE,
+  port: 3000,
+}
+const BOUNDARY = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01'
+const ID = '11111111-2222-4333-8444-555555555555'
+
+const requested = (more: Partial<Asked> = {}) =>
+  buildRequestOf({
+    owner: { boundaryId: BOUNDARY, resourceGroup: 'shop', collection: 'apps', name: 'web' },
+    deploymentId: ID,
+    code: CODE,
+    purpose: 'Service',
+    registry: 'registry.example.test',
+    ...more,
+  })
+
+describe('what a build is asked for', () => {
+  it('is the newest commit of the branch of the resource, for its own repository', () => {
+    const { source, target, recipe } = requested() ?? {}
+    expect(source).to.include({ kind: 'Git', url: CODE.repositoryUrl, branch: 'main', commit: undefined })
+    expect(target).to.include({ repository: `${BOUNDARY}/shop/apps/web`, tag: ID, cache: 'main' })
+    expect(recipe).to.include({ rootPath: '/web', port: 3000, timeoutSeconds: 900 })
+  })
+
+  it('is the commit that was pushed, with the cache of its branch', () => {
+    const { source, target } = requested({ commit: 'a'.repeat(40), branch: 'feature/one' }) ?? {}
+    expect(source).to.include({ branch: 'feature/one', commit: 'a'.repeat(40) })
+    expect(target?.cache).to.equal('feature/one')
+  })
+
+  it('is the archive that was uploaded', () => {
+    expect(requested({ archive: 'a@sha256:1' })?.source).to.deep.equal({ kind: 'Archive', reference: 'a@sha256:1' })
+  })
+
+  it('is nothing without a source', () => {
+    expect(requested({ code: { ...CODE, repositoryUrl: undefined } })).to.equal(undefined)
+  })
+
+  const outputs: [sentence: string, pipeline: Partial<Code['pipeline']>, expected: string | undefined][] = [
+    ['the usual one, if nothing says that it is built', {}, undefined],
+    ['the usual one, if a command builds it', { buildCommand: 'make' }, 'dist'],
+    ['another one, if it is named', { outputPath: 'public' }, 'public'],
+  ]
+  for (const [sentence, pipeline, expected] of outputs) {
+    it(`takes of a site the folder: ${sentence}`, () => {
+      const code = { ...CODE, pipeline: { ...PIPELINE, ...pipeline } }
+      expect(requested({ purpose: 'Site', code })?.recipe.outputPath).to.equal(expected)
+    })
+  }
+
+  it('gives a build its variables', () => {
+    const code = { ...CODE, pipeline: { ...PIPELINE, buildEnv: [{ name: 'A', value: 'b' }] } }
+    expect(requested({ code })?.recipe.environment).to.deep.equal([{ name: 'A', value: 'b' }])
+  })
+})

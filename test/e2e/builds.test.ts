@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import { BUILD_NAMESPACE, buildName } from '../../src/contracts/builds/progress.ts'
+import type { BuildRequest, BuildSettings } from '../../src/contracts/builds/request.ts'
+import { cancelBuild, startBuild } from '../../src/controllers/builds.ts'
+import type { KubeObject } from '../../src/core/object.ts'
+import { type BuildJob, buildObjects, isHalfStarted } from '../../src/desired/builds/index.ts'
+import { job, networkPolicy, secret } from '../../src/kube/builtin.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+import { isKubeError } from '../../src/kube/errors.ts'
+import { makeBoundary, until } from '../worlds/platform.ts'
+import { administrator } from '../worlds/tenant.ts'
+
+const SETTINGS: BuildSettings = {
+  image: 'builder.example.test/freehold-builder:1',
+  isRegistryInsecure: false,
+  networks: [],
+  cpuLimit: '1',
+  memoryLimit: '1Gi',
+  diskLimit: '1Gi',
+}
+
+describe('builds in the cluster', () => {
+  let client: KubeClient
+  before(async () => {
+    client = await administrator()
+  })
+  after(() => client?.close())
+
+  async function requested(): Promise<BuildRequest> {
+    const { id: boundaryId } = await makeBoundary()
+    return {
+      owner: { boundaryId, resourceGroup: 'shop', collection: 'apps', name: 'web' },
+      deploymentId: randomUUID(),
+      source: { kind: 'Git', url: 'https://git.example.test/web.git', branch: 'main' },
+      recipe: { purpose: 'Service', rootPath: '/', port: 8080, environment: [], timeoutSeconds: 600 },
+      target: { registry: 'registry.example.test', repository: `${boundaryId}/shop/apps/web`, tag: 'd', cache: 'main' },
+    }
+  }
+  const placeOf = ({ deploymentId }: BuildRequest) => ({ namespace: BUILD_NAMESPACE, name: buildName(deploymentId) })
+  const jobOf = (request: BuildRequest) => client.get<BuildJob>(job, placeOf(request))
+
+  it('are taken by the API server as they are made, and run when all they need is there', async () => {
+    const request = await requested()
+    await startBuild(client, request, SETTINGS)
+    const made = await jobOf(request)
+    expect(isHalfStarted(made)).to.equal(false)
+    for (const resource of [secret, networkPolicy]) {
+      const { metadata } = await client.get<KubeObject>(resource, placeOf(request))
+      expect(metadata.ownerReferences?.[0]?.uid).to.equal(made.metadata.uid)
+    }
+  })
+
+  it('go on where the operator died, and are left alone once they run', async () => {
+    const request = await requested()
+    await client.create(job, buildObjects(request, SETTINGS).job)
+    expect(isHalfStarted(await jobOf(request))).to.equal(true)
+    await startBuild(client, request, SETTINGS)
+    const { metadata } = await jobOf(request)
+    await client.get(secret, placeOf(request))
+    await startBuild(client, request, SETTINGS)
+    expect((await jobOf(request)).metadata.uid).to.equal(metadata.uid)
+  })
+
+  it('end with all that was made for them, also when there is none', async () => {
+    const request = await requested()
+    await startBuild(client, request, SETTINGS)
+    await cancelBuild(client, request.deploymentId)
+    await until('the Secret is gone', () =>
+      client.get(secret, placeOf(request)).then(
+        () => false,
+        (error: unknown) => isKubeError(error, 'NotFound'),
+      ),
+    )
+    await cancelBuild(client, request.deploymentId)
+  })
+})

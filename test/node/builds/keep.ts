@@ -1,0 +1,11 @@
+import { createReadStream } from 'node:fs'
+import { sourceArchives } from '../../../src/adapters/builds/archives.ts'
+
+/** Keeps an archive in a registry that asks nobody. A process of its own, for sockets belong to the network of theirs. */
+const [url = '', repository = '', file = ''] = process.argv.slice(2)
+
+const { reference } = await sourceArchives({ url, tokenFor: async () => 'none' }).keep(
+  repository,
+  createReadStream(file),
+)
+process.stdout.write(reference)
