@@ -5,6 +5,7 @@ import { kubeSecrets } from '../../api/records/secrets.ts'
 import type { SignIn } from '../../contracts/managedIdentities.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
 import { activityServices } from './activity.ts'
+import { buildParts } from './builds.ts'
 import { databasePorts, databaseServices } from './databases.ts'
 import { jobParts } from './jobs.ts'
 import { storagePorts, storageServices } from './objectstorage.ts'
@@ -46,6 +47,7 @@ export async function areaServices(setup: FacadeSetup & SignInParts): Promise<Ar
     ...vectorServices(setup),
     ...databaseServices(setup),
     ...jobParts(setup),
+    deployments: buildParts(setup).deployments,
     ...podLogServices(setup),
     ...volumeFileServices(setup),
     ...workloadServices(setup),
@@ -73,6 +75,7 @@ export async function areaPorts(setup: AreaSetup): Promise<ControllerPorts> {
     ...vectorPorts(setup),
     ...databasePorts(setup),
     ...jobParts(setup),
+    builds: buildParts(setup).builds,
     ...sourcePorts(setup),
     ...(await vaultPorts(setup)),
     ...(await storagePorts(setup)),

@@ -9,12 +9,15 @@ import type { Standing } from '../../api/callers/standing.ts'
 import type { TokenVerifier } from '../../api/callers/tokens.ts'
 import type { RegistryService } from '../../api/registry/service.ts'
 import { type Configuration, ConfigurationError } from '../../config.ts'
+import { isEnd } from '../../contracts/deployments.ts'
 import type { RegistryAuditEntry } from '../../contracts/registry/audit.ts'
 import { PLATFORM_ACTOR } from '../../contracts/registry/names.ts'
 import { usesIn } from '../../contracts/registry/uses.ts'
 import type { RegistryPort } from '../../controllers/registry/port.ts'
 import { systemClock } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { DeploymentRecord } from '../../crds/deployments.ts'
 import { RESOURCE_KINDS } from '../../crds/index.ts'
 import { controllerRevision, pod } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
@@ -75,6 +78,9 @@ function ownTokens(keys: RegistryKeys) {
 async function usesNow(client: KubeClient) {
   const running: unknown[] = (await client.list(pod)).items
   for (const { resource } of RESOURCE_KINDS) running.push(...(await client.list(resource)).items)
+  const deployments = await client.list<KubeObject & Pick<DeploymentRecord, 'status'>>(DeploymentRecord.resource)
+  // An uploaded source until it is built, and an image until its revision is kept.
+  running.push(...deployments.items.filter(({ status }) => !isEnd(status?.stage)))
   return usesIn({ running, revisions: (await client.list(controllerRevision)).items })
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { BlobStore } from '../../../adapters/blobs/port.ts'
+import type { BuildLogs } from '../../../adapters/buildlogs/port.ts'
 import { DEPLOYMENT_PHASES } from '../../../contracts/deployments.ts'
 import { timestamp } from '../../../core/clock.ts'
 import { notFound } from '../../../core/errors.ts'
@@ -13,7 +13,7 @@ import type { Place } from '../places.ts'
 declare module '../../http/context.ts' {
   interface Services {
     /** Where logs of builds are kept. */
-    readonly deployments: { readonly blobs: BlobStore }
+    readonly deployments: { readonly logs: BuildLogs }
   }
 }
 

@@ -1,0 +1,12 @@
+import { z } from 'zod'
+
+/** Forms that settings have, as texts of the environment or as values of a file. */
+
+export const Port = z.coerce.number().int().min(0).max(65535)
+export const Seconds = z.coerce.number().int().min(1)
+export const Flag = z.union([z.boolean(), z.stringbool()])
+export const List = z.union([
+  z.array(z.string()),
+  z.string().transform((text) => text.split(',').filter((part) => part !== '')),
+])
+export const Url = z.url({ protocol: /^https?$/ })
