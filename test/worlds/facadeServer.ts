@@ -180,7 +180,7 @@ async function serve(client: FakeKubeClient, change: Partial<FacadeOptions>, ser
       accounts: makeAccounts().accounts,
       objectStorage: { store: new FakeObjectStore(), secrets: kubeSecrets(client) },
       jobs: { blobs: fakeBlobs() },
-      deployments: { logs: blobBuildLogs(fakeBlobs()) },
+      deployments: { logs: blobBuildLogs(fakeBlobs()), archives: undefined, podOf: () => undefined },
       activity: new FakeActivityStore(),
       bugReports: { blobs: fakeBlobs() },
       podLogs: followedPodLogs(new FakePodLogs(), { clock: systemClock, isAlive: () => false }),

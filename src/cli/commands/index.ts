@@ -6,6 +6,8 @@ import { apply } from './apply.ts'
 import { logs, read } from './below.ts'
 import { call } from './call.ts'
 import { check } from './check.ts'
+import { deploy } from './deploy.ts'
+import { env, open, rollback } from './deployed.ts'
 import { describe } from './describe.ts'
 import { init } from './init.ts'
 import { invitation, password } from './joining.ts'
@@ -65,6 +67,10 @@ export const COMMANDS: readonly Command[] = [
   ...powers,
   remove,
   init,
+  deploy,
+  open,
+  rollback,
+  env,
   call,
   check,
   completion,

@@ -3,15 +3,20 @@ import { blobBuildLogs } from '../../adapters/buildlogs/client.ts'
 import { judgedAddresses } from '../../adapters/outgoing/addresses.ts'
 import type { Services } from '../../api/http/context.ts'
 import type { Configuration } from '../../config.ts'
+import { BUILD_LABEL, BUILD_NAMESPACE } from '../../contracts/builds/progress.ts'
 import type { BuildNetwork, BuildSettings } from '../../contracts/builds/request.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { pod } from '../../kube/builtin.ts'
 import { podLogs } from './podlogs.ts'
-import type { AreaSetup } from './setup.ts'
+import type { AreaSetup, FacadeSetup } from './setup.ts'
 
 /** Where pods are played nothing is run, so any name will do. */
 const PLAYED_IMAGE = 'freehold-builder'
 
-export function buildParts(setup: AreaSetup): Pick<Services, 'deployments'> & Pick<ControllerPorts, 'builds'> {
+type Parts = Pick<ControllerPorts, 'builds'> & { deployments: Pick<Services['deployments'], 'logs'> }
+
+export function buildParts(setup: AreaSetup): Parts {
   const { configuration, client } = setup
   const { outgoingHosts, circuitUrl, simulated } = configuration
   const logs = blobBuildLogs(secretBlobs(client))
@@ -28,6 +33,19 @@ export function buildParts(setup: AreaSetup): Pick<Services, 'deployments'> & Pi
       buildLogs: logs,
     },
   }
+}
+
+/** As the facade sees them. */
+export function buildPods({ caches }: Pick<FacadeSetup, 'caches'>): Services['deployments']['podOf'] {
+  const pods = caches.get<KubeObject>(pod)
+  return (deploymentId) =>
+    pods
+      .list({ namespace: BUILD_NAMESPACE })
+      .filter(({ metadata }) => metadata.labels?.[BUILD_LABEL] === deploymentId)
+      .sort((one, other) =>
+        (one.metadata.creationTimestamp ?? '').localeCompare(other.metadata.creationTimestamp ?? ''),
+      )
+      .at(-1)?.metadata.name
 }
 
 function settingsOf(image: string, configuration: Configuration): BuildSettings {

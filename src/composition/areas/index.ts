@@ -5,7 +5,7 @@ import { kubeSecrets } from '../../api/records/secrets.ts'
 import type { SignIn } from '../../contracts/managedIdentities.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
 import { activityServices } from './activity.ts'
-import { buildParts } from './builds.ts'
+import { buildParts, buildPods } from './builds.ts'
 import { databasePorts, databaseServices } from './databases.ts'
 import { jobParts } from './jobs.ts'
 import { storagePorts, storageServices } from './objectstorage.ts'
@@ -42,19 +42,20 @@ type AreaServices = Pick<
 
 /** What the routes of every area work with. */
 export async function areaServices(setup: FacadeSetup & SignInParts): Promise<AreaServices> {
+  const { registry, archives } = await registryServices(setup, setup)
   return {
     ...activityServices(setup),
     ...vectorServices(setup),
     ...databaseServices(setup),
     ...jobParts(setup),
-    deployments: buildParts(setup).deployments,
     ...podLogServices(setup),
     ...volumeFileServices(setup),
     ...workloadServices(setup),
     ...sourceServices(setup),
     ...(await vaultServices(setup)),
     ...(await storageServices(setup)),
-    ...(await registryServices(setup, setup)),
+    registry,
+    deployments: { ...buildParts(setup).deployments, archives, podOf: buildPods(setup) },
     managedIdentities: {
       secrets: kubeSecrets(setup.client),
       signIn: signInOf(setup),

@@ -10,6 +10,7 @@ import type { Context } from '../../http/context.ts'
 import { Flag } from '../../http/query.ts'
 import { authenticated, type RouteDraft, route } from '../../http/route.ts'
 import { findResource } from '../places.ts'
+import { linesOfBuild } from './liveLog.ts'
 import { findDeployment, type StoredDeployment } from './record.ts'
 import { type DeploymentRoutes, findOwnDeployment, findReported } from './reporters.ts'
 
@@ -110,6 +111,13 @@ async function show(
   const signal = context.whilePermitted
   const texts = async function* () {
     let offset = query.offset
+    if (record.spec.strategy === 'Build' && !(await read(0)).isFinal) {
+      for await (const line of linesOfBuild(context, record, () => isOver(context, record))) {
+        if (line.number < offset) continue
+        offset = line.number + 1
+        yield `${line.text}\n`
+      }
+    }
     for (;;) {
       const { lines, isFinal } = await read(offset)
       offset += lines.length
