@@ -1,3 +1,4 @@
+import { createHmac, randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
@@ -20,7 +21,9 @@ type Entry = {
   isServing: boolean
   source: string
   provider: string
+  commitSha: string | null
 }
+type Begun = { deploymentSourceId: string; webhookUrl: string; webhookSecret: string }
 type Page<T> = { items: T[] }
 
 const CODE = { sourceKind: 'Repository', repositoryUrl: 'https://git.example.test/acme/shop.git' }
@@ -106,6 +109,38 @@ describe('apps of a repository', () => {
     const image = uniqueName('shop')
     await expectCall(201, 'POST', `${base}/${image}`, { sourceKind: 'Image', image: 'docker.io/library/nginx:1.29' })
     expect((await send(source, image)).status).to.equal(409)
+  })
+
+  it('are deployed by a push to their branch, with the credentials of their source, and by no other push', async () => {
+    const repositoryUrl = 'ssh://git@git.example.com/shop.git'
+    const body = { displayName: 'Shop', baseUrl: repositoryUrl, privateKey: 'a-canary-for-builds' }
+    const begun = await expectCall<Begun>(201, 'POST', `/boundaries/${boundaryId}/sources/git/create`, body)
+    const { deploymentSourceId, webhookUrl, webhookSecret } = begun.body
+    const push = async (ref: string, after: string) => {
+      const text = JSON.stringify({ ref, after, repository: { id: 1, full_name: 'acme/shop' } })
+      const headers = {
+        'content-type': 'application/json',
+        'x-hub-signature-256': `sha256=${createHmac('sha256', webhookSecret).update(text).digest('hex')}`,
+        'x-freehold-event': 'push',
+        'x-freehold-delivery': randomUUID(),
+      }
+      const answer = await fetch(webhookUrl, { method: 'POST', headers, body: text })
+      expect(answer.status).to.equal(202)
+    }
+    const [name, deaf] = [uniqueName('shop'), uniqueName('deaf')]
+    const code = { ...CODE, repositoryUrl, deploymentSourceId }
+    await expectCall(201, 'POST', `${base}/${name}`, code)
+    await expectCall(201, 'POST', `${base}/${deaf}`, { ...code, deployOnPush: false })
+    await succeeded(name, 1)
+    await push('refs/heads/other', 'a'.repeat(40))
+    await push('refs/tags/main', 'b'.repeat(40))
+    await push('refs/heads/main', 'c'.repeat(40))
+    const entries = await succeeded(name, 2)
+    const pushed = entries.find(({ source }) => source === 'Shop')
+    expect(pushed).to.include({ commitSha: 'c'.repeat(40), branch: 'main', provider: 'Git' })
+    await push('refs/heads/main', 'd'.repeat(40))
+    await succeeded(name, 3)
+    await succeeded(deaf, 1)
   })
 
   it('from a manifest are built as well', async () => {

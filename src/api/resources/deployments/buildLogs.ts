@@ -112,7 +112,7 @@ async function show(
   const texts = async function* () {
     let offset = query.offset
     if (record.spec.strategy === 'Build' && !(await read(0)).isFinal) {
-      for await (const line of linesOfBuild(context, record, () => isOver(context, record))) {
+      for await (const line of linesOfBuild(context, record, () => isKept(context, record))) {
         if (line.number < offset) continue
         offset = line.number + 1
         yield `${line.text}\n`
@@ -134,6 +134,12 @@ async function show(
 function loggedOf({ metadata }: StoredDeployment): LoggedDeployment {
   const { namespace = '', name, uid = '' } = metadata
   return { apiVersion: DeploymentRecord.apiVersion, kind: DeploymentRecord.kind, namespace, name, uid }
+}
+
+/** Whether the log of a build of ours is the kept one from now on. */
+function isKept({ services }: Pick<Context, 'services'>, { metadata }: StoredDeployment): boolean {
+  const now = services.records.peek(DeploymentRecord, { namespace: metadata.namespace ?? '', name: metadata.name })
+  return now === undefined || now.status?.logLines !== undefined || isEnd(stageOf(now))
 }
 
 /** Nothing more is written of a deployment that is over. */

@@ -1,5 +1,3 @@
-import { createInterface } from 'node:readline'
-import { Readable } from 'node:stream'
 import { BUILD_CONTAINERS, BUILD_NAMESPACE } from '../../../contracts/builds/progress.ts'
 import type { Context } from '../../http/context.ts'
 import type { StoredDeployment } from './record.ts'
@@ -33,10 +31,21 @@ export async function* linesOfBuild(
       chunks = await open()
     }
     if (chunks === undefined) return
-    const input = Readable.from(chunks)
-    for await (const text of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+    for await (const text of linesOf(chunks)) {
       yield { number, text }
       number += 1
     }
   }
+}
+
+/** As the kept log is cut: at line feeds alone. A line without an end is not told before it has one. */
+async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const chunk of chunks) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+    rest = lines.pop() ?? ''
+    yield* lines
+  }
+  if (rest !== '') yield rest
 }
