@@ -62,7 +62,7 @@ async function deploy(
   const head = headToDeploy(heads, branch, { made: owner.metadata.creationTimestamp, known, kept: DEPLOYMENTS_KEPT })
   if (head === undefined) return
   const { commit, deliveryId } = head
-  const id = deploymentIdFor(owner.metadata.uid ?? '', 'push', source.metadata.name, deliveryId, commit)
+  const id = deploymentIdFor(`${space}/${collection}/${name}`, 'push', source.metadata.name, deliveryId, commit)
   if (known.some((one) => one.metadata.name === id)) return
   const provider =
     source.spec.provider === 'Git' || source.spec.provider === 'Registry' ? 'Git' : PROVIDERS[source.spec.provider]
