@@ -1,21 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { load } from 'js-yaml'
 import { z } from 'zod'
-import { activatorSettings } from './core/activatorSettings.ts'
+import { activatorSettings } from './config/activator.ts'
+import { buildSettings } from './config/builds.ts'
+import { Flag, List, Port, Seconds, Url, Whole } from './config/fields.ts'
+import { registrySettings } from './config/registry.ts'
 import { LOG_LEVELS } from './core/log.ts'
 import { reasonOf } from './core/reasonOf.ts'
 
 export const ROLES = ['facade', 'controllers', 'activator', 'all', 'agent'] as const
-
-const Whole = z.coerce.number().int()
-const Port = Whole.min(0).max(65535)
-const Seconds = Whole.min(1)
-const Flag = z.union([z.boolean(), z.stringbool()])
-const List = z.union([
-  z.array(z.string()),
-  z.string().transform((text) => text.split(',').filter((part) => part !== '')),
-])
-const Url = z.url({ protocol: /^https?$/ })
 
 /**
  * The whole configuration: every name is also an environment variable, `PLATFORM_` and the name in upper snake case
@@ -224,45 +217,8 @@ export const Configuration = z.strictObject({
     .optional()
     .describe('Path of the access log that the store writes, which audit look-ups read; no audit when absent'),
   objectStoreUsageSeconds: Seconds.default(300).describe('Between two looks at what a bucket holds'),
-  registryUrl: Url.optional().describe('Where the registry of images is reached; there is none when absent'),
-  registryHost: z
-    .string()
-    .min(1)
-    .max(255)
-    .optional()
-    .describe('The registry as it stands in the names of images; host and port of registryUrl when absent'),
-  registryService: z
-    .string()
-    .min(1)
-    .max(255)
-    .optional()
-    .describe('auth.token.service of the registry; registryHost when absent'),
-  registryIssuer: z.string().min(1).max(255).default('freehold').describe('auth.token.issuer of the registry'),
-  registryAuthorityCertificate: z
-    .string()
-    .optional()
-    .describe('Path of the PEM certificate that stands in auth.token.rootcertbundle of the registry'),
-  registryAuthorityKey: z
-    .string()
-    .optional()
-    .describe('Path of its PEM key, which signs the keys that tokens are signed with; keep it as a secret'),
-  registryNotifySecretFile: z
-    .string()
-    .optional()
-    .describe('Path of what notifications must show in x-freehold-registry-secret; any are taken when absent'),
-  registryStorageFolder: z
-    .string()
-    .optional()
-    .describe('rootdirectory of the registry, if it is on this machine: data that nothing needs is removed there'),
-  registryAuditFolder: z
-    .string()
-    .optional()
-    .describe('Folder in which the audit of the registry is kept for 90 days; in memory only when absent'),
-  registryUploadGraceSeconds: Whole.min(600)
-    .default(3600)
-    .describe(
-      'How long after the last token to push nothing is removed of a repository: longer than any one request of a push',
-    ),
+  ...registrySettings,
+  ...buildSettings,
   clusterDomain: z
     .string()
     .default('freehold.localhost')

@@ -98,7 +98,7 @@ export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorF
       : {}),
     PLATFORM_SIMULATED: [
       ...controlPlane.simulated,
-      ...(isPlayed ? ['vector-engine', 'sql-engine', 'backup-target'] : []),
+      ...(isPlayed ? ['vector-engine', 'sql-engine', 'backup-target', 'builds'] : []),
       // Real S3 on a folder of this machine: enough to try things, not to keep them.
       ...(files.store === undefined ? [] : ['object-store']),
     ].join(','),

@@ -1,3 +1,4 @@
+import { additionalAppRoutes } from './apps/index.ts'
 import { type Area, additionsTo, type Route } from './http/route.ts'
 import { additionalBucketRoutes } from './objectstorage/buckets.ts'
 import { additionalKeyRoutes } from './objectstorage/keys.ts'
@@ -12,6 +13,7 @@ import { additionalSqlRoutes } from './sql/index.ts'
  */
 export const ADDITION_AREAS: readonly Area[] = [
   additionsTo('common', 'platform', additionalCommonRoutes),
+  additionsTo('apps', 'apps', additionalAppRoutes),
   additionsTo('rbac', 'rbac', additionalAuthorizationRoutes),
   additionsTo('objectstorage', 'objectstorage', [...additionalKeyRoutes, ...additionalBucketRoutes]),
   additionsTo('relational', 'db-relational', additionalEditorRoutes),

@@ -22,6 +22,8 @@ export type Option = {
 export type Positional = {
   readonly name: string
   readonly isOptional?: true
+  /** Of the last one: may be given several times. */
+  readonly isMany?: true
   /** What completion offers. */
   readonly offers?: 'kinds' | 'names' | 'commands' | readonly string[]
 }
@@ -134,12 +136,16 @@ function check(command: Command, input: Input): void {
   }
   const all = command.positionals ?? []
   const needed = all.filter(({ isOptional }) => isOptional !== true).length
-  if (input.positionals.length < needed || input.positionals.length > all.length) {
+  const most = all.at(-1)?.isMany === true ? Number.POSITIVE_INFINITY : all.length
+  if (input.positionals.length < needed || input.positionals.length > most) {
     throw usage(`Usage: ${usageLine(command)}`)
   }
 }
 
 export function usageLine({ name, positionals = [], options = [] }: Command): string {
-  const words = positionals.map((entry) => (entry.isOptional ? `[${entry.name}]` : entry.name))
+  const words = positionals.map(({ name: word, isOptional, isMany }) => {
+    const shown = isMany ? `${word} ...` : word
+    return isOptional ? `[${shown}]` : shown
+  })
   return ['freehold', name, ...words, ...(options.length > 0 ? ['[options]'] : [])].join(' ')
 }

@@ -410,6 +410,7 @@ export const OPERATIONS = {
   "PostLifecycleRolloutsExecutionsExecutionIdRollback": { method: 'POST', path: '/lifecycle/rollouts/executions/{executionId}/rollback', notBuilt: true },
   "GetDocs": { method: 'GET', path: '/docs' },
   "GetOpenapiJson": { method: 'GET', path: '/openapi.json' },
+  "PutBoundariesResourcegroupsResourcesAppsAppNameSource": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{appName}/source' },
   "GetBoundariesProvidersAuthorizationRoleDefinitions": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/roleDefinitions', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesProvidersAuthorizationRoleAssignments": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/roleAssignments', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "PostBoundariesProvidersAuthorizationRoleAssignments": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/roleAssignments' },
@@ -633,6 +634,7 @@ export const NAMES = {
     directoryFiles: "PostBoundariesResourcegroupsResourcesAppsFilesDirectory",
     moveFiles: "PostBoundariesResourcegroupsResourcesAppsFilesMove",
     deleteFiles: "DeleteBoundariesResourcegroupsResourcesAppsAppNameFiles",
+    replaceSource: "PutBoundariesResourcegroupsResourcesAppsAppNameSource",
   },
   appcomputeplans: {
     get: "GetBoundariesResourcesAppcomputeplans",
@@ -1292,6 +1294,7 @@ export interface OperationTypes {
   "GetBoundariesSourcesInstallationIdRepositories": { body: unknown; reply: Array<Repository> }
   "GetDocs": { body: unknown; reply: DocumentedModules }
   "GetOpenapiJson": { body: unknown; reply: { openapi: string } }
+  "PutBoundariesResourcegroupsResourcesAppsAppNameSource": { body: unknown; reply: DeploymentLogEntryDto }
   "GetBoundariesProvidersAuthorizationRoleDefinitions": { body: unknown; reply: { items: Array<RoleDefinitionDto>; pagination: PaginationMeta } }
   "GetBoundariesProvidersAuthorizationRoleAssignments": { body: unknown; reply: { items: Array<RoleAssignmentDto>; pagination: PaginationMeta } }
   "PostBoundariesProvidersAuthorizationRoleAssignments": { body: CreateRoleAssignmentRequestInput; reply: RoleAssignmentDto }

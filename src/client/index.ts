@@ -156,9 +156,9 @@ function opener({ baseUrl, fetch: given }: ClientOptions): Open {
     if (token !== undefined) headers.authorization = `Bearer ${token}`
     const init: RequestInit = { method: request.method, redirect: 'manual' }
     if (request.body !== undefined) {
-      const isText = typeof request.body === 'string'
+      const isWhole = typeof request.body === 'string' || request.body instanceof Uint8Array
       headers['content-type'] = request.method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'
-      init.body = isText ? (request.body as string) : JSON.stringify(request.body)
+      init.body = isWhole ? (request.body as string) : JSON.stringify(request.body)
     }
     for (const [name, value] of Object.entries(request.headers ?? {})) headers[name.toLowerCase()] = value
     init.headers = headers

@@ -3,6 +3,7 @@ import type { Registry } from 'prom-client'
 import { noKeys } from '../adapters/platformkeys/file.ts'
 import type { PlatformKeys } from '../adapters/platformkeys/port.ts'
 import type { QdrantPort } from '../adapters/qdrant/port.ts'
+import type { SourcePort } from '../adapters/sources/port.ts'
 import type { SqlEngine } from '../adapters/sql/port.ts'
 import type { SignIn } from '../contracts/managedIdentities.ts'
 import { type Clock, systemClock, type Timer } from '../core/clock.ts'
@@ -21,6 +22,7 @@ import { clusterController } from './clusters.ts'
 import { containerController } from './containerinstances/index.ts'
 import { DEFAULTS_RIGHTS, installDefaults } from './defaults.ts'
 import { deploymentController } from './deployments/index.ts'
+import type { BuildPorts } from './deployments/types.ts'
 import type { Controller, Declared, Rights } from './engine/controller.ts'
 import type { Environment } from './engine/environment.ts'
 import { EngineMetrics } from './engine/metrics.ts'
@@ -69,7 +71,8 @@ export type ControllerPorts = {
   /** What wraps the data keys of secret vaults; none. */
   vaultKeys?: PlatformKeys
   sso: SsoPorts
-  sources: SourceOptions
+  sources: SourceOptions & { port: SourcePort }
+  builds: BuildPorts
   /** Undefined if the platform has no registry of images. */
   registry?: RegistryPort | undefined
 }
@@ -128,7 +131,12 @@ const PARTS: readonly Part[] = [
     registryHost: ports.registry?.host,
   })),
   made(siteController, (ports) => ({ registryHost: ports.registry?.host })),
-  made(deploymentController, () => ({})),
+  made(deploymentController, ({ builds, sources, registry }) => ({
+    ...builds,
+    sources: sources.port,
+    circuitUrl: sources.circuit.baseUrl,
+    registry,
+  })),
   made(jobController, (ports) => ({ keys: keysOf(ports), ...ports.jobs, registryHost: ports.registry?.host })),
   made(repositoryController, ({ registry }) => ({ registry })),
   made(runController, ({ registry }) => ({ registry })),

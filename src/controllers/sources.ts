@@ -17,11 +17,13 @@ import { BOUNDARY_LABEL, GROUP_LABEL } from '../core/labels.ts'
 import { boundaryNamespace, sha256 } from '../core/names.ts'
 import { type KubeObject, keyOf } from '../core/object.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../core/outcome.ts'
+import { DeploymentRecord } from '../crds/deployments.ts'
 import { HELD_SHOWN } from '../crds/held.ts'
 import { DeploymentSource } from '../crds/sources.ts'
 import { sourceOf, sourceSecret, WITH_SOURCES } from '../desired/sources.ts'
 import { namespace, secret } from '../kube/builtin.ts'
 import { isKubeError } from '../kube/errors.ts'
+import { deployPushed } from './deployments/pushes.ts'
 import { controllerWith, type Pass, steps, type Workspace } from './engine/controller.ts'
 import { readSecret, withSecretRights } from './workload/secrets.ts'
 
@@ -40,11 +42,11 @@ export const sourceController = controllerWith(
   DeploymentSource,
   {
     observes: WITH_SOURCES.map(({ resource }) => ({ resource, keysOf: concernedSources })),
-    reads: [namespace],
-    writes: [],
+    reads: [namespace, { resource: DeploymentRecord.resource, in: 'records' }],
+    writes: [{ resource: DeploymentRecord.resource, verbs: ['create'] }],
   },
   ({ port, circuit }: SourceOptions) => {
-    return { reconcile: steps(tellWhatHolds, openCircuit, checkProvider), finalize: steps(closeCircuit) }
+    return { reconcile: steps(tellWhatHolds, deployPushed, openCircuit, checkProvider), finalize: steps(closeCircuit) }
 
     function openCircuit(pass: SourcePass): Outcome | Promise<Outcome> {
       const { provider, baseUrl } = pass.object.spec

@@ -135,7 +135,7 @@ export const PlatformApp = defineKind({
       .optional()
       .describe('Revision whose release command was run; it is not run twice for one'),
     revisions: z.array(revision).max(20).optional().describe('The newest revisions'),
-    deployedHead: z.string().optional().describe('Delivery of the last push that was deployed'),
+    deployedCode: z.string().optional().describe('Hash of where the code is, and how it is built, as last deployed'),
   }),
   immutable: ['clusterId', 'sourceKind'],
   rules: appRules,

@@ -45,6 +45,12 @@ const spec = z.strictObject({
     .describe('Where the code or the image comes from'),
   repositoryName: PlainText.max(255).optional().describe('Repository of the code'),
   source: PlainText.max(253).optional().describe('Name of the deployment source, or upload, image, rollback'),
+  archive: z
+    .string()
+    .max(255)
+    .regex(/^[a-z0-9/-]{1,180}@sha256:[0-9a-f]{64}$/, 'must be an uploaded source in the registry')
+    .optional()
+    .describe('Uploaded source that is built; the repository of the owner if absent'),
   message: PlainText.max(1024).optional().describe('What whoever builds elsewhere last said'),
   phase: Phase.optional().describe('How far it has come, as whoever builds elsewhere says; only forward'),
   timestamp: DateTime.optional().describe('When whoever builds elsewhere said so'),
@@ -115,7 +121,7 @@ export const DeploymentRecord = defineKind({
     lastMessage: z.string().optional().describe('What was last said of it, in one sentence'),
     startedAt: z.string().optional().describe('When it left the queue'),
     finishedAt: z.string().optional().describe('When it came to its end'),
-    logParts: z.int().optional().describe('Parts of the kept log'),
+    logLines: z.int().optional().describe('Lines of its log that were kept; absent until its build is over'),
   }),
   immutable: ['ownerCollection', 'ownerName', 'strategy'],
   rules,

@@ -1,3 +1,4 @@
+import type { BuildProgress } from '../contracts/builds/progress.ts'
 import { type DeploymentPhase, furthestPhase, isBuilding, isEnd, type Release } from '../contracts/deployments.ts'
 import type { DeploymentRecord } from '../crds/deployments.ts'
 
@@ -42,6 +43,14 @@ const SENTENCES: Record<DeploymentPhase, string> = {
 }
 
 const say = (stage: DeploymentPhase, message: string = SENTENCES[stage]): Decision => ({ stage, message })
+
+/** What the build of a deployment says of it. It is on its way as soon as it was started, so that others wait for it. */
+export function deploymentBuild(progress: BuildProgress, image: string): NonNullable<Seen['build']> {
+  const { phase = 'Cloning', outcome, message, commit, digest } = progress
+  if (outcome === undefined) return { phase, message, commit }
+  if (outcome === 'Succeeded') return { phase: 'Deploying', message, commit, image: `${image}@${digest}` }
+  return { phase: 'Failed', message, commit }
+}
 
 /** How far a deployment has come now. Only forward, and an end stays. */
 export function decideDeployment(seen: Seen): Decision {
@@ -95,6 +104,7 @@ function built(seen: Seen): Decision {
     if (phase === 'Deploying') return { ...say('Deploying'), image, commitSha: commit ?? record.spec.commitSha }
     return { ...say(phase, message), commitSha: commit ?? record.spec.commitSha }
   }
+  if (isBuilding(record.status?.stage)) return say('Failed', 'Its build was removed before it ended.')
   const waits = newer(seen).some(({ status }) => status?.stage === 'Queued')
   if (waits) return say('Superseded')
   if (others.some(({ status }) => isBuilding(status?.stage)))

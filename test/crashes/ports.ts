@@ -1,9 +1,15 @@
+import { blobBuildLogs } from '../../src/adapters/buildlogs/client.ts'
 import { UNUSED } from '../../src/contracts/registry/retention.ts'
 import type { ControllerPorts } from '../../src/controllers/index.ts'
 import { testKeys } from '../make/registry.ts'
 import { TARGET } from '../make/relational.ts'
 import type { Engines } from './engines.ts'
 import { type Life, mortal } from './life.ts'
+
+const BUILD_SETTINGS = {
+  ...{ image: 'freehold-builder', isRegistryInsecure: false, networks: [] },
+  ...{ cpuLimit: '1', memoryLimit: '1Gi', diskLimit: '1Gi' },
+}
 
 /** The engines as one process of the operator reaches them: it may die at each call that changes something. */
 export function portsOf(engines: Engines, life: Life): ControllerPorts {
@@ -54,6 +60,13 @@ export function portsOf(engines: Engines, life: Life): ControllerPorts {
       audit: mortal(engines.audit, { append: ([entry]) => entry?.action ?? '' }, 'retentionrun', life),
       uses: async () => () => UNUSED,
       grace: 3_600_000,
+    },
+    builds: {
+      settings: BUILD_SETTINGS,
+      isPlayed: true,
+      addressesOf: async () => [],
+      logs: engines.podLogs,
+      buildLogs: blobBuildLogs(mortal(engines.blobs, { write: ({ name }) => name }, 'deploymentrecord', life)),
     },
     projectRbac: true,
     vaultKeys: platformKeys,

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { loadAll } from 'js-yaml'
+import { BUILD_NAMESPACE } from '../../src/contracts/builds/progress.ts'
 import { storeUserName } from '../../src/contracts/objectstorage.ts'
 import { relationalNames, serverName } from '../../src/contracts/relational.ts'
 import { INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
@@ -32,7 +33,7 @@ const DEFINITIONS = loadAll(
 
 /** What a cluster has before the platform comes. */
 export function seedPlatform(server: PlayedApiServer): void {
-  for (const name of [SYSTEM_NAMESPACE, 'kube-system'])
+  for (const name of [SYSTEM_NAMESPACE, BUILD_NAMESPACE, 'kube-system'])
     server.seed(namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name, uid: `uid-of-${name}` } })
   const standard = { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: { name: 'standard' } }
   server.seed(storageClass, { ...standard, allowVolumeExpansion: true, provisioner: 'disks.example.com' })

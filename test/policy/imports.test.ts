@@ -44,7 +44,8 @@ const RULES: Record<string, { may: string[]; types?: string[]; port?: string[] }
     ],
   },
   'main.ts': { may: ['config.ts', 'core', 'composition', 'api'] },
-  'config.ts': { may: ['core'] },
+  'config.ts': { may: ['core', 'config'] },
+  config: { may: [] },
 }
 
 /**

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { FakeActivityStore } from '../../src/adapters/activity/fake.ts'
 import { fakeBlobs } from '../../src/adapters/blobs/fake.ts'
+import { blobBuildLogs } from '../../src/adapters/buildlogs/client.ts'
 import { FakeObjectStore } from '../../src/adapters/objectstorage/fake.ts'
 import { FakePodLogs } from '../../src/adapters/podlogs/fake.ts'
 import { followedPodLogs } from '../../src/adapters/podlogs/followed.ts'
@@ -180,7 +181,7 @@ async function serve(client: FakeKubeClient, change: Partial<FacadeOptions>, ser
       objectStorage: { store: new FakeObjectStore(), secrets: kubeSecrets(client) },
       jobs: { blobs: fakeBlobs() },
       functions: { blobs: fakeBlobs() },
-      deployments: { blobs: fakeBlobs() },
+      deployments: { logs: blobBuildLogs(fakeBlobs()), archives: undefined, podOf: () => undefined },
       activity: new FakeActivityStore(),
       bugReports: { blobs: fakeBlobs() },
       podLogs: followedPodLogs(new FakePodLogs(), { clock: systemClock, isAlive: () => false }),

@@ -8,7 +8,8 @@ type Variable = { name: string; value?: string; valueFrom?: { secretKeyRef: { na
 type Job = KubeObject & {
   spec: {
     backoffLimit: number
-    template: { metadata: object; spec: { containers: [{ args?: string[]; env: Variable[] }] } }
+    suspend?: boolean
+    template: { metadata: object; spec: { containers: [{ args?: string[]; env?: Variable[] }] } }
   }
   status?: { conditions?: object[]; failed?: number }
 }
@@ -30,7 +31,10 @@ export async function playJobs(client: FakeKubeClient, node: Node, now: string):
     if (!isOwned) await client.remove(pod, metadata)
   }
   for (const each of jobs) {
-    const ended = each.status?.conditions !== undefined || each.metadata.deletionTimestamp !== undefined
+    const ended =
+      each.spec.suspend === true ||
+      each.status?.conditions !== undefined ||
+      each.metadata.deletionTimestamp !== undefined
     if (!ended) await playJob(client, node, each, pods, now)
   }
 }
@@ -62,7 +66,7 @@ async function playJob(
   if ((current.status as { phase: string }).phase === 'Pending') {
     const source = { namespace, pod: ref.name, container: JOB_CONTAINER }
     node.startedJobs.push(ref.name)
-    for (const line of await environmentOf(client, namespace, container.env))
+    for (const line of await environmentOf(client, namespace, container.env ?? []))
       node.podLogs.write(source, `${now} ${line}\n`)
     client.edit(pod, refOf(current), (object) => {
       object.status = { phase: 'Running', startTime: now, containerStatuses: [{ state: { running: {} } }] }

@@ -7,6 +7,7 @@ import { interfaceRow } from '../http/interface.ts'
 import { action, dataAction, type RouteDraft } from '../http/route.ts'
 import { CERTIFICATE_STATES } from '../resources/deployments/owner.ts'
 import { deploymentRoutes } from '../resources/deployments/routes.ts'
+import { sourceRoute } from '../resources/deployments/source.ts'
 import { componentWithFiles, type FoundFiles, fileRoutes } from '../resources/files.ts'
 import { containersOf, logRoute } from '../resources/logs.ts'
 import { metricsRoutes } from '../resources/metrics.ts'
@@ -85,6 +86,23 @@ export const appRoutes: readonly RouteDraft[] = [
     return { sources: containersOf(context.services.live.pods({ kind: PlatformApp.kind, ...ref }), request) }
   }),
   ...fileRoutes(BASE, { read: dataAction('apps/readFiles'), write: dataAction('apps/writeFiles'), find: findFiles }),
+]
+
+/** A source that its owner sends, in the place of a repository. */
+export const additionalAppRoutes: readonly RouteDraft[] = [
+  sourceRoute(PlatformApp, BASE, {
+    collection: 'apps',
+    parameter: 'appName',
+    auth: action('apps/write'),
+    refuse: (object, context, place) => {
+      const { spec } = object as { spec: PlatformApp['spec'] }
+      if (spec.sourceKind !== 'Upload') {
+        const message = `Only an app of sourceKind Upload takes a source; this one is of ${spec.sourceKind}.`
+        throw new PlatformError('INVALID_STATE', message)
+      }
+      refuseCode(spec, place, context)
+    },
+  }),
 ]
 
 /** Where the files of an app lie: its Persistent volumes. */

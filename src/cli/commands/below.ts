@@ -31,7 +31,7 @@ export const read: Command = {
 }
 
 const LOG_OPTIONS: readonly Option[] = [
-  { long: 'follow', short: 'F', summary: 'Go on with new lines until interrupted' },
+  { long: 'follow', short: 'f', summary: 'Go on with new lines until interrupted' },
   { long: 'tail', value: 'N', summary: 'Lines from the end; 500 where absent' },
   { long: 'timestamps', summary: 'Begin each line with its time' },
   { long: 'previous', summary: 'Of the run before this one' },

@@ -7,6 +7,8 @@ import { apply } from './apply.ts'
 import { logs, read } from './below.ts'
 import { call } from './call.ts'
 import { check } from './check.ts'
+import { deploy } from './deploy.ts'
+import { env, open, rollback } from './deployed.ts'
 import { describe } from './describe.ts'
 import { diff } from './diff.ts'
 import { init } from './init.ts'
@@ -70,6 +72,10 @@ export const COMMANDS: readonly Command[] = [
   rotate,
   remove,
   init,
+  deploy,
+  open,
+  rollback,
+  env,
   call,
   check,
   completion,

@@ -5,6 +5,7 @@ import { kubeSecrets } from '../../api/records/secrets.ts'
 import type { SignIn } from '../../contracts/managedIdentities.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
 import { activityServices } from './activity.ts'
+import { buildParts, buildPods } from './builds.ts'
 import { databasePorts, databaseServices } from './databases.ts'
 import { functionServices } from './functions.ts'
 import { jobParts } from './jobs.ts'
@@ -43,6 +44,7 @@ type AreaServices = Pick<
 
 /** What the routes of every area work with. */
 export async function areaServices(setup: FacadeSetup & SignInParts): Promise<AreaServices> {
+  const { registry, archives } = await registryServices(setup, setup)
   return {
     ...activityServices(setup),
     ...vectorServices(setup),
@@ -55,7 +57,8 @@ export async function areaServices(setup: FacadeSetup & SignInParts): Promise<Ar
     ...sourceServices(setup),
     ...(await vaultServices(setup)),
     ...(await storageServices(setup)),
-    ...(await registryServices(setup, setup)),
+    registry,
+    deployments: { ...buildParts(setup).deployments, archives, podOf: buildPods(setup) },
     managedIdentities: {
       secrets: kubeSecrets(setup.client),
       signIn: signInOf(setup),
@@ -76,6 +79,7 @@ export async function areaPorts(setup: AreaSetup): Promise<ControllerPorts> {
     ...vectorPorts(setup),
     ...databasePorts(setup),
     ...jobParts(setup),
+    builds: buildParts(setup).builds,
     ...sourcePorts(setup),
     ...(await vaultPorts(setup)),
     ...(await storagePorts(setup)),

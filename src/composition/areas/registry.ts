@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { fileAudit } from '../../adapters/audit/file.ts'
 import { memoryAudit } from '../../adapters/audit/memory.ts'
+import { sourceArchives } from '../../adapters/builds/archives.ts'
+import type { SourceArchives } from '../../adapters/builds/port.ts'
 import { createRegistryClient } from '../../adapters/registry/client.ts'
 import { registryDisk } from '../../adapters/registry/disk.ts'
 import { createRegistryKeys, type Pair } from '../../adapters/registry/keys.ts'
@@ -9,12 +11,15 @@ import type { Standing } from '../../api/callers/standing.ts'
 import type { TokenVerifier } from '../../api/callers/tokens.ts'
 import type { RegistryService } from '../../api/registry/service.ts'
 import { type Configuration, ConfigurationError } from '../../config.ts'
+import { isEnd } from '../../contracts/deployments.ts'
 import type { RegistryAuditEntry } from '../../contracts/registry/audit.ts'
 import { PLATFORM_ACTOR } from '../../contracts/registry/names.ts'
 import { usesIn } from '../../contracts/registry/uses.ts'
 import type { RegistryPort } from '../../controllers/registry/port.ts'
 import { systemClock } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { DeploymentRecord } from '../../crds/deployments.ts'
 import { RESOURCE_KINDS } from '../../crds/index.ts'
 import { controllerRevision, pod } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
@@ -65,16 +70,23 @@ async function openRegistry({ configuration, client }: AreaSetup, settings: Sett
   }
 }
 
-/** Of the platform itself: for one repository and one call. */
-function ownTokens(keys: RegistryKeys) {
+/** Seconds: of one call, and of an upload, which ends with one. */
+const A_CALL = 60
+const AN_UPLOAD = 3_600
+
+/** Of the platform itself: for one repository. */
+function ownTokens(keys: RegistryKeys, seconds = A_CALL) {
   return (type: 'repository' | 'registry', name: string, actions: readonly string[]) =>
-    keys.token(PLATFORM_ACTOR, [{ type, name, actions }], { now: systemClock.now(), seconds: 60 })
+    keys.token(PLATFORM_ACTOR, [{ type, name, actions }], { now: systemClock.now(), seconds })
 }
 
 /** Everything that may name an image: pods, resources, and what can be brought back. */
 async function usesNow(client: KubeClient) {
   const running: unknown[] = (await client.list(pod)).items
   for (const { resource } of RESOURCE_KINDS) running.push(...(await client.list(resource)).items)
+  const deployments = await client.list<KubeObject & Pick<DeploymentRecord, 'status'>>(DeploymentRecord.resource)
+  // An uploaded source until it is built, and an image until its revision is kept.
+  running.push(...deployments.items.filter(({ status }) => !isEnd(status?.stage)))
   return usesIn({ running, revisions: (await client.list(controllerRevision)).items })
 }
 
@@ -108,10 +120,10 @@ export type SignInParts = {
 export async function registryServices(
   setup: AreaSetup,
   { tokens, standing }: SignInParts,
-): Promise<{ registry: RegistryService | undefined }> {
+): Promise<{ registry: RegistryService | undefined; archives: SourceArchives | undefined }> {
   const { configuration } = setup
   const settings = await settingsOf(configuration)
-  if (settings === undefined) return { registry: undefined }
+  if (settings === undefined) return { registry: undefined, archives: undefined }
   const port = await openRegistry(setup, settings)
   const stands: RegistryService['signIn']['stands'] = async ({ principalId, principalType, principalUid }) =>
     (await standing?.endOf(principalId, principalType, principalUid)) === undefined
@@ -133,5 +145,7 @@ export async function registryServices(
     return token === undefined ? undefined : byToken(token)
   }
   const signIn = { byToken, byClient, stands }
-  return { registry: { ...port, uses: remembered(port.uses), service: settings.service, notifySecret, signIn } }
+  const archives = sourceArchives({ url: settings.url, tokenFor: ownTokens(port.keys, AN_UPLOAD) })
+  const registry = { ...port, uses: remembered(port.uses), service: settings.service, notifySecret, signIn }
+  return { registry, archives }
 }

@@ -1,5 +1,7 @@
 import { deploymentIdFor, isEnd, newestDeployment, wantedDeployment } from '../../contracts/deployments.ts'
+import { repositoryNameOf } from '../../contracts/sources/repositories.ts'
 import { OWNER_INCARNATION_ANNOTATION } from '../../core/labels.ts'
+import { sha256 } from '../../core/names.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import { type CachedRecord, deploymentsOf } from '../deployments/owners.ts'
@@ -46,7 +48,23 @@ export async function keepDeployments(pass: AppPass): Promise<Outcome> {
     const cause = ['image', newest?.metadata.name ?? '', spec.image]
     await deploy(pass, cause, { strategy: 'Image', image: spec.image, provider: 'Registry', source: 'image' })
   }
+  if (spec.sourceKind === 'Repository') await buildCode(pass, own)
   return spec.rollback === undefined ? done() : rollBack(pass, own, spec.rollback)
+}
+
+/** Code that is elsewhere, or built in another way than before, is deployed anew. */
+async function buildCode(pass: AppPass, own: readonly CachedRecord[]): Promise<void> {
+  const { spec, status, metadata } = pass.object
+  const { repositoryUrl = '', branch, pipeline, deploymentSourceId, dockerfilePath, runtime, runtimeVersion } = spec
+  const code = [repositoryUrl, branch, pipeline, deploymentSourceId, dockerfilePath, runtime, runtimeVersion]
+  const hash = sha256(JSON.stringify(code)).slice(0, 16)
+  if (status?.deployedCode === hash) return
+  // Of this generation: who goes back to code from before has it built anew.
+  const cause = ['code', hash, String(metadata.generation ?? 1)]
+  const repositoryName = repositoryNameOf(repositoryUrl)
+  await deploy(pass, cause, { strategy: 'Build', branch, provider: 'Git', repositoryName })
+  // Not one of a former app of this name, which is on its way out: when it is gone, this pass comes again.
+  if (own.some((record) => record.metadata.name === idFor(pass, cause))) pass.report({ deployedCode: hash })
 }
 
 async function rollBack(

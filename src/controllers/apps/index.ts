@@ -20,6 +20,7 @@ import type { ContainerOptions, InstancePass } from '../containers/types.ts'
 import { keepValues } from '../containers/values.ts'
 import { keepVolumes, removeVolumes } from '../containers/volumes.ts'
 import { applyWorkload } from '../containers/workload.ts'
+import { endBuilds } from '../deployments/builds.ts'
 import { controllerWith, steps } from '../engine/controller.ts'
 import { releaseQuota } from '../quota.ts'
 import { findCluster } from '../workload/home.ts'
@@ -91,6 +92,7 @@ export const appController = controllerWith<typeof PlatformApp, ContainerOptions
       overApp(judgeHealth),
     ),
     finalize: steps(
+      endBuilds('apps'),
       removeReleases,
       overApp(unlessNamespaceGoes(removeWorkload)),
       overApp(unlessNamespaceGoes(removeVolumes)),

@@ -2,9 +2,16 @@ import { DEPLOYMENTS_KEPT, isBuilding, isEnd, newestDeployment } from '../../con
 import { refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { Turns } from '../../core/turns.ts'
+import { Boundary } from '../../crds/boundaries.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
-import { type Decision, decideDeployment, SILENCE } from '../../desired/deployments.ts'
-import { controllerWith, type Step, steps } from '../engine/controller.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { DeploymentSource } from '../../crds/sources.ts'
+import { decideDeployment, SILENCE } from '../../desired/deployments.ts'
+import { job, networkPolicy } from '../../kube/builtin.ts'
+import { controllerWith, steps } from '../engine/controller.ts'
+import { childRights } from '../workload/observers.ts'
+import { keepBuildLog } from './buildLog.ts'
+import { BUILD_OBSERVERS, beginBuild, endBuild, followBuild } from './builds.ts'
 import {
   absent,
   bindToOwner,
@@ -15,26 +22,32 @@ import {
   RECORD_OBSERVERS,
   type RecordPass,
 } from './owners.ts'
-
-type RecordState = { number: number | undefined; decision: Decision | undefined }
-type RecordStep = Step<typeof DeploymentRecord, RecordState>
+import type { BuildOptions, RecordState, RecordStep } from './types.ts'
 
 /** Brings each deployment to its end, in turn with the others of its owner: docs/areas/apps.md. */
-export const deploymentController = controllerWith<typeof DeploymentRecord, object, RecordState>(
+export const deploymentController = controllerWith<typeof DeploymentRecord, BuildOptions, RecordState>(
   DeploymentRecord,
   {
-    observes: RECORD_OBSERVERS,
-    reads: OWNER_KINDS.map(({ resource }) => ({ resource, in: 'records' as const })),
-    writes: [{ resource: DeploymentRecord.resource, verbs: ['list', 'delete'] }],
+    observes: [...RECORD_OBSERVERS, ...BUILD_OBSERVERS],
+    reads: [...OWNER_KINDS, Boundary, ResourceGroup, DeploymentSource].map(({ resource }) => ({
+      resource,
+      in: 'records' as const,
+    })),
+    writes: [{ resource: DeploymentRecord.resource, verbs: ['list', 'delete'] }, ...childRights([job, networkPolicy])],
   },
-  () => {
+  (options) => {
     const turns = new Turns()
     return {
-      state: () => ({ number: undefined, decision: undefined }),
+      state: () => ({ number: undefined, decision: undefined, build: undefined, after: undefined }),
       reconcile: steps<typeof DeploymentRecord, RecordState>(
         bindToOwner as RecordStep,
         numberIt(turns),
+        followBuild(options),
         decide,
+        beginBuild(options),
+        keepBuildLog(options),
+        tell,
+        endBuild,
         forgetOldest,
         judge,
       ),
@@ -79,16 +92,21 @@ function othersOf(pass: RecordPass): CachedRecord[] {
 function decide(pass: RecordPass<RecordState>): Outcome {
   const { object, state, clock, now } = pass
   const status = { ...object.status, number: state.number }
-  const decision = decideDeployment({
+  state.decision = decideDeployment({
     record: { spec: object.spec, status },
     others: othersOf(pass),
+    build: state.build?.seen,
     release: ownerOf(pass)?.status?.release,
     id: object.metadata.name,
     createdAt: Date.parse(object.metadata.creationTimestamp ?? now),
     now: clock.now(),
   })
-  const { stage, message, image, commitSha } = decision
-  state.decision = decision
+  return done()
+}
+
+function tell(pass: RecordPass<RecordState>): Outcome {
+  const { object, state, now } = pass
+  const { stage, message, image, commitSha } = state.decision ?? { stage: 'Queued' as const, message: '' }
   pass.report({
     number: state.number,
     stage,
@@ -119,9 +137,9 @@ async function forgetOldest(pass: RecordPass<RecordState>): Promise<Outcome> {
 
 function judge({ object, state }: RecordPass<RecordState>): Outcome {
   const { stage, message } = state.decision ?? { stage: 'Queued' as const, message: '' }
-  if (stage === 'Failed') return stalled('BuildFailed', message)
-  if (isEnd(stage)) return done({ reason: 'Completed', message })
-  if (stage === 'Deploying') return waiting('RollingOut', message)
-  const after = object.spec.strategy === 'Reported' ? SILENCE : undefined
+  if (stage === 'Failed') return stalled('BuildFailed', message, state.after)
+  if (isEnd(stage)) return done({ reason: 'Completed', message, ...(state.after && { after: state.after }) })
+  if (stage === 'Deploying') return waiting('RollingOut', message, state.after)
+  const after = object.spec.strategy === 'Reported' ? SILENCE : state.after
   return waiting(isBuilding(stage) ? 'Building' : 'Accepted', message, after)
 }

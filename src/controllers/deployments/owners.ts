@@ -38,7 +38,10 @@ export function deploymentsOf(
 export const RECORD_OBSERVERS: readonly Observed[] = [
   {
     resource: DeploymentRecord.resource,
-    relevant: ({ metadata, status }) => [metadata.deletionTimestamp, (status as { stage?: string } | undefined)?.stage],
+    relevant: ({ metadata, status = {} }) => {
+      const { stage, logLines } = status as { stage?: string; logLines?: number }
+      return [metadata.deletionTimestamp, stage, logLines]
+    },
     keysOf: (object, records) => {
       const { spec, metadata } = object as CachedRecord
       const place = { namespace: metadata.namespace, collection: spec.ownerCollection, name: spec.ownerName }

@@ -6,6 +6,7 @@ import {
   type BuildFailure,
   type BuildProgress,
 } from '../../contracts/builds/progress.ts'
+import { sha256 } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 
 /** What Kubernetes tells about the Job of a build, as far as it is looked at. */
@@ -85,6 +86,16 @@ export function observeBuild(job: BuildJob | undefined, pods: readonly BuildPod[
     message,
     finishedAt: ended.at,
   }
+}
+
+/** Whether it will run no more. */
+export const isOver = (job: BuildJob) => endOf(job) !== undefined
+
+/** The same where pods are played: their program never ran and said nothing, and there is no image of that digest. */
+export function playedBuild(job: BuildJob, seen: BuildProgress, deploymentId: string): BuildProgress {
+  if (endOf(job)?.isComplete !== true) return seen
+  const message = 'Pods are played on this platform: nothing was built.'
+  return { ...seen, outcome: 'Succeeded', failure: undefined, message, digest: `sha256:${sha256(deploymentId)}` }
 }
 
 function waitingWords(first: Container | undefined, pod: BuildPod | undefined, phase: BuildProgress['phase']): string {

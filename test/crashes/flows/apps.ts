@@ -1,7 +1,8 @@
+import { BUILD_NAMESPACE } from '../../../src/contracts/builds/progress.ts'
 import { revisionOf } from '../../../src/contracts/revisions.ts'
 import { PlatformApp } from '../../../src/crds/apps.ts'
 import { DeploymentRecord } from '../../../src/crds/deployments.ts'
-import { controllerRevision, pod } from '../../../src/kube/builtin.ts'
+import { controllerRevision, job, pod } from '../../../src/kube/builtin.ts'
 import type { Flow, Step } from '../flow.ts'
 import { HOME } from '../seeds.ts'
 import type { World } from '../world.ts'
@@ -35,6 +36,9 @@ async function facts(world: World): Promise<object> {
       .map(({ metadata: { labels } }) => `${labels?.['freehold.dev/component']} ${labels?.['freehold.dev/revision']}`)
       .sort(),
     revisions: revisions.map(({ number, reason }) => `${number} ${reason}`).sort(),
+    builds: (await world.server.list(job)).items
+      .filter(({ metadata }) => metadata.namespace === BUILD_NAMESPACE)
+      .map(({ metadata }) => metadata.name),
     deployments: records
       .map(({ status }) => status as { number?: number; stage?: string; image?: string })
       .map(({ number, stage, image }) => `${number} ${stage} ${image}`)
@@ -76,6 +80,26 @@ export const appFlows: readonly Flow[] = [
   },
   {
     ...common,
+    title: 'an app is built of its repository, and of another branch',
+    steps: [
+      make({ sourceKind: 'Repository', repositoryUrl: 'https://git.test/shop.git' }),
+      change('asks for another branch', { branch: 'next' }, async (world) => (await built(world)) === 2),
+    ],
+  },
+  {
+    ...common,
+    title: 'an app is deleted while it is built',
+    given: [unwaited(make({ sourceKind: 'Repository', repositoryUrl: 'https://git.test/shop.git' }), 0)],
+    steps: [
+      {
+        user: 'deletes it',
+        act: (world) => world.remove(PlatformApp, NAME),
+        until: (world) => world.isGone(PlatformApp, NAME),
+      },
+    ],
+  },
+  {
+    ...common,
     title: 'an app is deleted with all that was made for it',
     given: [make({ ...app, releaseCommand: 'migrate' })],
     steps: [
@@ -87,6 +111,13 @@ export const appFlows: readonly Flow[] = [
     ],
   },
 ]
+
+/** How many of its deployments were served. */
+async function built(world: World): Promise<number> {
+  const records = (await world.server.list(DeploymentRecord.resource)).items
+  const stages = records.map(({ status }) => (status as { stage?: string } | undefined)?.stage)
+  return (await isReady(world)) ? stages.filter((stage) => stage === 'Succeeded').length : 0
+}
 
 function reported(id: string, image: string): Step[] {
   const spec = { ownerCollection: 'apps', ownerName: NAME, strategy: 'Reported', phase: 'Succeeded', image }

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { z } from 'zod'
+import type { BuildLogState, LoggedDeployment } from '../../../adapters/buildlogs/port.ts'
 import { BUILD_LOG_BYTES, isEnd } from '../../../contracts/deployments.ts'
 import { PlatformError } from '../../../core/errors.ts'
 import type { AnyKind } from '../../../crds/define.ts'
@@ -9,7 +10,7 @@ import type { Context } from '../../http/context.ts'
 import { Flag } from '../../http/query.ts'
 import { authenticated, type RouteDraft, route } from '../../http/route.ts'
 import { findResource } from '../places.ts'
-import { type BuildLogState, KeptLog } from './keptLog.ts'
+import { linesOfBuild } from './liveLog.ts'
 import { findDeployment, type StoredDeployment } from './record.ts'
 import { type DeploymentRoutes, findOwnDeployment, findReported } from './reporters.ts'
 
@@ -90,7 +91,7 @@ async function upload(
     })
   const given = lines ?? (text ?? '').replace(/\n$/, '').split('\n')
   const whole = given.flatMap((line) => line.split('\n'))
-  return new KeptLog(services.deployments.blobs, record).append(whole, offset ?? undefined, isFinal)
+  return services.deployments.logs.append(loggedOf(record), whole, { offset: offset ?? undefined, isFinal })
 }
 
 /** Milliseconds between two looks at a log that is followed. */
@@ -101,17 +102,24 @@ async function show(
   record: StoredDeployment,
 ): Promise<Answer<never>> {
   const { services, query } = context
-  const log = new KeptLog(services.deployments.blobs, record)
+  const read = (offset: number) => services.deployments.logs.read(loggedOf(record), offset)
   if (context.header('accept')?.includes('application/json') === true) {
-    const { lines, isFinal } = await log.read(query.offset)
+    const { lines, isFinal } = await read(query.offset)
     const page = { lines: lines.map((text) => ({ timestamp: null, source: 'build', text })), truncated: false, isFinal }
     return ok(page) as Answer<never>
   }
   const signal = context.whilePermitted
   const texts = async function* () {
     let offset = query.offset
+    if (record.spec.strategy === 'Build' && !(await read(0)).isFinal) {
+      for await (const line of linesOfBuild(context, record, () => isKept(context, record))) {
+        if (line.number < offset) continue
+        offset = line.number + 1
+        yield `${line.text}\n`
+      }
+    }
     for (;;) {
-      const { lines, isFinal } = await log.read(offset)
+      const { lines, isFinal } = await read(offset)
       offset += lines.length
       if (lines.length > 0) yield `${lines.join('\n')}\n`
       if (!query.follow || isFinal || signal.aborted || isOver(context, record)) return
@@ -121,6 +129,17 @@ async function show(
   const stream = Readable.from(texts(), { highWaterMark: 1 })
   const answer = { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' }, stream }
   return query.follow ? { ...answer, isOpenEnded: true } : answer
+}
+
+function loggedOf({ metadata }: StoredDeployment): LoggedDeployment {
+  const { namespace = '', name, uid = '' } = metadata
+  return { apiVersion: DeploymentRecord.apiVersion, kind: DeploymentRecord.kind, namespace, name, uid }
+}
+
+/** Whether the log of a build of ours is the kept one from now on. */
+function isKept({ services }: Pick<Context, 'services'>, { metadata }: StoredDeployment): boolean {
+  const now = services.records.peek(DeploymentRecord, { namespace: metadata.namespace ?? '', name: metadata.name })
+  return now === undefined || now.status?.logLines !== undefined || isEnd(stageOf(now))
 }
 
 /** Nothing more is written of a deployment that is over. */

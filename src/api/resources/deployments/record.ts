@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import type { BlobStore } from '../../../adapters/blobs/port.ts'
+import type { BuildLogs } from '../../../adapters/buildlogs/port.ts'
+import type { SourceArchives } from '../../../adapters/builds/port.ts'
 import { DEPLOYMENT_PHASES, type DeployedCollection, isOfSite } from '../../../contracts/deployments.ts'
 import { timestamp } from '../../../core/clock.ts'
 import { notFound } from '../../../core/errors.ts'
@@ -12,8 +13,14 @@ import type { Place } from '../places.ts'
 
 declare module '../../http/context.ts' {
   interface Services {
-    /** Where logs of builds are kept. */
-    readonly deployments: { readonly blobs: BlobStore }
+    readonly deployments: {
+      /** What was kept of the logs of builds. */
+      readonly logs: BuildLogs
+      /** Where uploaded sources wait; undefined where there is no registry. */
+      readonly archives: SourceArchives | undefined
+      /** The newest pod that builds it, in the namespace of builds. */
+      readonly podOf: (deploymentId: string) => string | undefined
+    }
   }
 }
 

@@ -1,12 +1,9 @@
-import type { BlobOwner, BlobStore } from '../../../adapters/blobs/port.ts'
-import { BUILD_LOG_BYTES, deploymentLogPart } from '../../../contracts/deployments.ts'
-import { ownerSelector } from '../../../contracts/workloads.ts'
-import { pauseAfterConflict } from '../../../core/conflicts.ts'
-import { PlatformError } from '../../../core/errors.ts'
-import { DeploymentRecord } from '../../../crds/deployments.ts'
-import type { StoredDeployment } from './record.ts'
-
-export type BuildLogState = { lineCount: number; sizeBytes: number; isFinal: boolean }
+import { BUILD_LOG_BYTES, deploymentLogPart } from '../../contracts/deployments.ts'
+import { ownerSelector } from '../../contracts/workloads.ts'
+import { pauseAfterConflict } from '../../core/conflicts.ts'
+import { PlatformError } from '../../core/errors.ts'
+import type { BlobOwner, BlobStore } from '../blobs/port.ts'
+import type { BuildLogState, BuildLogs, LoggedDeployment } from './port.ts'
 
 /** Where the log stands: part 0 holds it, the lines are in those after it. */
 type Head = BuildLogState & { parts: number; lastBytes: number }
@@ -14,23 +11,26 @@ type Head = BuildLogState & { parts: number; lastBytes: number }
 const EMPTY: Head = { lineCount: 0, sizeBytes: 0, isFinal: false, parts: 0, lastBytes: 0 }
 const ATTEMPTS = 10
 
+export function blobBuildLogs(blobs: BlobStore): BuildLogs {
+  return {
+    append: (deployment, lines, { offset, isFinal }) => new KeptLog(blobs, deployment).append(lines, offset, isFinal),
+    read: (deployment, offset) => new KeptLog(blobs, deployment).read(offset),
+  }
+}
+
 /**
  * The log of one deployment, in blobs that go with it. Lines are written before the head that counts them: what an
  * interrupted upload left behind the head is written over by the next one.
  */
-export class KeptLog {
+class KeptLog {
   readonly #blobs: BlobStore
-  readonly #record: StoredDeployment
+  readonly #deployment: LoggedDeployment
 
-  constructor(blobs: BlobStore, record: StoredDeployment) {
+  constructor(blobs: BlobStore, deployment: LoggedDeployment) {
     this.#blobs = blobs
-    this.#record = record
+    this.#deployment = deployment
   }
 
-  /**
-   * @param offset number of the first line; lines that are there already are not written twice
-   * @throws PlatformError LOG_GAP, BODY_TOO_LARGE, INVALID_STATE
-   */
   async append(lines: readonly string[], offset: number | undefined, isFinal: boolean): Promise<BuildLogState> {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
       if (attempt > 1) await pauseAfterConflict(attempt - 1)
@@ -51,7 +51,6 @@ export class KeptLog {
     })
   }
 
-  /** @returns lines from the offset on */
   async read(offset: number): Promise<{ lines: string[]; isFinal: boolean }> {
     const { head } = await this.#head()
     if (offset >= head.lineCount) return { lines: [], isFinal: head.isFinal }
@@ -100,13 +99,12 @@ export class KeptLog {
   }
 
   #ref(part: number) {
-    const { namespace = '', name } = this.#record.metadata
+    const { namespace, name } = this.#deployment
     return { namespace, name: deploymentLogPart(name, part) }
   }
 
   #owner(): BlobOwner {
-    const { name, uid = '' } = this.#record.metadata
-    const { apiVersion, kind } = DeploymentRecord
+    const { apiVersion, kind, name, uid } = this.#deployment
     return { apiVersion, kind, name, uid, labels: ownerSelector(kind, name) }
   }
 }

@@ -1,0 +1,30 @@
+import { lookup as resolve } from 'node:dns/promises'
+import { isPublicAddress, vetOutgoingUrl } from '../../core/outgoingUrl.ts'
+import { OutgoingError } from './port.ts'
+
+/** The addresses of a host that somebody named, if all of them may be called. @throws OutgoingError */
+export type AddressesOf = (url: string) => Promise<readonly string[]>
+
+/** @param allowedHosts as `outgoingHosts` lists them: called wherever they are */
+export function judgedAddresses(
+  allowedHosts: readonly string[],
+  lookup: (host: string) => Promise<{ address: string }[]> = (host) => resolve(host, { all: true }),
+): AddressesOf {
+  return async (address) => {
+    // ssh has no rule of its own: what counts is the host.
+    const { hostname, host } = new URL(address.replace(/^ssh:\/\/([^@/]*@)?/, 'https://'))
+    const isListed = allowedHosts.includes(host)
+    const verdict = vetOutgoingUrl(`https://${host}`, allowedHosts)
+    if (!verdict.isAllowed) throw new OutgoingError('NotAllowed', `The address is not called: ${verdict.why}.`)
+    const found = await lookup(hostname.replace(/^\[|\]$/g, '')).catch((cause: unknown) => {
+      throw new OutgoingError('Unreachable', `The name ${hostname} cannot be resolved.`, { cause })
+    })
+    const addresses = found.map((one) => one.address)
+    if (addresses.length === 0) throw new OutgoingError('Unreachable', `The name ${hostname} has no address.`)
+    if (isListed || addresses.every(isPublicAddress)) return addresses
+    throw new OutgoingError(
+      'NotAllowed',
+      `The address is not called: ${hostname} has an address that is not a public one.`,
+    )
+  }
+}

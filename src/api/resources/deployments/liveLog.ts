@@ -1,0 +1,51 @@
+import { BUILD_CONTAINERS, BUILD_NAMESPACE } from '../../../contracts/builds/progress.ts'
+import type { Context } from '../../http/context.ts'
+import type { StoredDeployment } from './record.ts'
+
+type Line = { number: number; text: string }
+
+/** Milliseconds between two looks for a container that has not started. */
+const NEXT_LOOK = 1_000
+
+/**
+ * What the containers of a running build write, one after the other: the same lines that are kept when it is over. Followed
+ * to their end if that is asked for, else as far as they are now.
+ */
+export async function* linesOfBuild(
+  context: Context<string, { follow: boolean }>,
+  { metadata: { name: id } }: StoredDeployment,
+  isOver: () => boolean,
+): AsyncGenerator<Line> {
+  const { services, query, whilePermitted: signal } = context
+  let number = 0
+  for (const container of BUILD_CONTAINERS) {
+    const open = async () => {
+      const pod = services.deployments.podOf(id)
+      if (pod === undefined) return undefined
+      const source = { namespace: BUILD_NAMESPACE, pod, container }
+      return services.podLogs.open(source, { follow: query.follow, signal })
+    }
+    let chunks = await open()
+    while (chunks === undefined && query.follow && !signal.aborted && !isOver()) {
+      await new Promise<void>((resolve) => services.clock.setTimeout(resolve, NEXT_LOOK))
+      chunks = await open()
+    }
+    if (chunks === undefined) return
+    for await (const text of linesOf(chunks)) {
+      yield { number, text }
+      number += 1
+    }
+  }
+}
+
+/** As the kept log is cut: at line feeds alone. A line without an end is not told before it has one. */
+async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const chunk of chunks) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+    rest = lines.pop() ?? ''
+    yield* lines
+  }
+  if (rest !== '') yield rest
+}

@@ -1,0 +1,97 @@
+import { Readable } from 'node:stream'
+import { isRegistryError } from '../../../adapters/registry/port.ts'
+import { ArchiveRefused } from '../../../contracts/builds/archive.ts'
+import { type DeployedCollection, deploymentIdFor, isEnd, newestDeployment } from '../../../contracts/deployments.ts'
+import { repositoryText } from '../../../contracts/registry/names.ts'
+import { badRequest, PlatformError } from '../../../core/errors.ts'
+import type { AnyKind } from '../../../crds/define.ts'
+import { DeploymentRecord, stageOf } from '../../../crds/deployments.ts'
+import { accepted, ok } from '../../http/answer.ts'
+import { limitedTo } from '../../http/body.ts'
+import type { Context, Services } from '../../http/context.ts'
+import { etagOf } from '../../http/etag.ts'
+import { type Authorization, type RouteDraft, route } from '../../http/route.ts'
+import { findResource, type Place } from '../places.ts'
+import { refuseWhileDeleting } from '../writes.ts'
+import { type DeployedObject, DeploymentLogEntryDto, deploymentsOf, entryOf, type StoredDeployment } from './record.ts'
+
+/** Bytes of one upload, as it comes in. */
+const UPLOAD_LIMIT = 512 * 1024 ** 2
+
+export type SourceRoute = {
+  collection: DeployedCollection
+  parameter: string
+  auth: Authorization
+  /** Refuses what is not deployed by uploads, or shows what the caller may not see. */
+  refuse: (object: DeployedObject, context: Context, place: Place) => void
+}
+
+/** `PUT <base>/source`: keeps a source, and builds and serves it. The same again, while it is the newest, is the same. */
+export function sourceRoute(kind: AnyKind, base: string, given: SourceRoute): RouteDraft {
+  const { collection, parameter, auth, refuse } = given
+  return route(
+    'PUT',
+    `${base}/source` as string,
+    {
+      auth,
+      summary: 'Takes a source as a gzipped tar, builds it and serves it',
+      bodyKind: 'raw',
+      bodyLimit: UPLOAD_LIMIT,
+      mediaTypes: ['application/gzip'],
+      reply: DeploymentLogEntryDto,
+      answers: [200, 202],
+    },
+    async (context) => {
+      const { object, place, ref } = await findResource(kind, context as Context, parameter)
+      refuseWhileDeleting(object)
+      refuse(object as DeployedObject, context as Context, place)
+      const { reference } = await keep(context as Context, { ...place, collection })
+      const history = deploymentsOf(context as Context, { ...ref, collection })
+      const newest = newestDeployment(history)
+      const answer = (record: StoredDeployment, say: typeof ok) =>
+        say(entryOf(record, object as DeployedObject, place), { etag: etagOf(record) })
+      if (newest?.spec.archive === reference && !hasFailed(newest)) return answer(newest, ok)
+      // Whoever sends the same at once, on the same history, makes the same deployment.
+      const cause = ['upload', reference, newest?.metadata.name ?? '']
+      const { services, caller } = context
+      const made = await services.records.create(DeploymentRecord, {
+        namespace: ref.namespace,
+        name: deploymentIdFor(object.metadata.uid ?? '', ...cause),
+        spec: {
+          ...{ ownerCollection: collection, ownerName: ref.name, archive: reference },
+          ...{ strategy: 'Build', provider: 'Upload', source: 'upload' },
+        },
+        caller,
+        isSame: ({ spec }: StoredDeployment) => spec.ownerName === ref.name && spec.ownerCollection === collection,
+      })
+      return answer(made.object, made.isNew ? accepted : ok)
+    },
+  )
+}
+
+function hasFailed(record: StoredDeployment): boolean {
+  const stage = stageOf(record)
+  return isEnd(stage) && stage !== 'Succeeded'
+}
+
+/** @throws PlatformError BAD_REQUEST, BODY_TOO_LARGE, UPSTREAM_FAILED, ENGINE_MISSING */
+async function keep({ services, request }: Context, { boundaryId, resourceGroup, collection, name }: Kept) {
+  const archives = archivesOf(services)
+  const repository = repositoryText({ boundaryId, resourceGroup, collection, name })
+  try {
+    const body = Readable.from(limitedTo(UPLOAD_LIMIT, request.iterator({ destroyOnReturn: false })))
+    return await archives.keep(repository, body)
+  } catch (error) {
+    if (error instanceof ArchiveRefused) throw badRequest(`The source is refused: ${error.message}`, [])
+    if (!isRegistryError(error)) throw error
+    throw new PlatformError('UPSTREAM_FAILED', 'The registry did not keep the source.', {}, { cause: error })
+  }
+}
+
+type Kept = Place & { collection: DeployedCollection }
+
+function archivesOf({ deployments: { archives } }: Services) {
+  if (archives !== undefined) return archives
+  const message = 'This platform has no registry to keep a source in: an administrator sets registryUrl.'
+  throw new PlatformError('ENGINE_MISSING', message, { engine: 'registry' })
+}

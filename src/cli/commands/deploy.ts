@@ -1,0 +1,142 @@
+import { basename, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { PlatformApiError, pathOf } from '../../client/index.ts'
+import { packed } from '../archive.ts'
+import type { Command, Context, Input } from '../command.ts'
+import { CommandFailure, EXIT, usage } from '../failure.ts'
+import { printable } from '../output.ts'
+import { type Prepared, prepare, routesBelow, send, sendBelow, WHERE } from '../requests.ts'
+import { TIMEOUTS, timeoutOf } from '../waiting.ts'
+
+type Deployment = { id: string; phase: string; lastMessage: string }
+
+/** Sends a folder, follows the build with its log, and ends as it ends. */
+export const deploy: Command = {
+  name: 'deploy',
+  summary: 'Build and serve a folder, or the code that an app or a site has',
+  positionals: [{ name: 'FOLDER', isOptional: true }],
+  options: [
+    { long: 'name', value: 'NAME', summary: 'Name of the app; that of the folder where absent' },
+    { long: 'kind', value: 'KIND', summary: 'What it is, such as staticwebapp; app where absent' },
+    ...WHERE,
+    ...TIMEOUTS,
+  ],
+  details:
+    'An app that is not there yet is made. One of a repository is built from there; FOLDER is not sent then.\nWhat Git ignores is not sent, nor are .git and node_modules.\nThe log goes to stdout, the phases to stderr. Exit code 6: it was not served. Exit code 7: the time is up.',
+  async run(input, context) {
+    const folder = resolve(input.positionals[0] ?? '.')
+    const name = input.text('name') ?? nameOf(folder)
+    const kind = input.text('kind') ?? 'app'
+    const asked = { ...input, positionals: [kind, name] }
+    const reading = await prepare('get', asked, context)
+    const record = await readOrMake(reading, asked, context)
+    const begun = await begin(reading, record, folder, context)
+    context.terminal.err(`${name}: deployment ${begun.id}\n`)
+    await follow(reading, begun, name, asked, context)
+    const { publicUrl } = ((await send(reading)) ?? {}) as { publicUrl?: string | null }
+    if (publicUrl) context.terminal.err(`${name}: ${publicUrl}\n`)
+  },
+}
+
+/** A folder's name as names of resources are. */
+export function nameOf(folder: string): string {
+  const name = basename(folder)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '')
+    .slice(0, 40)
+  if (/^[a-z]/.test(name)) return name
+  throw usage(`No name can be made of the folder ${printable(folder)}: give one with --name.`)
+}
+
+type Record = { sourceKind?: string }
+
+async function readOrMake(reading: Prepared, input: Input, context: Context): Promise<Record> {
+  try {
+    return ((await send(reading)) ?? {}) as Record
+  } catch (error) {
+    const isAbsent = error instanceof PlatformApiError && error.status === 404
+    const takesSource = routesBelow(reading.target, 'PUT').some(({ words }) => words === 'source')
+    if (!isAbsent || !takesSource) throw error
+    const creating = await prepare('create', input, context)
+    context.terminal.err(`${input.positionals[1]}: is made\n`)
+    return ((await send(creating, { sourceKind: 'Upload' })) ?? {}) as Record
+  }
+}
+
+async function begin(reading: Prepared, { sourceKind }: Record, folder: string, context: Context): Promise<Deployment> {
+  const { target, client, collection } = reading
+  const upload = routesBelow(target, 'PUT').find(({ words }) => words === 'source')
+  const build = routesBelow(target, 'POST').find(({ words }) => words === 'deploy')
+  if (upload !== undefined && sourceKind === 'Upload') {
+    const { bytes, files } = await packed(folder)
+    if (files === 0) throw usage(`There is nothing in ${printable(folder)} to send.`)
+    context.terminal.err(`Sending ${files} files, ${bytes.length} bytes\n`)
+    const headers = { 'content-type': 'application/gzip' }
+    const path = pathOf(upload.operation.path, target.values)
+    return JSON.parse((await client.request({ method: 'PUT', path, body: bytes, headers })).text) as Deployment
+  }
+  if (build !== undefined) return (await sendBelow(reading, build, { body: {} })) as Deployment
+  const how = sourceKind === 'Image' ? 'change its image instead' : 'push to its repository instead'
+  throw usage(`This one of ${collection.noun} takes no source: ${how}.`)
+}
+
+const ENDS = new Set(['Succeeded', 'Failed', 'Cancelled', 'Superseded'])
+/** The interface has no watch: who waits asks. */
+const ASK_EVERY = 1_000
+
+/** @throws CommandFailure (failed) where it is not served in the end, (overdue) where the time is up */
+async function follow(
+  reading: Prepared,
+  { id }: Deployment,
+  name: string,
+  input: Input,
+  context: Context,
+): Promise<void> {
+  const until = performance.now() + timeoutOf(input)
+  const over = new AbortController()
+  const signal = AbortSignal.any([context.signal, over.signal])
+  const log = showLog(reading, id, context, signal)
+  let told = ''
+  try {
+    for (;;) {
+      const { phase, lastMessage } = await phaseOf(reading, id)
+      const line = `${phase}: ${lastMessage}`
+      if (line !== told) context.terminal.err(`${name}: ${printable(line)}\n`)
+      told = line
+      if (phase === 'Succeeded') return void (await Promise.race([log, delay(ASK_EVERY * 5)]))
+      if (ENDS.has(phase)) {
+        await Promise.race([log, delay(ASK_EVERY * 5)])
+        throw new CommandFailure(EXIT.failed, `${name} is not served: ${printable(line)}`)
+      }
+      if (performance.now() + ASK_EVERY > until)
+        throw new CommandFailure(EXIT.overdue, `${name} is still "${printable(line)}"; it goes on without you.`)
+      await delay(ASK_EVERY, undefined, { signal: context.signal })
+    }
+  } finally {
+    over.abort()
+  }
+}
+
+async function phaseOf(reading: Prepared, id: string): Promise<Deployment> {
+  const list = routesBelow(reading.target, 'GET').find(({ words }) => words === 'deployments')
+  if (list === undefined) throw usage(`${reading.collection.noun} are not deployed.`)
+  const path = pathOf(list.operation.path, reading.target.values, { pageSize: 100 })
+  const { items } = JSON.parse((await reading.client.request({ method: 'GET', path })).text) as { items: Deployment[] }
+  const found = items.find((one) => one.id === id)
+  if (found === undefined) throw new CommandFailure(EXIT.failed, 'The deployment is gone.')
+  return found
+}
+
+/** A log that cannot be read does not end the deployment. */
+async function showLog(reading: Prepared, id: string, { terminal }: Context, signal: AbortSignal): Promise<void> {
+  const route = routesBelow(reading.target, 'GET').find(({ words }) => words.endsWith('/build-logs'))
+  if (route === undefined) return
+  const path = pathOf(route.operation.path, { ...reading.target.values, deploymentId: id }, { follow: true })
+  try {
+    const headers = { accept: 'text/plain' }
+    for await (const text of reading.client.stream({ method: 'GET', path, headers, signal })) terminal.out(text)
+  } catch (error) {
+    if (!signal.aborted) terminal.err(`The log of the build cannot be shown: ${(error as Error).message}\n`)
+  }
+}

@@ -1,0 +1,86 @@
+import { secretBlobs } from '../../adapters/blobs/secrets.ts'
+import { blobBuildLogs } from '../../adapters/buildlogs/client.ts'
+import { judgedAddresses } from '../../adapters/outgoing/addresses.ts'
+import type { Services } from '../../api/http/context.ts'
+import type { Configuration } from '../../config.ts'
+import { BUILD_LABEL, BUILD_NAMESPACE } from '../../contracts/builds/progress.ts'
+import type { BuildNetwork, BuildSettings } from '../../contracts/builds/request.ts'
+import type { ControllerPorts } from '../../controllers/index.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { pod } from '../../kube/builtin.ts'
+import { podLogs } from './podlogs.ts'
+import type { AreaSetup, FacadeSetup } from './setup.ts'
+
+/** Where pods are played nothing is run, so any name will do. */
+const PLAYED_IMAGE = 'freehold-builder'
+
+type Parts = Pick<ControllerPorts, 'builds'> & { deployments: Pick<Services['deployments'], 'logs'> }
+
+export function buildParts(setup: AreaSetup): Parts {
+  const { configuration, client } = setup
+  const { outgoingHosts, circuitUrl, simulated } = configuration
+  const logs = blobBuildLogs(secretBlobs(client))
+  const isPlayed = simulated.includes('pods')
+  const image = configuration.buildImage ?? (isPlayed ? PLAYED_IMAGE : undefined)
+  const allowedHosts = circuitUrl === undefined ? outgoingHosts : [...outgoingHosts, new URL(circuitUrl).host]
+  return {
+    deployments: { logs },
+    builds: {
+      settings: image === undefined ? undefined : settingsOf(image, configuration),
+      isPlayed,
+      addressesOf: judgedAddresses(allowedHosts),
+      logs: podLogs(setup),
+      buildLogs: logs,
+    },
+  }
+}
+
+/** As the facade sees them. */
+export function buildPods({ caches }: Pick<FacadeSetup, 'caches'>): Services['deployments']['podOf'] {
+  const pods = caches.get<KubeObject>(pod)
+  return (deploymentId) =>
+    pods
+      .list({ namespace: BUILD_NAMESPACE })
+      .filter(({ metadata }) => metadata.labels?.[BUILD_LABEL] === deploymentId)
+      .sort((one, other) =>
+        (one.metadata.creationTimestamp ?? '').localeCompare(other.metadata.creationTimestamp ?? ''),
+      )
+      .at(-1)?.metadata.name
+}
+
+function settingsOf(image: string, configuration: Configuration): BuildSettings {
+  const { buildNodeSelector, buildPackageMirrors, buildNetworks } = configuration
+  return {
+    image,
+    isRegistryInsecure: configuration.registryUrl?.startsWith('http:') === true,
+    imageMirror: configuration.buildImageMirror,
+    networks: buildNetworks.map((text) => networkOf(text, configuration.closedNetworks)),
+    packageMirrors: Object.fromEntries(buildPackageMirrors.map(pairOf)),
+    scannerImage: configuration.buildScannerImage,
+    cpuLimit: configuration.buildCpuLimit,
+    memoryLimit: configuration.buildMemoryLimit,
+    diskLimit: configuration.buildDiskLimit,
+    nodeSelector: buildNodeSelector.length === 0 ? undefined : Object.fromEntries(buildNodeSelector.map(pairOf)),
+    runtimeClassName: configuration.buildRuntimeClass,
+  }
+}
+
+function pairOf(text: string): [string, string] {
+  const at = text.indexOf('=')
+  return [text.slice(0, at), text.slice(at + 1)]
+}
+
+/** The addresses of the inside: whoever opens everything means the Internet. */
+const INSIDE = ['10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.168.0.0/16']
+const INSIDE_6 = ['fc00::/7', 'fe80::/10']
+
+function networkOf(text: string, closed: readonly string[]): BuildNetwork {
+  const [cidr = '', ports] = text.split('@')
+  const inside = cidr === '0.0.0.0/0' ? INSIDE : cidr === '::/0' ? INSIDE_6 : undefined
+  const also = closed.filter((network) => network.includes(':') === cidr.includes(':'))
+  return {
+    cidr,
+    ...(inside !== undefined && { except: [...new Set([...inside, ...also])] }),
+    ...(ports !== undefined && { ports: ports.split('+').map(Number) }),
+  }
+}

@@ -1,0 +1,33 @@
+import { expect } from 'chai'
+import { isOfRepository, isSameRepository, repositoryNameOf } from './repositories.ts'
+
+describe('addresses of repositories', () => {
+  const same: [string, string, string, boolean][] = [
+    ['with and without .git', 'https://git.test/a/b.git', 'https://git.test/a/b', true],
+    ['whatever the case of the host', 'https://GIT.test/a/b', 'https://git.test/a/b/', true],
+    ['not another host', 'https://git.test/a/b', 'https://git.test.evil.test/a/b', false],
+    ['not another port', 'https://git.test/a/b', 'https://git.test:8443/a/b', false],
+    ['not another path', 'https://git.test/a/b', 'https://git.test/a/bc', false],
+    ['not another protocol', 'https://git.test/a/b', 'ssh://git.test/a/b', false],
+    ['whoever signs in over ssh', 'ssh://git@git.test/a/b.git', 'ssh://git.test/a/b', true],
+    ['not what is no address', 'a', 'a', false],
+  ]
+  for (const [title, one, other, expected] of same) {
+    it(`are the same ${title}`, () => {
+      expect(isSameRepository(one, other)).to.equal(expected)
+    })
+  }
+
+  it('are told by the name that a provider gives, below its own address', () => {
+    const gitHub = { provider: 'GitHub', baseUrl: 'https://github.com' } as const
+    expect(isOfRepository(gitHub, { repositoryName: 'acme/shop' }, 'https://github.com/acme/shop.git')).to.equal(true)
+    expect(isOfRepository(gitHub, { repositoryName: 'acme/shop' }, 'https://git.test/acme/shop')).to.equal(false)
+    const git = { provider: 'Git', baseUrl: 'https://git.test/shop.git' } as const
+    expect(isOfRepository(git, { repositoryName: 'anything' }, 'https://git.test/shop')).to.equal(true)
+    expect(isOfRepository(git, { repositoryName: 'other' }, 'https://git.test/other')).to.equal(false)
+  })
+
+  it('are shown by their path', () => {
+    expect(repositoryNameOf('https://git.test/acme/shop.git')).to.equal('acme/shop')
+  })
+})

@@ -1,0 +1,34 @@
+import type { Head } from './events.ts'
+import type { Provider } from './providers.ts'
+
+/** Whether two addresses are of one repository: as Git hosts take them, with or without `.git`. */
+export function isSameRepository(one: string, other: string): boolean {
+  const [first, second] = [plain(one), plain(other)]
+  return first !== undefined && first === second
+}
+
+/** Undefined for what is no address. Hosts are names, and so in one case; paths are as they are. */
+function plain(text: string): string | undefined {
+  const url = URL.parse(text)
+  if (url === null) return undefined
+  const path = url.pathname.replace(/\/+$/, '').replace(/\.git$/, '')
+  return `${url.protocol}//${url.host}${path}`
+}
+
+/**
+ * Whether a delivery of a source is of the repository: by the name that the provider gave it there. A source of plain Git
+ * is one repository, whatever its deliveries call it.
+ */
+export function isOfRepository(
+  { provider, baseUrl }: { provider: Provider; baseUrl: string },
+  { repositoryName }: Pick<Head, 'repositoryName'>,
+  repositoryUrl: string,
+): boolean {
+  const address = provider === 'Git' ? baseUrl : `${baseUrl.replace(/\/+$/, '')}/${repositoryName}`
+  return isSameRepository(address, repositoryUrl)
+}
+
+/** The path of a repository at its host, as records name it. */
+export function repositoryNameOf(url: string): string {
+  return (URL.parse(url)?.pathname ?? '').replace(/^\/+|(\.git)?\/*$/g, '').slice(0, 255)
+}

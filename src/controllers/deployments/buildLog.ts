@@ -1,0 +1,67 @@
+import { lastBytes, type PodLogs } from '../../adapters/podlogs/port.ts'
+import { BUILD_CONTAINERS, BUILD_NAMESPACE } from '../../contracts/builds/progress.ts'
+import { BUILD_LOG_BYTES, isEnd } from '../../contracts/deployments.ts'
+import { messageOf } from '../../core/errors.ts'
+import { done } from '../../core/outcome.ts'
+import { DeploymentRecord } from '../../crds/deployments.ts'
+import { withSecretRights } from '../workload/secrets.ts'
+import type { RecordPass } from './owners.ts'
+import type { BuildOptions, RecordState, RecordStep } from './types.ts'
+
+type BuildPass = RecordPass<RecordState>
+
+/** Milliseconds after the end until a log that no node gives is given up, and between two tries. */
+const PATIENCE = 60_000
+const RETRY = 5_000
+
+/** Of one container; together they are no longer than what is kept of a log, with its line ends. */
+const PART_BYTES = BUILD_LOG_BYTES / 2
+
+/** Keeps what the containers of a build wrote, one after the other, before its pod goes. */
+export function keepBuildLog({ logs, buildLogs, isPlayed }: BuildOptions): RecordStep {
+  return function keepBuildLog(pass) {
+    return withSecretRights(async () => {
+      const { object, state, clock, now } = pass
+      const { build, decision } = state
+      if (build === undefined || object.status?.logLines !== undefined) return done()
+      if (!build.isOver && !isEnd(decision?.stage)) return done()
+      const lines = isPlayed ? PLAYED : await linesOf(pass, logs)
+      const end = Date.parse(object.status?.finishedAt ?? build.job.status?.completionTime ?? now)
+      if (lines === undefined && clock.now() - end < PATIENCE) {
+        state.after = RETRY
+        return done()
+      }
+      const { name, namespace = '', uid = '' } = object.metadata
+      const { apiVersion, kind } = DeploymentRecord
+      const kept = lines ?? ['The log of this build could not be read.']
+      const { lineCount } = await buildLogs.append({ apiVersion, kind, name, namespace, uid }, kept, {
+        offset: 0,
+        isFinal: true,
+      })
+      pass.report({ logLines: lineCount })
+      return done()
+    })
+  }
+}
+
+const PLAYED = ['Pods are played on this platform: nothing was built, and there is no image.']
+
+/** Undefined while the node does not give them. */
+async function linesOf({ state, log }: BuildPass, logs: PodLogs): Promise<string[] | undefined> {
+  const last = state.build?.pods
+    .toSorted((one, other) => (one.status?.startTime ?? '').localeCompare(other.status?.startTime ?? ''))
+    .at(-1)
+  if (last === undefined) return []
+  const texts: string[] = []
+  try {
+    for (const container of BUILD_CONTAINERS) {
+      const chunks = await logs.open({ namespace: BUILD_NAMESPACE, pod: last.metadata.name, container })
+      const most = container === 'build' ? PART_BYTES : PART_BYTES / 4
+      if (chunks !== undefined) texts.push(Buffer.from(await lastBytes(chunks, most)).toString('utf8'))
+    }
+  } catch (error) {
+    log.debug({ error: messageOf(error) }, 'The log of a build could not be read.')
+    return undefined
+  }
+  return texts.filter((text) => text !== '').flatMap((text) => text.replace(/\n$/, '').split('\n'))
+}

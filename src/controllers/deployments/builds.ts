@@ -1,0 +1,112 @@
+import { keyOfBuild } from '../../contracts/builds/labels.ts'
+import { BUILD_LABEL, BUILD_NAMESPACE, buildName } from '../../contracts/builds/progress.ts'
+import { type DeployedCollection, isBuilding, isEnd } from '../../contracts/deployments.ts'
+import { repositoryText } from '../../contracts/registry/names.ts'
+import { done, type Outcome } from '../../core/outcome.ts'
+import {
+  type BuildJob,
+  type BuildPod,
+  isHalfStarted,
+  isOver,
+  observeBuild,
+  playedBuild,
+} from '../../desired/builds/index.ts'
+import { deploymentBuild } from '../../desired/deployments.ts'
+import { job, pod } from '../../kube/builtin.ts'
+import { cancelBuild, startBuild } from '../builds.ts'
+import type { Observed, Pass } from '../engine/controller.ts'
+import { withSecretRights } from '../workload/secrets.ts'
+import { absent, deploymentsOf, ownerOf, type RecordPass } from './owners.ts'
+import { NoBuild, registryHostOf, requestOf } from './request.ts'
+import type { BuildOptions, RecordState, RecordStep } from './types.ts'
+
+type BuildPass = RecordPass<RecordState>
+
+/** The Job of a build and its pods wake the deployment that they are of. */
+export const BUILD_OBSERVERS: readonly Observed[] = [job, pod].map((resource) => ({
+  resource,
+  keysOf: ({ metadata }) => keyOfBuild(metadata),
+}))
+
+const placeOf = ({ object }: BuildPass) => ({ namespace: BUILD_NAMESPACE, name: buildName(object.metadata.name) })
+
+/** A Job that the cache does not hold may be a new one: only the API server knows that it is gone. */
+async function findJob(pass: BuildPass): Promise<BuildJob | undefined> {
+  const { namespace, name } = placeOf(pass)
+  const held = pass.workloads.cache<BuildJob>(job).get(namespace, name)
+  if (held !== undefined || !isBuilding(pass.object.status?.stage)) return held
+  return pass.workloads.client.get<BuildJob>(job, { namespace, name }).catch(absent)
+}
+
+/** Looks how far its build is. One that was begun and is gone has failed: somebody ended it. */
+export function followBuild(options: BuildOptions): RecordStep {
+  return async function followBuild(pass) {
+    const { object, state, workloads, place } = pass
+    if (object.spec.strategy !== 'Build') return done()
+    const found = await findJob(pass)
+    if (found === undefined || isHalfStarted(found)) return done()
+    const pods = workloads
+      .cache<BuildPod>(pod)
+      .list({ namespace: BUILD_NAMESPACE })
+      .filter(({ metadata }) => metadata.labels?.[BUILD_LABEL] === object.metadata.name)
+    const { boundaryId = '', resourceGroup = '' } = place
+    const { ownerCollection: collection, ownerName } = object.spec
+    const repository = repositoryText({ boundaryId, resourceGroup, collection, name: ownerName })
+    const observed = observeBuild(found, pods)
+    const progress = options.isPlayed ? playedBuild(found, observed, object.metadata.name) : observed
+    const seen = deploymentBuild(progress, `${registryHostOf(options)}/${repository}`)
+    state.build = { job: found, pods, seen, isOver: isOver(found) }
+    return done()
+  }
+}
+
+/** Milliseconds for which a provider or a name server may be away, and between two tries. */
+const PATIENCE = 600_000
+const RETRY = 15_000
+
+/** Starts the build whose turn it is, or says why there is none. */
+export function beginBuild(options: BuildOptions): RecordStep {
+  return async function beginBuild(pass) {
+    const { object, state, clock, now, workloads } = pass
+    if (state.decision?.starts !== true || ownerOf(pass)?.metadata.deletionTimestamp !== undefined) return done()
+    const { settings } = options
+    return withSecretRights(async () => {
+      try {
+        const request = await requestOf(pass, options)
+        if (settings !== undefined) await startBuild(workloads.client, request, settings)
+      } catch (error) {
+        if (!(error instanceof NoBuild)) throw error
+        const waited = clock.now() - Date.parse(object.metadata.creationTimestamp ?? now)
+        if (error.isFinal || waited >= PATIENCE) state.decision = { stage: 'Failed', message: error.message }
+        else {
+          state.decision = { stage: 'Queued', message: error.message }
+          state.after = RETRY
+        }
+      }
+      return done()
+    })
+  }
+}
+
+/** Ends what runs of a build that is no longer wanted, and removes what ran when its log and its outcome are stored. */
+export async function endBuild(pass: BuildPass): Promise<Outcome> {
+  const { object, state, workloads } = pass
+  const { stage, logLines } = object.status ?? {}
+  const held = workloads.cache<BuildJob>(job).get(BUILD_NAMESPACE, buildName(object.metadata.name))
+  if (held === undefined || held.metadata.deletionTimestamp !== undefined) return done()
+  const isStored = (isEnd(stage) || stage === 'Deploying') && state.decision?.stage !== undefined
+  const isKept = logLines !== undefined || isHalfStarted(held)
+  if (isStored && isKept) await cancelBuild(workloads.client, object.metadata.name)
+  return done()
+}
+
+/** Before an owner goes: its deployments go with it, and nobody would look at what runs for them any more. */
+export function endBuilds(collection: DeployedCollection) {
+  return async function endBuilds({ object, records, workloads }: Pick<Pass, 'object' | 'records' | 'workloads'>) {
+    const { namespace, name } = object.metadata
+    for (const { metadata, spec, status } of deploymentsOf(records, { namespace, collection, name })) {
+      if (spec.strategy === 'Build' && !isEnd(status?.stage)) await cancelBuild(workloads.client, metadata.name)
+    }
+    return done()
+  }
+}

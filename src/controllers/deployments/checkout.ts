@@ -1,0 +1,66 @@
+import { type Connection, SourceError } from '../../adapters/sources/port.ts'
+import type { GitCredentials } from '../../contracts/builds/request.ts'
+import { CREDENTIAL_KEYS, readCredentials, sourceSecretName } from '../../contracts/sources/providers.ts'
+import { isSameRepository } from '../../contracts/sources/repositories.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import { DeploymentSource } from '../../crds/sources.ts'
+import { readSecret } from '../workload/secrets.ts'
+import type { RecordPass } from './owners.ts'
+import type { BuildOptions } from './types.ts'
+
+type CachedSource = DeploymentSource & { [key: string]: unknown }
+
+/**
+ * What one repository is fetched with, of the deployment source that its owner names. It is given for an address of that source
+ * only: what a manifest names beside it gets nothing.
+ *
+ * @throws SourceError
+ */
+export async function checkoutCredentials(
+  { records, place }: Pick<RecordPass, 'records' | 'place'>,
+  { repositoryUrl, deploymentSourceId }: { repositoryUrl: string; deploymentSourceId: string },
+  { sources, circuitUrl }: Pick<BuildOptions, 'sources' | 'circuitUrl'>,
+): Promise<GitCredentials> {
+  const namespace = boundaryNamespace(place.boundaryId ?? '')
+  const source = records.cache<CachedSource>(DeploymentSource.resource).get(namespace, deploymentSourceId)
+  if (source === undefined || source.metadata.deletionTimestamp !== undefined)
+    throw new SourceError('NotFound', `There is no deployment source "${deploymentSourceId}" in the boundary.`)
+  const { provider, baseUrl, organization, username, installationId } = source.spec
+  const secretName = source.spec.credentials?.secretName ?? sourceSecretName(source.metadata.name)
+  const credentials = readCredentials((await readSecret({ workloads: records }, namespace, secretName))?.data)
+  const connection: Connection = { provider, baseUrl, organization, username, installationId, credentials }
+  if (provider === 'Circuit' && baseUrl !== circuitUrl)
+    throw new SourceError('NotAllowed', 'The Git host of the deployment source is not the one of this platform.')
+  return provider === 'Git' ? ofGit(connection, repositoryUrl) : tokenFor(connection, repositoryUrl, sources)
+}
+
+const notOfSource = () =>
+  new SourceError('NotFound', 'The deployment source has no repository at repositoryUrl: check both.')
+
+/** Such a source is one repository. */
+function ofGit({ baseUrl, username = 'git', credentials }: Connection, repositoryUrl: string): GitCredentials {
+  if (!isSameRepository(baseUrl, repositoryUrl)) throw notOfSource()
+  const { [CREDENTIAL_KEYS.token]: token, [CREDENTIAL_KEYS.privateKey]: privateKey } = credentials
+  if (repositoryUrl.startsWith('ssh:') && privateKey !== undefined) return { privateKey }
+  if (!repositoryUrl.startsWith('ssh:') && token !== undefined) return { username, token }
+  throw new SourceError('CredentialRejected', 'The deployment source holds no credential for this kind of address.')
+}
+
+async function tokenFor(
+  connection: Connection,
+  repositoryUrl: string,
+  sources: BuildOptions['sources'],
+): Promise<GitCredentials> {
+  const name =
+    repositoryUrl
+      .replace(/(\.git)?\/*$/, '')
+      .split('/')
+      .at(-1) ?? ''
+  const known = await sources.repositories(connection, name)
+  const found = known.find(
+    ({ url, cloneUrl }) => isSameRepository(cloneUrl, repositoryUrl) || isSameRepository(url, repositoryUrl),
+  )
+  if (found === undefined) throw notOfSource()
+  const { username, token } = await sources.token(connection, found.id)
+  return { username, token }
+}

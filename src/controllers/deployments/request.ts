@@ -1,0 +1,116 @@
+import { OutgoingError } from '../../adapters/outgoing/port.ts'
+import { SourceError } from '../../adapters/sources/port.ts'
+import type { BuildRequest, RegistryAccount, SiteOptions } from '../../contracts/builds/request.ts'
+import { PLATFORM_ACTOR, repositoryText } from '../../contracts/registry/names.ts'
+import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { buildRequestOf, type Code } from '../../desired/builds/index.ts'
+import { checkoutCredentials } from './checkout.ts'
+import { ownerOf, type RecordPass } from './owners.ts'
+import type { BuildOptions } from './types.ts'
+
+/** Why no build is started: `isFinal` if waiting would not help. */
+export class NoBuild extends Error {
+  readonly isFinal: boolean
+
+  constructor(message: string, isFinal = true) {
+    super(message)
+    this.isFinal = isFinal
+  }
+}
+
+type BuiltSpec = Partial<Code> & Partial<SiteOptions> & { deploymentSourceId?: string | undefined }
+
+/** In place of a registry where builds are played. */
+const NO_REGISTRY = 'builds.freehold.invalid'
+
+export const registryHostOf = ({ registry }: Pick<BuildOptions, 'registry'>) => registry?.host ?? NO_REGISTRY
+
+/** All that the build of a deployment needs, with credentials of its own. @throws NoBuild */
+export async function requestOf(pass: RecordPass, options: BuildOptions): Promise<BuildRequest> {
+  const { object, place } = pass
+  const { ownerCollection: collection, ownerName: name, commitSha, branch, archive } = object.spec
+  const { boundaryId = '', resourceGroup = '' } = place
+  const owner = { boundaryId, resourceGroup, collection, name }
+  const spec: BuiltSpec = (ownerOf(pass)?.spec ?? {}) as BuiltSpec
+  if (options.settings === undefined)
+    throw new NoBuild('This platform builds nothing: an administrator sets buildImage, and registryUrl.')
+  if (options.registry === undefined && !options.isPlayed)
+    throw new NoBuild('This platform has no registry for what it builds: an administrator sets registryUrl.')
+  if (spec.pipeline === undefined || (spec.repositoryUrl === undefined && archive === undefined))
+    throw new NoBuild('There is nothing to build: set repositoryUrl, or upload a source.')
+  if (archive !== undefined && !archive.startsWith(`${repositoryText(owner)}@`))
+    throw new NoBuild('The uploaded source is not one of this resource.')
+  const source = archive === undefined ? await gitAccess(pass, spec, options) : {}
+  const seconds = spec.pipeline.buildTimeoutMinutes * 60
+  const request = buildRequestOf({
+    ...{ owner, deploymentId: object.metadata.name, code: spec as Code, commit: commitSha, branch, archive },
+    ...(collection === 'staticwebapps' ? { purpose: 'Site', site: siteOf(spec) } : { purpose: 'Service' }),
+    registry: registryHostOf(options),
+    ...(await registryAccounts(pass, repositoryText(owner), seconds, options)),
+    ...source,
+  })
+  if (request === undefined) throw new NoBuild('There is nothing to build: set repositoryUrl, or upload a source.')
+  return request
+}
+
+function siteOf({ isSinglePage, notFoundPage, cacheControl, headers, proxyUrl }: BuiltSpec): SiteOptions {
+  return {
+    isSinglePage: isSinglePage ?? true,
+    notFoundPage: notFoundPage ?? '404.html',
+    cacheControl: cacheControl ?? 'public, max-age=300',
+    headers: headers ?? {},
+    proxyUrl,
+  }
+}
+
+/** Where the repository is, and what opens it. */
+async function gitAccess(
+  pass: RecordPass,
+  { repositoryUrl = '', deploymentSourceId }: BuiltSpec,
+  options: BuildOptions,
+) {
+  try {
+    // A played build fetches nothing.
+    const hostAddresses = options.isPlayed ? [] : await options.addressesOf(repositoryUrl)
+    if (deploymentSourceId === undefined) return { hostAddresses }
+    const asked = { repositoryUrl, deploymentSourceId }
+    return { hostAddresses, credentials: await checkoutCredentials(pass, asked, options) }
+  } catch (error) {
+    if (!(error instanceof SourceError || error instanceof OutgoingError)) throw error
+    throw new NoBuild(error.message, error.reason !== 'Unreachable')
+  }
+}
+
+/** Seconds for which credentials are good beyond the time that a build may take: it may wait for a node. */
+const SLACK = 1_800
+
+/** Of this repository only: one that reads, for what runs beside the source, and one that writes. */
+async function registryAccounts(
+  { records, place, clock }: RecordPass,
+  repositories: string,
+  seconds: number,
+  { registry }: BuildOptions,
+): Promise<{ pull?: RegistryAccount; push?: RegistryAccount }> {
+  if (registry === undefined) return {}
+  const { boundaryId = '', resourceGroup = '' } = place
+  const lifeOf = (found: { metadata: { annotations?: Record<string, string> } } | undefined) =>
+    found?.metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
+  const lives = {
+    [boundaryId]: lifeOf(records.cache(Boundary.resource).get(undefined, boundaryId)),
+    [`${boundaryId}/${resourceGroup}`]: lifeOf(
+      records.cache(ResourceGroup.resource).get(boundaryNamespace(boundaryId), resourceGroup),
+    ),
+  }
+  const expiresAt = clock.now() + (seconds + SLACK) * 1000
+  const account = async (...actions: string[]): Promise<RegistryAccount> => ({
+    username: 'build',
+    password: await registry.keys.issue({
+      ...{ kind: 'Build', principalId: PLATFORM_ACTOR, principalType: 'Platform' },
+      ...{ limit: { repositories, actions }, lives, expiresAt },
+    }),
+  })
+  return { pull: await account('pull'), push: await account('pull', 'push') }
+}

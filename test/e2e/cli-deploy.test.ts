@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { expect } from 'chai'
+import { makeBoundary, makeGroup, uniqueName } from '../worlds/platform.ts'
+import { PLATFORM_VARIABLE } from '../worlds/tenant.ts'
+
+const FREEHOLD = resolve(import.meta.dirname, '../../bin/freehold.mjs')
+
+type Ended = { code: number; out: string; err: string }
+
+describe('the command line, from a folder to an address', () => {
+  let home: string
+  let folder: string
+  const name = uniqueName('shop')
+
+  const freehold = (...words: string[]) =>
+    new Promise<Ended>((done, fail) => {
+      const env = { PATH: process.env.PATH ?? '', HOME: home }
+      const child = spawn(process.execPath, [FREEHOLD, ...words], { env })
+      const ended = { out: '', err: '' }
+      child.stdout.on('data', (part) => {
+        ended.out += part
+      })
+      child.stderr.on('data', (part) => {
+        ended.err += part
+      })
+      child.on('error', fail)
+      child.on('close', (code) => done({ code: code ?? -1, ...ended }))
+      child.stdin.end()
+    })
+  const succeeds = async (...words: string[]) => {
+    const ended = await freehold(...words)
+    expect(ended.code, `freehold ${words.join(' ')}: ${ended.err}`).to.equal(0)
+    return ended
+  }
+
+  before(async () => {
+    home = await mkdtemp(join(tmpdir(), 'freehold-deploy-'))
+    folder = join(home, name)
+    await mkdir(join(folder, 'node_modules'), { recursive: true })
+    await writeFile(join(folder, 'package.json'), '{"name": "shop"}')
+    await writeFile(join(folder, 'node_modules', 'large.js'), '')
+    await succeeds('setup', '--dev', process.env[PLATFORM_VARIABLE] ?? '')
+    const { id } = await makeBoundary()
+    const group = await makeGroup(id)
+    await succeeds('use', '--boundary', id, '--group', group.name)
+  })
+  after(() => rm(home, { recursive: true, force: true }))
+
+  it('makes the app, sends what belongs to it, shows log and phases, and changes and rolls it back', async function () {
+    const first = await freehold('deploy', folder)
+    if (first.err.includes('ENGINE_MISSING')) this.skip()
+    expect(first.code, first.err).to.equal(0)
+    expect(first.err).to.include('Sending 1 files').and.to.include('Succeeded').and.to.include(`https://${name}-`)
+    expect(first.out).to.include('played')
+    expect((await succeeds('open', 'app', name)).out).to.match(new RegExp(`^https://${name}-`))
+    await succeeds('env', 'set', 'app', name, 'COLOUR=blue', 'SIZE=2', '--wait')
+    await succeeds('env', 'unset', 'app', name, 'SIZE', '--wait')
+    expect((await succeeds('env', 'list', 'app', name, '-o', 'json')).out)
+      .to.include('blue')
+      .and.not.to.include('SIZE')
+    await succeeds('rollback', 'app', name, '1', '--wait')
+    expect(JSON.parse((await succeeds('env', 'list', 'app', name, '-o', 'json')).out)).to.deep.equal([])
+    await succeeds('logs', 'app', name)
+    expect((await freehold('rollback', 'app', name, '99')).code).to.equal(1)
+  })
+})
