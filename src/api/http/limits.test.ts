@@ -20,6 +20,14 @@ describe('how much of large bodies a caller may have read', () => {
     expect(budget.take('a', 2 * MIB, 3_600_000)).to.equal(2)
   })
 
+  it('lets one longer body through, and has the next one wait for it', () => {
+    const budget = new BodyBudget()
+    expect(budget.take('a', 20 * MIB, 0)).to.equal(undefined)
+    expect(budget.take('a', MIB, 0)).to.equal(17)
+    expect(budget.take('a', MIB, 17_000)).to.equal(undefined)
+    expect(budget.take('a', 20 * MIB, 17_000)).to.equal(4)
+  })
+
   it('is each caller’s own, and small bodies cost nothing', () => {
     const budget = new BodyBudget()
     for (let count = 0; count < 4; count += 1) budget.take('a', MIB, 0)

@@ -36,7 +36,8 @@ export class RateLimit {
 
 /**
  * Limits the bytes of large bodies per caller: parsing and checking one keeps the thread that answers everybody.
- * Unused bytes add up to the burst. Each replica counts for itself.
+ * Unused bytes add up to the burst. A body that is longer than that waits for all of it, and what it takes beyond is waited
+ * for by the next one. Each replica counts for itself.
  */
 export class BodyBudget {
   /** Smaller bodies cost nothing: requests are limited as well. */
@@ -51,9 +52,10 @@ export class BodyBudget {
     const { PER_SECOND, BURST } = BodyBudget
     const known = this.#left.get(key) ?? { bytes: BURST, at: now }
     const left = Math.min(BURST, known.bytes + ((now - known.at) / 1000) * PER_SECOND)
-    const isEnough = left >= bytes
+    const wanted = Math.min(bytes, BURST)
+    const isEnough = left >= wanted
     this.#left.set(key, { bytes: isEnough ? left - bytes : left, at: now })
-    return isEnough ? undefined : Math.max(1, Math.ceil((bytes - left) / PER_SECOND))
+    return isEnough ? undefined : Math.max(1, Math.ceil((wanted - left) / PER_SECOND))
   }
 }
 

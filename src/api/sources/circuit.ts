@@ -4,8 +4,9 @@ import { CircuitSettings, DeploymentSource, VISIBILITIES } from '../../crds/sour
 import { created, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
+import { vetSourceUrl } from '../resources/deployments/address.ts'
 import { Uuid } from '../resources/dto.ts'
-import { asked, connectionOf, vetSourceUrl } from './connection.ts'
+import { asked, connectionOf } from './connection.ts'
 import { findSource, SOURCE_STATES, type SourceRecord, stateOf } from './record.ts'
 
 /** Read without regard to case. */

@@ -6,22 +6,12 @@ import {
   sourceSecretName,
 } from '../../contracts/sources/providers.ts'
 import { type ErrorCode, PlatformError } from '../../core/errors.ts'
-import { vetOutgoingUrl } from '../../core/outgoingUrl.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { Context, Services } from '../http/context.ts'
+import { vetSourceUrl } from '../resources/deployments/address.ts'
 import { untilChanged } from '../resources/untilChanged.ts'
 import { type SourceRecord, secretNameOf } from './record.ts'
-
-/** @throws PlatformError URL_NOT_ALLOWED; ENGINE_MISSING for a source of a Git host that is not this platform's */
-export function vetSourceUrl(services: Services, address: string, field: string): void {
-  // ssh has no rule of its own: what counts is the host.
-  const judged = address.startsWith('ssh://') ? `https://${URL.parse(address)?.hostname ?? ''}` : address
-  const verdict = vetOutgoingUrl(judged, services.sources.allowedHosts)
-  if (verdict.isAllowed) return
-  const message = `The address in "${field}" is not one that the platform calls: ${verdict.why}.`
-  throw new PlatformError('URL_NOT_ALLOWED', message, { field })
-}
 
 /** What the Secret of a source holds; nothing if there is none. Read anew each time. */
 export async function credentialsOf({ sources }: Services, source: SourceRecord): Promise<Credentials> {

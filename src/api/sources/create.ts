@@ -17,9 +17,10 @@ import { AccountName, DeploymentSource } from '../../crds/sources.ts'
 import { created } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
 import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
+import { vetSourceUrl } from '../resources/deployments/address.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
-import { asked, requireCircuit, vetSourceUrl, webhookUrlOf, writeCredentials } from './connection.ts'
+import { asked, requireCircuit, webhookUrlOf, writeCredentials } from './connection.ts'
 import { requireProvider, SOURCE_STATES, type SourceRecord, stateOf } from './record.ts'
 
 const Address = z.string().min(1).max(2048)

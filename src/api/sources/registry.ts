@@ -9,9 +9,10 @@ import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { inVisibleBoundary } from '../resources/collection/homes.ts'
 import { type GroupResource, resourcesOfGroup } from '../resources/contents.ts'
+import { vetSourceUrl } from '../resources/deployments/address.ts'
 import { DateTime } from '../resources/dto.ts'
 import { findGroup } from '../resources/places.ts'
-import { asked, connectionOf, vetSourceUrl } from './connection.ts'
+import { asked, connectionOf } from './connection.ts'
 import { findSource, type SourceRecord } from './record.ts'
 
 /** As registries name repositories (OCI distribution specification). */

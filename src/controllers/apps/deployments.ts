@@ -16,9 +16,15 @@ export function ownDeployments({ kind, object, records, incarnation }: AppPass):
   )
 }
 
-export function idFor({ kind, object }: AppPass, cause: readonly string[]): string {
+/** Who may tell of deployments of another resource can make one of any id: that one is passed over. */
+export function idFor({ kind, object, records }: AppPass, cause: readonly string[]): string {
   const { namespace = '', name } = object.metadata
-  return deploymentIdFor(`${namespace}/${kind.segment}/${name}`, ...cause)
+  const cache = records.cache<CachedRecord>(DeploymentRecord.resource)
+  for (let again = 0; ; again += 1) {
+    const id = deploymentIdFor(`${namespace}/${kind.segment}/${name}`, ...cause, ...(again === 0 ? [] : [`${again}`]))
+    const spec = cache.get(namespace, id)?.spec
+    if (spec === undefined || (spec.ownerCollection === kind.segment && spec.ownerName === name)) return id
+  }
 }
 
 /** Makes a deployment, once for each cause. */

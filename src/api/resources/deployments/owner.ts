@@ -4,6 +4,7 @@ import { DeploymentSource } from '../../../crds/sources.ts'
 import { boundaryScope } from '../../callers/visibility.ts'
 import type { Context, Services } from '../../http/context.ts'
 import { unprocessable } from '../sizing.ts'
+import { vetSourceUrl } from './address.ts'
 
 /** What records of all kinds that are deployed have in common. */
 
@@ -16,11 +17,21 @@ type Asking = {
   readonly previous: { readonly spec: object } | undefined
 }
 
-/** Who builds with the credentials of a source may read it. @throws PlatformError FORBIDDEN, REFERENCE_NOT_FOUND */
+type Code = { deploymentSourceId?: string | undefined; repositoryUrl?: string | undefined }
+
+/**
+ * The repository is where the platform may call, and who builds with the credentials of a source may read it.
+ *
+ * @throws PlatformError URL_NOT_ALLOWED, FORBIDDEN, REFERENCE_NOT_FOUND
+ */
 export function refuseSource(
-  { deploymentSourceId: id }: { deploymentSourceId?: string | undefined },
+  { deploymentSourceId: id, repositoryUrl }: Code,
   { services, boundaryId, context, previous }: Asking,
 ): void {
+  const isNew = repositoryUrl !== (previous?.spec as Code | undefined)?.repositoryUrl
+  const own = services.sources.circuit.baseUrl
+  const isOwn = own !== undefined && repositoryUrl?.startsWith(`${own.replace(/\/$/, '')}/`) === true
+  if (repositoryUrl !== undefined && isNew && !isOwn) vetSourceUrl(services, repositoryUrl, 'repositoryUrl')
   if (id === undefined || id === (previous?.spec as { deploymentSourceId?: string } | undefined)?.deploymentSourceId)
     return
   const action = 'kernel/deployments/read'

@@ -53,8 +53,11 @@ export async function findReported<K extends AnyKind>(
 ): Promise<Reported<K>> {
   const place = placeOf(context, parameter)
   const scope = `/boundaries/${place.boundaryId}/resourcegroups/${place.resourceGroup}/resources/${kind.segment}/${place.name}`
-  const may = (action: ActionName) => context.services.access.isAllowed(context.caller.principalId, action, scope)
-  const reporter = may(write) ? 'Writer' : may(BUILD) ? 'Builder' : undefined
+  const decide = (action: ActionName) => context.services.access.explain(context.caller.principalId, action, scope)
+  const writing = decide(write)
+  // Who is denied to write gets no code in by building either.
+  const isDenied = writing.reason === 'DeniedByAssignment'
+  const reporter = writing.allowed ? 'Writer' : !isDenied && decide(BUILD).allowed ? 'Builder' : undefined
   if (reporter === undefined) throw unseen(place, kind.segment)
   return { reporter, ...(await findResource(kind, context, parameter)) }
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { DEPLOYMENT_PHASES, isEnd } from '../../../contracts/deployments.ts'
+import { DEPLOYMENT_PHASES, isEnd, isOfSite } from '../../../contracts/deployments.ts'
 import { badRequest, notFound, PlatformError } from '../../../core/errors.ts'
 import type { AnyKind } from '../../../crds/define.ts'
 import { DeploymentRecord, stageOf } from '../../../crds/deployments.ts'
@@ -135,7 +135,6 @@ async function begin<K extends AnyKind>(
     throw badRequest('id and deploymentId differ.', [{ field: 'deploymentId', message: 'must be the same as id' }])
   refuseOtherPlace(body, place, undefined)
   given.refuse(object as DeployedObject, body, context, place)
-  refuseTooMany(deploymentsOf(context, { ...ref, collection: given.collection }))
   const id = body.id ?? body.deploymentId ?? randomUUID()
   const ownerName = given.ownerNameOf?.(ref.name, body, context as Context) ?? ref.name
   const spec = {
@@ -149,12 +148,12 @@ async function begin<K extends AnyKind>(
     stored.spec.ownerCollection === given.collection &&
     stored.spec.ownerName === ownerName &&
     mayTell(stored, reporter, context)
-  const made = await services.records.create(DeploymentRecord, {
-    namespace: ref.namespace,
-    name: id,
-    spec,
-    caller,
-    isSame: isOurs,
+  // One after the other, so that the limit holds for those that come at once.
+  const made = await services.records.exclusively(`deployments of ${ref.namespace}/${ref.name}`, async () => {
+    const all = await services.records.list(DeploymentRecord, { namespace: ref.namespace }, { fresh: true })
+    refuseTooMany(all.filter((one) => isOfSite(one.spec, given.collection, ref.name)))
+    const request = { namespace: ref.namespace, name: id, spec, caller, isSame: isOurs }
+    return services.records.create(DeploymentRecord, request)
   })
   return (made.isNew ? created : ok)(entryOf(made.object, object as DeployedObject, place), {
     etag: etagOf(made.object),
@@ -179,7 +178,9 @@ async function report<K extends AnyKind>(
   const { object, place, ref } = found
   const record = await findOwnDeployment(context, found, given.collection)
   refuseOtherPlace(body, place, record.metadata.name)
-  given.refuse(object as DeployedObject, body, context, place)
+  // What was told before counts too: the resource may hold secrets since.
+  const containerImage = body.containerImage ?? record.status?.image ?? record.spec.image
+  given.refuse(object as DeployedObject, { ...body, containerImage }, context, place)
   const change = (stored: StoredDeployment) => {
     if (stored.metadata.deletionTimestamp !== undefined) throw notFound(`Deployment "${stored.metadata.name}"`)
     refuseChange(stored, body)

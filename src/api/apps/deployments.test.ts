@@ -1,0 +1,61 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import request from 'supertest'
+import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
+import { PlatformApp } from '../../crds/apps.ts'
+import { DeploymentRecord } from '../../crds/deployments.ts'
+import { DenyAssignment, RoleDefinition } from '../../crds/rbac.ts'
+import { BUILT_IN_ROLES } from '../../iam/roles.ts'
+
+const B = '11111111-1111-4111-8111-111111111111'
+const HERE = `/boundaries/${B}`
+const SHOP = groupNamespace(B, 'shop')
+const BASE = `${HERE}/resourcegroups/shop/resources/apps`
+const CODE = { sourceKind: 'Repository', repositoryUrl: 'https://git.example.com/a/b' }
+const SECRET = { name: 'KEY', secret: { vaultName: 'safe', secretName: 'key' } }
+
+describe('deployments that others tell of', () => {
+  let facade: Awaited<ReturnType<typeof startFacade>>
+  const contributor = randomUUID()
+  beforeEach(async () => {
+    facade = await startFacade()
+    facade.boundary(B)
+    facade.group(B, 'shop')
+    for (const { name, ...role } of BUILT_IN_ROLES) {
+      const { displayName, description, actions, notActions, dataActions, notDataActions, assignableScopes } = role
+      const spec = { displayName, description, actions, notActions, dataActions, notDataActions, assignableScopes }
+      facade.put(RoleDefinition, name, { ...spec, isBuiltIn: true })
+    }
+    facade.grant(contributor, 'Contributor', HERE)
+  })
+  afterEach(() => facade.stop())
+
+  const tell = (method: 'post' | 'put', path: string, body: object) =>
+    request(facade.app)[method](`${BASE}/${path}`).set('authorization', bearer(contributor)).send(body)
+
+  it('bring no image told of before to secrets that came since', async () => {
+    const id = randomUUID()
+    facade.put(PlatformApp, 'shop', { ...CODE, env: [SECRET] }, SHOP)
+    const told = {
+      ownerCollection: 'apps',
+      ownerName: 'shop',
+      strategy: 'Reported',
+      phase: 'Building',
+      image: 'evil:1',
+    }
+    facade.put(DeploymentRecord, id, told, SHOP)
+    const answer = await tell('put', `shop/deployments/${id}`, { phase: 'Succeeded' })
+    expect(answer.status, JSON.stringify(answer.body)).to.equal(403)
+  })
+
+  it("are nobody's who is denied to write the app", async () => {
+    facade.put(PlatformApp, 'shop', CODE, SHOP)
+    const body = { phase: 'Building', containerImage: 'site:1' }
+    expect((await tell('post', 'shop/deployments', body)).status).to.equal(201)
+    const deny = { actions: ['apps/write'], dataActions: [], scope: HERE, reason: 'test', scopeIncarnation: 'life' }
+    const whom = { principalId: contributor, principalType: 'User' }
+    facade.put(DenyAssignment, randomUUID(), { ...whom, ...deny }, boundaryNamespace(B))
+    expect((await tell('post', 'shop/deployments', body)).status).to.equal(404)
+  })
+})

@@ -1,0 +1,13 @@
+import { PlatformError } from '../../../core/errors.ts'
+import { vetOutgoingUrl } from '../../../core/outgoingUrl.ts'
+import type { Services } from '../../http/context.ts'
+
+/** @throws PlatformError URL_NOT_ALLOWED */
+export function vetSourceUrl(services: Services, address: string, field: string): void {
+  // ssh has no rule of its own: what counts is the host.
+  const judged = address.startsWith('ssh://') ? `https://${URL.parse(address)?.hostname ?? ''}` : address
+  const verdict = vetOutgoingUrl(judged, services.sources.allowedHosts)
+  if (verdict.isAllowed) return
+  const message = `The address in "${field}" is not one that the platform calls: ${verdict.why}.`
+  throw new PlatformError('URL_NOT_ALLOWED', message, { field })
+}
