@@ -25,6 +25,7 @@ export const PLATFORM_PORTS = [
   'management',
   'webhook',
   'agent',
+  'activator',
   'store',
   'storeUsers',
   'git',

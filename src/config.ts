@@ -2,12 +2,13 @@ import { readFileSync } from 'node:fs'
 import { load } from 'js-yaml'
 import { z } from 'zod'
 import { buildSettings } from './config/builds.ts'
-import { Flag, List, Port, Seconds, Url } from './config/fields.ts'
+import { Flag, List, Port, Seconds, Url, Whole } from './config/fields.ts'
 import { registrySettings } from './config/registry.ts'
+import { activatorSettings } from './core/activatorSettings.ts'
 import { LOG_LEVELS } from './core/log.ts'
 import { reasonOf } from './core/reasonOf.ts'
 
-export const ROLES = ['facade', 'controllers', 'all', 'agent'] as const
+export const ROLES = ['facade', 'controllers', 'activator', 'all', 'agent'] as const
 
 /**
  * The whole configuration: every name is also an environment variable, `PLATFORM_` and the name in upper snake case
@@ -29,25 +30,16 @@ export const Configuration = z.strictObject({
     .default('0.0.0.0')
     .describe('Where /livez, /readyz and /metrics listen, apart from the public port'),
   managementPort: Port.default(9090).describe('Port of that'),
-  requestsPerMinute: z.coerce.number().int().min(1).default(6000).describe('Per principal; over it: 429'),
-  anonymousRequestsPerMinute: z.coerce
-    .number()
-    .int()
-    .min(1)
+  requestsPerMinute: Whole.min(1).default(6000).describe('Per principal; over it: 429'),
+  anonymousRequestsPerMinute: Whole.min(1)
     .default(600)
     .describe('Per address, on routes without a token and for refused tokens'),
-  staleReadSeconds: z.coerce
-    .number()
-    .int()
-    .min(0)
+  staleReadSeconds: Whole.min(0)
     .default(60)
     .describe(
       'While the API server cannot be heard: how long reads are answered, with their age, before they are refused with 503 and /readyz fails',
     ),
-  drainSeconds: z.coerce
-    .number()
-    .int()
-    .min(0)
+  drainSeconds: Whole.min(0)
     .max(60)
     .default(0)
     .describe(
@@ -119,11 +111,8 @@ export const Configuration = z.strictObject({
     .string()
     .optional()
     .describe('Folder in which mails are laid as files instead, for trying things; smtpUrl wins'),
-  invitationResends: z.coerce.number().int().min(0).default(3).describe('How often an invitation is sent again freely'),
-  invitationResendHours: z.coerce
-    .number()
-    .int()
-    .min(1)
+  invitationResends: Whole.min(0).default(3).describe('How often an invitation is sent again freely'),
+  invitationResendHours: Whole.min(1)
     .default(24)
     .describe('After those, once more whenever so many hours have passed since the last'),
   outgoingHosts: List.default([]).describe(
@@ -177,6 +166,7 @@ export const Configuration = z.strictObject({
     'Without webhookCertificate: keep an authority in a Secret and put it into the webhook configuration freehold-iam',
   ),
 
+  ...activatorSettings,
   leaderElection: Flag.default(true).describe(
     'Whether replicas agree on one that runs the controllers; false where there is only one',
   ),
@@ -186,13 +176,7 @@ export const Configuration = z.strictObject({
   closedNetworks: List.default([]).describe(
     "Networks that pods of tenants do not reach, as CIDRs, such as the API server's addresses; those of clouds' credentials are always closed",
   ),
-  workersPerController: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(64)
-    .default(4)
-    .describe('Objects of a kind that are worked on at once'),
+  workersPerController: Whole.min(1).max(64).default(4).describe('Objects of a kind that are worked on at once'),
   engines: z
     .enum(['real', 'simulated'])
     .default('real')
@@ -269,11 +253,17 @@ export const Configuration = z.strictObject({
     .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/, 'must be the name of a namespace')
     .default('velero')
     .describe('Where Velero is, which backs up volumes of container instances to its default BackupStorageLocation'),
+  otlpEndpoint: Url.optional().describe(
+    'Collector of OpenTelemetry that takes traces of requests by OTLP over HTTP, such as http://collector:4318; nothing is traced when absent',
+  ),
+  traceRatio: z.coerce.number().min(0).max(1).default(1).describe('Part of the traces that is sent there'),
   simulated: List.default([]).describe('What /version lists as played'),
 
   commit: z.string().default('unknown').describe('What /version shows; the image sets it'),
   builtAt: z.string().default('1970-01-01T00:00:00Z').describe('What /version shows; the image sets it'),
 })
+/** Only an agent believes no tokens. */
+const OfPlatform = Configuration.extend({ issuer: Url })
 export type Configuration = z.output<typeof Configuration>
 
 const PREFIX = 'PLATFORM_'
@@ -303,8 +293,10 @@ export function readConfiguration(
   const file = environment.PLATFORM_CONFIG_FILE
   const ofFile = file === undefined ? {} : readFile(file)
   const given = { ...readVariables(environment), ...flags }
-  const parsed = Configuration.safeParse({ ...ofFile, ...given }, { reportInput: true })
-  if (parsed.success) return withIssuer(parsed.data)
+  const whole = { ...ofFile, ...given } as { role?: unknown }
+  const schema = whole.role === 'agent' ? Configuration : OfPlatform
+  const parsed = schema.safeParse(whole, { reportInput: true })
+  if (parsed.success) return parsed.data
   const isInFile = (name: string) => name in ofFile && !(name in given)
   const placeOf = (name: string) => (isInFile(name) ? `"${name}" in ${file}` : variableName(name))
   const problems = parsed.error.issues.flatMap((issue) => {
@@ -314,12 +306,6 @@ export function readConfiguration(
   throw new ConfigurationError(
     `The configuration cannot be used:\n  ${problems.join('\n  ')}\ndocs/reference/configuration.md lists all settings.`,
   )
-}
-
-/** @throws ConfigurationError without an issuer: only an agent believes no tokens */
-function withIssuer(configuration: Configuration): Configuration {
-  if (configuration.issuer !== '' || configuration.role === 'agent') return configuration
-  throw new ConfigurationError('The configuration cannot be used:\n  PLATFORM_ISSUER is missing.')
 }
 
 function readFile(path: string): Record<string, unknown> {
@@ -347,16 +333,12 @@ function readVariables(environment: Record<string, string | undefined>): Record<
   return entries
 }
 
-/** As it may be shown: without the password of the mail server and the key to the object store. */
+/** As it may be shown: without the password of the mail server, the key to the object store and the token of an agent. */
 export function withoutSecrets(configuration: Configuration): Configuration {
-  const { smtpUrl, objectStoreSecretAccessKey } = configuration
-  const shown = {
-    ...configuration,
-    ...(objectStoreSecretAccessKey === undefined ? {} : { objectStoreSecretAccessKey: 'redacted' }),
-    ...(configuration.agentToken === undefined ? {} : { agentToken: 'redacted' }),
-  }
-  if (smtpUrl === undefined) return shown
-  const url = new URL(smtpUrl)
+  const hidden = (['objectStoreSecretAccessKey', 'agentToken'] as const).filter((name) => configuration[name])
+  const shown = { ...configuration, ...Object.fromEntries(hidden.map((name) => [name, 'redacted'])) }
+  if (shown.smtpUrl === undefined) return shown
+  const url = new URL(shown.smtpUrl)
   if (url.password !== '') url.password = 'redacted'
   return { ...shown, smtpUrl: url.href }
 }

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { type ReadinessCheck, startManagementServer } from './api/http/management.ts'
+import { runActivator } from './composition/activator.ts'
 import { runAgent } from './composition/agents/agent.ts'
 import { AgentHub } from './composition/agents/hub.ts'
 import { runControllers } from './composition/controllers.ts'
@@ -87,10 +88,14 @@ async function startParts(configuration: Configuration, surroundings: Surroundin
   const agents = new AgentHub(surroundings.log)
   await agents.open()
   parts.push({ name: 'tunnels', checks: [], stop: () => agents.stop() })
-  const connection = role === 'controllers' ? undefined : openFacadeConnection(configuration, surroundings)
+  const hasFacade = role === 'facade' || role === 'all'
+  const connection = hasFacade ? openFacadeConnection(configuration, surroundings) : undefined
   if (connection !== undefined) parts.push(connection)
-  if (role !== 'facade') parts.push(await runControllers(configuration, surroundings, connection?.caches, agents))
+  if (role === 'controllers' || role === 'all')
+    parts.push(await runControllers(configuration, surroundings, connection?.caches, agents))
   if (connection !== undefined) parts.push(await runFacade(configuration, surroundings, connection, checks, agents))
+  if (role === 'activator' || role === 'all')
+    parts.push(await runActivator(configuration, surroundings, connection?.caches))
   isStarted = true
 }
 

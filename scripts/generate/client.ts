@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Route } from '../../src/api/http/route.ts'
 import { LIST_QUERY_NAMES } from '../../src/api/resources/paging.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
+import { clientNames } from './clientNames.ts'
 
 type Schema = {
   $ref?: string
@@ -116,6 +117,10 @@ export function clientModule(
     const reply = written(isJson ? route.reply : undefined, 'output', named)
     if (body !== 'unknown' || reply !== 'unknown') types.push(`  ${name}: { body: ${body}; reply: ${reply} }`)
   }
+  const tree = clientNames(
+    routes.map((route) => ({ id: idOf(route), method: route.method, path: route.path })),
+    kinds,
+  )
   const collections = new Set(routes.flatMap(({ path }) => path.split('/').slice(-2, -1)))
   const both = kinds.filter(({ plural }) => collections.has(plural))
   return [
@@ -124,6 +129,14 @@ export function clientModule(
     '/** Every operation of the interface: method, path template, names of query parameters, whether it is paged, built, and about data. */',
     'export const OPERATIONS = {',
     ...rows,
+    '} as const',
+    '',
+    '/** The operations under the names that people call them by: what, then what is done with it. */',
+    'export const NAMES = {',
+    ...[...tree].map(([noun, verbs]) => {
+      const entries = [...verbs].map(([verb, id]) => `    ${verb}: ${JSON.stringify(id)},`)
+      return `  ${noun}: {\n${entries.join('\n')}\n  },`
+    }),
     '} as const',
     '',
     '/** Kinds of custom resources that are also collections of the REST interface. */',

@@ -26,7 +26,11 @@ function declaredMetrics(): { title: string; metrics: Declared[] }[] {
   })
 }
 
-/** The names of all metrics that are ours, without those that every Node process has. */
+/**
+ * The names of all metrics that are ours, without those that every Node process has.
+ *
+ * @internal Tests read it.
+ */
 export function metricNames(): string[] {
   return declaredMetrics().flatMap(({ metrics }) => metrics.map(({ name }) => name))
 }

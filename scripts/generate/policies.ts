@@ -13,7 +13,7 @@ import { closedIamPolicy, grantPolicy, patternPolicy, trustPolicy } from './iamP
 import { metadataPolicy } from './metadataPolicy.ts'
 import { accountName, CALLER_VARIABLES, CONTROLLERS_ACCOUNT, policyWithBinding, ruleFor } from './policy.ts'
 
-export { CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from './policy.ts'
+export { ACTIVATOR_ACCOUNT, CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from './policy.ts'
 
 const PLACEMENT_RULES: Record<Exclude<Placement, 'cluster'>, { test: string; message: string }> = {
   platform: {

@@ -5,6 +5,7 @@ import type { AnyKind } from '../../src/crds/define.ts'
 /** Names that the policies know callers by. */
 export const CONTROLLERS_ACCOUNT = 'freehold-controllers'
 export const FACADE_ACCOUNT = 'freehold-facade'
+export const ACTIVATOR_ACCOUNT = 'freehold-activator'
 
 export const accountName = (account: string) => `system:serviceaccount:${SYSTEM_NAMESPACE}:${account}`
 

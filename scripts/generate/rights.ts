@@ -1,14 +1,16 @@
+import { MEMBERSHIP_SECRET } from '../../src/contracts/clusters.ts'
+import { DIGEST_SECRET } from '../../src/contracts/functions.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { WEBHOOK_CONFIGURATION } from '../../src/core/webhook.ts'
 import { PlatformCluster } from '../../src/crds/clusters.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
+import { FunctionNamespace, ServerlessFunction } from '../../src/crds/functions.ts'
 import { PlatformClient, PlatformUser } from '../../src/crds/identity.ts'
 import { DeploymentSource } from '../../src/crds/sources.ts'
 import { BOUNDARY_SECRETS_ROLE } from '../../src/desired/boundaries.ts'
 import { projectedRoles } from '../../src/iam/projection.ts'
-import { MEMBERSHIP_SECRET } from '../../src/contracts/clusters.ts'
-import { CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from './policies.ts'
+import { ACTIVATOR_ACCOUNT, CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from './policies.ts'
 
 /** One need of ours: verbs on a resource, perhaps only on objects of given names. */
 export type Right = {
@@ -96,6 +98,31 @@ function systemRole(account: string, rights: readonly Right[]): KubeObject[] {
 
 const READ = ['get', 'list', 'watch'] as const
 const secrets = { group: '', plural: 'secrets' }
+
+/**
+ * The activator of functions: it sees functions, and says how many copies they need in their status. It cannot change what
+ * runs, nor read what belongs to tenants.
+ */
+function activatorRoles(): KubeObject[] {
+  const { group, plural } = ServerlessFunction.resource
+  return [
+    clusterRole(
+      ACTIVATOR_ACCOUNT,
+      [
+        { resource: FunctionNamespace.resource, verbs: READ },
+        { resource: ServerlessFunction.resource, verbs: READ },
+        { resource: { group, plural: `${plural}/status` }, verbs: ['patch'] },
+      ],
+      'rbac',
+    ),
+    bindCluster(ACTIVATOR_ACCOUNT),
+    ...systemRole(ACTIVATOR_ACCOUNT, [
+      { resource: { group: 'coordination.k8s.io', plural: 'leases' }, verbs: ['get', 'create', 'update'] },
+      { resource: secrets, verbs: ['get'], resourceNames: [DIGEST_SECRET] },
+    ]),
+  ]
+}
+
 /** How engines are reached from outside the cluster; through it one could speak to any pod, so it is as confined as Secrets. */
 const podsProxy = { group: '', plural: 'pods/proxy' }
 /** A WebSocket is asked for with GET, and since Kubernetes 1.35 needs `create` too. */
@@ -211,7 +238,7 @@ export function accessObjects(
   operator: { cluster: readonly Right[]; system: readonly Right[] },
   facadeReads: readonly Right[],
 ): KubeObject[] {
-  const accounts = [CONTROLLERS_ACCOUNT, FACADE_ACCOUNT].map((name) => ({
+  const accounts = [CONTROLLERS_ACCOUNT, FACADE_ACCOUNT, ACTIVATOR_ACCOUNT].map((name) => ({
     apiVersion: 'v1',
     kind: 'ServiceAccount',
     metadata: { name, namespace: SYSTEM_NAMESPACE, labels: labels('rbac') },
@@ -233,6 +260,7 @@ export function accessObjects(
       // Clients' secrets are read; signing keys and the state of sign-ins are made, renewed, watched and removed.
       { resource: secrets, verbs: [...READ, 'create', 'update', 'patch', 'delete'] },
     ]),
+    ...activatorRoles(),
     ...secretRoles(),
     // Bound in the namespace of each boundary, for the credentials of its sources.
     clusterRole(BOUNDARY_SECRETS_ROLE, [{ resource: secrets, verbs: ['get', 'create', 'patch'] }], 'rbac'),

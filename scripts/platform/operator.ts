@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { ControlPlane } from '../controlplane/index.ts'
-import { CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from '../generate/policies.ts'
+import { ACTIVATOR_ACCOUNT, CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from '../generate/policies.ts'
 import type { GitHost } from '../githost/start.ts'
 import { CLOSED_NETWORKS } from '../node/addresses.ts'
 import { FILES_IMAGE } from '../node/filesImage.ts'
@@ -18,7 +18,7 @@ export async function writeOperatorKubeconfig(controlPlane: ControlPlane, folder
   const path = join(folder, 'platform', 'kubeconfig')
   if (controlPlane.source === 'kubeconfig') return controlPlane.kubeconfigPath
   const contexts = await Promise.all(
-    [CONTROLLERS_ACCOUNT, FACADE_ACCOUNT].map(async (account) => ({
+    [CONTROLLERS_ACCOUNT, FACADE_ACCOUNT, ACTIVATOR_ACCOUNT].map(async (account) => ({
       name: account,
       user: await controlPlane.issueClientCertificate(`system:serviceaccount:${SYSTEM_NAMESPACE}:${account}`, [
         'system:serviceaccounts',
@@ -68,6 +68,8 @@ export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorF
     PLATFORM_KUBECONFIG: files.kubeconfig,
     PLATFORM_FACADE_HOST: '127.0.0.1',
     PLATFORM_FACADE_PORT: String(files.ports.facade),
+    PLATFORM_ACTIVATOR_HOST: hasRealNode ? '0.0.0.0' : '127.0.0.1',
+    PLATFORM_ACTIVATOR_PORT: String(files.ports.activator),
     PLATFORM_PUBLIC_URL: `http://127.0.0.1:${files.ports.facade}`,
     PLATFORM_MANAGEMENT_HOST: '127.0.0.1',
     PLATFORM_MANAGEMENT_PORT: String(files.ports.management),
@@ -113,6 +115,7 @@ function embeddedEnvironment({ ports, certificate, key, clientAuthority }: Opera
   return {
     PLATFORM_FACADE_CONTEXT: FACADE_ACCOUNT,
     PLATFORM_CONTROLLERS_CONTEXT: CONTROLLERS_ACCOUNT,
+    PLATFORM_ACTIVATOR_CONTEXT: ACTIVATOR_ACCOUNT,
     // The API server asks, so bindings could only say what it knows, a moment later.
     PLATFORM_PROJECT_RBAC: 'false',
     // Whoever holds the data folder is the only one; a lease could only end it, on a machine that was busy for seconds.

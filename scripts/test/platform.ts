@@ -87,7 +87,9 @@ export async function startTestPlatform({ hasRealNode = false } = {}): Promise<T
     const file = join(folder, 'test.json')
     const { source, version, simulated, kubectlPath, kubeconfigPath: kubeconfig, gateway } = controlPlane
     const managementUrl = `http://127.0.0.1:${ports.management}`
-    const place = { folder, source, version, simulated, kubectlPath, kubeconfig, certificateAuthority, managementUrl }
+    const activatorUrl = `http://127.0.0.1:${ports.activator}`
+    const urls = { managementUrl, activatorUrl }
+    const place = { folder, source, version, simulated, kubectlPath, kubeconfig, certificateAuthority, ...urls }
     await writePrivate(file, JSON.stringify({ ...platform, ...place, store, registry, gateway, git }))
     return { environment: { FREEHOLD_TEST_PLATFORM: file, FREEHOLD_TEST_CLUSTER: file }, folder, managementUrl, stop }
   } catch (error) {

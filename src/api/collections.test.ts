@@ -11,10 +11,12 @@ import {
 } from '../../test/suites/collectionSuite.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
 import { Boundary } from '../crds/boundaries.ts'
+import { PlatformCluster } from '../crds/clusters.ts'
 import { PlatformUser } from '../crds/identity.ts'
 import { MemberInvitation } from '../crds/invitations.ts'
 import { ManagedIdentity } from '../crds/managedidentities.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../crds/objectstorage.ts'
+import { BoundaryProjection } from '../crds/projections.ts'
 import {
   BoundaryTrust,
   DenyAssignment,
@@ -73,6 +75,17 @@ const CASES: readonly CollectionCase[] = [
         },
       ],
     },
+  },
+  {
+    kind: BoundaryProjection,
+    path: `${B}/projections`,
+    world: (server) => {
+      for (const id of [TWO, THREE])
+        server.put(PlatformCluster, id, { displayName: id, domain: 'far.example.org', isPlatform: false })
+    },
+    owner: inBoundary,
+    items: { bodies: [{ clusterId: TWO }, { clusterId: THREE }] },
+    patch: { body: { namespaces: null }, shows: { namespaces: null } },
   },
   {
     kind: DenyAssignment,

@@ -8,6 +8,7 @@ import { tenantMoveRoutes } from './boundaries/tenantMove.ts'
 import { bugReportRoutes } from './bugreports/index.ts'
 import { clusterRoutes } from './clusters/index.ts'
 import { containerInstanceRoutes } from './containerinstances/index.ts'
+import { functionAreaRoutes } from './functions/index.ts'
 import { documentOf } from './http/openapi.ts'
 import { type Area, area, type Route, type RouteDraft } from './http/route.ts'
 import { reservedNamesOf } from './http/router.ts'
@@ -29,6 +30,7 @@ import { backupReads } from './resources/backups.ts'
 import { sourceRoutes } from './sources/index.ts'
 import { sqlRoutes } from './sql/index.ts'
 import { ssoRoutes } from './sso/index.ts'
+import { siteRoutes } from './staticwebapps/index.ts'
 import { userRoutes } from './users/index.ts'
 import { vaultRoutes } from './vaults/index.ts'
 import { vectorRoutes } from './vector/index.ts'
@@ -45,11 +47,11 @@ export const AREAS: readonly Area[] = [
   whole('relational', 'db-relational', [relationalRoutes]),
   whole('sql', 'db-sql', [sqlRoutes]),
   whole('containerinstances', 'containerinstances', [containerInstanceRoutes]),
-  whole('staticwebapps', 'staticwebapps', []),
+  whole('staticwebapps', 'staticwebapps', [siteRoutes]),
   whole('apps', 'apps', [appRoutes]),
   whole('secrets', 'secrets', [vaultRoutes]),
   whole('jobs', 'jobs', [jobRoutes]),
-  whole('functions', 'functions', []),
+  whole('functions', 'functions', [functionAreaRoutes]),
   whole('objectstorage', 'objectstorage', [objectStorageRoutes]),
   whole('boundaries', 'boundaries', [boundaryRoutes, memberRoutes, projectionRoutes, tenantRoutes]),
   whole('resourcegroups', 'resource-groups', [resourceGroupRoutes, orphanedGrantRoutes]),

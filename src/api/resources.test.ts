@@ -9,6 +9,7 @@ import { ObjectStorageAccount } from '../crds/objectstorage.ts'
 import { ComputePlan } from '../crds/plans.ts'
 import { RelationalCluster } from '../crds/relational.ts'
 import { SqlInstance } from '../crds/sql.ts'
+import { StaticWebApp } from '../crds/staticwebapps.ts'
 import { SecretVault } from '../crds/vaults.ts'
 import { VectorCluster } from '../crds/vector.ts'
 
@@ -19,6 +20,7 @@ const plan =
     server.put(ComputePlan, `${family.toLowerCase()}-small`, { family, displayName: family, ...SIZES, isDefault: true })
 const SITE = { components: [{ name: 'web', image: 'docker.io/library/nginx:1.29' }] }
 const APP = { sourceKind: 'Image', image: 'docker.io/library/nginx:1.29' }
+const PAGES = { image: 'docker.io/library/nginx:1.29' }
 const JOB = { image: 'docker.io/library/busybox' }
 
 const CASES: readonly ResourceCase[] = [
@@ -78,6 +80,17 @@ const CASES: readonly ResourceCase[] = [
     other: { ...APP, tags: { team: 'books' } },
     patch: { body: { port: 3000 }, shows: { port: 3000 } },
     hosted: { ...APP, customDomains: ['shop.example.com'] },
+  },
+  {
+    kind: StaticWebApp,
+    segment: 'staticwebapps',
+    world: (server) =>
+      server.put(ComputePlan, 'container-nano', { family: 'ContainerInstance', displayName: 'Nano', ...SIZES }),
+    body: PAGES,
+    scale: { minScale: 0, maxScale: 10 },
+    other: { ...PAGES, tags: { team: 'books' } },
+    patch: { body: { isSinglePage: false }, shows: { isSinglePage: false } },
+    hosted: { ...PAGES, customDomains: ['docs.example.com'] },
   },
   {
     isBrief: true,

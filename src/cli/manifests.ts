@@ -20,6 +20,8 @@ export type Manifest = {
   readonly name: string | undefined
   readonly namespace: string | undefined
   readonly spec: Readonly<Record<string, unknown>>
+  /** As it was written, with what is neither name nor spec. */
+  readonly document: Readonly<Record<string, unknown>>
 }
 
 /** @throws CommandFailure (usage) naming the file and the number of the document */
@@ -56,6 +58,7 @@ function manifest(entry: unknown, file: string, index: number): Manifest {
     name: name as string | undefined,
     namespace: namespace as string | undefined,
     spec: spec as Record<string, unknown>,
+    document: entry as Record<string, unknown>,
   }
 }
 
@@ -73,6 +76,16 @@ export type ManifestPlan = {
 
 type Defaults = { boundary: string | undefined; group: string | undefined }
 
+/** The collection in which REST writes such a thing; undefined if it does not. */
+function collectionOf(
+  found: Pick<Manifest, 'kind' | 'apiVersion'>,
+  collections: readonly Collection[],
+): Collection | undefined {
+  const isOfKind = ({ kind }: Collection) => kind?.kind === found.kind && kind.apiVersion === found.apiVersion
+  const isWritten = ({ routes }: Collection) => routes.some(({ verb }) => verb === 'create' || verb === 'update')
+  return collections.find((collection) => isOfKind(collection) && isWritten(collection))
+}
+
 /**
  * How REST writes what a manifest says. The place comes from the namespace, as with kubectl, else from the options.
  *
@@ -80,14 +93,12 @@ type Defaults = { boundary: string | undefined; group: string | undefined }
  *   nor that of the group that is named
  */
 export function planManifest(found: Manifest, collections: readonly Collection[], defaults: Defaults): ManifestPlan {
-  const collection = collections.find(
-    ({ kind }) => kind !== undefined && kind.kind === found.kind && kind.apiVersion === found.apiVersion,
-  )
+  const collection = collectionOf(found, collections)
   const title = `${found.kind}${found.name === undefined ? '' : ` "${found.name}"`}`
-  if (collection === undefined || !collection.routes.some(({ verb }) => verb === 'create' || verb === 'update')) {
+  if (collection === undefined) {
     throw usage(`${title} (${found.apiVersion}) cannot be written by REST: use kubectl.`)
   }
-  const place = placeOf(found, collection, defaults)
+  const place = collection.kind?.placement === 'cluster' ? defaults : placeOfManifest(found, defaults)
   const given = { ...place, name: found.name }
   const routeOf = (verb: 'update' | 'patch' | 'create', of: Collection = collection) =>
     of.routes.some((route) => route.verb === verb) ? chooseRoute(of, verb, given) : undefined
@@ -99,9 +110,10 @@ export function planManifest(found: Manifest, collections: readonly Collection[]
   return { title, name: found.name, collection, change, create, body: found.spec }
 }
 
-function placeOf(found: Manifest, { kind }: Collection, defaults: Defaults): Defaults {
+/** The boundary and the group whose namespace it names. @throws CommandFailure (usage) where it is nobody's */
+export function placeOfManifest(found: Pick<Manifest, 'kind' | 'name' | 'namespace'>, defaults: Defaults): Defaults {
   const { namespace } = found
-  if (namespace === undefined || kind?.placement === 'cluster') return defaults
+  if (namespace === undefined) return defaults
   const boundary = boundaryOfNamespace(namespace)
   if (boundary !== undefined) return { ...defaults, boundary }
   const group = namespace.slice(0, -11)

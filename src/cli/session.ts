@@ -29,7 +29,12 @@ export async function openSession(context: Context): Promise<Session> {
     store: loginStore(context.places.login),
     now,
   })
-  return { settings, credential, token, client: createClient({ baseUrl: settings.facadeUrl, token, fetch }) }
+  return {
+    settings,
+    credential,
+    token,
+    client: createClient({ baseUrl: settings.facadeUrl, token, fetch, connectionRetries: 0 }),
+  }
 }
 
 export const OUTPUT: Option = {

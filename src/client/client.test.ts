@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { type ClientOptions, createClient, NetworkError, PlatformApiError } from './index.ts'
+import { type ClientOptions, createClient, NetworkError, PlatformApiError, type WaitError, waitUntil } from './index.ts'
 
 type Sent = { method: string; url: string; token: string; body: unknown }
 
@@ -99,10 +99,8 @@ describe('the client', () => {
 
   it('throws what the platform said, and says that no answer came', async () => {
     const body = { error: 'No.', code: 'FORBIDDEN', correlationId: 'c' }
-    const { client } = clientBefore([
-      answer(403, body),
-      new TypeError('fetch failed', { cause: new Error('ECONNREFUSED') }),
-    ])
+    const broken = new TypeError('fetch failed', { cause: new Error('ECONNREFUSED') })
+    const { client } = clientBefore([answer(403, body), broken, broken, broken])
     const refusal = await thrownBy(client.request({ method: 'GET', path: '/x' }))
     expect(refusal)
       .to.be.instanceOf(PlatformApiError)
@@ -111,5 +109,61 @@ describe('the client', () => {
     expect(silence)
       .to.be.instanceOf(NetworkError)
       .and.to.have.property('message', 'No answer from https://api.test: ECONNREFUSED')
+  })
+})
+
+describe('the client under the names of people', () => {
+  const page = (names: string[], hasNextPage: boolean) =>
+    answer(200, { items: names.map((name) => ({ name })), pagination: { hasNextPage } })
+
+  it('says what and what is done with it', async () => {
+    const { client, sent } = clientBefore([answer(201, { name: 'n' })])
+    expect((await client.vectorClusters.create({ path: PATH, body: {} })).name).to.equal('n')
+    expect(sent[0]).to.include({ method: 'POST' })
+  })
+
+  it('gives a list page after page, or its first page, and asks for nothing unasked', async () => {
+    const { client, sent } = clientBefore([page(['a'], true), page(['b'], false), page(['c'], true)])
+    const list = () => client.vectorClusters.listInBoundary({ path: { boundaryId: 'b' } })
+    const names: string[] = []
+    for await (const { name } of list()) names.push(name)
+    expect(names).to.deep.equal(['a', 'b'])
+    expect((await list()).items).to.have.length(1)
+    expect(sent).to.have.length(3)
+  })
+
+  it('repeats what may be repeated where no answer came, and nothing else', async () => {
+    const broken = () => new TypeError('fetch failed')
+    const { client, sent, waited } = clientBefore([broken(), answer(200, { id: 'x' }), broken()])
+    await client.boundaries.get({ path: { boundaryId: 'x' } })
+    expect(waited).to.deep.equal([250])
+    const failure = await thrownBy(client.boundaries.create({ body: { displayName: 'x' } }))
+    expect(failure).to.be.instanceOf(NetworkError)
+    expect(sent).to.have.length(3)
+  })
+})
+
+describe('waiting with the client', () => {
+  const reader = (...statuses: string[]) => {
+    const left = [...statuses]
+    return async () => ({ status: left.shift() ?? 'Running', statusMessage: 'Because.' })
+  }
+
+  it('ends when the record has come to rest', async () => {
+    expect((await waitUntil(reader('Pending', 'Provisioning', 'Running'), { interval: 1 })).status).to.equal('Running')
+    const isDone = ({ status }: { status?: unknown }) => status === 'Degraded'
+    expect((await waitUntil(reader('Running', 'Degraded'), { interval: 1, isDone })).status).to.equal('Degraded')
+  })
+
+  it('says that it failed, or that the time is up', async () => {
+    expect(await thrownBy(waitUntil(reader('Failed'), { interval: 1 }))).to.include({ reason: 'Failed' })
+    const late = (await thrownBy(waitUntil(reader('Pending'), { timeout: 0 }))) as WaitError
+    expect(late.reason).to.equal('Timeout')
+    expect(late.message).to.contain('Because.')
+  })
+
+  it('ends with its signal', async () => {
+    const signal = AbortSignal.abort(new Error('enough'))
+    expect(await thrownBy(waitUntil(reader('Pending'), { signal }))).to.have.property('message', 'enough')
   })
 })

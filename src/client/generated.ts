@@ -102,29 +102,29 @@ export const OPERATIONS = {
   "PostBoundariesResourcegroupsResourcesContainerinstancesRevisionsNumberRollback": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/containerinstances/{name}/revisions/{number}/rollback', query: ["ifMatchRevision"] },
   "PostBoundariesResourcegroupsResourcesContainerinstancesComponentsActionsRedeploy": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/containerinstances/{name}/components/{component}/actions/redeploy' },
   "PostBoundariesResourcesContainerinstancesUrl": { method: 'POST', path: '/boundaries/{boundaryId}/resources/containerinstances/url' },
-  "ListStaticWebApps": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps', query: ["page", "pageSize"], paged: true, notBuilt: true },
-  "GetStaticWebAppsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/config', notBuilt: true },
-  "GetStaticWebApp": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}', notBuilt: true },
-  "CreateStaticWebApp": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}', notBuilt: true },
-  "UpdateStaticWebApp": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}', notBuilt: true },
-  "PatchStaticWebApp": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}', notBuilt: true },
-  "DeleteStaticWebApp": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}', notBuilt: true },
-  "ExecuteStaticWebAppAction": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/actions/{action}', notBuilt: true },
-  "GetStaticWebAppScale": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/scale', notBuilt: true },
-  "ScaleStaticWebApp": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/scale', notBuilt: true },
-  "ListAllStaticWebApps": { method: 'GET', path: '/boundaries/{boundaryId}/resources/staticwebapps', query: ["page", "pageSize"], paged: true, notBuilt: true },
-  "GetAllStaticWebAppsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/staticwebapps/config', notBuilt: true },
-  "PostBoundariesResourcegroupsResourcesStaticwebappsNameDeploy": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/deploy', notBuilt: true, isData: true },
-  "GetBoundariesResourcegroupsResourcesStaticwebappsNameDeployments": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/deployments', notBuilt: true },
-  "PostBoundariesResourcegroupsResourcesStaticwebappsNameDeployments": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/deployments', notBuilt: true },
-  "GetBoundariesResourcegroupsResourcesStaticwebappsDeploymentsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/deployments/config', notBuilt: true },
-  "PutBoundariesResourcegroupsResourcesStaticwebappsDeploymentsByDeploymentId": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/deployments/{deploymentId}', notBuilt: true },
-  "GetBoundariesResourcegroupsResourcesStaticwebappsDeploymentsBuildLogs": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/deployments/{deploymentId}/build-logs', notBuilt: true, isData: true },
-  "PostBoundariesResourcegroupsResourcesStaticwebappsDeploymentsDeploymentIdLogs": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/deployments/{deploymentId}/logs', notBuilt: true },
-  "GetBoundariesResourcegroupsResourcesStaticwebappsNameLogs": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/logs', notBuilt: true, isData: true },
-  "GetBoundariesResourcegroupsResourcesStaticwebappsNamePods": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/pods', notBuilt: true, isData: true },
-  "PostBoundariesResourcegroupsResourcesStaticwebappsNameRollback": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/rollback', notBuilt: true, isData: true },
-  "PostBoundariesResourcesStaticwebappsUrl": { method: 'POST', path: '/boundaries/{boundaryId}/resources/staticwebapps/url', notBuilt: true },
+  "ListStaticWebApps": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetStaticWebAppsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/config' },
+  "GetStaticWebApp": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}' },
+  "ListAllStaticWebApps": { method: 'GET', path: '/boundaries/{boundaryId}/resources/staticwebapps', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetAllStaticWebAppsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/staticwebapps/config' },
+  "CreateStaticWebApp": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}' },
+  "UpdateStaticWebApp": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}' },
+  "PatchStaticWebApp": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}' },
+  "DeleteStaticWebApp": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}' },
+  "ExecuteStaticWebAppAction": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/actions/{action}' },
+  "GetStaticWebAppScale": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/scale' },
+  "ScaleStaticWebApp": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/scale' },
+  "PostBoundariesResourcegroupsResourcesStaticwebappsNameDeploy": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/deploy', isData: true },
+  "PostBoundariesResourcegroupsResourcesStaticwebappsNameRollback": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/rollback', isData: true },
+  "GetBoundariesResourcegroupsResourcesStaticwebappsNameDeployments": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/deployments', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetBoundariesResourcegroupsResourcesStaticwebappsDeploymentsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/deployments/config' },
+  "PostBoundariesResourcegroupsResourcesStaticwebappsNameDeployments": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/deployments' },
+  "PutBoundariesResourcegroupsResourcesStaticwebappsDeploymentsByDeploymentId": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/deployments/{deploymentId}' },
+  "PostBoundariesResourcegroupsResourcesStaticwebappsDeploymentsDeploymentIdLogs": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/deployments/{deploymentId}/logs' },
+  "GetBoundariesResourcegroupsResourcesStaticwebappsDeploymentsBuildLogs": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/deployments/{deploymentId}/build-logs', query: ["follow", "offset"], isData: true },
+  "GetBoundariesResourcegroupsResourcesStaticwebappsNamePods": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/pods', query: ["filter", "page", "pageSize", "search", "sort"], paged: true, isData: true },
+  "GetBoundariesResourcegroupsResourcesStaticwebappsNameLogs": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/logs', query: ["follow", "previous", "process", "sinceSeconds", "tail", "timestamps"], isData: true },
+  "PostBoundariesResourcesStaticwebappsUrl": { method: 'POST', path: '/boundaries/{boundaryId}/resources/staticwebapps/url' },
   "ListApps": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetAppsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/config' },
   "GetApp": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{name}' },
@@ -178,28 +178,28 @@ export const OPERATIONS = {
   "PostBoundariesResourcegroupsResourcesJobsByJobName": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/jobs/{jobName}' },
   "DeleteBoundariesResourcegroupsResourcesJobsByJobName": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/jobs/{jobName}' },
   "GetBoundariesResourcegroupsResourcesJobsJobNameLogs": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/jobs/{jobName}/logs', query: ["follow", "previous", "process", "sinceSeconds", "tail", "timestamps"], isData: true },
-  "GetBoundariesResourcesFunctioncomputeplans": { method: 'GET', path: '/boundaries/{boundaryId}/resources/functioncomputeplans', notBuilt: true },
-  "GetBoundariesResourcegroupsResourcesFunctionnamespaces": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces', query: ["page", "pageSize"], paged: true, notBuilt: true },
-  "GetFunctionNamespacesConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/config', notBuilt: true },
-  "GetBoundariesResourcegroupsResourcesFunctionnamespacesByNamespaceName": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}', notBuilt: true },
-  "DeleteBoundariesResourcegroupsResourcesFunctionnamespacesByNamespaceName": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}', notBuilt: true },
-  "PostBoundariesResourcegroupsResourcesFunctionnamespacesByNamespaceName": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}', notBuilt: true },
-  "PutBoundariesResourcegroupsResourcesFunctionnamespacesByNamespaceName": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}', notBuilt: true },
-  "PatchBoundariesResourcegroupsResourcesFunctionnamespacesByNamespaceName": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}', notBuilt: true },
-  "GetBoundariesResourcegroupsResourcesFunctionnamespacesNamespaceNameDeployments": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/deployments', notBuilt: true },
-  "PostBoundariesResourcegroupsResourcesFunctionnamespacesNamespaceNameDeployments": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/deployments', notBuilt: true },
-  "PutBoundariesResourcegroupsResourcesFunctionnamespacesDeploymentsByDeploymentId": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/deployments/{deploymentId}', notBuilt: true },
-  "PostBoundariesResourcegroupsResourcesFunctionnamespacesDeploymentsDeploymentIdLogs": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/deployments/{deploymentId}/logs', notBuilt: true },
-  "GetBoundariesResourcegroupsResourcesFunctionnamespacesNamespaceNameFunctions": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/functions', query: ["page", "pageSize"], paged: true, notBuilt: true },
-  "GetBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsByFunctionName": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/functions/{functionName}', notBuilt: true },
-  "DeleteBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsByFunctionName": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/functions/{functionName}', notBuilt: true },
-  "PostBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsByFunctionName": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/functions/{functionName}', notBuilt: true },
-  "PutBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsByFunctionName": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/functions/{functionName}', notBuilt: true },
-  "GetBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameLogs": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/functions/{functionName}/logs', notBuilt: true, isData: true },
+  "GetBoundariesResourcegroupsResourcesFunctionnamespaces": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetFunctionNamespacesConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/config' },
+  "GetBoundariesResourcegroupsResourcesFunctionnamespacesByNamespaceName": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}' },
+  "PostBoundariesResourcegroupsResourcesFunctionnamespacesByNamespaceName": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}' },
+  "PutBoundariesResourcegroupsResourcesFunctionnamespacesByNamespaceName": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}' },
+  "PatchBoundariesResourcegroupsResourcesFunctionnamespacesByNamespaceName": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}' },
+  "DeleteBoundariesResourcegroupsResourcesFunctionnamespacesByNamespaceName": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}' },
+  "GetBoundariesResourcesFunctioncomputeplans": { method: 'GET', path: '/boundaries/{boundaryId}/resources/functioncomputeplans', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetBoundariesResourcegroupsResourcesFunctionnamespacesNamespaceNameDeployments": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/deployments', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "PostBoundariesResourcegroupsResourcesFunctionnamespacesNamespaceNameDeployments": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/deployments' },
+  "PutBoundariesResourcegroupsResourcesFunctionnamespacesDeploymentsByDeploymentId": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/deployments/{deploymentId}' },
+  "PostBoundariesResourcegroupsResourcesFunctionnamespacesDeploymentsDeploymentIdLogs": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/deployments/{deploymentId}/logs' },
+  "GetBoundariesResourcegroupsResourcesFunctionnamespacesNamespaceNameFunctions": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/functions', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsByFunctionName": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/functions/{functionName}' },
+  "DeleteBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsByFunctionName": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/functions/{functionName}' },
+  "PostBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsByFunctionName": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/functions/{functionName}' },
+  "PutBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsByFunctionName": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/functions/{functionName}' },
+  "PostBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameSource": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/functions/{functionName}/source' },
+  "GetBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameSource": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/functions/{functionName}/source' },
+  "DeleteBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameSource": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/functions/{functionName}/source', query: ["hash"] },
+  "GetBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameLogs": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/functions/{functionName}/logs', query: ["follow", "previous", "process", "sinceSeconds", "tail", "timestamps"], isData: true },
   "GetBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameMetrics": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/functions/{functionName}/metrics', query: ["from", "step", "stepSeconds", "to"], notBuilt: true },
-  "GetBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameSource": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/functions/{functionName}/source', notBuilt: true },
-  "PostBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameSource": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/functions/{functionName}/source', notBuilt: true },
-  "DeleteBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameSource": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/functions/{functionName}/source', notBuilt: true },
   "GetBoundariesResourcegroupsResourcesObjectstorageaccounts": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcegroupsResourcesObjectstorageaccountsByName": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{name}' },
   "GetBoundariesResourcesObjectstorageaccounts": { method: 'GET', path: '/boundaries/{boundaryId}/resources/objectstorageaccounts', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
@@ -445,6 +445,555 @@ export const OPERATIONS = {
   "GetBoundariesResourcesSqlclustersConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/sqlclusters/config' },
 } as const
 
+/** The operations under the names that people call them by: what, then what is done with it. */
+export const NAMES = {
+  docs: {
+    getManifestJson: "DocsManifest_module",
+    get: "DocsFile_module",
+    list: "GetDocs",
+  },
+  readyz: {
+    get: "PlatformReadiness",
+  },
+  version: {
+    get: "Version_resource-groups",
+  },
+  vectorClusters: {
+    list: "ListVectorClusters",
+    getConfig: "GetVectorClustersConfig",
+    get: "GetVectorCluster",
+    listInBoundary: "ListAllVectorClusters",
+    getConfigInBoundary: "GetAllVectorClustersConfig",
+    create: "CreateVectorCluster",
+    replace: "UpdateVectorCluster",
+    patch: "PatchVectorCluster",
+    delete: "DeleteVectorCluster",
+    runAction: "ExecuteVectorClusterAction",
+    getScale: "GetVectorClusterScale",
+    scale: "ScaleVectorCluster",
+    getApikey: "GetBoundariesResourcegroupsResourcesVectorclustersNameApikey",
+    rotateApikey: "PostBoundariesResourcegroupsResourcesVectorclustersApikeyRotate",
+    getConnectioninfo: "GetBoundariesResourcegroupsResourcesVectorclustersNameConnectioninfo",
+    getExternalIp: "GetBoundariesResourcegroupsResourcesVectorclustersExternalIp",
+    getHealth: "GetBoundariesResourcegroupsResourcesVectorclustersNameHealth",
+  },
+  vectorcomputeplans: {
+    list: "ListVectorComputePlans",
+    get: "GetVectorComputePlan",
+  },
+  relationalClusters: {
+    list: "ListClusters",
+    getConfig: "GetClustersConfig",
+    get: "GetCluster",
+    listInBoundary: "ListAllClusters",
+    getConfigInBoundary: "GetAllClustersConfig",
+    create: "CreateCluster",
+    replace: "UpdateCluster",
+    patch: "PatchCluster",
+    delete: "DeleteCluster",
+    runAction: "ExecuteClusterAction",
+    getScale: "GetClusterScale",
+    scale: "ScaleCluster",
+    getConnectionstring: "GetBoundariesResourcegroupsResourcesRelationalclustersNameConnectionstring",
+    getConnectionstringExternal: "GetBoundariesResourcegroupsResourcesRelationalclustersConnectionstringExternal",
+    getExternalIp: "GetBoundariesResourcegroupsResourcesRelationalclustersExternalIp",
+    getHealth: "GetBoundariesResourcegroupsResourcesRelationalclustersNameHealth",
+    getEditorHistory: "GetBoundariesResourcegroupsResourcesRelationalclustersEditorHistory",
+    listSnapshots: "ListClusterSnapshots",
+    createSnapshot: "PostBoundariesResourcegroupsResourcesRelationalclustersNameSnapshots",
+    deleteSnapshot: "DeleteBoundariesResourcegroupsResourcesRelationalclustersSnapshotsBySnapshotId",
+    getSnapshotPitrWindow: "GetClusterPitrWindow",
+    restoreSnapshot: "RestoreClusterFromSnapshot",
+    queryEditor: "PostBoundariesResourcegroupsResourcesRelationalclustersEditorQuery",
+    getEditorSchemas: "GetBoundariesResourcegroupsResourcesRelationalclustersEditorSchemas",
+    listEditorTableRows: "GetBoundariesResourcegroupsResourcesRelationalclustersEditorTablesTableRows",
+    createEditorTableRow: "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesTableRows",
+    patchEditorTableRow: "PatchBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsByPkValue",
+    deleteEditorTableRow: "DeleteBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsByPkValue",
+    bulkEditorTableRow: "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsBulk",
+    bulkDeleteEditorTableRow: "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsBulkDelete",
+    bulkInsertEditorTableRow: "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsBulkInsert",
+  },
+  relationalcomputeplans: {
+    list: "ListRelationalComputePlans",
+    get: "GetBoundariesResourcesRelationalcomputeplansByResourceId",
+  },
+  sqlInstances: {
+    list: "ListSqlInstances",
+    getConfig: "GetSqlInstancesConfig",
+    get: "GetSqlInstance",
+    create: "CreateSqlInstance",
+    replace: "UpdateSqlInstance",
+    patch: "PatchSqlInstance",
+    delete: "DeleteSqlInstance",
+    runAction: "ExecuteSqlInstanceAction",
+    getConnectionstring: "GetBoundariesResourcegroupsResourcesSqlclustersNameConnectionstring",
+    getConnectionstringExternal: "GetBoundariesResourcegroupsResourcesSqlclustersConnectionstringExternal",
+    getExternalIp: "GetBoundariesResourcegroupsResourcesSqlclustersExternalIp",
+    getHealth: "GetBoundariesResourcegroupsResourcesSqlclustersNameHealth",
+    license: "PostBoundariesResourcegroupsResourcesSqlclustersNameLicense",
+    queryEditor: "PostBoundariesResourcegroupsResourcesSqlclustersEditorQuery",
+    getEditorSchemas: "GetBoundariesResourcegroupsResourcesSqlclustersEditorSchemas",
+    listEditorTableRows: "GetBoundariesResourcegroupsResourcesSqlclustersEditorTablesTableRows",
+    createEditorTableRow: "PostBoundariesResourcegroupsResourcesSqlclustersEditorTablesTableRows",
+    patchEditorTableRow: "PatchBoundariesResourcegroupsResourcesSqlclustersEditorTablesRowsByPkValue",
+    deleteEditorTableRow: "DeleteBoundariesResourcegroupsResourcesSqlclustersEditorTablesRowsByPkValue",
+    bulkEditorTableRow: "PostBoundariesResourcegroupsResourcesSqlclustersEditorTablesRowsBulk",
+    bulkDeleteEditorTableRow: "PostBoundariesResourcegroupsResourcesSqlclustersEditorTablesRowsBulkDelete",
+    bulkInsertEditorTableRow: "PostBoundariesResourcegroupsResourcesSqlclustersEditorTablesRowsBulkInsert",
+    getEditorHistory: "GetBoundariesResourcegroupsResourcesSqlclustersEditorHistory",
+    listInBoundary: "GetBoundariesResourcesSqlclusters",
+    getConfigInBoundary: "GetBoundariesResourcesSqlclustersConfig",
+  },
+  sqlcomputeplans: {
+    list: "GetBoundariesResourcesSqlcomputeplans",
+    get: "GetBoundariesResourcesSqlcomputeplansByResourceId",
+  },
+  containerInstances: {
+    list: "ListContainerInstances",
+    getConfig: "GetContainerInstancesConfig",
+    get: "GetContainerInstance",
+    create: "CreateContainerInstance",
+    replace: "UpdateContainerInstance",
+    patch: "PatchContainerInstance",
+    delete: "DeleteContainerInstance",
+    listCrates: "GetBoundariesResourcegroupsResourcesContainerinstancesNameCrates",
+    getCrate: "GetBoundariesResourcegroupsResourcesContainerinstancesCratesByCrateId",
+    getCrateLogs: "GetBoundariesResourcegroupsResourcesContainerinstancesCratesCrateIdLogs",
+    getBackupPolicy: "GetBoundariesResourcegroupsResourcesContainerinstancesBackupPolicy",
+    replaceBackupPolicy: "PutBoundariesResourcegroupsResourcesContainerinstancesBackupPolicy",
+    deleteBackupPolicy: "DeleteBoundariesResourcegroupsResourcesContainerinstancesBackupPolicy",
+    getFiles: "GetBoundariesResourcegroupsResourcesContainerinstancesNameFiles",
+    getFilesDownload: "GetBoundariesResourcegroupsResourcesContainerinstancesFilesDownload",
+    getFilesArchive: "GetBoundariesResourcegroupsResourcesContainerinstancesFilesArchive",
+    uploadFiles: "PostBoundariesResourcegroupsResourcesContainerinstancesFilesUpload",
+    directoryFiles: "PostBoundariesResourcegroupsResourcesContainerinstancesFilesDirectory",
+    moveFiles: "PostBoundariesResourcegroupsResourcesContainerinstancesFilesMove",
+    deleteFiles: "DeleteBoundariesResourcegroupsResourcesContainerinstancesNameFiles",
+    listRevisions: "GetBoundariesResourcegroupsResourcesContainerinstancesNameRevisions",
+    getRevision: "GetBoundariesResourcegroupsResourcesContainerinstancesRevisionsByNumber",
+    getRevisionDiff: "GetBoundariesResourcegroupsResourcesContainerinstancesRevisionsDiffByTo",
+    rollbackRevision: "PostBoundariesResourcegroupsResourcesContainerinstancesRevisionsNumberRollback",
+    redeployComponent: "PostBoundariesResourcegroupsResourcesContainerinstancesComponentsActionsRedeploy",
+    url: "PostBoundariesResourcesContainerinstancesUrl",
+  },
+  containerinstancecomputeplans: {
+    list: "GetBoundariesResourcesContainerinstancecomputeplans",
+    get: "GetBoundariesResourcesContainerinstancecomputeplansByResourceId",
+  },
+  staticWebApps: {
+    list: "ListStaticWebApps",
+    getConfig: "GetStaticWebAppsConfig",
+    get: "GetStaticWebApp",
+    listInBoundary: "ListAllStaticWebApps",
+    getConfigInBoundary: "GetAllStaticWebAppsConfig",
+    create: "CreateStaticWebApp",
+    replace: "UpdateStaticWebApp",
+    patch: "PatchStaticWebApp",
+    delete: "DeleteStaticWebApp",
+    runAction: "ExecuteStaticWebAppAction",
+    getScale: "GetStaticWebAppScale",
+    scale: "ScaleStaticWebApp",
+    deploy: "PostBoundariesResourcegroupsResourcesStaticwebappsNameDeploy",
+    rollback: "PostBoundariesResourcegroupsResourcesStaticwebappsNameRollback",
+    listDeployments: "GetBoundariesResourcegroupsResourcesStaticwebappsNameDeployments",
+    getDeploymentConfig: "GetBoundariesResourcegroupsResourcesStaticwebappsDeploymentsConfig",
+    createDeployment: "PostBoundariesResourcegroupsResourcesStaticwebappsNameDeployments",
+    replaceDeployment: "PutBoundariesResourcegroupsResourcesStaticwebappsDeploymentsByDeploymentId",
+    logsDeployment: "PostBoundariesResourcegroupsResourcesStaticwebappsDeploymentsDeploymentIdLogs",
+    getDeploymentBuildLogs: "GetBoundariesResourcegroupsResourcesStaticwebappsDeploymentsBuildLogs",
+    getPods: "GetBoundariesResourcegroupsResourcesStaticwebappsNamePods",
+    getLogs: "GetBoundariesResourcegroupsResourcesStaticwebappsNameLogs",
+    url: "PostBoundariesResourcesStaticwebappsUrl",
+  },
+  platformApps: {
+    list: "ListApps",
+    getConfig: "GetAppsConfig",
+    get: "GetApp",
+    create: "CreateApp",
+    replace: "UpdateApp",
+    patch: "PatchApp",
+    delete: "DeleteApp",
+    runAction: "ExecuteAppAction",
+    getCertificateStatus: "GetBoundariesResourcegroupsResourcesAppsCertificateStatus",
+    rollbackRevision: "PostBoundariesResourcegroupsResourcesAppsRevisionsNumberRollback",
+    getMetrics: "GetBoundariesResourcegroupsResourcesAppsAppNameMetrics",
+    getMetricsWeb: "GetBoundariesResourcegroupsResourcesAppsMetricsWeb",
+    listDeployments: "GetBoundariesResourcegroupsResourcesAppsAppNameDeployments",
+    getDeploymentConfig: "GetBoundariesResourcegroupsResourcesAppsDeploymentsConfig",
+    createDeployment: "PostBoundariesResourcegroupsResourcesAppsAppNameDeployments",
+    replaceDeployment: "PutBoundariesResourcegroupsResourcesAppsDeploymentsByDeploymentId",
+    logsDeployment: "PostBoundariesResourcegroupsResourcesAppsDeploymentsDeploymentIdLogs",
+    getDeploymentBuildLogs: "GetBoundariesResourcegroupsResourcesAppsDeploymentsBuildLogs",
+    getPods: "GetBoundariesResourcegroupsResourcesAppsAppNamePods",
+    getLogs: "GetBoundariesResourcegroupsResourcesAppsAppNameLogs",
+    getFiles: "GetBoundariesResourcegroupsResourcesAppsAppNameFiles",
+    getFilesDownload: "GetBoundariesResourcegroupsResourcesAppsFilesDownload",
+    getFilesArchive: "GetBoundariesResourcegroupsResourcesAppsFilesArchive",
+    uploadFiles: "PostBoundariesResourcegroupsResourcesAppsFilesUpload",
+    directoryFiles: "PostBoundariesResourcegroupsResourcesAppsFilesDirectory",
+    moveFiles: "PostBoundariesResourcegroupsResourcesAppsFilesMove",
+    deleteFiles: "DeleteBoundariesResourcegroupsResourcesAppsAppNameFiles",
+    replaceSource: "PutBoundariesResourcegroupsResourcesAppsAppNameSource",
+  },
+  appcomputeplans: {
+    get: "GetBoundariesResourcesAppcomputeplans",
+  },
+  appRuntimes: {
+    get: "GetBoundariesResourcesAppruntimes",
+  },
+  secretVaults: {
+    list: "ListSecretVaults",
+    getConfig: "GetSecretVaultsConfig",
+    get: "GetSecretVault",
+    listInBoundary: "ListAllSecretVaults",
+    getConfigInBoundary: "GetAllSecretVaultsConfig",
+    create: "CreateSecretVault",
+    replace: "UpdateSecretVault",
+    patch: "PatchSecretVault",
+    delete: "DeleteSecretVault",
+    getAccessible: "GetAccessibleVaults",
+    listSecrets: "GetBoundariesResourcegroupsResourcesSecretvaultsResourceNameSecrets",
+    listSecretVersions: "GetBoundariesResourcegroupsResourcesSecretvaultsSecretsSecretNameVersions",
+    getSecret: "GetBoundariesResourcegroupsResourcesSecretvaultsSecretsBySecretName",
+    replaceSecret: "PutBoundariesResourcegroupsResourcesSecretvaultsSecretsBySecretName",
+    deleteSecret: "DeleteBoundariesResourcegroupsResourcesSecretvaultsSecretsBySecretName",
+    purgeSecret: "PostBoundariesResourcegroupsResourcesSecretvaultsSecretsSecretNamePurge",
+    recoverSecret: "PostBoundariesResourcegroupsResourcesSecretvaultsSecretsSecretNameRecover",
+    getSecretVersion: "GetBoundariesResourcegroupsResourcesSecretvaultsSecretsVersionsByVersion",
+  },
+  vaults: {
+    getSecret: "GetSecretByVaultName",
+  },
+  platformJobs: {
+    list: "GetBoundariesResourcegroupsResourcesJobs",
+    get: "GetBoundariesResourcegroupsResourcesJobsByJobName",
+    create: "PostBoundariesResourcegroupsResourcesJobsByJobName",
+    delete: "DeleteBoundariesResourcegroupsResourcesJobsByJobName",
+    getLogs: "GetBoundariesResourcegroupsResourcesJobsJobNameLogs",
+  },
+  functionNamespaces: {
+    list: "GetBoundariesResourcegroupsResourcesFunctionnamespaces",
+    getConfig: "GetFunctionNamespacesConfig",
+    get: "GetBoundariesResourcegroupsResourcesFunctionnamespacesByNamespaceName",
+    create: "PostBoundariesResourcegroupsResourcesFunctionnamespacesByNamespaceName",
+    replace: "PutBoundariesResourcegroupsResourcesFunctionnamespacesByNamespaceName",
+    patch: "PatchBoundariesResourcegroupsResourcesFunctionnamespacesByNamespaceName",
+    delete: "DeleteBoundariesResourcegroupsResourcesFunctionnamespacesByNamespaceName",
+    listDeployments: "GetBoundariesResourcegroupsResourcesFunctionnamespacesNamespaceNameDeployments",
+    createDeployment: "PostBoundariesResourcegroupsResourcesFunctionnamespacesNamespaceNameDeployments",
+    replaceDeployment: "PutBoundariesResourcegroupsResourcesFunctionnamespacesDeploymentsByDeploymentId",
+    logsDeployment: "PostBoundariesResourcegroupsResourcesFunctionnamespacesDeploymentsDeploymentIdLogs",
+    listFunctions: "GetBoundariesResourcegroupsResourcesFunctionnamespacesNamespaceNameFunctions",
+    getFunction: "GetBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsByFunctionName",
+    deleteFunction: "DeleteBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsByFunctionName",
+    createFunction: "PostBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsByFunctionName",
+    replaceFunction: "PutBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsByFunctionName",
+    sourceFunction: "PostBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameSource",
+    getFunctionSource: "GetBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameSource",
+    deleteFunctionSource: "DeleteBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameSource",
+    getFunctionLogs: "GetBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameLogs",
+    getFunctionMetrics: "GetBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameMetrics",
+  },
+  functioncomputeplans: {
+    get: "GetBoundariesResourcesFunctioncomputeplans",
+  },
+  objectStorageAccounts: {
+    list: "GetBoundariesResourcegroupsResourcesObjectstorageaccounts",
+    get: "GetBoundariesResourcegroupsResourcesObjectstorageaccountsByName",
+    listInBoundary: "GetBoundariesResourcesObjectstorageaccounts",
+    getConfig: "GetBoundariesResourcesObjectstorageaccountsConfig",
+    create: "PostBoundariesResourcegroupsResourcesObjectstorageaccountsByName",
+    replace: "PutBoundariesResourcegroupsResourcesObjectstorageaccountsByName",
+    patch: "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsByName",
+    delete: "DeleteBoundariesResourcegroupsResourcesObjectstorageaccountsByName",
+    listBuckets: "GetBoundariesResourcegroupsResourcesObjectstorageaccountsAccountNameBuckets",
+    createBucket: "PostBoundariesResourcegroupsResourcesObjectstorageaccountsAccountNameBuckets",
+    getBucket: "GetBoundariesResourcegroupsResourcesObjectstorageaccountsBucketsByBucketName",
+    deleteBucket: "DeleteBoundariesResourcegroupsResourcesObjectstorageaccountsBucketsByBucketName",
+    listAccesskeys: "GetBoundariesResourcegroupsResourcesObjectstorageaccountsAccountNameAccesskeys",
+    createAccesskey: "PostBoundariesResourcegroupsResourcesObjectstorageaccountsAccountNameAccesskeys",
+    sessionsSts: "PostBoundariesResourcegroupsResourcesObjectstorageaccountsStsSessions",
+    getAudit: "GetBoundariesResourcegroupsResourcesObjectstorageaccountsNameAudit",
+    getUsage: "GetBoundariesResourcegroupsResourcesObjectstorageaccountsNameUsage",
+    getRuntimeInfo: "GetBoundariesResourcesObjectstorageaccountsRuntimeInfo",
+    patchAccesskey: "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsAccesskeysByKeyId",
+    deleteAccesskey: "DeleteBoundariesResourcegroupsResourcesObjectstorageaccountsAccesskeysByKeyId",
+    patchBucket: "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsBucketsByBucketName",
+  },
+  resourceGroups: {
+    listManagedidentityObjectaccesskeys: "GetBoundariesResourcegroupsManagedidentitiesManagedIdentityIdObjectaccesskeys",
+    createManagedidentityObjectaccesskey: "PostBoundariesResourcegroupsManagedidentitiesManagedIdentityIdObjectaccesskeys",
+    patchManagedidentityObjectaccesskey: "PatchBoundariesResourcegroupsManagedidentitiesObjectaccesskeysByKeyId",
+    deleteManagedidentityObjectaccesskey: "DeleteBoundariesResourcegroupsManagedidentitiesObjectaccesskeysByKeyId",
+    list: "ListResourceGroups",
+    getConfig: "GetBoundariesResourcegroupsConfig",
+    get: "GetBoundariesResourcegroupsByResourceGroupName",
+    create: "PostBoundariesResourcegroupsByResourceGroupName",
+    delete: "DeleteBoundariesResourcegroupsByResourceGroupName",
+    getInGroup: "ListResourcesInGroup",
+    getByNamespace: "GetResourcegroupsByNamespaceName",
+    getOrphanedGrants: "GetResourcegroupsOrphanedGrants",
+    purgeOrphanedGrants: "PostResourcegroupsOrphanedGrantsPurge",
+    listIdentityManagedidentities: "GetBoundariesResourcegroupsProvidersIdentityManagedidentities",
+    createIdentityManagedidentity: "PostBoundariesResourcegroupsProvidersIdentityManagedidentities",
+    getIdentityManagedidentity: "GetBoundariesResourcegroupsProvidersIdentityManagedidentitiesByResourceUid",
+    deleteIdentityManagedidentity: "DeleteBoundariesResourcegroupsProvidersIdentityManagedidentitiesByResourceUid",
+    createIdentityManagedidentityToken: "PostBoundariesResourcegroupsProvidersIdentityManagedidentitiesResourceUidToken",
+  },
+  boundaries: {
+    list: "GetBoundaries",
+    create: "PostBoundaries",
+    getConfig: "GetBoundariesConfig",
+    get: "GetBoundariesByBoundaryId",
+    patch: "PatchBoundariesByBoundaryId",
+    delete: "DeleteBoundariesByBoundaryId",
+  },
+  members: {
+    list: "GetBoundariesBoundaryIdMembers",
+    getConfig: "GetBoundariesMembersConfig",
+    create: "PostBoundariesBoundaryIdMembers",
+    delete: "DeleteBoundariesMembersByAssignmentId",
+  },
+  boundaryProjections: {
+    list: "GetBoundariesBoundaryIdProjections",
+    create: "PostBoundariesBoundaryIdProjections",
+    get: "GetBoundariesProjectionsByProjectionId",
+    patch: "PatchBoundariesProjectionsByProjectionId",
+    delete: "DeleteBoundariesProjectionsByProjectionId",
+  },
+  tenant: {
+    run: "PostBoundariesBoundaryIdTenant",
+  },
+  network: {
+    check: "PostBoundariesNetworkCheck",
+    listDenies: "GetBoundariesNetworkDenies",
+    getDeny: "GetBoundariesNetworkDeniesByDenyId",
+    getGraph: "GetBoundariesNetworkGraph",
+    getSeries: "GetBoundariesNetworkSeries",
+    getStatus: "GetBoundariesNetworkStatus",
+  },
+  crosslink: {
+    accessGrant: "PostBoundariesCrosslinkAccessGrant",
+    rotatePki: "PostBoundariesCrosslinkPkiRotate",
+    status: "PostBoundariesCrosslinkStatus",
+  },
+  resources: {
+    getValidate: "GetBoundariesResourcegroupsResourcesResourceNameValidate",
+    list: "GetBoundariesBoundaryIdResources",
+    getActivity: "GetActivityRecords",
+    getActivityConfig: "ListConfig",
+  },
+  config: {
+    get: "GetBoundariesResourcesConfig",
+  },
+  monitoring: {
+    get: "GetBoundariesResourcegroupsResourcesMonitoringByResourceName",
+    getAlerts: "GetBoundariesResourcegroupsResourcesMonitoringResourceNameAlerts",
+    getRequests: "GetBoundariesResourcegroupsResourcesMonitoringResourceNameRequests",
+    getUtilization: "GetBoundariesResourcegroupsResourcesMonitoringResourceNameUtilization",
+    getAlertsInBoundary: "GetBoundariesResourcesMonitoringAlerts",
+  },
+  admin: {
+    getMonitoringAlerts: "GetAdminMonitoringAlerts",
+    alertsMonitoring: "PostAdminMonitoringAlerts",
+    getMonitoringMetrics: "GetAdminMonitoringMetrics",
+    getMonitoringNodes: "GetAdminMonitoringNodes",
+    getMonitoringStorageVolumes: "GetAdminMonitoringStorageVolumes",
+    getMonitoringStorageClaims: "GetAdminMonitoringStorageClaims",
+    listBoundaryTrusts: "GetAdminBoundaryTrusts",
+    createBoundaryTrust: "PostAdminBoundaryTrusts",
+    deleteBoundaryTrust: "DeleteAdminBoundaryTrustsByTrustId",
+    createIamMember: "PostAdminIamMembers",
+    deleteIamMember: "DeleteAdminIamMembersByTenantId",
+    listUsers: "GetAdminUsers",
+    getUser: "GetAdminUsersByUserId",
+    listTenantIdpBindings: "GetAdminTenantsIdpBindings",
+    createTenantIdpBinding: "PostAdminTenantsIdpBindings",
+    deleteTenantIdpBinding: "DeleteAdminTenantsIdpBindingsByBindingId",
+    getTenantSso: "GetAdminTenantsTenantIdSso",
+    replaceTenantSsoDomains: "PutAdminTenantsSsoDomains",
+    createTenantSsoIdentityProvider: "PostAdminTenantsSsoIdentityProviders",
+    patchTenantSsoIdentityProvider: "PatchAdminTenantsSsoIdentityProvidersByAlias",
+    deleteTenantSsoIdentityProvider: "DeleteAdminTenantsSsoIdentityProvidersByAlias",
+    listTenants: "GetAdminTenants",
+    createTenant: "PostAdminTenants",
+    getTenant: "GetAdminTenantsByTenantId",
+    deleteTenant: "DeleteAdminTenantsByTenantId",
+  },
+  registries: {
+    mintBoundaryCredential: "PostV1InternalRegistriesMintBoundaryCredential",
+    mintBuildToken: "PostV1InternalRegistriesMintBuildToken",
+    getAudit: "GetResourcesRegistriesAudit",
+    getManifests: "GetV1InternalRegistriesManifests",
+    replacePins: "PutV1InternalRegistriesPins",
+    deletePins: "DeleteV1InternalRegistriesPins",
+    getRetentionPreview: "GetV1RegistriesRetentionPreview",
+    getRetentionRuns: "GetV1RegistriesRetentionRuns",
+    runsRetention: "PostV1RegistriesRetentionRuns",
+    notify: "RegistryNotify",
+  },
+  registry: {
+    listAuthToken: "RegistryAuthTokenGet",
+    createAuthToken: "RegistryAuthToken",
+  },
+  blueprints: {
+    list: "GetBoundariesResourcesBlueprints",
+    getConfig: "GetBoundariesResourcesBlueprintsConfig",
+    getCatalogStatus: "GetBoundariesResourcesBlueprintsCatalogStatus",
+    refreshCatalog: "PostBoundariesResourcesBlueprintsCatalogRefresh",
+    get: "GetBoundariesResourcesBlueprintsByBlueprintId",
+    getInBoundary: "GetBoundariesResourcesBlueprintsBySlug",
+    deploy: "PostBoundariesResourcegroupsResourcesBlueprintsSlugDeploy",
+    listDeploys: "GetBoundariesResourcesBlueprintsDeploys",
+    getDeploy: "GetBoundariesResourcesBlueprintsDeploysByExecutionId",
+    retryDeploy: "PostBoundariesResourcesBlueprintsDeploysExecutionIdRetry",
+    listSources: "GetBoundariesResourcesBlueprintsSources",
+    createSource: "PostBoundariesResourcesBlueprintsSources",
+    patchSource: "PatchBoundariesResourcesBlueprintsSourcesBySourceId",
+    deleteSource: "DeleteBoundariesResourcesBlueprintsSourcesBySourceId",
+    syncSource: "PostBoundariesResourcesBlueprintsSourcesSourceIdSync",
+    createTemplate: "PostBoundariesResourcesBlueprintsTemplates",
+    validateTemplate: "PostBoundariesResourcesBlueprintsTemplatesValidate",
+    deleteTemplate: "DeleteBoundariesResourcesBlueprintsTemplatesBySlug",
+  },
+  groups: {
+    create: "PostBoundariesProvidersAuthorizationGroups",
+    list: "GetBoundariesProvidersAuthorizationGroups",
+    get: "GetBoundariesProvidersAuthorizationGroupsByGroupId",
+    patch: "PatchBoundariesProvidersAuthorizationGroupsByGroupId",
+    delete: "DeleteBoundariesProvidersAuthorizationGroupsByGroupId",
+  },
+  purge: {
+    run: "PostBoundariesProvidersAuthorizationPurge",
+  },
+  checkAccess: {
+    run: "PostBoundariesProvidersAuthorizationCheckAccess",
+  },
+  denyAssignments: {
+    list: "GetBoundariesProvidersAuthorizationDenyAssignments",
+    create: "PostBoundariesProvidersAuthorizationDenyAssignments",
+    get: "GetBoundariesProvidersAuthorizationDenyAssignmentsByDenyId",
+    delete: "DeleteBoundariesProvidersAuthorizationDenyAssignmentsByDenyId",
+  },
+  iam: {
+    listMembers: "GetBoundariesIamMembers",
+    deleteMember: "DeleteBoundariesIamMembersByUserId",
+  },
+  tenantMove: {
+    run: "PostBoundariesProvidersAuthorizationTenantMove",
+  },
+  invitations: {
+    list: "GetBoundariesProvidersAuthorizationInvitations",
+    create: "PostBoundariesProvidersAuthorizationInvitations",
+    delete: "DeleteBoundariesProvidersAuthorizationInvitationsByInvitationId",
+    resend: "PostBoundariesProvidersAuthorizationInvitationsInvitationIdResend",
+    getPasswordPolicy: "GetInvitationsPasswordPolicy",
+    get: "GetInvitationsByToken",
+    setPassword: "PostInvitationsSetPassword",
+    accept: "PostInvitationsAccept",
+  },
+  identity: {
+    getPasswordPolicy: "GetIdentityPasswordPolicy",
+    createPasswordReset: "PostIdentityPasswordReset",
+    getPasswordReset: "GetIdentityPasswordResetByToken",
+    createPasswordResetOfPlatform: "PostIdentityPasswordResetByToken",
+    changePassword: "PostIdentityChangePassword",
+  },
+  activity: {
+    run: "PostBoundariesBoundaryIdActivity",
+  },
+  bugReports: {
+    create: "PostBugReports",
+  },
+  clusters: {
+    list: "GetClusters",
+    create: "PostClusters",
+    get: "GetClustersByClusterId",
+    replace: "PutClustersByClusterId",
+    delete: "DeleteClustersByClusterId",
+    revokeAgent: "PostClustersAgentRevoke",
+    joinToken: "PostClustersJoinToken",
+  },
+  sources: {
+    list: "ListAllDeploymentSources",
+    getConfig: "ListDeploymentSourcesConfig",
+    create: "PostBoundariesSourcesSourceNameCreate",
+    getFinalize: "GetBoundariesSourcesSourceNameFinalize",
+    getValidate: "GetBoundariesSourcesSourceNameValidate",
+    webhooks: "PostBoundariesSourcesSourceNameWebhooks",
+    listInstallations: "GetBoundariesSourcesSourceNameInstallations",
+    getInstallationConfig: "GetBoundariesSourcesInstallationsConfig",
+    ensureInstallationRepositoryWebhooks: "PostBoundariesSourcesInstallationsRepositoriesWebhooksEnsure",
+    createInstallationToken: "PostBoundariesSourcesInstallationsTokenByRepositoryId",
+    delete: "DeleteBoundariesSourcesByDeploymentSourceId",
+    replaceCircuit: "PutBoundariesSourcesDeploymentSourceIdCircuit",
+    createCircuitRepository: "PostBoundariesSourcesCircuitRepositories",
+    getHealth: "GetBoundariesSourcesDeploymentSourceIdHealth",
+    materialize: "PostBoundariesSourcesDeploymentSourceIdMaterialize",
+    verify: "PostBoundariesSourcesDeploymentSourceIdVerify",
+    listRepositories: "GetBoundariesSourcesInstallationIdRepositories",
+  },
+  lifecycle: {
+    getBackups: "GetLifecycleBackups",
+    backups: "PostLifecycleBackups",
+    suspendBackupsArchiving: "PostLifecycleBackupsArchivingSuspend",
+    resumeBackupsArchiving: "PostLifecycleBackupsArchivingResume",
+    getBackupsConditions: "GetLifecycleBackupsConditions",
+    getBackupsTarget: "GetLifecycleBackupsTarget",
+    getBackupsSchedule: "GetLifecycleBackupsSchedule",
+    replaceBackupsSchedule: "PutLifecycleBackupsSchedule",
+    replaceBackupsTarget: "PutLifecycleBackupsTarget",
+    testBackupsTarget: "PostLifecycleBackupsTargetTest",
+    listComponents: "GetLifecycleComponents",
+    getComponent: "GetLifecycleComponentsByName",
+    getComponentInstallspec: "GetLifecycleComponentsNameInstallspec",
+    refreshComponent: "PostLifecycleComponentsRefresh",
+    installComponent: "PostLifecycleComponentsNameInstall",
+    repairComponent: "PostLifecycleComponentsNameRepair",
+    getDependencies: "GetLifecycleDependencies",
+    getDrift: "GetLifecycleDrift",
+    listInstalls: "GetLifecycleInstalls",
+    getInstall: "GetLifecycleInstallsByInstallId",
+    getPlatformDrift: "GetLifecyclePlatformDrift",
+    listRolloutsPlans: "GetLifecycleRolloutsPlans",
+    listRolloutsExecutions: "GetLifecycleRolloutsExecutions",
+    getRolloutsExecution: "GetLifecycleRolloutsExecutionsByExecutionId",
+    resumeInstall: "PostLifecycleInstallsInstallIdResume",
+    scanPlatformDrift: "PostLifecyclePlatformDriftScan",
+    adoptPlatformDrift: "PostLifecyclePlatformDriftAdopt",
+    getPreflight: "GetLifecyclePreflight",
+    applyPreflightProjectorCeiling: "PostLifecyclePreflightProjectorCeilingApply",
+    getReleases: "GetLifecycleReleases",
+    createRolloutsPlan: "PostLifecycleRolloutsPlans",
+    validateRolloutsPlan: "PostLifecycleRolloutsPlansPlanIdValidate",
+    createRolloutsExecution: "PostLifecycleRolloutsExecutions",
+    cancelRolloutsExecution: "PostLifecycleRolloutsExecutionsExecutionIdCancel",
+    resumeRolloutsExecution: "PostLifecycleRolloutsExecutionsExecutionIdResume",
+    revertPlatformDriftRolloutsExecution: "PostLifecycleRolloutsExecutionsRevertPlatformDrift",
+    rollbackRolloutsExecution: "PostLifecycleRolloutsExecutionsExecutionIdRollback",
+  },
+  openapiJson: {
+    get: "GetOpenapiJson",
+  },
+  roleDefinitions: {
+    get: "GetBoundariesProvidersAuthorizationRoleDefinitions",
+  },
+  roleAssignments: {
+    list: "GetBoundariesProvidersAuthorizationRoleAssignments",
+    create: "PostBoundariesProvidersAuthorizationRoleAssignments",
+    delete: "DeleteBoundariesProvidersAuthorizationRoleAssignmentsByAssignmentId",
+  },
+  jitRequests: {
+    list: "GetBoundariesProvidersAuthorizationJitRequests",
+    create: "PostBoundariesProvidersAuthorizationJitRequests",
+    get: "GetBoundariesProvidersAuthorizationJitRequestsByJitId",
+    approve: "PostBoundariesProvidersAuthorizationJitRequestsJitIdApprove",
+    deny: "PostBoundariesProvidersAuthorizationJitRequestsJitIdDeny",
+    delete: "DeleteBoundariesProvidersAuthorizationJitRequestsByJitId",
+  },
+} as const
+
 /** Kinds of custom resources that are also collections of the REST interface. */
 export const RESOURCE_KINDS = [
   { apiVersion: 'freehold.dev/v1alpha1', kind: 'Boundary', plural: 'boundaries', shortNames: ['bnd'], placement: 'cluster' },
@@ -454,6 +1003,8 @@ export const RESOURCE_KINDS = [
   { apiVersion: 'data.freehold.dev/v1alpha1', kind: 'SecretVault', plural: 'secretvaults', shortNames: ['svault'], placement: 'group' },
   { apiVersion: 'data.freehold.dev/v1alpha1', kind: 'RelationalCluster', plural: 'relationalclusters', shortNames: ['relc'], placement: 'group' },
   { apiVersion: 'compute.freehold.dev/v1alpha1', kind: 'ContainerInstance', plural: 'containerinstances', shortNames: ['cti'], placement: 'group' },
+  { apiVersion: 'compute.freehold.dev/v1alpha1', kind: 'FunctionNamespace', plural: 'functionnamespaces', shortNames: ['fnns'], placement: 'group' },
+  { apiVersion: 'compute.freehold.dev/v1alpha1', kind: 'StaticWebApp', plural: 'staticwebapps', shortNames: ['swa'], placement: 'group' },
   { apiVersion: 'data.freehold.dev/v1alpha1', kind: 'ObjectStorageAccount', plural: 'objectstorageaccounts', shortNames: ['osa'], placement: 'group' },
   { apiVersion: 'data.freehold.dev/v1alpha1', kind: 'ObjectAccessKey', plural: 'objectaccesskeys', shortNames: ['oak'], placement: 'group' },
 ] as const
@@ -548,6 +1099,26 @@ export interface OperationTypes {
   "PostBoundariesResourcegroupsResourcesContainerinstancesRevisionsNumberRollback": { body: unknown; reply: ContainerInstanceDto }
   "PostBoundariesResourcegroupsResourcesContainerinstancesComponentsActionsRedeploy": { body: unknown; reply: ResourceActionResult }
   "PostBoundariesResourcesContainerinstancesUrl": { body: ContainerInstanceUrlRequestInput; reply: UrlPreviewDto }
+  "ListStaticWebApps": { body: unknown; reply: { items: Array<StaticWebAppDto>; pagination: PaginationMeta } }
+  "GetStaticWebAppsConfig": { body: unknown; reply: ListConfig }
+  "GetStaticWebApp": { body: unknown; reply: StaticWebAppDto }
+  "ListAllStaticWebApps": { body: unknown; reply: { items: Array<StaticWebAppDto>; pagination: PaginationMeta } }
+  "GetAllStaticWebAppsConfig": { body: unknown; reply: ListConfig }
+  "CreateStaticWebApp": { body: { clusterId?: string | null; repositoryUrl?: string | null; branch?: string | null; pipeline?: { rootPath?: string; buildCommand?: string; builderImage?: string; outputPath?: string; buildEnv?: Array<{ name: string; value?: string }>; buildTimeoutMinutes?: number } | null; deploymentSourceId?: string | null; deployOnPush?: boolean | null; previewBranches?: Array<string> | null; image?: string | null; replicas?: number | null; cacheControl?: string | null; headers?: Record<string, string> | null; isSinglePage?: boolean | null; notFoundPage?: string | null; proxyUrl?: string | null; enableIngress?: boolean | null; customDomains?: Array<string> | null; tags?: Record<string, string> | null; resourcePlanId?: string | null }; reply: StaticWebAppDto }
+  "UpdateStaticWebApp": { body: { clusterId?: string | null; repositoryUrl?: string | null; branch?: string | null; pipeline?: { rootPath?: string; buildCommand?: string; builderImage?: string; outputPath?: string; buildEnv?: Array<{ name: string; value?: string }>; buildTimeoutMinutes?: number } | null; deploymentSourceId?: string | null; deployOnPush?: boolean | null; previewBranches?: Array<string> | null; image?: string | null; replicas?: number | null; cacheControl?: string | null; headers?: Record<string, string> | null; isSinglePage?: boolean | null; notFoundPage?: string | null; proxyUrl?: string | null; enableIngress?: boolean | null; customDomains?: Array<string> | null; tags?: Record<string, string> | null; resourcePlanId?: string | null }; reply: StaticWebAppDto }
+  "PatchStaticWebApp": { body: { clusterId?: string | null; repositoryUrl?: string | null; branch?: string | null; pipeline?: { rootPath?: string; buildCommand?: string; builderImage?: string; outputPath?: string; buildEnv?: Array<{ name: string; value?: string }>; buildTimeoutMinutes?: number } | null; deploymentSourceId?: string | null; deployOnPush?: boolean | null; previewBranches?: Array<string> | null; image?: string | null; replicas?: number | null; cacheControl?: string | null; headers?: Record<string, string | null> | null; isSinglePage?: boolean | null; notFoundPage?: string | null; proxyUrl?: string | null; enableIngress?: boolean | null; customDomains?: Array<string> | null; tags?: Record<string, string | null> | null; resourcePlanId?: string | null }; reply: StaticWebAppDto }
+  "ExecuteStaticWebAppAction": { body: unknown; reply: ResourceActionResult }
+  "GetStaticWebAppScale": { body: unknown; reply: ScaleStatus }
+  "ScaleStaticWebApp": { body: ScaleRequestInput; reply: ScaleStatus }
+  "PostBoundariesResourcegroupsResourcesStaticwebappsNameDeploy": { body: StaticWebAppDeployRequestInput; reply: DeploymentLogEntryDto }
+  "PostBoundariesResourcegroupsResourcesStaticwebappsNameRollback": { body: StaticWebAppRollbackRequestInput; reply: StaticWebAppDto }
+  "GetBoundariesResourcegroupsResourcesStaticwebappsNameDeployments": { body: unknown; reply: { items: Array<DeploymentLogEntryDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesStaticwebappsDeploymentsConfig": { body: unknown; reply: ListConfig }
+  "PostBoundariesResourcegroupsResourcesStaticwebappsNameDeployments": { body: DeploymentLogEntryInput; reply: DeploymentLogEntryDto }
+  "PutBoundariesResourcegroupsResourcesStaticwebappsDeploymentsByDeploymentId": { body: DeploymentLogEntryInput; reply: DeploymentLogEntryDto }
+  "PostBoundariesResourcegroupsResourcesStaticwebappsDeploymentsDeploymentIdLogs": { body: UploadBuildLogsRequestInput; reply: BuildLogState }
+  "GetBoundariesResourcegroupsResourcesStaticwebappsNamePods": { body: unknown; reply: { items: Array<PodDto>; pagination: PaginationMeta } }
+  "PostBoundariesResourcesStaticwebappsUrl": { body: StaticWebAppUrlRequestInput; reply: UrlPreviewDto }
   "ListApps": { body: unknown; reply: { items: Array<AppDto>; pagination: PaginationMeta } }
   "GetAppsConfig": { body: unknown; reply: ListConfig }
   "GetApp": { body: unknown; reply: AppDto }
@@ -591,6 +1162,22 @@ export interface OperationTypes {
   "GetBoundariesResourcegroupsResourcesJobs": { body: unknown; reply: { items: Array<JobDto>; pagination: PaginationMeta } }
   "GetBoundariesResourcegroupsResourcesJobsByJobName": { body: unknown; reply: JobDto }
   "PostBoundariesResourcegroupsResourcesJobsByJobName": { body: { clusterId?: string | null; image: string; tag?: string | null; computePlan?: string | null; env?: Record<string, string> | null; activeDeadlineSeconds?: number | null; ttlSecondsAfterFinished?: number | null }; reply: JobDto }
+  "GetBoundariesResourcegroupsResourcesFunctionnamespaces": { body: unknown; reply: { items: Array<FunctionNamespaceDto>; pagination: PaginationMeta } }
+  "GetFunctionNamespacesConfig": { body: unknown; reply: ListConfig }
+  "GetBoundariesResourcegroupsResourcesFunctionnamespacesByNamespaceName": { body: unknown; reply: FunctionNamespaceDto }
+  "PostBoundariesResourcegroupsResourcesFunctionnamespacesByNamespaceName": { body: { clusterId?: string | null; runtime: "nodejs" | "python" | "go" | "dotnet" | "java" | "php"; runtimeVersion?: string | null; computePlan?: string | null; env?: Array<{ name: string; value?: string | null; secret?: { vaultName: string; secretName: string; version?: number | null } | null; output?: { collection: "vectorclusters" | "relationalclusters" | "sqlclusters" | "containerinstances" | "objectstorageaccounts"; name: string; output: string } | null }> | null; maxConcurrency?: number | null; isPublic?: boolean | null; customDomains?: Array<string> | null; allowedCidrs?: string | null; tags?: Record<string, string> | null }; reply: FunctionNamespaceDto }
+  "PutBoundariesResourcegroupsResourcesFunctionnamespacesByNamespaceName": { body: { clusterId?: string | null; runtime: "nodejs" | "python" | "go" | "dotnet" | "java" | "php"; runtimeVersion?: string | null; computePlan?: string | null; env?: Array<{ name: string; value?: string | null; secret?: { vaultName: string; secretName: string; version?: number | null } | null; output?: { collection: "vectorclusters" | "relationalclusters" | "sqlclusters" | "containerinstances" | "objectstorageaccounts"; name: string; output: string } | null }> | null; maxConcurrency?: number | null; isPublic?: boolean | null; customDomains?: Array<string> | null; allowedCidrs?: string | null; tags?: Record<string, string> | null }; reply: FunctionNamespaceDto }
+  "PatchBoundariesResourcegroupsResourcesFunctionnamespacesByNamespaceName": { body: { clusterId?: string | null; runtime?: "nodejs" | "python" | "go" | "dotnet" | "java" | "php" | null; runtimeVersion?: string | null; computePlan?: string | null; env?: Array<{ name: string; value?: string | null; secret?: { vaultName: string; secretName: string; version?: number | null } | null; output?: { collection: "vectorclusters" | "relationalclusters" | "sqlclusters" | "containerinstances" | "objectstorageaccounts"; name: string; output: string } | null }> | null; maxConcurrency?: number | null; isPublic?: boolean | null; customDomains?: Array<string> | null; allowedCidrs?: string | null; tags?: Record<string, string | null> | null }; reply: FunctionNamespaceDto }
+  "GetBoundariesResourcesFunctioncomputeplans": { body: unknown; reply: { items: Array<FunctionComputePlanDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesFunctionnamespacesNamespaceNameDeployments": { body: unknown; reply: { items: Array<DeploymentLogEntryDto>; pagination: PaginationMeta } }
+  "PostBoundariesResourcegroupsResourcesFunctionnamespacesNamespaceNameDeployments": { body: DeploymentLogEntryInput; reply: DeploymentLogEntryDto }
+  "PutBoundariesResourcegroupsResourcesFunctionnamespacesDeploymentsByDeploymentId": { body: DeploymentLogEntryInput; reply: DeploymentLogEntryDto }
+  "PostBoundariesResourcegroupsResourcesFunctionnamespacesDeploymentsDeploymentIdLogs": { body: UploadBuildLogsRequestInput; reply: BuildLogState }
+  "GetBoundariesResourcegroupsResourcesFunctionnamespacesNamespaceNameFunctions": { body: unknown; reply: { items: Array<FunctionDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsByFunctionName": { body: unknown; reply: FunctionDto }
+  "PostBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsByFunctionName": { body: { handler: string; computePlan?: string | null; env?: Array<{ name: string; value?: string | null; secret?: { vaultName: string; secretName: string; version?: number | null } | null; output?: { collection: "vectorclusters" | "relationalclusters" | "sqlclusters" | "containerinstances" | "objectstorageaccounts"; name: string; output: string } | null }> | null; timeoutSeconds?: number | null; concurrency?: number | null; minReplicas?: number | null; maxReplicas?: number | null; idleSeconds?: number | null; triggers?: Array<{ name: string; kind: "Http" | "Timer"; path?: string | null; methods?: Array<string> | null; authLevel?: "Platform" | "Secret" | "Anonymous" | null; keySecret?: { vaultName: string; secretName: string; version?: number | null } | null; schedule?: string | null; timeZone?: string | null; nextRunAt?: unknown; lastRunAt?: unknown }> | null; enabled?: boolean | null; tags?: Record<string, string> | null }; reply: FunctionDto }
+  "PutBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsByFunctionName": { body: { handler: string; computePlan?: string | null; env?: Array<{ name: string; value?: string | null; secret?: { vaultName: string; secretName: string; version?: number | null } | null; output?: { collection: "vectorclusters" | "relationalclusters" | "sqlclusters" | "containerinstances" | "objectstorageaccounts"; name: string; output: string } | null }> | null; timeoutSeconds?: number | null; concurrency?: number | null; minReplicas?: number | null; maxReplicas?: number | null; idleSeconds?: number | null; triggers?: Array<{ name: string; kind: "Http" | "Timer"; path?: string | null; methods?: Array<string> | null; authLevel?: "Platform" | "Secret" | "Anonymous" | null; keySecret?: { vaultName: string; secretName: string; version?: number | null } | null; schedule?: string | null; timeZone?: string | null; nextRunAt?: unknown; lastRunAt?: unknown }> | null; enabled?: boolean | null; tags?: Record<string, string> | null }; reply: FunctionDto }
+  "PostBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameSource": { body: UploadSourceRequestInput; reply: FunctionSourceDto }
   "GetBoundariesResourcegroupsResourcesObjectstorageaccounts": { body: unknown; reply: { items: Array<ObjectStorageAccountDto>; pagination: PaginationMeta } }
   "GetBoundariesResourcegroupsResourcesObjectstorageaccountsByName": { body: unknown; reply: ObjectStorageAccountDto }
   "GetBoundariesResourcesObjectstorageaccounts": { body: unknown; reply: { items: Array<ObjectStorageAccountDto>; pagination: PaginationMeta } }
@@ -784,6 +1371,7 @@ export type CircuitRepositoryRequestInput = { name: string; description?: string
 export type CircuitSourceSettings = { enabled: boolean; defaultVisibility: "Private" | "Boundary"; defaultBranch: string; sizeLimitMegabytes: number; allowPush: boolean; deploymentSourceId: string; baseUrl: string; repositoryCount: number; usedMegabytes: number; status: "Pending" | "AwaitingInstall" | "Ready" | "Failing" | "Disabled" }
 export type CircuitSourceSettingsRequestInput = { enabled: boolean; defaultVisibility?: "Private" | "Boundary"; defaultBranch?: string; sizeLimitMegabytes?: number; allowPush?: boolean }
 export type ClusterStorageClass = { name: string; isDefault: boolean; isExpandable: boolean; isShareable: boolean | null }
+export type ClusterStorageClassInput = { name: string; isDefault: boolean; isExpandable: boolean; isShareable: boolean | null }
 export type ClusterViewModel = { id: string; name: string; displayName: string; region: string; labels: Record<string, string>; isDefault: boolean; isLocal: boolean; status: "AwaitingJoin" | "Joining" | "Online" | "Offline" | "Degraded" | "Revoked"; phase: string | null; statusMessage: string | null; kubernetesVersion: string | null; agentVersion: string | null; joinedAt: string | null; lastSeenAt: string | null; nodeCount: number | null; readyNodeCount: number | null; cpuCapacity: string | null; memoryCapacity: string | null; cpuRequested: string | null; memoryRequested: string | null; capabilities: Array<string>; ingressDomain: string | null; defaultStorageClass: string | null; storageClasses: Array<ClusterStorageClass>; certificateExpiresAt: string | null; clockSkewMilliseconds: number | null; projectionCount: number; resourceCount: number; createdAt: string }
 export type ConnectionStringDto = { connectionString: string; jdbcUrl: string; adoNetString: string; host: string; database: string; username: string; password: string; port: number; readOnlyConnectionString: string | null; pooledConnectionString: string | null; sslMode: string; caCertificate: string | null }
 export type ContainerInstanceDto = { id: string; name: string; boundary: string; boundaryId: string; resourceGroup: string; collection: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; backupPolicy: { enabled: boolean; schedule: string; retentionDays: number; keepLast?: number; method: "Snapshot" | "FileSystem"; volumes?: Array<string>; hooks: Array<{ component: string; when: "Before" | "After"; command: Array<string>; timeoutSeconds: number; onError: "Fail" | "Continue" }> } | null; publicUrl: string | null; certificateStatus: "NotRequested" | "Issuing" | "Valid" | "Expiring" | "Expired" | "Failed" | null; revision: number; readyReplicas: number; restartCount: number; clusterId: string | null; computePlan: string; components: Array<{ name: string; image: string; command: Array<string>; args: Array<string>; replicas: number; computePlan: string | null; cpuRequest: string | null; cpuLimit: string | null; memoryRequest: string | null; memoryLimit: string | null; env: Array<{ name: string; value: string | null; secret: { vaultName: string; secretName: string; version: number | null } | null; output: { collection: "vectorclusters" | "relationalclusters" | "sqlclusters" | "containerinstances" | "objectstorageaccounts"; name: string; output: string } | null }>; ports: Array<{ name: string; port: number; protocol: "Tcp" | "Udp" }>; mounts: Array<{ volume: string; path: string; subPath: string | null; readOnly: boolean }>; livenessProbe: { kind: "Http" | "Tcp" | "Exec"; path: string | null; port: number | null; command: Array<string>; initialDelaySeconds: number; periodSeconds: number; timeoutSeconds: number; failureThreshold: number } | null; readinessProbe: { kind: "Http" | "Tcp" | "Exec"; path: string | null; port: number | null; command: Array<string>; initialDelaySeconds: number; periodSeconds: number; timeoutSeconds: number; failureThreshold: number } | null; startupProbe: { kind: "Http" | "Tcp" | "Exec"; path: string | null; port: number | null; command: Array<string>; initialDelaySeconds: number; periodSeconds: number; timeoutSeconds: number; failureThreshold: number } | null; dependsOn: Array<string>; imagePullPolicy: "IfNotPresent" | "Always"; runAsUser: number | null; gracePeriodSeconds: number; readyReplicas: number; imageDigest: string | null }>; volumes: Array<{ name: string; kind: "Persistent" | "Ephemeral" | "Secret"; size: string | null; storageClass: string | null; secret: { vaultName: string; secretName: string; version: number | null } | null; sharedByComponents: boolean }>; running: boolean; registryCredential: { vaultName: string; secretName: string; version?: number } | null; managedIdentity: boolean; isPublic: boolean; publicComponent: string | null; publicPort: number | null; customDomains: Array<string>; allowedCidrs: string | null; parameters: Record<string, string>; tags: Record<string, string> }
@@ -840,6 +1428,10 @@ export type ExternalAddress = { enabled: boolean; status: "Disabled" | "Pending"
 export type FileEntryDto = { name: string; path: string; type: "File" | "Directory" | "Link"; sizeBytes: number; modifiedAt: string; mode: string; linkTarget: string | null }
 export type FileListDto = { component: string; path: string; entries: Array<FileEntryDto>; truncated: boolean }
 export type FinalizeInstallResult = { deploymentSourceId: string; status: "Pending" | "AwaitingInstall" | "Ready" | "Failing" | "Disabled" }
+export type FunctionComputePlanDto = { cpuLimit: string; cpuRequest: string; description: string; id: string; isProductionReady: boolean; memoryLimit: string; memoryRequest: string; name: string; replicas: number; storageClass: string; storageSize: string; verdict: "Fits" | "Tight" | "DoesNotFit" | "Unknown"; verdictReason: string | null; maxTimeoutSeconds: number }
+export type FunctionDto = { id: string; boundary: string; boundaryId: string; resourceGroup: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; name: string; namespaceName: string; sourceHash: string | null; sourceUpdatedAt: string | null; buildStatus: "NoSource" | "Queued" | "Building" | "Succeeded" | "Failed"; lastDeploymentId: string | null; invokeUrl: string | null; readyReplicas: number; handler: string; computePlan: string | null; env: Array<{ name: string; value: string | null; secret: { vaultName: string; secretName: string; version: number | null } | null; output: { collection: "vectorclusters" | "relationalclusters" | "sqlclusters" | "containerinstances" | "objectstorageaccounts"; name: string; output: string } | null }>; timeoutSeconds: number; concurrency: number; minReplicas: number; maxReplicas: number; idleSeconds: number; triggers: Array<{ name: string; kind: "Http" | "Timer"; path: string | null; methods: Array<string>; authLevel: "Platform" | "Secret" | "Anonymous"; keySecret: { vaultName: string; secretName: string; version: number | null } | null; schedule: string | null; timeZone: string; nextRunAt: string | null; lastRunAt: string | null }>; enabled: boolean; tags: Record<string, string> }
+export type FunctionNamespaceDto = { id: string; name: string; boundary: string; boundaryId: string; resourceGroup: string; collection: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; managedIdentity: boolean; functionCount: number; readyFunctionCount: number; publicUrl: string | null; certificateStatus: "NotRequested" | "Issuing" | "Valid" | "Expiring" | "Expired" | "Failed" | null; clusterId: string | null; runtime: "nodejs" | "python" | "go" | "dotnet" | "java" | "php"; runtimeVersion: string; computePlan: string; env: Array<{ name: string; value: string | null; secret: { vaultName: string; secretName: string; version: number | null } | null; output: { collection: "vectorclusters" | "relationalclusters" | "sqlclusters" | "containerinstances" | "objectstorageaccounts"; name: string; output: string } | null }>; maxConcurrency: number; isPublic: boolean; customDomains: Array<string>; allowedCidrs: string | null; tags: Record<string, string> }
+export type FunctionSourceDto = { hash: string; sizeBytes: number; fileCount: number; deploymentId: string; uploadedAt: string; uploadedBy: string }
 export type HealthCheck = { name: string; status: "Healthy" | "Degraded" | "Unhealthy" | "Unknown"; message: string | null; durationMs: number | null; observedAt: string }
 export type HealthReport = { status: "Healthy" | "Degraded" | "Unhealthy" | "Unknown"; checkedAt: string; message: string | null; checks: Array<HealthCheck> }
 export type IamMemberDto = { userId: string; displayName: string; email: string | null; principalType: "User" | "Group" | "ServicePrincipal"; isEnabled: boolean; lastSignInAt: string | null; assignments: Array<BoundaryMemberDto>; groups: Array<IamMemberGroup>; denies: number }
@@ -949,12 +1541,18 @@ export type SetSecretRequestInput = { value: string; contentType?: string | null
 export type SetSsoDomainsRequestInput = { domains: Array<string> }
 export type SkippedGrant = { id: string; reason: string }
 export type SnapshotDto = { id: string; name: string; description: string | null; clusterName: string; kind: "Manual" | "Scheduled" | "Final"; method: "Object" | "Volume"; status: "Pending" | "Running" | "Completed" | "Failed" | "Deleting"; statusMessage: string | null; sizeBytes: number | null; engineVersion: string; startedAt: string | null; completedAt: string | null; expiresAt: string | null; createdBy: string | null; createdAt: string }
+export type SourceFileInput = { path: string; content: string; encoding?: "Utf8" | "Base64" | null }
 export type SourceUser = { collection: string; resourceGroup: string; name: string }
 export type SqlInstanceDto = { id: string; name: string; boundary: string; boundaryId: string; resourceGroup: string; collection: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; adminUser: string; licenseStatus: "NotRequired" | "Missing" | "Applying" | "Active" | "Rejected"; licenseEdition: string | null; productVersion: string | null; publicEndpoint: string | null; clusterId: string | null; computePlan: string | null; cpuRequest: string | null; cpuLimit: string | null; memoryRequest: string | null; memoryLimit: string | null; storageSize: string | null; storageClass: string | null; engine: "MsSql" | "MariaDb"; engineVersion: "2019" | "2022" | "10.11" | "11.4" | "11.8"; edition: "Express" | "Developer" | "Evaluation" | "Standard" | "Enterprise" | "Community"; acceptEula: boolean; collation: string; timeZone: string; databaseName: string; memoryLimitMb: number | null; enableLoadBalancer: boolean; allowedCidrs: string | null; backupEnabled: boolean; backupSchedule: string; backupRetentionDays: number; deletionProtection: boolean; tags: Record<string, string>; resourcePlanId: string | null }
 export type SqlResourcePlanDto = { cpuLimit: string; cpuRequest: string; description: string; id: string; isProductionReady: boolean; memoryLimit: string; memoryRequest: string; name: string; replicas: number; storageClass: string; storageSize: string; verdict: "Fits" | "Tight" | "DoesNotFit" | "Unknown"; verdictReason: string | null; maxEdition: string | null }
 export type SsoDomainDto = { domain: string; status: "Pending" | "Verified" | "Failed"; verificationRecord: DnsRecord; verifiedAt: string | null }
 export type SsoDto = { tenantId: string; enabled: boolean; domains: Array<SsoDomainDto>; identityProviders: Array<SsoIdentityProviderDto>; signInUrl: string }
 export type SsoIdentityProviderDto = { alias: string; displayName: string; protocol: "Oidc" | "Saml"; metadataUrl: string | null; issuer: string | null; authorizationUrl: string | null; tokenUrl: string | null; jwksUrl: string | null; clientId: string | null; hasClientSecret: boolean; signingCertificate: string | null; emailClaim: string; trustEmail: boolean; enabled: boolean; defaultRoleDefinitionName: string | null; redirectUri: string; status: "Active" | "Disabled" | "Failing"; lastError: string | null }
+export type StaticWebAppDeploymentDto = { number: number; image: string | null; revision: string | null; message: string | null; result: "Succeeded" | "Failed" | "Cancelled" | null; startedAt: string | null; finishedAt: string | null }
+export type StaticWebAppDeployRequestInput = { branch?: string | null; commit?: string | null }
+export type StaticWebAppDto = { id: string; name: string; boundary: string; boundaryId: string; resourceGroup: string; collection: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; certificateStatus: "NotRequested" | "Issuing" | "Valid" | "Expiring" | "Expired" | "Failed" | null; commit: string | null; deployments: Array<StaticWebAppDeploymentDto>; ingressHost: string | null; publicUrl: string | null; servingImage: string | null; readyReplicas: number; revision: number; clusterId: string | null; repositoryUrl: string | null; branch: string; pipeline: { rootPath: string; buildCommand?: string; builderImage?: string; outputPath: string; buildEnv: Array<{ name: string; value?: string }>; buildTimeoutMinutes: number }; deploymentSourceId: string | null; deployOnPush: boolean; previewBranches: Array<string>; image: string | null; replicas: number; cacheControl: string; headers: Record<string, string>; isSinglePage: boolean; notFoundPage: string; proxyUrl: string | null; enableIngress: boolean; customDomains: Array<string>; tags: Record<string, string>; resourcePlanId: string }
+export type StaticWebAppRollbackRequestInput = { deploymentId?: string | null; number?: number | null; image?: string | null }
+export type StaticWebAppUrlRequestInput = { name: string; resourceGroup: string; clusterId?: string | null }
 export type StsSessionDto = { accessKeyId: string; secretAccessKey: string; sessionToken: string; expiresAt: string; endpoint: string; regionName: string; permission: "Read" | "Write" | "ReadWrite" | "Admin"; bucket: string | null; prefix: string | null }
 export type SubmitBugReportRequestInput = { title: string; description: string; severity?: "Low" | "Normal" | "High"; area?: string | null; url?: string | null; correlationId?: string | null; userAgent?: string | null; attachments?: Array<BugAttachmentInput> | null }
 export type TenantDto = { id: string; displayName: string; domains: Array<string>; boundaryCount: number; userCount: number; ssoEnabled: boolean; createdAt: string }
@@ -964,8 +1562,9 @@ export type UpdateAccessKeyStatusRequestInput = { status: "Active" | "Inactive";
 export type UpdateBoundaryGroupRequestInput = { displayName?: string; description?: string | null; memberIds?: Array<string> | null; id?: unknown; boundaryId?: unknown; memberCount?: unknown; roleDefinitionName?: unknown; createdAt?: unknown }
 export type UpdateBoundaryProjectionRequestInput = { namespaces?: Array<string> | null; id?: unknown; boundaryId?: unknown; clusterId?: unknown; clusterName?: unknown; resolvedNamespaces?: unknown; status?: unknown; phase?: unknown; statusMessage?: unknown; observedAt?: unknown; createdAt?: unknown }
 export type UpdateBoundaryRequestInput = { displayName: string }
-export type UpdateClusterRequestInput = { displayName?: string | null; region?: string | null; labels?: Record<string, string> | null; ingressDomain?: string | null; defaultStorageClass?: string | null; id?: unknown; name?: unknown; isDefault?: unknown; isLocal?: unknown; status?: unknown; phase?: unknown; statusMessage?: unknown; kubernetesVersion?: unknown; agentVersion?: unknown; joinedAt?: unknown; lastSeenAt?: unknown; nodeCount?: unknown; readyNodeCount?: unknown; cpuCapacity?: unknown; memoryCapacity?: unknown; cpuRequested?: unknown; memoryRequested?: unknown; capabilities?: unknown; storageClasses?: unknown; certificateExpiresAt?: unknown; clockSkewMilliseconds?: unknown; projectionCount?: unknown; resourceCount?: unknown; createdAt?: unknown }
+export type UpdateClusterRequestInput = { displayName?: string | null; region?: string | null; labels?: Record<string, string> | null; ingressDomain?: string | null; defaultStorageClass?: string | null; id?: string | null; name?: string | null; isDefault?: boolean | null; isLocal?: boolean | null; status?: "AwaitingJoin" | "Joining" | "Online" | "Offline" | "Degraded" | "Revoked" | null; phase?: string | null; statusMessage?: string | null; kubernetesVersion?: string | null; agentVersion?: string | null; joinedAt?: string | null | null; lastSeenAt?: string | null | null; nodeCount?: number | null | null; readyNodeCount?: number | null | null; cpuCapacity?: string | null; memoryCapacity?: string | null; cpuRequested?: string | null; memoryRequested?: string | null; capabilities?: Array<string> | null; storageClasses?: Array<ClusterStorageClassInput> | null; certificateExpiresAt?: string | null | null; clockSkewMilliseconds?: number | null | null; projectionCount?: number | null; resourceCount?: number | null; createdAt?: string | null }
 export type UploadBuildLogsRequestInput = { lines?: Array<string> | null; text?: string | null; offset?: number | null; isFinal?: boolean }
+export type UploadSourceRequestInput = { files: Array<SourceFileInput>; message?: string | null }
 export type UrlPreviewDto = { url: string; host: string; isAvailable: boolean; reason: string | null }
 export type UserDto = { id: string; userName: string; email: string | null; firstName: string | null; lastName: string | null; displayName: string; emailVerified: boolean; isEnabled: boolean; isExternal: boolean; tenantIds: Array<string>; createdAt: string; lastSignInAt: string | null }
 export type VectorApiKeyDto = { apiKey: string; pendingApiKey: string | null; readOnlyApiKey: string | null; createdAt: string; rotatedAt: string | null; version: number; rotationState: "Applied" | "Applying" }

@@ -1,6 +1,8 @@
-import { OPERATIONS, type OperationTypes } from './generated.ts'
+import { NAMES, OPERATIONS, type OperationTypes } from './generated.ts'
+import { pause } from './waiting.ts'
 
 export * from './generated.ts'
+export * from './waiting.ts'
 
 /** What the table says of one operation. */
 export type Operation = {
@@ -55,7 +57,21 @@ export type RawRequest = {
 }
 export type RawAnswer = { status: number; headers: Headers; text: string }
 
-export interface Client {
+/** What a paged list is: awaited its first page, iterated all items, page after page. */
+export type Paged<Reply, Item> = PromiseLike<Reply> & AsyncIterable<Item>
+type Named<Name extends OperationName> = (
+  ...input: Record<string, never> extends InputOf<Name> ? [input?: InputOf<Name>] : [input: InputOf<Name>]
+) => Name extends PagedName ? Paged<ReplyOf<Name>, ItemOf<ReplyOf<Name>>> : Promise<ReplyOf<Name>>
+/** The operations by the names that people call them by: `client.vectorClusters.create({path, body})`. */
+export type Api = {
+  readonly [Noun in keyof typeof NAMES]: {
+    readonly [Verb in keyof (typeof NAMES)[Noun]]: (typeof NAMES)[Noun][Verb] extends infer Name extends OperationName
+      ? Named<Name>
+      : never
+  }
+}
+
+export interface Client extends Api {
   readonly operations: Operations
   /** All items of a list, page after page, fetched while they are read. */
   pages<Name extends PagedName>(name: Name, input: InputOf<Name>): AsyncGenerator<ItemOf<ReplyOf<Name>>>
@@ -78,6 +94,8 @@ export type ClientOptions = {
   fetch?: (url: string, init: RequestInit) => Promise<Response>
   /** How often a request that may be repeated is sent again after 429 or 503; 4. */
   retries?: number
+  /** The same where no answer came; 2. */
+  connectionRetries?: number
   /** Milliseconds. For tests. */
   wait?: (milliseconds: number, signal?: AbortSignal) => Promise<void>
 }
@@ -118,6 +136,9 @@ export class NetworkError extends Error {
 }
 
 const RETRIES = 4
+const CONNECTION_RETRIES = 2
+/** Milliseconds; each further one is twice as long. */
+const FIRST_PAUSE = 250
 /** Longer than this is not waited for: the caller learns of the 429 instead. */
 const LONGEST_WAIT_SECONDS = 60
 /** RFC 9110 section 9.2.2: those that may be sent twice. */
@@ -151,17 +172,11 @@ function opener({ baseUrl, fetch: given }: ClientOptions): Open {
   }
 }
 
-/**
- * A client of the platform's REST interface: `createClient({baseUrl, token}).operations.GetBoundary({path})`.
- *
- * 429 and 503 are tried again for idempotent methods, after what Retry-After says.
- */
-export function createClient(options: ClientOptions): Client {
+/** Sends a request until it is answered for good: anew with another token, and later where that may help. */
+function requester(options: ClientOptions, open: Open): Client['request'] {
   const base = options.baseUrl.replace(/\/+$/, '')
   const retries = options.retries ?? RETRIES
-  const wait = options.wait ?? waitFor
-
-  const open = opener(options)
+  const wait = options.wait ?? pause
 
   const once = async (request: RawRequest, token: string | undefined): Promise<RawAnswer> => {
     const answer = await open(request, token)
@@ -173,11 +188,20 @@ export function createClient(options: ClientOptions): Client {
     }
   }
 
-  const request = async (given: RawRequest): Promise<RawAnswer> => {
+  return async (given) => {
     let token = await options.token?.()
     let isRenewed = false
     for (let attempt = 0; ; ) {
-      const answer = await once(given, token)
+      const answer = await once(given, token).catch((error) => {
+        const mayRepeat = error instanceof NetworkError && IDEMPOTENT.has(given.method)
+        if (!mayRepeat || attempt >= (options.connectionRetries ?? CONNECTION_RETRIES)) throw error
+        return undefined
+      })
+      if (answer === undefined) {
+        await wait(FIRST_PAUSE * 2 ** attempt, given.signal)
+        attempt += 1
+        continue
+      }
       if (answer.status < 400) return answer
       if (answer.status === 401 && !isRenewed) {
         isRenewed = true
@@ -195,7 +219,36 @@ export function createClient(options: ClientOptions): Client {
       await wait(pause, given.signal)
     }
   }
+}
 
+type Run = (name: OperationName, input: AnyInput) => Promise<unknown>
+
+/** The operations under their names. */
+function apiOf(run: Run): Api {
+  const call =
+    (name: OperationName) =>
+    (input: AnyInput = {}) => {
+      const reply = () => run(name, input)
+      if (!('paged' in OPERATIONS[name])) return reply()
+      const fetchPage = (query: Record<string, QueryValue>) => run(name, { ...input, query })
+      return { ...lazily(reply), [Symbol.asyncIterator]: () => pagesOf(fetchPage, input.query ?? {}) }
+    }
+  return Object.fromEntries(
+    Object.entries(NAMES).map(([noun, verbs]) => [
+      noun,
+      Object.fromEntries(Object.entries(verbs).map(([verb, name]) => [verb, call(name)])),
+    ]),
+  ) as unknown as Api
+}
+
+/**
+ * A client of the platform's REST interface: `createClient({baseUrl, token}).boundaries.get({path})`.
+ *
+ * 429 and 503 are tried again for idempotent methods, after what Retry-After says.
+ */
+export function createClient(options: ClientOptions): Client {
+  const open = opener(options)
+  const request = requester(options, open)
   const run = async (name: OperationName, input: AnyInput): Promise<unknown> => {
     const { method, path } = OPERATIONS[name] as Operation
     const { text } = await request({ ...input, method, path: pathOf(path, input.path ?? {}, input.query ?? {}) })
@@ -206,6 +259,7 @@ export function createClient(options: ClientOptions): Client {
   ) as unknown as Operations
 
   return {
+    ...apiOf(run),
     operations,
     request,
     stream: (given) => streamed(given, open, options.token),
@@ -214,6 +268,12 @@ export function createClient(options: ClientOptions): Client {
       yield* pagesOf(fetchPage, (input as AnyInput).query ?? {}) as AsyncGenerator<never>
     },
   }
+}
+
+/** Asked for only where somebody waits for it: whoever iterates wants no first page besides. */
+function lazily<T>(ask: () => Promise<T>): PromiseLike<T> {
+  // biome-ignore lint/suspicious/noThenProperty: that is what makes it a promise to `await`.
+  return { then: (done, failed) => ask().then(done, failed) }
 }
 
 type TokenSource = ClientOptions['token']
@@ -231,7 +291,15 @@ async function* streamed(given: RawRequest, open: Open, source: TokenSource): As
   if (other !== undefined) answer = await open(given, other)
   if (answer.status >= 400) throw new PlatformApiError(answer.status, answer.headers, await answer.text())
   const decoder = new TextDecoder()
-  for await (const chunk of answer.body ?? []) yield decoder.decode(chunk, { stream: true })
+  // Not every browser iterates a body.
+  const reader = answer.body?.getReader()
+  try {
+    for (let read = await reader?.read(); read?.done === false; read = await reader?.read()) {
+      yield decoder.decode(read.value, { stream: true })
+    }
+  } finally {
+    await reader?.cancel()
+  }
 }
 
 type AnyInput = Omit<RawRequest, 'method' | 'path'> & {
@@ -286,7 +354,7 @@ export function pathOf(
 function pauseOf(method: string, { status, headers }: RawAnswer, attempt: number): number | undefined {
   if (!IDEMPOTENT.has(method) || (status !== 429 && status !== 503)) return undefined
   const seconds = retryAfterSeconds(headers.get('retry-after'))
-  if (seconds === undefined) return 250 * 2 ** attempt
+  if (seconds === undefined) return FIRST_PAUSE * 2 ** attempt
   return seconds > LONGEST_WAIT_SECONDS ? undefined : seconds * 1000
 }
 
@@ -304,14 +372,4 @@ function parsed(text: string): unknown {
   } catch {
     return undefined
   }
-}
-
-function waitFor(milliseconds: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((done, fail) => {
-    const timer = setTimeout(done, milliseconds)
-    signal?.addEventListener('abort', () => {
-      clearTimeout(timer)
-      fail(signal.reason)
-    })
-  })
 }

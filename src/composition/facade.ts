@@ -44,6 +44,7 @@ import { runIdentityProvider } from './identity.ts'
 import { readOpenApi } from './openApi.ts'
 import type { Part, Surroundings } from './part.ts'
 import { ssoServices } from './sso.ts'
+import { openTracing } from './tracing.ts'
 import { runWebhooks } from './webhooks.ts'
 
 const DOCUMENTATION = join(import.meta.dirname, '../../docs/areas')
@@ -62,10 +63,10 @@ export async function runFacade(
   const log = surroundings.log.child({ part: 'facade' })
   const closing = new Closing()
   let isStopping = false
-  const isComplete = () => caches.unsynced().length === 0
+  const isReady = () => caches.unsynced().length === 0
   const staleness = { age: () => caches.age, bound: configuration.staleReadSeconds * 1000 }
   const checks: ReadinessCheck[] = [
-    { name: 'caches', isReady: isComplete },
+    { name: 'caches', isReady },
     { name: 'api-server', isReady: () => staleness.age() <= staleness.bound },
     { name: 'serving', isReady: () => !isStopping },
   ]
@@ -97,7 +98,6 @@ export async function runFacade(
     platform: await platformFacts(configuration, client, [...checks, ...otherChecks()]),
   }
   const { recorder, witness } = activityRecorder(setup, services)
-  const isReady = isComplete
   const webhooks = await runWebhooks(configuration, { services, caches, client, isReady, standing, recorder, log })
   closing.onStop(() => webhooks?.stop())
   const facade = createFacade({
@@ -109,6 +109,7 @@ export async function runFacade(
     isReady,
     staleness,
     witness,
+    traced: await tracer(configuration, closing),
     limits: limitsOf(configuration),
     services,
     pages: [platformPages(services.platform), linkPages(services, [invitationPages, resetPages, installPages])],
@@ -135,6 +136,12 @@ async function openedGate(configuration: Configuration, agents: AgentHub, parts:
   await parts.caches.get(PlatformCluster.resource).whenSynced()
   const { runGate } = await import('./agents/hub.ts')
   return runGate(configuration, agents, parts)
+}
+
+async function tracer(configuration: Configuration, closing: Closing) {
+  const tracing = await openTracing(configuration)
+  closing.onStop(() => tracing?.stop())
+  return tracing?.traced
 }
 
 function limitsOf({ requestsPerMinute, anonymousRequestsPerMinute, trustedProxies }: Configuration) {

@@ -99,14 +99,15 @@ export type AgentGreeting = { version: string; kubernetesVersion: string; time: 
 /** Where in a tunnel it says so; no API server has such a path. */
 export const GREETING_PATH = '/.freehold/greeting'
 
-/** What an agent sends to join and to renew, and what it gets. PEM. */
+/** Where an agent joins and renews its certificate, and what it gets. PEM. */
 export const JOIN_PATH = '/agents/join'
 export const RENEW_PATH = '/agents/renew'
-export type JoinRequest = { token: string; request: string }
 export type JoinAnswer = { clusterId: string; certificate: string; authority: string }
 /** Name of the hub in its certificate, whatever the address that agents call. */
 export const HUB_SERVER_NAME = 'freehold-hub'
 /** In the platform's namespace: what signs the certificates of agents and of the hub. */
 export const AGENT_AUTHORITY_SECRET = 'freehold-agent-authority'
+/** Beside it: the certificate with which replicas of the platform send requests on to each other's tunnels. */
+export const AGENT_PEER_SECRET = 'freehold-agent-peer'
 /** In that namespace of the other cluster: what makes its agent a member. */
 export const MEMBERSHIP_SECRET = 'freehold-agent'

@@ -2,7 +2,7 @@ import { PREFIX } from '../core/labels.ts'
 import { childName, sha256 } from '../core/names.ts'
 
 /** The kinds whose resources run components, with the stem of the names of their children. */
-const STEMS = { ContainerInstance: 'cti', PlatformApp: 'papp' } as const
+const STEMS = { ContainerInstance: 'cti', PlatformApp: 'papp', StaticWebApp: 'swa' } as const
 export type ContainerKind = keyof typeof STEMS
 
 /** Names of the children of what runs components. Names of components and volumes hold no two hyphens in a row. */

@@ -1,5 +1,6 @@
 import { uuidV5 } from '../core/ids.ts'
 import { childName } from '../core/names.ts'
+import { namespaceOfFunction } from './functions.ts'
 
 /** What the facade and the controllers say of deployments: one build or release of an app, a site or a function. */
 
@@ -59,6 +60,19 @@ export function deploymentIdFor(owner: string, ...cause: readonly string[]): str
 /** Names of the parts of the log of a deployment. */
 export const deploymentLogPart = (deploymentId: string, part: number) =>
   childName('dreclog', deploymentId, String(part))
+
+/**
+ * Whether a deployment is one of those that routes of a site show. Functions are deployed one by one, and shown with their
+ * namespace.
+ */
+export function isOfSite(
+  { ownerCollection, ownerName }: { ownerCollection: string; ownerName: string },
+  collection: DeployedCollection,
+  site: string,
+): boolean {
+  if (ownerCollection !== collection) return false
+  return collection === 'functions' ? namespaceOfFunction(ownerName) === site : ownerName === site
+}
 
 /** How far the owner has come with what it was asked to serve; in the status of each kind that is deployed. */
 export type Release = {

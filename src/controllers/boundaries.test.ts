@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { BOUNDARY_ID, ControllerBench } from '../../test/worlds/controllers.ts'
 import { FINALIZER, LEAVING_LABEL } from '../core/labels.ts'
+import { reservedNamespaceObject } from '../core/namespaces.ts'
 import type { KubeObject } from '../core/object.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import { RoleAssignment } from '../crds/rbac.ts'
@@ -32,6 +33,24 @@ describe('the boundary controller', () => {
     expect(assignment?.spec).to.include({ roleDefinitionName: 'Owner', scopeIncarnation: 'incarnation-1' })
     expect((await stored()).status).to.include({ namespace: SPACE, status: 'Running' })
     expect((await stored()).metadata.finalizers).to.deep.equal([FINALIZER])
+  })
+
+  it('takes over the namespace that was reserved for it, and no other', async () => {
+    const reserved = reservedNamespaceObject({ for: 'Boundary', name: SPACE })
+    bench.client.seed(namespace, reserved)
+    seed()
+    await bench.start()
+    const home = await bench.find(namespace, SPACE)
+    expect(home?.metadata.labels).to.include({ ...reserved.metadata.labels, 'freehold.dev/boundary': BOUNDARY_ID })
+    expect(home?.metadata.annotations).to.include(reserved.metadata.annotations)
+    expect((await stored()).status).to.include({ namespace: SPACE, status: 'Running' })
+  })
+
+  it('takes no namespace that was reserved for something else', async () => {
+    bench.client.seed(namespace, reservedNamespaceObject({ for: 'ResourceGroup', name: SPACE }))
+    seed()
+    await bench.start()
+    expect(JSON.stringify((await stored()).status)).to.contain('NameOccupied')
   })
 
   it('makes no request at rest', async () => {

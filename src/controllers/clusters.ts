@@ -1,5 +1,5 @@
 import {
-  AGENT_AUTHORITY_SECRET,
+  AGENT_PEER_SECRET,
   type ClusterState,
   clusterStateOf,
   isReachable,
@@ -47,8 +47,8 @@ export const clusterController = controller(PlatformCluster, {
   observesOthers: true,
   childrenIn: 'records',
   writes: [
-    // With it replicas know each other where a tunnel ends at another one than the leader.
-    { resource: secret, verbs: ['get'], resourceNames: [AGENT_AUTHORITY_SECRET], in: 'system' },
+    // With it requests are sent on to the replica where a tunnel ends.
+    { resource: secret, verbs: ['get'], resourceNames: [AGENT_PEER_SECRET], in: 'system' },
   ],
   reconcile: steps(tellState),
   finalize: steps(stopWhileNamed),

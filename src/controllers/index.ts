@@ -29,6 +29,8 @@ import { EngineMetrics } from './engine/metrics.ts'
 import { FollowedClusters, type OpenConnection } from './engine/otherClusters.ts'
 import { observesOthers, Runner } from './engine/runner.ts'
 import { type ClusterConnection, cachedResources, openWorkspace, resourceOf } from './engine/workspace.ts'
+import { functionController } from './functions/function.ts'
+import { functionNamespaceController } from './functions/namespace.ts'
 import { invitationController, passwordResetController } from './invitations.ts'
 import { type JobOptions, jobController } from './jobs.ts'
 import { managedIdentityController } from './managedidentities.ts'
@@ -44,6 +46,7 @@ import { type GroupOptions, resourceGroupController } from './resourcegroups.ts'
 import { type SourceOptions, sourceController } from './sources.ts'
 import { sqlController } from './sql/index.ts'
 import { type SsoPorts, ssoController } from './sso.ts'
+import { siteController } from './staticwebapps/index.ts'
 import { countDataKeys, VAULT_CONTROLLERS } from './vaults/index.ts'
 import { vectorController } from './vector/index.ts'
 
@@ -120,11 +123,14 @@ const PARTS: readonly Part[] = [
     backupNamespace: ports.backupNamespace ?? 'velero',
     registryHost: ports.registry?.host,
   })),
+  fixed(functionNamespaceController),
+  made(functionController, (ports) => ({ keys: keysOf(ports), registryHost: ports.registry?.host })),
   made(appController, (ports) => ({
     keys: keysOf(ports),
     backupNamespace: ports.backupNamespace ?? 'velero',
     registryHost: ports.registry?.host,
   })),
+  made(siteController, (ports) => ({ registryHost: ports.registry?.host })),
   made(deploymentController, ({ builds, sources, registry }) => ({
     ...builds,
     sources: sources.port,

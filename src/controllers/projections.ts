@@ -2,6 +2,7 @@ import { OWNER_NAMESPACE_ANNOTATION } from '../core/labels.ts'
 import { type KubeObject, keyOf } from '../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
+import type { AnyKind } from '../crds/define.ts'
 import { RESOURCE_KINDS } from '../crds/index.ts'
 import { BoundaryProjection } from '../crds/projections.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
@@ -169,7 +170,9 @@ async function removeAllBut(pass: ProjectionPass, keep: ReadonlySet<string>): Pr
   const left: ProjectedNamespace[] = []
   for (const { metadata } of pass.children.owned(namespace)) {
     if (keep.has(metadata.name)) continue
-    const holders = holdersOf(pass, metadata.name)
+    const isGoing = metadata.deletionTimestamp !== undefined
+    const seen = holdersOf(pass, metadata.name)
+    const holders = seen.length === 0 && !isGoing ? await storedHoldersOf(pass, metadata.name) : seen
     if (holders.length > 0) {
       left.push({ namespace: metadata.name, state: 'Drifted', message: `It is still used by ${shownOf(holders)}.` })
       continue
@@ -180,19 +183,40 @@ async function removeAllBut(pass: ProjectionPass, keep: ReadonlySet<string>): Pr
   return left
 }
 
-function holdersOf({ records, workloads, object }: ProjectionPass, space: string): string[] {
-  const resources = ANYWHERE.flatMap(({ resource, segment }) =>
-    records
-      .cache<Placed>(resource)
-      .list({ namespace: space })
+function holdersOf(pass: ProjectionPass, space: string): string[] {
+  const { records, workloads } = pass
+  const placed = ANYWHERE.map((kind) => ({
+    kind,
+    objects: records.cache<Placed>(kind.resource).list({ namespace: space }),
+  }))
+  return namesOf(pass, space, placed, workloads.cache(persistentVolumeClaim).list({ namespace: space }))
+}
+
+/** As both API servers have it now: each cache has a watch of its own, and a namespace takes what is in it along. */
+async function storedHoldersOf(pass: ProjectionPass, space: string): Promise<string[]> {
+  const options = { namespace: space }
+  const placed: Contents = []
+  for (const kind of ANYWHERE)
+    placed.push({ kind, objects: (await pass.records.client.list<Placed>(kind.resource, options)).items })
+  const claims = await pass.workloads.client.list(persistentVolumeClaim, options)
+  return namesOf(pass, space, placed, claims.items)
+}
+
+type Contents = { kind: AnyKind; objects: readonly Placed[] }[]
+
+function namesOf(
+  { records, object }: ProjectionPass,
+  space: string,
+  placed: Contents,
+  claims: readonly KubeObject[],
+): string[] {
+  const group = groupOfProjected(records.cache(namespace).get(undefined, space))
+  const resources = placed.flatMap(({ kind, objects }) =>
+    objects
       .filter(({ spec }) => spec.clusterId === object.spec.clusterId)
-      .map(
-        ({ metadata }) =>
-          `${segment}/${groupOfProjected(records.cache(namespace).get(undefined, space))}/${metadata.name}`,
-      ),
+      .map(({ metadata }) => `${kind.segment}/${group}/${metadata.name}`),
   )
-  const kept = workloads.cache(persistentVolumeClaim).list({ namespace: space }).filter(isRetained)
-  return [...resources, ...kept.map(({ metadata }) => `volumes/${space}/${metadata.name}`)]
+  return [...resources, ...claims.filter(isRetained).map(({ metadata }) => `volumes/${space}/${metadata.name}`)]
 }
 
 async function removeNamespaces(pass: ProjectionPass): Promise<Outcome> {

@@ -3,12 +3,14 @@ import { BOUNDARY_ID, ControllerBench } from '../../test/worlds/controllers.ts'
 import { uuidV5 } from '../core/ids.ts'
 import { INCARNATION_ANNOTATION, ROLE_INCARNATION_ANNOTATION, SCOPE_INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { groupNamespace } from '../core/names.ts'
+import { reservedNamespaceObject } from '../core/namespaces.ts'
 import type { KubeObject } from '../core/object.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { DenyAssignment, JitRequest, RoleAssignment, RoleDefinition } from '../crds/rbac.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { VectorCluster } from '../crds/vector.ts'
+import { namespace } from '../kube/builtin.ts'
 import { grantControllers } from './rbac.ts'
 
 const PRINCIPAL = '7c1b2f7e-15c2-4f60-8f43-2f4d6f0c9a11'
@@ -250,6 +252,56 @@ describe('the controllers of grants', () => {
       expect(await lifeOf('older')).to.equal(undefined)
       const found = await bench.find<KubeObject>(RoleAssignment.resource, 'older', space)
       expect(JSON.stringify(found?.status)).to.include('ReferenceMissing')
+    })
+  })
+
+  describe('keep a grant that came before its group', () => {
+    const lifeOf = async (name: string) =>
+      (await bench.find(RoleAssignment.resource, name, space))?.metadata.annotations?.[SCOPE_INCARNATION_ANNOTATION]
+    const reserve = (creationTimestamp: string) => {
+      const home = reservedNamespaceObject({ for: 'ResourceGroup', name: groupNamespace(BOUNDARY_ID, 'later') })
+      bench.client.seed(namespace, { ...home, metadata: { ...home.metadata, creationTimestamp } })
+    }
+    const assignAt = (creationTimestamp: string) =>
+      bench.seed(
+        RoleAssignment,
+        'early',
+        {
+          principalId: PRINCIPAL,
+          principalType: 'User',
+          roleDefinitionName: 'Reader',
+          scope: `${SCOPE}/resourcegroups/later`,
+        },
+        { namespace: space, creationTimestamp },
+      )
+    const comes = async () => {
+      const creationTimestamp = inFuture(0)
+      bench.seed(
+        ResourceGroup,
+        'later',
+        { tags: {}, quota: {} },
+        { namespace: space, annotations: LIFE, creationTimestamp },
+      )
+      await bench.rest()
+    }
+
+    it('to the first one that comes, where its namespace had been reserved', async () => {
+      reserve(inFuture(-HOUR))
+      assignAt(inFuture(-HOUR))
+      await bench.start()
+      expect(await lifeOf('early')).to.equal(undefined)
+      const found = await bench.find<KubeObject>(RoleAssignment.resource, 'early', space)
+      expect(JSON.stringify(found?.status)).to.include('WaitingForGroup')
+      await comes()
+      expect(await lifeOf('early')).to.equal('now')
+    })
+
+    it('to none where the namespace is that of a later life', async () => {
+      reserve(inFuture(-HOUR / 2))
+      assignAt(inFuture(-HOUR))
+      await bench.start()
+      await comes()
+      expect(await lifeOf('early')).to.equal(undefined)
     })
   })
 

@@ -4,7 +4,6 @@ import {
   INCARNATION_ANNOTATION,
   INITIAL_OWNER_ASSIGNED_ANNOTATION,
   ROLE_INCARNATION_ANNOTATION,
-  SCOPE_INCARNATION_ANNOTATION,
 } from '../core/labels.ts'
 import { boundaryNamespace } from '../core/names.ts'
 import { type KubeObject, refOf } from '../core/object.ts'
@@ -17,13 +16,15 @@ import { PRINCIPAL_RESOURCES } from '../crds/principals.ts'
 import { BoundaryTrust, DenyAssignment, JitRequest, RoleAssignment, RoleDefinition } from '../crds/rbac.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { incarnationOfRole, roleIncarnationOf } from '../crds/roleLife.ts'
-import { isYounger, scopeIncarnationOf, scopeObject } from '../crds/scopeObjects.ts'
+import { scopeIncarnationOf } from '../crds/scopeObjects.ts'
 import { initialOwnerAssignment } from '../desired/boundaries.ts'
 import { endOfGrant, endOfRequest } from '../desired/rbac.ts'
 import { BUILT_IN_ROLES } from '../iam/roles.ts'
+import { namespace } from '../kube/builtin.ts'
 import { isKubeError } from '../kube/errors.ts'
 import { type Controller, controller, type Pass, type Rights, type Step, steps } from './engine/controller.ts'
 import { endWithRecord, grantForAWhile, JIT_OBSERVES } from './jit.ts'
+import { awaitedScopes, keepToLife } from './lifeOfGrant.ts'
 import { keepToPrincipals, PRINCIPAL_RIGHTS } from './principals.ts'
 
 export const INITIAL_OWNER_RIGHTS: readonly Rights[] = [{ resource: RoleAssignment.resource, verbs: ['create'] }]
@@ -57,7 +58,10 @@ export async function assignInitialOwner(pass: Pass<typeof Boundary>): Promise<O
 /** Timers cannot be set farther ahead; a pass in between finds nothing to do and sets the next. */
 const TIMER_MAX = 2_147_483_647
 
-type Grant = KubeObject & { spec: { scope: string; scopeIncarnation?: string; expiresAt?: string } }
+/** Milliseconds until our own write has come back. */
+const SOON = 1_000
+
+type Grant = KubeObject & { spec: { scope: string; scopeIncarnation?: string } }
 
 /** Removes what has run out, at its time and not before. The evaluator stopped counting it at that moment already. */
 function removeWhenOver(endOf: (object: never) => number | undefined) {
@@ -73,34 +77,6 @@ function removeWhenOver(endOf: (object: never) => number | undefined) {
     pass.log.info({ kind: pass.kind.kind }, 'Removed, because its time is over.')
     return done()
   }
-}
-
-/** Milliseconds until an object that the engine has not seen yet is looked at again. */
-const SOON = 1_000
-
-/**
- * Writes down of which life of its scope a grant is that kubectl or Git made without saying so: of the one that was
- * there when it was made. What came later is not meant, so that a thing made anew under an old name inherits nothing.
- */
-export async function keepToLife(pass: Pass): Promise<Outcome> {
-  const grant = pass.object as Grant
-  const scope = parseScope(grant.spec.scope)
-  if (scope === undefined || scope.level === 'root' || scopeIncarnationOf(grant) !== undefined) return done()
-  const target = scopeObject(scope)
-  const isKnown = target !== undefined && pass.records.isCached(target.resource)
-  const object = isKnown ? pass.records.cache(target.resource).get(target.namespace, target.name) : undefined
-  if (object === undefined || isYounger(object, grant)) {
-    const what = object === undefined ? 'Nothing was' : 'What is there now was not'
-    const message = `${what} at ${grant.spec.scope} when this was made: make it again once the thing is there.`
-    return stalled('ReferenceMissing', message)
-  }
-  const incarnation = object.metadata.annotations?.[INCARNATION_ANNOTATION]
-  if (incarnation === undefined) return waiting('WaitingForDependency', `${grant.spec.scope} is new.`, SOON)
-  const { uid, resourceVersion } = grant.metadata
-  const patch = { metadata: { annotations: { [SCOPE_INCARNATION_ANNOTATION]: incarnation } } }
-  await pass.records.client.mergePatch(pass.kind.resource, refOf(grant), patch, { uid, resourceVersion })
-  // Our own write wakes us, with the version that the next steps need.
-  return waiting('WaitingForDependency', 'The incarnation of the scope was recorded.', SOON)
 }
 
 /**
@@ -169,8 +145,8 @@ function grantController(
   more: { observes?: Controller['observes']; step?: Step; finalize?: Step; writes?: readonly Rights[] } = {},
 ): Controller {
   return controller(kind, {
-    observes: more.observes ?? [],
-    reads: [Boundary.resource, ResourceGroup.resource, ...PRINCIPAL_RESOURCES, ...SCOPE_KINDS],
+    observes: [...awaitedScopes(kind), ...(more.observes ?? [])],
+    reads: [namespace, Boundary.resource, ResourceGroup.resource, ...PRINCIPAL_RESOURCES, ...SCOPE_KINDS],
     childrenIn: 'records',
     writes: [{ resource: kind.resource, verbs: ['delete'] }, ...PRINCIPAL_RIGHTS, ...(more.writes ?? [])],
     reconcile: steps(

@@ -14,9 +14,13 @@ describe('the rights of the operator', () => {
   it('read no Secret of the platform itself, and change none', () => {
     const secrets = operatorSystemRights().filter(({ resource }) => resource.plural === 'secrets')
     expect(secrets.map(({ verbs, resourceNames }) => [...verbs, ...(resourceNames ?? [])])).to.deep.equal([
+      // A certificate with which tunnels of other replicas are entered, and which opens nothing else.
+      ['get', 'freehold-agent-peer'],
       ['create', 'delete'],
       // Of an administrator's own, by its name: what backups are written with.
       ['get', 'freehold-backup-target'],
+      // What digests of the keys of functions are made with.
+      ['get', 'freehold-function-keys'],
     ])
   })
 

@@ -1,6 +1,6 @@
 import { sha256 } from './names.ts'
 
-export type ClaimType = 'Host' | 'Vault' | 'StorageAccount' | 'StoreBucket'
+export type ClaimType = 'Host' | 'Vault' | 'StorageAccount' | 'StoreBucket' | 'FunctionPath'
 
 /** The name of a claim says what is claimed, so that etcd decides who was first. */
 export function claimName(type: ClaimType, value: string): string {

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { IDENTITY_PATH } from '../contracts/managedIdentities.ts'
 import type { codeFields } from './codeFields.ts'
-import { sourceRule } from './codeFields.ts'
+import { sourceAdmission, sourceRule } from './codeFields.ts'
 import type { BackupPolicyInSpec, ComponentField, VolumeField } from './containerFields.ts'
 import { backupRules, variableRules, volumeRules } from './containerRules.ts'
 import type { AdmissionRule, Rule } from './define.ts'
@@ -129,10 +129,5 @@ export const appAdmission: readonly AdmissionRule[] = [
     content: APP_CONTENT,
     variables: (test) => `object.spec.?env.orValue([]).all(e, ${test})`,
   }),
-  {
-    // Who builds with the credentials of a source gets to see what they open.
-    on: 'WRITE',
-    cel: "variables.isExempt || !has(object.spec.deploymentSourceId) || (request.operation == 'UPDATE' && oldObject.spec.?deploymentSourceId == object.spec.?deploymentSourceId) || authorizer.group('delivery.freehold.dev').resource('deploymentsources').namespace('boundary-' + namespaceObject.metadata.labels['freehold.dev/boundary']).name(object.spec.deploymentSourceId).check('get').allowed()",
-    message: 'deploymentSourceId names a deployment source that you may not read',
-  },
+  sourceAdmission,
 ]

@@ -23,8 +23,6 @@ export const Boundary = defineKind({
     'boundaries/invitations/read',
     'boundaries/members/read',
     'boundaries/network/read',
-    'boundaries/projections/manage',
-    'boundaries/projections/read',
     'boundaries/tenant/admin',
   ],
   protectedFields: { quota: 'administrators', tenantId: 'administrators' },

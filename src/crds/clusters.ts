@@ -35,7 +35,7 @@ const JoinToken = z.strictObject({
     .regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in lower-case hexadecimal')
     .describe('SHA-256 of the token, which only who asked for it knows'),
   expiresAt: DateTime.describe('Until when an agent may join with it'),
-  reusable: z.boolean().default(false).describe('False: it is used up by the first agent that joins'),
+  reusable: z.boolean().describe('False: it is used up by the first agent that joins'),
 })
 export type JoinToken = z.output<typeof JoinToken>
 

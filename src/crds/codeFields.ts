@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { EnvironmentVariableField, ImageReference } from './containerFields.ts'
-import type { Rule } from './define.ts'
+import type { AdmissionRule, Rule } from './define.ts'
 import { BranchName } from './deployments.ts'
 import { listBy, setOf, Uuid } from './fields.ts'
 import { SourceUrl } from './sources.ts'
@@ -67,4 +67,11 @@ export const sourceRule: Rule<{ repositoryUrl?: string | undefined; deploymentSo
   code: 'BAD_REQUEST',
   field: 'deploymentSourceId',
   test: ({ repositoryUrl, deploymentSourceId }) => deploymentSourceId === undefined || repositoryUrl !== undefined,
+}
+
+/** Who builds with the credentials of a source gets to see what they open. */
+export const sourceAdmission: AdmissionRule = {
+  on: 'WRITE',
+  cel: "variables.isExempt || !has(object.spec.deploymentSourceId) || (request.operation == 'UPDATE' && oldObject.spec.?deploymentSourceId == object.spec.?deploymentSourceId) || authorizer.group('delivery.freehold.dev').resource('deploymentsources').namespace('boundary-' + namespaceObject.metadata.labels['freehold.dev/boundary']).name(object.spec.deploymentSourceId).check('get').allowed()",
+  message: 'deploymentSourceId names a deployment source that you may not read',
 }

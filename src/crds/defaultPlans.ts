@@ -72,6 +72,10 @@ function containerPlan(...given: Parameters<typeof jobPlan>): PlanSpec {
   return { ...jobPlan(...given), family: 'ContainerInstance' }
 }
 
+function functionPlan(...given: Parameters<typeof jobPlan>): PlanSpec {
+  return { ...jobPlan(...given), family: 'Function', extras: { maxTimeoutSeconds: '900' } }
+}
+
 function appPlan(...given: Parameters<typeof jobPlan>): PlanSpec {
   return { ...jobPlan(...given), family: 'App' }
 }
@@ -173,6 +177,10 @@ export const DEFAULT_PLANS: Readonly<Record<string, PlanSpec>> = {
     ['16Gi', '16Gi'],
     'For applications that need four whole cores.',
   ),
+
+  'function-small': functionPlan('Small', ['100m', '500m'], ['128Mi', '256Mi'], 'For most functions.', true),
+  'function-medium': functionPlan('Medium', ['250m', '1'], ['512Mi', '512Mi'], 'For functions that compute.'),
+  'function-large': functionPlan('Large', ['1', '2'], ['2Gi', '2Gi'], 'For functions that need whole cores.'),
   'app-free': appPlan('Free', ['100m', '250m'], ['128Mi', '256Mi'], 'To try things out.'),
   'app-small': appPlan('Small', ['250m', '500m'], ['512Mi', '512Mi'], 'For most apps.', true),
   'app-medium': appPlan('Medium', ['500m', '1'], ['1Gi', '1Gi'], 'For busy apps.'),

@@ -75,6 +75,8 @@ export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
   uniqueName?: ClaimType
   /** Public hosts that a spec names, of which each is served by one resource of the platform. */
   hostsOf?(spec: z.output<S>): readonly string[]
+  /** Paths that a spec names, each of which one object serves among those that share the name `within`. */
+  pathsOf?(spec: z.output<S>): readonly { within: string; path: string }[]
   /** IAM kinds are never part of the view, edit and admin roles of Kubernetes. */
   aggregate?: boolean
   /** The prefix of this kind's actions (`vectorcluster`): read, write, delete, scale and data actions have a standard form. */

@@ -6,6 +6,7 @@ import { PlatformCluster } from './clusters.ts'
 import { ContainerInstance } from './containerinstances.ts'
 import type { AnyKind } from './define.ts'
 import { DeploymentRecord } from './deployments.ts'
+import { FunctionNamespace, ServerlessFunction } from './functions.ts'
 import { PlatformClient, PlatformUser } from './identity.ts'
 import { MemberInvitation, PasswordReset } from './invitations.ts'
 import { PlatformJob } from './jobs.ts'
@@ -31,6 +32,7 @@ import { ResourceGroup } from './resourcegroups.ts'
 import { DeploymentSource } from './sources.ts'
 import { SqlInstance } from './sql.ts'
 import { IdpBinding, SsoConnection } from './sso.ts'
+import { StaticWebApp } from './staticwebapps.ts'
 import { SecretVault, VaultEntry } from './vaults.ts'
 import { VectorCluster } from './vector.ts'
 
@@ -68,8 +70,11 @@ export const KINDS: readonly AnyKind[] = [
   SqlInstance,
   PlatformJob,
   ContainerInstance,
+  FunctionNamespace,
+  ServerlessFunction,
   AppRuntime,
   PlatformApp,
+  StaticWebApp,
   DeploymentRecord,
   ObjectStorageAccount,
   AccountBucket,

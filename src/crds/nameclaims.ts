@@ -17,8 +17,10 @@ export const NameClaim = defineKind({
   description: 'A platform-wide name (a host, a vault, a storage account) and the resource that holds it.',
   spec: z.strictObject({
     type: z
-      .enum(['Host', 'Vault', 'StorageAccount', 'StoreBucket'])
-      .describe('What is named: a public host, a vault, a storage account, or a bucket at the object store; immutable'),
+      .enum(['Host', 'Vault', 'StorageAccount', 'StoreBucket', 'FunctionPath'])
+      .describe(
+        'What is named: a public host, a vault, a storage account, a bucket at the object store, or a path of functions; immutable',
+      ),
     value: z.string().min(1).max(253).describe('The name that is unique among those of its type; immutable'),
     holder: z
       .strictObject({

@@ -3,7 +3,7 @@ import type { AdmissionRule } from './define.ts'
 
 const mayReadSecrets = (group: string, plural: string, name: string, verb = 'readsecrets') =>
   `authorizer.group('${group}').resource('${plural}').namespace(request.namespace).name(${name}).check('${verb}').allowed()`
-const mayReadVault = (reference: string) =>
+export const mayReadVault = (reference: string) =>
   mayReadSecrets('data.freehold.dev', 'secretvaults', `${reference}.vaultName`)
 const PLURALS: Readonly<Record<OutputCollection, readonly [group: string, plural: string]>> = {
   vectorclusters: ['data.freehold.dev', 'vectorclusters'],
@@ -13,11 +13,21 @@ const PLURALS: Readonly<Record<OutputCollection, readonly [group: string, plural
   objectstorageaccounts: ['data.freehold.dev', 'objectstorageaccounts'],
 }
 
+/** Whether the output that the variable `e` may refer to may be read by whoever writes. */
+export const mayReadOutput = `!has(e.output) || ${Object.entries(PLURALS)
+  .map(([collection, [group, plural]]) => {
+    const plain = OUTPUTS[collection as OutputCollection].plain.map((name) => `'${name}'`).join(', ')
+    const may = (isSecret: boolean) =>
+      mayReadSecrets(group, plural, 'e.output.name', verbOfOutput(collection as OutputCollection, isSecret))
+    return `(e.output.collection == '${collection}' && (e.output.output in [${plain}] ? ${may(false)} : ${may(true)}))`
+  })
+  .join(' || ')}`
+
 /**
  * References were checked when they were written: who changes nothing that could show their values needs no right to
  * read them.
  */
-const unchanged = (...parts: string[]) =>
+export const unchanged = (...parts: string[]) =>
   `(request.operation == 'UPDATE' && ${parts.map((part) => `object.spec.?${part} == oldObject.spec.?${part}`).join(' && ')})`
 
 /**
@@ -55,16 +65,7 @@ export const referenceAdmission = ({
   },
   {
     on: 'WRITE',
-    cel: `variables.isExempt || ${unchanged(...content)} || (${variables(
-      `!has(e.output) || ${Object.entries(PLURALS)
-        .map(([collection, [group, plural]]) => {
-          const plain = OUTPUTS[collection as OutputCollection].plain.map((name) => `'${name}'`).join(', ')
-          const may = (isSecret: boolean) =>
-            mayReadSecrets(group, plural, 'e.output.name', verbOfOutput(collection as OutputCollection, isSecret))
-          return `(e.output.collection == '${collection}' && (e.output.output in [${plain}] ? ${may(false)} : ${may(true)}))`
-        })
-        .join(' || ')}`,
-    )})`,
+    cel: `variables.isExempt || ${unchanged(...content)} || (${variables(mayReadOutput)})`,
     message: 'env refers to an output of a resource that you may not read',
   },
 ]

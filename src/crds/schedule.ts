@@ -38,15 +38,40 @@ export const CronSchedule = ruled(
   },
 )
 
+/**
+ * The same in an item of a list, where the API server's budget has no room for the rules: it checks the form, and whoever
+ * uses the schedule asks `everRuns`.
+ */
+export const ListedCronSchedule = z.string().max(100).regex(new RegExp(PATTERN), MESSAGE)
+
+/** Whether a schedule in the right form has a time at all: its ranges go upwards, and its months have its days. */
+export const everRuns = (text: string) => isCron(text) && parses(text) && fires(text)
+
 const isCron = (text: string) => new RegExp(PATTERN).test(text)
 
 /** Loaded when the first schedule is checked: it brings a calendar of every time zone along. */
 const parser = () => createRequire(import.meta.url)('cron-parser') as typeof import('cron-parser')
 
 /** When a schedule runs next, RFC 3339; null if it never does. */
-export function nextRun(schedule: string, now: number): string | null {
-  const options = { currentDate: new Date(now), tz: 'UTC' }
+export function nextRun(schedule: string, now: number, tz = 'UTC'): string | null {
+  const options = { currentDate: new Date(now), tz }
   return parser().CronExpressionParser.parse(schedule, options).next().toISOString()
+}
+
+/** The last time up to now at which a schedule ran, RFC 3339; null if it never does. */
+export function lastRun(schedule: string, now: number, tz = 'UTC'): string | null {
+  // A moment later, so that one that has just come counts.
+  const options = { currentDate: new Date(now + 1), tz }
+  return parser().CronExpressionParser.parse(schedule, options).prev().toISOString()
+}
+
+/** Whether this is a time zone that the platform knows. */
+export function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== ''
+  } catch {
+    return false
+  }
 }
 
 function parses(expression: string): boolean {

@@ -4,6 +4,7 @@ import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/c
 import type { KubeObject } from '../../src/core/object.ts'
 import type { Gate } from '../../src/core/refusals.ts'
 import { Boundary } from '../../src/crds/boundaries.ts'
+import { PlatformCluster } from '../../src/crds/clusters.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { PlatformUser } from '../../src/crds/identity.ts'
 import { MemberInvitation, PasswordReset } from '../../src/crds/invitations.ts'
@@ -243,6 +244,15 @@ export const REFUSED_WRITES: Readonly<Record<string, RefusedWrite>> = {
     },
     status: 403,
     says: 'web/x/y',
+  },
+  'freehold-kind-deletions PlatformCluster': {
+    write: async (world) => {
+      const { items } = await world.admin.list<PlatformCluster & { [key: string]: unknown }>(PlatformCluster.resource)
+      const name = items.find(({ spec }) => spec.isPlatform)?.metadata.name ?? ''
+      return world.admin.remove(PlatformCluster.resource, { name }, dryRun)
+    },
+    status: 403,
+    says: 'the cluster that the platform runs on',
   },
   'freehold-iam-writers SsoConnection': closed(SsoConnection, {}),
   'freehold-iam-writers MemberInvitation': {

@@ -2,9 +2,11 @@ import { ACCESS_RULES } from './rules/access.ts'
 import { APP_RULES } from './rules/apps.ts'
 import type { RuleCase } from './rules/case.ts'
 import { DATABASE_RULES } from './rules/databases.ts'
+import { FUNCTION_RULES } from './rules/functions.ts'
 import { PLATFORM_RULES } from './rules/platform.ts'
 import { REGISTRY_RULES } from './rules/registry.ts'
 import { SINGLE_SIGN_ON_RULES } from './rules/singleSignOn.ts'
+import { SITE_RULES } from './rules/sites.ts'
 import { SOURCE_RULES } from './rules/sources.ts'
 import { STORAGE_RULES } from './rules/storage.ts'
 import { WORKLOAD_RULES } from './rules/workloads.ts'
@@ -21,5 +23,7 @@ export const RULE_CASES: readonly RuleCase[] = [
   ...STORAGE_RULES,
   ...WORKLOAD_RULES,
   ...APP_RULES,
+  ...FUNCTION_RULES,
+  ...SITE_RULES,
   ...REGISTRY_RULES,
 ]

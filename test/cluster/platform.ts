@@ -163,6 +163,7 @@ export class OwnPlatform {
     const own = {
       PLATFORM_ROLE: role,
       PLATFORM_FACADE_PORT: String(ports.facade),
+      PLATFORM_ACTIVATOR_PORT: String(ports.activator),
       PLATFORM_MANAGEMENT_PORT: String(ports.management),
       PLATFORM_IDENTITY_HTTPS_PORT: String(ports.identity),
       PLATFORM_IDENTITY_HTTP_PORT: String(ports.token),

@@ -2,6 +2,7 @@ import { Registry } from 'prom-client'
 import type { Controller, Workspace } from '../../src/controllers/engine/controller.ts'
 import type { Environment } from '../../src/controllers/engine/environment.ts'
 import { EngineMetrics } from '../../src/controllers/engine/metrics.ts'
+import type { OtherClusters } from '../../src/controllers/engine/pass.ts'
 import { Runner } from '../../src/controllers/engine/runner.ts'
 import { cachedResources, openWorkspace } from '../../src/controllers/engine/workspace.ts'
 import type { Clock, Timer } from '../../src/core/clock.ts'
@@ -12,8 +13,20 @@ import type { KubeClient, WriteObserver } from '../../src/kube/client.ts'
 import type { PlayedApiServer } from './apiServer.ts'
 import { type Life, type Mutations, mortal } from './life.ts'
 
+/** The id of the other cluster. */
+export const FAR = '4a7f8a52-7a4e-4b52-9a55-0d6c8f3f9b77'
+
+function oneOther(workspace: Workspace): OtherClusters {
+  return {
+    find: (clusterId) => (clusterId === FAR ? workspace : undefined),
+    each: (listener) => listener(FAR, workspace),
+  }
+}
+
 export type OperatorOptions = {
   server: PlayedApiServer
+  /** That of the cluster with the id `FAR`. */
+  far: PlayedApiServer
   clock: Clock
   life: Life
   newId: () => string
@@ -25,16 +38,22 @@ export type OperatorOptions = {
 export class OperatorProcess {
   readonly life: Life
   readonly #caches: CacheSet
+  readonly #farCaches: CacheSet | undefined
   readonly #runners: readonly Runner[]
   readonly #clock: MortalClock
 
-  constructor({ server, clock, life, newId, controllers }: OperatorOptions) {
+  constructor({ server, far, clock, life, newId, controllers }: OperatorOptions) {
     this.life = life
     this.#clock = new MortalClock(clock)
     const caches = new CacheSet({ client: server, clock: this.#clock, random: () => 0 })
     this.#caches = caches
     const resources = [...cachedResources(controllers, 'records'), ...cachedResources(controllers, 'workloads')]
     const workspace = openWorkspace({ client: server, caches }, resources)
+    // Few flows are about another cluster; all others need no second set of caches.
+    const isFar = controllers.some(({ name }) => name === 'boundaryprojection')
+    const farCaches = new CacheSet({ client: far, clock: this.#clock, random: () => 0 })
+    const farWorkspace = isFar ? openWorkspace({ client: far, caches: farCaches }, resources) : undefined
+    this.#farCaches = isFar ? farCaches : undefined
     const metrics = new EngineMetrics(new Registry())
     this.#runners = controllers.map((controller) => {
       const client = clientOf(controller.name, server, caches.observer(), life)
@@ -42,6 +61,9 @@ export class OperatorProcess {
       const environment: Environment = {
         records: own,
         workloads: own,
+        ...(farWorkspace !== undefined && {
+          others: oneOther({ ...farWorkspace, client: clientOf(controller.name, far, farCaches.observer(), life) }),
+        }),
         clock: this.#clock,
         log: silentLog,
         random: () => 0,
@@ -57,7 +79,8 @@ export class OperatorProcess {
 
   async start(): Promise<void> {
     this.#caches.start()
-    await this.#caches.whenAllSynced()
+    this.#farCaches?.start()
+    await Promise.all([this.#caches.whenAllSynced(), this.#farCaches?.whenAllSynced()])
     for (const runner of this.#runners) runner.start()
   }
 
@@ -75,6 +98,7 @@ export class OperatorProcess {
   #vanish(): void {
     this.#clock.stop()
     void this.#caches.stopAll()
+    void this.#farCaches?.stopAll()
   }
 }
 

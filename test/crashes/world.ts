@@ -20,8 +20,11 @@ import { derivedNames, HOME, seedDefaults, seedPlatform } from './seeds.ts'
 export class World {
   readonly clock = new ManualClock(Date.UTC(2026, 0, 1))
   readonly server = new PlayedApiServer(() => this.clock.now())
+  /** Another cluster, with an agent. */
+  readonly far = new PlayedApiServer(() => this.clock.now())
   readonly engines = new Engines()
   readonly kubernetes: PlayedKubernetes
+  readonly #farKubernetes: PlayedKubernetes
   /** Text that stands for something that differs from run to run, by that text. */
   readonly names = this.server.identities
   readonly #isFirstStart: boolean
@@ -41,9 +44,10 @@ export class World {
     workloads?: (server: PlayedApiServer) => WorkloadPlay,
   ) {
     this.kubernetes = new PlayedKubernetes(this.server, this.engines, workloads?.(this.server))
+    this.#farKubernetes = new PlayedKubernetes(this.far, new Engines())
     this.#isFirstStart = isFirstStart
     this.#choose = (ports) => choose(controllers(ports))
-    this.kubernetes.onChange = () => this.touch()
+    for (const played of [this.kubernetes, this.#farKubernetes]) played.onChange = () => this.touch()
     this.server.onIncarnation = (object, incarnation) => {
       for (const [text, what] of derivedNames(object, incarnation)) this.names.set(text, what)
     }
@@ -61,6 +65,7 @@ export class World {
     }
     this.#operator = new OperatorProcess({
       server: this.server,
+      far: this.far,
       clock: this.clock,
       life,
       newId: () =>
@@ -94,10 +99,11 @@ export class World {
   async rest(): Promise<void> {
     for (let round = 0; round < 60; round += 1) {
       await this.#operatorRests()
-      const before = this.server.version
+      const before = `${this.server.version} ${this.far.version}`
       await this.kubernetes.play()
+      await this.#farKubernetes.play()
       await this.#operatorRests()
-      if (this.server.version === before) return
+      if (`${this.server.version} ${this.far.version}` === before) return
     }
     throw new Error('The operator and the cluster never come to rest.')
   }
@@ -106,6 +112,7 @@ export class World {
   async round(): Promise<void> {
     await this.#operatorRests()
     await this.kubernetes.play()
+    await this.#farKubernetes.play()
     await this.#operatorRests()
   }
 

@@ -7,13 +7,17 @@ const MAIN = join(import.meta.dirname, '../../src/main.ts')
 
 describe('a check of the installation', () => {
   const { kubeconfig, certificateAuthority, tokenUrl, registry, store } = testPlatform()
-  const issuer = tokenUrl.replace(/\/protocol\/.*$/, '')
-  const sound = {
+  let issuer: string
+  before(async () => {
+    const found = await fetch(`${tokenUrl.replace(/\/protocol\/.*$/, '')}/.well-known/openid-configuration`)
+    issuer = ((await found.json()) as { issuer: string }).issuer
+  })
+  const sound = () => ({
     PLATFORM_ROLE: 'facade',
     PLATFORM_KUBECONFIG: kubeconfig,
     PLATFORM_ISSUER: issuer,
     PLATFORM_ISSUER_CERTIFICATE_AUTHORITY: certificateAuthority,
-  }
+  })
   const check = (settings: Record<string, string>) =>
     new Promise<{ code: number; out: string; lines: Map<string, string> }>((resolve) => {
       const env = { PATH: process.env.PATH ?? '', ...settings }
@@ -37,7 +41,7 @@ describe('a check of the installation', () => {
         PLATFORM_OBJECT_STORE_SECRET_ACCESS_KEY: store.secretAccessKey,
       }),
     }
-    const { code, out, lines } = await check({ ...sound, ...optional })
+    const { code, out, lines } = await check({ ...sound(), ...optional })
     expect(code, out).to.equal(0)
     for (const name of ['API server', 'Kinds', 'Webhook', 'Identity', 'First Owner'])
       expect(lines.get(name), out).to.equal('ok')
@@ -48,7 +52,7 @@ describe('a check of the installation', () => {
 
   it('says what is wrong, and what to do', async () => {
     const { code, out, lines } = await check({
-      ...sound,
+      ...sound(),
       PLATFORM_ISSUER: `${issuer}-of-others`,
       PLATFORM_REGISTRY_URL: 'http://127.0.0.1:9',
       PLATFORM_SMTP_URL: 'smtp://user:hunter2@127.0.0.1:9',

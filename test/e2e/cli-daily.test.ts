@@ -1,11 +1,12 @@
-import { spawn } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { execFile, spawn } from 'node:child_process'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { until } from '../make/until.ts'
 import { call, uniqueName } from '../worlds/platform.ts'
-import { PLATFORM_VARIABLE } from '../worlds/tenant.ts'
+import { PLATFORM_VARIABLE, testPlatform } from '../worlds/tenant.ts'
 
 const FREEHOLD = resolve(import.meta.dirname, '../../bin/freehold.mjs')
 
@@ -136,5 +137,63 @@ describe('the command line, every day', () => {
     )
     expect(out).to.equal('VectorCluster "products" created\n')
     expect(err).to.match(/^vectorcluster products: Running/m)
+  })
+
+  it('rotates a key, and tells what was done', async () => {
+    await succeeds('create', 'vc', 'told', '-d', '{"computePlan":"vector-dev","replicas":1}', '--wait')
+    const key = async () => (await succeeds('read', 'vc', 'told', 'apikey')).out
+    const before = await key()
+    await succeeds('rotate', 'vc', 'told')
+    await until('the key is another one', async () => (await key()) !== before)
+    const events = await until('both are told', async () => {
+      const { out } = await succeeds('events', 'vc', 'told', '-o', 'table')
+      return out.includes('CreateVectorCluster') && out.toLowerCase().includes('rotate') && out
+    })
+    expect(events).to.contain('Succeeded').and.to.contain('Rest')
+    const nothing = await freehold('rotate', 'resourcegroup', group)
+    expect(nothing).to.include({ code: 2 })
+    await succeeds('delete', 'vc', 'told')
+  })
+
+  it('shows what an apply would change', async () => {
+    const name = uniqueName('seen')
+    const file = join(home, 'changed.yaml')
+    const write = (replicas: number) =>
+      writeFile(
+        file,
+        `apiVersion: data.freehold.dev/v1alpha1\nkind: VectorCluster\nmetadata: { name: ${name} }\nspec: { computePlan: vector-dev, replicas: ${replicas} }\n`,
+      )
+    await write(1)
+    const missing = await freehold('diff', '-f', file)
+    expect(missing.code, missing.err).to.equal(1)
+    expect(missing.out).to.contain('+ it would be created')
+    await succeeds('apply', '-f', file, '--wait')
+    expect((await succeeds('diff', '-f', file)).out).to.equal('')
+    await write(2)
+    const changed = await freehold('diff', '-f', file)
+    expect(changed.out).to.contain('~ replicas: 1 -> 2')
+    expect(changed.code).to.equal(1)
+    await succeeds('delete', 'vc', name)
+  })
+
+  it('applies the examples, by REST or as Kubernetes takes them, but for what holds Secrets', async () => {
+    const examples = resolve(import.meta.dirname, '../../examples')
+    const steps = (await readdir(examples)).filter((name) => /^\d/.test(name)).sort()
+    expect(steps).to.have.length.greaterThan(8)
+    // Only an administrator of the cluster chooses the id of a boundary.
+    const [first = '', ...others] = steps
+    const admin = ['--kubeconfig', testPlatform().kubeconfig, 'apply', '-f', join(examples, first)]
+    await promisify(execFile)(testPlatform().kubectlPath, admin)
+    const refused: string[] = []
+    for (const step of others) {
+      const words = ['apply', '-f', join(examples, step), '-b', '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391']
+      const { code, out, err } = await freehold(...words)
+      if (code !== 0) refused.push(`${step}: ${err.trim()}`)
+      expect(/(created|configured|unchanged)/.test(out) || code !== 0, out).to.equal(true)
+    }
+    // Tenants write no Secrets with kubectl: those come by REST, or from who keeps the tree.
+    const isAboutSecrets = (line: string) => /cannot patch resource "secrets"/.test(line)
+    expect(refused.filter((line) => !isAboutSecrets(line))).to.deep.equal([])
+    expect(refused.map((line) => line.split(':')[0])).to.deep.equal(['40-vault', '80-sources'])
   })
 })

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { choosePorts } from '../../scripts/controlplane/ports.ts'
 import { readManifests } from '../../scripts/platform/manifests.ts'
+import { messageOf } from '../../src/core/errors.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { PlatformCluster } from '../../src/crds/clusters.ts'
 import { BoundaryProjection } from '../../src/crds/projections.ts'
@@ -16,7 +17,7 @@ import { isKubeError } from '../../src/kube/errors.ts'
 import { loadKubeconfig } from '../../src/kube/kubeconfig.ts'
 import { type OwnControlPlane, startOwnControlPlane } from '../cluster/index.ts'
 import { OwnPlatform } from '../cluster/platform.ts'
-import { until } from '../make/until.ts'
+import { promised, until } from '../make/until.ts'
 import { tokenFor } from '../worlds/tenant.ts'
 
 const DEPLOY = join(import.meta.dirname, '../../deploy/agent')
@@ -31,9 +32,13 @@ describe('a boundary on another cluster, through an agent that only calls out', 
   let far: KubeClient
   let agent: ChildProcess | undefined
   let joined: Record<string, string>
+  let probes: string
   let clusterId: string
   let boundaryId: string
   let home: string
+  /** One life of a cluster: each needs the one before, so they are one test. */
+  const steps: [name: string, work: () => Promise<void>][] = []
+  const step = (name: string, work: () => Promise<void>) => void steps.push([name, work])
   const vector = () => `/boundaries/${boundaryId}/resourcegroups/shop/resources/vectorclusters/search`
 
   before(async () => {
@@ -80,6 +85,7 @@ describe('a boundary on another cluster, through an agent that only calls out', 
     ])
     await spoke.writeKubeconfig(kubeconfig, { name: 'agent', user })
     const { management = 0 } = await choosePorts(spoke.folder, ['management'])
+    probes = `http://127.0.0.1:${management}/readyz`
     const log = openSync(join(own.controlPlane.folder, 'logs', 'agent.log'), 'a')
     const { program, args, environment } = own.command
     const { PATH = '', HOME = '' } = environment
@@ -139,14 +145,14 @@ describe('a boundary on another cluster, through an agent that only calls out', 
     }
   }
 
-  it('is registered once under a name, and waits for its agent', async () => {
+  step('is registered once under a name, and waits for its agent', async () => {
     const made = await call<Cluster>(201, 'POST', '/clusters', { name: 'far', region: 'north' })
     clusterId = made.id
     expect(made.status).to.equal('AwaitingJoin')
     await call(409, 'POST', '/clusters', { name: 'far', region: 'south' })
   })
 
-  it('lets an agent join with a token, once, which is nowhere stored', async () => {
+  step('lets an agent join with a token, once, which is nowhere stored', async () => {
     const token = await call<Token>(201, 'POST', `/clusters/${clusterId}/join-token`, {})
     const stored = await own.admin.get(PlatformCluster.resource, { name: clusterId })
     expect(JSON.stringify(stored)).not.to.contain(token.token)
@@ -159,7 +165,7 @@ describe('a boundary on another cluster, through an agent that only calls out', 
     expect(spec.joinTokens).to.deep.equal([])
   })
 
-  it('gives the groups of a projected boundary their namespaces there, with rights and closed traffic', async () => {
+  step('gives the groups of a projected boundary their namespaces there, with rights and closed traffic', async () => {
     boundaryId = (await call<{ id: string }>(201, 'POST', '/boundaries', { displayName: 'Shop' })).id
     const group = `/boundaries/${boundaryId}/resourcegroups/shop`
     await call(201, 'POST', group)
@@ -177,7 +183,7 @@ describe('a boundary on another cluster, through an agent that only calls out', 
     expect(metadata.labels).to.include({ 'freehold.dev/boundary': boundaryId, 'freehold.dev/resource-group': 'shop' })
   })
 
-  it('runs a vector database there, which is read and changed here', async () => {
+  step('runs a vector database there, which is read and changed here', async () => {
     const made = await call<{ clusterId: string }>(201, 'POST', vector(), { replicas: 1 })
     expect(made.clusterId, 'the default of a projected boundary').to.equal(clusterId)
     await untilRunning(1)
@@ -195,12 +201,21 @@ describe('a boundary on another cluster, through an agent that only calls out', 
     expect({ resourceCount, projectionCount }).to.deep.equal({ resourceCount: 1, projectionCount: 1 })
   })
 
-  it('keeps the record of what is used, and the projection', async () => {
+  step('is reached through every replica of the facade, wherever its tunnel ends', async () => {
+    const replica = await own.startReplica()
+    const { clientId, clientSecret, tokenUrl } = own.platform
+    const authorization = `Bearer ${await tokenFor(clientId, clientSecret, tokenUrl)}`
+    const answer = await fetch(`${replica}${vector()}/apikey`, { headers: { authorization } })
+    expect([answer.status, (await answer.json()) as object]).to.deep.include(200)
+    await own.endReplica('facade')
+  })
+
+  step('keeps the record of what is used, and the projection', async () => {
     await call(409, 'DELETE', `/clusters/${clusterId}`)
     await call(409, 'DELETE', `/boundaries/${boundaryId}/projections/${clusterId}`)
   })
 
-  it('runs on without the hub, whatever happens to the agent, and converges when the hub is back', async () => {
+  step('runs on without the hub, whatever happens to the agent, and converges when the hub is back', async () => {
     await own.endOperator('SIGKILL')
     await own.admin.mergePatch(VectorCluster.resource, { namespace: home, name: 'search' }, { spec: { replicas: 3 } })
     for (let kill = 1; kill <= 2; kill += 1) {
@@ -213,10 +228,13 @@ describe('a boundary on another cluster, through an agent that only calls out', 
     expect(await exists(far, statefulSet, 'vc-search', home)).to.equal(true)
   })
 
-  it('turns a revoked agent away at once, and lets it in again with a new token', async () => {
+  step('turns a revoked agent away at once, and lets it in again with a new token', async () => {
     await untilCluster('Online')
     const revoked = await call<Cluster>(200, 'POST', `/clusters/${clusterId}/agent/revoke`)
     expect(revoked.status).to.equal('Revoked')
+    const began = performance.now()
+    await until('its tunnel has ended', async () => (await fetch(probes)).status === 503, promised(5_000))
+    console.log(`      the tunnel of a revoked agent ended after ${Math.round(performance.now() - began)} ms`)
     await call(200, 'POST', `/clusters/${clusterId}/agent/revoke`)
     await until('the controllers say so of what runs there', async () => {
       const { phase } = await call<{ phase: string }>(200, 'GET', vector())
@@ -232,7 +250,7 @@ describe('a boundary on another cluster, through an agent that only calls out', 
     await untilRunning(3)
   })
 
-  it('is drained when everything is deleted, by kubectl as by REST', async () => {
+  step('is drained when everything is deleted, by kubectl as by REST', async () => {
     await own.admin.remove(VectorCluster.resource, { namespace: home, name: 'search' })
     await until('the database is gone there', async () => !(await exists(far, statefulSet, 'vc-search', home)))
     await until('and here', async () => (await request('GET', vector())).status === 404)
@@ -244,5 +262,13 @@ describe('a boundary on another cluster, through an agent that only calls out', 
     })
     expect([202, 204]).to.include((await request('DELETE', `/clusters/${clusterId}`)).status)
     await until('the record is gone', async () => (await request('GET', `/clusters/${clusterId}`)).status === 404)
+  })
+
+  it('joins, is given a boundary, runs a database, outlives the hub, is turned away, comes back and is drained', async () => {
+    for (const [name, work] of steps) {
+      await work().catch((cause: unknown) => {
+        throw new Error(`A cluster ${name}: ${messageOf(cause)}`, { cause })
+      })
+    }
   })
 })

@@ -82,6 +82,7 @@ function goodBody({ body, bodyKind }: Route): unknown {
   const jit = { roleDefinitionName: 'Reader', scope: '/', justification: 'x' }
   const more = [binding, { domains: [] }, { alias: 'x', displayName: 'x' }, jit, { value: 'x' }]
   const samples: object[] = [
+    { clusterId: randomUUID() },
     {},
     { displayName: 'x' },
     { targetScale: 1 },
@@ -94,6 +95,7 @@ function goodBody({ body, bodyKind }: Route): unknown {
     { accountName: 'abc' },
     { action: 'jobs/read' },
     { image: 'docker.io/library/busybox' },
+    { sourceKind: 'Image', image: 'docker.io/library/busybox' },
     { components: [{ name: 'web', image: 'docker.io/library/busybox' }] },
     { tenantId: null },
     { action: 'deploy.started', resourceType: 'apps', resourceName: 'x', resourceGroup: 'x' },

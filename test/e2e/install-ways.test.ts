@@ -31,8 +31,9 @@ function compared(objects: readonly KubeObject[]): Map<string, unknown> {
     const text = JSON.stringify(object).replaceAll(new RegExp(`${NAME}-[a-z0-9]{10}`, 'g'), NAME)
     const copy = JSON.parse(text) as Workload & { data?: Record<string, string> }
     if (copy.kind === 'Deployment') delete copy.spec.template.metadata.annotations
-    if (copy.kind !== 'ConfigMap') return copy
-    return { ...copy, data: load(copy.data?.['configuration.yaml'] ?? '') } as unknown as KubeObject
+    const settings = copy.data?.['configuration.yaml']
+    if (settings === undefined) return copy
+    return { ...copy, data: load(settings) } as unknown as KubeObject
   })
   return new Map(plain.map((object) => [keyOf(object), object]))
 }

@@ -18,8 +18,8 @@ const folder = join(import.meta.dirname, '../../examples')
 const steps = readdirSync(folder, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name)
-  // These are no steps: test/e2e/cli.test.ts applies the one, test/e2e/gitops.test.ts the other.
-  .filter((name) => name !== 'rest' && name !== 'git')
+  // These are no steps: test/e2e/cli.test.ts applies the one, gitops.test.ts and client-package.test.ts the others.
+  .filter((name) => !['rest', 'git', 'client'].includes(name))
   .sort()
 const objects = steps.flatMap((step) =>
   readdirSync(join(folder, step)).flatMap(
@@ -50,8 +50,11 @@ describe('the examples', () => {
       '50-objectstorage',
       '60-jobs',
       '70-containerinstances',
+      '71-staticwebapps',
       '72-apps',
       '80-sources',
+      '90-clusters',
+      '90-functions',
     ])
     expect(objects.map(({ kind }) => kind)).to.deep.equal([
       'Boundary',
@@ -64,9 +67,14 @@ describe('the examples', () => {
       'VaultEntry',
       ...storage,
       'ContainerInstance',
+      'StaticWebApp',
       'PlatformApp',
       'Secret',
       'DeploymentSource',
+      'PlatformCluster',
+      'BoundaryProjection',
+      'FunctionNamespace',
+      'ServerlessFunction',
     ])
   })
 

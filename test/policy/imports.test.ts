@@ -22,6 +22,7 @@ const RULES: Record<string, { may: string[]; types?: string[]; port?: string[] }
   api: { may: ['core', 'contracts', 'crds', 'iam', 'kube', 'editor'], port: ['adapters'] },
   webhooks: { may: ['core', 'contracts', 'crds', 'iam', 'kube', 'api'] },
   identity: { may: ['core', 'contracts', 'crds', 'kube'] },
+  activator: { may: ['core', 'contracts', 'crds'], types: ['kube'] },
   client: { may: [] },
   // `freehold init` shows the Dockerfile that a build would write.
   cli: { may: ['core', 'contracts', 'client'] },
@@ -39,6 +40,7 @@ const RULES: Record<string, { may: string[]; types?: string[]; port?: string[] }
       'api',
       'webhooks',
       'identity',
+      'activator',
     ],
   },
   'main.ts': { may: ['config.ts', 'core', 'composition', 'api'] },

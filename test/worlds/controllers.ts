@@ -2,6 +2,7 @@ import { Registry } from 'prom-client'
 import type { Controller } from '../../src/controllers/engine/controller.ts'
 import type { Environment } from '../../src/controllers/engine/environment.ts'
 import { EngineMetrics } from '../../src/controllers/engine/metrics.ts'
+import type { OtherClusters } from '../../src/controllers/engine/pass.ts'
 import { Runner } from '../../src/controllers/engine/runner.ts'
 import { cachedResources, openWorkspace } from '../../src/controllers/engine/workspace.ts'
 import { INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
@@ -34,7 +35,18 @@ export class ControllerBench {
   /** @param telling whether caches hear of own writes at once, as in a process of ours; else only from their watch */
   constructor(
     controllers: readonly Controller[],
-    { telling = true, log = silentLog, workers = 4 }: { telling?: boolean; log?: Log; workers?: number } = {},
+    {
+      telling = true,
+      log = silentLog,
+      workers = 4,
+      others,
+    }: {
+      telling?: boolean
+      log?: Log
+      workers?: number
+      /** Other clusters, by id. */
+      others?: OtherClusters
+    } = {},
   ) {
     this.client = new FakeKubeClient({
       now: () => this.clock.now(),
@@ -50,6 +62,7 @@ export class ControllerBench {
     this.environment = {
       records: workspace,
       workloads: workspace,
+      ...(others !== undefined && { others }),
       clock: this.clock,
       log,
       random: () => 0,

@@ -180,6 +180,7 @@ async function serve(client: FakeKubeClient, change: Partial<FacadeOptions>, ser
       accounts: makeAccounts().accounts,
       objectStorage: { store: new FakeObjectStore(), secrets: kubeSecrets(client) },
       jobs: { blobs: fakeBlobs() },
+      functions: { blobs: fakeBlobs() },
       deployments: { logs: blobBuildLogs(fakeBlobs()), archives: undefined, podOf: () => undefined },
       activity: new FakeActivityStore(),
       bugReports: { blobs: fakeBlobs() },

@@ -14,6 +14,8 @@ import { loadKubeconfig, parseKubeconfig } from '../../src/kube/kubeconfig.ts'
 /** What `scripts/test/platform.ts` tells tests about the platform that they share. */
 export type TestPlatformFile = {
   facadeUrl: string
+  /** Where calls of functions are taken. */
+  activatorUrl: string
   tokenUrl: string
   managementUrl: string
   realm: string

@@ -2,9 +2,10 @@ import { z } from 'zod'
 import { PlatformApp } from '../../crds/apps.ts'
 import { ok } from '../http/answer.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
+import { CERTIFICATE_STATES } from '../resources/deployments/owner.ts'
 import { DateTime } from '../resources/dto.ts'
 import { clusterWords, findResource } from '../resources/places.ts'
-import { CERTIFICATE_STATES, certificateStatusOf } from './record.ts'
+import { certificateStatusOf } from './record.ts'
 
 const Status = z.enum(CERTIFICATE_STATES)
 const CertificateStatusDto = z

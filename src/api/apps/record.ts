@@ -2,15 +2,13 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { statusOf } from '../../contracts/builds/runtimes.ts'
 import { unsharedUse } from '../../contracts/containerinstances.ts'
-import { PlatformError, permissionMissing } from '../../core/errors.ts'
-import { boundaryNamespace } from '../../core/names.ts'
+import { PlatformError } from '../../core/errors.ts'
 import { APP_CONTENT } from '../../crds/appRules.ts'
 import { AppRuntime } from '../../crds/appruntimes.ts'
 import { APP_COMPONENT, PlatformApp } from '../../crds/apps.ts'
-import { DeploymentSource } from '../../crds/sources.ts'
-import { boundaryScope } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
 import { withoutAbsent } from '../records/kubeRecords.ts'
+import { CERTIFICATE_STATES, refuseSource } from '../resources/deployments/owner.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { refuseTakenHosts } from '../resources/hosts.ts'
 import { recordOf } from '../resources/record.ts'
@@ -21,8 +19,6 @@ import type { ResourceView, WriteView } from '../resources/types.ts'
 export type AppView = ResourceView<typeof PlatformApp>
 type Spec = PlatformApp['spec']
 type Write = WriteView<typeof PlatformApp>
-
-export const CERTIFICATE_STATES = ['NotRequested', 'Issuing', 'Valid', 'Expiring', 'Expired', 'Failed'] as const
 
 const AppRevisionDto = z
   .object({
@@ -121,22 +117,6 @@ export function refuseForeign(draft: Spec, view: Asking): void {
     refuseForeignReferences({ components: [{ env }], volumes, managedIdentity }, view)
   if (registryCredential !== undefined && !isDeepStrictEqual(registryCredential, before?.registryCredential))
     refuseForeignVaults([registryCredential.vaultName], view)
-}
-
-/** Who builds with the credentials of a source may read it. @throws PlatformError FORBIDDEN, REFERENCE_NOT_FOUND */
-function refuseSource({ deploymentSourceId: id }: Spec, { services, boundaryId, context, previous }: Write): void {
-  if (id === undefined || id === previous?.spec.deploymentSourceId) return
-  const action = 'kernel/deployments/read'
-  const scope = boundaryScope(boundaryId)
-  if (!services.access.isAllowed(context.caller.principalId, action, scope)) throw permissionMissing(action, scope)
-  if (services.records.peek(DeploymentSource, { namespace: boundaryNamespace(boundaryId), name: id }) !== undefined)
-    return
-  throw unprocessable(
-    'REFERENCE_NOT_FOUND',
-    'deploymentSourceId',
-    id,
-    `There is no deployment source "${id}" in the boundary.`,
-  )
 }
 
 /** @throws PlatformError REFERENCE_NOT_FOUND, RUNTIME_ENDED */

@@ -48,9 +48,9 @@ const UpdateClusterRequest = z
     ...writable,
     // A record that was read can be sent back.
     ...Object.fromEntries(
-      Object.keys(ClusterViewModel.shape)
-        .filter((name) => !(name in writable))
-        .map((name) => [name, z.unknown().optional()]),
+      Object.entries(ClusterViewModel.shape)
+        .filter(([name]) => !(name in writable))
+        .map(([name, shownAs]) => [name, (shownAs as z.ZodType).nullish()]),
     ),
   })
   .meta({ id: 'UpdateClusterRequest' })
@@ -186,8 +186,9 @@ async function revoke(context: Context) {
   return ok(shown(context, object), { etag: etagOf(object) })
 }
 
-async function issueToken(context: Context<string, unknown, z.output<typeof IssueJoinTokenRequest>>) {
-  const { services, body } = context
+async function issueToken(context: Context<string, unknown, z.output<typeof IssueJoinTokenRequest> | undefined>) {
+  const { services } = context
+  const { expiresInMinutes, reusable } = context.body ?? IssueJoinTokenRequest.parse({})
   refuseLocal(await find(context))
   const { gate } = services.clusters
   if (gate === undefined) {
@@ -197,8 +198,7 @@ async function issueToken(context: Context<string, unknown, z.output<typeof Issu
   const { clusterId = '' } = context.parameters
   const { token, hash } = newLinkToken([clusterId])
   const now = services.clock.now()
-  const expiresAt = timestamp(now + body.expiresInMinutes * 60_000)
-  const { reusable } = body
+  const expiresAt = timestamp(now + expiresInMinutes * 60_000)
   const isOurs = (stored: ClusterRecord) => stored.spec.joinTokens.some((each) => each.hash === hash)
   await change(context, (stored) =>
     isOurs(stored)
@@ -289,6 +289,6 @@ export const clusterRoutes: readonly RouteDraft[] = [
       reply: JoinTokenDto,
       errors,
     },
-    (context) => issueToken({ ...context, body: context.body ?? IssueJoinTokenRequest.parse({}) } as never),
+    issueToken as never,
   ),
 ]

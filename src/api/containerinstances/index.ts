@@ -1,9 +1,7 @@
 import { z } from 'zod'
 import { COMPONENT_LABEL, containerNames } from '../../contracts/containerinstances.ts'
-import { defaultHost, publicUrl } from '../../contracts/workloads.ts'
 import { timestamp } from '../../core/clock.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
-import { groupNamespace } from '../../core/names.ts'
 import { ComponentField, VolumeField } from '../../crds/containerFields.ts'
 import { ContainerInstance, completeInstance, completeSpec } from '../../crds/containerinstances.ts'
 import { CONTENT_FIELDS, type InstanceContent } from '../../crds/containerRevisions.ts'
@@ -13,17 +11,15 @@ import { action, dataAction, type RouteDraft, route } from '../http/route.ts'
 import { withoutAbsent } from '../records/kubeRecords.ts'
 import type { RecordOf } from '../records/records.ts'
 import { changeResource } from '../resources/change.ts'
-import { checkProjected } from '../resources/chooseCluster.ts'
-import { ResourceActionResultDto, Uuid } from '../resources/dto.ts'
+import { ResourceActionResultDto } from '../resources/dto.ts'
 import { componentWithFiles, type FoundFiles, fileRoutes } from '../resources/files.ts'
 import { flag, number, text } from '../resources/paging.ts'
-import { clusterWords, findGroup, findResource, locate, type Place } from '../resources/places.ts'
+import { findResource, locate, type Place } from '../resources/places.ts'
 import { planFields, planRoutes } from '../resources/plans.ts'
-import { holderOf } from '../resources/platformNames.ts'
 import { actionResult } from '../resources/powerRoutes.ts'
 import { resource } from '../resources/resource.ts'
 import { revisionRoutes } from '../resources/revisions.ts'
-import { checkNewName } from '../resources/writes.ts'
+import { urlPreviewRoute } from '../resources/urlPreview.ts'
 import { backupPolicyRoutes } from './backupPolicy.ts'
 import { crateRoutes } from './crates.ts'
 import { instanceRecord, refuseForeign } from './record.ts'
@@ -31,13 +27,6 @@ import { instanceRecord, refuseForeign } from './record.ts'
 const BASE = '{RG}/containerinstances/{name}'
 
 const PlanDto = z.object(planFields).meta({ id: 'ContainerInstancePlanDto' })
-
-const UrlRequest = z
-  .strictObject({ name: z.string(), resourceGroup: z.string(), clusterId: Uuid.nullish() })
-  .meta({ id: 'ContainerInstanceUrlRequest' })
-const UrlPreviewDto = z
-  .object({ url: z.string(), host: z.string(), isAvailable: z.boolean(), reason: z.string().nullable() })
-  .meta({ id: 'UrlPreviewDto' })
 
 /** What a single revision shows: the fields that a rollback brings back. */
 const Content = z.object(
@@ -108,17 +97,7 @@ export const containerInstanceRoutes: readonly RouteDraft[] = [
     },
     redeploy,
   ),
-  route(
-    'POST',
-    '{B}/resources/containerinstances/url',
-    {
-      auth: action('containerinstance/write'),
-      summary: 'The public URL that a container instance would have',
-      body: UrlRequest,
-      reply: UrlPreviewDto,
-    },
-    previewUrl,
-  ),
+  urlPreviewRoute(ContainerInstance, '{B}/resources/containerinstances/url', action('containerinstance/write')),
 ]
 
 /** Where the files of a component lie: its Persistent volumes. */
@@ -175,20 +154,4 @@ async function redeploy(context: Context) {
   })
   const result = actionResult(ContainerInstance, 'redeploy', { ...located, object, isChanged, now })
   return ok(result)
-}
-
-async function previewUrl(context: Context<string, unknown, z.output<typeof UrlRequest>>) {
-  const { name, resourceGroup, clusterId } = context.body
-  const boundaryId = context.parameters.boundaryId ?? ''
-  checkNewName(name, context.services.reservedNames)
-  await findGroup(context, boundaryId, resourceGroup)
-  if (clusterId !== undefined && clusterId !== null)
-    checkProjected(context.services, boundaryId, clusterId, ContainerInstance)
-  const namespace = groupNamespace(boundaryId, resourceGroup)
-  const { domain, port } = clusterWords(context.services, boundaryId, clusterId ?? undefined)
-  const host = defaultHost('containerinstances', namespace, name, domain)
-  const isTaken = holderOf(context.services, 'Host', host) !== undefined
-  const exists = context.services.records.peek(ContainerInstance, { namespace, name }) !== undefined
-  const reason = exists ? `"${name}" is there already.` : isTaken ? `The host "${host}" is taken.` : null
-  return ok({ url: publicUrl(host, port), host, isAvailable: reason === null, reason })
 }

@@ -22,7 +22,7 @@ import { isReadThrough, type Parts, RequestContext, single } from './requestCont
 import type { Route } from './route.ts'
 import { type Match, Router } from './router.ts'
 import { closeAfterUnreadBody, send } from './sending.ts'
-import { type Trace, traceOf } from './tracing.ts'
+import { type RequestTracer, type Trace, traceOf } from './tracing.ts'
 import { Attendance, type Witness } from './witness.ts'
 
 export type PipelineOptions = {
@@ -40,6 +40,8 @@ export type PipelineOptions = {
   /** How long the caches may have been out of date, and how long they may be served, in milliseconds. */
   staleness?: Staleness | undefined
   witness?: Witness | undefined
+  /** Absent where nothing is traced. */
+  traced?: RequestTracer | undefined
 }
 
 export type Staleness = { readonly age: () => number; readonly bound: number }
@@ -131,6 +133,8 @@ export class Pipeline {
     const milliseconds = services.clock.monotonic() - began
     const route = passage.match?.route.path ?? 'none'
     metrics.ended(request.method ?? '', route, response.statusCode, milliseconds / 1000)
+    const { method = '' } = request
+    this.#options.traced?.({ trace, method, route, status: response.statusCode, beganAt, milliseconds })
     this.#log(passage, route, milliseconds, failure)
     this.#tellWitness(passage, beganAt, failure)
   }

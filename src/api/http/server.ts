@@ -7,6 +7,7 @@ import type { Services, TokenVerifier } from './context.ts'
 import { type HttpMetrics, noMetrics } from './metrics.ts'
 import { Pipeline, type Staleness } from './pipeline.ts'
 import type { Route } from './route.ts'
+import type { RequestTracer } from './tracing.ts'
 import type { Witness } from './witness.ts'
 
 const HEADERS_MAX = 100
@@ -45,6 +46,7 @@ export type FacadeOptions = {
   staleness?: Staleness | undefined
   /** Hears of every request that was to change something. */
   witness?: Witness | undefined
+  traced?: RequestTracer | undefined
   /** Pages for browsers, in front of the routes. */
   pages?: readonly express.RequestHandler[]
 }

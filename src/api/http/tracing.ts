@@ -1,7 +1,27 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 
 /** How one request is found again in logs and traces. */
-export type Trace = { readonly correlationId: string; readonly traceId: string; readonly traceparent: string }
+export type Trace = {
+  readonly correlationId: string
+  readonly traceId: string
+  /** Of this request. */
+  readonly spanId: string
+  /** Of the caller, who began the trace. */
+  readonly parentSpanId?: string
+  readonly traceparent: string
+}
+
+/** What a collector of traces is told of a request that has been answered. Times are milliseconds. */
+export type TracedRequest = {
+  readonly trace: Omit<Trace, 'traceparent'>
+  readonly method: string
+  /** The template of the path. */
+  readonly route: string
+  readonly status: number
+  readonly beganAt: number
+  readonly milliseconds: number
+}
+export type RequestTracer = (request: TracedRequest) => void
 
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
 const CORRELATION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
@@ -33,6 +53,8 @@ export function traceOf(correlationId: string | undefined, traceparent: string |
   return {
     correlationId: correlationId !== undefined && CORRELATION_ID.test(correlationId) ? correlationId : randomUUID(),
     traceId,
+    spanId: random.slice(32),
+    ...(isUsable && { parentSpanId: parent[2] ?? '' }),
     traceparent: `00-${traceId}-${random.slice(32)}-${flags}`,
   }
 }

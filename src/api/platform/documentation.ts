@@ -34,9 +34,12 @@ export const DOCUMENTED_MODULES: Readonly<Record<string, { title: string; areas:
   'db-vector': { title: 'Vector databases', areas: ['vector', 'data', 'plans'] },
   'db-sql': { title: 'SQL instances', areas: ['sql', 'data', 'plans'] },
   'db-relational': { title: 'Relational databases', areas: ['relational', 'data', 'plans'] },
-  containerinstances: { title: 'Container instances', areas: ['containerinstances', 'logs', 'files', 'plans'] },
+  containerinstances: {
+    title: 'Container instances',
+    areas: ['containerinstances', 'apps', 'builds', 'logs', 'files', 'plans'],
+  },
   staticwebapps: { title: 'Static web apps', areas: ['staticwebapps'] },
-  boundaries: { title: 'Boundaries', areas: ['boundaries', 'crosslink', 'network'] },
+  boundaries: { title: 'Boundaries', areas: ['boundaries', 'clusters', 'crosslink', 'network'] },
   secrets: { title: 'Secret vaults', areas: ['secrets', 'data'] },
   monitoring: { title: 'Monitoring', areas: ['monitoring'] },
   registry: { title: 'Registry', areas: ['registry'] },
@@ -45,7 +48,10 @@ export const DOCUMENTED_MODULES: Readonly<Record<string, { title: string; areas:
   lifecycle: { title: 'Lifecycle', areas: ['lifecycle'] },
   objectstorage: { title: 'Object storage', areas: ['objectstorage', 'data'] },
   blueprints: { title: 'Blueprints', areas: ['blueprints'] },
-  'resource-groups': { title: 'Resource groups', areas: ['resourcegroups', 'activity', 'bugreports', 'sources'] },
+  'resource-groups': {
+    title: 'Resource groups',
+    areas: ['resourcegroups', 'activity', 'bugreports', 'clusters', 'sources'],
+  },
   rbac: { title: 'Authorization, identity and administration', areas: ['rbac', 'identity', 'invitations', 'kubectl'] },
   'managed-identity': { title: 'Managed identities', areas: ['managedidentities'] },
 }

@@ -24,7 +24,7 @@ import {
   placeOf,
   viewMaker,
 } from './places.ts'
-import { namesWanted, underNewHosts, underPlatformNames } from './platformNames.ts'
+import { namesWanted, underNewAddresses, underPlatformNames } from './platformNames.ts'
 import { underQuota } from './quota.ts'
 import { RecordTexts } from './recordTexts.ts'
 import { listResources } from './resourceList.ts'
@@ -99,7 +99,7 @@ export function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarat
   const update = (form: 'put' | 'patch') => async (context: Context) => {
     const located = await locate(context, parameter)
     const { place } = located
-    const { object } = await underNewHosts(kind, context, (claimAdded) =>
+    const { object } = await underNewAddresses(kind, context, (claimAdded) =>
       changeResource(kind, located, context, async (stored, reserve) => {
         const spec = specForUpdate(kind, context, place, declaration, stored, form)
         await reserve(spec)

@@ -173,7 +173,7 @@ export function planRoutes({
     route(
       'GET',
       `${path}/{resourceId}` as string,
-      { auth: authenticated, summary: `One compute plan of family ${family}`, reply: dto, errors: 'problem' },
+      { auth, summary: `One compute plan of family ${family}`, reply: dto, errors: 'problem' },
       async (context) => {
         await findVisibleBoundary(context, context.parameters.boundaryId ?? '')
         const id = context.parameters.resourceId

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { pathClaim } from '../../contracts/functions.ts'
 import { type ErrorCode, PlatformError } from '../../core/errors.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { type ClaimType, claimName } from '../../core/nameClaims.ts'
@@ -34,18 +35,34 @@ type ClaimRecord = RecordOf<typeof NameClaim>
 const HOLDER_DUE = 60_000
 
 /** The names that the resource takes by being made with this spec. @param taken the error code for its own name */
-export function namesWanted(kind: AnyKind, { name }: Ref, spec: object, taken: ErrorCode): Wanted[] {
+export function namesWanted(kind: AnyKind, { namespace, name }: Ref, spec: object, taken: ErrorCode): Wanted[] {
   const message = `The name "${name}" is taken on this platform: choose another one.`
   const own = kind.uniqueName && { type: kind.uniqueName, value: name, taken: new PlatformError(taken, message) }
-  return [...(own === undefined ? [] : [own]), ...hostsWanted(kind, spec)]
+  return [...(own === undefined ? [] : [own]), ...addressesWanted(kind, namespace, spec)]
 }
 
-/** In one order, so that two who want the same hosts meet at the first. */
-function hostsWanted(kind: AnyKind, spec: object): Wanted[] {
+/** Hosts and paths, in one order, so that two who want the same ones meet at the first. */
+function addressesWanted(kind: AnyKind, namespace: string, spec: object): Wanted[] {
   const hosts = kind.hostsOf?.(spec as never) ?? []
   const named = Object.entries(spec)
   const fieldOf = (host: string) => named.find(([, value]) => [value].flat().includes(host))?.[0]
-  return [...hosts].sort().map((value) => ({ type: 'Host', value, taken: hostTaken(value, fieldOf(value)) }))
+  const paths = kind.pathsOf?.(spec as never) ?? []
+  return [
+    ...[...hosts].sort().map((value): Wanted => ({ type: 'Host', value, taken: hostTaken(value, fieldOf(value)) })),
+    ...paths
+      .map(({ within, path }): Wanted => {
+        const taken = new PlatformError(
+          'PATH_TAKEN',
+          `The path "${path}" is taken by another function of "${within}".`,
+          {
+            field: 'triggers',
+            value: path,
+          },
+        )
+        return { type: 'FunctionPath', value: pathClaim(namespace, within, path), taken }
+      })
+      .sort((one, other) => (one.value < other.value ? -1 : 1)),
+  ]
 }
 
 export function hostTaken(host: string, field?: string): PlatformError {
@@ -82,13 +99,13 @@ export async function underPlatformNames<Result>(
 }
 
 /**
- * Claims the hosts that a change adds, and releases them if it fails. Those that it gives up, the controller lets go of once
+ * Claims the hosts and paths that a change adds, and releases them if it fails. Those that it gives up, the controller lets go of once
  * nothing serves them.
  *
  * @param change is given what claims them
- * @throws PlatformError HOST_TAKEN
+ * @throws PlatformError HOST_TAKEN, PATH_TAKEN
  */
-export async function underNewHosts<K extends AnyKind, Result>(
+export async function underNewAddresses<K extends AnyKind, Result>(
   kind: K,
   context: Asking,
   change: (claimAdded: (stored: RecordOf<K>, spec: object) => Promise<void>) => Promise<Result>,
@@ -99,8 +116,8 @@ export async function underNewHosts<K extends AnyKind, Result>(
       const incarnation = annotations?.[INCARNATION_ANNOTATION]
       // The controller gives a life to what kubectl made, and claims.
       if (incarnation === undefined) return
-      const had = new Set(hostsWanted(kind, before).map(({ value }) => value))
-      const added = hostsWanted(kind, spec).filter(({ value }) => !had.has(value))
+      const had = new Set(addressesWanted(kind, namespace, before).map(({ value }) => value))
+      const added = addressesWanted(kind, namespace, spec).filter(({ value }) => !had.has(value))
       for (const one of added) await take(kind, { namespace, name }, one, incarnation)
     }),
   )

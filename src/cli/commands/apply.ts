@@ -1,12 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Client, PlatformApiError, pathOf } from '../../client/index.ts'
-import type { Target } from '../collections.ts'
+import type { Collection, Target } from '../collections.ts'
 import type { Command, Context, Input } from '../command.ts'
 import { describeFailure } from '../describeFailure.ts'
 import { CommandFailure, EXIT, usage } from '../failure.ts'
-import { filesIn, type ManifestPlan, parseManifests, planManifest } from '../manifests.ts'
+import { applyToKubernetes, type KubernetesAccess } from '../kubernetes.ts'
+import {
+  filesIn,
+  type Manifest,
+  type ManifestPlan,
+  parseManifests,
+  placeOfManifest,
+  planManifest,
+} from '../manifests.ts'
 import { printable } from '../output.ts'
-import { openSession, PLACE_OPTIONS, placeOf } from '../session.ts'
+import { openSession, PLACE_OPTIONS, placeOf, type Session } from '../session.ts'
+import type { Settings } from '../settings.ts'
 import { textOf } from '../text.ts'
 import { readingOf, WAITING, waitFor } from '../waiting.ts'
 
@@ -25,33 +34,75 @@ export const apply: Command = {
     ...WAITING,
   ],
   details:
-    'The place comes from metadata.namespace where a manifest has one, else from the options. All manifests are read and\nplaced before the first is sent. Fields that only kubectl can write are refused by the platform.',
+    'The place comes from metadata.namespace where a manifest has one, else from the options. All manifests are read and\nplaced before the first is sent. What REST has no way to write goes to the API server, with your own rights, where\n`setup` named one.',
   async run(input, context) {
     const files = input.all('file')
     if (files.length === 0) throw usage('--file is missing.')
-    const { client, settings } = await openSession(context)
-    const place = placeOf(input, settings)
-    const plans: ManifestPlan[] = []
+    const session = await openSession(context)
+    const place = placeOf(input, session.settings)
+    const steps: Step[] = []
     for (const file of (await Promise.all(files.map(filesIn))).flat()) {
       const text = await textOf(file, context.terminal)
       for (const found of parseManifests(text, file === '-' ? 'stdin' : file)) {
-        plans.push(planManifest(found, context.collections, place))
+        steps.push(stepOf(found, context.collections, place, session.settings))
       }
     }
-    if (plans.length === 0) throw usage('There is no manifest in what was given.')
-    for (const plan of plans) {
-      const outcome = await whenReady(() => write(plan, client), context.signal).catch((error) => {
-        if (!(error instanceof PlatformApiError)) throw error
-        context.terminal.err(`${printable(plan.title)} was not applied:\n`)
-        const { lines, exitCode } = describeFailure(error)
-        for (const line of lines) context.terminal.err(`${line}\n`)
-        throw new CommandFailure(exitCode, hasUnknownFields(error) ? ONLY_KUBECTL : 'What came before it stands.')
-      })
-      context.terminal.out(`${outcome}\n`)
-    }
-    if (input.has('wait')) for (const plan of plans) await atRest(plan, client, input, context)
+    if (steps.length === 0) throw usage('There is no manifest in what was given.')
+    for (const step of steps) context.terminal.out(`${await applied(step, session, context)}\n`)
+    const waited = input.has('wait') ? steps.flatMap(({ plan }) => plan ?? []) : []
+    for (const plan of waited) await atRest(plan, session.client, input, context)
   },
 }
+
+/** A manifest, and how REST writes it; undefined where only the API server does. */
+type Step = { readonly manifest: Manifest; readonly plan: ManifestPlan | undefined }
+
+/** @throws CommandFailure (usage) where REST cannot write it, and no API server is known that could */
+function stepOf(
+  manifest: Manifest,
+  collections: readonly Collection[],
+  place: ReturnType<typeof placeOf>,
+  { kubernetes }: Settings,
+): Step {
+  if (kubernetes === undefined || manifest.name === undefined)
+    return { manifest, plan: planManifest(manifest, collections, place) }
+  // A namespace that is nobody's is a mistake in either case.
+  if (manifest.namespace !== undefined) placeOfManifest(manifest, place)
+  try {
+    return { manifest, plan: planManifest(manifest, collections, place) }
+  } catch (error) {
+    if (!(error instanceof CommandFailure)) throw error
+    return { manifest, plan: undefined }
+  }
+}
+
+/** @returns what was done, for people */
+async function applied({ manifest, plan }: Step, session: Session, context: Context): Promise<string> {
+  const { client, settings, token } = session
+  const { kubernetes } = settings
+  const title = plan?.title ?? `${manifest.kind} "${manifest.name ?? ''}"`
+  const { signal } = context
+  const atApiServer = async (access: KubernetesAccess['kubernetes']) =>
+    `${title} ${await applyToKubernetes(manifest, { kubernetes: access, token, signal })} (with Kubernetes)`
+  if (plan === undefined) return atApiServer(kubernetes as KubernetesAccess['kubernetes'])
+  try {
+    return await whenReady(() => write(plan, client), signal)
+  } catch (error) {
+    if (kubernetes !== undefined && manifest.name !== undefined && isBeyondRest(error)) return atApiServer(kubernetes)
+    if (!(error instanceof PlatformApiError)) throw error
+    context.terminal.err(`${printable(title)} was not applied:\n`)
+    const { lines, exitCode } = describeFailure(error)
+    for (const line of lines) context.terminal.err(`${line}\n`)
+    throw new CommandFailure(exitCode, hasUnknownFields(error) ? ONLY_KUBECTL : 'What came before it stands.')
+  }
+}
+
+/** REST has no field for it, or gives such a thing its name itself: the API server takes the manifest as it is. */
+function isBeyondRest(error: unknown): boolean {
+  return hasUnknownFields(error) || error instanceof NotNamedByCaller
+}
+
+class NotNamedByCaller extends CommandFailure {}
 
 /** All were sent before the first is waited for: they come to rest at the same time. */
 async function atRest(
@@ -108,7 +159,7 @@ async function write({ title, change, create, body }: ManifestPlan, client: Clie
       if (create === undefined) {
         const reason =
           'was not found, and the platform gives such a thing its name: leave metadata.name out to create it'
-        throw new CommandFailure(EXIT.refused, `${title} ${reason}.`, { cause: error })
+        throw new NotNamedByCaller(EXIT.refused, `${title} ${reason}.`, { cause: error })
       }
     }
   }

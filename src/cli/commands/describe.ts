@@ -57,7 +57,9 @@ export function nextSteps(positionals: readonly string[], record: unknown, below
   )
   return [
     ...(outlook === 'underWay' ? [`freehold wait ${kind} ${name}`] : []),
-    ...(outlook === 'failed' ? [`Mend what the message says; docs/areas explains each phase.`] : []),
+    ...(outlook === 'failed'
+      ? ['Mend what the message says; docs/reference/troubleshooting.md explains each phase.']
+      : []),
     ...(words.has('logs') ? [`freehold logs ${kind} ${name}`] : []),
     ...(words.has('scale') ? [`freehold scale ${kind} ${name} REPLICAS --wait`] : []),
     ...secrets.map(({ words: own }) => `freehold read ${kind} ${name} ${own}`),

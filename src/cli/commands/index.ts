@@ -2,6 +2,7 @@ import type { Command } from '../command.ts'
 import { completionScript, SHELLS, type Shell } from '../completion.ts'
 import { usage } from '../failure.ts'
 import { helpOf, overview } from '../help.ts'
+import { events, rotate } from './activity.ts'
 import { apply } from './apply.ts'
 import { logs, read } from './below.ts'
 import { call } from './call.ts'
@@ -9,6 +10,7 @@ import { check } from './check.ts'
 import { deploy } from './deploy.ts'
 import { env, open, rollback } from './deployed.ts'
 import { describe } from './describe.ts'
+import { diff } from './diff.ts'
 import { init } from './init.ts'
 import { invitation, password } from './joining.ts'
 import { kubeconfig } from './kubeconfig.ts'
@@ -57,14 +59,17 @@ export const COMMANDS: readonly Command[] = [
   get,
   create,
   apply,
+  diff,
   namespaces,
   describe,
+  events,
   read,
   logs,
   wait,
   watch,
   scale,
   ...powers,
+  rotate,
   remove,
   init,
   deploy,

@@ -31,9 +31,7 @@ import { refuse, relay } from '../../kube/tunnel/relay.ts'
 import { TUNNEL_PROTOCOL, type Tunnel, type Tunnels } from '../../kube/tunnel/tunnels.ts'
 import { type CertificatePair, issueCertificate, signRequest } from '../certificates.ts'
 import { Refusal, readJoinRequest, sendJson } from './messages.ts'
-
-/** Common name in the certificate with which replicas of the platform know each other. */
-export const PEER_NAME = 'freehold-peer'
+import { PEER_NAME } from './peers.ts'
 
 /** In whose name the record of a cluster is changed when an agent joins. */
 const AGENTS: Caller = {

@@ -1,21 +1,20 @@
 import { X509Certificate } from 'node:crypto'
 import { Agent, type RequestOptions } from 'node:https'
+import { isIPv6 } from 'node:net'
 import type { Records } from '../../api/records/records.ts'
 import type { Configuration } from '../../config.ts'
 import { AGENT_AUTHORITY_SECRET, HUB_SERVER_NAME } from '../../contracts/clusters.ts'
 import { systemClock } from '../../core/clock.ts'
 import type { Log } from '../../core/log.ts'
-import { SYSTEM_NAMESPACE } from '../../core/names.ts'
-import type { KubeObject } from '../../core/object.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
-import { secret } from '../../kube/builtin.ts'
 import { CacheSet } from '../../kube/caches.ts'
 import { createKubeClient, type KubeClient, type WriteObserver } from '../../kube/client.ts'
 import { TunnelEntry } from '../../kube/tunnel/entry.ts'
 import { Tunnels } from '../../kube/tunnel/tunnels.ts'
 import { userAgent } from '../connection.ts'
 import { openOwnAuthority } from '../ownAuthority.ts'
-import { openGate, PEER_NAME } from './gate.ts'
+import { openGate } from './gate.ts'
+import { keepPeer, readPeer } from './peers.ts'
 
 const AUTHORITY = { name: AGENT_AUTHORITY_SECRET, commonName: 'freehold agents' }
 /** Milliseconds of a call through a tunnel: a spoke may be far away. */
@@ -100,26 +99,13 @@ export class AgentHub {
       throw error
     })
     const { hostname: host, port } = new URL(endpoint)
-    return { ...(await this.#peers), host, port }
+    return { ...(await this.#peers), host: host.replace(/^\[|\]$/g, ''), port }
   }
 
   async #peerOptions(): Promise<RequestOptions> {
-    const client = this.#client
-    if (client === undefined) throw new Error('No API server is known yet.')
-    const { data } = await client.get<KubeObject & { data?: Record<string, string> }>(secret, {
-      namespace: SYSTEM_NAMESPACE,
-      name: AGENT_AUTHORITY_SECRET,
-    })
-    const text = (name: string) => Buffer.from(data?.[name] ?? '', 'base64').toString()
-    const authority = { certPem: text('ca.crt'), keyPem: text('ca.key') }
-    const { issueCertificate } = await import('../certificates.ts')
-    const { certPem, keyPem } = await issueCertificate(
-      authority,
-      { commonName: PEER_NAME, purpose: 'client' },
-      new Date(),
-    )
-    const agent = new Agent({ keepAlive: true, maxSockets: 1000 })
-    return { agent, cert: certPem, key: keyPem, ca: authority.certPem, servername: HUB_SERVER_NAME }
+    if (this.#client === undefined) throw new Error('No API server is known yet.')
+    const { certificate: cert, key, authority: ca } = await readPeer(this.#client)
+    return { agent: new Agent({ keepAlive: true, maxSockets: 1000 }), cert, key, ca, servername: HUB_SERVER_NAME }
   }
 }
 
@@ -137,7 +123,9 @@ export async function runGate(
   { client, caches, records, log }: { client: KubeClient; caches: CacheSet; records: Records; log: Log },
 ): Promise<OpenGate> {
   const { agentPort = 0, agentHost, agentPeerHost, agentUrl } = configuration
-  const authority = await openOwnAuthority(client, new Date(systemClock.now()), AUTHORITY)
+  const now = new Date(systemClock.now())
+  const authority = await openOwnAuthority(client, now, AUTHORITY)
+  await keepPeer(client, authority, now)
   const gate = await openGate(
     {
       authority,
@@ -145,7 +133,7 @@ export async function runGate(
       caches,
       records,
       tunnels: hub.tunnels,
-      endpoint: (port) => `https://${agentPeerHost}:${port}`,
+      endpoint: (port) => `https://${isIPv6(agentPeerHost) ? `[${agentPeerHost}]` : agentPeerHost}:${port}`,
       now: () => systemClock.now(),
       log: log.child({ part: 'agents' }),
     },

@@ -7,6 +7,7 @@ import type { ControllerPorts } from '../../controllers/index.ts'
 import { activityServices } from './activity.ts'
 import { buildParts, buildPods } from './builds.ts'
 import { databasePorts, databaseServices } from './databases.ts'
+import { functionServices } from './functions.ts'
 import { jobParts } from './jobs.ts'
 import { storagePorts, storageServices } from './objectstorage.ts'
 import { podLogServices } from './podlogs.ts'
@@ -25,6 +26,7 @@ type AreaServices = Pick<
   | 'vector'
   | 'sql'
   | 'relational'
+  | 'functions'
   | 'jobs'
   | 'deployments'
   | 'podLogs'
@@ -47,6 +49,7 @@ export async function areaServices(setup: FacadeSetup & SignInParts): Promise<Ar
     ...activityServices(setup),
     ...vectorServices(setup),
     ...databaseServices(setup),
+    ...functionServices(setup),
     ...jobParts(setup),
     ...podLogServices(setup),
     ...volumeFileServices(setup),

@@ -71,12 +71,6 @@ describe('what a source is built with', () => {
       { builderImage: 'node\nRUN evil' },
       'refused: builderImage "node\nRUN evil" is not the name',
     ],
-    [
-      'a header that would be a variable of nginx is refused',
-      { 'index.html': '' },
-      { site: { isSinglePage: true, notFoundPage: '', cacheControl: '$uri', headers: {} } },
-      'refused: A web server cannot send',
-    ],
   ]
   for (const [sentence, files, asked, expected] of cases) {
     it(sentence, () => {
@@ -231,21 +225,11 @@ describe('a Dockerfile that we write', () => {
   })
 })
 
-describe('the web server of a site', () => {
-  const site = { isSinglePage: true, notFoundPage: '404.html', cacheControl: 'no-store', headers: { 'X-A': 'say "b"' } }
-  const configuration = (more: object) =>
-    plan({ 'index.html': '' }, { purpose: 'Site', site: { ...site, ...more } }).server['site.conf']
-
-  it('answers every path of a single page with it', () => {
-    expect(configuration({})).to.include('try_files $uri $uri/ /index.html;').and.not.include('error_page')
-  })
-  it('sends headers with quotes as they are', () =>
-    expect(configuration({})).to.include('add_header "X-A" "say \\"b\\"" always;'))
-  it('answers what is missing with a page', () => {
-    expect(configuration({ isSinglePage: false })).to.include('error_page 404 "/404.html";')
-  })
-  it('leads /api elsewhere', () => {
-    const found = configuration({ proxyUrl: 'https://api.example.test/v1' })
-    expect(found).to.include('proxy_pass "https://api.example.test/v1/";').and.include('"api.example.test"')
+describe('the image of a site', () => {
+  it('holds a configuration of its own, and the start that takes the one of the platform', () => {
+    const { server, dockerfile } = plan({ 'index.html': '' }, { purpose: 'Site' })
+    expect(Object.keys(server)).to.deep.equal(['site.conf', 'site.sh'])
+    expect(server['site.conf']).to.include('listen ')
+    expect(dockerfile).to.include('CMD ["/bin/sh", "/etc/nginx/site.sh"]')
   })
 })

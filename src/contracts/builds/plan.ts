@@ -1,3 +1,5 @@
+import { DEFAULT_SITE, siteConfiguration } from '../staticwebapps/configuration.ts'
+import { SITE_CONFIGURATION, SITE_START, START_FILE } from '../staticwebapps/start.ts'
 import { detect } from './detect.ts'
 import { BuildRefusal, type SourceFiles } from './files.ts'
 import type { BuildOrder } from './pod.ts'
@@ -6,7 +8,7 @@ import { dockerfileOf, type Recipe, type RecipeInput } from './recipes/dockerfil
 import { phpRecipe, rubyRecipe } from './recipes/interpreted.ts'
 import { nodeRecipe } from './recipes/node.ts'
 import { pythonRecipe } from './recipes/python.ts'
-import { DEFAULT_SITE, SITE_CONFIGURATION, siteConfiguration, siteDockerfile } from './recipes/site.ts'
+import { siteDockerfile } from './recipes/site.ts'
 import type { RuntimeName } from './runtimes.ts'
 
 const RECIPES: Readonly<Record<Exclude<RuntimeName, 'static'>, Recipe>> = {
@@ -76,7 +78,8 @@ export function planBuild(files: SourceFiles, asked: PlanInput): BuildPlan {
   const input = { ...asked, files, runtime, version } as RecipeInput
   const told = { dockerfilePath: undefined, runtime: runtime.name, runtimeVersion: version.version }
   if (isSite || runtime.name === 'static') {
-    const server = { [SITE_CONFIGURATION]: siteConfiguration(asked.site ?? DEFAULT_SITE, asked.port) }
+    const configuration = siteConfiguration(asked.site ?? DEFAULT_SITE, { port: asked.port })
+    const server = { [SITE_CONFIGURATION]: configuration, [START_FILE]: SITE_START }
     return { ...told, dockerfile: siteDockerfile(input, asked.outputPath), server }
   }
   return { ...told, dockerfile: dockerfileOf(RECIPES[runtime.name], input, by), server: {} }

@@ -3,34 +3,37 @@ import { repositoryNameOf } from '../../contracts/sources/repositories.ts'
 import { OWNER_INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { sha256 } from '../../core/names.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
-import { PlatformApp } from '../../crds/apps.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import { type CachedRecord, deploymentsOf } from '../deployments/owners.ts'
 import { placeOfPass } from '../workload/pass.ts'
 import type { AppPass } from './types.ts'
 
 /** Those of a former app of this name, which are on their way out, are not among them. */
-function ownDeployments({ object, records, incarnation }: AppPass): CachedRecord[] {
+export function ownDeployments({ kind, object, records, incarnation }: AppPass): CachedRecord[] {
   const { namespace, name } = object.metadata
-  return deploymentsOf(records, { namespace, collection: PlatformApp.segment, name }).filter(
+  return deploymentsOf(records, { namespace, collection: kind.segment, name }).filter(
     ({ metadata }) => (metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] ?? incarnation) === incarnation,
   )
 }
 
-function idFor({ object }: AppPass, cause: readonly string[]): string {
+export function idFor({ kind, object }: AppPass, cause: readonly string[]): string {
   const { namespace = '', name } = object.metadata
-  return deploymentIdFor(`${namespace}/${PlatformApp.segment}/${name}`, ...cause)
+  return deploymentIdFor(`${namespace}/${kind.segment}/${name}`, ...cause)
 }
 
 /** Makes a deployment, once for each cause. */
-async function deploy(pass: AppPass, cause: readonly string[], spec: Partial<DeploymentRecord['spec']>): Promise<void> {
+export async function deploy(
+  pass: AppPass,
+  cause: readonly string[],
+  spec: Partial<DeploymentRecord['spec']>,
+): Promise<void> {
   const { namespace, name: ownerName } = placeOfPass(pass)
   await pass.children.create(
     {
       apiVersion: DeploymentRecord.apiVersion,
       kind: DeploymentRecord.kind,
       metadata: { name: idFor(pass, cause), namespace },
-      spec: { ownerCollection: PlatformApp.segment, ownerName, ...spec },
+      spec: { ownerCollection: pass.kind.segment, ownerName, ...spec },
     },
     { resource: DeploymentRecord.resource },
   )
@@ -45,23 +48,25 @@ export async function keepDeployments(pass: AppPass): Promise<Outcome> {
     const cause = ['image', newest?.metadata.name ?? '', spec.image]
     await deploy(pass, cause, { strategy: 'Image', image: spec.image, provider: 'Registry', source: 'image' })
   }
-  if (spec.sourceKind === 'Repository') await buildCode(pass, own)
   return spec.rollback === undefined ? done() : rollBack(pass, own, spec.rollback)
 }
 
 /** Code that is elsewhere, or built in another way than before, is deployed anew. */
-async function buildCode(pass: AppPass, own: readonly CachedRecord[]): Promise<void> {
+export async function buildApp(pass: AppPass): Promise<Outcome> {
   const { spec, status, metadata } = pass.object
+  if (spec.sourceKind !== 'Repository') return done()
   const { repositoryUrl = '', branch, pipeline, deploymentSourceId, dockerfilePath, runtime, runtimeVersion } = spec
   const code = [repositoryUrl, branch, pipeline, deploymentSourceId, dockerfilePath, runtime, runtimeVersion]
   const hash = sha256(JSON.stringify(code)).slice(0, 16)
-  if (status?.deployedCode === hash) return
+  if (status?.deployedCode === hash) return done()
   // Of this generation: who goes back to code from before has it built anew.
   const cause = ['code', hash, String(metadata.generation ?? 1)]
   const repositoryName = repositoryNameOf(repositoryUrl)
   await deploy(pass, cause, { strategy: 'Build', branch, provider: 'Git', repositoryName })
   // Not one of a former app of this name, which is on its way out: when it is gone, this pass comes again.
-  if (own.some((record) => record.metadata.name === idFor(pass, cause))) pass.report({ deployedCode: hash })
+  const isOurs = ownDeployments(pass).some((record) => record.metadata.name === idFor(pass, cause))
+  if (isOurs) pass.report({ deployedCode: hash })
+  return done()
 }
 
 async function rollBack(

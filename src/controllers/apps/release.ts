@@ -16,10 +16,11 @@ const SHOWN_REVISIONS = 20
 
 /** Numbers what is to be served, if it is new. */
 export async function numberRevision(pass: AppPass): Promise<Outcome> {
-  const { object, state } = pass
+  const { object, state, kind } = pass
   if (state.deployed === undefined) return done()
+  const shown = 'revisions' in kind.status.shape ? shownRevisions : undefined
   const wanted = wantedRevision(object, state.deployed)
-  const { since, newest } = await keepRevision(pass, namesOf(object).revision, wanted, shownRevisions)
+  const { since, newest } = await keepRevision(pass, namesOf(object).revision, wanted, shown)
   state.revisions = since
   state.revision = newest?.number ?? object.status?.revision ?? 0
   state.reason = newest?.reason ?? object.status?.revisions?.[0]?.reason

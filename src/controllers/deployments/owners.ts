@@ -4,7 +4,7 @@ import { type KubeObject, keyOf, refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
-import { RESOURCE_KINDS } from '../../crds/index.ts'
+import { KINDS } from '../../crds/index.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { Observed, Pass, Workspace } from '../engine/controller.ts'
 import { placeOfPass } from '../workload/pass.ts'
@@ -18,7 +18,7 @@ export type Owner = KubeObject & {
 }
 
 function kindOf(collection: DeployedCollection): AnyKind | undefined {
-  return RESOURCE_KINDS.find(({ segment }) => segment === collection)
+  return KINDS.find(({ segment }) => segment === collection)
 }
 
 export const OWNER_KINDS: readonly AnyKind[] = DEPLOYED_COLLECTIONS.flatMap((collection) => kindOf(collection) ?? [])

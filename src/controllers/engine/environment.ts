@@ -3,7 +3,7 @@ import type { Log } from '../../core/log.ts'
 import type { KubeObject } from '../../core/object.ts'
 import type { Workspace } from './controller.ts'
 import type { EngineMetrics } from './metrics.ts'
-import type { OtherClusters } from './otherClusters.ts'
+import type { OtherClusters } from './pass.ts'
 
 /** Records events. Never throws and never waits: a lost event costs nothing. */
 export type EventSink = {

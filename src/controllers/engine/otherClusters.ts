@@ -2,23 +2,8 @@ import { isReachable } from '../../contracts/clusters.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
-import type { PlatformCluster } from '../../crds/clusters.ts'
-import type { CacheView, Workspace } from './pass.ts'
+import type { CachedCluster, CacheView, ClusterListener, OtherClusters, Workspace } from './pass.ts'
 import { type ClusterConnection, openWorkspace } from './workspace.ts'
-
-export type CachedCluster = PlatformCluster & { [key: string]: unknown }
-/** Called with a cluster that can be worked on; what it returns is called when that ends. */
-export type ClusterListener = (clusterId: string, workspace: Workspace) => () => void
-
-/** Clusters beside the platform's own, which workloads run on and which come and go. */
-export interface OtherClusters {
-  /** One that can be worked on now. */
-  find(clusterId: string): Workspace | undefined
-  /** Tells of each that there is, and of each that comes. */
-  each(listener: ClusterListener): () => void
-}
-
-export const NO_OTHER_CLUSTERS: OtherClusters = { find: () => undefined, each: () => () => {} }
 
 /** A connection through the tunnel of a cluster's agent. */
 export type OpenConnection = ClusterConnection & { close(): Promise<void> }

@@ -3,10 +3,10 @@ import type { Log } from '../../core/log.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import type { Reason } from '../../core/reasons.ts'
+import type { PlatformCluster } from '../../crds/clusters.ts'
 import type { AnyKind, ObjectOf, StatusOf } from '../../crds/define.ts'
 import type { CacheHandler, WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
-import type { OtherClusters } from './otherClusters.ts'
 
 /** What a controller reads of a cache. Objects are frozen and without managedFields. */
 export type CacheView<T extends KubeObject = KubeObject> = Pick<
@@ -37,6 +37,18 @@ export interface Workspace {
   watchSecretMetadata(namespace: string): void
   /** Called for changed Secrets in the namespaces that are watched so, with their metadata. */
   subscribeSecretMetadata(handler: CacheHandler<KubeObject>): () => void
+}
+
+export type CachedCluster = PlatformCluster & { [key: string]: unknown }
+/** Called with a cluster that can be worked on; what it returns is called when that ends. */
+export type ClusterListener = (clusterId: string, workspace: Workspace) => () => void
+
+/** Clusters beside the platform's own, which workloads run on and which come and go. */
+export interface OtherClusters {
+  /** One that can be worked on now. */
+  find(clusterId: string): Workspace | undefined
+  /** Tells of each that there is, and of each that comes. */
+  each(listener: ClusterListener): () => void
 }
 
 /**

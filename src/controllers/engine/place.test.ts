@@ -46,4 +46,10 @@ describe('the place of an object', () => {
       obstacle: undefined,
     })
   })
+
+  it('is waited for in a namespace that was reserved, whatever its name says', () => {
+    const reserved = view({ labels: { 'freehold.dev/reserved-for': 'Boundary' } })
+    const boundary = { placement: 'boundary', kind: 'ResourceGroup' } as const
+    expect(placeOf(boundary, child(), reserved).obstacle).to.include({ kind: 'waiting', reason: 'WaitingForGroup' })
+  })
 })

@@ -13,12 +13,11 @@ import { withDeadline } from './deletion.ts'
 import type { Environment } from './environment.ts'
 import { Expectations } from './expectations.ts'
 import { StalledError, WaitingError } from './interruptions.ts'
-import { NO_OTHER_CLUSTERS } from './otherClusters.ts'
 import { placeOf } from './place.ts'
 import { refusalOf } from './refusal.ts'
 import { type Failed, nextStatus, statusPatch, transition } from './status.ts'
 import { currentStep } from './steps.ts'
-import { type Whereabouts, whereaboutsOf } from './whereabouts.ts'
+import { NO_OTHER_CLUSTERS, type Whereabouts, whereaboutsOf } from './whereabouts.ts'
 
 /** What the queue does with the key after a pass. */
 export type Verdict =

@@ -3,8 +3,7 @@ import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { BoundaryProjection } from '../../crds/projections.ts'
-import type { CachedCluster, OtherClusters } from './otherClusters.ts'
-import type { Place, Workspace } from './pass.ts'
+import type { CachedCluster, OtherClusters, Place, Workspace } from './pass.ts'
 
 /** Where the workload of an object is: here, or in another cluster, with what keeps us from it if anything does. */
 export type Whereabouts =
@@ -12,7 +11,9 @@ export type Whereabouts =
   | { kind: 'there'; workspace: Workspace }
   | { kind: 'away'; obstacle: Outcome; hasNothingThere: boolean }
 
-export const HERE: Whereabouts = { kind: 'here' }
+export const NO_OTHER_CLUSTERS: OtherClusters = { find: () => undefined, each: () => () => {} }
+
+const HERE: Whereabouts = { kind: 'here' }
 
 type Specified = { spec?: { clusterId?: string | undefined } }
 

@@ -117,13 +117,13 @@ describe('the controller of vector databases', () => {
       expect(await world.says()).to.match(/^Failed ReferenceMissing: There is no cluster "3333/)
     })
 
-    it('a cluster that has no agent', async () => {
+    it('a cluster that the boundary is not projected on', async () => {
       const name = '33333333-3333-4333-8333-333333333333'
       const spec = { displayName: 'far away', region: '', domain: 'x.org', isPlatform: false }
       world.client.seed(PlatformCluster.resource, { apiVersion: '', kind: '', metadata: { name }, spec })
       await world.create({ clusterId: name })
       await world.converge()
-      expect(await world.says()).to.match(/^Failed ClusterUnreachable: Cluster "far away"/)
+      expect(await world.says()).to.match(/^Failed ReferenceMissing: The boundary is not projected/)
     })
 
     it('an image of one’s own where the platform allows none', async () => {

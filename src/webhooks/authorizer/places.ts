@@ -1,7 +1,8 @@
-import { referencedRights } from '../../contracts/references.ts'
+import { type Referring, referencedRights } from '../../contracts/references.ts'
 import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
 import { boundaryOfNamespace, groupNamespace } from '../../core/names.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
+import { PlatformApp } from '../../crds/apps.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { ContainerInstance } from '../../crds/containerinstances.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
@@ -40,20 +41,32 @@ export function followPlaces(caches: Caches): { placeOf: PlaceOfNamespace; stop(
   }
 }
 
+/** The kinds whose pods are given what their specs refer to. */
+const REFERRING: Readonly<Record<string, { resource: Resource; of: (spec: object) => Referring }>> = {
+  [ContainerInstance.kind]: { resource: ContainerInstance.resource, of: (spec) => spec as Referring },
+  [PlatformApp.kind]: {
+    resource: PlatformApp.resource,
+    of: (spec) => {
+      const { env, volumes, managedIdentity } = spec as Partial<PlatformApp['spec']>
+      return { components: [{ env }], volumes: volumes ?? [], managedIdentity }
+    },
+  },
+}
+
 /**
  * Reads whose a pod is from its labels. Tenants write no pods, and may not write our labels anywhere. A pod that is not known
  * yet is nobody's for a moment.
  */
 export function podOwners(caches: Caches): OwnerOfPod {
   const pods = caches.get(pod)
-  const instances = caches.get(ContainerInstance.resource)
   return (namespace, name) => {
     const labels = pods.get(namespace, name)?.metadata.labels
     const [kind, owner] = [labels?.[OWNER_KIND_LABEL], labels?.[OWNER_NAME_LABEL]]
     if (kind === undefined || owner === undefined) return undefined
-    if (kind !== ContainerInstance.kind) return { kind, name: owner }
-    const instance = instances.get(namespace, owner)?.spec as Parameters<typeof referencedRights>[0] | undefined
-    return { kind, name: owner, sees: referencedRights(instance ?? {}) }
+    const referring = REFERRING[kind]
+    if (referring === undefined) return { kind, name: owner }
+    const spec = caches.get(referring.resource).get(namespace, owner)?.spec
+    return { kind, name: owner, sees: referencedRights(spec === undefined ? {} : referring.of(spec as object)) }
   }
 }
 

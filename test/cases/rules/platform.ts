@@ -3,6 +3,7 @@ import { BugReport } from '../../../src/crds/bugreports.ts'
 import { PlatformCluster } from '../../../src/crds/clusters.ts'
 import { NameClaim } from '../../../src/crds/nameclaims.ts'
 import { ComputePlan } from '../../../src/crds/plans.ts'
+import { BoundaryProjection } from '../../../src/crds/projections.ts'
 import { ResourceGroup } from '../../../src/crds/resourcegroups.ts'
 import { cases, fixed, ID, OTHER, type RuleCase, TAGS } from './case.ts'
 
@@ -67,6 +68,11 @@ export const PLATFORM_RULES: readonly RuleCase[] = [
   ...cases(PlatformCluster, { displayName: 'Here', domain: 'apps.example.com' }, [
     ['admits another display name', { isPlatform: true }, { isPlatform: true, displayName: 'There' }],
     ['refuses to stop being the platform cluster', { isPlatform: true }, { isPlatform: false }, fixed('isPlatform')],
+    ['refuses another name', { name: 'here' }, { name: 'there' }, fixed('name')],
+  ]),
+  ...cases(BoundaryProjection, { clusterId: ID }, [
+    ['admits fewer namespaces', {}, { namespaces: ['shop-0123456789'] }],
+    ['refuses another cluster', {}, { clusterId: OTHER }, fixed('clusterId')],
   ]),
   ...cases(NameClaim, { type: 'Host', value: 'a.example.com', holder }, [
     ['admits an unchanged claim', {}, {}],

@@ -1,7 +1,9 @@
 import type { Flow } from '../flow.ts'
 import { appFlows } from './apps.ts'
 import { boundaryFlows } from './boundaries.ts'
+import { clusterFlows } from './clusters.ts'
 import { containerFlows } from './containerinstances.ts'
+import { functionFlows } from './functions.ts'
 import { iamFlows } from './iam.ts'
 import { identityFlows } from './identities.ts'
 import { jobFlows } from './jobs.ts'
@@ -10,6 +12,7 @@ import { registryFlows } from './registry.ts'
 import { relationalFlows } from './relational.ts'
 import { sourceFlows } from './sources.ts'
 import { sqlFlows } from './sql.ts'
+import { siteFlows } from './staticwebapps.ts'
 import { vaultFlows } from './vaults.ts'
 import { vectorFlows } from './vector.ts'
 
@@ -26,6 +29,9 @@ export const FLOWS: readonly Flow[] = [
   ...jobFlows,
   ...containerFlows,
   ...appFlows,
+  ...functionFlows,
+  ...siteFlows,
   ...sourceFlows,
   ...registryFlows,
+  ...clusterFlows,
 ]

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { BuildLogs } from '../../../adapters/buildlogs/port.ts'
 import type { SourceArchives } from '../../../adapters/builds/port.ts'
-import { DEPLOYMENT_PHASES } from '../../../contracts/deployments.ts'
+import { DEPLOYMENT_PHASES, type DeployedCollection, isOfSite } from '../../../contracts/deployments.ts'
 import { timestamp } from '../../../core/clock.ts'
 import { notFound } from '../../../core/errors.ts'
 import { createdAtOf, type ObjectMeta } from '../../../core/object.ts'
@@ -28,7 +28,13 @@ export type StoredDeployment = RecordOf<typeof DeploymentRecord>
 export type DeployedObject = {
   readonly metadata: ObjectMeta
   readonly spec: object
-  readonly status?: { servingDeployment?: string | undefined } | undefined
+  readonly status?:
+    | {
+        servingDeployment?: string | undefined
+        /** Of what is deployed in several parts. */
+        servingDeployments?: readonly string[] | undefined
+      }
+    | undefined
 }
 
 /** Exactly the record that the interface shows. */
@@ -97,24 +103,26 @@ export function entryOf(record: StoredDeployment, owner: DeployedObject, place: 
     source: spec.source ?? null,
     timestamp: createdAtOf(metadata),
     canServe: status?.image !== undefined,
-    isServing: owner.status?.servingDeployment === metadata.name,
+    isServing:
+      owner.status?.servingDeployment === metadata.name ||
+      owner.status?.servingDeployments?.includes(metadata.name) === true,
   }
 }
 
 /** The deployments of a resource, in no order. */
 export function deploymentsOf(
   { services }: Pick<Context, 'services'>,
-  { namespace, collection, name }: { namespace: string; collection: string; name: string },
+  { namespace, collection, name }: { namespace: string; collection: DeployedCollection; name: string },
 ): StoredDeployment[] {
   return services.records
     .peekAll(DeploymentRecord, { namespace })
-    .filter(({ spec }) => spec.ownerCollection === collection && spec.ownerName === name)
+    .filter(({ spec }) => isOfSite(spec, collection, name))
 }
 
 /** @throws PlatformError NOT_FOUND */
 export async function findDeployment(
   context: Context,
-  { namespace, collection, name }: { namespace: string; collection: string; name: string },
+  { namespace, collection, name }: { namespace: string; collection: DeployedCollection; name: string },
   id = context.parameters.deploymentId ?? '',
 ): Promise<StoredDeployment> {
   const found = await context.services.records.get(
@@ -122,8 +130,8 @@ export async function findDeployment(
     { namespace, name: id.toLowerCase() },
     { fresh: context.fresh },
   )
-  const isOurs = found?.spec.ownerCollection === collection && found.spec.ownerName === name
-  if (found === undefined || !isOurs) throw notFound(`Deployment "${id.slice(0, 64)}" of "${name}"`)
+  if (found === undefined || !isOfSite(found.spec, collection, name))
+    throw notFound(`Deployment "${id.slice(0, 64)}" of "${name}"`)
   return found
 }
 

@@ -22,6 +22,8 @@ export type DeploymentRoutes = {
   readLogs: Authorization
   /** Who holds it tells of every deployment. */
   write: ActionName
+  /** What a new deployment is of, where that is not the resource itself. @throws PlatformError */
+  ownerNameOf?: (site: string, body: DeploymentBody, context: Context) => string
   /** Refuses a deployment that is reported: where images come by the spec, or show what the caller may not see. */
   refuse: (object: DeployedObject, body: DeploymentBody, context: Context, place: Place) => void
 }
@@ -61,7 +63,7 @@ export async function findReported<K extends AnyKind>(
 export async function findOwnDeployment<K extends AnyKind>(
   context: Context,
   { ref, reporter }: Reported<K>,
-  collection: string,
+  collection: DeployedCollection,
 ): Promise<StoredDeployment> {
   const found = await findDeployment(context, { ...ref, collection })
   return mayTell(found, reporter, context)

@@ -22,6 +22,9 @@ import {
 } from './record.ts'
 import { type DeploymentRoutes, findOwnDeployment, findReported, mayTell, type Reported } from './reporters.ts'
 
+/** Deployments of one resource that are not over. */
+const MOST_OPEN = 50
+
 const columns = {
   phase: enumeration('Phase', DEPLOYMENT_PHASES),
   branch: text('Branch', { isSorted: false }),
@@ -132,17 +135,19 @@ async function begin<K extends AnyKind>(
     throw badRequest('id and deploymentId differ.', [{ field: 'deploymentId', message: 'must be the same as id' }])
   refuseOtherPlace(body, place, undefined)
   given.refuse(object as DeployedObject, body, context, place)
+  refuseTooMany(deploymentsOf(context, { ...ref, collection: given.collection }))
   const id = body.id ?? body.deploymentId ?? randomUUID()
+  const ownerName = given.ownerNameOf?.(ref.name, body, context as Context) ?? ref.name
   const spec = {
     ownerCollection: given.collection,
-    ownerName: ref.name,
+    ownerName,
     strategy: 'Reported',
     phase: 'Queued',
     ...said(body, context),
   }
   const isOurs = (stored: StoredDeployment) =>
     stored.spec.ownerCollection === given.collection &&
-    stored.spec.ownerName === ref.name &&
+    stored.spec.ownerName === ownerName &&
     mayTell(stored, reporter, context)
   const made = await services.records.create(DeploymentRecord, {
     namespace: ref.namespace,
@@ -154,6 +159,14 @@ async function begin<K extends AnyKind>(
   return (made.isNew ? created : ok)(entryOf(made.object, object as DeployedObject, place), {
     etag: etagOf(made.object),
   })
+}
+
+/** Those that are over make room for others; those that are not would grow without end. @throws PlatformError INVALID_STATE */
+function refuseTooMany(deployments: readonly StoredDeployment[]): void {
+  const open = deployments.filter((one) => !isEnd(stageOf(one)))
+  if (open.length < MOST_OPEN) return
+  const message = `${MOST_OPEN} deployments are not over yet: tell of their end first.`
+  throw new PlatformError('INVALID_STATE', message, { status: 'Queued', phase: 'Queued' })
 }
 
 async function report<K extends AnyKind>(

@@ -1,0 +1,141 @@
+import type { RequestListener } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { expect } from 'chai'
+import { until } from '../../test/make/until.ts'
+import { startActivator } from '../../test/worlds/activatorWorld.ts'
+import { keyDigest } from '../contracts/functions.ts'
+import type { FunctionTrigger } from '../crds/functionFields.ts'
+
+const hello: RequestListener = (_, response) => void response.end('hello')
+const open = (path: string, more: Partial<FunctionTrigger> = {}) => [
+  { name: 'web', kind: 'Http' as const, path, authLevel: 'Anonymous' as const, ...more },
+]
+
+describe('the activator', () => {
+  const worlds: Awaited<ReturnType<typeof startActivator>>[] = []
+  const world = async (...given: Parameters<typeof startActivator>) => {
+    const made = await startActivator(...given)
+    worlds.push(made)
+    return made
+  }
+  afterEach(async () => {
+    for (const each of worlds.splice(0)) await each.stop()
+  })
+
+  it('loses none of 50 calls at once to a sleeping function, and lets it sleep again', async () => {
+    let most = 0
+    let now = 0
+    const activator = await world(async (_, response) => {
+      now += 1
+      most = Math.max(most, now)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      now -= 1
+      response.end('hello')
+    })
+    activator.put('hello', { spec: { triggers: open('/hello'), concurrency: 10, maxReplicas: 3, idleSeconds: 1 } })
+    const calls = Array.from({ length: 50 }, () => activator.call('/hello'))
+    const answers = await Promise.all(calls)
+    expect(answers.every(({ status, text: body }) => status === 200 && body === 'hello')).to.equal(true)
+    expect(activator.asked[0]).to.be.within(1, 3)
+    expect(most).to.be.at.most(30)
+    const [bucket] = activator.figures.of('group/shop.hello')
+    expect([bucket?.invocations, bucket?.errors]).to.deep.equal([50, 0])
+    expect(bucket?.coldStarts).to.be.at.least(1)
+    await until('it sleeps', () => activator.copies() === 0)
+    expect(activator.asked.at(-1)).to.equal(0)
+    expect((await activator.call('/hello')).status).to.equal(200)
+  })
+
+  it('passes on the body and the answer, and nothing that only the platform may see', async () => {
+    const activator = await world(
+      async (request, response) => {
+        const { 'x-function-event': event, authorization, cookie } = request.headers
+        response.setHeader('x-seen', JSON.stringify({ event, authorization, cookie, url: request.url }))
+        response.statusCode = 201
+        response.end((await text(request)).toUpperCase())
+      },
+      { mayRead: async () => true },
+    )
+    activator.put('echo', { spec: { triggers: open('/echo', { authLevel: 'Platform' }) } })
+    const headers = { authorization: 'Bearer abc', 'x-function-event': 'timer', cookie: 'a=b' }
+    const answer = await activator.call('/echo/deep?x=1', { method: 'POST', headers, body: 'words' })
+    expect([answer.status, answer.text]).to.deep.equal([201, 'WORDS'])
+    expect(JSON.parse(String(answer.headers['x-seen']))).to.deep.equal({ cookie: 'a=b', url: '/echo/deep?x=1' })
+  })
+
+  it('wakes nobody for a stranger', async () => {
+    const secret = 'of the platform'
+    const asked: string[] = []
+    const activator = await world(hello, {
+      digestKey: async () => secret,
+      mayRead: async (token, path) => {
+        asked.push(path)
+        return token === 'good'
+      },
+    })
+    const keySecret = { vaultName: 'safe', secretName: 'Key' }
+    activator.put('locked', {
+      spec: { triggers: open('/locked', { authLevel: 'Secret', keySecret }) },
+      status: { keys: [{ trigger: 'web', digest: keyDigest(secret, 'life', 'web', 'sesame') }] },
+    })
+    activator.put('mine', { spec: { triggers: open('/mine', { authLevel: 'Platform' }) } })
+    const statusOf = async (path: string, headers: Record<string, string> = {}) =>
+      (await activator.call(path, { headers })).status
+    expect(await statusOf('/locked')).to.equal(401)
+    expect(await statusOf('/locked', { 'x-function-key': 'wrong' })).to.equal(401)
+    expect(await statusOf('/mine')).to.equal(401)
+    expect(await statusOf('/mine', { authorization: 'Bearer bad' })).to.equal(401)
+    expect(activator.asked).to.deep.equal([])
+    expect(await statusOf('/locked', { 'x-function-key': 'sesame' })).to.equal(200)
+    expect(await statusOf('/mine', { authorization: 'Bearer good' })).to.equal(200)
+    expect(asked).to.deep.equal(['/scope/functions/mine', '/scope/functions/mine'])
+  })
+
+  it('says what it does not answer', async () => {
+    const activator = await world(hello)
+    activator.put('hello', { spec: { triggers: open('/hello') } })
+    activator.put('off', { spec: { triggers: open('/off'), enabled: false } })
+    const answers: [string, object, number][] = [
+      ['/other', {}, 404],
+      ['/hello', { method: 'DELETE' }, 405],
+      ['/hello/../other', {}, 400],
+      ['/off', {}, 503],
+      ['/hello', { headers: { host: 'elsewhere.test' } }, 404],
+    ]
+    for (const [path, init, expected] of answers)
+      expect([path, (await activator.call(path, init)).status]).to.deep.equal([path, expected])
+  })
+
+  it('ends a call that takes longer than its function may', async () => {
+    const activator = await world(() => {}, { startMilliseconds: 1 })
+    activator.put('slow', { spec: { triggers: open('/slow'), timeoutSeconds: 1 } })
+    expect((await activator.call('/slow')).status).to.equal(504)
+  })
+
+  it('serves no more calls at once than the namespace may, whatever its functions could', async () => {
+    let now = 0
+    let most = 0
+    const activator = await world(
+      async (_, response) => {
+        now += 1
+        most = Math.max(most, now)
+        await new Promise((resolve) => setTimeout(resolve, 10))
+        now -= 1
+        response.end()
+      },
+      { maxConcurrency: 2, startMilliseconds: 1 },
+    )
+    activator.put('one', { spec: { triggers: open('/one') } })
+    const answers = await Promise.all(Array.from({ length: 12 }, () => activator.call('/one')))
+    expect([new Set(answers.map(({ status }) => status)), most]).to.deep.equal([new Set([200]), 2])
+  })
+
+  it('answers those who wait for a function that is deleted', async () => {
+    const activator = await world(hello, { startMilliseconds: 60_000 })
+    activator.put('hello', { spec: { triggers: open('/hello') } })
+    const call = activator.call('/hello')
+    await until('it waits', () => activator.asked.length > 0)
+    activator.remove('hello')
+    expect((await call).status).to.equal(404)
+  })
+})

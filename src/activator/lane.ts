@@ -1,0 +1,147 @@
+import type { Clock, Timer } from '../core/clock.ts'
+import { admit, type Copy, chooseCopy, copiesNeeded, type Limits, nextScale, type Scale } from './decisions.ts'
+
+/** A call's place at a copy. Whoever has it gives it back exactly once. */
+export type Place = { readonly address: string; readonly wasCold: boolean; release(): void }
+
+/** Why a call has no place. */
+export class NoPlace extends Error {
+  readonly why: 'refused' | 'disabled' | 'late' | 'gone'
+  constructor(why: NoPlace['why']) {
+    super(why)
+    this.why = why
+  }
+}
+
+/** Bounds the calls of all functions of a namespace together. */
+export class Bound {
+  most: number
+  taken = 0
+  readonly #lanes = new Set<Lane>()
+
+  constructor(most: number) {
+    this.most = most
+  }
+
+  add(lane: Lane): () => void {
+    this.#lanes.add(lane)
+    return () => this.#lanes.delete(lane)
+  }
+
+  /** A place became free: whoever waits in any of the lanes may have it. */
+  freed(): void {
+    for (const lane of this.#lanes) lane.serve()
+  }
+}
+
+type Waiting = { resolve: (place: Place) => void; reject: (why: NoPlace) => void; wasCold: boolean }
+
+export type LaneOptions = {
+  clock: Clock
+  bound: Bound
+  /** As it was stored last: a new activator goes on from there. */
+  desired: number
+  /** Told when another number of copies is needed. */
+  onDesired: (desired: number) => void
+}
+
+/** The calls of one function: those that wait, those that copies serve, and how many copies that needs. */
+export class Lane {
+  readonly #options: LaneOptions
+  readonly #queue: Waiting[] = []
+  readonly #leave: () => void
+  #limits: Limits
+  #copies: Copy[] = []
+  #inFlight = 0
+  #scale: Scale
+  #timer: Timer | undefined
+
+  constructor(limits: Limits, options: LaneOptions) {
+    this.#limits = limits
+    this.#options = options
+    this.#scale = { desired: options.desired, peak: 0, lowSince: undefined }
+    this.#leave = options.bound.add(this)
+  }
+
+  get desired(): number {
+    return this.#scale.desired
+  }
+
+  /** What the platform knows now. Calls in flight keep their places, also at copies that go. */
+  update(limits: Limits, addresses: readonly string[]): void {
+    this.#limits = limits
+    const known = new Map(this.#copies.map((copy) => [copy.address, copy]))
+    this.#copies = addresses.map((address) => known.get(address) ?? { address, inFlight: 0 })
+    if (!limits.enabled) for (const one of this.#queue.splice(0)) one.reject(new NoPlace('disabled'))
+    this.serve()
+    this.#rescale()
+  }
+
+  /** @throws NoPlace if there is none before `signal` says that it is too late */
+  take(signal: AbortSignal): Promise<Place> {
+    const verdict = admit({ waiting: this.#queue.length }, this.#limits)
+    if (verdict !== 'wait') return Promise.reject(new NoPlace(verdict === 'refuse' ? 'refused' : 'disabled'))
+    return new Promise((resolve, reject) => {
+      const waiting: Waiting = { resolve, reject, wasCold: this.#copies.length === 0 }
+      const late = () => {
+        const at = this.#queue.indexOf(waiting)
+        if (at < 0) return
+        this.#queue.splice(at, 1)
+        reject(new NoPlace('late'))
+        this.#rescale()
+      }
+      signal.addEventListener('abort', late, { once: true })
+      this.#queue.push(waiting)
+      this.serve()
+      this.#rescale()
+    })
+  }
+
+  /** Gives places to those who wait, in turn, as long as there are any. */
+  serve(): void {
+    const { bound } = this.#options
+    while (this.#queue.length > 0 && bound.taken < bound.most) {
+      const copy = chooseCopy(this.#copies, this.#limits.concurrency)
+      if (copy === undefined) return
+      const next = this.#queue.shift()
+      next?.resolve(this.#placeAt(copy, next.wasCold))
+    }
+  }
+
+  /** The function is gone. */
+  close(): void {
+    this.#timer?.cancel()
+    this.#leave()
+    for (const one of this.#queue.splice(0)) one.reject(new NoPlace('gone'))
+  }
+
+  #placeAt(copy: Copy, wasCold: boolean): Place {
+    const { bound } = this.#options
+    copy.inFlight += 1
+    this.#inFlight += 1
+    bound.taken += 1
+    let isHeld = true
+    const release = () => {
+      if (!isHeld) return
+      isHeld = false
+      copy.inFlight -= 1
+      this.#inFlight -= 1
+      bound.taken -= 1
+      bound.freed()
+      this.#rescale()
+    }
+    return { address: copy.address, wasCold, release }
+  }
+
+  #rescale(): void {
+    const { clock, onDesired } = this.#options
+    const needed = copiesNeeded({ inFlight: this.#inFlight, waiting: this.#queue.length }, this.#limits)
+    const before = this.#scale.desired
+    const now = clock.monotonic()
+    const { scale, lookAt } = nextScale(this.#scale, needed, this.#limits, now)
+    this.#scale = scale
+    this.#timer?.cancel()
+    this.#timer = lookAt === undefined ? undefined : clock.setTimeout(() => this.#rescale(), lookAt - now)
+    if (scale.desired !== before) onDesired(scale.desired)
+  }
+}

@@ -1,0 +1,88 @@
+import { type IncomingHttpHeaders, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { EVENT_HEADER, KEY_HEADER } from '../contracts/functions.ts'
+import type { FunctionTrigger } from '../crds/functionFields.ts'
+
+/** Of one connection, and not of the message (RFC 9110, 7.6.1). */
+const HOP = [
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'proxy-connection',
+  'expect',
+]
+
+/**
+ * What a copy is sent: without what concerns the connection only, what only the platform may say, and what the caller
+ * showed to the platform. Code of a tenant never sees a token of the platform.
+ */
+export function forwardedHeaders(
+  headers: IncomingHttpHeaders,
+  { authLevel }: Pick<FunctionTrigger, 'authLevel'>,
+  address: string | undefined,
+): IncomingHttpHeaders {
+  const named = String(headers.connection ?? '')
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim())
+  const shown = authLevel === 'Platform' ? ['authorization'] : authLevel === 'Secret' ? [KEY_HEADER] : []
+  const left = new Set([...HOP, ...named, ...shown, EVENT_HEADER])
+  const kept = Object.fromEntries(Object.entries(headers).filter(([name]) => !left.has(name)))
+  const before = headers['x-forwarded-for']
+  const path = [...(before === undefined ? [] : [before].flat()), ...(address === undefined ? [] : [address])]
+  return {
+    ...kept,
+    'x-forwarded-for': path.join(', '),
+    'x-forwarded-host': headers['x-forwarded-host'] ?? headers.host ?? '',
+    'x-forwarded-proto': headers['x-forwarded-proto'] ?? 'https',
+  }
+}
+
+function withoutHop(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP.includes(name)))
+}
+
+/** A copy that could not be connected to: nothing of the call has reached it, so that another one may have it. */
+export class Unreached extends Error {}
+
+/** Sends a call to a copy and its answer back, both as they come. @throws Unreached; Error once it may have begun */
+export function forward(
+  from: IncomingMessage,
+  to: ServerResponse,
+  { address, headers, signal }: { address: string; headers: IncomingHttpHeaders; signal: AbortSignal },
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const { host, port } = splitAddress(address)
+    let isConnected = false
+    const upstream = request({ host, port, method: from.method, path: from.url, headers, signal, agent: false })
+    upstream.on('socket', (socket) =>
+      socket.once('connect', () => {
+        isConnected = true
+        from.pipe(upstream)
+      }),
+    )
+    upstream.on('response', (answer) => {
+      const status = answer.statusCode ?? 502
+      to.writeHead(status, withoutHop(answer.headers))
+      answer.pipe(to)
+      answer.on('error', reject)
+      answer.on('end', () => resolve(status))
+    })
+    upstream.on('error', (error) => {
+      from.unpipe(upstream)
+      reject(isConnected ? error : new Unreached(error.message))
+    })
+    to.on('close', () => {
+      if (!to.writableFinished) upstream.destroy(new Error('The caller has gone.'))
+    })
+  })
+}
+
+export function splitAddress(address: string): { host: string; port: number } {
+  const at = address.lastIndexOf(':')
+  return { host: address.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(address.slice(at + 1)) }
+}

@@ -1,0 +1,46 @@
+import { expect } from 'chai'
+import { TriggerField } from '../crds/functionFields.ts'
+import { type Callable, findTrigger, hostOf, isPlainPath, pathOf } from './routing.ts'
+
+const callable = (key: string, paths: string[], held = paths): Callable => ({
+  key,
+  triggers: paths.map((path, at) => TriggerField.parse({ name: `t${at}`, kind: 'Http', path })),
+  paths: held,
+})
+
+describe('the trigger that a request means', () => {
+  const functions = [
+    callable('root', ['/']),
+    callable('orders', ['/orders']),
+    callable('new', ['/orders/new']),
+    callable('late', ['/taken'], []),
+  ]
+  const cases: [sentence: string, method: string, path: string, expected: string][] = [
+    ['is that of its path', 'GET', '/orders', 'orders'],
+    ['is that of a path above', 'GET', '/orders/7', 'orders'],
+    ['is that of the longest path', 'POST', '/orders/new', 'new'],
+    ['is none of a path that only begins alike', 'GET', '/ordersfoo', 'root'],
+    ['is none of a function that does not hold its path', 'GET', '/taken', 'root'],
+    ['does not take another method', 'DELETE', '/orders', 'method GET, POST'],
+  ]
+  for (const [sentence, method, path, expected] of cases) {
+    it(sentence, () => {
+      const found = findTrigger(functions, method, path)
+      const said =
+        found.kind === 'found' ? found.key : found.kind === 'method' ? `method ${found.allowed.join(', ')}` : 'none'
+      expect(said).to.equal(expected)
+    })
+  }
+  it('is none where nothing serves the path', () =>
+    expect(findTrigger([callable('orders', ['/orders'])], 'GET', '/x').kind).to.equal('none'))
+})
+
+describe('a request target', () => {
+  it('has a path before its query', () => expect(pathOf('/a/b?c=/d')).to.equal('/a/b'))
+  it('has a host before its port', () => expect(hostOf('Shop.Example.com:8443')).to.equal('shop.example.com'))
+  it('has an address of version 6 as host', () => expect(hostOf('[::1]:80')).to.equal('[::1]'))
+  for (const path of ['/a/../b', '/a/%2e%2E/b', '/./a', '//a', '/a\\b'])
+    it(`is not plain as ${path}`, () => expect(isPlainPath(path)).to.equal(false))
+  for (const path of ['/', '/a/b', '/a..b', '/.well-known/x', '/a%2Fb'])
+    it(`is plain as ${path}`, () => expect(isPlainPath(path)).to.equal(true))
+})

@@ -1,0 +1,51 @@
+import { servesPath } from '../contracts/functions.ts'
+import type { FunctionTrigger } from '../crds/functionFields.ts'
+
+/** What a request means: which trigger of which function. Pure. */
+
+export type Callable = {
+  readonly key: string
+  readonly triggers: readonly FunctionTrigger[]
+  readonly paths: readonly string[]
+}
+
+export type Found =
+  | { kind: 'found'; key: string; trigger: FunctionTrigger }
+  | { kind: 'none' }
+  | { kind: 'method'; allowed: readonly string[] }
+
+/** The longest path that serves the one asked for. A function answers only under paths that it holds. */
+export function findTrigger(functions: readonly Callable[], method: string, path: string): Found {
+  const fitting = functions
+    .flatMap(({ key, triggers, paths }) =>
+      triggers.flatMap((trigger) => {
+        const { path: served } = trigger
+        return served !== undefined && paths.includes(served) && servesPath(served, path)
+          ? [{ key, trigger, served }]
+          : []
+      }),
+    )
+    .sort((one, other) => other.served.length - one.served.length)
+  const [best] = fitting
+  if (best === undefined) return { kind: 'none' }
+  if (!best.trigger.methods.includes(method)) return { kind: 'method', allowed: best.trigger.methods }
+  return { kind: 'found', key: best.key, trigger: best.trigger }
+}
+
+/** The path of a request target without its query, decoded nowhere: `/a%2Fb` is one segment. */
+export function pathOf(target: string): string {
+  const path = target.split(/[?#]/, 1)[0] ?? ''
+  return path.startsWith('/') ? path : '/'
+}
+
+/** The host that a header names, without its port. */
+export function hostOf(header: string | undefined): string {
+  const host = (header ?? '').toLowerCase()
+  return host.startsWith('[') ? host.slice(0, host.indexOf(']') + 1) : (host.split(':')[0] ?? '')
+}
+
+/** Whether this is one plain path: what a copy would read otherwise is refused before anybody is asked for rights. */
+export function isPlainPath(path: string): boolean {
+  const parts = path.split('/')
+  return !parts.some((part) => /^(\.|%2e){1,2}$/i.test(part)) && !path.includes('//') && !path.includes('\\')
+}

@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Clock } from '../core/clock.ts'
+import { messageOf } from '../core/errors.ts'
+import type { Log } from '../core/log.ts'
+import type { FunctionTrigger } from '../crds/functionFields.ts'
+import type { Figures } from './figures.ts'
+import type { Gate } from './gate.ts'
+import { NoPlace } from './lane.ts'
+import { forward, forwardedHeaders, Unreached } from './proxy.ts'
+import { findTrigger, hostOf, isPlainPath, pathOf } from './routing.ts'
+import type { Line, Switchboard } from './switchboard.ts'
+
+export type ServerOptions = { switchboard: Switchboard; gate: Gate; figures: Figures; clock: Clock; log: Log }
+
+const REFUSALS = {
+  NOT_FOUND: [404, 'Nothing answers here.'],
+  METHOD_NOT_ALLOWED: [405, 'The function does not take this method.'],
+  BAD_REQUEST: [400, 'The path is not plain: leave out "." and ".." and empty parts.'],
+  UNAUTHORIZED: [401, 'The call lacks what this function asks its callers for.'],
+  TOO_MANY_REQUESTS: [429, 'Too many calls wait for this function.'],
+  DISABLED: [503, 'The function is switched off.'],
+  TIMEOUT: [504, 'The function took longer than it may.'],
+  UNREACHABLE: [502, 'The function broke the connection before it answered.'],
+} as const
+type Refusal = keyof typeof REFUSALS
+
+/** Milliseconds between two tries to reach a copy that was said to serve. */
+const AGAIN = 50
+
+/** Answers calls of functions: each waits until a copy has room for it. */
+export function createActivatorServer(options: ServerOptions): Server {
+  const server = createServer((request, response) => {
+    void handle(options, request, response).catch((error: unknown) => {
+      options.log.error({ error: messageOf(error) }, 'A call could not be handled.')
+      refuse(response, 'UNREACHABLE')
+    })
+  })
+  // A call may take as long as its function allows, which is counted here.
+  server.requestTimeout = 0
+  return server
+}
+
+async function handle(options: ServerOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { switchboard, gate } = options
+  const home = switchboard.at(hostOf(request.headers.host))
+  if (home === undefined) return refuse(response, 'NOT_FOUND')
+  const path = pathOf(request.url ?? '/')
+  if (!isPlainPath(path)) return refuse(response, 'BAD_REQUEST')
+  const callables = [...home.lines.values()].map(({ callable }) => callable)
+  const found = findTrigger(callables, request.method ?? 'GET', path)
+  if (found.kind === 'none') return refuse(response, 'NOT_FOUND')
+  if (found.kind === 'method') return refuse(response, 'METHOD_NOT_ALLOWED', { allow: found.allowed.join(', ') })
+  const line = home.lines.get(found.key)
+  if (line === undefined) return refuse(response, 'NOT_FOUND')
+  // Before anything of the function runs: a stranger wakes nobody.
+  const may = await gate.mayCall(home, line, found.trigger, request.headers)
+  if (!may) return refuse(response, 'UNAUTHORIZED', { 'www-authenticate': 'Bearer' })
+  await serve(options, line, found.trigger, { request, response })
+}
+
+type Exchange = { request: IncomingMessage; response: ServerResponse }
+
+async function serve(
+  { figures, clock, log }: ServerOptions,
+  line: Line,
+  trigger: FunctionTrigger,
+  { request, response }: Exchange,
+): Promise<void> {
+  const { key } = line.callable
+  const started = clock.monotonic()
+  const deadline = AbortSignal.timeout(line.object.spec.timeoutSeconds * 1000)
+  const gone = new AbortController()
+  response.on('close', () => gone.abort())
+  const signal = AbortSignal.any([deadline, gone.signal])
+  const headers = forwardedHeaders(request.headers, trigger, request.socket.remoteAddress)
+  try {
+    const { status, wasCold } = await sent(line, signal, (address) =>
+      forward(request, response, { address, headers, signal }),
+    )
+    figures.called(key, { milliseconds: clock.monotonic() - started, isError: status >= 500, wasCold })
+  } catch (error) {
+    if (gone.signal.aborted && !deadline.aborted) return
+    const refusal = refusalOf(error, deadline)
+    if (refusal === 'TOO_MANY_REQUESTS') figures.throttled(key)
+    else figures.called(key, { milliseconds: clock.monotonic() - started, isError: true, wasCold: false })
+    log.debug({ function: key, error: messageOf(error) }, 'A call was not answered by its function.')
+    refuse(response, refusal, refusal === 'TOO_MANY_REQUESTS' ? { 'retry-after': '1' } : {})
+  }
+}
+
+function refusalOf(error: unknown, deadline: AbortSignal): Refusal {
+  if (error instanceof NoPlace && error.why === 'refused') return 'TOO_MANY_REQUESTS'
+  if (error instanceof NoPlace && error.why === 'disabled') return 'DISABLED'
+  if (error instanceof NoPlace && error.why === 'gone') return 'NOT_FOUND'
+  return deadline.aborted ? 'TIMEOUT' : 'UNREACHABLE'
+}
+
+/** Waits for a place and sends the call there; to another place if the copy was not there any more. @throws NoPlace */
+export async function sent<Result>(
+  { lane }: Pick<Line, 'lane'>,
+  signal: AbortSignal,
+  send: (address: string) => Promise<Result>,
+): Promise<{ status: Result; wasCold: boolean }> {
+  for (;;) {
+    const place = await lane.take(signal)
+    try {
+      return { status: await send(place.address), wasCold: place.wasCold }
+    } catch (error) {
+      if (!(error instanceof Unreached) || signal.aborted) throw error
+    } finally {
+      place.release()
+    }
+    await delay(AGAIN, undefined, { signal })
+  }
+}
+
+function refuse(response: ServerResponse, code: Refusal, headers: Record<string, string> = {}): void {
+  if (response.headersSent) {
+    response.destroy()
+    return
+  }
+  const [status, error] = REFUSALS[code]
+  const body = JSON.stringify({ error, code, module: 'functions', correlationId: randomUUID() })
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    ...headers,
+  })
+  response.end(body)
+}

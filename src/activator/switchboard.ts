@@ -1,0 +1,153 @@
+import { FUNCTION_PORT } from '../contracts/functions.ts'
+import type { Clock } from '../core/clock.ts'
+import { INCARNATION_ANNOTATION } from '../core/labels.ts'
+import type { KubeObject } from '../core/object.ts'
+import { type FunctionNamespace, type ServerlessFunction, triggersOf } from '../crds/functions.ts'
+import type { CacheHandler } from '../kube/cache.ts'
+import type { Limits } from './decisions.ts'
+import { Bound, Lane } from './lane.ts'
+import type { Callable } from './routing.ts'
+
+type Cached<T> = T & { [key: string]: unknown }
+export type CachedFunction = Cached<ServerlessFunction>
+export type CachedNamespace = Cached<FunctionNamespace>
+
+/** What the activator is told of functions, by a watch or by a test. */
+export type View<T extends KubeObject> = {
+  list(): readonly T[]
+  subscribe(handler: CacheHandler<T>): () => void
+}
+
+export type SwitchboardOptions = {
+  functions: View<CachedFunction>
+  namespaces: View<CachedNamespace>
+  clock: Clock
+  /** Has another number of copies run. */
+  scale: (object: CachedFunction, desired: number) => void
+}
+
+/** A function as the activator serves it. */
+export type Line = { object: CachedFunction; lane: Lane; callable: Callable; incarnation: string }
+export type Home = { object: CachedNamespace; lines: Map<string, Line>; bound: Bound }
+
+const keyOf = ({ namespace = '', name }: { namespace?: string; name: string }) => `${namespace}/${name}`
+
+/** Every function with its lane, kept as the API server has it. */
+export class Switchboard {
+  readonly #options: SwitchboardOptions
+  readonly #homes = new Map<string, Home>()
+  readonly #hosts = new Map<string, Home>()
+  readonly #subscriptions: (() => void)[] = []
+
+  constructor(options: SwitchboardOptions) {
+    this.#options = options
+    const { functions, namespaces } = options
+    for (const object of namespaces.list()) this.#namespace(object)
+    for (const object of functions.list()) this.#function(object)
+    this.#subscriptions.push(
+      namespaces.subscribe(({ type, object }) =>
+        type === 'removed' ? this.#withoutNamespace(object) : this.#namespace(object),
+      ),
+      functions.subscribe(({ type, object }) => (type === 'removed' ? this.#without(object) : this.#function(object))),
+    )
+  }
+
+  /** The namespace that answers under a host. */
+  at(host: string): Home | undefined {
+    return this.#hosts.get(host)
+  }
+
+  lines(): Line[] {
+    return [...this.#homes.values()].flatMap(({ lines }) => [...lines.values()])
+  }
+
+  stop(): void {
+    for (const end of this.#subscriptions.splice(0)) end()
+    for (const { lane } of this.lines()) lane.close()
+  }
+
+  #namespace(object: CachedNamespace): void {
+    const key = keyOf(object.metadata)
+    const home = this.#homes.get(key)
+    if (home === undefined) {
+      const bound = new Bound(object.spec.maxConcurrency)
+      const made: Home = { object, lines: new Map(), bound }
+      this.#homes.set(key, made)
+      this.#hear(made, [])
+      // Its functions may have been heard of first.
+      for (const each of this.#options.functions.list()) if (this.#homeKey(each) === key) this.#function(each)
+      return
+    }
+    const before = home.object.status?.hosts ?? []
+    home.object = object
+    home.bound.most = object.spec.maxConcurrency
+    this.#hear(home, before)
+    home.bound.freed()
+  }
+
+  #hear(home: Home, before: readonly string[]): void {
+    for (const host of before) if (this.#hosts.get(host) === home) this.#hosts.delete(host)
+    const isGoing = home.object.metadata.deletionTimestamp !== undefined
+    for (const host of isGoing ? [] : (home.object.status?.hosts ?? [])) this.#hosts.set(host, home)
+  }
+
+  #withoutNamespace({ metadata, status }: CachedNamespace): void {
+    const home = this.#homes.get(keyOf(metadata))
+    if (home === undefined) return
+    for (const host of status?.hosts ?? []) if (this.#hosts.get(host) === home) this.#hosts.delete(host)
+    for (const { lane } of home.lines.values()) lane.close()
+    this.#homes.delete(keyOf(metadata))
+  }
+
+  #homeKey({ metadata, spec }: CachedFunction): string {
+    return keyOf({ namespace: metadata.namespace ?? '', name: spec.namespaceName })
+  }
+
+  #function(object: CachedFunction): void {
+    const home = this.#homes.get(this.#homeKey(object))
+    if (home === undefined) return
+    const { clock, scale } = this.#options
+    const key = keyOf(object.metadata)
+    const incarnation = object.metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
+    const callable = { key, triggers: triggersOf(object.spec), paths: object.status?.paths ?? [] }
+    const known = home.lines.get(key)
+    const limits = limitsOf(object)
+    const addresses = (object.status?.copies ?? []).map(addressOf)
+    if (known !== undefined && known.object.metadata.uid === object.metadata.uid) {
+      Object.assign(known, { object, callable, incarnation })
+      known.lane.update(limits, addresses)
+      return
+    }
+    known?.lane.close()
+    const line: Line = {
+      object,
+      callable,
+      incarnation,
+      lane: new Lane(limits, {
+        clock,
+        bound: home.bound,
+        desired: object.status?.desiredReplicas ?? 0,
+        onDesired: (desired) => scale(line.object, desired),
+      }),
+    }
+    home.lines.set(key, line)
+    line.lane.update(limits, addresses)
+  }
+
+  #without(object: CachedFunction): void {
+    const home = this.#homes.get(this.#homeKey(object))
+    const line = home?.lines.get(keyOf(object.metadata))
+    line?.lane.close()
+    home?.lines.delete(keyOf(object.metadata))
+  }
+}
+
+/** A copy is an address of a pod; a test may say a port. */
+const addressOf = (copy: string) =>
+  /^[0-9.]+:[0-9]+$/.test(copy) ? copy : `${copy.includes(':') ? `[${copy}]` : copy}:${FUNCTION_PORT}`
+
+function limitsOf({ spec, metadata }: CachedFunction): Limits {
+  const { concurrency, minReplicas, maxReplicas, idleSeconds, enabled } = spec
+  const isGoing = metadata.deletionTimestamp !== undefined
+  return { concurrency, minReplicas, maxReplicas, idle: idleSeconds * 1000, enabled: enabled && !isGoing }
+}

@@ -1,0 +1,91 @@
+import { expect } from 'chai'
+import { ManualClock } from '../../test/make/clock.ts'
+import { type Due, dueTimers, type Scheduled, Timers } from './timers.ts'
+
+const timer = (schedule: string, timeZone = 'UTC') => ({ name: 'tick', kind: 'Timer' as const, schedule, timeZone })
+const scheduled = (given: Partial<Scheduled>): Scheduled => ({
+  key: 'f',
+  enabled: true,
+  createdAt: '2026-01-01T00:00:00Z',
+  triggers: [timer('*/10 * * * *')],
+  lastRuns: {},
+  ...given,
+})
+
+describe('timers', () => {
+  const at = (time: string) => Date.parse(time)
+  const cases: [sentence: string, given: Partial<Scheduled>, now: string, due: string[], next: string | undefined][] = [
+    ['wait for their time', {}, '2026-01-01T00:09:59Z', [], '2026-01-01T00:10:00.000Z'],
+    ['are due at it', {}, '2026-01-01T00:10:00Z', ['2026-01-01T00:10:00.000Z'], '2026-01-01T00:20:00.000Z'],
+    [
+      'are due once',
+      { lastRuns: { tick: '2026-01-01T00:10:00.000Z' } },
+      '2026-01-01T00:10:01Z',
+      [],
+      '2026-01-01T00:20:00.000Z',
+    ],
+    [
+      'make up for the last time that was missed',
+      {},
+      '2026-01-01T05:05:00Z',
+      ['2026-01-01T05:00:00.000Z'],
+      '2026-01-01T05:10:00.000Z',
+    ],
+    ['do not fire while the function is off', { enabled: false }, '2026-01-01T05:05:00Z', [], undefined],
+    [
+      'do not fire for a time before the function was',
+      { createdAt: '2026-01-01T00:10:01Z' },
+      '2026-01-01T00:15:00Z',
+      [],
+      '2026-01-01T00:20:00.000Z',
+    ],
+    [
+      'read their schedule in their time zone',
+      { triggers: [timer('0 8 * * *', 'Europe/Berlin')] },
+      '2026-01-01T07:00:00Z',
+      ['2026-01-01T07:00:00.000Z'],
+      '2026-01-02T07:00:00.000Z',
+    ],
+    [
+      'follow the clocks of their time zone through the year',
+      { triggers: [timer('0 8 * * *', 'Europe/Berlin')], createdAt: '2026-07-01T00:00:00Z' },
+      '2026-07-01T05:59:00Z',
+      [],
+      '2026-07-01T06:00:00.000Z',
+    ],
+    [
+      'without a zone that is known are left alone',
+      { triggers: [timer('* * * * *', 'No/Where')] },
+      '2026-01-01T05:05:00Z',
+      [],
+      undefined,
+    ],
+  ]
+  for (const [sentence, given, now, due, next] of cases) {
+    it(sentence, () => {
+      const found = dueTimers([scheduled(given)], at(now))
+      expect(found.due.map(({ scheduledAt }) => scheduledAt)).to.deep.equal(due)
+      expect(found.next).to.equal(next === undefined ? undefined : at(next))
+    })
+  }
+
+  it('fire as time passes, with one timer of the process for all', async () => {
+    const clock = new ManualClock(at('2026-01-01T00:05:00Z'))
+    const fired: Due[] = []
+    const lastRuns: Record<string, string> = {}
+    const timers = new Timers({
+      clock,
+      functions: () => [scheduled({ lastRuns }), scheduled({ key: 'other', lastRuns, enabled: false })],
+      fire: (due) => {
+        fired.push(due)
+        lastRuns[due.trigger] = due.scheduledAt
+      },
+    })
+    timers.look()
+    expect(clock.pending).to.equal(1)
+    await clock.advance(30 * 60_000)
+    expect(fired.map(({ scheduledAt }) => scheduledAt.slice(11, 16))).to.deep.equal(['00:10', '00:20', '00:30'])
+    timers.stop()
+    expect(clock.pending).to.equal(0)
+  })
+})

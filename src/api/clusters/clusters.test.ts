@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import request from 'supertest'
+import { bearer, CLUSTER, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { PlatformCluster } from '../../crds/clusters.ts'
+import { BoundaryProjection } from '../../crds/projections.ts'
+
+const BOUNDARY = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01'
+
+describe('the routes of clusters', () => {
+  const owner = randomUUID()
+  let facade: Awaited<ReturnType<typeof startFacade>>
+  before(async () => {
+    facade = await startFacade()
+    facade.grant(owner, 'Platform Owner', '/')
+    facade.boundary(BOUNDARY)
+  })
+  after(() => facade.stop())
+
+  const call = (method: 'get' | 'post' | 'put' | 'delete', path: string, body?: object) =>
+    request(facade.app)[method](path).set('authorization', bearer(owner)).send(body)
+  const made = async (name: string) => (await call('post', '/clusters', { name })).body as { id: string }
+  const stored = async (name: string) =>
+    (await facade.client.get(PlatformCluster.resource, { name })) as unknown as PlatformCluster
+
+  it('register a name once; the same request again is answered as it was', async () => {
+    const first = await call('post', '/clusters', { name: 'north', region: 'n' })
+    expect(first.status).to.equal(201)
+    expect(first.body).to.include({ name: 'north', status: 'AwaitingJoin', ingressDomain: 'north.example.test' })
+    expect((await call('post', '/clusters', { name: 'north', region: 'n' })).status).to.equal(200)
+    const other = await call('post', '/clusters', { name: 'north', region: 's' })
+    expect([other.status, other.body.code]).to.deep.equal([409, 'already-exists'])
+  })
+
+  it('take a record that was read back, and set what is left out to its default', async () => {
+    const { id } = await made('east')
+    const { body } = await call('get', `/clusters/${id}`)
+    const again = await call('put', `/clusters/${id}`, { ...body, region: 'e', labels: { team: 'a' } })
+    expect([again.status, again.body.region, again.body.labels]).to.deep.equal([200, 'e', { team: 'a' }])
+    const bare = await call('put', `/clusters/${id}`, {})
+    expect([bare.body.region, bare.body.labels, bare.body.displayName]).to.deep.equal(['', {}, 'east'])
+  })
+
+  it('issue tokens of which a hash is kept, the one before for ten minutes more', async () => {
+    const { id } = await made('west')
+    const one = await call('post', `/clusters/${id}/join-token`)
+    const two = await call('post', `/clusters/${id}/join-token`, { expiresInMinutes: 30, reusable: true })
+    expect([one.status, two.status, one.headers['cache-control']]).to.deep.equal([201, 201, 'no-store'])
+    expect(two.body.command).to.contain(two.body.token)
+    const { joinTokens } = (await stored(id)).spec
+    expect(JSON.stringify(joinTokens)).not.to.contain(one.body.token)
+    expect(joinTokens.map(({ reusable }) => reusable)).to.deep.equal([false, true])
+    expect(Date.parse(joinTokens[0]?.expiresAt ?? '')).to.be.lessThan(Date.parse(one.body.expiresAt))
+    expect((await call('post', `/clusters/${id}/join-token`, { expiresInMinutes: 4 })).status).to.equal(400)
+  })
+
+  it('revoke an agent and its tokens, once; again changes nothing', async () => {
+    const { id } = await made('south')
+    await call('post', `/clusters/${id}/join-token`)
+    const first = await call('post', `/clusters/${id}/agent/revoke`)
+    expect([first.status, first.body.status]).to.deep.equal([200, 'Revoked'])
+    const { joinTokens, revokedAt } = (await stored(id)).spec
+    expect(joinTokens).to.deep.equal([])
+    expect((await call('post', `/clusters/${id}/agent/revoke`)).status).to.equal(200)
+    expect((await stored(id)).spec.revokedAt).to.equal(revokedAt)
+    const projected = await call('post', `/boundaries/${BOUNDARY}/projections`, { clusterId: id })
+    expect([projected.status, projected.body.code]).to.deep.equal([409, 'INVALID_STATE'])
+  })
+
+  it('refuse to remove what is used and where the platform runs, and agents there', async () => {
+    const { id } = await made('used')
+    facade.put(BoundaryProjection, id, { clusterId: id }, `boundary-${BOUNDARY}`)
+    const used = await call('delete', `/clusters/${id}`)
+    expect([used.status, used.body.code, used.body.projectionCount]).to.deep.equal([409, 'in-use', 1])
+    for (const [method, path] of [
+      ['delete', ''],
+      ['post', '/agent/revoke'],
+      ['post', '/join-token'],
+    ] as const) {
+      const { status, body } = await call(method, `/clusters/${CLUSTER}${path}`)
+      expect([status, body.code], path).to.deep.equal([409, 'cluster-is-local'])
+    }
+    expect((await call('get', `/clusters/${randomUUID()}`)).status).to.equal(404)
+  })
+
+  it('list clusters by name, and find those of a state', async () => {
+    const { body } = await call('get', '/clusters?filter=isLocal:eq:true')
+    expect(body.items.map((each: { name: string; isDefault: boolean }) => [each.name, each.isDefault])).to.deep.equal([
+      ['local', true],
+    ])
+    const awaited = await call('get', '/clusters?filter=status:eq:awaitingjoin')
+    expect(awaited.body.items.length).to.be.greaterThan(0)
+  })
+})

@@ -1,0 +1,34 @@
+import { functionObjectName } from '../../contracts/functions.ts'
+import { badRequest } from '../../core/errors.ts'
+import { groupNamespace, isResourceName } from '../../core/names.ts'
+import { DeploymentRecord } from '../../crds/deployments.ts'
+import { ServerlessFunction } from '../../crds/functions.ts'
+import type { Context } from '../http/context.ts'
+import type { DeploymentBody } from '../resources/deployments/record.ts'
+import { placeOf } from '../resources/places.ts'
+import { refuseForeignCode } from './record.ts'
+
+const SOURCE = /^functions\/(.+)$/
+
+/** The function that a deployment says that it is of: `functions/<functionName>` in `source`. @throws PlatformError BAD_REQUEST */
+export function deployedFunction(namespaceName: string, { source }: DeploymentBody, context: Context): string {
+  const [, name = ''] = SOURCE.exec(source ?? '') ?? []
+  const ownerName = functionObjectName(namespaceName, name)
+  const { boundaryId, resourceGroup } = placeOf(context, 'namespaceName')
+  const ref = { namespace: groupNamespace(boundaryId, resourceGroup), name: ownerName }
+  if (isResourceName(name) && context.services.records.peek(ServerlessFunction, ref) !== undefined) return ownerName
+  const message = 'must be functions/<functionName>, with a function of this namespace'
+  throw badRequest(`source ${message}.`, [{ field: 'source', message }])
+}
+
+/** An image is code too. @throws PlatformError FORBIDDEN */
+export function refuseForeignDeployment({ source }: DeploymentBody, context: Context): void {
+  const place = placeOf(context, 'namespaceName')
+  const { services } = context
+  const namespace = groupNamespace(place.boundaryId, place.resourceGroup)
+  const known = services.records.peek(DeploymentRecord, { namespace, name: context.parameters.deploymentId ?? '' })
+  const [, named = ''] = SOURCE.exec(source ?? known?.spec.source ?? '') ?? []
+  const name = known?.spec.ownerName ?? functionObjectName(place.name, named)
+  const object = services.records.peek(ServerlessFunction, { namespace, name })
+  refuseForeignCode({ env: object?.spec.env ?? [] }, { ...place, services, context })
+}

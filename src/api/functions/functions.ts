@@ -1,0 +1,154 @@
+import { isDeepStrictEqual } from 'node:util'
+import { z } from 'zod'
+import { functionObjectName } from '../../contracts/functions.ts'
+import { notFound } from '../../core/errors.ts'
+import { FINALIZER } from '../../core/labels.ts'
+import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
+import { type Answer, created, ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
+import { action, type RouteDraft, route } from '../http/route.ts'
+import { checkSpec, withoutAbsent } from '../records/kubeRecords.ts'
+import type { RecordOf } from '../records/records.ts'
+import { collection } from '../resources/collection/collection.ts'
+import { inParent } from '../resources/collection/homes.ts'
+import { dateTime, enumeration, flag, text } from '../resources/paging.ts'
+import { findResource, type Place, viewMaker } from '../resources/places.ts'
+import { namesWanted, underNewAddresses, underPlatformNames } from '../resources/platformNames.ts'
+import type { AnyDeclaration } from '../resources/types.ts'
+import { checkNewName, refuseWhileDeleting, specForCreate, specForUpdate } from '../resources/writes.ts'
+import { withRepeated } from '../resources/writtenBody.ts'
+import { functionRecord } from './record.ts'
+
+export const NAMESPACE = '{RG}/functionnamespaces/{namespaceName}'
+const ONE = `${NAMESPACE}/functions/{functionName}`
+
+type Stored = RecordOf<typeof ServerlessFunction>
+const declaration = {
+  ...functionRecord,
+  segment: 'functions',
+  actionPrefix: 'functions',
+} as unknown as AnyDeclaration<typeof ServerlessFunction>
+const example = { handler: 'index', triggers: [{ name: 'web', kind: 'Http', path: '/hello', authLevel: 'Anonymous' }] }
+
+function recordOfFunction(object: Stored, context: Context, resourceGroup: string) {
+  const { boundaryId = '' } = context.parameters
+  return functionRecord.toDto(viewMaker<typeof ServerlessFunction>(context.services, boundaryId)(object, resourceGroup))
+}
+
+const groupOf = ({ parameters }: Context) => parameters.resourceGroupName ?? parameters.resourceGroup ?? ''
+
+const functions = collection(ServerlessFunction, {
+  path: `${NAMESPACE}/functions`,
+  item: 'functionName',
+  noun: 'Function',
+  home: inParent(FunctionNamespace, 'namespaceName', 'function namespace'),
+  holds: ({ spec }, { owner }) => spec.namespaceName === owner?.metadata.name,
+  keyOf: ({ spec }) => spec.functionName,
+  may: { read: action('functions/read'), delete: action('functions/delete') },
+  dto: functionRecord.dto,
+  toDto: (object, { context }) => recordOfFunction(object as Stored, context, groupOf(context)) as never,
+  columns: {
+    name: text('Name', { isSearched: true }),
+    status: enumeration(
+      'Status',
+      ['Pending', 'Provisioning', 'Running', 'Updating', 'Stopped', 'Degraded', 'Failed', 'Deleting'],
+      { isSorted: false },
+    ),
+    buildStatus: enumeration('Build', ['NoSource', 'Queued', 'Building', 'Succeeded', 'Failed'], { isSorted: false }),
+    enabled: flag('Enabled', { isSorted: false }),
+    createdAt: dateTime('Created', { isFiltered: false }),
+  },
+  sort: 'name',
+  name: 'name',
+  isTagged: true,
+  list: { summary: 'The functions of a namespace' },
+  get: { summary: 'Read one' },
+  remove: { summary: 'Deletes it with its source', waits: true },
+})
+
+export type FoundFunction = {
+  object: Stored
+  ref: { namespace: string; name: string }
+  at: Place & { namespaceName: string }
+}
+
+/** What the path names, whether or not there is such a function. @throws PlatformError NOT_FOUND */
+async function locateFunction(context: Context) {
+  const { object: owner, ref, place } = await findResource(FunctionNamespace, context, 'namespaceName')
+  const { functionName = '' } = context.parameters
+  const name = functionObjectName(ref.name, functionName)
+  return {
+    owner,
+    ref: { namespace: ref.namespace, name },
+    at: { ...place, name: functionName, namespaceName: ref.name },
+  }
+}
+
+/** @throws PlatformError NOT_FOUND */
+export async function findFunction(context: Context): Promise<FoundFunction> {
+  const { ref, at } = await locateFunction(context)
+  const object = await context.services.records.get(ServerlessFunction, ref, { fresh: context.fresh })
+  if (object === undefined) throw notFound(`Function "${at.name}" of function namespace "${at.namespaceName}"`)
+  return { object, ref, at }
+}
+
+const schemas = {
+  body: z.unknown(),
+  documentedBody: withRepeated(declaration.body, functionRecord.dto),
+  example,
+  reply: functionRecord.dto,
+}
+
+export const functionRoutes: readonly RouteDraft[] = [
+  ...functions.routes(),
+  route(
+    'POST',
+    ONE,
+    { auth: action('functions/write'), summary: 'Create; the same body again answers 200', ...schemas },
+    create,
+  ),
+  route('PUT', ONE, { auth: action('functions/write'), summary: 'Replace the writable fields', ...schemas }, update),
+]
+
+async function create(context: Context): Promise<Answer<never>> {
+  const { owner, ref, at } = await locateFunction(context)
+  refuseWhileDeleting(owner)
+  checkNewName(at.name, context.services.reservedNames)
+  const spec = specForCreate(context, at, declaration)
+  const wanted = checkSpec(ServerlessFunction, spec, undefined) as Stored['spec']
+  // What was uploaded since is no part of what the body says.
+  const isSame = ({ spec: { source: _, image: __, ...stored } }: Stored) =>
+    isDeepStrictEqual(withoutAbsent(stored), withoutAbsent(wanted))
+  const write = (incarnation?: string) =>
+    context.services.records.create(ServerlessFunction, {
+      ...ref,
+      spec: wanted,
+      caller: context.caller,
+      incarnation,
+      finalizers: [FINALIZER],
+      isSame,
+    })
+  const names = namesWanted(ServerlessFunction, ref, wanted, 'ALREADY_EXISTS')
+  const { object, isNew } = await underPlatformNames(ServerlessFunction, ref, names, context, write)
+  const dto = recordOfFunction(object, context, at.resourceGroup) as never
+  return isNew ? created(dto, { etag: etagOf(object) }) : ok(dto, { etag: etagOf(object) })
+}
+
+async function update(context: Context): Promise<Answer<never>> {
+  const { ref, at } = await findFunction(context)
+  const { services, caller, ifMatch } = context
+  const { object } = await underNewAddresses(ServerlessFunction, context, (claimAdded) =>
+    services.records.update(ServerlessFunction, ref, {
+      caller,
+      ifMatch,
+      change: async (stored) => {
+        refuseWhileDeleting(stored)
+        const spec = specForUpdate(ServerlessFunction, context, at, declaration, stored, 'put')
+        await claimAdded(stored, checkSpec(ServerlessFunction, spec, stored.spec))
+        return spec
+      },
+    }),
+  )
+  return ok(recordOfFunction(object, context, at.resourceGroup) as never, { etag: etagOf(object) })
+}

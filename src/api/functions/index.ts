@@ -1,0 +1,59 @@
+import { z } from 'zod'
+import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
+import { interfaceRow } from '../http/interface.ts'
+import { action, dataAction, type RouteDraft } from '../http/route.ts'
+import { deploymentRoutes } from '../resources/deployments/routes.ts'
+import { containersOf, logRoute } from '../resources/logs.ts'
+import { planFields, planRoutes } from '../resources/plans.ts'
+import { resource } from '../resources/resource.ts'
+import { deployedFunction, refuseForeignDeployment } from './deployments.ts'
+import { findFunction, functionRoutes, NAMESPACE } from './functions.ts'
+import { namespaceFields, namespaceRecord } from './namespaces.ts'
+import { sourceRoutes } from './source.ts'
+
+const PlanDto = z
+  .object({ ...planFields, maxTimeoutSeconds: z.int().describe('Most seconds that a call may take') })
+  .meta({ id: 'FunctionComputePlanDto' })
+
+/** The routes of functions (interface section 4.11). */
+export const functionAreaRoutes: readonly RouteDraft[] = [
+  ...resource(FunctionNamespace, {
+    segment: 'functionnamespaces',
+    actionPrefix: 'functions',
+    parameter: 'namespaceName',
+    ...namespaceRecord,
+    example: { runtime: 'nodejs' },
+    hasFinalizer: true,
+    deletesAtOnce: true,
+    fields: namespaceFields,
+  }),
+  ...planRoutes({
+    segment: 'functioncomputeplans',
+    family: 'Function',
+    dto: PlanDto,
+    productionReplicas: 3,
+    auth: action('functions/read'),
+    more: ({ spec }) => ({ maxTimeoutSeconds: Number(spec.extras.maxTimeoutSeconds ?? 900) }),
+    // The interface has the list only.
+  }).slice(0, 1),
+  ...deploymentRoutes(FunctionNamespace, NAMESPACE, {
+    collection: 'functions',
+    actionPrefix: 'functions',
+    parameter: 'namespaceName',
+    read: action('functions/read'),
+    readLogs: dataAction('functions/readLogs'),
+    write: 'functions/write',
+    ownerNameOf: deployedFunction,
+    refuse: (_, body, context) => {
+      if (body.containerImage) refuseForeignDeployment(body, context)
+    },
+    // The interface shows neither their config nor their build logs.
+  }).filter((draft) => interfaceRow(draft) !== undefined),
+  ...functionRoutes,
+  ...sourceRoutes,
+  logRoute(`${NAMESPACE}/functions/{functionName}`, dataAction('functions/readLogs'), async (context, request) => {
+    const { ref } = await findFunction(context)
+    const pods = context.services.live.pods({ kind: ServerlessFunction.kind, ...ref })
+    return { sources: containersOf(pods, request) }
+  }),
+]

@@ -1,0 +1,80 @@
+import { isDeepStrictEqual } from 'node:util'
+import { z } from 'zod'
+import { newestVersion, versionsOf } from '../../contracts/functions.ts'
+import { badRequest } from '../../core/errors.ts'
+import { FunctionNamespace } from '../../crds/functions.ts'
+import { flag, number, text } from '../resources/paging.ts'
+import { clusterWords } from '../resources/places.ts'
+import { recordOf } from '../resources/record.ts'
+import { refuseForeignReferences } from '../resources/references.ts'
+import { planOf, shownPlan, unprocessable } from '../resources/sizing.ts'
+import type { WriteView } from '../resources/types.ts'
+
+type Draft = Partial<FunctionNamespace['spec']>
+type Write = WriteView<typeof FunctionNamespace>
+
+const CERTIFICATE_STATES = ['NotRequested', 'Issuing', 'Valid', 'Expiring', 'Expired', 'Failed'] as const
+
+/** FunctionNamespaceDto (records: functions). */
+export const namespaceRecord = recordOf(FunctionNamespace, {
+  id: 'FunctionNamespaceDto',
+  computed: {
+    managedIdentity: [z.boolean().describe('Always false: functions have no identity of their own yet'), () => false],
+    functionCount: [z.int(), ({ object }) => object.status?.functionCount ?? 0],
+    readyFunctionCount: [z.int(), ({ object }) => object.status?.readyFunctionCount ?? 0],
+    publicUrl: [
+      z.string().nullable().describe('Where it answers from outside, once it does'),
+      ({ object }) => object.status?.publicUrl,
+    ],
+    certificateStatus: [
+      z.enum(CERTIFICATE_STATES).nullable().describe('The worst of the certificates of its custom domains'),
+      ({ object }) => object.status?.certificateStatus ?? (object.spec.isPublic ? 'NotRequested' : null),
+    ],
+  },
+  items: { env: {} },
+  filled: {
+    computePlan: ({ services, object: { spec } }) => shownPlan(spec, planOf(services, 'Function', spec)),
+    runtimeVersion: ({ object: { spec } }) => spec.runtimeVersion ?? newestVersion(spec.runtime),
+  },
+  refine: (draft, view) => {
+    const runtimeVersion = chosenVersion(draft, view)
+    const { env = [] } = draft
+    if (!isDeepStrictEqual(env, view.previous?.spec.env ?? [])) refuseForeignReferences({ components: [{ env }] }, view)
+    refuseOwnDomain(draft, view)
+    return { runtimeVersion }
+  },
+})
+
+/** The newest one is stored as absent. @throws PlatformError RUNTIME_ENDED, BAD_REQUEST */
+function chosenVersion({ runtime, runtimeVersion }: Draft, { previous }: Write): string | undefined {
+  if (runtime === undefined || runtimeVersion === undefined) return undefined
+  const before = previous?.spec.runtimeVersion
+  const isShown = previous !== undefined && before === undefined && runtimeVersion === newestVersion(runtime)
+  if (isShown) return undefined
+  if (runtimeVersion === before) return runtimeVersion
+  const [offered, ended] = [versionsOf(runtime, 'Supported', 'Deprecated'), versionsOf(runtime, 'Ended')]
+  if (offered.includes(runtimeVersion)) return runtimeVersion
+  const words = `${runtime} ${runtimeVersion}`
+  const choice = `choose one of ${offered.join(', ')}`
+  if (ended.includes(runtimeVersion))
+    throw unprocessable('RUNTIME_ENDED', 'runtimeVersion', runtimeVersion, `${words} gets no more fixes: ${choice}.`)
+  throw badRequest(`The platform has no ${words}: ${choice}.`, [{ field: 'runtimeVersion', message: choice }])
+}
+
+/** @throws PlatformError BAD_REQUEST */
+function refuseOwnDomain({ customDomains = [], clusterId }: Draft, { services, boundaryId }: Write): void {
+  const { domain } = clusterWords(services, boundaryId, clusterId)
+  const foreign = customDomains.find((host) => host === domain || host.endsWith(`.${domain}`))
+  if (foreign === undefined) return
+  const message = `must not lie below "${domain}", whose hosts the platform gives`
+  throw badRequest(`Custom domain "${foreign}" ${message}.`, [{ field: 'customDomains', message }])
+}
+
+export const namespaceFields = {
+  runtime: text('Runtime'),
+  isPublic: flag('Public', { isSorted: false }),
+  functionCount: number<{ object: { status?: { functionCount: number } | undefined } }>('Functions', {
+    of: ({ object }) => object.status?.functionCount ?? 0,
+    isFiltered: false,
+  }),
+} as const

@@ -1,0 +1,134 @@
+import { isDeepStrictEqual } from 'node:util'
+import { z } from 'zod'
+import { badRequest } from '../../core/errors.ts'
+import { groupNamespace } from '../../core/names.ts'
+import {
+  FunctionNamespace,
+  type ServerlessFunction as Kind,
+  ServerlessFunction,
+  triggersOf,
+} from '../../crds/functions.ts'
+import { everRuns, isTimeZone, nextRun } from '../../crds/schedule.ts'
+import type { Context } from '../http/context.ts'
+import { DateTime, Uuid } from '../resources/dto.ts'
+import type { Place } from '../resources/places.ts'
+import { recordOf } from '../resources/record.ts'
+import { refuseForeignReferences, refuseForeignVaults } from '../resources/references.ts'
+import type { ResourceView, WriteView } from '../resources/types.ts'
+
+export type FunctionView = ResourceView<typeof ServerlessFunction>
+type Write = WriteView<typeof ServerlessFunction>
+type Draft = Partial<Kind['spec']>
+
+const namespaceOf = ({ services, object: { metadata, spec } }: Pick<FunctionView, 'services' | 'object'>) =>
+  services.records.peek(FunctionNamespace, { namespace: metadata.namespace, name: spec.namespaceName })
+
+/** FunctionDto (records: functions). */
+const record = recordOf(ServerlessFunction, {
+  id: 'FunctionDto',
+  headless: ['name', 'collection', 'clusterName', 'region'],
+  hidden: ['namespaceName', 'functionName', 'image', 'source'],
+  computed: {
+    name: [z.string(), ({ object }) => object.spec.functionName],
+    namespaceName: [z.string(), ({ object }) => object.spec.namespaceName],
+    sourceHash: [
+      z.string().nullable().describe('SHA-256 of the stored source; null without one'),
+      ({ object }) => object.spec.source?.hash,
+    ],
+    sourceUpdatedAt: [DateTime.nullable(), ({ object }) => object.spec.source?.uploadedAt],
+    buildStatus: [
+      z.enum(['NoSource', 'Queued', 'Building', 'Succeeded', 'Failed']),
+      ({ object }) => object.status?.buildStatus ?? (object.spec.source === undefined ? 'NoSource' : 'Queued'),
+    ],
+    lastDeploymentId: [
+      Uuid.nullable(),
+      ({ object }) => object.spec.source?.deploymentId ?? object.status?.lastDeploymentId,
+    ],
+    invokeUrl: [z.string().nullable().describe('Where its first path answers from outside'), invokeUrl],
+    readyReplicas: [z.int(), ({ object }) => object.status?.readyReplicas ?? 0],
+  },
+  items: {
+    env: {},
+    triggers: {
+      nextRunAt: [DateTime.nullable().describe('Of a Timer, when it fires next'), nextRunOf],
+      lastRunAt: [
+        DateTime.nullable().describe('Of a Timer, the last time that it fired for'),
+        ({ name }, { object }) => object.status?.lastRuns?.[String(name)],
+      ],
+    },
+  },
+  filled: { triggers: ({ object }) => triggersOf(object.spec) },
+  refine: (draft, view) => {
+    const { name, namespaceName } = view as Write & { namespaceName: string }
+    // What was read is sent back with the trigger that stands for none.
+    const standing = triggersOf({ functionName: name })
+    const isStanding =
+      draft.triggers !== undefined && isDeepStrictEqual(triggersOf({ functionName: name, ...draft }), standing)
+    const triggers = isStanding && view.previous?.spec.triggers === undefined ? undefined : draft.triggers
+    refuse({ ...draft, triggers }, view)
+    return { namespaceName, functionName: name, triggers, clusterId: undefined } as Draft
+  },
+})
+
+/** Its own objects have no cluster: that of their namespace counts. */
+export const functionRecord = {
+  ...record,
+  toDto: (view: FunctionView): Record<string, unknown> => {
+    const { clusterId: _, ...dto } = record.toDto(view)
+    return dto
+  },
+}
+
+function invokeUrl(view: FunctionView): string | null {
+  const url = namespaceOf(view)?.status?.publicUrl
+  const [path] = view.object.status?.paths ?? []
+  return url === undefined || path === undefined ? null : `${url}${path}`
+}
+
+function nextRunOf(
+  { kind, schedule, timeZone }: Record<string, unknown>,
+  { services, object }: FunctionView,
+): string | null {
+  if (kind !== 'Timer' || !object.spec.enabled || !isTimeZone(String(timeZone)) || !everRuns(String(schedule)))
+    return null
+  return nextRun(String(schedule), services.clock.now(), String(timeZone))
+}
+
+/** @throws PlatformError FORBIDDEN, BAD_REQUEST */
+function refuse(draft: Draft, view: Write): void {
+  const before = view.previous?.spec
+  const content = ({ env = [], handler }: Draft) => ({ env, handler })
+  if (before === undefined || !isDeepStrictEqual(content(draft), content(before))) refuseForeignCode(draft, view)
+  const { triggers = [] } = draft
+  if (!isDeepStrictEqual(triggers, before?.triggers ?? [])) {
+    refuseForeignVaults(
+      triggers.flatMap(({ keySecret }) => keySecret?.vaultName ?? []),
+      view,
+    )
+  }
+  for (const [at, { timeZone = 'UTC', schedule }] of triggers.entries()) {
+    if (schedule !== undefined && !everRuns(schedule)) {
+      const message = 'never comes: ranges go upwards, and months have the days'
+      throw badRequest(`Trigger ${at}: its schedule ${message}.`, [{ field: `triggers.${at}.schedule`, message }])
+    }
+    if (isTimeZone(timeZone)) continue
+    const message = `"${timeZone}" is no time zone that the platform knows`
+    throw badRequest(`Trigger ${at}: ${message}.`, [{ field: `triggers.${at}.timeZone`, message }])
+  }
+}
+
+type Asking = Place & { services: Write['services']; context: Context; namespaceName?: string }
+
+/**
+ * Code sees all that its function and its namespace refer to: who brings code may read all of it.
+ *
+ * @throws PlatformError FORBIDDEN
+ */
+export function refuseForeignCode({ env = [] }: Draft, view: Omit<Asking, 'name'>): void {
+  const namespaceName = view.namespaceName ?? view.context.parameters.namespaceName ?? ''
+  const { services, boundaryId, resourceGroup } = view
+  const namespace = groupNamespace(boundaryId, resourceGroup)
+  const around = services.records.peek(FunctionNamespace, { namespace, name: namespaceName })
+  const components = [{ env }, { env: around?.spec.env ?? [] }]
+  refuseForeignReferences({ components }, view)
+}

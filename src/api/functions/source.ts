@@ -1,0 +1,226 @@
+import { randomUUID } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { z } from 'zod'
+import type { BlobStore } from '../../adapters/blobs/port.ts'
+import { MOST_SOURCE_BYTES, type SourceFile, sourceObstacle } from '../../contracts/functionSources.ts'
+import { functionNames } from '../../contracts/functions.ts'
+import { ownerSelector } from '../../contracts/workloads.ts'
+import { timestamp } from '../../core/clock.ts'
+import { notFound, PlatformError } from '../../core/errors.ts'
+import { FunctionNamespace, hasServer, ServerlessFunction } from '../../crds/functions.ts'
+import { type Answer, noContent, ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { action, authenticated, type RouteDraft, route } from '../http/route.ts'
+import { DateTime, Uuid } from '../resources/dto.ts'
+import { unprocessable } from '../resources/sizing.ts'
+import { refuseWhileDeleting } from '../resources/writes.ts'
+import { archiveOf } from './archive.ts'
+import { type FoundFunction, findFunction, NAMESPACE } from './functions.ts'
+import { refuseForeignCode } from './record.ts'
+
+declare module '../http/context.ts' {
+  interface Services {
+    readonly functions: { readonly blobs: BlobStore }
+  }
+}
+
+const SOURCE = `${NAMESPACE}/functions/{functionName}/source` as const
+
+const SourceFileDto = z
+  .strictObject({
+    path: z.string().describe('Relative, with slashes'),
+    content: z.string(),
+    encoding: z.enum(['Utf8', 'Base64']).nullish().describe('How content is written; Utf8 if absent'),
+  })
+  .meta({ id: 'SourceFile' })
+const UploadSourceRequest = z
+  .strictObject({ files: z.array(SourceFileDto).min(1).max(2000), message: z.string().max(512).nullish() })
+  .meta({ id: 'UploadSourceRequest' })
+const FunctionSourceDto = z
+  .object({
+    hash: z.string().describe('SHA-256 of the archive'),
+    sizeBytes: z.int(),
+    fileCount: z.int(),
+    deploymentId: Uuid,
+    uploadedAt: DateTime,
+    uploadedBy: z.string(),
+  })
+  .meta({ id: 'FunctionSourceDto' })
+const Query = z.strictObject({
+  hash: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .optional()
+    .describe('Only if this is the stored one'),
+})
+
+/** Bytes of a request: Base64 and JSON take more than the files. */
+const MOST_REQUEST_BYTES = 64 * 1024 * 1024
+/** Bytes of all sources of a boundary: they lie where objects lie. */
+const MOST_OF_A_BOUNDARY = 256 * 1024 * 1024
+
+export const sourceRoutes: readonly RouteDraft[] = [
+  route(
+    'POST',
+    SOURCE,
+    {
+      auth: action('functions/write'),
+      summary: 'Stores the files of a function, and has them built',
+      body: UploadSourceRequest,
+      bodyLimit: MOST_REQUEST_BYTES,
+      example: { files: [{ path: 'index.mjs', content: "export default () => new Response('Hello')" }] },
+      reply: FunctionSourceDto,
+      answers: [200],
+    },
+    upload,
+  ),
+  route(
+    'GET',
+    SOURCE,
+    { auth: authenticated, summary: 'The stored files as a zip', replyMediaType: 'application/zip', reply: z.string() },
+    download,
+  ),
+  route(
+    'DELETE',
+    SOURCE,
+    { auth: authenticated, summary: 'Forgets the stored files', query: Query, answers: [204] },
+    forget,
+  ),
+]
+
+async function upload(context: Context<string, unknown, z.output<typeof UploadSourceRequest>>) {
+  const { services, caller, body, ifMatch } = context
+  const found = await findFunction(context as Context)
+  refuseWhileDeleting(found.object)
+  const runtime = runtimeOf(context as Context, found)
+  if (runtime !== undefined && !hasServer(runtime))
+    throw unprocessable('FEATURE_UNSUPPORTED', 'runtime', runtime, `Sources of runtime ${runtime} cannot be built yet.`)
+  refuseForeignCode(found.object.spec, { ...found.at, services, context: context as Context })
+  const files = filesOf(body.files)
+  const { bytes, hash } = await archiveOf(files)
+  refuseTooMuch(context as Context, found, bytes.length)
+  const { blobs } = services.functions
+  const parts = Math.ceil(bytes.length / blobs.maxBytes)
+  await keep(blobs, found, hash, bytes)
+  const source = {
+    hash,
+    sizeBytes: bytes.length,
+    fileCount: files.length,
+    parts,
+    deploymentId: randomUUID(),
+    uploadedAt: timestamp(services.clock.now()),
+    uploadedBy: caller.principalId,
+  }
+  const { object } = await services.records.update(ServerlessFunction, found.ref, {
+    caller,
+    ifMatch,
+    change: (stored) => {
+      refuseWhileDeleting(stored)
+      // What is built of it already is built of it once.
+      return stored.spec.source?.hash === hash ? stored.spec : { ...stored.spec, source }
+    },
+  })
+  const { parts: _, ...shown } = object.spec.source ?? source
+  return ok(shown)
+}
+
+function runtimeOf({ services }: Context, { ref, at }: FoundFunction) {
+  return services.records.peek(FunctionNamespace, { namespace: ref.namespace, name: at.namespaceName })?.spec.runtime
+}
+
+/** @throws PlatformError PATH_NOT_ALLOWED, BODY_TOO_LARGE, BAD_REQUEST */
+function filesOf(given: z.output<typeof SourceFileDto>[]): SourceFile[] {
+  const obstacle = sourceObstacle(given.map(({ path }) => path))
+  if (obstacle !== undefined) {
+    const field = `files.${obstacle.at}.path`
+    throw new PlatformError('PATH_NOT_ALLOWED', `The path ${obstacle.message}.`, { field })
+  }
+  const files = given.map(({ path, content, encoding }, at) => ({ path, content: decoded(content, encoding, at) }))
+  const sum = files.reduce((bytes, { content }) => bytes + content.length, 0)
+  if (sum > MOST_SOURCE_BYTES) {
+    const message = `The files have ${sum} bytes in all; at most ${MOST_SOURCE_BYTES} are taken.`
+    throw new PlatformError('BODY_TOO_LARGE', message, { limitBytes: MOST_SOURCE_BYTES })
+  }
+  return files
+}
+
+/** @throws PlatformError MODEL_BINDING_FAILED */
+function decoded(content: string, encoding: 'Utf8' | 'Base64' | null | undefined, at: number): Buffer {
+  if (encoding !== 'Base64') return Buffer.from(content, 'utf8')
+  const bytes = Buffer.from(content, 'base64')
+  if (bytes.toString('base64').replace(/=+$/, '') === content.replace(/=+$/, '')) return bytes
+  const errors = [{ field: `files.${at}.content`, message: 'is not Base64' }]
+  throw new PlatformError('MODEL_BINDING_FAILED', `File ${at}: its content is not Base64.`, { errors })
+}
+
+/** @throws PlatformError QUOTA_EXCEEDED */
+function refuseTooMuch({ services }: Context, { object, at }: FoundFunction, bytes: number): void {
+  const others = services.records
+    .peekAll(ServerlessFunction, { boundaryId: at.boundaryId })
+    .filter(({ metadata }) => metadata.uid !== object.metadata.uid)
+  const used = others.reduce((sum, { spec }) => sum + (spec.source?.sizeBytes ?? 0), 0)
+  if (used + bytes <= MOST_OF_A_BOUNDARY) return
+  const message = `Sources of the boundary have ${used} of ${MOST_OF_A_BOUNDARY} bytes, and this one ${bytes}.`
+  const extras = { quota: 'functionSources', limit: MOST_OF_A_BOUNDARY, used, requested: bytes }
+  throw new PlatformError('QUOTA_EXCEEDED', message, extras)
+}
+
+/** Under names that the hash makes: an upload that was interrupted is taken up by the next one of the same files. */
+async function keep(blobs: BlobStore, { object, ref }: FoundFunction, hash: string, bytes: Buffer): Promise<void> {
+  const { apiVersion, kind, metadata } = object
+  const labels = ownerSelector(kind, ref.name)
+  const owner = { apiVersion, kind, name: ref.name, uid: metadata.uid ?? '', labels }
+  for (let part = 0; part * blobs.maxBytes < bytes.length; part += 1) {
+    const name = functionNames(ref.name).source(hash, part)
+    const piece = bytes.subarray(part * blobs.maxBytes, (part + 1) * blobs.maxBytes)
+    await blobs.write({ namespace: ref.namespace, name }, piece, { version: undefined, owner })
+  }
+}
+
+/**
+ * For whoever may write the function. A caller who may not learns nothing of it.
+ *
+ * @throws PlatformError NOT_FOUND
+ */
+async function writable(context: Context): Promise<FoundFunction> {
+  const { boundaryId = '', namespaceName = '' } = context.parameters
+  const group = context.parameters.resourceGroupName ?? context.parameters.resourceGroup ?? ''
+  const scope = `/boundaries/${boundaryId}/resourcegroups/${group}/resources/functionnamespaces/${namespaceName}`
+  const { principalId } = context.caller
+  if (context.services.access.isAllowed(principalId, 'functions/write', scope)) return findFunction(context)
+  throw notFound(`Function "${context.parameters.functionName}"`)
+}
+
+async function download(context: Context): Promise<Answer<never>> {
+  const { object, ref } = await writable(context)
+  const { source } = object.spec
+  if (source === undefined) throw notFound(`A stored source of function "${object.spec.functionName}"`)
+  const pieces: Uint8Array[] = []
+  for (let part = 0; part < source.parts; part += 1) {
+    const name = functionNames(ref.name).source(source.hash, part)
+    const blob = await context.services.functions.blobs.read({ namespace: ref.namespace, name })
+    if (blob === undefined) throw notFound(`A stored source of function "${object.spec.functionName}"`)
+    pieces.push(blob.bytes)
+  }
+  const headers = {
+    'content-type': 'application/zip',
+    'content-length': String(source.sizeBytes),
+    'content-disposition': `attachment; filename="${object.spec.functionName}.zip"`,
+    etag: `"${source.hash}"`,
+  }
+  return { status: 200, headers, stream: Readable.from(pieces) }
+}
+
+async function forget(context: Context<string, z.output<typeof Query>>): Promise<Answer<never>> {
+  const { ref } = await writable(context as Context)
+  const { services, caller, query } = context
+  await services.records.update(ServerlessFunction, ref, {
+    caller,
+    change: ({ spec: { source, ...rest } }) => {
+      if (query.hash !== undefined && source !== undefined && source.hash !== query.hash)
+        throw new PlatformError('CONFLICT', 'Another source was uploaded meanwhile.', { currentVersion: source.hash })
+      return rest
+    },
+  })
+  return noContent()
+}

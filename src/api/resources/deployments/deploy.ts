@@ -1,0 +1,92 @@
+import { z } from 'zod'
+import {
+  type DeployedCollection,
+  deploymentIdFor,
+  isBuilding,
+  newestDeployment,
+} from '../../../contracts/deployments.ts'
+import { PlatformError } from '../../../core/errors.ts'
+import type { AnyKind } from '../../../crds/define.ts'
+import { DeploymentRecord, stageOf } from '../../../crds/deployments.ts'
+import { accepted, ok } from '../../http/answer.ts'
+import type { Context } from '../../http/context.ts'
+import { etagOf } from '../../http/etag.ts'
+import { type Authorization, type RouteDraft, route } from '../../http/route.ts'
+import { findResource } from '../places.ts'
+import { refuseWhileDeleting } from '../writes.ts'
+import { type DeployedObject, DeploymentLogEntryDto, deploymentsOf, entryOf, type StoredDeployment } from './record.ts'
+
+const { branch, commitSha } = DeploymentRecord.spec.shape
+
+type Code = { repositoryUrl?: string | undefined; branch: string; deploymentSourceId?: string | undefined }
+
+/** `<base>/deploy`: builds the newest commit of a branch, or the one that is named. */
+export function deployRoute(
+  kind: AnyKind,
+  base: string,
+  { collection, auth }: { collection: DeployedCollection; auth: Authorization },
+): RouteDraft {
+  const request = z
+    .strictObject({
+      branch: branch.unwrap().nullish().describe('In the place of its branch'),
+      commit: commitSha.unwrap().nullish().describe('The newest of the branch if absent'),
+    })
+    .meta({ id: `${kind.kind}DeployRequest` })
+  type Request = z.output<typeof request> | undefined
+  return route(
+    'POST',
+    `${base}/deploy` as string,
+    {
+      auth,
+      summary: 'Builds the code as it is now, and serves it',
+      body: request,
+      isBodyOptional: true,
+      reply: DeploymentLogEntryDto,
+      example: { branch: 'main' },
+      answers: [200, 202],
+    },
+    async (context: Context<string, unknown, Request>) => {
+      const { object, place, ref } = await findResource(kind, context as Context)
+      refuseWhileDeleting(object)
+      const { repositoryUrl, branch: own, deploymentSourceId } = object.spec as Code
+      if (repositoryUrl === undefined) {
+        const message = 'It serves an image, and has no repository to build: set repositoryUrl, or another image.'
+        throw new PlatformError('NOTHING_TO_BUILD', message)
+      }
+      const wanted = { branch: context.body?.branch ?? own, commit: context.body?.commit ?? undefined }
+      const history = deploymentsOf(context, { ...ref, collection })
+      const answer = (record: StoredDeployment, say: typeof ok) =>
+        say(entryOf(record, object as DeployedObject, place), { etag: etagOf(record) })
+      const same = history.find((record) => isSameWork(record, wanted))
+      if (same !== undefined) return answer(same, ok)
+      // Whoever asks for the same at once, on the same history, makes the same deployment.
+      const cause = ['asked', wanted.branch, wanted.commit ?? '', newestDeployment(history)?.metadata.name ?? '']
+      const { services, caller } = context
+      const made = await services.records.create(DeploymentRecord, {
+        namespace: ref.namespace,
+        name: deploymentIdFor(object.metadata.uid ?? '', ...cause),
+        spec: {
+          ownerCollection: collection,
+          ownerName: ref.name,
+          strategy: 'Build',
+          branch: wanted.branch,
+          ...(wanted.commit !== undefined && { commitSha: wanted.commit }),
+          ...(deploymentSourceId !== undefined && { source: deploymentSourceId }),
+        },
+        caller,
+        isSame: ({ spec }: StoredDeployment) => spec.ownerName === ref.name && spec.ownerCollection === collection,
+      })
+      return answer(made.object, made.isNew ? accepted : ok)
+    },
+  )
+}
+
+/** One that waits fetches the newest commit when its turn comes; one that builds does so of the commit that it has. */
+function isSameWork(record: StoredDeployment, { branch: of, commit }: { branch: string; commit: string | undefined }) {
+  const { strategy, branch: its, commitSha } = record.spec
+  const stage = stageOf(record)
+  if (strategy !== 'Build' || its !== of) return false
+  if (commit === undefined) return stage === 'Queued' && commitSha === undefined
+  const known = record.status?.commitSha ?? commitSha
+  return (stage === 'Queued' || isBuilding(stage)) && known?.startsWith(commit) === true
+}

@@ -1,0 +1,58 @@
+import { PlatformError } from '../../core/errors.ts'
+import { StaticWebApp } from '../../crds/staticwebapps.ts'
+import type { Context } from '../http/context.ts'
+import { action, dataAction, type RouteDraft } from '../http/route.ts'
+import { deployRoute } from '../resources/deployments/deploy.ts'
+import { CERTIFICATE_STATES } from '../resources/deployments/owner.ts'
+import { deploymentRoutes } from '../resources/deployments/routes.ts'
+import { containersOf, logRoute } from '../resources/logs.ts'
+import { enumeration, text } from '../resources/paging.ts'
+import { findResource } from '../resources/places.ts'
+import { podRoute } from '../resources/pods.ts'
+import { resource } from '../resources/resource.ts'
+import { urlPreviewRoute } from '../resources/urlPreview.ts'
+import { certificateStatusOf, siteRecord } from './record.ts'
+import { rollbackRoute } from './rollback.ts'
+
+const BASE = '{RG}/staticwebapps/{name}'
+const readLogs = dataAction('staticwebapp/readLogs')
+
+async function podsOf(context: Context) {
+  const { ref } = await findResource(StaticWebApp, context)
+  return context.services.live.pods({ kind: StaticWebApp.kind, ...ref })
+}
+
+/** The routes of static web apps (interface sections 4.2 and 4.7). */
+export const siteRoutes: readonly RouteDraft[] = [
+  ...resource(StaticWebApp, {
+    segment: 'staticwebapps',
+    actionPrefix: 'staticwebapp',
+    ...siteRecord,
+    example: { image: 'docker.io/nginxinc/nginx-unprivileged:1.29' },
+    hasFinalizer: true,
+    fields: {
+      branch: text('Branch'),
+      repositoryUrl: text('Repository', { isSorted: false }),
+      certificateStatus: enumeration('Certificate', CERTIFICATE_STATES, { of: certificateStatusOf, isSorted: false }),
+      resourcePlanId: text('Plan', { of: ({ object }) => object.spec.computePlan, isSorted: false }),
+    },
+  }),
+  deployRoute(StaticWebApp, BASE, { collection: 'staticwebapps', auth: dataAction('staticwebapp/deploy') }),
+  rollbackRoute,
+  ...deploymentRoutes(StaticWebApp, BASE, {
+    collection: 'staticwebapps',
+    actionPrefix: 'staticwebapp',
+    parameter: 'name',
+    read: action('staticwebapp/read'),
+    readLogs,
+    write: 'staticwebapp/write',
+    refuse: ({ spec }) => {
+      if ((spec as StaticWebApp['spec']).image === undefined) return
+      const message = 'What this site serves is its field image: change that to deploy another one.'
+      throw new PlatformError('INVALID_STATE', message)
+    },
+  }),
+  podRoute(BASE, readLogs, podsOf),
+  logRoute(BASE, readLogs, async (context, request) => ({ sources: containersOf(await podsOf(context), request) })),
+  urlPreviewRoute(StaticWebApp, '{B}/resources/staticwebapps/url', action('staticwebapp/write')),
+]

@@ -1,0 +1,110 @@
+import { z } from 'zod'
+import { StaticWebApp } from '../../crds/staticwebapps.ts'
+import { withoutAbsent } from '../records/kubeRecords.ts'
+import type { RecordOf } from '../records/records.ts'
+import { CERTIFICATE_STATES, refuseSource } from '../resources/deployments/owner.ts'
+import { deploymentsOf, type StoredDeployment } from '../resources/deployments/record.ts'
+import { DateTime } from '../resources/dto.ts'
+import { refuseTakenHosts } from '../resources/hosts.ts'
+import { recordOf } from '../resources/record.ts'
+import { PlanId } from '../resources/sizing.ts'
+import type { ResourceView, WriteView } from '../resources/types.ts'
+
+export type SiteView = ResourceView<typeof StaticWebApp>
+
+const SHOWN_DEPLOYMENTS = 10
+const RESULTS = ['Succeeded', 'Failed', 'Cancelled'] as const
+
+const StaticWebAppDeploymentDto = z
+  .object({
+    number: z.int(),
+    image: z.string().nullable(),
+    revision: z.string().nullable().describe('Commit that was built'),
+    message: z.string().nullable(),
+    result: z.enum(RESULTS).nullable().describe('Null while it is under way'),
+    startedAt: DateTime.nullable(),
+    finishedAt: DateTime.nullable(),
+  })
+  .meta({ id: 'StaticWebAppDeploymentDto' })
+
+/** Those that have a number, the newest first. */
+export function numberedOf({ services, object: { metadata } }: Pick<SiteView, 'services' | 'object'>) {
+  const place = { namespace: metadata.namespace ?? '', collection: 'staticwebapps' as const, name: metadata.name }
+  return deploymentsOf({ services }, place)
+    .flatMap((record) => (record.status?.number === undefined ? [] : [{ number: record.status.number, record }]))
+    .sort((one, other) => other.number - one.number)
+}
+
+function shownDeployment({ number, record: { status } }: { number: number; record: StoredDeployment }) {
+  const { stage } = status ?? {}
+  return {
+    number,
+    image: status?.image ?? null,
+    revision: status?.commitSha ?? null,
+    message: status?.lastMessage ?? null,
+    // What a newer one took the place of came to nothing, as one that was cancelled.
+    result: stage === 'Superseded' ? 'Cancelled' : (RESULTS.find((result) => result === stage) ?? null),
+    startedAt: status?.startedAt ?? null,
+    finishedAt: status?.finishedAt ?? null,
+  }
+}
+
+export const certificateStatusOf = ({ object: { status, spec } }: Pick<SiteView, 'object'>) =>
+  status?.certificateStatus ?? (spec.enableIngress ? ('NotRequested' as const) : null)
+
+const record = recordOf(StaticWebApp, {
+  id: 'StaticWebAppDto',
+  hidden: ['computePlan', 'running', 'restartedAt', 'deploy', 'rollback'],
+  computed: {
+    certificateStatus: [
+      z.enum(CERTIFICATE_STATES).nullable().describe('The worst of the certificates of its custom domains'),
+      certificateStatusOf,
+    ],
+    commit: [z.string().nullable().describe('Commit that is served'), ({ object }) => object.status?.commit],
+    deployments: [
+      z.array(StaticWebAppDeploymentDto).describe('The 10 newest'),
+      (view) => numberedOf(view).slice(0, SHOWN_DEPLOYMENTS).map(shownDeployment),
+    ],
+    ingressHost: [
+      z.string().nullable().describe('Host of its own that it holds'),
+      ({ object }) => object.status?.publicHost,
+    ],
+    publicUrl: [
+      z.string().nullable().describe('Where it answers from outside, once it does'),
+      ({ object }) => object.status?.publicUrl,
+    ],
+    servingImage: [z.string().nullable().describe('Image that is served'), ({ object }) => object.status?.servingImage],
+    readyReplicas: [z.int(), ({ object }) => object.status?.readyReplicas ?? 0],
+    revision: [
+      z.int().describe('The newest; 0 until the first is recorded'),
+      ({ object }) => object.status?.revision ?? 0,
+    ],
+  },
+  refine: (given, view) => {
+    const draft = StaticWebApp.spec.parse(withoutAbsent(given))
+    refuseSource(draft, view)
+    refuseTakenHosts(StaticWebApp, { ...draft, isPublic: draft.enableIngress }, view)
+    return {}
+  },
+})
+
+const DEFAULT_PLAN = StaticWebApp.spec.shape.computePlan.parse(undefined)
+const planField = { resourcePlanId: PlanId.describe('Compute plan of family ContainerInstance') }
+
+/** StaticWebAppDto (records: static web apps). Its plan has one name only, and a default of its own. */
+export const siteRecord = {
+  ...record,
+  dto: record.dto.extend(planField).meta({ id: 'StaticWebAppDto' }),
+  body: record.body.extend({ resourcePlanId: planField.resourcePlanId.nullish() }),
+  toDto: (view: SiteView) => ({ ...record.toDto(view), resourcePlanId: view.object.spec.computePlan }),
+  toBody: (object: RecordOf<typeof StaticWebApp>) => ({
+    ...record.toBody(object),
+    resourcePlanId: object.spec.computePlan,
+  }),
+  toSpec: ({ resourcePlanId, ...body }: Record<string, unknown>, view: WriteView<typeof StaticWebApp>) =>
+    record.toSpec({ ...body, resourcePlanId: resourcePlanId ?? DEFAULT_PLAN }, view),
+  dependsOn: (view: SiteView) => {
+    const versions = numberedOf(view).map(({ record: { metadata } }) => metadata.resourceVersion)
+    return [record.dependsOn?.(view), ...versions.slice(0, SHOWN_DEPLOYMENTS)].join()
+  },
+}

@@ -1,0 +1,77 @@
+import { z } from 'zod'
+import { badRequest, notFound, PlatformError } from '../../core/errors.ts'
+import { DeploymentRecord, stageOf } from '../../crds/deployments.ts'
+import { StaticWebApp } from '../../crds/staticwebapps.ts'
+import { ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
+import { dataAction, type RouteDraft, route } from '../http/route.ts'
+import { changeResource } from '../resources/change.ts'
+import { nowOf, type StoredDeployment } from '../resources/deployments/record.ts'
+import { Uuid } from '../resources/dto.ts'
+import { findResource, viewMaker } from '../resources/places.ts'
+import { numberedOf, siteRecord } from './record.ts'
+
+const RollbackRequest = z
+  .strictObject({
+    deploymentId: Uuid.nullish(),
+    number: z.int().min(1).nullish(),
+    image: DeploymentRecord.spec.shape.image.unwrap().nullish(),
+  })
+  .meta({ id: 'StaticWebAppRollbackRequest' })
+type Request = z.output<typeof RollbackRequest>
+
+/** `<base>/rollback`: serves an image of before again, without a build. */
+export const rollbackRoute: RouteDraft = route(
+  'POST',
+  '{RG}/staticwebapps/{name}/rollback',
+  {
+    auth: dataAction('staticwebapp/deploy'),
+    summary: 'Serves an earlier image again, without a build',
+    body: RollbackRequest,
+    reply: siteRecord.dto,
+    example: { number: 1 },
+  },
+  async (context: Context<string, unknown, Request>) => {
+    const { ref, place } = await findResource(StaticWebApp, context as Context)
+    const { services, body } = context
+    const { object } = await changeResource(StaticWebApp, { ref, place }, context, (stored) => {
+      const { image, id } = target(
+        numberedOf({ services, object: stored }).map(({ record }) => record),
+        body,
+      )
+      if (stored.spec.image !== undefined) return { ...stored.spec, image }
+      if (stored.status?.release?.deploymentId === id) return stored.spec
+      return { ...stored.spec, rollback: { deploymentId: id, requestedAt: nowOf(context) } }
+    })
+    const view = viewMaker<typeof StaticWebApp>(services, place.boundaryId)(object, place.resourceGroup)
+    return ok(siteRecord.toDto(view), { etag: etagOf(object) })
+  },
+)
+
+/** @throws PlatformError BAD_REQUEST, NOT_FOUND, INVALID_STATE, IMAGE_GONE */
+function target(history: readonly StoredDeployment[], asked: Request): { id: string; image: string } {
+  const given = Object.entries(asked).filter(([, value]) => value !== undefined && value !== null)
+  const [first] = given
+  if (first === undefined || given.length > 1) {
+    const message = 'A rollback names exactly one of deploymentId, number and image.'
+    throw badRequest(message, [{ field: 'deploymentId', message: 'or number, or image: exactly one of them' }])
+  }
+  const [by, value] = first
+  const found = history.find(({ metadata, status }) => {
+    if (by === 'number') return status?.number === value
+    return by === 'image' ? status?.image === value : metadata.name === String(value).toLowerCase()
+  })
+  if (found === undefined) throw notFound(`A deployment with ${by} ${JSON.stringify(value)}`)
+  const image = found.status?.image
+  if (image !== undefined) return { id: found.metadata.name, image }
+  const stage = stageOf(found)
+  if (stage === 'Succeeded')
+    throw new PlatformError('IMAGE_GONE', 'Its image is no longer kept: deploy its commit again.', {
+      deploymentId: found.metadata.name,
+    })
+  throw new PlatformError('INVALID_STATE', `Deployment ${found.status?.number} has no image: it is ${stage}.`, {
+    status: stage,
+    phase: stage,
+  })
+}

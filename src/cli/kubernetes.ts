@@ -1,0 +1,92 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { CommandFailure, EXIT } from './failure.ts'
+import type { Manifest } from './manifests.ts'
+import type { Settings } from './settings.ts'
+
+export type KubernetesAccess = {
+  readonly kubernetes: NonNullable<Settings['kubernetes']>
+  readonly token: () => Promise<string>
+  readonly signal: AbortSignal
+}
+type Answer = { readonly status: number; readonly body: Record<string, unknown> }
+type Send = (path: string, init?: { method: string; body: string }) => Promise<Answer>
+
+/** What the caller is known by among those who write an object. */
+const FIELD_MANAGER = 'freehold'
+const SETTLES_WITHIN = 60_000
+const PAUSE = 500
+
+/**
+ * Applies a manifest at the API server, as `kubectl apply --server-side` does, with the caller's own token and rights: what
+ * REST has no way to write. The namespace of a boundary or group that was made a moment ago is waited for.
+ *
+ * @returns whether it was there before, for people
+ * @throws CommandFailure (refused) with the sentence of the API server
+ */
+export async function applyToKubernetes(manifest: Manifest, access: KubernetesAccess): Promise<string> {
+  const send = await sender(access)
+  const path = await pathOfObject(manifest, send)
+  const before = await send(path)
+  const until = performance.now() + SETTLES_WITHIN
+  for (;;) {
+    const query = `fieldManager=${FIELD_MANAGER}`
+    const answer = await send(`${path}?${query}`, { method: 'PATCH', body: JSON.stringify(manifest.document) })
+    if (answer.status < 400) return outcome(before, answer)
+    if (!waitsForNamespace(answer) || performance.now() > until) throw refused(manifest, answer)
+    await delay(PAUSE, undefined, { signal: access.signal })
+  }
+}
+
+function outcome(before: Answer, after: Answer): string {
+  if (before.status === 404) return 'created'
+  const versionOf = ({ body }: Answer) => (body.metadata as { resourceVersion?: string } | undefined)?.resourceVersion
+  return versionOf(before) === versionOf(after) ? 'unchanged' : 'configured'
+}
+
+const said = ({ body }: Answer) => (typeof body.message === 'string' ? body.message : 'it gave no reason')
+
+/** A namespace that is not there yet, or that nobody has taken into possession yet. */
+function waitsForNamespace(answer: Answer): boolean {
+  return (answer.status === 404 || answer.status === 422) && /namespaces? "|stands only in/.test(said(answer))
+}
+
+function refused({ kind, name = '' }: Manifest, answer: Answer): CommandFailure {
+  return new CommandFailure(EXIT.refused, `${kind} "${name}": ${said(answer)} (${answer.status} of the API server)`)
+}
+
+/** The API server knows which kinds have a namespace, and how they are called in a path. */
+async function pathOfObject(manifest: Manifest, send: Send): Promise<string> {
+  const { apiVersion, kind, name = '', namespace } = manifest
+  const base = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
+  const answer = await send(base)
+  const resources = (answer.body.resources ?? []) as { name: string; kind: string; namespaced: boolean }[]
+  const found = resources.find((each) => each.kind === kind && !each.name.includes('/'))
+  if (answer.status >= 400 || found === undefined) {
+    throw new CommandFailure(EXIT.refused, `The API server serves no ${kind} of ${apiVersion}.`)
+  }
+  if (!found.namespaced) return `${base}/${found.name}/${encodeURIComponent(name)}`
+  if (namespace === undefined) throw new CommandFailure(EXIT.usage, `${kind} "${name}" needs a metadata.namespace.`)
+  return `${base}/namespaces/${encodeURIComponent(namespace)}/${found.name}/${encodeURIComponent(name)}`
+}
+
+async function sender({ kubernetes, token, signal }: KubernetesAccess): Promise<Send> {
+  const { server, certificateAuthorityData } = kubernetes
+  // Slow to load, and only needed here.
+  const { Agent, fetch } = await import('undici')
+  const ca = certificateAuthorityData && Buffer.from(certificateAuthorityData, 'base64').toString()
+  const dispatcher = new Agent({ connect: { ...(ca && { ca }) } })
+  return async (path, init) => {
+    const headers = {
+      accept: 'application/json',
+      authorization: `Bearer ${await token()}`,
+      ...(init && { 'content-type': 'application/apply-patch+yaml' }),
+    }
+    try {
+      const answer = await fetch(`${server}${path}`, { ...init, headers, dispatcher, signal })
+      return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
+    } catch (error) {
+      if (signal.aborted) throw error
+      throw new CommandFailure(EXIT.network, `No answer from the API server at ${server}.`, { cause: error })
+    }
+  }
+}

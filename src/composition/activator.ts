@@ -1,0 +1,225 @@
+import { Figures } from '../activator/figures.ts'
+import { Gate } from '../activator/gate.ts'
+import { createActivatorServer, sent } from '../activator/server.ts'
+import { type CachedFunction, type CachedNamespace, type Line, Switchboard } from '../activator/switchboard.ts'
+import { type Due, Timers } from '../activator/timers.ts'
+import type { Configuration } from '../config.ts'
+import { DIGEST_ENTRY, DIGEST_SECRET, EVENT_HEADER } from '../contracts/functions.ts'
+import { systemClock } from '../core/clock.ts'
+import { messageOf } from '../core/errors.ts'
+import type { Log } from '../core/log.ts'
+import { SYSTEM_NAMESPACE } from '../core/names.ts'
+import { type KubeObject, refOf } from '../core/object.ts'
+import { FunctionNamespace, ServerlessFunction } from '../crds/functions.ts'
+import { secret } from '../kube/builtin.ts'
+import type { CacheSet } from '../kube/caches.ts'
+import { createKubeClient, type KubeClient } from '../kube/client.ts'
+import { isKubeError } from '../kube/errors.ts'
+import { loadKubeconfig } from '../kube/kubeconfig.ts'
+import { LeaderLease } from '../kube/lease.ts'
+import { Closing } from './areas/setup.ts'
+import { type Connection, connect, instanceName, untilServed, userAgent } from './connection.ts'
+import type { Part, Surroundings } from './part.ts'
+
+const LEASE = 'freehold-activator'
+
+/** What was counted of calls, for the facade of the same process. */
+export type CountedCalls = { figures: Figures | undefined }
+
+/**
+ * The activator of functions: it holds calls until a copy has room, and says how many copies they need. One works at a
+ * time, which the lease decides: it alone counts calls, and only it is ready for any. Its rights are those of
+ * `ACTIVATOR_RIGHTS`; everything else it asks the facade for, with the caller's own token.
+ */
+export async function runActivator(
+  configuration: Configuration,
+  { log: root, fail }: Surroundings,
+  facade: CacheSet | undefined,
+  counted: CountedCalls = { figures: undefined },
+): Promise<Part> {
+  const log = root.child({ part: 'activator' })
+  const closing = new Closing()
+  const connection = openConnection(configuration, facade, log, closing)
+  await untilServed(connection.client, log)
+  connection.caches.start()
+  await connection.caches.whenAllSynced()
+  let isWorking = false
+  const work = async () => {
+    isWorking = true
+    const running = await start(configuration, connection, log, counted)
+    closing.onStop(() => running.stop())
+  }
+  const begin = () => void work().catch((error: unknown) => fail(`The activator could not start: ${messageOf(error)}`))
+  if (configuration.leaderElection) lead(configuration, log, closing, begin, fail)
+  else begin()
+  return { name: 'activator', checks: [{ name: 'activator', isReady: () => isWorking }], stop: () => closing.stop() }
+}
+
+/** With an account of its own, in role all too: its rights are few wherever it runs. */
+function openConnection(
+  { kubeconfig, activatorContext: context }: Configuration,
+  beside: CacheSet | undefined,
+  log: Log,
+  { onStop }: Closing,
+): Connection {
+  const connection = connect({ kubeconfig, context, fieldManager: 'freehold-activator', log, beside })
+  for (const { resource } of [FunctionNamespace, ServerlessFunction]) connection.caches.add(resource)
+  onStop(() => connection.client.close())
+  onStop(() => connection.caches.stopAll())
+  return connection
+}
+
+function lead(
+  { kubeconfig, activatorContext }: Configuration,
+  log: Log,
+  { onStop }: Closing,
+  onAcquired: () => void,
+  fail: (why: string) => void,
+): void {
+  const access = loadKubeconfig(kubeconfig, activatorContext)
+  const client = createKubeClient(access, { fieldManager: LEASE, userAgent: userAgent('lease'), log })
+  const onLost = (why: string) => fail(`The lease ${LEASE} was lost: ${why}`)
+  const names = { namespace: SYSTEM_NAMESPACE, name: LEASE, identity: instanceName() }
+  const lease = new LeaderLease({ client, ...names, log, onAcquired, onLost })
+  onStop(() => client.close())
+  onStop(() => lease.stop())
+  lease.start()
+}
+
+async function start(
+  { activatorHost, activatorPort, facadeUrl, facadePort }: Configuration,
+  { client, caches }: Connection,
+  log: Log,
+  counted: CountedCalls,
+) {
+  const scaler = new Scaler(client, log)
+  const figures = new Figures(systemClock)
+  counted.figures = figures
+  const switchboard = new Switchboard({
+    functions: caches.get<CachedFunction>(ServerlessFunction.resource),
+    namespaces: caches.get<CachedNamespace>(FunctionNamespace.resource),
+    clock: systemClock,
+    scale: (object, desired) => scaler.scale(object, desired),
+  })
+  const base = facadeUrl ?? `http://127.0.0.1:${facadePort}`
+  const gate = new Gate({ digestKey: () => digestKey(client), mayRead: (token, path) => mayRead(base, token, path) })
+  const server = createActivatorServer({ switchboard, gate, figures, clock: systemClock, log })
+  const timers = new Timers({
+    clock: systemClock,
+    functions: () => switchboard.lines().map(scheduledOf),
+    fire: (due) =>
+      void fire(switchboard, client, due).catch((error) =>
+        log.warn({ ...due, error: messageOf(error) }, 'A timer did not reach its function.'),
+      ),
+  })
+  const look = caches.get(ServerlessFunction.resource).subscribe(() => timers.look())
+  timers.look()
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(activatorPort, activatorHost, resolve)
+  })
+  return {
+    async stop() {
+      look()
+      timers.stop()
+      switchboard.stop()
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+/** Writes how many copies are needed: the last word of each function, one write after the other. */
+class Scaler {
+  readonly #client: Pick<KubeClient, 'mergePatch'>
+  readonly #log: Log
+  readonly #wanted = new Map<string, { object: CachedFunction; desired: number }>()
+  readonly #busy = new Set<string>()
+
+  constructor(client: Pick<KubeClient, 'mergePatch'>, log: Log) {
+    this.#client = client
+    this.#log = log
+  }
+
+  scale(object: CachedFunction, desired: number): void {
+    const key = object.metadata.uid ?? ''
+    this.#wanted.set(key, { object, desired })
+    if (!this.#busy.has(key)) void this.#write(key)
+  }
+
+  async #write(key: string): Promise<void> {
+    this.#busy.add(key)
+    for (let wanted = this.#wanted.get(key); wanted !== undefined; wanted = this.#wanted.get(key)) {
+      this.#wanted.delete(key)
+      const { object, desired } = wanted
+      try {
+        const options = { subresource: 'status', uid: object.metadata.uid }
+        await this.#client.mergePatch(
+          ServerlessFunction.resource,
+          refOf(object),
+          { status: { desiredReplicas: desired } },
+          options,
+        )
+      } catch (error) {
+        if (isKubeError(error, 'NotFound', 'Conflict')) continue
+        this.#log.warn(
+          { function: object.metadata.name, error: messageOf(error) },
+          'The copies of a function could not be asked for.',
+        )
+        await new Promise((resolve) => systemClock.setTimeout(() => resolve(undefined), 500))
+        // A newer word counts; else this one is said again.
+        if (!this.#wanted.has(key)) this.#wanted.set(key, wanted)
+      }
+    }
+    this.#busy.delete(key)
+  }
+}
+
+async function digestKey(client: Pick<KubeClient, 'get'>): Promise<string | undefined> {
+  try {
+    const ref = { namespace: SYSTEM_NAMESPACE, name: DIGEST_SECRET }
+    return (await client.get<KubeObject & { data?: Record<string, string> }>(secret, ref)).data?.[DIGEST_ENTRY]
+  } catch (error) {
+    if (isKubeError(error, 'NotFound')) return undefined
+    throw error
+  }
+}
+
+/** The facade answers with all its rules, denies included. */
+async function mayRead(base: string, token: string, path: string): Promise<boolean> {
+  const answer = await fetch(`${base}${path}`, {
+    headers: { authorization: `Bearer ${token}` },
+    redirect: 'error',
+    signal: AbortSignal.timeout(5_000),
+  })
+  await answer.body?.cancel()
+  return answer.status === 200
+}
+
+const scheduledOf = ({ object, callable }: Line) => ({
+  key: callable.key,
+  enabled: object.spec.enabled && object.metadata.deletionTimestamp === undefined,
+  createdAt: object.metadata.creationTimestamp ?? '',
+  triggers: callable.triggers,
+  lastRuns: object.status?.lastRuns ?? {},
+})
+
+/** First it is written that it has fired: after a crash a time is rather missed than called twice. */
+async function fire(switchboard: Switchboard, client: KubeClient, { key, trigger, scheduledAt }: Due): Promise<void> {
+  const line = switchboard.lines().find(({ callable }) => callable.key === key)
+  if (line === undefined) return
+  const { object } = line
+  const status = { lastRuns: { [trigger]: scheduledAt } }
+  await client.mergePatch(ServerlessFunction.resource, refOf(object), { status }, { subresource: 'status' })
+  const signal = AbortSignal.timeout(object.spec.timeoutSeconds * 1000)
+  await sent(line, signal, async (address) => {
+    const answer = await fetch(`http://${address}/`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', [EVENT_HEADER]: 'timer' },
+      body: JSON.stringify({ trigger, scheduledAt }),
+      signal,
+    })
+    await answer.body?.cancel()
+    if (!answer.ok) throw new Error(`The function answered ${answer.status}.`)
+  })
+}

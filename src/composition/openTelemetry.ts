@@ -1,0 +1,66 @@
+import { ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags, trace } from '@opentelemetry/api'
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
+import { resourceFromAttributes } from '@opentelemetry/resources'
+import {
+  BatchSpanProcessor,
+  type IdGenerator,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace'
+import type { RequestTracer, TracedRequest } from '../api/http/tracing.ts'
+import { VERSION } from '../core/release.ts'
+
+export type Tracing = { readonly traced: RequestTracer; stop(): Promise<void> }
+
+type Options = { readonly endpoint: string; readonly ratio: number; readonly service: string }
+
+/**
+ * Sends a span for each request by OTLP over HTTP, in batches. Its ids are those that the caller was answered in
+ * `traceparent`, and a caller's own trace goes on. Loaded only where tracing is on: the SDK is large.
+ */
+export function createTracing({ endpoint, ratio, service }: Options): Tracing {
+  const ids = new GivenIds()
+  const exporter = new OTLPTraceExporter({ url: `${endpoint.replace(/\/+$/, '')}/v1/traces` })
+  const provider = new TracerProvider({
+    resource: resourceFromAttributes({ 'service.name': service, 'service.version': VERSION }),
+    sampler: new TraceIdRatioBasedSampler(ratio),
+    idGenerator: ids,
+    spanProcessors: [new BatchSpanProcessor({ exporter })],
+  })
+  const tracer = provider.getTracer('freehold', VERSION)
+  return {
+    traced(request) {
+      const { method, route, beganAt, milliseconds } = request
+      ids.next = request.trace
+      const options = { kind: SpanKind.SERVER, startTime: beganAt, attributes: attributesOf(request) }
+      const span = tracer.startSpan(`${method} ${route}`, options, parentOf(request))
+      if (request.status >= 500) span.setStatus({ code: SpanStatusCode.ERROR })
+      span.end(beganAt + milliseconds)
+    },
+    stop: () => provider.shutdown(),
+  }
+}
+
+/** The template of the path and never the path: names of tenants' things are not the collector's to keep. */
+function attributesOf({ method, route, status, trace: { correlationId } }: TracedRequest) {
+  return {
+    'http.request.method': method,
+    'http.route': route,
+    'http.response.status_code': status,
+    'freehold.correlation_id': correlationId,
+  }
+}
+
+function parentOf({ trace: { traceId, parentSpanId } }: TracedRequest) {
+  if (parentSpanId === undefined) return ROOT_CONTEXT
+  const parent = { traceId, spanId: parentSpanId, traceFlags: TraceFlags.SAMPLED, isRemote: true }
+  return trace.setSpanContext(ROOT_CONTEXT, parent)
+}
+
+/** A span begins in the same turn in which its ids are set. */
+class GivenIds implements IdGenerator {
+  next: TracedRequest['trace'] = { traceId: '', spanId: '', correlationId: '' }
+
+  generateTraceId = () => this.next.traceId
+  generateSpanId = () => this.next.spanId
+}

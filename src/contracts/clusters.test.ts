@@ -1,0 +1,105 @@
+import { expect } from 'chai'
+import { type ClusterFacts, clusterStateOf, untilOffline, whyRefused, withoutUsed, withToken } from './clusters.ts'
+
+const at = (seconds: number) => Date.UTC(2026, 0, 1) + seconds * 1000
+const text = (seconds: number) => new Date(at(seconds)).toISOString()
+
+describe('the state of a cluster', () => {
+  const facts = (agent: { joinedAt?: number; lastSeenAt?: number } = {}, revokedAt?: number): ClusterFacts => ({
+    spec: { isPlatform: false, ...(revokedAt !== undefined && { revokedAt: text(revokedAt) }) },
+    status: {
+      agent: {
+        ...(agent.joinedAt !== undefined && { joinedAt: text(agent.joinedAt) }),
+        ...(agent.lastSeenAt !== undefined && { lastSeenAt: text(agent.lastSeenAt) }),
+      },
+    },
+  })
+  const cases: [string, ClusterFacts, string][] = [
+    ['that nobody joined awaits an agent', facts(), 'AwaitingJoin'],
+    ['is joining until the agent has opened its tunnel', facts({ joinedAt: 90 }), 'Joining'],
+    ['is joining again where the last sign of life is of before', facts({ joinedAt: 95, lastSeenAt: 90 }), 'Joining'],
+    ['is online while there are signs of life', facts({ joinedAt: 0, lastSeenAt: 70 }), 'Online'],
+    ['is offline after 90 seconds without one', facts({ joinedAt: 0, lastSeenAt: 10 }), 'Offline'],
+    ['is offline if the agent never came after it joined', facts({ joinedAt: 0 }), 'Offline'],
+    ['is revoked whatever the agent says', facts({ joinedAt: 0, lastSeenAt: 99 }, 50), 'Revoked'],
+    ['is revoked before anybody joined', facts({}, 50), 'Revoked'],
+    [
+      'is online again once an agent joined after the revocation',
+      facts({ joinedAt: 60, lastSeenAt: 99 }, 50),
+      'Online',
+    ],
+  ]
+  for (const [name, given, state] of cases) {
+    it(name, () => expect(clusterStateOf(given, at(100))).to.equal(state))
+  }
+
+  it('of the platform is online, and degraded while a node is not ready', () => {
+    const spec = { isPlatform: true }
+    expect(clusterStateOf({ spec }, 0)).to.equal('Online')
+    expect(clusterStateOf({ spec, status: { nodeCount: 2, readyNodeCount: 1 } }, 0)).to.equal('Degraded')
+    expect(untilOffline({ spec }, 'Online', 0)).to.equal(undefined)
+  })
+
+  it('changes by itself 90 seconds after the last sign of life, and only where there was one', () => {
+    expect(untilOffline(facts({ joinedAt: 0, lastSeenAt: 70 }), 'Online', at(100))).to.equal(60_000)
+    expect(untilOffline(facts({ joinedAt: 0, lastSeenAt: 70 }), 'Revoked', at(100))).to.equal(undefined)
+  })
+})
+
+describe('join tokens', () => {
+  const token = (hash: string, expires: number, reusable = false) => ({ hash, expiresAt: text(expires), reusable })
+
+  it('end ten minutes after a newer one, or sooner if they did anyway; those that are over are forgotten', () => {
+    const before = [token('over', 5), token('soon', 300), token('long', 9_000)]
+    expect(withToken(before, token('new', 3_600), at(10))).to.deep.equal([
+      token('soon', 300),
+      token('long', 610),
+      token('new', 3_600),
+    ])
+  })
+
+  it('are ten at most, the oldest forgotten', () => {
+    const many = Array.from({ length: 12 }, (_, index) => token(`${index}`, 500))
+    expect(withToken(many, token('new', 600), at(0)).map(({ hash }) => hash))
+      .to.have.length(10)
+      .and.include('new')
+  })
+
+  it('are good once, or while they last', () => {
+    const [once, often] = [token('once', 100), token('often', 100, true)]
+    expect(withoutUsed([once, often], 'once', at(0))).to.deep.equal([often])
+    expect(withoutUsed([once, often], 'often', at(0))).to.deep.equal([once, often])
+    expect(withoutUsed([once], 'other', at(0))).to.equal(undefined)
+    expect(withoutUsed([once], 'once', at(100))).to.equal(undefined)
+  })
+})
+
+describe('an agent with a certificate', () => {
+  const identity = { clusterId: 'c', incarnation: 'one', issuedAt: at(100) }
+  const cluster = (change: object = {}) => ({
+    spec: { isPlatform: false },
+    incarnation: 'one',
+    isBeingDeleted: false,
+    ...change,
+  })
+  const cases: [string, Parameters<typeof whyRefused>[1], RegExp | undefined][] = [
+    ['comes in', cluster(), undefined],
+    [
+      'comes in if it joined after a revocation',
+      cluster({ spec: { isPlatform: false, revokedAt: text(99) } }),
+      undefined,
+    ],
+    ['is refused once revoked', cluster({ spec: { isPlatform: false, revokedAt: text(100) } }), /revoked/],
+    ['is refused where there is no such cluster', undefined, /no such/],
+    ['is refused while the cluster is removed', cluster({ isBeingDeleted: true }), /no such/],
+    ['is refused where another cluster has the id by now', cluster({ incarnation: 'two' }), /gone/],
+    ['is refused for the cluster of the platform', cluster({ spec: { isPlatform: true } }), /own cluster/],
+  ]
+  for (const [name, given, why] of cases) {
+    it(name, () => {
+      const said = whyRefused(identity, given)
+      if (why === undefined) expect(said).to.equal(undefined)
+      else expect(said).to.match(why)
+    })
+  }
+})

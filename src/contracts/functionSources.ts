@@ -1,0 +1,41 @@
+/** What a source may be made of, and the refusal of what it may not. */
+
+export type SourceFile = { path: string; content: Buffer }
+
+export const MOST_SOURCE_BYTES = 20 * 1024 * 1024
+const MOST_PATH = 255
+
+/** Why a path is refused; undefined if it may stand. */
+export function pathObstacle(path: string): string | undefined {
+  if (path.length > MOST_PATH) return `has more than ${MOST_PATH} characters`
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused.
+  if (/[\x00-\x1f\x7f\\]/.test(path)) return 'holds a backslash or a control character'
+  if (path.startsWith('/') || /^[A-Za-z]:/.test(path)) return 'is not relative'
+  const parts = path.split('/')
+  if (parts.some((part) => part === '' || part === '.' || part === '..')) return 'holds an empty part, "." or ".."'
+  return undefined
+}
+
+/** The first file whose path cannot stand, alone or beside the others. Systems differ in whether case tells names apart. */
+export function sourceObstacle(paths: readonly string[]): { at: number; message: string } | undefined {
+  const files = new Map<string, string>()
+  const folders = new Map<string, string>()
+  for (const [at, path] of paths.entries()) {
+    const why = pathObstacle(path)
+    if (why !== undefined) return { at, message: `"${path}" ${why}` }
+    const key = path.toLowerCase()
+    const other = files.get(key) ?? folders.get(key)
+    if (other !== undefined) return { at, message: `"${path}" stands beside "${other}"` }
+    files.set(key, path)
+    const parts = path.split('/').slice(0, -1)
+    for (const length of parts.keys()) {
+      const folder = parts.slice(0, length + 1).join('/')
+      const key = folder.toLowerCase()
+      const clash = files.get(key) ?? folders.get(key)
+      if (clash !== undefined && (files.has(key) || clash !== folder))
+        return { at, message: `folder "${folder}" stands beside "${clash}"` }
+      folders.set(key, folder)
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,92 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { childName, sha256 } from '../core/names.ts'
+
+/** What the facade, the controllers and the activator agree on of functions. */
+
+export const FUNCTION_PORT = 8080
+export const FUNCTION_CONTAINER = 'function'
+
+/** On a request that the platform itself makes: what it is about. Never taken from a caller. */
+export const EVENT_HEADER = 'x-function-event'
+/** What a caller shows where the level is Secret. */
+export const KEY_HEADER = 'x-function-key'
+
+export const functionObjectName = (namespaceName: string, functionName: string) => `${namespaceName}.${functionName}`
+
+/** The namespace that the name of an object says; undefined if it says none. */
+export function namespaceOfFunction(objectName: string): string | undefined {
+  const at = objectName.indexOf('.')
+  return at > 0 ? objectName.slice(0, at) : undefined
+}
+
+export function functionNames(name: string) {
+  return {
+    workload: childName('sfn', name),
+    values: childName('sfn', name, 'env'),
+    source: (hash: string, part: number) => childName('sfn', name, `src-${hash.slice(0, 12)}-${part}`),
+  }
+}
+
+/** What leads to a namespace stands beside the activator, where names of all tenants meet. */
+export function functionRouteName(namespace: string, name: string): string {
+  return childName('fnns', name, sha256(`${namespace}/${name}`).slice(0, 10))
+}
+
+/** The Service of the activator in the platform's own namespace. */
+export const ACTIVATOR_SERVICE = 'freehold-activator'
+export const ACTIVATOR_PORT = 8082
+
+/** What a claim of a path holds: paths are unique in a namespace of functions. */
+export const pathClaim = (namespace: string, functionNamespace: string, path: string) =>
+  `${namespace}/${functionNamespace}${path}`
+
+/** `/orders` serves itself and all below it, segment by segment. */
+export function servesPath(path: string, asked: string): boolean {
+  return path === '/' || asked === path || asked.startsWith(`${path}/`)
+}
+
+/** The Secret in the platform's own namespace that digests of keys are made with, and its entry. */
+export const DIGEST_SECRET = 'freehold-function-keys'
+export const DIGEST_ENTRY = 'digest-key'
+
+/** What a status may say of a key: useless without the platform's own secret. */
+export function keyDigest(secret: string, incarnation: string, trigger: string, key: string): string {
+  return createHmac('sha256', secret)
+    .update(JSON.stringify([incarnation, trigger, key]))
+    .digest('hex')
+}
+
+export function isSameDigest(one: string, other: string): boolean {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)]
+  return a.length === b.length && timingSafeEqual(a, b)
+}
+
+type RuntimeVersion = { version: string; status: 'Supported' | 'Deprecated' | 'Ended' }
+type Runtime = { versions: readonly RuntimeVersion[]; hasServer: boolean }
+
+const versions = (supported: string[], deprecated: string[], ended: string[]): RuntimeVersion[] => [
+  ...supported.map((version) => ({ version, status: 'Supported' as const })),
+  ...deprecated.map((version) => ({ version, status: 'Deprecated' as const })),
+  ...ended.map((version) => ({ version, status: 'Ended' as const })),
+]
+
+/** What functions are written in; the newest version first. Sources are taken for those with a handler server. */
+export const FUNCTION_RUNTIMES = {
+  nodejs: { versions: versions(['24', '22'], [], ['20', '18']), hasServer: true },
+  python: { versions: versions(['3.14', '3.13', '3.12'], ['3.11', '3.10'], ['3.9', '3.8']), hasServer: true },
+  go: { versions: versions(['1.26', '1.25'], [], ['1.24', '1.23']), hasServer: false },
+  dotnet: { versions: versions(['10.0'], [], ['9.0', '8.0']), hasServer: false },
+  java: { versions: versions(['25', '21'], ['17'], ['11']), hasServer: false },
+  php: { versions: versions(['8.5', '8.4', '8.3'], ['8.2'], ['8.1']), hasServer: false },
+} as const satisfies Readonly<Record<string, Runtime>>
+export type FunctionRuntime = keyof typeof FUNCTION_RUNTIMES
+export const FUNCTION_RUNTIME_NAMES = Object.keys(FUNCTION_RUNTIMES) as [FunctionRuntime, ...FunctionRuntime[]]
+
+export function newestVersion(runtime: FunctionRuntime): string {
+  return FUNCTION_RUNTIMES[runtime].versions[0]?.version ?? ''
+}
+
+export function versionsOf(runtime: FunctionRuntime, ...states: RuntimeVersion['status'][]): string[] {
+  const known: readonly RuntimeVersion[] = FUNCTION_RUNTIMES[runtime].versions
+  return known.filter(({ status }) => states.includes(status)).map(({ version }) => version)
+}

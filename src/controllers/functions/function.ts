@@ -1,0 +1,247 @@
+import { pathClaim } from '../../contracts/functions.ts'
+import { isOwnedBy } from '../../contracts/workloads.ts'
+import { type KubeObject, keyOf } from '../../core/object.ts'
+import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { FunctionNamespace, httpPaths, ServerlessFunction, triggersOf } from '../../crds/functions.ts'
+import { NameClaim } from '../../crds/nameclaims.ts'
+import { everRuns, isTimeZone } from '../../crds/schedule.ts'
+import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
+import { environmentOf, functionCopies, wantedCopies } from '../../desired/functions.ts'
+import { isDeployed, type LiveDeployment, type LivePod, troubleOf } from '../../desired/workload/trouble.ts'
+import { deployment, namespace, pod, secret } from '../../kube/builtin.ts'
+import { controllerWith, type Observed, steps, type Workspace } from '../engine/controller.ts'
+import { PHASE_INDEX } from '../engine/phaseIndex.ts'
+import { CLAIM_RIGHTS, type ClaimObject, claimed, releaseClaims } from '../nameClaims.ts'
+import { findCluster } from '../workload/home.ts'
+import { childRights, podObserver, workloadObservers } from '../workload/observers.ts'
+import { OUTPUT_KINDS } from '../workload/outputs.ts'
+import { placeOfPass, planOf } from '../workload/pass.ts'
+import { resolvePlan } from '../workload/resolve.ts'
+import { chooseImage, DEPLOYMENT_RIGHTS, deploymentObserver, keepDeployments, reportRelease } from './release.ts'
+import {
+  type CachedFunction,
+  type CachedNamespace,
+  type FunctionOptions,
+  type FunctionPass,
+  type FunctionState,
+  newFunctionState,
+} from './types.ts'
+import { DIGEST_RIGHTS, keepKeys, keepSource, keepValues, type Variables } from './values.ts'
+
+const functionsIn = (records: Workspace, home: string | undefined) =>
+  records.cache<CachedFunction>(ServerlessFunction.resource).list({ namespace: home })
+
+const referencesOf = ({ spec }: CachedFunction, records: Workspace) => {
+  const around = records
+    .cache<CachedNamespace>(FunctionNamespace.resource)
+    .list()
+    .find(({ metadata }) => metadata.name === spec.namespaceName)
+  return environmentOf(around?.spec.env ?? [], spec.env)
+}
+
+const OTHERS: readonly Observed[] = [
+  podObserver(ServerlessFunction),
+  deploymentObserver,
+  {
+    resource: FunctionNamespace.resource,
+    keysOf: ({ metadata }, records) =>
+      functionsIn(records, metadata.namespace)
+        .filter(({ spec }) => spec.namespaceName === metadata.name)
+        .map(keyOf),
+    relevant: ({ spec, metadata }) => [spec, metadata.deletionTimestamp],
+  },
+  {
+    resource: NameClaim.resource,
+    keysOf: (claim, records) => {
+      const { type, value } = (claim as ClaimObject).spec
+      if (type !== 'FunctionPath') return []
+      const waiting = records.cache<CachedFunction>(ServerlessFunction.resource).byIndex(PHASE_INDEX, 'NameOccupied')
+      return waiting.filter((each) => claimsOf(each).includes(value)).map(keyOf)
+    },
+  },
+  {
+    resource: VaultEntry.resource,
+    keysOf: ({ metadata, spec }, records) => {
+      const { vaultName, secretName } = spec as { vaultName?: string; secretName?: string }
+      const isMeant = (reference: { vaultName: string; secretName: string } | undefined) =>
+        reference?.vaultName === vaultName && reference?.secretName.toLowerCase() === secretName?.toLowerCase()
+      return functionsIn(records, metadata.namespace)
+        .filter(
+          (each) =>
+            triggersOf(each.spec).some(({ keySecret }) => isMeant(keySecret)) ||
+            referencesOf(each, records).some((variable) => isMeant(variable.secret)),
+        )
+        .map(keyOf)
+    },
+  },
+  ...Object.entries(OUTPUT_KINDS).map(([collection, { resource }]) => ({
+    resource,
+    keysOf: ({ metadata }: KubeObject, records: Workspace) =>
+      functionsIn(records, metadata.namespace)
+        .filter((each) =>
+          referencesOf(each, records).some(
+            ({ output }) => output?.collection === collection && output.name === metadata.name,
+          ),
+        )
+        .map(keyOf),
+  })),
+  ...workloadObservers(ServerlessFunction),
+]
+
+const CHILDREN = [deployment]
+
+/** Keeps functions as their specs say, in as many copies as the activator asks for: docs/areas/functions.md. */
+export const functionController = controllerWith<typeof ServerlessFunction, FunctionOptions, FunctionState>(
+  ServerlessFunction,
+  {
+    observes: [...CHILDREN, secret, ...OTHERS],
+    reads: [namespace, { resource: SecretVault.resource, in: 'records' }],
+    writes: [...childRights(CHILDREN), ...DIGEST_RIGHTS, DEPLOYMENT_RIGHTS, CLAIM_RIGHTS],
+  },
+  (options) => ({
+    state: newFunctionState,
+    reconcile: steps(
+      observeCopies,
+      findNamespace,
+      findHome,
+      resolvePlanOfBoth,
+      checkTimers,
+      claimPaths,
+      keepSource,
+      keepKeys(options),
+      keepValues(options, variablesOf),
+      keepDeployments,
+      chooseImage,
+      applyCopies(options),
+      reportRelease,
+      judge,
+    ),
+    finalize: steps(removeCopies, releasePaths),
+  }),
+)
+
+const isReady = ({ metadata, status }: LivePod) =>
+  metadata.deletionTimestamp === undefined &&
+  status?.conditions?.some(({ type, status: holds }) => type === 'Ready' && holds === 'True') === true
+
+function podsOf({ object, workloads }: FunctionPass): LivePod[] {
+  const { namespace: home, name } = placeOfPass({ object })
+  const pods = workloads.cache<LivePod>(pod).list({ namespace: home })
+  return pods.filter(({ metadata }) => isOwnedBy(metadata, object.kind, name))
+}
+
+/** What serves, said first: the activator calls it, whatever a later step waits for. */
+function observeCopies(pass: FunctionPass): Outcome {
+  const ready = podsOf(pass).filter(isReady)
+  const copies = ready.flatMap(({ status }) => status?.podIP ?? []).sort()
+  pass.report({ copies, readyReplicas: ready.length, replicas: wantedCopies(pass.object) })
+  pass.serving(ready.length > 0)
+  return done()
+}
+
+function findNamespace({ object, records, state }: FunctionPass): Outcome {
+  const { namespaceName } = object.spec
+  const found = records.cache<CachedNamespace>(FunctionNamespace.resource).get(object.metadata.namespace, namespaceName)
+  if (found === undefined)
+    return stalled('ReferenceMissing', `There is no function namespace "${namespaceName}" in this group.`)
+  state.around = found
+  return done()
+}
+
+/** As its namespace has it, where it says nothing itself. */
+function withNamespace(pass: FunctionPass): FunctionPass {
+  const { spec } = pass.object
+  const { clusterId, computePlan } = pass.state.around?.spec ?? {}
+  const merged = { ...spec, clusterId, computePlan: spec.computePlan ?? computePlan }
+  return { ...pass, object: { ...pass.object, spec: merged } }
+}
+
+const findHome = (pass: FunctionPass): Outcome => findCluster(withNamespace(pass))
+const planStep = resolvePlan({ hasVolumes: false })
+function resolvePlanOfBoth(pass: FunctionPass) {
+  return planStep(withNamespace(pass))
+}
+
+function checkTimers({ object }: FunctionPass): Outcome {
+  const triggers = triggersOf(object.spec)
+  const never = triggers.find(({ schedule }) => schedule !== undefined && !everRuns(schedule))
+  if (never !== undefined)
+    return stalled(
+      'ConfigurationInvalid',
+      `The schedule of trigger "${never.name}" never comes: check its ranges and days.`,
+    )
+  const unknown = triggers.find(({ timeZone }) => !isTimeZone(timeZone))
+  if (unknown === undefined) return done()
+  return stalled('ConfigurationInvalid', `"${unknown.timeZone}" of trigger "${unknown.name}" is no time zone.`)
+}
+
+const claimsOf = ({ metadata, spec }: Pick<CachedFunction, 'metadata' | 'spec'>) =>
+  httpPaths(spec).map((path) => pathClaim(metadata.namespace ?? '', spec.namespaceName, path))
+
+/** A path is served by whoever took it first. */
+async function claimPaths(pass: FunctionPass): Promise<Outcome> {
+  const { object } = pass
+  const wanted = claimsOf(object)
+  for (const [at, value] of wanted.entries()) {
+    if (await claimed(pass, 'FunctionPath', value)) continue
+    const path = httpPaths(object.spec)[at]
+    return stalled('NameOccupied', `The path "${path}" is taken by another function of "${object.spec.namespaceName}".`)
+  }
+  await releaseClaims(pass, (value) => !wanted.includes(value))
+  pass.report({ paths: httpPaths(object.spec) })
+  return done()
+}
+
+const variablesOf: Variables = ({ object, state }) => environmentOf(state.around?.spec.env ?? [], object.spec.env)
+
+const imageOf = ({ state }: FunctionPass) => state.chosen?.image
+
+function applyCopies({ registryHost }: FunctionOptions) {
+  return async function applyCopies(pass: FunctionPass): Promise<Outcome> {
+    const { object, state } = pass
+    const image = imageOf(pass)
+    if (image === undefined) return done()
+    const plan = planOf(pass)
+    const environment = variablesOf(pass)
+    const input = { object, image, plan, environment, valuesVersion: state.valuesVersion, registryHost }
+    const { object: made } = await pass.children.ensure(functionCopies(input), { resource: deployment })
+    state.deployment = made as LiveDeployment
+    pass.report({ image })
+    return done()
+  }
+}
+
+function judge(pass: FunctionPass): Outcome {
+  const { object, state } = pass
+  const image = imageOf(pass)
+  const { source } = object.spec
+  if (image === undefined) {
+    if (object.status?.buildStatus === 'Failed' && source !== undefined)
+      return stalled('BuildFailed', 'Its source could not be built: the log of the deployment says more.')
+    if (source !== undefined) return waiting('Building', 'Its source waits to be built.')
+    return done({ reason: 'Stopped', message: 'It has no source yet: upload one to have it built.' })
+  }
+  if (!object.spec.enabled) return done({ reason: 'Stopped', message: 'It is switched off and answers no call.' })
+  const wanted = wantedCopies(object)
+  const plan = planOf(pass)
+  const trouble = troubleOf({ what: 'the function', image, ...plan }, podsOf(pass), state.deployment)
+  if (trouble !== undefined) return trouble
+  if (wanted === 0) return done({ message: 'It sleeps: the next call starts a copy.' })
+  if (isDeployed(state.deployment))
+    return done({ message: wanted === 1 ? 'One copy serves.' : `${wanted} copies serve.` })
+  const ready = podsOf(pass).filter(isReady).length
+  // Copies come and go with calls: that is not a change that somebody asked for.
+  if (ready > 0 || object.status?.firstReadyAt !== undefined)
+    return done({ message: `${ready} of ${wanted} copies serve; calls wait for the others.` })
+  return waiting('WaitingForWorkload', `${ready} of ${wanted} copies are ready.`)
+}
+
+async function removeCopies({ children }: FunctionPass): Promise<Outcome> {
+  await children.prune(deployment, [])
+  return done()
+}
+
+async function releasePaths(pass: FunctionPass): Promise<Outcome> {
+  await releaseClaims(pass, () => true)
+  return done()
+}

@@ -1,0 +1,103 @@
+import { isBuilding, newestDeployment, type Release, wantedDeployment } from '../../contracts/deployments.ts'
+import { objectKey } from '../../core/object.ts'
+import { done, type Outcome } from '../../core/outcome.ts'
+import { DeploymentRecord, stageOf } from '../../crds/deployments.ts'
+import { ServerlessFunction } from '../../crds/functions.ts'
+import { wantedCopies } from '../../desired/functions.ts'
+import { isDeployed } from '../../desired/workload/trouble.ts'
+import { type CachedRecord, deploymentsOf } from '../deployments/owners.ts'
+import type { Observed, Rights } from '../engine/controller.ts'
+import { placeOfPass } from '../workload/pass.ts'
+import type { FunctionPass } from './types.ts'
+
+export const DEPLOYMENT_RIGHTS: Rights = { resource: DeploymentRecord.resource, verbs: ['get', 'create'] }
+
+export const deploymentObserver: Observed = {
+  resource: DeploymentRecord.resource,
+  relevant: ({ metadata, spec, status }) => {
+    const { stage, image } = (status ?? {}) as NonNullable<DeploymentRecord['status']>
+    return [metadata.deletionTimestamp, spec, stage, image]
+  },
+  keysOf: (record) => {
+    const { spec, metadata } = record as CachedRecord
+    return spec.ownerCollection === ServerlessFunction.segment ? [objectKey(metadata.namespace, spec.ownerName)] : []
+  },
+}
+
+function ownDeployments({ object, records }: FunctionPass): CachedRecord[] {
+  const { namespace, name } = object.metadata
+  return deploymentsOf(records, { namespace, collection: ServerlessFunction.segment, name })
+}
+
+/** What was uploaded becomes one deployment, whose id the upload has given. */
+export async function keepDeployments(pass: FunctionPass): Promise<Outcome> {
+  const { source, functionName } = pass.object.spec
+  const { namespace, name: ownerName } = placeOfPass(pass)
+  const own = ownDeployments(pass)
+  if (source === undefined || own.some(({ metadata }) => metadata.name === source.deploymentId)) return done()
+  if (pass.object.status?.lastDeploymentId === source.deploymentId) return done()
+  await pass.children.create(
+    {
+      apiVersion: DeploymentRecord.apiVersion,
+      kind: DeploymentRecord.kind,
+      metadata: { name: source.deploymentId, namespace },
+      spec: {
+        ownerCollection: ServerlessFunction.segment,
+        ownerName,
+        strategy: 'Build',
+        provider: 'Upload',
+        source: `functions/${functionName}`,
+      },
+    },
+    { resource: DeploymentRecord.resource },
+  )
+  pass.report({ lastDeploymentId: source.deploymentId })
+  return done()
+}
+
+/** What is served: the image that the spec names, else that of the newest deployment that came as far as one. */
+export function chooseImage(pass: FunctionPass): Outcome {
+  const { spec } = pass.object
+  const own = ownDeployments(pass)
+  const newest = newestDeployment(own)
+  const wanted = wantedDeployment(own)
+  if (spec.image !== undefined) pass.state.chosen = { image: spec.image }
+  else if (wanted?.status?.image !== undefined)
+    pass.state.chosen = {
+      image: wanted.status.image,
+      deploymentId: wanted.metadata.name,
+      commit: wanted.status.commitSha ?? wanted.spec.commitSha,
+    }
+  pass.report({
+    buildStatus: buildStatusOf(newest, spec.source !== undefined),
+    lastDeploymentId: newest?.metadata.name ?? pass.object.status?.lastDeploymentId,
+  })
+  return done()
+}
+
+function buildStatusOf(newest: CachedRecord | undefined, hasSource: boolean) {
+  if (newest === undefined) return hasSource ? 'Queued' : 'NoSource'
+  const stage = stageOf(newest)
+  if (isBuilding(stage)) return 'Building'
+  if (stage === 'Queued') return 'Queued'
+  return stage === 'Deploying' || stage === 'Succeeded' || newest.status?.image !== undefined ? 'Succeeded' : 'Failed'
+}
+
+/** A function that sleeps serves what it was given: its next copy runs it. */
+export function reportRelease(pass: FunctionPass): Outcome {
+  const { object, state } = pass
+  const { image, deploymentId, commit } = state.chosen ?? {}
+  if (image === undefined) return done()
+  if (deploymentId === undefined) {
+    pass.report({ release: undefined, servingDeployment: undefined, servingImage: image, commit: undefined })
+    return done()
+  }
+  const isServing = wantedCopies(object) === 0 || isDeployed(state.deployment)
+  const failed =
+    state.deployment?.status?.conditions?.some(({ reason }) => reason === 'ProgressDeadlineExceeded') === true
+  const release: Release = failed
+    ? { deploymentId, state: 'Failed', message: 'No copy of it became ready.' }
+    : { deploymentId, state: isServing ? 'Serving' : 'RollingOut' }
+  pass.report({ release, ...(isServing && { servingDeployment: deploymentId, servingImage: image, commit }) })
+  return done()
+}

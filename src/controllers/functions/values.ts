@@ -1,0 +1,120 @@
+import { randomBytes } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import { DIGEST_ENTRY, DIGEST_SECRET, functionNames, keyDigest } from '../../contracts/functions.ts'
+import { PREFIX } from '../../core/labels.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { done, type Outcome } from '../../core/outcome.ts'
+import { type ServerlessFunction, triggersOf } from '../../crds/functions.ts'
+import { functionShared } from '../../desired/functions.ts'
+import { secret as secretChild } from '../../desired/workload/child.ts'
+import { secret } from '../../kube/builtin.ts'
+import { isKubeError } from '../../kube/errors.ts'
+import type { Rights } from '../engine/controller.ts'
+import { vaultValue } from '../vaults/open.ts'
+import { outputValue } from '../workload/outputs.ts'
+import { placeOfPass } from '../workload/pass.ts'
+import { readSecret, type SecretObject, withSecretRights } from '../workload/secrets.ts'
+import type { FunctionOptions, FunctionPass, FunctionStep } from './types.ts'
+
+/** On the Secret of values: grows with each change of them, and says nothing of them. */
+const VERSION_ANNOTATION = `${PREFIX}version`
+
+export type Variables = (pass: FunctionPass) => ServerlessFunction['spec']['env']
+
+/** What variables refer to, as a Secret that copies read at their start. A change of it rolls them. */
+export function keepValues({ keys }: FunctionOptions, variablesOf: Variables): FunctionStep {
+  return function keepValues(pass: FunctionPass): Promise<Outcome> {
+    const references = variablesOf(pass).filter(({ value }) => value === undefined)
+    if (references.length === 0 && pass.object.status?.hasValues !== true) return Promise.resolve(done())
+    return withSecretRights(async () => {
+      const data: Record<string, string> = {}
+      for (const { name, secret: reference, output } of references) {
+        const value =
+          reference !== undefined
+            ? await vaultValue(pass, reference, keys)
+            : output && (await outputValue(pass, output))
+        if (value === undefined) continue
+        if (typeof value !== 'string') return value
+        data[name] = Buffer.from(value, 'utf8').toString('base64')
+      }
+      await keep(pass, data)
+      return done()
+    })
+  }
+}
+
+async function keep(pass: FunctionPass, data: Record<string, string>): Promise<void> {
+  const { namespace, name } = placeOfPass(pass)
+  const { values } = functionNames(name)
+  pass.report({ hasValues: Object.keys(data).length > 0 || undefined })
+  if (Object.keys(data).length === 0) {
+    await pass.children.remove(secret, namespace, values)
+    return
+  }
+  const held = await pass.children.get<SecretObject>(secret, namespace, values)
+  const before = Number(held?.metadata.annotations?.[VERSION_ANNOTATION] ?? '0')
+  const version = String(isDeepStrictEqual(held?.data, data) ? before : before + 1)
+  const desired = secretChild(functionShared(pass.object), values, data)
+  const metadata = { ...desired.metadata, annotations: { [VERSION_ANNOTATION]: version } }
+  await pass.children.ensure({ ...desired, metadata }, { resource: secret })
+  pass.state.valuesVersion = version
+}
+
+export const DIGEST_RIGHTS: readonly Rights[] = [
+  { resource: secret, verbs: ['get'], resourceNames: [DIGEST_SECRET], in: 'system' },
+]
+
+/** Digests of the keys that callers must show: the activator compares them and never sees the keys of a vault. */
+export function keepKeys({ keys }: FunctionOptions): FunctionStep {
+  return function keepKeys(pass: FunctionPass): Promise<Outcome> {
+    const wanted = triggersOf(pass.object.spec).filter(({ keySecret }) => keySecret !== undefined)
+    if (wanted.length === 0) {
+      pass.report({ keys: undefined })
+      return Promise.resolve(done())
+    }
+    return withSecretRights(async () => {
+      const digestKey = await digestKeyOf(pass)
+      const digests = []
+      for (const { name: trigger, keySecret } of wanted) {
+        if (keySecret === undefined) continue
+        const value = await vaultValue(pass, keySecret, keys)
+        if (typeof value !== 'string') return value
+        digests.push({ trigger, digest: keyDigest(digestKey, pass.incarnation, trigger, value) })
+      }
+      pass.report({ keys: digests })
+      return done()
+    })
+  }
+}
+
+/** Made once for the platform. */
+async function digestKeyOf(pass: FunctionPass): Promise<string> {
+  const ref = { namespace: SYSTEM_NAMESPACE, name: DIGEST_SECRET }
+  const held = (await readSecret(pass, ref.namespace, ref.name))?.data?.[DIGEST_ENTRY]
+  if (held !== undefined) return held
+  const made = randomBytes(32).toString('base64')
+  const object = { apiVersion: 'v1', kind: 'Secret', metadata: ref, type: 'Opaque', data: { [DIGEST_ENTRY]: made } }
+  try {
+    await pass.workloads.client.create(secret, object)
+    return made
+  } catch (error) {
+    if (!isKubeError(error, 'AlreadyExists')) throw error
+    return (await readSecret(pass, ref.namespace, ref.name))?.data?.[DIGEST_ENTRY] ?? ''
+  }
+}
+
+/** Removes what is kept of a source that another one has taken the place of. */
+export function keepSource(pass: FunctionPass): Promise<Outcome> {
+  const { object, children } = pass
+  const { source } = object.spec
+  const kept = object.status?.keptSource
+  if (kept?.hash === source?.hash) return Promise.resolve(done())
+  return withSecretRights(async () => {
+    const { namespace, name } = placeOfPass(pass)
+    if (kept !== undefined)
+      for (let part = 0; part < kept.parts; part += 1)
+        await children.remove(secret, namespace, functionNames(name).source(kept.hash, part))
+    pass.report({ keptSource: source && { hash: source.hash, parts: source.parts } })
+    return done()
+  })
+}

@@ -1,0 +1,84 @@
+import { INCARNATION_ANNOTATION, RESERVED_LABEL, SCOPE_INCARNATION_ANNOTATION } from '../core/labels.ts'
+import { boundaryNamespace, groupNamespace } from '../core/names.ts'
+import { type KubeObject, keyOf, refOf } from '../core/object.ts'
+import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
+import { parseScope, type Scope } from '../core/scope.ts'
+import { Boundary } from '../crds/boundaries.ts'
+import type { AnyKind } from '../crds/define.ts'
+import { ResourceGroup } from '../crds/resourcegroups.ts'
+import { isYounger, scopeIncarnationOf, scopeObject } from '../crds/scopeObjects.ts'
+import { namespace } from '../kube/builtin.ts'
+import type { Controller, Pass, Workspace } from './engine/controller.ts'
+
+type Grant = KubeObject & { spec: { scope: string; scopeIncarnation?: string; expiresAt?: string } }
+
+/** Milliseconds until an object that the engine has not seen yet is looked at again. */
+const SOON = 1_000
+
+/**
+ * Writes down of which life of its scope a grant is that kubectl or Git made without saying so: of the one that was
+ * there when it was made. What came later is not meant, so that a thing made anew under an old name inherits nothing;
+ * but for the boundary or group whose namespace an administrator had reserved before.
+ */
+export async function keepToLife(pass: Pass): Promise<Outcome> {
+  const grant = pass.object as Grant
+  const scope = parseScope(grant.spec.scope)
+  if (scope === undefined || scope.level === 'root' || scopeIncarnationOf(grant) !== undefined) return done()
+  const target = scopeObject(scope)
+  const isKnown = target !== undefined && pass.records.isCached(target.resource)
+  const object = isKnown ? pass.records.cache(target.resource).get(target.namespace, target.name) : undefined
+  if (object === undefined || isYounger(object, grant)) {
+    const isAnnounced = wasReserved(scope, grant, pass.records)
+    if (object === undefined && isAnnounced) return waiting('WaitingForGroup', `${grant.spec.scope} is not there yet.`)
+    if (!isAnnounced) return cameLater(grant, object)
+  }
+  const incarnation = object?.metadata.annotations?.[INCARNATION_ANNOTATION]
+  if (incarnation === undefined) return waiting('WaitingForDependency', `${grant.spec.scope} is new.`, SOON)
+  const { uid, resourceVersion } = grant.metadata
+  const patch = { metadata: { annotations: { [SCOPE_INCARNATION_ANNOTATION]: incarnation } } }
+  await pass.records.client.mergePatch(pass.kind.resource, refOf(grant), patch, { uid, resourceVersion })
+  // Our own write wakes us, with the version that the next steps need.
+  return waiting('WaitingForDependency', 'The incarnation of the scope was recorded.', SOON)
+}
+
+function cameLater(grant: Grant, object: KubeObject | undefined): Outcome {
+  const what = object === undefined ? 'Nothing was' : 'What is there now was not'
+  const message = `${what} at ${grant.spec.scope} when this was made: make it again once the thing is there.`
+  return stalled('ReferenceMissing', message)
+}
+
+/**
+ * Whether the scope's own namespace was there before the grant, reserved. It goes with its owner, so that of a later
+ * life it is another one, younger than the grant.
+ */
+function wasReserved(scope: Scope, grant: Grant, records: Workspace): boolean {
+  if (scope.level !== 'boundary' && scope.level !== 'resourceGroup') return false
+  const { boundaryId } = scope
+  const name =
+    scope.level === 'boundary' ? boundaryNamespace(boundaryId) : groupNamespace(boundaryId, scope.resourceGroup)
+  const home = records.cache(namespace).get(undefined, name)
+  return home?.metadata.labels?.[RESERVED_LABEL] !== undefined && !isYounger(home, grant)
+}
+
+/** A boundary or a group that got its incarnation wakes the grants of this kind that waited for it. */
+export function awaitedScopes(kind: AnyKind): Controller['observes'] {
+  const relevant = ({ metadata }: KubeObject) => metadata.annotations?.[INCARNATION_ANNOTATION]
+  const waitingIn = (home: string | undefined, records: Workspace) =>
+    records
+      .cache<Grant>(kind.resource)
+      .list({ namespace: home ?? '' })
+      .filter((grant) => scopeIncarnationOf(grant) === undefined)
+      .map(keyOf)
+  return [
+    {
+      resource: Boundary.resource,
+      relevant,
+      keysOf: ({ metadata }, records) => waitingIn(boundaryNamespace(metadata.name), records),
+    },
+    {
+      resource: ResourceGroup.resource,
+      relevant,
+      keysOf: ({ metadata }, records) => waitingIn(metadata.namespace, records),
+    },
+  ]
+}

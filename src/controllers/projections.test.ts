@@ -1,0 +1,188 @@
+import { expect } from 'chai'
+import { BOUNDARY_ID, ControllerBench } from '../../test/worlds/controllers.ts'
+import { FINALIZER, INCARNATION_ANNOTATION } from '../core/labels.ts'
+import type { KubeObject } from '../core/object.ts'
+import { PlatformCluster } from '../crds/clusters.ts'
+import { BoundaryProjection } from '../crds/projections.ts'
+import { ResourceGroup } from '../crds/resourcegroups.ts'
+import { VectorCluster } from '../crds/vector.ts'
+import { namespace, node, persistentVolumeClaim, storageClass } from '../kube/builtin.ts'
+import { CacheSet } from '../kube/caches.ts'
+import { FakeKubeClient } from '../kube/fake.ts'
+import { clusterController } from './clusters.ts'
+import { cachedResources, openWorkspace } from './engine/workspace.ts'
+import { projectionController } from './projections.ts'
+
+const FAR = '4a7f8a52-7a4e-4b52-9a55-0d6c8f3f9b77'
+const CONTROLLERS = [clusterController, projectionController({})]
+
+type Shown = KubeObject & {
+  status?: { state?: string; status?: string; phase?: string; statusMessage?: string; nodeCount?: number }
+}
+
+/** The platform's own cluster in memory, and another one. */
+class TwoClusters {
+  readonly far: FakeKubeClient
+  readonly bench: ControllerBench
+  readonly outer: string
+  readonly home: string
+  readonly #caches: CacheSet
+
+  constructor() {
+    const late: { caches?: CacheSet } = {}
+    this.far = new FakeKubeClient({
+      now: () => Date.UTC(2026, 0, 1),
+      observer: {
+        written: (resource, object) => late.caches?.observer().written(resource, object),
+        removed: (resource, ref, uid) => late.caches?.observer().removed(resource, ref, uid),
+      },
+    })
+    this.#caches = new CacheSet({ client: this.far, random: () => 0 })
+    late.caches = this.#caches
+    const workspace = openWorkspace(
+      { client: this.far, caches: this.#caches },
+      cachedResources(CONTROLLERS, 'workloads'),
+    )
+    this.bench = new ControllerBench(CONTROLLERS, {
+      others: {
+        find: (clusterId) => (clusterId === FAR ? workspace : undefined),
+        each: (listener) => listener(FAR, workspace),
+      },
+    })
+    const { boundarySpace, groupSpace } = this.bench.seedGroup('shop')
+    this.outer = boundarySpace
+    this.home = groupSpace
+    this.bench.seed(ResourceGroup, 'shop', { quota: {}, tags: {} }, { namespace: boundarySpace })
+  }
+
+  async start(): Promise<void> {
+    this.#caches.start()
+    await this.#caches.whenAllSynced()
+    await this.bench.start()
+  }
+
+  async stop(): Promise<void> {
+    await this.bench.stop()
+    await this.#caches.stopAll()
+  }
+
+  cluster(agent: object = {}, spec: object = {}): void {
+    const now = new Date(this.bench.clock.now()).toISOString()
+    this.bench.client.seed(PlatformCluster.resource, {
+      apiVersion: PlatformCluster.apiVersion,
+      kind: PlatformCluster.kind,
+      metadata: { name: FAR, annotations: { [INCARNATION_ANNOTATION]: 'of-far' }, finalizers: [FINALIZER] },
+      spec: { displayName: 'Far', domain: 'far.example.org', isPlatform: false, region: '', ...spec },
+      status: { agent: { joinedAt: '2020-01-01T00:00:00Z', lastSeenAt: now, ...agent } },
+    })
+  }
+
+  project(spec: object = {}): void {
+    this.bench.seed(BoundaryProjection, FAR, { clusterId: FAR, ...spec }, { namespace: this.outer })
+  }
+
+  async says(kind: typeof PlatformCluster | typeof BoundaryProjection): Promise<Shown['status'] & object> {
+    const found = await this.bench.find<Shown>(kind.resource, FAR, kind.resource.namespaced ? this.outer : undefined)
+    return found?.status ?? {}
+  }
+
+  async namespaces(): Promise<string[]> {
+    return (await this.far.list(namespace)).items.map(({ metadata }) => metadata.name)
+  }
+}
+
+describe('another cluster', () => {
+  let world: TwoClusters
+  beforeEach(() => {
+    world = new TwoClusters()
+  })
+  afterEach(() => world.stop())
+
+  it('is online while its agent lives, with what is in it, and offline 90 seconds after its last sign', async () => {
+    const status = { capacity: { cpu: '4', memory: '8Gi' }, conditions: [{ type: 'Ready', status: 'True' }] }
+    world.far.seed(node, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'one' }, status })
+    world.far.seed(storageClass, { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: { name: 'fast' } })
+    world.cluster()
+    await world.start()
+    expect(await world.says(PlatformCluster)).to.deep.include({
+      ...{ state: 'Online', nodeCount: 1, cpuCapacity: '4', memoryCapacity: '8Gi' },
+      storageClasses: [{ name: 'fast', isDefault: false, isExpandable: false }],
+    })
+    await world.bench.clock.advance(90_000)
+    await world.bench.rest()
+    expect(await world.says(PlatformCluster)).to.deep.include({ state: 'Offline', phase: 'ClusterUnreachable' })
+  })
+
+  it('is awaited before anybody joined, and refused once revoked', async () => {
+    world.cluster({ joinedAt: undefined, lastSeenAt: undefined })
+    await world.start()
+    expect((await world.says(PlatformCluster)).phase).to.equal('WaitingForCluster')
+    await world.bench.client.mergePatch(
+      PlatformCluster.resource,
+      { name: FAR },
+      { spec: { revokedAt: '2026-01-01T00:00:00Z' } },
+    )
+    await world.bench.rest()
+    expect(await world.says(PlatformCluster)).to.deep.include({ state: 'Revoked', phase: 'ClusterRevoked' })
+  })
+
+  it('gets the namespaces of a projected boundary, and loses those that are no longer chosen', async () => {
+    world.cluster()
+    world.project()
+    await world.start()
+    expect(await world.says(BoundaryProjection)).to.include({ status: 'Running', phase: 'Available' })
+    expect(await world.namespaces()).to.deep.equal([world.home])
+    const chosen = { spec: { namespaces: ['none-0123456789'] } }
+    await world.bench.client.mergePatch(BoundaryProjection.resource, { namespace: world.outer, name: FAR }, chosen)
+    await world.bench.rest()
+    expect(await world.namespaces()).to.deep.equal([])
+  })
+
+  it('keeps a namespace that a resource or a kept volume still needs, and says which', async () => {
+    world.cluster()
+    world.project()
+    await world.start()
+    world.bench.seed(VectorCluster, 'search', { clusterId: FAR }, { namespace: world.home })
+    await world.bench.client.remove(BoundaryProjection.resource, { namespace: world.outer, name: FAR })
+    await world.bench.rest()
+    const said = await world.says(BoundaryProjection)
+    expect(said).to.include({ status: 'Deleting', phase: 'DeletionBlocked' })
+    expect(said.statusMessage).to.contain('vectorclusters/shop/search')
+    await world.bench.client.remove(VectorCluster.resource, { namespace: world.home, name: 'search' })
+    await world.bench.rest()
+    expect(await world.namespaces()).to.deep.equal([])
+    expect(await world.bench.find(BoundaryProjection.resource, FAR, world.outer)).to.equal(undefined)
+  })
+
+  it('is not taken from an object of somebody else that has the name', async () => {
+    world.far.seed(namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: world.home } })
+    world.cluster()
+    world.project()
+    await world.start()
+    const said = await world.says(BoundaryProjection)
+    expect(said.phase).to.equal('NameOccupied')
+    expect(said).to.have.nested.property('resolvedNamespaces[0].state', 'Failed')
+  })
+
+  it('keeps its record while something names it', async () => {
+    world.cluster()
+    world.project()
+    await world.start()
+    await world.bench.client.remove(PlatformCluster.resource, { name: FAR })
+    await world.bench.rest()
+    const said = await world.says(PlatformCluster)
+    expect(said.phase).to.equal('DeletionBlocked')
+    expect(said.statusMessage).to.contain(`projections/boundary-${BOUNDARY_ID}/${FAR}`)
+  })
+
+  it('holds up no deletion of a projection that nobody ever worked on', async () => {
+    world.cluster({ joinedAt: undefined, lastSeenAt: undefined })
+    world.project()
+    await world.start()
+    expect((await world.says(BoundaryProjection)).phase).to.equal('WaitingForCluster')
+    await world.bench.client.remove(BoundaryProjection.resource, { namespace: world.outer, name: FAR })
+    await world.bench.rest()
+    expect(await world.bench.find(BoundaryProjection.resource, FAR, world.outer)).to.equal(undefined)
+    expect((await world.far.list(persistentVolumeClaim)).items).to.deep.equal([])
+  })
+})

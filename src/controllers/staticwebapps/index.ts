@@ -1,0 +1,97 @@
+import { ownerLabelSelector } from '../../contracts/workloads.ts'
+import { done, type Outcome } from '../../core/outcome.ts'
+import { DeploymentRecord } from '../../crds/deployments.ts'
+import { StaticWebApp } from '../../crds/staticwebapps.ts'
+import { siteApp } from '../../desired/staticwebapps.ts'
+import { namespace } from '../../kube/builtin.ts'
+import { chooseDeployment, keepDeployments } from '../apps/deployments.ts'
+import { numberRevision, reportServing, trafficOf } from '../apps/release.ts'
+import { type AppState, newAppState, overApp, viewOfApp } from '../apps/types.ts'
+import { isMade, judgeHealth, observeInstance, reportStatus } from '../containers/health.ts'
+import { CHILDREN, containerObservers } from '../containers/observers.ts'
+import { claimHosts, releaseHosts, resolveComponents } from '../containers/resolve.ts'
+import { removeSurroundings, removeWorkload, unlessNamespaceGoes } from '../containers/teardown.ts'
+import type { ContainerOptions } from '../containers/types.ts'
+import { applyWorkload } from '../containers/workload.ts'
+import { endBuilds } from '../deployments/builds.ts'
+import { controllerWith, steps } from '../engine/controller.ts'
+import { CLAIM_RIGHTS } from '../nameClaims.ts'
+import { releaseQuota } from '../quota.ts'
+import { LEDGER_RIGHTS } from '../quotaLedger.ts'
+import { findCluster } from '../workload/home.ts'
+import { childRights } from '../workload/observers.ts'
+import { checkQuota, resolvePlan } from '../workload/resolve.ts'
+import { REVISION_RIGHTS, removeRevisions } from '../workload/revisions.ts'
+import { buildSite } from './deployments.ts'
+import { overComponents, overSite, type SitePass, type SiteStep } from './types.ts'
+
+type Options = Pick<ContainerOptions, 'registryHost'>
+type Stored = StaticWebApp & { [key: string]: unknown }
+
+/** Keeps static web apps as their specs say, in the steps of apps: docs/areas/staticwebapps.md. */
+export const siteController = controllerWith<typeof StaticWebApp, Options, AppState>(
+  StaticWebApp,
+  {
+    observes: [
+      ...CHILDREN,
+      {
+        resource: DeploymentRecord.resource,
+        keysOf: ({ metadata, spec }) => {
+          const { ownerCollection, ownerName = '' } = spec as Partial<DeploymentRecord['spec']>
+          return ownerCollection === StaticWebApp.segment ? [`${metadata.namespace}/${ownerName}`] : []
+        },
+      },
+      ...containerObservers<Stored>(StaticWebApp, (site) => viewOfApp(siteApp(site) as never)),
+    ],
+    reads: [namespace],
+    writes: [
+      ...childRights(CHILDREN),
+      { resource: DeploymentRecord.resource, verbs: ['create', 'delete'] },
+      ...[REVISION_RIGHTS, LEDGER_RIGHTS, CLAIM_RIGHTS],
+    ],
+  },
+  (options) => ({
+    state: newAppState,
+    reconcile: steps(
+      overComponents(observeInstance),
+      reportSelector,
+      overSite(keepDeployments),
+      buildSite,
+      overComponents(findCluster),
+      overComponents(resolvePlan({ hasVolumes: false })),
+      overComponents(resolveComponents),
+      overComponents(checkQuota(isMade)),
+      overComponents(claimHosts),
+      overSite(chooseDeployment),
+      overSite(numberRevision),
+      serve(options),
+      overComponents(releaseHosts),
+      overSite(reportServing),
+      overComponents(reportStatus),
+      overComponents(judgeHealth),
+    ),
+    finalize: steps(
+      endBuilds('staticwebapps'),
+      overComponents(unlessNamespaceGoes(removeWorkload)),
+      overComponents(removeSurroundings),
+      overSite(removeRevisions),
+      overComponents(releaseHosts),
+      overComponents(releaseQuota),
+    ),
+  }),
+)
+
+/** What autoscalers count. */
+function reportSelector(pass: SitePass): Outcome {
+  const { object } = pass
+  pass.report({ selector: ownerLabelSelector(object.kind, object.metadata.name) })
+  return done()
+}
+
+/** A web server is what it will be once it listens: new copies need not prove themselves for a while. */
+function serve(options: Options): SiteStep {
+  return overSite(function serve(pass) {
+    const { traffic } = trafficOf(pass)
+    return overApp(applyWorkload(options, () => ({ traffic })))(pass)
+  })
+}

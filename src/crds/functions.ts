@@ -1,0 +1,256 @@
+import { z } from 'zod'
+import { FUNCTION_RUNTIME_NAMES, FUNCTION_RUNTIMES, namespaceOfFunction, versionsOf } from '../contracts/functions.ts'
+import { EnvironmentVariableField, ImageReference } from './containerFields.ts'
+import { HostName } from './containerinstances.ts'
+import { type AdmissionRule, defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import { deployedStatus } from './deployments.ts'
+import { listBy, ResourceName, setOf, Tags } from './fields.ts'
+import { type FunctionTrigger, SourceField, TriggerField, TriggerInSpec } from './functionFields.ts'
+import { triggerRules, variableRules } from './functionRules.ts'
+import { mayReadOutput, mayReadVault, unchanged } from './referenceAdmission.ts'
+import { tagKeyRule } from './tags.ts'
+import { AcceptedPlan, AllowedCidrs, ClusterId, ReadyReplicas } from './workloadFields.ts'
+import { allowedCidrsRule, celList } from './workloadRules.ts'
+
+const Environment = listBy('name', EnvironmentVariableField, 200).default([])
+
+const envAdmission = (...parts: string[]): AdmissionRule[] => [
+  {
+    on: 'WRITE',
+    cel: `variables.isExempt || ${unchanged(...parts)} || object.spec.?env.orValue([]).all(e, !has(e.secret) || ${mayReadVault('e.secret')})`,
+    message: 'env refers to a vault whose secrets you may not read',
+  },
+  {
+    on: 'WRITE',
+    cel: `variables.isExempt || ${unchanged(...parts)} || object.spec.?env.orValue([]).all(e, ${mayReadOutput})`,
+    message: 'env refers to an output of a resource that you may not read',
+  },
+]
+
+const versionMap = (...states: Parameters<typeof versionsOf>[1][]) =>
+  `{${FUNCTION_RUNTIME_NAMES.map((name) => `'${name}': ${celList(versionsOf(name, ...states))}`).join(', ')}}[object.spec.runtime]`
+
+/** What functions have in common: a runtime, a host, and how many requests they may serve at once. */
+export const FunctionNamespace = defineKind({
+  group: 'compute',
+  kind: 'FunctionNamespace',
+  plural: 'functionnamespaces',
+  shortNames: ['fnns'],
+  placement: 'group',
+  area: 'functions',
+  actions: 'functions',
+  sized: 'Function',
+  hostsOf: ({ isPublic, customDomains = [] }) => (isPublic ? customDomains : []),
+  description: 'Functions that share a runtime, a public host and a bound for requests at once.',
+  spec: z.strictObject({
+    clusterId: ClusterId,
+    runtime: z.enum(FUNCTION_RUNTIME_NAMES).describe('What its functions are written in; immutable'),
+    runtimeVersion: z
+      .string()
+      .max(16)
+      .regex(/^[0-9]+(\.[0-9]+)?$/, 'must be a version such as 24 or 3.14')
+      .optional()
+      .describe('Version of the runtime; the newest that the platform has if absent'),
+    computePlan: ResourceName.optional().describe(
+      'Name of a ComputePlan of family Function, for functions that name none; the default one if absent',
+    ),
+    env: Environment.describe('Environment variables of all its functions'),
+    maxConcurrency: z
+      .int()
+      .min(1)
+      .max(1000)
+      .default(50)
+      .describe('Most requests that its functions serve at once, all together'),
+    isPublic: z.boolean().default(true).describe('True gives it a public host, over HTTPS'),
+    customDomains: setOf(HostName, 10).default([]).describe('Further public hosts, unique on the platform'),
+    allowedCidrs: AllowedCidrs.describe(
+      'Networks that may use the public hosts (of ingress-nginx only), in CIDR notation, at most 50 with commas between; all if absent',
+    ),
+    tags: Tags.prefault({}),
+  }),
+  status: resourceStatus.extend({
+    computePlan: AcceptedPlan,
+    functionCount: z.int().default(0).describe('Functions that it has'),
+    readyFunctionCount: z.int().default(0).describe('Of those, how many can be called'),
+    servingDeployments: z.array(z.string()).optional().describe('Deployments that its functions serve'),
+    publicHost: z.string().optional().describe('Host of its own that it holds; absent if it is not public'),
+    scope: z.string().optional().describe('Its scope, at which callers of its functions are asked for rights'),
+    hosts: z.array(z.string()).optional().describe('All hosts that it answers under, its own first'),
+    publicUrl: z.string().optional().describe('Where it answers from outside; absent if it does not'),
+    certificateStatus: z
+      .enum(['NotRequested', 'Issuing', 'Valid', 'Expiring', 'Expired', 'Failed'])
+      .optional()
+      .describe('The worst of the certificates of its custom domains; absent without any'),
+  }),
+  immutable: ['clusterId', 'runtime'],
+  rules: [tagKeyRule, allowedCidrsRule, ...variableRules],
+  admission: [
+    ...envAdmission('env'),
+    {
+      on: 'WRITE',
+      cel: `variables.isExempt || !has(object.spec.runtimeVersion) || ${unchanged('runtimeVersion')} || object.spec.runtimeVersion in ${versionMap('Supported', 'Deprecated')}`,
+      message: 'runtimeVersion is not one that the platform still has for this runtime',
+    },
+  ],
+  columns: [
+    ...statusColumns,
+    { name: 'Runtime', path: '.spec.runtime' },
+    { name: 'Functions', path: '.status.functionCount', type: 'integer' },
+    { name: 'URL', path: '.status.publicUrl' },
+    { name: 'Phase', path: '.status.phase', priority: 1 },
+    { name: 'Message', path: '.status.statusMessage', priority: 1 },
+  ],
+  selectable: ['spec.runtime', 'status.phase'],
+})
+export type FunctionNamespace = ObjectOf<typeof FunctionNamespace>
+
+/** Pods label what is theirs with the name of the object, and a label has 63 characters. */
+const MOST_OF_BOTH_NAMES = 62
+
+const spec = z.strictObject({
+  namespaceName: ResourceName.describe('FunctionNamespace in the same namespace of Kubernetes; immutable'),
+  functionName: ResourceName.describe('Name of the function in it; immutable'),
+  handler: z
+    .string()
+    .min(1)
+    .max(255)
+    .regex(
+      /^[A-Za-z0-9_][A-Za-z0-9_./-]*$/,
+      'must be a file of the source, and after a dot what it exports, such as index.handler',
+    )
+    .describe('What is called: a file of the source, and what it exports after a dot; its default export if absent'),
+  image: ImageReference.optional().describe(
+    'Image that serves the function on port 8080 in place of what is built of its source; set by administrators',
+  ),
+  source: SourceField.optional().describe('What was uploaded last; written by the platform'),
+  computePlan: ResourceName.optional().describe(
+    'Name of a ComputePlan of family Function; that of the namespace if absent',
+  ),
+  env: Environment.describe('Environment variables; they come before those of the namespace with the same name'),
+  timeoutSeconds: z.int().min(1).max(900).default(30).describe('Seconds that a call may take, its waiting included'),
+  concurrency: z.int().min(1).max(100).default(10).describe('Requests that one copy serves at once'),
+  minReplicas: z.int().min(0).max(20).default(0).describe('Copies that run also while nobody calls'),
+  maxReplicas: z.int().min(1).max(50).default(5).describe('Most copies'),
+  idleSeconds: z.int().min(10).max(3600).default(120).describe('Seconds without a call after which copies stop'),
+  triggers: listBy('name', TriggerInSpec as z.ZodType<z.input<typeof TriggerField>, z.input<typeof TriggerField>>, 10)
+    .optional()
+    .describe('What calls it; requests to a path of its name if absent'),
+  enabled: z.boolean().default(true).describe('False answers no call and stops all copies'),
+  tags: Tags.prefault({}),
+})
+type Spec = z.output<typeof spec>
+
+/** A function: code that runs while it is called, in as many copies as calls need. */
+export const ServerlessFunction = defineKind({
+  group: 'compute',
+  kind: 'ServerlessFunction',
+  plural: 'serverlessfunctions',
+  segment: 'functions',
+  shortNames: ['sfn'],
+  placement: 'group',
+  name: 'free',
+  area: 'functions',
+  actions: 'functions',
+  sized: 'Function',
+  isPart: true,
+  partOf: { collection: FunctionNamespace.segment, nameOf: namespaceOfFunction },
+  pathsOf: ({ namespaceName, ...given }) => httpPaths(given).map((path) => ({ within: namespaceName, path })),
+  description: 'Code of a function namespace that runs while it is called, named `<namespace>.<function>`.',
+  spec,
+  status: resourceStatus.extend({
+    computePlan: AcceptedPlan,
+    readyReplicas: ReadyReplicas,
+    desiredReplicas: z.int().optional().describe('Copies that its calls need now; written by the activator'),
+    replicas: z.int().default(0).describe('Copies that are asked for'),
+    copies: z.array(z.string()).optional().describe('Addresses of the copies that serve, which the activator calls'),
+    paths: z.array(z.string()).optional().describe('Paths that it holds in its namespace'),
+    keys: z
+      .array(
+        z.object({
+          trigger: z.string().describe('Name of the trigger'),
+          digest: z.string().describe("Digest of its key with a secret of the platform's own"),
+        }),
+      )
+      .optional()
+      .describe('What callers of triggers of level Secret are checked against'),
+    lastRuns: z
+      .record(z.string(), z.string())
+      .optional()
+      .describe('For each Timer, the last time that it fired for, RFC 3339; written by the activator'),
+    hasValues: z.boolean().optional().describe('Whether a Secret holds what its variables refer to'),
+    keptSource: z
+      .object({
+        hash: z.string().describe('Hash of the archive'),
+        parts: z.int().describe('In how many parts it is kept'),
+      })
+      .optional()
+      .describe('The source whose files are kept'),
+    image: z.string().optional().describe('Image that its copies run; absent without one'),
+    buildStatus: z
+      .enum(['NoSource', 'Queued', 'Building', 'Succeeded', 'Failed'])
+      .optional()
+      .describe('How far the build of the last source has come'),
+    builtHash: z.string().optional().describe('Hash of the source that the image was built of'),
+    lastDeploymentId: z.string().optional().describe('The last deployment; absent before the first'),
+    ...deployedStatus,
+  }),
+  immutable: ['namespaceName', 'functionName'],
+  protectedFields: { image: 'administrators', source: 'administrators' },
+  rules: [
+    tagKeyRule,
+    ...variableRules,
+    ...triggerRules,
+    {
+      cel: `size(self.namespaceName) + size(self.functionName) <= ${MOST_OF_BOTH_NAMES}`,
+      message: `the names of a function and of its namespace have at most ${MOST_OF_BOTH_NAMES} characters together`,
+      code: 'BAD_REQUEST',
+      field: 'functionName',
+      test: (next: Spec) => next.namespaceName.length + next.functionName.length <= MOST_OF_BOTH_NAMES,
+    },
+    {
+      cel: 'self.minReplicas <= self.maxReplicas',
+      message: 'minReplicas must not be more than maxReplicas',
+      code: 'BAD_REQUEST',
+      field: 'minReplicas',
+      test: (next: Spec) => next.minReplicas <= next.maxReplicas,
+    },
+  ],
+  admission: [
+    {
+      on: 'CREATE',
+      cel: "object.metadata.name == object.spec.namespaceName + '.' + object.spec.functionName",
+      message: 'the name of a ServerlessFunction is <namespaceName>.<functionName>',
+    },
+    ...envAdmission('env', 'handler', 'image', 'source'),
+    {
+      on: 'WRITE',
+      cel: `variables.isExempt || ${unchanged('triggers')} || object.spec.?triggers.orValue([]).all(t, !has(t.keySecret) || ${mayReadVault('t.keySecret')})`,
+      message: 'a trigger refers to a vault whose secrets you may not read',
+    },
+  ],
+  columns: [
+    ...statusColumns,
+    { name: 'Build', path: '.status.buildStatus' },
+    { name: 'Copies', path: '.status.readyReplicas', type: 'integer' },
+    { name: 'Handler', path: '.spec.handler', priority: 1 },
+    { name: 'Phase', path: '.status.phase', priority: 1 },
+    { name: 'Message', path: '.status.statusMessage', priority: 1 },
+  ],
+  selectable: ['spec.namespaceName', 'status.phase'],
+})
+export type ServerlessFunction = ObjectOf<typeof ServerlessFunction>
+
+type Triggered = { functionName: string; triggers?: Spec['triggers'] }
+
+/** The triggers with what their absent fields mean; without any, requests to a path of the function's name. */
+export function triggersOf({ functionName, triggers }: Triggered): FunctionTrigger[] {
+  const given = triggers ?? [{ name: 'http', kind: 'Http' as const, path: `/${functionName}` }]
+  return given.map((trigger) => TriggerField.parse(trigger))
+}
+
+export function httpPaths(spec: Triggered): string[] {
+  return triggersOf(spec).flatMap(({ path }) => path ?? [])
+}
+
+/** Whether sources of the runtime can be built and served. */
+export const hasServer = (runtime: FunctionNamespace['spec']['runtime']) => FUNCTION_RUNTIMES[runtime].hasServer

@@ -1,0 +1,80 @@
+import { vetOutgoingUrl } from '../core/outgoingUrl.ts'
+import { sourceAdmission, sourceRule } from './codeFields.ts'
+import type { AdmissionRule, Rule } from './define.ts'
+import { charactersOf } from './environment.ts'
+import { namesRule } from './mapRules.ts'
+import { tagKeyRule } from './tags.ts'
+
+/** The fields of a static web app that rules are about. */
+type Site = {
+  repositoryUrl?: string | undefined
+  deploymentSourceId?: string | undefined
+  image?: string | undefined
+  proxyUrl?: string | undefined
+  headers: Record<string, string>
+  deploy?: object | undefined
+  tags: Record<string, string>
+}
+
+/** What the web server says itself: of the connection, of the body, and what has a field of its own. */
+const ITS_OWN = [
+  'cache-control',
+  'connection',
+  'content-encoding',
+  'content-length',
+  'content-range',
+  'content-type',
+  'date',
+  'etag',
+  'keep-alive',
+  'last-modified',
+  'location',
+  'server',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'vary',
+]
+/** Characters: even if all of them are quoted, the configuration fits into one variable. */
+const MOST_OF_HEADERS = 12_000
+const HEADER = /^[A-Za-z0-9-]{1,64}$/
+
+export const siteRules: readonly Rule<Site>[] = [
+  tagKeyRule,
+  sourceRule,
+  {
+    cel: 'has(self.repositoryUrl) != has(self.image)',
+    message: 'repositoryUrl and image exclude each other, and one of them is needed',
+    code: 'BAD_REQUEST',
+    field: 'image',
+    test: ({ repositoryUrl, image }) => (repositoryUrl === undefined) !== (image === undefined),
+  },
+  {
+    cel: '!has(self.deploy) || has(self.repositoryUrl)',
+    message: 'deploy builds what is in a repository: repositoryUrl names it',
+    code: 'BAD_REQUEST',
+    field: 'deploy',
+    test: ({ deploy, repositoryUrl }) => deploy === undefined || repositoryUrl !== undefined,
+  },
+  {
+    cel: "!has(self.proxyUrl) || !self.proxyUrl.matches('^https://([^/:]*[.])?(localhost|local|internal|intranet|lan|home|corp|svc|home[.]arpa|localdomain)(:|/|$)')",
+    message: 'proxyUrl leads to a host that everybody on the Internet can reach',
+    code: 'BAD_REQUEST',
+    field: 'proxyUrl',
+    test: ({ proxyUrl }) => proxyUrl === undefined || vetOutgoingUrl(proxyUrl).isAllowed,
+  },
+  {
+    cel: `self.headers.map(name, size(name) + size(self.headers[name])).sum() <= ${MOST_OF_HEADERS}`,
+    message: `headers have at most ${MOST_OF_HEADERS} characters in all`,
+    code: 'BAD_REQUEST',
+    field: 'headers',
+    test: ({ headers }) => charactersOf(Object.entries(headers).flat()) <= MOST_OF_HEADERS,
+  },
+  namesRule('headers', {
+    cel: `k.matches('^[A-Za-z0-9-]{1,64}$') && !(k.lowerAscii() in [${ITS_OWN.map((name) => `'${name}'`).join(', ')}])`,
+    message: `a header has letters, digits and hyphens in its name, and is none of ${ITS_OWN.join(', ')}`,
+    test: (name) => HEADER.test(name) && !ITS_OWN.includes(name.toLowerCase()),
+  }),
+]
+
+export const siteAdmission: readonly AdmissionRule[] = [sourceAdmission]

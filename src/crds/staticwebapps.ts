@@ -1,0 +1,109 @@
+import { z } from 'zod'
+import { codeFields } from './codeFields.ts'
+import { ImageReference } from './containerFields.ts'
+import { containerStatus, HostName } from './containerinstances.ts'
+import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import { BranchName, CommitSha, deployedStatus } from './deployments.ts'
+import { DateTime, mapOf, ResourceName, setOf, Tags, Uuid } from './fields.ts'
+import { siteAdmission, siteRules } from './siteRules.ts'
+import { ClusterId, PodSelector, RestartedAt, Running } from './workloadFields.ts'
+
+/** What HTTP takes as the value of a header. */
+const HeaderValue = z
+  .string()
+  .min(1)
+  .max(2048)
+  .regex(/^[!-~]([ -~]*[!-~])?$/, 'must be printable ASCII without spaces at its ends')
+
+const spec = z.strictObject({
+  clusterId: ClusterId,
+  ...codeFields,
+  image: ImageReference.optional().describe(
+    'Image that is served as it is, on port 8080, in the place of one that is built; exclusive with repositoryUrl',
+  ),
+  computePlan: ResourceName.default('container-nano').describe('Name of a ComputePlan of family ContainerInstance'),
+  replicas: z.int().min(0).max(10).default(1).describe('How many copies serve it'),
+  cacheControl: HeaderValue.max(256)
+    .default('public, max-age=300')
+    .describe('Cache-Control of what is served; files with a hash in their name are kept for a year'),
+  headers: mapOf(HeaderValue, 50).prefault({}).describe('Further headers of every answer'),
+  isSinglePage: z.boolean().default(true).describe('Whether paths without a file are answered with /index.html'),
+  notFoundPage: z
+    .string()
+    .max(255)
+    .regex(/^\/?[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*(\/[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*)*$/, 'must be the path of a file')
+    .default('404.html')
+    .describe('File that is answered where there is none, unless isSinglePage'),
+  proxyUrl: z
+    .string()
+    .max(2048)
+    .regex(
+      /^https:\/\/([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9](:[0-9]{1,5})?(\/[A-Za-z0-9._~/-]*)?$/,
+      'must be an https address with the name of a host, without a password, a query or a fragment',
+    )
+    .optional()
+    .describe('Where requests below /api are led'),
+  enableIngress: z.boolean().default(true).describe('True gives it a public host, over HTTPS'),
+  customDomains: setOf(HostName, 10).default([]).describe('Further public hosts, unique on the platform'),
+  running: Running,
+  deploy: z
+    .strictObject({
+      requestedAt: DateTime.describe('When that was asked for; a later time asks again'),
+      branch: BranchName.optional().describe('Branch in the place of the one of the spec'),
+      commit: CommitSha.optional().describe('Commit of it; the newest if absent'),
+    })
+    .optional()
+    .describe('Builds and serves the code as it is now'),
+  rollback: z
+    .strictObject({
+      deploymentId: Uuid.describe('Deployment whose image is to be served again'),
+      requestedAt: DateTime.describe('When that was asked for; a later time asks again'),
+    })
+    .optional()
+    .describe('Serves an earlier image again, without a build, until something newer is deployed'),
+  restartedAt: RestartedAt,
+  tags: Tags.prefault({}),
+})
+
+/** A static web app: files behind a web server, built from a repository or brought as an image. */
+export const StaticWebApp = defineKind({
+  group: 'compute',
+  kind: 'StaticWebApp',
+  plural: 'staticwebapps',
+  shortNames: ['swa'],
+  placement: 'group',
+  area: 'staticwebapps',
+  actions: 'staticwebapp',
+  sized: 'ContainerInstance',
+  // Before the API server has put in what is absent.
+  hostsOf: ({ enableIngress = true, customDomains = [] }) => (enableIngress ? customDomains : []),
+  protectedFields: { deploy: 'deploy', rollback: 'deploy' },
+  description: 'Files behind a web server, built from a repository or brought as an image.',
+  spec,
+  status: resourceStatus.extend({
+    ...containerStatus,
+    ...deployedStatus,
+    servingRevision: z.int().optional().describe('Number of the revision that is served; absent before the first one'),
+    deployedCode: z
+      .string()
+      .optional()
+      .describe('Hash of where the code was, and how it was built, when last deployed'),
+    selector: PodSelector,
+  }),
+  scale: { replicas: '.spec.replicas', ready: '.status.readyReplicas', selector: '.status.selector' },
+  immutable: ['clusterId'],
+  rules: siteRules,
+  admission: siteAdmission,
+  columns: [
+    ...statusColumns,
+    { name: 'Branch', path: '.spec.branch' },
+    { name: 'Commit', path: '.status.commit' },
+    { name: 'Ready Replicas', path: '.status.readyReplicas', type: 'integer' },
+    { name: 'URL', path: '.status.publicUrl' },
+    { name: 'Image', path: '.status.servingImage', priority: 1 },
+    { name: 'Phase', path: '.status.phase', priority: 1 },
+    { name: 'Message', path: '.status.statusMessage', priority: 1 },
+  ],
+  selectable: ['spec.computePlan', 'status.phase'],
+})
+export type StaticWebApp = ObjectOf<typeof StaticWebApp>

@@ -1,0 +1,128 @@
+import { FUNCTION_CONTAINER, FUNCTION_PORT, functionNames, functionRouteName } from '../contracts/functions.ts'
+import { pullSecretsOf } from '../contracts/registry/names.ts'
+import { PREFIX } from '../core/labels.ts'
+import { SYSTEM_NAMESPACE } from '../core/names.ts'
+import type { KubeObject } from '../core/object.ts'
+import type { EffectivePlan } from '../core/sizing/plans.ts'
+import type { FunctionNamespace, ServerlessFunction } from '../crds/functions.ts'
+import { type Child, child, type WorkloadInput, workloadInput } from './workload/child.ts'
+import { type Hosted, httpRoute, ingress } from './workload/host.ts'
+import { deployment, restrictedContainer, restrictedPod, secretVariable } from './workload/pod.ts'
+
+/** On a pod template: which content of its Secret it was made for. A new one is a rollout. */
+const VALUES_ANNOTATION = `${PREFIX}values`
+
+type Variable = ServerlessFunction['spec']['env'][number]
+
+/** Variables of a function: its own come before those of its namespace. */
+export function environmentOf(namespace: readonly Variable[], own: readonly Variable[]): Variable[] {
+  const names = new Set(own.map(({ name }) => name))
+  return [...own, ...namespace.filter(({ name }) => !names.has(name))]
+}
+
+/** How many copies run: what calls need now, within what the function allows. */
+export function wantedCopies({ spec, status }: Pick<ServerlessFunction, 'spec' | 'status'>): number {
+  if (!spec.enabled) return 0
+  return Math.min(Math.max(status?.desiredReplicas ?? 0, spec.minReplicas), spec.maxReplicas)
+}
+
+export type CopyInput = {
+  object: ServerlessFunction
+  image: string
+  plan: EffectivePlan
+  environment: readonly Variable[]
+  /** Of the Secret with what variables refer to; undefined without one. */
+  valuesVersion: string | undefined
+  registryHost: string | undefined
+}
+
+export function functionShared(object: Pick<ServerlessFunction, 'kind' | 'metadata'>) {
+  return workloadInput({ ...object, spec: {} }, functionNames(object.metadata.name), 'function')
+}
+
+/** The copies of a function. Inside its group everybody reaches them; all others come by the activator, which asks first. */
+export function functionCopies(input: CopyInput): Child<'Deployment'> {
+  const { object, image, registryHost, valuesVersion } = input
+  const shared = functionShared(object)
+  const pullSecrets = pullSecretsOf(image, registryHost)
+  return deployment(shared, {
+    name: shared.names.workload,
+    replicas: wantedCopies(object),
+    labels: {},
+    annotations: valuesVersion === undefined ? {} : { [VALUES_ANNOTATION]: valuesVersion },
+    pod: restrictedPod(
+      { user: 65_532, fsGroup: 65_532 },
+      {
+        // A call that is under way ends before its copy does.
+        terminationGracePeriodSeconds: object.spec.timeoutSeconds + 5,
+        ...(pullSecrets.length === 0 ? {} : { imagePullSecrets: pullSecrets }),
+        containers: [container(shared, input)],
+      },
+    ),
+  })
+}
+
+function container(
+  { names }: ReturnType<typeof functionShared>,
+  { object, image, plan, environment }: CopyInput,
+): object {
+  const { handler, timeoutSeconds } = object.spec
+  const plain = (name: string, value: string) => ({ name, value: value.replaceAll('$(', () => '$$(') })
+  return restrictedContainer(
+    plan,
+    {
+      name: FUNCTION_CONTAINER,
+      image,
+      env: [
+        plain('FUNCTION_HANDLER', handler),
+        plain('FUNCTION_TIMEOUT_SECONDS', String(timeoutSeconds)),
+        plain('PORT', String(FUNCTION_PORT)),
+        ...environment.map(({ name, value }) =>
+          value === undefined ? secretVariable(name, names.values, name) : plain(name, value),
+        ),
+      ],
+      ports: [{ name: 'http', containerPort: FUNCTION_PORT, protocol: 'TCP' }],
+      // Somebody waits for the first one.
+      readinessProbe: { tcpSocket: { port: 'http' }, periodSeconds: 1, failureThreshold: 3 },
+      lifecycle: { preStop: { sleep: { seconds: 3 } } },
+    },
+    { writesToRoot: true },
+  )
+}
+
+export type RouteInput = Hosted & {
+  object: FunctionNamespace
+  /** The Service of the activator. */
+  service: string
+  port: number
+  certificateIssuer: string | undefined
+}
+
+/** What leads the hosts of a namespace to the activator: it stands where that is, and not in the tenant's namespace. */
+export function routeObjects(input: RouteInput): KubeObject[] {
+  const { object, service, port, certificateIssuer, domains = [] } = input
+  const { namespace = '', name } = object.metadata
+  const { labels, selector, isPublic, ranges } = workloadInput(
+    { ...object, spec: { allowedCidrs: object.spec.allowedCidrs } },
+    undefined,
+    'function',
+  )
+  const shared: WorkloadInput = { namespace: SYSTEM_NAMESPACE, labels, selector, isPublic, ranges, names: undefined }
+  const backend = { name: functionRouteName(namespace, name), service, port: { name: 'functions', number: port } }
+  const hosted = { ...input, ...shared }
+  const certificates = domains.flatMap(({ host, secretName }) =>
+    secretName === undefined || certificateIssuer === undefined
+      ? []
+      : [certificate(shared, host, secretName, certificateIssuer)],
+  )
+  return [ingress(hosted, backend), httpRoute(hosted, backend), ...certificates].filter((each) => each !== undefined)
+}
+
+function certificate(shared: WorkloadInput, host: string, secretName: string, issuer: string): Child<'Certificate'> {
+  const issuerRef = { group: 'cert-manager.io', kind: 'ClusterIssuer', name: issuer }
+  return child(
+    shared,
+    { apiVersion: 'cert-manager.io/v1', kind: 'Certificate', name: secretName },
+    { spec: { secretName, dnsNames: [host], issuerRef } },
+  )
+}

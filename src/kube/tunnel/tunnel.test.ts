@@ -1,0 +1,134 @@
+import { once } from 'node:events'
+import { createServer as createHttpServer, type Server as HttpServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
+import { expect } from 'chai'
+import { createAuthority, issueCertificate } from '../../composition/certificates.ts'
+import { namespace } from '../builtin.ts'
+import { createKubeClient, type KubeClient } from '../client.ts'
+import type { ClusterAccess } from '../credentials.ts'
+import { dial, serveTunnel } from './agentEnd.ts'
+import { askTunnel } from './ask.ts'
+import { TunnelEntry } from './entry.ts'
+import { TUNNEL_PROTOCOL, Tunnels } from './tunnels.ts'
+
+const CLUSTER = '11111111-1111-4111-8111-111111111111'
+
+/** An API server beside the agent, which says what it was asked. */
+function upstream(): HttpServer {
+  return createHttpServer((request, response) => {
+    const path = request.url ?? ''
+    if (path.includes('watch=')) {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.write('{"type":"ADDED"}\n')
+      request.once('close', () => response.destroy())
+      return
+    }
+    const { authorization = 'none', 'impersonate-user': speaksFor = 'nobody' } = request.headers
+    const metadata = { name: 'shop', annotations: { authorization, speaksFor: String(speaksFor), path } }
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata }))
+  })
+}
+
+describe('a tunnel to the API server of another cluster', () => {
+  const tunnels = new Tunnels(() => 0)
+  const entry = new TunnelEntry(tunnels, async () => undefined)
+  const api = upstream()
+  const stop = new AbortController()
+  let hub: ReturnType<typeof createTlsServer>
+  let client: KubeClient
+  let serving: Promise<void>
+
+  before(async () => {
+    const now = new Date()
+    const authority = await createAuthority('test', now)
+    const own = await issueCertificate(authority, { commonName: 'hub', purpose: 'server', names: ['hub'] }, now)
+    const agent = await issueCertificate(authority, { commonName: CLUSTER, purpose: 'client' }, now)
+    hub = createTlsServer(
+      {
+        cert: own.certPem,
+        key: own.keyPem,
+        ca: authority.certPem,
+        requestCert: true,
+        ALPNProtocols: [TUNNEL_PROTOCOL],
+      },
+      (socket: TLSSocket) => void tunnels.begin(CLUSTER, socket, () => {}),
+    )
+    await Promise.all([once(hub.listen(0, '127.0.0.1'), 'listening'), once(api.listen(0, '127.0.0.1'), 'listening')])
+    await entry.listen()
+    client = createKubeClient(entry.accessOf(CLUSTER), { fieldManager: 'test', userAgent: 'test', timeout: 2_000 })
+    const { port } = hub.address() as AddressInfo
+    const credentials = { cert: agent.certPem, key: agent.keyPem, ca: authority.certPem, servername: 'hub' }
+    const socket = await dial({ host: '127.0.0.1', port }, credentials)
+    const material = {}
+    const access: ClusterAccess = {
+      server: `http://127.0.0.1:${(api.address() as AddressInfo).port}`,
+      namespace: 'default',
+      proxyUrl: undefined,
+      tls: async () => material,
+      authorization: async () => 'Bearer of-the-agent',
+      refresh: () => {},
+    }
+    const answerSelf = async (path: string) => (path === '/.freehold/greeting' ? { version: '1' } : undefined)
+    serving = serveTunnel(socket, access, answerSelf, { signal: stop.signal })
+  })
+  after(async () => {
+    stop.abort()
+    await serving
+    tunnels.stop()
+    await client.close()
+    await entry.stop()
+    api.closeAllConnections()
+    api.close()
+    hub.close()
+  })
+
+  it('leads requests there, with the rights of the agent and nobody else’s', async () => {
+    const { metadata } = await client.get(namespace, { name: 'shop' })
+    expect(metadata.annotations).to.deep.equal({
+      authorization: 'Bearer of-the-agent',
+      speaksFor: 'nobody',
+      path: '/api/v1/namespaces/shop',
+    })
+    const answer = await client.request({ path: '/api/v1/namespaces/shop', headers: { 'impersonate-user': 'admin' } })
+    expect(await answer.text()).to.contain('"speaksFor":"nobody"')
+  })
+
+  it('carries what is asked of the agent itself', async () => {
+    const session = tunnels.find(CLUSTER)
+    if (session === undefined) throw new Error('There is no tunnel.')
+    expect(await askTunnel(session, '/.freehold/greeting', 2_000)).to.deep.equal({ version: '1' })
+  })
+
+  it('lets nobody in who does not know the key of the process', async () => {
+    const { server } = entry.accessOf(CLUSTER)
+    expect((await fetch(`${server}/api/v1/namespaces/shop`)).status).to.equal(403)
+  })
+
+  it('answers for a cluster without a tunnel as an API server that is away', async () => {
+    const other = createKubeClient(entry.accessOf('22222222-2222-4222-8222-222222222222'), {
+      fieldManager: 'test',
+      userAgent: 'test',
+      timeout: 500,
+    })
+    const answer = await other.request({ path: '/version' })
+    expect(answer.status).to.equal(503)
+    expect(await answer.text()).to.contain('not connected')
+    await other.close()
+  })
+
+  it('streams, and ends every stream at once when it is ended', async () => {
+    const answer = await client.request({ path: '/api/v1/namespaces', query: { watch: 'true' } })
+    const chunks = answer.body[Symbol.asyncIterator]()
+    expect(String((await chunks.next()).value)).to.contain('ADDED')
+    tunnels.end(CLUSTER)
+    const end = await chunks.next().then(
+      ({ done }) => (done === true ? 'ended' : 'went on'),
+      () => 'broke',
+    )
+    expect(end).not.to.equal('went on')
+    await serving
+    expect(tunnels.find(CLUSTER)).to.equal(undefined)
+  })
+})

@@ -1,0 +1,51 @@
+import { StaticWebApp } from '../../../src/crds/staticwebapps.ts'
+import { cases, fixed, ID, type RuleCase, TAGS } from './case.ts'
+
+const IMAGE = 'docker.io/nginxinc/nginx-unprivileged:1.29'
+const REPOSITORY = { image: undefined, repositoryUrl: 'https://git.example.com/team/site' }
+const EITHER = 'repositoryUrl and image exclude each other, and one of them is needed'
+const PUBLIC = 'proxyUrl leads to a host that everybody on the Internet can reach'
+const HEADERS =
+  'a header has letters, digits and hyphens in its name, and is none of cache-control, connection, content-encoding, content-length, content-range, content-type, date, etag, keep-alive, last-modified, location, server, trailer, transfer-encoding, upgrade, vary'
+const now = '2026-11-22T12:00:00Z'
+
+export const SITE_RULES: readonly RuleCase[] = cases(StaticWebApp, { image: IMAGE }, [
+  ['refuses a tag of Kubernetes', undefined, { tags: { 'kubernetes.io/x': '1' } }, TAGS],
+  [
+    'admits a site of a repository with all that it can have',
+    undefined,
+    {
+      ...REPOSITORY,
+      deploymentSourceId: ID,
+      headers: { 'X-Frame-Options': 'DENY' },
+      proxyUrl: 'https://api.example.com/v1',
+      deploy: { requestedAt: now, commit: 'a'.repeat(40) },
+    },
+  ],
+  ['admits a change from an image to a repository', {}, REPOSITORY],
+  ['refuses another cluster', { clusterId: ID }, { clusterId: undefined }, fixed('clusterId')],
+  ['refuses neither', undefined, { image: undefined }, EITHER],
+  ['refuses both', undefined, { repositoryUrl: REPOSITORY.repositoryUrl }, EITHER],
+  [
+    'refuses a source without a repository',
+    undefined,
+    { deploymentSourceId: ID },
+    'deploymentSourceId is for a repository: repositoryUrl names it',
+  ],
+  [
+    'refuses to build an image',
+    undefined,
+    { deploy: { requestedAt: now } },
+    'deploy builds what is in a repository: repositoryUrl names it',
+  ],
+  ['refuses a proxy to the cluster', undefined, { proxyUrl: 'https://kubernetes.default.svc/x' }, PUBLIC],
+  ['refuses a proxy to a name of the inside', undefined, { proxyUrl: 'https://db.corp:8443' }, PUBLIC],
+  ['refuses a header that is the server’s own', undefined, { headers: { 'content-Length': '1' } }, HEADERS],
+  ['refuses a header that would begin another directive', undefined, { headers: { 'a;b': '1' } }, HEADERS],
+  [
+    'refuses too many characters of headers',
+    undefined,
+    { headers: Object.fromEntries(Array.from({ length: 6 }, (_, index) => [`X-${index}`, 'x'.repeat(2048)])) },
+    'headers have at most 12000 characters in all',
+  ],
+])

@@ -1,0 +1,68 @@
+import { functionObjectName } from '../../../src/contracts/functions.ts'
+import { FunctionNamespace, ServerlessFunction } from '../../../src/crds/functions.ts'
+import { NameClaim } from '../../../src/crds/nameclaims.ts'
+import type { Flow, Step } from '../flow.ts'
+import type { World } from '../world.ts'
+
+const HOME = 'shop'
+const NAME = functionObjectName(HOME, 'orders')
+const hash = 'a'.repeat(64)
+
+const makeNamespace: Step = {
+  user: 'makes a function namespace',
+  act: (world) => world.make(FunctionNamespace, HOME, { runtime: 'nodejs', customDomains: ['shop.example.com'] }),
+  until: (world) => world.isReady(FunctionNamespace, HOME),
+}
+const makeFunction: Step = {
+  user: 'makes a function',
+  act: (world) =>
+    world.make(ServerlessFunction, NAME, {
+      namespaceName: HOME,
+      functionName: 'orders',
+      handler: 'index',
+      image: 'orders:1',
+    }),
+  until: (world) => world.isReady(ServerlessFunction, NAME),
+}
+
+/** Which paths and hosts are held. */
+async function facts(world: World): Promise<object> {
+  const claims = (await world.server.list(NameClaim.resource)).items as unknown as NameClaim[]
+  return { claims: claims.map(({ spec }) => `${spec.type} ${spec.value}`).sort() }
+}
+
+const common = { controllers: ['functionnamespace', 'serverlessfunction'], facts }
+
+export const functionFlows: readonly Flow[] = [
+  { ...common, title: 'a function is made in a namespace', steps: [makeNamespace, makeFunction] },
+  {
+    ...common,
+    title: 'a function goes over to another path and source, wakes, and goes with its namespace',
+    given: [makeNamespace, makeFunction],
+    steps: [
+      {
+        user: 'gives it another path and a source',
+        act: (world) =>
+          world.change(ServerlessFunction, NAME, {
+            triggers: [{ name: 'web', kind: 'Http', path: '/other' }],
+            minReplicas: 1,
+            source: {
+              hash,
+              sizeBytes: 1,
+              fileCount: 1,
+              parts: 1,
+              deploymentId: '0b0e3f4e-3f4e-4f4e-8f4e-0b0e3f4e0b0e',
+              uploadedAt: '2026-01-01T00:00:00Z',
+              uploadedBy: 'somebody',
+            },
+          }),
+        until: (world) => world.isReady(ServerlessFunction, NAME),
+      },
+      {
+        user: 'deletes the namespace',
+        act: (world) => world.remove(FunctionNamespace, HOME),
+        until: (world) => world.isGone(FunctionNamespace, HOME),
+      },
+    ],
+  },
+]

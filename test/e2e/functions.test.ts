@@ -1,0 +1,197 @@
+import { expect } from 'chai'
+import { functionObjectName } from '../../src/contracts/functions.ts'
+import { groupNamespace } from '../../src/core/names.ts'
+import { FunctionNamespace, ServerlessFunction } from '../../src/crds/functions.ts'
+import { deployment } from '../../src/kube/builtin.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+import { isKubeError } from '../../src/kube/errors.ts'
+import { callFunction } from '../worlds/activatorWorld.ts'
+import { call, expectCall, uniqueName, until } from '../worlds/platform.ts'
+import { administrator, testPlatform } from '../worlds/tenant.ts'
+import { makeVault, type VaultPlace } from '../worlds/vaultWorld.ts'
+
+type FunctionDto = {
+  name: string
+  namespaceName: string
+  status: string
+  phase: string
+  buildStatus: string
+  sourceHash: string | null
+  lastDeploymentId: string | null
+  readyReplicas: number
+  triggers: { name: string; path: string | null; nextRunAt: string | null; authLevel: string }[]
+}
+type Problem = { code: string }
+
+const IMAGE = 'docker.io/library/hello:1'
+const open = (path: string) => [{ name: 'web', kind: 'Http', path, authLevel: 'Anonymous' }]
+
+describe('functions', () => {
+  let client: KubeClient
+  let at: VaultPlace
+  let namespace: string
+  let base: string
+  const home = 'shop'
+
+  before(async () => {
+    client = await administrator()
+    at = await makeVault()
+    namespace = groupNamespace(at.boundaryId, at.group)
+    base = `/boundaries/${at.boundaryId}/resourcegroups/${at.group}/resources/functionnamespaces`
+    await expectCall(201, 'POST', `${base}/${home}`, { runtime: 'nodejs' })
+  })
+  after(() => client.close())
+
+  const path = (name: string) => `${base}/${home}/functions/${name}`
+  const ref = (name: string) => ({ namespace, name: functionObjectName(home, name) })
+  const read = async (name: string) => (await expectCall<FunctionDto>(200, 'GET', path(name))).body
+  const stored = async (name: string) =>
+    (await client.get(ServerlessFunction.resource, ref(name))) as unknown as ServerlessFunction
+  const make = async (body: object = {}) => {
+    const name = uniqueName('fn')
+    await expectCall(201, 'POST', path(name), { handler: 'index', ...body })
+    return name
+  }
+  /** As an administrator may, where nothing builds images. */
+  const withImage = async (name: string) =>
+    client.mergePatch(ServerlessFunction.resource, ref(name), { spec: { image: IMAGE } })
+
+  it('are made with their defaults, listed in their namespace, replaced and deleted', async () => {
+    const name = await make()
+    const made = await read(name)
+    expect(made).to.deep.include({ name, namespaceName: home, buildStatus: 'NoSource', sourceHash: null })
+    expect(made.triggers.map(({ path: served, authLevel }) => [served, authLevel])).to.deep.equal([
+      [`/${name}`, 'Platform'],
+    ])
+    const { body } = await expectCall<{ items: FunctionDto[] }>(200, 'GET', `${base}/${home}/functions?search=${name}`)
+    expect(body.items.map((each) => each.name)).to.deep.equal([name])
+    const { status } = await call('PUT', path(name), { ...made, timeoutSeconds: 60 })
+    expect(status).to.equal(200)
+    expect((await stored(name)).spec.timeoutSeconds).to.equal(60)
+    expect((await stored(name)).spec.triggers).to.equal(undefined)
+    await until('it waits for a source', async () => (await read(name)).status === 'Stopped')
+    await expectCall(204, 'DELETE', path(name))
+    expect((await call('GET', path(name))).status).to.equal(404)
+  })
+
+  it('take a path from no other function of their namespace, by REST and by kubectl', async () => {
+    const first = await make({ triggers: open('/taken') })
+    const refused = await call<Problem>('POST', path(uniqueName('fn')), { handler: 'index', triggers: open('/taken') })
+    expect([refused.status, refused.body.code]).to.deep.equal([409, 'PATH_TAKEN'])
+    const other = await make()
+    const changed = await call<Problem>('PUT', path(other), { handler: 'index', triggers: open('/taken') })
+    expect([changed.status, changed.body.code]).to.deep.equal([409, 'PATH_TAKEN'])
+    const late = uniqueName('late')
+    await client.create(ServerlessFunction.resource, {
+      apiVersion: ServerlessFunction.apiVersion,
+      kind: ServerlessFunction.kind,
+      metadata: ref(late),
+      spec: { namespaceName: home, functionName: late, handler: 'index', triggers: open('/taken') },
+    })
+    await until('the later one waits', async () => (await stored(late)).status?.phase === 'NameOccupied')
+    await expectCall(204, 'DELETE', path(first))
+    await until('it takes its place', async () => (await stored(late)).status?.paths?.includes('/taken'))
+  })
+
+  it('at once want one path, and one gets it', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () =>
+        call('POST', path(uniqueName('race')), { handler: 'index', triggers: open('/race') }),
+      ),
+    )
+    expect(answers.map(({ status }) => status).sort()).to.deep.equal([201, 409, 409, 409, 409])
+  })
+
+  it('keep their source as a zip, under its hash, until it is forgotten', async () => {
+    const name = await make()
+    const files = [{ path: 'index.mjs', content: "export default () => new Response('Hello')" }]
+    const { body: first } = await expectCall<{ hash: string; fileCount: number; deploymentId: string }>(
+      200,
+      'POST',
+      `${path(name)}/source`,
+      { files },
+    )
+    const { body: again } = await expectCall<{ hash: string; deploymentId: string }>(
+      200,
+      'POST',
+      `${path(name)}/source`,
+      { files },
+    )
+    expect([again.hash, again.deploymentId]).to.deep.equal([first.hash, first.deploymentId])
+    const zip = await call('GET', `${path(name)}/source`)
+    expect([zip.status, zip.headers.get('etag')]).to.deep.equal([200, `"${first.hash}"`])
+    expect(await read(name)).to.deep.include({ sourceHash: first.hash, lastDeploymentId: first.deploymentId })
+    await until('its deployment is listed', async () => {
+      const { body } = await expectCall<{ items: { id: string; source: string }[] }>(
+        200,
+        'GET',
+        `${base}/${home}/deployments`,
+      )
+      return body.items.some(({ id, source }) => id === first.deploymentId && source === `functions/${name}`)
+    })
+    const stale = await call<Problem>('DELETE', `${path(name)}/source?hash=${'0'.repeat(64)}`)
+    expect([stale.status, stale.body.code]).to.deep.equal([409, 'CONFLICT'])
+    await expectCall(204, 'DELETE', `${path(name)}/source`)
+    expect((await call('GET', `${path(name)}/source`)).status).to.equal(404)
+    await expectCall(204, 'DELETE', `${path(name)}/source`)
+    const refused = await call<Problem>('POST', `${path(name)}/source`, { files: [{ path: '../x', content: '' }] })
+    expect([refused.status, refused.body.code]).to.deep.equal([400, 'PATH_NOT_ALLOWED'])
+  })
+
+  it('wake when they are called, and sleep when nobody calls', async () => {
+    const name = await make({ triggers: open('/wake'), idleSeconds: 10, timeoutSeconds: 1 })
+    await withImage(name)
+    await until('it sleeps', async () => (await read(name)).phase === 'Available')
+    const workload = (await client.list(deployment, { namespace })).items.find(
+      ({ metadata }) => metadata.labels?.['freehold.dev/owner-name'] === ref(name).name,
+    )
+    expect((workload?.spec as { replicas?: number } | undefined)?.replicas).to.equal(0)
+    const host = await until('it has a host', async () => {
+      const found = await client.get(FunctionNamespace.resource, { namespace, name: home })
+      return (found.status as FunctionNamespace['status'])?.publicHost
+    })
+    // Pods are played: nothing answers, but the call has woken one.
+    const answer = await until('the activator knows it', async () => {
+      const found = await callFunction(testPlatform().activatorUrl, '/wake', { headers: { host } })
+      return found.status !== 404 && found
+    })
+    expect(answer.status).to.equal(504)
+    await until('a copy runs', async () => (await read(name)).readyReplicas === 1)
+    await until('it sleeps again', async () => (await stored(name)).status?.replicas === 0)
+    expect((await callFunction(testPlatform().activatorUrl, '/nothing', { headers: { host } })).status).to.equal(404)
+  })
+
+  it('serve what was built elsewhere and reported', async () => {
+    const name = await make()
+    const { body } = await expectCall<{ id: string }>(201, 'POST', `${base}/${home}/deployments`, {
+      source: `functions/${name}`,
+    })
+    const one = `${base}/${home}/deployments/${body.id}`
+    await expectCall(200, 'POST', `${one}/logs`, { lines: ['Step 1'] })
+    await expectCall(200, 'PUT', one, { phase: 'Deploying', containerImage: IMAGE })
+    await until('it is served', async () => (await stored(name)).status?.servingDeployment === body.id)
+    expect(await read(name)).to.deep.include({ buildStatus: 'Succeeded', lastDeploymentId: body.id })
+    const unknown = await call<Problem>('POST', `${base}/${home}/deployments`, { source: 'functions/nobody' })
+    expect([unknown.status, unknown.body.code]).to.deep.equal([400, 'BAD_REQUEST'])
+  })
+
+  it('are refused in a runtime that has ended', async () => {
+    const body = { runtime: 'nodejs', runtimeVersion: '18' }
+    const refused = await call<Problem>('POST', `${base}/${uniqueName('old')}`, body)
+    expect([refused.status, refused.body.code]).to.deep.equal([422, 'RUNTIME_ENDED'])
+  })
+
+  it('go with their namespace', async () => {
+    const gone = uniqueName('gone')
+    await expectCall(201, 'POST', `${base}/${gone}`, { runtime: 'python' })
+    await expectCall(201, 'POST', `${base}/${gone}/functions/one`, { handler: 'main.app' })
+    await until('it is deleted', async () => {
+      await call('DELETE', `${base}/${gone}`)
+      return (await call('GET', `${base}/${gone}`)).status === 404
+    })
+    const left = await client
+      .get(ServerlessFunction.resource, { namespace, name: functionObjectName(gone, 'one') })
+      .catch((error) => (isKubeError(error, 'NotFound') ? undefined : Promise.reject(error)))
+    expect(left).to.equal(undefined)
+  })
+})

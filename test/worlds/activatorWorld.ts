@@ -1,0 +1,162 @@
+import { createServer, type IncomingMessage, type RequestListener, request, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Figures } from '../../src/activator/figures.ts'
+import { Gate, type GateOptions } from '../../src/activator/gate.ts'
+import { createActivatorServer } from '../../src/activator/server.ts'
+import { type CachedFunction, type CachedNamespace, Switchboard, type View } from '../../src/activator/switchboard.ts'
+import { systemClock } from '../../src/core/clock.ts'
+import { INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
+import { silentLog } from '../../src/core/log.ts'
+import type { KubeObject } from '../../src/core/object.ts'
+import { FunctionNamespace, httpPaths, ServerlessFunction } from '../../src/crds/functions.ts'
+import type { CacheHandler } from '../../src/kube/cache.ts'
+
+/** Objects that a test changes, told on as a watch tells. */
+class PlayedView<T extends KubeObject> implements View<T> {
+  readonly #objects = new Map<string, T>()
+  readonly #handlers = new Set<CacheHandler<T>>()
+  list = () => [...this.#objects.values()]
+  subscribe(handler: CacheHandler<T>) {
+    this.#handlers.add(handler)
+    return () => void this.#handlers.delete(handler)
+  }
+  put(object: T) {
+    const previous = this.#objects.get(object.metadata.name)
+    this.#objects.set(object.metadata.name, object)
+    for (const handler of this.#handlers)
+      handler(previous === undefined ? { type: 'added', object } : { type: 'modified', object, previous })
+  }
+  remove(name: string) {
+    const object = this.#objects.get(name)
+    this.#objects.delete(name)
+    if (object !== undefined) for (const handler of this.#handlers) handler({ type: 'removed', object })
+  }
+}
+
+export const HOST = 'shop.test'
+type Given = { spec?: Partial<ServerlessFunction['spec']>; status?: Partial<ServerlessFunction['status']> }
+
+type Status = NonNullable<ServerlessFunction['status']>
+
+function functionObject(name: string, { spec, status }: Given): CachedFunction {
+  const whole = {
+    ...ServerlessFunction.spec.parse({ namespaceName: 'shop', functionName: name, handler: 'index' }),
+    // Idle times of tests are shorter than those that may be asked for.
+    ...spec,
+  }
+  return {
+    apiVersion: ServerlessFunction.apiVersion,
+    kind: ServerlessFunction.kind,
+    metadata: {
+      namespace: 'group',
+      name: `shop.${name}`,
+      uid: name,
+      annotations: { [INCARNATION_ANNOTATION]: 'life' },
+    },
+    spec: whole,
+    status: { ...status, paths: httpPaths(whole) } as Status,
+  }
+}
+
+/**
+ * An activator with real HTTP on both sides. A cluster is played: copies are servers of this process, which take a while
+ * to start, as pods do.
+ */
+export async function startActivator(
+  listener: RequestListener,
+  {
+    startMilliseconds = 300,
+    maxConcurrency = 50,
+    ...gate
+  }: Partial<GateOptions> & { startMilliseconds?: number; maxConcurrency?: number } = {},
+) {
+  const namespaces = new PlayedView<CachedNamespace>()
+  const functions = new PlayedView<CachedFunction>()
+  const servers: Server[] = []
+  const asked: number[] = []
+  const ended = new AbortController()
+  namespaces.put({
+    apiVersion: FunctionNamespace.apiVersion,
+    kind: FunctionNamespace.kind,
+    metadata: { namespace: 'group', name: 'shop' },
+    spec: FunctionNamespace.spec.parse({ runtime: 'nodejs', maxConcurrency }),
+    status: { hosts: [HOST], scope: '/scope', functionCount: 1, readyFunctionCount: 1 },
+  })
+  const report = (object: CachedFunction, status: object) =>
+    functions.put({ ...object, status: { ...object.status, ...status } as Status })
+  const addressOf = (server: Server) => `127.0.0.1:${(server.address() as AddressInfo).port}`
+  const live = (name: string) => functions.list().find(({ metadata }) => metadata.name === name)
+  const scale = async ({ metadata: { name } }: CachedFunction, desired: number) => {
+    asked.push(desired)
+    await delay(startMilliseconds, undefined, { signal: ended.signal })
+    while (servers.length < desired) {
+      const server = createServer(listener)
+      servers.push(server)
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    }
+    const gone = servers.splice(desired)
+    const object = live(name)
+    if (object !== undefined) report(object, { desiredReplicas: desired, copies: servers.map(addressOf) })
+    for (const server of gone) server.close()
+  }
+  const switchboard = new Switchboard({
+    functions,
+    namespaces,
+    clock: systemClock,
+    // What starts when the test is over starts no more.
+    scale: (object, desired) => void scale(object, desired).catch(() => {}),
+  })
+  const figures = new Figures(systemClock)
+  const refusing: GateOptions = { digestKey: async () => undefined, mayRead: async () => false }
+  const server = createActivatorServer({
+    switchboard,
+    gate: new Gate({ ...refusing, ...gate }),
+    figures,
+    clock: systemClock,
+    log: silentLog,
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://${addressOf(server)}`
+  return {
+    url,
+    figures,
+    switchboard,
+    asked,
+    copies: () => servers.length,
+    put: (name: string, given: Given = {}) => functions.put(functionObject(name, given)),
+    remove: (name: string) => functions.remove(`shop.${name}`),
+    call: (path: string, init: { method?: string; headers?: Record<string, string>; body?: string } = {}) =>
+      callFunction(url, path, init),
+    async stop() {
+      ended.abort()
+      switchboard.stop()
+      for (const each of [server, ...servers]) {
+        each.closeAllConnections()
+        await new Promise((resolve) => each.close(resolve))
+      }
+    },
+  }
+}
+
+/** `fetch` lets nobody say a host. */
+export async function callFunction(
+  url: string,
+  path: string,
+  { method = 'GET', headers = {}, body }: { method?: string; headers?: Record<string, string>; body?: string },
+) {
+  return new Promise<{ status: number; text: string; headers: IncomingMessage['headers'] }>((resolve, reject) => {
+    const { hostname, port } = new URL(url)
+    const options = { hostname, port, path, method, agent: false, headers: { host: HOST, ...headers } }
+    const sent = request(options, (answer) => {
+      const chunks: Buffer[] = []
+      answer.on('data', (chunk: Buffer) => chunks.push(chunk))
+      answer.on('error', reject)
+      answer.on('end', () =>
+        resolve({ status: answer.statusCode ?? 0, text: Buffer.concat(chunks).toString(), headers: answer.headers }),
+      )
+    })
+    sent.on('error', reject)
+    sent.end(body)
+  })
+}
