@@ -59,7 +59,7 @@ describe('configuration', () => {
     const found = refusal({ PLATFORM_CONFIG_FILE: file, PLATFORM_ROLE: 'boss' })
     rmSync(folder, { recursive: true })
     expect(found).to.deep.equal([
-      'PLATFORM_ROLE must be one of facade, controllers, all, agent.',
+      'PLATFORM_ROLE must be one of facade, controllers, activator, all, agent.',
       `"facadePort" in ${file} must be a number.`,
       'PLATFORM_ISSUER is required (a string).',
       `"unknownKey" in ${file} is not a setting.`,

@@ -12,7 +12,15 @@ import { forward, forwardedHeaders, Unreached } from './proxy.ts'
 import { findTrigger, hostOf, isPlainPath, pathOf } from './routing.ts'
 import type { Line, Switchboard } from './switchboard.ts'
 
-export type ServerOptions = { switchboard: Switchboard; gate: Gate; figures: Figures; clock: Clock; log: Log }
+export type ServerOptions = {
+  switchboard: Switchboard
+  gate: Gate
+  figures: Figures
+  clock: Clock
+  log: Log
+  /** Whether pods are played: their addresses are made up, and may be somebody's. */
+  isPlayed: boolean
+}
 
 const REFUSALS = {
   NOT_FOUND: [404, 'Nothing answers here.'],
@@ -22,6 +30,7 @@ const REFUSALS = {
   TOO_MANY_REQUESTS: [429, 'Too many calls wait for this function.'],
   DISABLED: [503, 'The function is switched off.'],
   TIMEOUT: [504, 'The function took longer than it may.'],
+  SIMULATED: [503, 'Pods are played on this platform: a copy was woken, and no code runs that could answer.'],
   UNREACHABLE: [502, 'The function broke the connection before it answered.'],
 } as const
 type Refusal = keyof typeof REFUSALS
@@ -63,7 +72,7 @@ async function handle(options: ServerOptions, request: IncomingMessage, response
 type Exchange = { request: IncomingMessage; response: ServerResponse }
 
 async function serve(
-  { figures, clock, log }: ServerOptions,
+  { figures, clock, log, isPlayed }: ServerOptions,
   line: Line,
   trigger: FunctionTrigger,
   { request, response }: Exchange,
@@ -76,9 +85,10 @@ async function serve(
   const signal = AbortSignal.any([deadline, gone.signal])
   const headers = forwardedHeaders(request.headers, trigger, request.socket.remoteAddress)
   try {
-    const { status, wasCold } = await sent(line, signal, (address) =>
-      forward(request, response, { address, headers, signal }),
-    )
+    const { status, wasCold } = await sent(line, signal, async (address) => {
+      if (isPlayed) throw new Played('Nothing runs at the address of the copy.')
+      return forward(request, response, { address, headers, signal })
+    })
     figures.called(key, { milliseconds: clock.monotonic() - started, isError: status >= 500, wasCold })
   } catch (error) {
     if (gone.signal.aborted && !deadline.aborted) return
@@ -90,10 +100,13 @@ async function serve(
   }
 }
 
+class Played extends Error {}
+
 function refusalOf(error: unknown, deadline: AbortSignal): Refusal {
   if (error instanceof NoPlace && error.why === 'refused') return 'TOO_MANY_REQUESTS'
   if (error instanceof NoPlace && error.why === 'disabled') return 'DISABLED'
   if (error instanceof NoPlace && error.why === 'gone') return 'NOT_FOUND'
+  if (error instanceof Played) return 'SIMULATED'
   return deadline.aborted ? 'TIMEOUT' : 'UNREACHABLE'
 }
 

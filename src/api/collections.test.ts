@@ -9,9 +9,11 @@ import {
   person,
   type Server,
 } from '../../test/suites/collectionSuite.ts'
+import { functionObjectName } from '../contracts/functions.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
+import { FunctionNamespace, ServerlessFunction } from '../crds/functions.ts'
 import { PlatformUser } from '../crds/identity.ts'
 import { MemberInvitation } from '../crds/invitations.ts'
 import { ManagedIdentity } from '../crds/managedidentities.ts'
@@ -225,6 +227,20 @@ const CASES: readonly CollectionCase[] = [
       seed: (server) => {
         for (const digit of [7, 8]) {
           server.put(RelationalSnapshot, uuid(digit), { clusterName: 'orders', name: `before-${digit}` }, SHOP)
+        }
+      },
+    },
+  },
+  {
+    kind: ServerlessFunction,
+    path: `${RG}/functionnamespaces/shop/functions`,
+    keyOf: ({ name }) => String(name),
+    world: (server) => server.put(FunctionNamespace, 'shop', { runtime: 'nodejs' }, SHOP),
+    items: {
+      seed: (server) => {
+        for (const functionName of ['first', 'second']) {
+          const spec = { namespaceName: 'shop', functionName, handler: 'index' }
+          server.put(ServerlessFunction, functionObjectName('shop', functionName), spec, SHOP)
         }
       },
     },

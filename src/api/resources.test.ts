@@ -3,6 +3,7 @@ import { BOUNDARY, type ResourceCase, resourceSuite } from '../../test/suites/re
 import { hostSuffixOf } from '../contracts/vector.ts'
 import { PlatformApp } from '../crds/apps.ts'
 import { ContainerInstance } from '../crds/containerinstances.ts'
+import { FunctionNamespace } from '../crds/functions.ts'
 import { RESOURCE_KINDS } from '../crds/index.ts'
 import { PlatformJob } from '../crds/jobs.ts'
 import { ObjectStorageAccount } from '../crds/objectstorage.ts'
@@ -91,6 +92,14 @@ const CASES: readonly ResourceCase[] = [
     other: { ...PAGES, tags: { team: 'books' } },
     patch: { body: { isSinglePage: false }, shows: { isSinglePage: false } },
     hosted: { ...PAGES, customDomains: ['docs.example.com'] },
+  },
+  {
+    kind: FunctionNamespace,
+    world: plan('Function'),
+    body: { runtime: 'nodejs' },
+    other: { runtime: 'nodejs', maxConcurrency: 7 },
+    patch: { body: { maxConcurrency: 7 }, shows: { maxConcurrency: 7 } },
+    hosted: { runtime: 'nodejs', customDomains: ['calls.example.com'] },
   },
   {
     isBrief: true,

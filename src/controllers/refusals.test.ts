@@ -9,6 +9,7 @@ import { DOMAIN, VectorWorld } from '../../test/worlds/vectorWorld.ts'
 import { FakeObjectStore } from '../adapters/objectstorage/fake.ts'
 import { FakePlatformKeys } from '../adapters/platformkeys/fake.ts'
 import { FakeCircuit, FakeSources } from '../adapters/sources/fake.ts'
+import { functionObjectName } from '../contracts/functions.ts'
 import { accessKeySecretName, decodeAccessKey } from '../contracts/objectstorage.ts'
 import type { ErrorCode } from '../core/errors.ts'
 import type { KubeObject, Resource } from '../core/object.ts'
@@ -16,6 +17,7 @@ import type { Reason } from '../core/reasons.ts'
 import { GATES } from '../core/refusals.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
 import { ContainerInstance } from '../crds/containerinstances.ts'
+import { FunctionNamespace, ServerlessFunction } from '../crds/functions.ts'
 import { AccountBucket, ObjectStorageAccount } from '../crds/objectstorage.ts'
 import { ComputePlan } from '../crds/plans.ts'
 import { RelationalSnapshot } from '../crds/relationalSnapshots.ts'
@@ -145,6 +147,25 @@ const PROVOCATIONS: readonly [ErrorCode, Reason, Provocation][] = [
       const said = await world.says('second')
       await world.stop()
       return said?.split(/[ :]/)[1]
+    },
+  ],
+  [
+    'PATH_TAKEN',
+    'NameOccupied',
+    async () => {
+      const world = new World((all) => all.filter(({ name }) => /function/.test(name)))
+      seedGroup(world.server)
+      await world.lead()
+      await world.make(FunctionNamespace, 'shop', { runtime: 'nodejs' })
+      for (const functionName of ['first', 'second']) {
+        const triggers = [{ name: 'web', kind: 'Http', path: '/orders' }]
+        const spec = { namespaceName: 'shop', functionName, handler: 'index', image: 'orders:1', triggers }
+        await world.make(ServerlessFunction, functionObjectName('shop', functionName), spec)
+        await world.rest()
+      }
+      const found = await world.find(ServerlessFunction.resource, functionObjectName('shop', 'second'))
+      await world.stop()
+      return (found?.status as { phase?: string } | undefined)?.phase
     },
   ],
   ['BACKUP_TARGET_MISSING', 'ConfigurationInvalid', () => withBackupPolicy(veleroLocation, 'default')],

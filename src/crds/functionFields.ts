@@ -47,7 +47,7 @@ export const TriggerInSpec = sparse(TriggerField)
 export const SourceField = z.strictObject({
   hash: z
     .string()
-    .regex(/^[0-9a-f]{64}$/)
+    .regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in 64 hexadecimal digits')
     .describe('SHA-256 of the archive'),
   sizeBytes: z.int().min(1).max(33_554_432).describe('Bytes of the archive'),
   fileCount: z.int().min(1).max(2000).describe('Files in it'),

@@ -40,7 +40,7 @@ export const FunctionNamespace = defineKind({
   area: 'functions',
   actions: 'functions',
   sized: 'Function',
-  hostsOf: ({ isPublic, customDomains = [] }) => (isPublic ? customDomains : []),
+  hostsOf: ({ isPublic = true, customDomains = [] }) => (isPublic ? customDomains : []),
   description: 'Functions that share a runtime, a public host and a bound for requests at once.',
   spec: z.strictObject({
     clusterId: ClusterId,

@@ -110,6 +110,7 @@ export async function startActivator(
   const figures = new Figures(systemClock)
   const refusing: GateOptions = { digestKey: async () => undefined, mayRead: async () => false }
   const server = createActivatorServer({
+    isPlayed: false,
     switchboard,
     gate: new Gate({ ...refusing, ...gate }),
     figures,

@@ -3,7 +3,7 @@ import { PlatformApp } from '../../crds/apps.ts'
 import { ok } from '../http/answer.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { CERTIFICATE_STATES } from '../resources/deployments/owner.ts'
-import { DateTime } from '../resources/dto.ts'
+import { DateTime, DnsRecordDto } from '../resources/dto.ts'
 import { clusterWords, findResource } from '../resources/places.ts'
 import { certificateStatusOf } from './record.ts'
 
@@ -21,9 +21,7 @@ const CertificateStatusDto = z
           notAfter: DateTime.nullable(),
           renewsAt: DateTime.nullable(),
           lastError: z.string().nullable(),
-          requiredRecords: z
-            .array(z.object({ type: z.string(), name: z.string(), value: z.string() }).meta({ id: 'DnsRecord' }))
-            .describe('What the DNS has to say so that the host leads here'),
+          requiredRecords: z.array(DnsRecordDto).describe('What the DNS has to say so that the host leads here'),
         })
         .meta({ id: 'CertificateHostDto' }),
     ),

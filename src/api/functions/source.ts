@@ -49,7 +49,7 @@ const FunctionSourceDto = z
 const Query = z.strictObject({
   hash: z
     .string()
-    .regex(/^[0-9a-f]{64}$/)
+    .regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in 64 hexadecimal digits')
     .optional()
     .describe('Only if this is the stored one'),
 })

@@ -60,7 +60,7 @@ describe('the facade as a server', () => {
 
   it('answers 404 to anything that is not a route, and 501 to what is not built, after the permission', async () => {
     expect((await request(server.app).get('/nothing')).body).to.include({ code: 'NOT_FOUND', module: 'platform' })
-    const planned = `${RG}/functionnamespaces/x`
+    const planned = `/boundaries/${B}/network/status`
     expect((await request(server.app).get(planned)).status).to.equal(401)
     expect((await request(server.app).get(planned).set('authorization', bearer(B))).status).to.equal(403)
     const answer = await as(request(server.app).get(planned))

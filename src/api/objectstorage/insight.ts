@@ -10,6 +10,7 @@ import type { Context } from '../http/context.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { listRoute } from '../resources/collection/columns.ts'
 import { DateTime } from '../resources/dto.ts'
+import { SeriesDto } from '../resources/metrics.ts'
 import { dateTime, number, text } from '../resources/paging.ts'
 import { findBoundary } from '../resources/places.ts'
 import { accountOf } from './buckets.ts'
@@ -106,11 +107,6 @@ function entryOf(record: AuditRecord, bucket: string, principals: ReadonlyMap<st
   }
 }
 
-const Point = z.object({ timestamp: DateTime, value: z.number().nullable() }).meta({ id: 'Point' })
-const Series = z
-  .object({ name: z.string(), unit: z.string(), labels: z.record(z.string(), z.string()), points: z.array(Point) })
-  .meta({ id: 'Series' })
-
 const ObjectUsageDto = z
   .object({
     accountName: z.string(),
@@ -129,7 +125,7 @@ const ObjectUsageDto = z
         })
         .meta({ id: 'BucketUsageDto' }),
     ),
-    series: z.array(Series),
+    series: z.array(SeriesDto),
   })
   .meta({ id: 'ObjectUsageDto' })
 

@@ -139,3 +139,8 @@ export const ListConfigDto = z
   })
   .meta({ id: 'ListConfig' })
 export type ListConfigDto = z.output<typeof ListConfigDto>
+
+/** What somebody publishes in the DNS. */
+export const DnsRecordDto = z
+  .object({ type: z.string(), name: z.string(), value: z.string() })
+  .meta({ id: 'DnsRecord' })

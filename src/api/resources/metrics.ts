@@ -21,7 +21,7 @@ const MetricsQuery = z.strictObject({
 })
 
 const PointDto = z.object({ timestamp: DateTime, value: z.number().nullable() }).meta({ id: 'Point' })
-const SeriesDto = z
+export const SeriesDto = z
   .object({
     name: z.string(),
     unit: z.string(),

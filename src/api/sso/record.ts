@@ -12,7 +12,7 @@ import type { Context, Services } from '../http/context.ts'
 import { isEnabled } from '../people/singleSignOn.ts'
 import type { RecordOf } from '../records/records.ts'
 import type { SecretReader } from '../records/secrets.ts'
-import { DateTime, Uuid } from '../resources/dto.ts'
+import { DateTime, DnsRecordDto, Uuid } from '../resources/dto.ts'
 import type { SsoSecrets } from './secrets.ts'
 
 /** What single sign-on works with. */
@@ -58,8 +58,6 @@ export const SsoIdentityProviderDto = z
   })
   .meta({ id: 'SsoIdentityProviderDto' })
 export type SsoIdentityProviderDto = z.output<typeof SsoIdentityProviderDto>
-
-const DnsRecordDto = z.object({ type: z.string(), name: z.string(), value: z.string() }).meta({ id: 'DnsRecord' })
 
 export const SsoDto = z
   .object({

@@ -58,7 +58,7 @@ describe('freehold init', () => {
 
   it('says that the Dockerfile of a site is not for elsewhere', async () => {
     await write('index.html', '')
-    expect((await ran('--site')).out).to.include('/etc/nginx/site.conf')
+    expect((await ran('--site')).out).to.include('/etc/nginx/site.sh')
     expect(await refusalOf('--site', '--write')).to.match(/^2 The Dockerfile of a site/)
   })
 })

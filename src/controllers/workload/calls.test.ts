@@ -7,6 +7,7 @@ import type { AnyKind } from '../../crds/define.ts'
 import { KINDS } from '../../crds/index.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import { SqlInstance } from '../../crds/sql.ts'
+import { StaticWebApp } from '../../crds/staticwebapps.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 
 /** Calls to the API server for a new object that is stopped, until it is at rest; events are counted too. */
@@ -36,6 +37,7 @@ const BOUNDS: readonly Bound[] = [
   { kind: ContainerInstance, spec: { running: false, components: [{ name: 'web', image: 'site:1' }] }, most: 11 },
   // With its deployment; numbers are told by the API server.
   { kind: PlatformApp, spec: { running: false, sourceKind: 'Image', image: 'site:1' }, most: 16 },
+  { kind: StaticWebApp, spec: { running: false, image: 'site:1' }, most: 16 },
   // Three Secrets of logins and a Cluster in the place of a StatefulSet.
   { kind: RelationalCluster, spec: { running: false }, most: 11 },
 ]
