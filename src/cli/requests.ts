@@ -59,10 +59,17 @@ export function routesBelow(
   method: Operation['method'],
   operations: readonly Operation[] = Object.values(OPERATIONS),
 ): RouteBelow[] {
-  const base = `${route.path}/`
-  return operations
-    .filter(({ path, method: its, notBuilt }) => its === method && notBuilt !== true && path.startsWith(base))
-    .map((operation) => ({ words: operation.path.slice(base.length), operation }))
+  const own = route.path.split('/')
+  // Rows of the interface call one parameter `name` here and `appName` there: the place is the same.
+  const isSame = (one: string, other = '') => one === other || (one.startsWith('{') && other.startsWith('{'))
+  return operations.flatMap((operation) => {
+    const { path, method: its, notBuilt } = operation
+    const segments = path.split('/')
+    const isBelow = segments.length > own.length && own.every((segment, at) => isSame(segment, segments[at]))
+    if (its !== method || notBuilt === true || !isBelow) return []
+    const below = segments.slice(own.length)
+    return [{ words: below.join('/'), operation: { ...operation, path: [...own, ...below].join('/') } }]
+  })
 }
 
 /** Sends to a route below a thing, and reads JSON. */

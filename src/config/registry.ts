@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Url } from './fields.ts'
+import { Url, Whole } from './fields.ts'
 
 /** The registry of images. */
 export const registrySettings = {
@@ -37,10 +37,7 @@ export const registrySettings = {
     .string()
     .optional()
     .describe('Folder in which the audit of the registry is kept for 90 days; in memory only when absent'),
-  registryUploadGraceSeconds: z.coerce
-    .number()
-    .int()
-    .min(600)
+  registryUploadGraceSeconds: Whole.min(600)
     .default(3600)
     .describe(
       'How long after the last token to push nothing is removed of a repository: longer than any one request of a push',

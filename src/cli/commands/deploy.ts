@@ -56,24 +56,25 @@ async function readOrMake(reading: Prepared, input: Input, context: Context): Pr
     return ((await send(reading)) ?? {}) as Record
   } catch (error) {
     const isAbsent = error instanceof PlatformApiError && error.status === 404
-    const takesSource = routesBelow(reading.target, 'PUT').some(({ words }) => words === 'source')
-    if (!isAbsent || !takesSource) throw error
+    if (!isAbsent || !takesSources(reading)) throw error
     const creating = await prepare('create', input, context)
     context.terminal.err(`${input.positionals[1]}: is made\n`)
     return ((await send(creating, { sourceKind: 'Upload' })) ?? {}) as Record
   }
 }
 
+/** The route is an addition to the interface, and so not in the table of its operations. */
+const takesSources = ({ target }: Prepared) => /\/apps\/\{\w+\}$/.test(target.route.path)
+
 async function begin(reading: Prepared, { sourceKind }: Record, folder: string, context: Context): Promise<Deployment> {
   const { target, client, collection } = reading
-  const upload = routesBelow(target, 'PUT').find(({ words }) => words === 'source')
   const build = routesBelow(target, 'POST').find(({ words }) => words === 'deploy')
-  if (upload !== undefined && sourceKind === 'Upload') {
+  if (sourceKind === 'Upload' && takesSources(reading)) {
     const { bytes, files } = await packed(folder)
     if (files === 0) throw usage(`There is nothing in ${printable(folder)} to send.`)
     context.terminal.err(`Sending ${files} files, ${bytes.length} bytes\n`)
     const headers = { 'content-type': 'application/gzip' }
-    const path = pathOf(upload.operation.path, target.values)
+    const path = `${pathOf(target.route.path, target.values)}/source`
     return JSON.parse((await client.request({ method: 'PUT', path, body: bytes, headers })).text) as Deployment
   }
   if (build !== undefined) return (await sendBelow(reading, build, { body: {} })) as Deployment

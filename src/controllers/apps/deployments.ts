@@ -54,23 +54,25 @@ export async function keepDeployments(pass: AppPass): Promise<Outcome> {
     const cause = ['image', newest?.metadata.name ?? '', spec.image]
     await deploy(pass, cause, { strategy: 'Image', image: spec.image, provider: 'Registry', source: 'image' })
   }
-  if (spec.sourceKind === 'Repository') await buildCode(pass, own)
   return spec.rollback === undefined ? done() : rollBack(pass, own, spec.rollback)
 }
 
 /** Code that is elsewhere, or built in another way than before, is deployed anew. */
-async function buildCode(pass: AppPass, own: readonly CachedRecord[]): Promise<void> {
+export async function buildApp(pass: AppPass): Promise<Outcome> {
   const { spec, status, metadata } = pass.object
+  if (spec.sourceKind !== 'Repository') return done()
   const { repositoryUrl = '', branch, pipeline, deploymentSourceId, dockerfilePath, runtime, runtimeVersion } = spec
   const code = [repositoryUrl, branch, pipeline, deploymentSourceId, dockerfilePath, runtime, runtimeVersion]
   const hash = sha256(JSON.stringify(code)).slice(0, 16)
-  if (status?.deployedCode === hash) return
+  if (status?.deployedCode === hash) return done()
   // Of this generation: who goes back to code from before has it built anew.
   const cause = ['code', hash, String(metadata.generation ?? 1)]
   const repositoryName = repositoryNameOf(repositoryUrl)
   await deploy(pass, cause, { strategy: 'Build', branch, provider: 'Git', repositoryName })
   // Not one of a former app of this name, which is on its way out: when it is gone, this pass comes again.
-  if (own.some((record) => record.metadata.name === idFor(pass, cause))) pass.report({ deployedCode: hash })
+  const isOurs = ownDeployments(pass).some((record) => record.metadata.name === idFor(pass, cause))
+  if (isOurs) pass.report({ deployedCode: hash })
+  return done()
 }
 
 async function rollBack(

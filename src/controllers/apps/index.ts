@@ -27,7 +27,7 @@ import { findCluster } from '../workload/home.ts'
 import { childRights } from '../workload/observers.ts'
 import { checkQuota, resolvePlan } from '../workload/resolve.ts'
 import { removeRevisions } from '../workload/revisions.ts'
-import { chooseDeployment, keepDeployments } from './deployments.ts'
+import { buildApp, chooseDeployment, keepDeployments } from './deployments.ts'
 import {
   keepAutoscaler,
   numberRevision,
@@ -71,6 +71,7 @@ export const appController = controllerWith<typeof PlatformApp, ContainerOptions
     reconcile: steps(
       overApp(observeInstance),
       keepDeployments,
+      buildApp,
       overApp(findCluster),
       overApp(resolvePlan({ hasVolumes: false })),
       overApp(resolveComponents),

@@ -68,6 +68,8 @@ const RETRY = 15_000
 export function beginBuild(options: BuildOptions): RecordStep {
   return async function beginBuild(pass) {
     const { object, state, clock, now, workloads } = pass
+    // Their source is not where builds find it yet.
+    if (object.spec.ownerCollection === 'functions') return done()
     if (state.decision?.starts !== true || ownerOf(pass)?.metadata.deletionTimestamp !== undefined) return done()
     const { settings } = options
     return withSecretRights(async () => {

@@ -13,6 +13,7 @@ import { claimHosts, releaseHosts, resolveComponents } from '../containers/resol
 import { removeSurroundings, removeWorkload, unlessNamespaceGoes } from '../containers/teardown.ts'
 import type { ContainerOptions } from '../containers/types.ts'
 import { applyWorkload } from '../containers/workload.ts'
+import { endBuilds } from '../deployments/builds.ts'
 import { controllerWith, steps } from '../engine/controller.ts'
 import { CLAIM_RIGHTS } from '../nameClaims.ts'
 import { releaseQuota } from '../quota.ts'
@@ -70,6 +71,7 @@ export const siteController = controllerWith<typeof StaticWebApp, Options, AppSt
       overComponents(judgeHealth),
     ),
     finalize: steps(
+      endBuilds('staticwebapps'),
       overComponents(unlessNamespaceGoes(removeWorkload)),
       overComponents(removeSurroundings),
       overSite(removeRevisions),

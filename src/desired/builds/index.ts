@@ -1,3 +1,3 @@
-export { type BuildObjects, buildObjects, ownedByJob } from './objects.ts'
+export { buildObjects, ownedByJob } from './objects.ts'
 export { type BuildJob, type BuildPod, isHalfStarted, isOver, observeBuild, playedBuild } from './observe.ts'
 export { buildRequestOf, type Code } from './request.ts'
