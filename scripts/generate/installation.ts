@@ -85,6 +85,7 @@ const SLOTS: Readonly<Record<string, string>> = {
   image: '{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}',
   facadeReplicas: '{{ .Values.facade.replicas }}',
   controllersReplicas: '{{ .Values.controllers.replicas }}',
+  activatorReplicas: '{{ .Values.activator.replicas }}',
   checksum: '{{ .Values.configuration | toYaml | sha256sum }}',
 }
 const ENVIRONMENT = '          {{- with .Values.env }}\n          {{- toYaml . | nindent 12 }}\n          {{- end }}\n'
@@ -157,6 +158,9 @@ facade:
 controllers:
   # The holder of the lease works, the other takes over.
   replicas: 2
+activator:
+  # One counts calls and holds them; another would wait for its lease.
+  replicas: 1
 # Whether the chart makes the namespace ${SYSTEM_NAMESPACE}; Helm needs it before, unless the release lives elsewhere.
 createNamespace: false
 # Further environment of both, in the form of a container: secrets, such as PLATFORM_SMTP_URL.
@@ -181,6 +185,7 @@ const VALUES_SCHEMA = {
     },
     facade: replicasSchema(),
     controllers: replicasSchema(),
+    activator: replicasSchema(),
     createNamespace: { type: 'boolean' },
     env: { type: 'array', items: { type: 'object', required: ['name'] } },
     monitoring: { type: 'object', additionalProperties: false, properties: { enabled: { type: 'boolean' } } },

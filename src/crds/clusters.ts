@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineKind, type ObjectOf, resourceStatus } from './define.ts'
-import { DateTime, DisplayName, ResourceName } from './fields.ts'
+import { DateTime, DisplayName, mapOf, PlainText, ResourceName } from './fields.ts'
 import { StorageClassName } from './workloadFields.ts'
 
 const label = z
@@ -39,9 +39,7 @@ const JoinToken = z.strictObject({
 })
 export type JoinToken = z.output<typeof JoinToken>
 
-const labels = z
-  .record(z.string().max(128), z.string().max(256))
-  .meta({ maxProperties: 50 })
+const labels = mapOf(PlainText.max(256), 50)
   .prefault({})
   .describe('Labels of its record, for people and their filters; at most 50')
 

@@ -97,6 +97,8 @@ function goodBody({ body, bodyKind }: Route): unknown {
     { image: 'docker.io/library/busybox' },
     { sourceKind: 'Image', image: 'docker.io/library/busybox' },
     { components: [{ name: 'web', image: 'docker.io/library/busybox' }] },
+    { runtime: 'nodejs' },
+    { files: [{ path: 'index.js', content: '' }] },
     { tenantId: null },
     { action: 'deploy.started', resourceType: 'apps', resourceName: 'x', resourceGroup: 'x' },
     { title: 'x', description: 'x' },

@@ -156,7 +156,7 @@ describe('a platform that is kept in Git', () => {
           apiVersion: kind.apiVersion,
           kind: kind.kind,
           metadata: {
-            name: sampleName(kind),
+            name: sampleName(kind, sampleSpec(kind, world)),
             ...(at !== undefined && { namespace: at }),
             labels: { 'example.com/team': 'search' },
             annotations: { 'example.com/why': 'a test' },

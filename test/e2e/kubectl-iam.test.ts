@@ -5,6 +5,7 @@ import { CREATED_BY_ANNOTATION, INCARNATION_ANNOTATION } from '../../src/core/la
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
+import { FunctionNamespace } from '../../src/crds/functions.ts'
 import { PlatformClient, PlatformUser } from '../../src/crds/identity.ts'
 import { MemberInvitation, PasswordReset } from '../../src/crds/invitations.ts'
 import { ManagedIdentity } from '../../src/crds/managedidentities.ts'
@@ -219,8 +220,11 @@ describe('access control by kubectl', () => {
   it('knows a managed identity as the principal that REST knows', async () => {
     const group = (await makeGroup(boundaryId)).name
     const space = groupNamespace(boundaryId, group)
-    const resourceUid = randomUUID()
-    const made = objectOf(ManagedIdentity, space, { resourceName: 'shop', resourceType: 'apps', resourceUid })
+    const functions = objectOf(FunctionNamespace, space, { runtime: 'nodejs' })
+    const named = { ...functions, metadata: { ...functions.metadata, name: 'shop' } }
+    const resourceUid = (await admin.create(FunctionNamespace.resource, named)).metadata.uid ?? ''
+    const spec = { resourceName: 'shop', resourceType: 'functionnamespaces', resourceUid }
+    const made = objectOf(ManagedIdentity, space, spec)
     await admin.create(ManagedIdentity.resource, made)
     const path = `/boundaries/${boundaryId}/resourcegroups/${group}/providers/identity/managedidentities/${resourceUid}`
     const identity = await until('the identity is ready', async () => {

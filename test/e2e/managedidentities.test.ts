@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import type { ManagedIdentityDto } from '../../src/api/managedidentities/record.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
+import { FunctionNamespace } from '../../src/crds/functions.ts'
 import { PlatformClient } from '../../src/crds/identity.ts'
 import { PlatformJob } from '../../src/crds/jobs.ts'
 import { ManagedIdentity } from '../../src/crds/managedidentities.ts'
@@ -45,12 +46,16 @@ describe('managed identities', () => {
   after(() => admin.close())
 
   const make = async (space = groupNamespace(boundaryId, group)) => {
-    const resourceUid = randomUUID()
+    const resourceName = uniqueName('shop')
+    const { apiVersion, kind } = FunctionNamespace
+    const metadata = { name: resourceName, namespace: space }
+    const object: KubeObject = { apiVersion, kind, metadata, spec: { runtime: 'nodejs' } }
+    const resourceUid = (await admin.create(FunctionNamespace.resource, object)).metadata.uid ?? ''
     await admin.create(ManagedIdentity.resource, {
       apiVersion: ManagedIdentity.apiVersion,
       kind: ManagedIdentity.kind,
       metadata: { name: randomUUID(), namespace: space },
-      spec: { resourceName: uniqueName('shop'), resourceType: 'apps', resourceUid },
+      spec: { resourceName, resourceType: 'functionnamespaces', resourceUid },
     })
     const identity = await until('the identity is ready', async () => {
       const { status, body } = await call<ManagedIdentityDto>('GET', `${base}/${resourceUid}`)

@@ -96,7 +96,7 @@ describe('the metadata of every kind', () => {
   const specOf = (kind: AnyKind) => sampleSpec(kind, { boundaryId, ownerId, memberId })
 
   function objectOf(kind: AnyKind, metadata: Partial<ObjectMeta>): KubeObject {
-    const name = sampleName(kind)
+    const name = sampleName(kind, specOf(kind))
     const namespace = homeOf(kind)
     return {
       apiVersion: kind.apiVersion,

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { functionObjectName } from '../../src/contracts/functions.ts'
 import { entryName } from '../../src/contracts/vaults/names.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { RULE_CASES } from '../cases/ruleCases.ts'
@@ -33,8 +34,14 @@ export function sampleSpec(kind: AnyKind, { boundaryId, ownerId, memberId }: Sam
   return found
 }
 
-/** A name that the kind takes; another one each time, but where it has to fit the spec. */
-export function sampleName(kind: AnyKind): string {
-  const names: Record<string, string> = { AccountBucket: 'shop.photos', VaultEntry: entryName('shop', 'Key') }
+/** A name that the kind takes for this spec; another one each time, but where it has to fit the spec. */
+export function sampleName(kind: AnyKind, spec: object | undefined): string {
+  const { clusterId, namespaceName, functionName } = (spec ?? {}) as Record<string, unknown>
+  const names: Record<string, string> = {
+    AccountBucket: 'shop.photos',
+    VaultEntry: entryName('shop', 'Key'),
+    BoundaryProjection: String(clusterId),
+    ServerlessFunction: functionObjectName(String(namespaceName), String(functionName)),
+  }
   return names[kind.kind] ?? (kind.name === 'resource' ? `m-${randomUUID().slice(0, 8)}` : randomUUID())
 }

@@ -1,4 +1,5 @@
 import { OUTPUTS } from '../../../src/contracts/references.ts'
+import { AppRuntime } from '../../../src/crds/appruntimes.ts'
 import { PlatformApp } from '../../../src/crds/apps.ts'
 import { DeploymentRecord } from '../../../src/crds/deployments.ts'
 import { CIDRS, cases, fixed, ID, type RuleCase, TAGS } from './case.ts'
@@ -115,4 +116,10 @@ const DEPLOYMENTS: readonly RuleCase[] = cases(
   ],
 )
 
-export const APP_RULES: readonly RuleCase[] = [...APPS, ...DEPLOYMENTS]
+const runtime = { title: 'Zig', versions: [{ version: '1', builderImage: 'docker.io/library/zig:1' }] }
+
+export const APP_RULES: readonly RuleCase[] = [
+  ...APPS,
+  ...DEPLOYMENTS,
+  ...cases(AppRuntime, runtime, [['admits a language', undefined, {}]]),
+]
