@@ -15,7 +15,7 @@ import { configMap, namespace as namespaceResource, secret, statefulSet } from '
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError, type KubeError } from '../../src/kube/errors.ts'
 import { RULE_CASES } from '../cases/ruleCases.ts'
-import { sampleName } from '../make/samples.ts'
+import { fittingName } from '../make/samples.ts'
 import { until } from '../make/until.ts'
 import {
   administrator,
@@ -132,7 +132,7 @@ describe('what the API server refuses', () => {
 
     for (const { name, kind, previous, next, refused } of RULE_CASES) {
       it(name, async () => {
-        const named = sampleName(kind, previous ?? next)
+        const named = fittingName(kind, previous ?? next)
         const ref = { namespace: namespaceOf(kind), name: named }
         // Nobody may delete the platform's own cluster: the one that is there is tried.
         const isLasting = (previous as { isPlatform?: boolean } | undefined)?.isPlatform === true

@@ -11,7 +11,7 @@ import { LENDABLE, NOT_LENDABLE } from '../../src/iam/lendable.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { RULE_CASES } from '../cases/ruleCases.ts'
-import { sampleName } from '../make/samples.ts'
+import { fittingName } from '../make/samples.ts'
 import { triedValues } from '../make/wrongValues.ts'
 import { makeBoundary, makeGroup } from '../worlds/platform.ts'
 import { administrator } from '../worlds/tenant.ts'
@@ -93,7 +93,7 @@ describe('every field of every kind, to REST and to the API server', () => {
 
   /** Undefined if it is admitted. */
   async function byServer(kind: AnyKind, spec: unknown): Promise<string | undefined> {
-    const name = sampleName(kind, spec as object | undefined)
+    const name = fittingName(kind, spec as object | undefined)
     const namespace = homes[kind.placement]
     const metadata = namespace === undefined ? { name } : { name, namespace }
     try {

@@ -34,14 +34,18 @@ export function sampleSpec(kind: AnyKind, { boundaryId, ownerId, memberId }: Sam
   return found
 }
 
-/** A name that the kind takes for this spec; another one each time, but where it has to fit the spec. */
-export function sampleName(kind: AnyKind, spec: object | undefined): string {
+/** A name that the API server takes for this spec; another one each time, but where it has to fit. */
+export function fittingName(kind: AnyKind, spec: object | undefined): string {
   const { clusterId, namespaceName, functionName } = (spec ?? {}) as Record<string, unknown>
   const names: Record<string, string> = {
-    AccountBucket: 'shop.photos',
-    VaultEntry: entryName('shop', 'Key'),
     BoundaryProjection: String(clusterId),
     ServerlessFunction: functionObjectName(String(namespaceName), String(functionName)),
   }
   return names[kind.kind] ?? (kind.name === 'resource' ? `m-${randomUUID().slice(0, 8)}` : randomUUID())
+}
+
+/** The same of a sample, with which the controllers agree too. */
+export function sampleName(kind: AnyKind, spec: object): string {
+  const names: Record<string, string> = { AccountBucket: 'shop.photos', VaultEntry: entryName('shop', 'Key') }
+  return names[kind.kind] ?? fittingName(kind, spec)
 }
