@@ -53,18 +53,18 @@ async function linesOf({ state, log }: BuildPass, logs: PodLogs): Promise<string
     .toSorted((one, other) => (one.status?.startTime ?? '').localeCompare(other.status?.startTime ?? ''))
     .at(-1)
   if (last === undefined) return []
-  const all: string[] = []
+  const kept: string[][] = []
   try {
     for (const container of BUILD_CONTAINERS) {
       const chunks = await logs.open({ namespace: BUILD_NAMESPACE, pod: last.metadata.name, container })
       const share = container === 'build' ? 1 : 1 / 4
       if (chunks === undefined) continue
       const text = Buffer.from(await lastBytes(chunks, PART_BYTES * share)).toString('utf8')
-      all.push(...lastLogLines(text, PART_LINES * share))
+      kept.push(lastLogLines(text, PART_LINES * share))
     }
   } catch (error) {
     log.debug({ error: messageOf(error) }, 'The log of a build could not be read.')
     return undefined
   }
-  return all
+  return kept.flat()
 }
