@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { BUILD_LOG_LINES } from '../../contracts/deployments.ts'
+import { BUILD_LOG_LINES, deploymentLogPart } from '../../contracts/deployments.ts'
 import { fakeBlobs } from '../blobs/fake.ts'
 import type { BlobStore } from '../blobs/port.ts'
 import { blobBuildLogs } from './client.ts'
@@ -82,6 +82,22 @@ describe('the log of a build, in blobs', () => {
     Object.assign(counted, { read: 0 })
     await logs.read(DEPLOYMENT, 40_049, 10_000)
     expect(counted.read).to.be.below(70_000)
+  })
+
+  it('is read and added to where it was kept before its parts were counted by lines', async () => {
+    const blobs = fakeBlobs()
+    const write = (part: number, text: string) =>
+      blobs.write({ namespace: 'n', name: deploymentLogPart('d', part) }, Buffer.from(text), {
+        version: undefined,
+        owner: { ...DEPLOYMENT, labels: {} },
+      })
+    await write(0, JSON.stringify({ lineCount: 3, sizeBytes: 12, isFinal: false, parts: 2, lastBytes: 6 }))
+    await write(1, 'one\ntw')
+    await write(2, 'o\nthr\n')
+    const logs = blobBuildLogs(blobs)
+    await logs.append(DEPLOYMENT, ['four'], { isFinal: true })
+    expect((await logs.read(DEPLOYMENT, 1, 10)).lines).to.deep.equal(['two', 'thr', 'four'])
+    expect((await logs.read(DEPLOYMENT, 3, 10)).lines).to.deep.equal(['four'])
   })
 
   it('takes one addition at a time, lets a few wait and refuses the others', async () => {
