@@ -13,6 +13,11 @@ describe('the last lines of a log', () => {
     ['begin with an empty one if there are as many', '\nb\nc', ['', 'b', 'c']],
   ]
   for (const [title, text, lines] of cases) {
-    it(title, () => expect(lastLogLines(text, 3)).to.deep.equal(lines))
+    it(title, () => expect(lastLogLines(Buffer.from(text), 3)).to.deep.equal(lines))
   }
+
+  it('of bytes that are no text are no longer than these: the log would not hold them', () => {
+    const [line = ''] = lastLogLines(Buffer.alloc(1000, 0xff), 3)
+    expect(Buffer.byteLength(line)).to.equal(1000)
+  })
 })

@@ -55,8 +55,10 @@ export const BUILD_LOG_BYTES = 8 * 1024 ** 2
 /** Lines of the log of one deployment: an empty one has a single byte, but costs a reader a hundred. */
 export const BUILD_LOG_LINES = 100_000
 
-/** The end of a text as lines; those before it are not cut, because there may be millions of them. */
-export function lastLogLines(text: string, most: number): string[] {
+/** The end of what was written, as lines; those before it are not cut, because there may be millions of them. */
+export function lastLogLines(bytes: Uint8Array, most: number): string[] {
+  // What is no text becomes a sign of three bytes each: a log that is as long as it may be would be too long.
+  const text = Buffer.from(bytes).toString('utf8').replaceAll('\uFFFD', '?')
   if (text === '') return []
   const end = text.endsWith('\n') ? text.length - 1 : text.length
   let start = end

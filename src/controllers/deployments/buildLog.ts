@@ -59,8 +59,7 @@ async function linesOf({ state, log }: BuildPass, logs: PodLogs): Promise<string
       const chunks = await logs.open({ namespace: BUILD_NAMESPACE, pod: last.metadata.name, container })
       const share = container === 'build' ? 1 : 1 / 4
       if (chunks === undefined) continue
-      const text = Buffer.from(await lastBytes(chunks, PART_BYTES * share)).toString('utf8')
-      kept.push(lastLogLines(text, PART_LINES * share))
+      kept.push(lastLogLines(await lastBytes(chunks, PART_BYTES * share), PART_LINES * share))
     }
   } catch (error) {
     log.debug({ error: messageOf(error) }, 'The log of a build could not be read.')
