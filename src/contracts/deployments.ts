@@ -52,6 +52,21 @@ export const DEPLOYMENTS_KEPT = 50
 /** Bytes of the log of one deployment. */
 export const BUILD_LOG_BYTES = 8 * 1024 ** 2
 
+/** Lines of the log of one deployment: an empty one has a single byte, but costs a reader a hundred. */
+export const BUILD_LOG_LINES = 100_000
+
+/** The end of what was written, as lines; those before it are not cut, because there may be millions of them. */
+export function lastLogLines(bytes: Uint8Array, most: number): string[] {
+  // What is no text becomes a sign of three bytes each: a log that is as long as it may be would be too long.
+  const text = Buffer.from(bytes).toString('utf8').replaceAll('\uFFFD', '?')
+  if (text === '') return []
+  const end = text.endsWith('\n') ? text.length - 1 : text.length
+  let start = end
+  for (let count = 0; count < most && start >= 0; count += 1)
+    start = start === 0 ? -1 : text.lastIndexOf('\n', start - 1)
+  return text.slice(start + 1, end).split('\n')
+}
+
 /** The id of a deployment that follows from its cause, so that one cause never makes two. */
 export function deploymentIdFor(owner: string, ...cause: readonly string[]): string {
   return uuidV5(['deployment', owner, ...cause].join('/'))

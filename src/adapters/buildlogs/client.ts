@@ -1,20 +1,33 @@
-import { BUILD_LOG_BYTES, deploymentLogPart } from '../../contracts/deployments.ts'
+import { BUILD_LOG_BYTES, BUILD_LOG_LINES, deploymentLogPart } from '../../contracts/deployments.ts'
 import { ownerSelector } from '../../contracts/workloads.ts'
 import { pauseAfterConflict } from '../../core/conflicts.ts'
 import { PlatformError } from '../../core/errors.ts'
 import type { BlobOwner, BlobStore } from '../blobs/port.ts'
-import type { BuildLogState, BuildLogs, LoggedDeployment } from './port.ts'
+import type { BuildLogPage, BuildLogState, BuildLogs, LoggedDeployment } from './port.ts'
+import { ShortQueues } from './shortQueues.ts'
 
-/** Where the log stands: part 0 holds it, the lines are in those after it. */
-type Head = BuildLogState & { parts: number; lastBytes: number }
+/**
+ * Where the log stands: part 0 holds it, the lines are in those after it. `ends` has for each of these the number of lines
+ * that are complete with it, so that a page is found without what is before it.
+ */
+type Head = BuildLogState & { ends: readonly number[]; lastBytes: number }
 
-const EMPTY: Head = { lineCount: 0, sizeBytes: 0, isFinal: false, parts: 0, lastBytes: 0 }
+const EMPTY: Head = { lineCount: 0, sizeBytes: 0, isFinal: false, ends: [], lastBytes: 0 }
 const ATTEMPTS = 10
+/** A part of that length is not added to any more: whoever adds a line writes the last part again. */
+const FULL_BYTES = 32 * 1024
+/** Of one page, beyond its last line. */
+const PAGE_BYTES = 1024 ** 2
+const LINE_FEED = 0x0a
 
 export function blobBuildLogs(blobs: BlobStore): BuildLogs {
+  const queues = new ShortQueues()
   return {
-    append: (deployment, lines, { offset, isFinal }) => new KeptLog(blobs, deployment).append(lines, offset, isFinal),
-    read: (deployment, offset) => new KeptLog(blobs, deployment).read(offset),
+    append: (deployment, lines, { offset, isFinal }) =>
+      queues.take(`${deployment.namespace}/${deployment.name}`, () =>
+        new KeptLog(blobs, deployment).append(lines, offset, isFinal),
+      ),
+    read: (deployment, offset, most) => new KeptLog(blobs, deployment).read(offset, most),
   }
 }
 
@@ -51,47 +64,75 @@ class KeptLog {
     })
   }
 
-  async read(offset: number): Promise<{ lines: string[]; isFinal: boolean }> {
+  async read(offset: number, most: number): Promise<BuildLogPage> {
     const { head } = await this.#head()
-    if (offset >= head.lineCount) return { lines: [], isFinal: head.isFinal }
-    const parts: Uint8Array[] = []
-    for (let part = 1; part <= head.parts; part += 1) {
-      const bytes = (await this.#blobs.read(this.#ref(part)))?.bytes ?? new Uint8Array()
-      parts.push(part === head.parts ? bytes.subarray(0, head.lastBytes) : bytes)
+    const lines = await this.#page(head, offset, Math.min(most, head.lineCount - offset))
+    // A log that goes with its deployment has parts no more: whoever reads on would do so for ever.
+    const isEnd = lines.length === 0 || offset + lines.length >= head.lineCount
+    return { lines, isEnd, isFinal: head.isFinal }
+  }
+
+  async #page({ ends, lastBytes }: Head, offset: number, most: number): Promise<string[]> {
+    const lines: string[] = []
+    // The line begins in the part in which the one before it ends.
+    const first = ends.findIndex((end) => end >= offset)
+    let skipped = ends[first - 1] ?? 0
+    let [bytes, rest] = [0, Buffer.alloc(0)]
+    for (let index = first; index < ends.length && lines.length < most && bytes < PAGE_BYTES; index += 1) {
+      const part = (await this.#blobs.read(this.#ref(index + 1)))?.bytes ?? new Uint8Array()
+      rest = Buffer.concat([rest, index === ends.length - 1 ? part.subarray(0, lastBytes) : part])
+      let start = 0
+      while (lines.length < most && bytes < PAGE_BYTES) {
+        const end = rest.indexOf(LINE_FEED, start)
+        if (end < 0) break
+        if (skipped < offset) skipped += 1
+        else {
+          lines.push(rest.toString('utf8', start, end))
+          bytes += end - start
+        }
+        start = end + 1
+      }
+      rest = rest.subarray(start)
     }
-    const lines = Buffer.concat(parts).toString('utf8').split('\n').slice(0, head.lineCount)
-    return { lines: lines.slice(offset), isFinal: head.isFinal }
+    return lines
   }
 
   /** Undefined if somebody else was faster. */
   async #write(head: Head, lines: readonly string[], isFinal: boolean): Promise<Head | undefined> {
+    const lineCount = head.lineCount + lines.length
+    if (lineCount > BUILD_LOG_LINES) throw tooManyLines()
     const added = Buffer.from(lines.map((line) => `${line}\n`).join(''), 'utf8')
     const sizeBytes = head.sizeBytes + added.length
     if (sizeBytes > BUILD_LOG_BYTES) {
       const message = `The log of a build has at most ${BUILD_LOG_BYTES} bytes.`
       throw new PlatformError('BODY_TOO_LARGE', message, { limitBytes: BUILD_LOG_BYTES })
     }
-    let { parts, lastBytes } = head
+    const ends = [...head.ends]
+    let { lastBytes } = head
     let rest: Uint8Array = added
     while (rest.length > 0) {
-      if (parts === 0 || lastBytes >= this.#blobs.maxBytes) [parts, lastBytes] = [parts + 1, 0]
-      const before = await this.#blobs.read(this.#ref(parts))
-      const room = this.#blobs.maxBytes - lastBytes
-      const content = Buffer.concat([
-        (before?.bytes ?? new Uint8Array()).subarray(0, lastBytes),
-        rest.subarray(0, room),
-      ])
-      if (!(await this.#put(parts, content, before?.version))) return undefined
+      if (ends.length === 0 || lastBytes >= FULL_BYTES) {
+        ends.push(ends.at(-1) ?? 0)
+        lastBytes = 0
+      }
+      const before = await this.#blobs.read(this.#ref(ends.length))
+      const piece = rest.subarray(0, this.#blobs.maxBytes - lastBytes)
+      const content = Buffer.concat([(before?.bytes ?? new Uint8Array()).subarray(0, lastBytes), piece])
+      if (!(await this.#put(ends.length, content, before?.version))) return undefined
+      ends[ends.length - 1] = (ends.at(-1) ?? 0) + lineFeedsIn(piece)
       lastBytes = content.length
-      rest = rest.subarray(room)
+      rest = rest.subarray(piece.length)
     }
-    return { lineCount: head.lineCount + lines.length, sizeBytes, isFinal, parts, lastBytes }
+    return { lineCount, sizeBytes, isFinal, ends, lastBytes }
   }
 
   async #head(): Promise<{ head: Head; version: string | undefined }> {
     const blob = await this.#blobs.read(this.#ref(0))
     if (blob === undefined) return { head: EMPTY, version: undefined }
-    return { head: JSON.parse(Buffer.from(blob.bytes).toString('utf8')) as Head, version: blob.version }
+    const stored = JSON.parse(Buffer.from(blob.bytes).toString('utf8')) as Head & { parts?: number }
+    // Logs from before `ends` was kept count their parts alone: they are read from their beginning.
+    const ends = stored.ends ?? Array<number>(stored.parts ?? 0).fill(stored.lineCount)
+    return { head: { ...stored, ends }, version: blob.version }
   }
 
   #put(part: number, bytes: Uint8Array, version: string | undefined): Promise<boolean> {
@@ -110,3 +151,14 @@ class KeptLog {
 }
 
 const stateOf = ({ lineCount, sizeBytes, isFinal }: Head): BuildLogState => ({ lineCount, sizeBytes, isFinal })
+
+function tooManyLines(): PlatformError {
+  const message = `The log of a build has at most ${BUILD_LOG_LINES} lines.`
+  return new PlatformError('BODY_TOO_LARGE', message, { limitLines: BUILD_LOG_LINES })
+}
+
+function lineFeedsIn(bytes: Uint8Array): number {
+  let count = 0
+  for (let at = bytes.indexOf(LINE_FEED); at >= 0; at = bytes.indexOf(LINE_FEED, at + 1)) count += 1
+  return count
+}

@@ -2,6 +2,8 @@ import type { BlobOwner } from '../blobs/port.ts'
 
 export type BuildLogState = { lineCount: number; sizeBytes: number; isFinal: boolean }
 
+export type BuildLogPage = { lines: string[]; isEnd: boolean; isFinal: boolean }
+
 /** The deployment whose log it is; the log goes with it. */
 export type LoggedDeployment = Omit<BlobOwner, 'labels'> & { namespace: string }
 
@@ -10,13 +12,16 @@ export interface BuildLogs {
   /**
    * @param offset number of the first line, the end if absent; lines that are there already are not written twice
    * @param isFinal whether nothing follows
-   * @throws PlatformError LOG_GAP, BODY_TOO_LARGE, INVALID_STATE
+   * @throws PlatformError LOG_GAP, BODY_TOO_LARGE, INVALID_STATE, TOO_MANY_REQUESTS
    */
   append(
     deployment: LoggedDeployment,
     lines: readonly string[],
     options: { offset?: number | undefined; isFinal: boolean },
   ): Promise<BuildLogState>
-  /** @returns lines from the offset on */
-  read(deployment: LoggedDeployment, offset: number): Promise<{ lines: string[]; isFinal: boolean }>
+  /**
+   * @param most lines; fewer are given where they are long
+   * @returns lines from the offset on, and whether they reach the end of what is there now
+   */
+  read(deployment: LoggedDeployment, offset: number, most: number): Promise<BuildLogPage>
 }

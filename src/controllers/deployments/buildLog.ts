@@ -1,6 +1,6 @@
 import { lastBytes, type PodLogs } from '../../adapters/podlogs/port.ts'
 import { BUILD_CONTAINERS, BUILD_NAMESPACE } from '../../contracts/builds/progress.ts'
-import { BUILD_LOG_BYTES, isEnd } from '../../contracts/deployments.ts'
+import { BUILD_LOG_BYTES, BUILD_LOG_LINES, isEnd, lastLogLines } from '../../contracts/deployments.ts'
 import { messageOf } from '../../core/errors.ts'
 import { done } from '../../core/outcome.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
@@ -16,6 +16,7 @@ const RETRY = 5_000
 
 /** Of one container; together they are no longer than what is kept of a log, with its line ends. */
 const PART_BYTES = BUILD_LOG_BYTES / 2
+const PART_LINES = BUILD_LOG_LINES / 2
 
 /** Keeps what the containers of a build wrote, one after the other, before its pod goes. */
 export function keepBuildLog({ logs, buildLogs, isPlayed }: BuildOptions): RecordStep {
@@ -52,16 +53,17 @@ async function linesOf({ state, log }: BuildPass, logs: PodLogs): Promise<string
     .toSorted((one, other) => (one.status?.startTime ?? '').localeCompare(other.status?.startTime ?? ''))
     .at(-1)
   if (last === undefined) return []
-  const texts: string[] = []
+  const kept: string[][] = []
   try {
     for (const container of BUILD_CONTAINERS) {
       const chunks = await logs.open({ namespace: BUILD_NAMESPACE, pod: last.metadata.name, container })
-      const most = container === 'build' ? PART_BYTES : PART_BYTES / 4
-      if (chunks !== undefined) texts.push(Buffer.from(await lastBytes(chunks, most)).toString('utf8'))
+      const share = container === 'build' ? 1 : 1 / 4
+      if (chunks === undefined) continue
+      kept.push(lastLogLines(await lastBytes(chunks, PART_BYTES * share), PART_LINES * share))
     }
   } catch (error) {
     log.debug({ error: messageOf(error) }, 'The log of a build could not be read.')
     return undefined
   }
-  return texts.filter((text) => text !== '').flatMap((text) => text.replace(/\n$/, '').split('\n'))
+  return kept.flat()
 }

@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
 import type { BuildLogState, LoggedDeployment } from '../../../adapters/buildlogs/port.ts'
-import { BUILD_LOG_BYTES, isEnd } from '../../../contracts/deployments.ts'
+import { BUILD_LOG_BYTES, BUILD_LOG_LINES, isEnd } from '../../../contracts/deployments.ts'
 import { PlatformError } from '../../../core/errors.ts'
 import type { AnyKind } from '../../../crds/define.ts'
 import { DeploymentRecord, stageOf } from '../../../crds/deployments.ts'
@@ -35,8 +36,8 @@ const BuildLogQuery = z.strictObject({
 const BuildLogPageDto = z
   .object({
     lines: z.array(z.object({ timestamp: z.null(), source: z.string(), text: z.string() })),
-    truncated: z.boolean(),
-    isFinal: z.boolean(),
+    truncated: z.boolean().describe('Whether there are more lines: offset goes on'),
+    isFinal: z.boolean().describe('Whether nothing follows these lines'),
   })
   .meta({ id: 'BuildLogPage' })
 
@@ -89,47 +90,65 @@ async function upload(
     throw new PlatformError('BAD_REQUEST', 'A log is sent as lines or as text: exactly one of them.', {
       errors: [{ field: 'lines', message: 'or text, and not both' }],
     })
-  const given = lines ?? (text ?? '').replace(/\n$/, '').split('\n')
+  const given = lines ?? [(text ?? '').replace(/\n$/, '')]
+  refuseTooManyLines(given)
   const whole = given.flatMap((line) => line.split('\n'))
   return services.deployments.logs.append(loggedOf(record), whole, { offset: offset ?? undefined, isFinal })
 }
 
+/** Before they are cut: millions of empty lines would keep the thread from everybody else. @throws PlatformError BODY_TOO_LARGE */
+function refuseTooManyLines(given: readonly string[]): void {
+  let count = given.length
+  for (const text of given)
+    for (let at = text.indexOf('\n'); at >= 0 && count <= BUILD_LOG_LINES; at = text.indexOf('\n', at + 1)) count += 1
+  if (count <= BUILD_LOG_LINES) return
+  const message = `The log of a build has at most ${BUILD_LOG_LINES} lines.`
+  throw new PlatformError('BODY_TOO_LARGE', message, { limitLines: BUILD_LOG_LINES })
+}
+
+/** Lines of one page. */
+const MOST_LINES = 10_000
+
 /** Milliseconds between two looks at a log that is followed. */
 const NEXT_LOOK = 1_000
 
-async function show(
-  context: Context<string, z.output<typeof BuildLogQuery>>,
-  record: StoredDeployment,
-): Promise<Answer<never>> {
+type LogContext = Context<string, z.output<typeof BuildLogQuery>>
+
+async function show(context: LogContext, record: StoredDeployment): Promise<Answer<never>> {
   const { services, query } = context
-  const read = (offset: number) => services.deployments.logs.read(loggedOf(record), offset)
   if (context.header('accept')?.includes('application/json') === true) {
-    const { lines, isFinal } = await read(query.offset)
-    const page = { lines: lines.map((text) => ({ timestamp: null, source: 'build', text })), truncated: false, isFinal }
-    return ok(page) as Answer<never>
+    const found = await services.deployments.logs.read(loggedOf(record), query.offset, MOST_LINES)
+    const lines = found.lines.map((text) => ({ timestamp: null, source: 'build', text }))
+    return ok({ lines, truncated: !found.isEnd, isFinal: found.isFinal && found.isEnd }) as Answer<never>
   }
-  const signal = context.whilePermitted
-  const texts = async function* () {
-    let offset = query.offset
-    if (record.spec.strategy === 'Build' && !(await read(0)).isFinal) {
-      for await (const line of linesOfBuild(context, record, () => isKept(context, record))) {
-        if (line.number < offset) continue
-        offset = line.number + 1
-        yield `${line.text}\n`
-      }
-    }
-    for (;;) {
-      const { lines, isFinal } = await read(offset)
-      offset += lines.length
-      if (lines.length > 0) yield `${lines.join('\n')}\n`
-      if (!query.follow || isFinal || signal.aborted || isOver(context, record)) return
-      await new Promise<void>((resolve) => services.clock.setTimeout(resolve, NEXT_LOOK))
-    }
-  }
-  const stream = Readable.from(texts(), { highWaterMark: 1 })
+  const stream = Readable.from(textOf(context, record), { highWaterMark: 1 })
   const answer = { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' }, stream }
   return query.follow ? { ...answer, isOpenEnded: true } : answer
 }
+
+/** First what a build of ours writes now, then what is kept, page by page; others have their turn between two pages. */
+async function* textOf(context: LogContext, record: StoredDeployment): AsyncGenerator<string> {
+  const { services, query, whilePermitted: signal } = context
+  const read = (from: number, most: number) => services.deployments.logs.read(loggedOf(record), from, most)
+  let offset = query.offset
+  if (record.spec.strategy === 'Build' && !(await read(0, 0)).isFinal) {
+    for await (const { number, lines } of linesOfBuild(context, record, () => isKept(context, record))) {
+      const fresh = lines.slice(Math.max(0, offset - number))
+      offset = Math.max(offset, number + lines.length)
+      if (fresh.length > 0) yield shown(fresh)
+    }
+  }
+  while (!signal.aborted) {
+    const { lines, isEnd: isRead, isFinal } = await read(offset, MOST_LINES)
+    offset += lines.length
+    if (lines.length > 0) yield shown(lines)
+    if (isRead && (!query.follow || isFinal || isOver(context, record))) return
+    if (isRead) await new Promise<void>((resolve) => services.clock.setTimeout(resolve, NEXT_LOOK))
+    else await setImmediate()
+  }
+}
+
+const shown = (lines: readonly string[]) => `${lines.join('\n')}\n`
 
 function loggedOf({ metadata }: StoredDeployment): LoggedDeployment {
   const { namespace = '', name, uid = '' } = metadata

@@ -2,7 +2,8 @@ import { BUILD_CONTAINERS, BUILD_NAMESPACE } from '../../../contracts/builds/pro
 import type { Context } from '../../http/context.ts'
 import type { StoredDeployment } from './record.ts'
 
-type Line = { number: number; text: string }
+/** Lines as they come, and the number of the first of them. */
+type Lines = { number: number; lines: readonly string[] }
 
 /** Milliseconds between two looks for a container that has not started. */
 const NEXT_LOOK = 1_000
@@ -15,7 +16,7 @@ export async function* linesOfBuild(
   context: Context<string, { follow: boolean }>,
   { metadata: { name: id } }: StoredDeployment,
   isOver: () => boolean,
-): AsyncGenerator<Line> {
+): AsyncGenerator<Lines> {
   const { services, query, whilePermitted: signal } = context
   let number = 0
   for (const container of BUILD_CONTAINERS) {
@@ -31,21 +32,21 @@ export async function* linesOfBuild(
       chunks = await open()
     }
     if (chunks === undefined) return
-    for await (const text of linesOf(chunks)) {
-      yield { number, text }
-      number += 1
+    for await (const lines of linesOf(chunks)) {
+      yield { number, lines }
+      number += lines.length
     }
   }
 }
 
 /** As the kept log is cut: at line feeds alone. A line without an end is not told before it has one. */
-async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<readonly string[]> {
   const decoder = new TextDecoder()
   let rest = ''
   for await (const chunk of chunks) {
     const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
     rest = lines.pop() ?? ''
-    yield* lines
+    if (lines.length > 0) yield lines
   }
-  if (rest !== '') yield rest
+  if (rest !== '') yield [rest]
 }

@@ -1,0 +1,28 @@
+import { PlatformError } from '../../core/errors.ts'
+import { Turns } from '../../core/turns.ts'
+
+/** Beyond the one whose turn it is. */
+const MOST_WAITING = 4
+
+/** One at a time for each key, and a few that wait: what waits holds its body, and each writes whole parts. */
+export class ShortQueues {
+  readonly #turns = new Turns()
+  readonly #present = new Map<string, number>()
+
+  /** @throws PlatformError TOO_MANY_REQUESTS */
+  async take<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
+    const present = this.#present.get(key) ?? 0
+    if (present > MOST_WAITING) {
+      const message = 'Too many lines are being added to this log at the same moment: send one request after the other.'
+      throw new PlatformError('TOO_MANY_REQUESTS', message, { retryAfterSeconds: 1 })
+    }
+    this.#present.set(key, present + 1)
+    try {
+      return await this.#turns.take(key, work)
+    } finally {
+      const left = (this.#present.get(key) ?? 1) - 1
+      if (left === 0) this.#present.delete(key)
+      else this.#present.set(key, left)
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import { expect } from 'chai'
+import request from 'supertest'
+import { bearer, startFacade } from '../../../../test/worlds/facadeServer.ts'
+import { BUILD_LOG_LINES } from '../../../contracts/deployments.ts'
+import { groupNamespace } from '../../../core/names.ts'
+import { PlatformApp } from '../../../crds/apps.ts'
+import { DeploymentRecord } from '../../../crds/deployments.ts'
+
+const B = '11111111-1111-4111-8111-111111111111'
+const OWNER = '22222222-2222-4222-8222-222222222222'
+const ID = '33333333-3333-4333-8333-333333333333'
+const PATH = `/boundaries/${B}/resourcegroups/shop/resources/apps/web/deployments/${ID}`
+
+describe('the log of a build over REST', () => {
+  let server: Awaited<ReturnType<typeof startFacade>>
+  beforeEach(async () => {
+    server = await startFacade()
+    server.boundary(B)
+    server.group(B, 'shop')
+    server.grant(OWNER, 'Owner', `/boundaries/${B}`)
+    const namespace = groupNamespace(B, 'shop')
+    server.put(PlatformApp, 'web', { sourceKind: 'Image', image: 'docker.io/library/hello-world' }, namespace)
+    const spec = { ownerCollection: 'apps', ownerName: 'web', strategy: 'Reported', phase: 'Building' }
+    server.put(DeploymentRecord, ID, { ...spec, timestamp: '2026-01-02T03:04:05Z' }, namespace)
+  })
+  afterEach(() => server.stop())
+
+  const add = (body: object) => request(server.app).post(`${PATH}/logs`).set('authorization', bearer(OWNER)).send(body)
+  const read = (offset: number, accept: string) =>
+    request(server.app).get(`${PATH}/build-logs`).query({ offset }).set('authorization', bearer(OWNER)).set({ accept })
+
+  it('refuses more lines than a log may have, as text and as lines', async () => {
+    for (const body of [
+      { text: '\n'.repeat(1_000_000) },
+      { lines: Array(BUILD_LOG_LINES + 1).fill('') },
+      { lines: ['\n'.repeat(BUILD_LOG_LINES)] },
+    ]) {
+      const { status, body: problem } = await add(body)
+      expect([status, problem.code, problem.limitLines]).to.deep.equal([400, 'BODY_TOO_LARGE', BUILD_LOG_LINES])
+    }
+  })
+
+  it('is given as JSON page by page, and as text whole', async () => {
+    const all = Array.from({ length: 25_000 }, (_, index) => `line ${index}`)
+    expect((await add({ text: `${all.join('\n')}\n`, isFinal: true })).status).to.equal(200)
+    const got: string[] = []
+    const pages: unknown[] = []
+    for (let page = 0; page < 3; page += 1) {
+      const { body } = await read(got.length, 'application/json')
+      got.push(...body.lines.map(({ text }: { text: string }) => text))
+      pages.push([body.lines.length, body.truncated, body.isFinal])
+    }
+    expect(pages).to.deep.equal([
+      [10_000, true, false],
+      [10_000, true, false],
+      [5_000, false, true],
+    ])
+    expect(got).to.deep.equal(all)
+    expect((await read(1, 'text/plain')).text).to.equal(`${all.slice(1).join('\n')}\n`)
+  })
+})
