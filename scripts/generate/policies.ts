@@ -1,3 +1,4 @@
+import { DIGEST_SECRET } from '../../src/contracts/functions.ts'
 import {
   BOUNDARY_LABEL,
   GROUP_LABEL,
@@ -210,7 +211,8 @@ function ownAccountsPolicy(): KubeObject[] {
 
 /**
  * In the platform's own namespace stand the signing keys and the secrets of service accounts. The controllers may make
- * and delete there only what they made for managed identities, and can read none of it.
+ * and delete there only what they made for managed identities, and can read none of it. Beside that they make, once,
+ * what keys of functions are digested with: no role can confine making to a name.
  */
 function ownSecretsPolicy(): KubeObject[] {
   return policyWithBinding({
@@ -226,8 +228,8 @@ function ownSecretsPolicy(): KubeObject[] {
     ],
     validations: [
       {
-        expression: `request.namespace != '${SYSTEM_NAMESPACE}' || request.userInfo.username != '${accountName(CONTROLLERS_ACCOUNT)}' || (request.operation == 'DELETE' ? oldObject : object).metadata.?labels[?'${OWNER_KIND_LABEL}'].orValue('') == 'ManagedIdentity'`,
-        message: `the controllers write only Secrets of managed identities in ${SYSTEM_NAMESPACE}`,
+        expression: `request.namespace != '${SYSTEM_NAMESPACE}' || request.userInfo.username != '${accountName(CONTROLLERS_ACCOUNT)}' || (request.operation == 'DELETE' ? oldObject : object).metadata.?labels[?'${OWNER_KIND_LABEL}'].orValue('') == 'ManagedIdentity' || (request.operation == 'CREATE' && object.metadata.name == '${DIGEST_SECRET}')`,
+        message: `the controllers write only Secrets of managed identities in ${SYSTEM_NAMESPACE}, and make ${DIGEST_SECRET}`,
         reason: 'Forbidden',
       },
     ],

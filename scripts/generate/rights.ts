@@ -196,7 +196,8 @@ function secretRoles(): KubeObject[] {
     clusterRole(
       'freehold-facade-secrets',
       [
-        { resource: secrets, verbs: ['get', 'create', 'patch'] },
+        // It deletes the parts of an upload that was refused after all.
+        { resource: secrets, verbs: ['get', 'create', 'patch', 'delete'] },
         { resource: podsProxy, verbs: ['get'] },
         { resource: podsLog, verbs: ['get'] },
         // Pods beside volumes, through which files are read and written, and the program in them.

@@ -21,6 +21,7 @@ describe('the rights of the operator', () => {
       ['get', 'freehold-backup-target'],
       // What digests of the keys of functions are made with.
       ['get', 'freehold-function-keys'],
+      ['create'],
     ])
   })
 

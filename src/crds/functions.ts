@@ -7,7 +7,7 @@ import { deployedStatus } from './deployments.ts'
 import { listBy, ResourceName, setOf, Tags } from './fields.ts'
 import { type FunctionTrigger, SourceField, TriggerField, TriggerInSpec } from './functionFields.ts'
 import { triggerRules, variableRules } from './functionRules.ts'
-import { mayReadOutput, mayReadVault, unchanged } from './referenceAdmission.ts'
+import { mayReadEverySecret, mayReadOutput, mayReadVault, unchanged } from './referenceAdmission.ts'
 import { tagKeyRule } from './tags.ts'
 import { AcceptedPlan, AllowedCidrs, ClusterId, ReadyReplicas } from './workloadFields.ts'
 import { allowedCidrsRule, celList } from './workloadRules.ts'
@@ -26,6 +26,15 @@ const envAdmission = (...parts: string[]): AdmissionRule[] => [
     message: 'env refers to an output of a resource that you may not read',
   },
 ]
+
+/** Admission cannot see the variables of the namespace, which the code is given too. */
+const codeAdmission = mayReadEverySecret.map(
+  ({ plural, cel }): AdmissionRule => ({
+    on: 'WRITE',
+    cel: `variables.isExempt || (request.operation == 'CREATE' && size(object.spec.?env.orValue([])) == 0) || ${unchanged('env', 'handler')} || ${cel}`,
+    message: `env and a changed handler are written by those who may read the secrets of all ${plural} of the group, as variables of the function namespace may refer to them: use REST, which asks only for those that they refer to`,
+  }),
+)
 
 const versionMap = (...states: Parameters<typeof versionsOf>[1][]) =>
   `{${FUNCTION_RUNTIME_NAMES.map((name) => `'${name}': ${celList(versionsOf(name, ...states))}`).join(', ')}}[object.spec.runtime]`
@@ -222,6 +231,7 @@ export const ServerlessFunction = defineKind({
       message: 'the name of a ServerlessFunction is <namespaceName>.<functionName>',
     },
     ...envAdmission('env', 'handler', 'image', 'source'),
+    ...codeAdmission,
     {
       on: 'WRITE',
       cel: `variables.isExempt || ${unchanged('triggers')} || object.spec.?triggers.orValue([]).all(t, !has(t.keySecret) || ${mayReadVault('t.keySecret')})`,

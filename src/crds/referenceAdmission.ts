@@ -13,6 +13,20 @@ const PLURALS: Readonly<Record<OutputCollection, readonly [group: string, plural
   objectstorageaccounts: ['data.freehold.dev', 'objectstorageaccounts'],
 }
 
+/**
+ * Whether whoever writes may read all that variables of the group can refer to, where a rule cannot see the variables.
+ * An expression has room for two questions to the authorizer, so each is one of its own.
+ */
+export const mayReadEverySecret: readonly { plural: string; cel: string }[] = [
+  ['data.freehold.dev', 'secretvaults', 'readsecrets'] as const,
+  ...Object.entries(PLURALS)
+    .filter(([collection]) => OUTPUTS[collection as OutputCollection].secret.length > 0)
+    .map(([collection, place]) => [...place, verbOfOutput(collection as OutputCollection, true)] as const),
+].map(([group, plural, verb]) => ({
+  plural,
+  cel: `authorizer.group('${group}').resource('${plural}').namespace(request.namespace).check('${verb}').allowed()`,
+}))
+
 /** Whether the output that the variable `e` may refer to may be read by whoever writes. */
 export const mayReadOutput = `!has(e.output) || ${Object.entries(PLURALS)
   .map(([collection, [group, plural]]) => {

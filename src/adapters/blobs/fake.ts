@@ -17,5 +17,8 @@ export function fakeBlobs(maxBytes = 512 * 1024): BlobStore {
       blobs.set(key, { bytes, version: String(count) })
       return true
     },
+    async remove({ namespace, name }) {
+      blobs.delete(`${namespace}/${name}`)
+    },
   }
 }

@@ -15,4 +15,6 @@ export interface BlobStore {
    * @throws RangeError for more than `maxBytes`
    */
   write(ref: BlobRef, bytes: Uint8Array, options: { version: string | undefined; owner: BlobOwner }): Promise<boolean>
+  /** Also if there is none. */
+  remove(ref: BlobRef): Promise<void>
 }

@@ -11,7 +11,7 @@ const MAX_BYTES = 512 * 1024
 type SecretObject = KubeObject & { data?: Record<string, string> }
 
 /** Blobs in Secrets: nothing more to install, and encrypted where Secrets are. */
-export function secretBlobs(client: Pick<KubeClient, 'get' | 'create' | 'mergePatch'>): BlobStore {
+export function secretBlobs(client: Pick<KubeClient, 'get' | 'create' | 'mergePatch' | 'remove'>): BlobStore {
   return {
     maxBytes: MAX_BYTES,
 
@@ -39,6 +39,10 @@ export function secretBlobs(client: Pick<KubeClient, 'get' | 'create' | 'mergePa
         if (['AlreadyExists', 'Conflict', 'NotFound'].includes(reasonOf(error))) return false
         throw error
       }
+    },
+
+    async remove(ref) {
+      await client.remove(secret, ref)
     },
   }
 }

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { z } from 'zod'
-import type { BlobStore } from '../../adapters/blobs/port.ts'
+import type { BlobRef, BlobStore } from '../../adapters/blobs/port.ts'
 import { MOST_SOURCE_BYTES, type SourceFile, sourceObstacle } from '../../contracts/functionSources.ts'
 import { functionNames } from '../../contracts/functions.ts'
 import { ownerSelector } from '../../contracts/workloads.ts'
 import { timestamp } from '../../core/clock.ts'
-import { notFound, PlatformError } from '../../core/errors.ts'
+import { messageOf, notFound, PlatformError } from '../../core/errors.ts'
 import { FunctionNamespace, hasServer, ServerlessFunction } from '../../crds/functions.ts'
 import { type Answer, noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
@@ -99,9 +99,7 @@ async function upload(context: Context<string, unknown, z.output<typeof UploadSo
   const files = filesOf(body.files)
   const { bytes, hash } = await archiveOf(files)
   refuseTooMuch(context as Context, found, bytes.length)
-  const { blobs } = services.functions
-  const parts = Math.ceil(bytes.length / blobs.maxBytes)
-  await keep(blobs, found, hash, bytes)
+  const parts = Math.ceil(bytes.length / services.functions.blobs.maxBytes)
   const source = {
     hash,
     sizeBytes: bytes.length,
@@ -111,15 +109,19 @@ async function upload(context: Context<string, unknown, z.output<typeof UploadSo
     uploadedAt: timestamp(services.clock.now()),
     uploadedBy: caller.principalId,
   }
-  const { object } = await services.records.update(ServerlessFunction, found.ref, {
-    caller,
-    ifMatch,
-    change: (stored) => {
-      refuseWhileDeleting(stored)
-      // What is built of it already is built of it once.
-      return stored.spec.source?.hash === hash ? stored.spec : { ...stored.spec, source }
-    },
-  })
+  const write = (isKept: boolean) =>
+    services.records.update(ServerlessFunction, found.ref, {
+      caller,
+      ifMatch,
+      change: (stored) => {
+        refuseWhileDeleting(stored)
+        // What is built of it already is built of it once.
+        return !isKept || stored.spec.source?.hash === hash ? stored.spec : { ...stored.spec, source }
+      },
+    })
+  // Changes nothing: who saw another version is told before anything is kept.
+  await write(false)
+  const { object } = await withParts({ services, found, hash, bytes }, () => write(true))
   const { parts: _, ...shown } = object.spec.source ?? source
   return ok(shown)
 }
@@ -165,16 +167,57 @@ function refuseTooMuch({ services }: Context, { object, at }: FoundFunction, byt
   throw new PlatformError('QUOTA_EXCEEDED', message, extras)
 }
 
-/** Under names that the hash makes: an upload that was interrupted is taken up by the next one of the same files. */
-async function keep(blobs: BlobStore, { object, ref }: FoundFunction, hash: string, bytes: Buffer): Promise<void> {
+type Upload = { services: Context['services']; found: FoundFunction; hash: string; bytes: Buffer }
+
+/** Keeps the parts for the change, and if it is refused, removes those that were not there before. */
+async function withParts<Result>(upload: Upload, change: () => Promise<Result>): Promise<Result> {
+  const { services, found, hash } = upload
+  const isStored = async () => {
+    const stored = await services.records.get(ServerlessFunction, found.ref, { fresh: true })
+    return stored?.metadata.uid === found.object.metadata.uid && stored?.spec.source?.hash === hash
+  }
+  const made: BlobRef[] = []
+  try {
+    const { isAllNew } = await keep(upload, made)
+    const result = await change()
+    // Parts that were there may have been those of an upload that was refused meanwhile.
+    if (!isAllNew) await keep(upload, [])
+    return result
+  } catch (error) {
+    await takeBack().catch((failure: unknown) =>
+      services.log.warn({ ...found.ref, hash, error: messageOf(failure) }, 'Parts of a refused source were left.'),
+    )
+    throw error
+  }
+
+  async function takeBack(): Promise<void> {
+    if (await isStored()) return
+    for (const part of made) await services.functions.blobs.remove(part)
+    // Somebody else may have uploaded the same files between the two.
+    if (await isStored()) await keep(upload, [])
+  }
+}
+
+/**
+ * Under names that the hash makes: an upload that was interrupted is taken up by the next one of the same files.
+ *
+ * @param made gets each part that was not there
+ * @returns whether no part was
+ */
+async function keep({ services, found, hash, bytes }: Upload, made: BlobRef[]): Promise<{ isAllNew: boolean }> {
+  const { blobs } = services.functions
+  const { object, ref } = found
   const { apiVersion, kind, metadata } = object
   const labels = ownerSelector(kind, ref.name)
   const owner = { apiVersion, kind, name: ref.name, uid: metadata.uid ?? '', labels }
+  let isAllNew = true
   for (let part = 0; part * blobs.maxBytes < bytes.length; part += 1) {
-    const name = functionNames(ref.name).source(hash, part)
+    const blob = { namespace: ref.namespace, name: functionNames(ref.name).source(hash, part) }
     const piece = bytes.subarray(part * blobs.maxBytes, (part + 1) * blobs.maxBytes)
-    await blobs.write({ namespace: ref.namespace, name }, piece, { version: undefined, owner })
+    if (await blobs.write(blob, piece, { version: undefined, owner })) made.push(blob)
+    else isAllNew = false
   }
+  return { isAllNew }
 }
 
 /**

@@ -1,0 +1,33 @@
+import { expect } from 'chai'
+import request from 'supertest'
+import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { ComputePlan } from '../../crds/plans.ts'
+
+const B = '11111111-1111-4111-8111-111111111111'
+const OWNER = '22222222-2222-4222-8222-222222222222'
+const SIZES = { cpuRequest: '1', cpuLimit: '2', memoryRequest: '2Gi', memoryLimit: '2Gi', storageSize: '20Gi' }
+
+describe('function namespaces', () => {
+  it('are refused a host that another one has, with the field that names it', async () => {
+    const server = await startFacade()
+    server.boundary(B)
+    server.group(B, 'shop')
+    server.grant(OWNER, 'Owner', `/boundaries/${B}`)
+    server.put(ComputePlan, 'function-small', {
+      family: 'Function',
+      displayName: 'Function',
+      ...SIZES,
+      isDefault: true,
+    })
+    const make = (name: string) =>
+      request(server.app)
+        .post(`/boundaries/${B}/resourcegroups/shop/resources/functionnamespaces/${name}`)
+        .set('authorization', bearer(OWNER))
+        .send({ runtime: 'nodejs', customDomains: ['calls.example.com'] })
+    const first = await make('first')
+    const { status, body } = await make('second')
+    await server.stop()
+    expect(first.status, JSON.stringify(first.body)).to.equal(201)
+    expect([status, body.code, body.field]).to.deep.equal([409, 'HOST_TAKEN', 'customDomains'])
+  })
+})

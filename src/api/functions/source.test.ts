@@ -1,0 +1,92 @@
+import { expect } from 'chai'
+import request from 'supertest'
+import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { fakeBlobs } from '../../adapters/blobs/fake.ts'
+import type { BlobRef, BlobStore } from '../../adapters/blobs/port.ts'
+import { functionObjectName } from '../../contracts/functions.ts'
+import { groupNamespace } from '../../core/names.ts'
+import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
+
+const B = '11111111-1111-4111-8111-111111111111'
+const OWNER = '22222222-2222-4222-8222-222222222222'
+const NAMESPACE = groupNamespace(B, 'shop')
+const PATH = `/boundaries/${B}/resourcegroups/shop/resources/functionnamespaces/calls/functions/hello`
+const FILES = [{ path: 'index.mjs', content: "export default () => new Response('Hello')" }]
+
+describe('sources of functions', () => {
+  const ref = { namespace: NAMESPACE, name: functionObjectName('calls', 'hello') }
+  let server: Awaited<ReturnType<typeof startFacade>>
+  let store: BlobStore
+  let written: BlobRef[]
+  let meanwhile: () => Promise<unknown>
+
+  beforeEach(async () => {
+    store = fakeBlobs()
+    written = []
+    meanwhile = async () => undefined
+    const blobs: BlobStore = {
+      ...store,
+      async write(...given) {
+        written.push(given[0])
+        const isNew = await store.write(...given)
+        await meanwhile()
+        return isNew
+      },
+    }
+    server = await startFacade({}, { functions: { blobs } })
+    server.boundary(B)
+    server.group(B, 'shop')
+    server.grant(OWNER, 'Owner', `/boundaries/${B}`)
+    server.put(FunctionNamespace, 'calls', { runtime: 'nodejs' }, NAMESPACE)
+    const spec = { namespaceName: 'calls', functionName: 'hello', handler: 'index' }
+    server.put(ServerlessFunction, ref.name, spec, NAMESPACE)
+  })
+  afterEach(() => server.stop())
+
+  const upload = (ifMatch?: string) =>
+    request(server.app)
+      .post(`${PATH}/source`)
+      .set({ authorization: bearer(OWNER), ...(ifMatch !== undefined && { 'if-match': ifMatch }) })
+      .send({ files: FILES })
+  const etag = async () => (await request(server.app).get(PATH).set('authorization', bearer(OWNER))).headers.etag
+  const changed = () => server.client.mergePatch(ServerlessFunction.resource, ref, { spec: { timeoutSeconds: 77 } })
+  const left = async () => {
+    const found = await Promise.all(written.map((each) => store.read(each)))
+    return found.filter((each) => each !== undefined).length
+  }
+
+  it('are kept', async () => {
+    expect((await upload(await etag())).status).to.equal(200)
+    expect(await left()).to.equal(1)
+  })
+
+  it('are not written for a version of the function that is not the stored one', async () => {
+    const seen = await etag()
+    await changed()
+    await server.caches
+      .get(ServerlessFunction.resource)
+      .observeWrite(await server.client.get(ServerlessFunction.resource, ref))
+    const { status, body } = await upload(seen)
+    expect([status, body.code]).to.deep.equal([409, 'CONFLICT'])
+    expect(written).to.deep.equal([])
+  })
+
+  it('go again if the function changed while they were written', async () => {
+    meanwhile = changed
+    const { status, body } = await upload(await etag())
+    expect([status, body.code]).to.deep.equal([409, 'CONFLICT'])
+    expect([written.length, await left()]).to.deep.equal([1, 0])
+  })
+
+  it('stay if the function has the same ones of somebody else by then', async () => {
+    meanwhile = async () => {
+      meanwhile = async () => undefined
+      await upload()
+    }
+    const { status, body } = await upload(await etag())
+    expect([status, body.code]).to.deep.equal([409, 'CONFLICT'])
+    expect(await left()).to.be.greaterThan(0)
+    const stored = await request(server.app).get(`${PATH}/source`).set('authorization', bearer(OWNER))
+    expect(stored.status).to.equal(200)
+  })
+})

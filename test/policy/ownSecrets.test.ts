@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs'
+import { expect } from 'chai'
+import { DIGEST_SECRET } from '../../src/contracts/functions.ts'
+import { operatorSystemRights } from '../../src/controllers/index.ts'
+import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+
+const PLATFORM = new URL('../../deploy/helm/freehold/templates/platform.yaml', import.meta.url)
+
+describe('the Secrets of the platform that the controllers write', () => {
+  const policy = readFileSync(PLATFORM, 'utf8')
+    .split('\n---\n')
+    .find((text) => text.includes('kind: ValidatingAdmissionPolicy\n') && text.includes('name: freehold-own-secrets'))
+    ?.replace(/\s+/g, ' ')
+
+  it('are made with a right to make Secrets, which cannot be confined to a name', () => {
+    const made = operatorSystemRights().filter(
+      ({ resource, verbs, resourceNames }) =>
+        resource.plural === 'secrets' && verbs.includes('create') && resourceNames === undefined,
+    )
+    expect(made).not.to.deep.equal([])
+  })
+
+  it('are those of managed identities, and what keys of functions are digested with, which is only made', () => {
+    expect(policy).to.include(`request.namespace != '${SYSTEM_NAMESPACE}'`)
+    expect(policy).to.include("== 'ManagedIdentity'")
+    expect(policy).to.include(`(request.operation == 'CREATE' && object.metadata.name == '${DIGEST_SECRET}')`)
+  })
+})
