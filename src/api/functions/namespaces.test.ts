@@ -7,6 +7,28 @@ const B = '11111111-1111-4111-8111-111111111111'
 const OWNER = '22222222-2222-4222-8222-222222222222'
 const SIZES = { cpuRequest: '1', cpuLimit: '2', memoryRequest: '2Gi', memoryLimit: '2Gi', storageSize: '20Gi' }
 
+describe('the plan of a function', () => {
+  it('is that of its namespace, and null, unless it names one', async () => {
+    const server = await startFacade()
+    server.boundary(B)
+    server.group(B, 'shop')
+    server.grant(OWNER, 'Owner', `/boundaries/${B}`)
+    for (const name of ['function-small', 'function-large'])
+      server.put(ComputePlan, name, { family: 'Function', displayName: name, ...SIZES, isDefault: /small/.test(name) })
+    const base = `/boundaries/${B}/resourcegroups/shop/resources/functionnamespaces/home`
+    const send = (method: 'post' | 'put', path: string, body: object) =>
+      request(server.app)[method](`${base}${path}`).set('authorization', bearer(OWNER)).send(body)
+    await send('post', '', { runtime: 'nodejs', computePlan: 'function-large' })
+    const plans = [
+      await send('post', '/functions/hello', { handler: 'index' }),
+      await send('put', '/functions/hello', { handler: 'index', computePlan: 'function-small' }),
+      await send('put', '/functions/hello', { handler: 'index', computePlan: null }),
+    ].map(({ body }) => body.computePlan)
+    await server.stop()
+    expect(plans).to.deep.equal([null, 'function-small', null])
+  })
+})
+
 describe('function namespaces', () => {
   it('are refused a host that another one has, with the field that names it', async () => {
     const server = await startFacade()

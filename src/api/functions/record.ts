@@ -66,7 +66,10 @@ const record = recordOf(ServerlessFunction, {
       draft.triggers !== undefined && isDeepStrictEqual(triggersOf({ functionName: name, ...draft }), standing)
     const triggers = isStanding && view.previous?.spec.triggers === undefined ? undefined : draft.triggers
     refuse({ ...draft, triggers }, view)
-    return { namespaceName, functionName: name, triggers, clusterId: undefined } as Draft
+    // Without one it runs by the plan of its namespace, and no default is stored in its place.
+    const asked = (view.context.body as { computePlan?: unknown } | undefined)?.computePlan
+    const computePlan = asked === undefined || asked === null ? undefined : draft.computePlan
+    return { namespaceName, functionName: name, triggers, computePlan, clusterId: undefined } as Draft
   },
 })
 
