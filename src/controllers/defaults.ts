@@ -53,7 +53,9 @@ export async function installDefaults(
     )
     log.info({ plans: missing.map(([name]) => name) }, 'The default plans were installed.')
   }
-  if (await isEmpty(client, AppRuntime.resource)) {
+  const { items: offered } = await client.list(AppRuntime.resource)
+  const isPartial = isFirstStart && offered.every(({ metadata }) => metadata.name in DEFAULT_RUNTIMES)
+  if (isPartial || offered.length === 0) {
     const runtimes = Object.entries(DEFAULT_RUNTIMES)
     await Promise.all(
       runtimes.map(([name, spec]) => createOnce(client, AppRuntime.resource, objectOf(AppRuntime, name, spec))),
