@@ -49,7 +49,7 @@ export class OwnPlatform {
   readonly platform: Platform
   readonly ports: PlatformPorts
   readonly admin: KubeClient
-  readonly proxies: { controllers: FaultProxy; facade: FaultProxy } | undefined
+  readonly proxies: Record<'controllers' | 'facade' | 'activator', FaultProxy> | undefined
   readonly wire: Wire | undefined
   readonly hasStore: boolean
   /** How the operator is started. */
@@ -188,6 +188,7 @@ export class OwnPlatform {
     await this.endOperator('SIGTERM')
     await this.proxies?.controllers.close()
     await this.proxies?.facade.close()
+    await this.proxies?.activator.close()
     await this.wire?.close()
     await this.admin.close()
     await this.controlPlane.stop()
@@ -224,18 +225,20 @@ async function end(child: ChildProcess, signal: 'SIGKILL' | 'SIGTERM'): Promise<
   await ended
 }
 
-/** Replaces the operator's kubeconfig by two, each leading through a proxy that brings the account's credentials. */
+/** Replaces the operator's kubeconfig by one whose accounts each go through a proxy that brings their credentials. */
 async function proxied(folder: string, environment: Record<string, string>) {
-  const through = async (part: 'controllers' | 'facade') =>
+  const through = async (part: 'controllers' | 'facade' | 'activator') =>
     startProxy({
       upstream: loadKubeconfig(environment.PLATFORM_KUBECONFIG, environment[`PLATFORM_${part.toUpperCase()}_CONTEXT`]),
     })
-  const proxies = { controllers: await through('controllers'), facade: await through('facade') }
+  const proxies = {
+    controllers: await through('controllers'),
+    facade: await through('facade'),
+    activator: await through('activator'),
+  }
+  const urls = Object.fromEntries(Object.entries(proxies).map(([part, { url }]) => [`freehold-${part}`, url]))
   const path = join(folder, 'platform', 'proxied-kubeconfig')
-  await writeFile(
-    path,
-    proxiedKubeconfig({ 'freehold-controllers': proxies.controllers.url, 'freehold-facade': proxies.facade.url }),
-  )
+  await writeFile(path, proxiedKubeconfig(urls))
   environment.PLATFORM_KUBECONFIG = path
   return proxies
 }
