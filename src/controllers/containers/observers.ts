@@ -1,8 +1,7 @@
 import { type KubeObject, objectKey } from '../../core/object.ts'
 import type { ContainerInstance } from '../../crds/containerinstances.ts'
 import type { AnyKind } from '../../crds/define.ts'
-import { ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
-import { VaultEntry } from '../../crds/vaults.ts'
+import { ObjectAccessKey } from '../../crds/objectstorage.ts'
 import {
   deployment,
   ingress,
@@ -18,7 +17,7 @@ import { CLAIM_RIGHTS } from '../nameClaims.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { hostObserver } from '../workload/hosts.ts'
 import { childRights, podObserver, workloadObservers } from '../workload/observers.ts'
-import { OUTPUT_KINDS } from '../workload/outputs.ts'
+import { type Reader, referenceObservers } from '../workload/references.ts'
 import { REVISION_RIGHTS } from '../workload/revisions.ts'
 import { KEY_RIGHTS } from './accessKeys.ts'
 import { BACKUP_CHILDREN } from './backup.ts'
@@ -38,7 +37,6 @@ export const WRITES: readonly Rights[] = [
 ]
 
 type View = Pick<ContainerInstance, 'metadata' | 'spec'>
-const keyOfView = ({ metadata }: View) => objectKey(metadata.namespace, metadata.name)
 
 /**
  * What wakes a resource that runs components, besides itself and its children, and which ones exactly.
@@ -56,46 +54,17 @@ export function containerObservers<Stored extends KubeObject>(
     identityObserver(kind),
     ObjectAccessKey.resource,
     hostObserver<Stored>(kind, (each, domain) => wantedHosts(kind.segment, viewOf(each), domain)),
-    {
-      resource: VaultEntry.resource,
-      keysOf: (entry, records) => readersOf(entry, viewsIn(records, entry.metadata.namespace)),
-    },
-    ...Object.entries(OUTPUT_KINDS).map(([collection, { resource }]) => ({
-      resource,
-      relevant: relevantOutputs,
-      keysOf: ({ metadata }: KubeObject, records: Workspace) =>
-        viewsIn(records, metadata.namespace)
-          .filter(({ spec }) =>
-            spec.components.some(({ env }) =>
-              env.some(({ output }) => output?.collection === collection && output.name === metadata.name),
-            ),
-          )
-          .map(keyOfView),
-    })),
+    ...referenceObservers((records, namespace) => viewsIn(records, namespace).map(readerOf)),
     ...workloadObservers(kind),
   ]
 }
 
-/** Not how much an account holds, which is looked at every few minutes. */
-function relevantOutputs({ kind, metadata, spec, status }: KubeObject): unknown {
-  if (kind !== ObjectStorageAccount.kind) return [metadata, spec, status]
-  const { endpoint, regionName } = (status ?? {}) as { endpoint?: string; regionName?: string }
-  return [metadata.deletionTimestamp, endpoint, regionName]
-}
-
-/** Those that refer to a vault secret: a new version rolls them. */
-function readersOf({ spec }: KubeObject, views: readonly View[]): string[] {
-  const { vaultName, secretName } = spec as { vaultName?: string; secretName?: string }
-  const isMeant = (reference: { vaultName: string; secretName: string } | undefined) =>
-    reference?.vaultName === vaultName && reference?.secretName.toLowerCase() === secretName?.toLowerCase()
-  return views
-    .filter(({ spec: { components, volumes, registryCredential } }) => {
-      const references = [
-        registryCredential,
-        ...volumes.map((volume) => volume.secret),
-        ...components.flatMap(({ env }) => env.map((variable) => variable.secret)),
-      ]
-      return references.some(isMeant)
-    })
-    .map(keyOfView)
+/** A new version of what it refers to rolls it. */
+function readerOf({ metadata, spec: { components, volumes, registryCredential } }: View): Reader {
+  const variables = components.flatMap(({ env }) => env)
+  return {
+    key: objectKey(metadata.namespace, metadata.name),
+    secrets: [registryCredential, ...[...volumes, ...variables].map(({ secret }) => secret)],
+    outputs: variables.map(({ output }) => output),
+  }
 }

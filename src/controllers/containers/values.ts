@@ -1,8 +1,6 @@
-import { isDeepStrictEqual } from 'node:util'
 import { namesOf } from '../../contracts/containerinstances.ts'
 import { pullSecretContent } from '../../contracts/dockerConfig.ts'
 import type { VaultReference } from '../../contracts/references.ts'
-import { PREFIX } from '../../core/labels.ts'
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
 import { instanceShared } from '../../desired/containers/index.ts'
 import { secret as secretChild } from '../../desired/workload/child.ts'
@@ -10,11 +8,9 @@ import { secret } from '../../kube/builtin.ts'
 import { vaultValue } from '../vaults/open.ts'
 import { outputValue } from '../workload/outputs.ts'
 import { placeOfPass } from '../workload/pass.ts'
-import { type SecretObject, withSecretRights } from '../workload/secrets.ts'
+import { withSecretRights } from '../workload/secrets.ts'
+import { keepVersionedSecret } from '../workload/values.ts'
 import type { ContainerOptions, InstancePass, InstanceStep } from './types.ts'
-
-/** On a Secret of values: grows with each change of them, and says nothing of them. */
-const VERSION_ANNOTATION = `${PREFIX}version`
 
 /** What variables and volumes refer to, as Secrets that pods mount. A change of one restarts the components that see it. */
 export function keepValues({ keys }: ContainerOptions): InstanceStep {
@@ -66,18 +62,8 @@ async function resolved(entries: Entries): Promise<{ values: Record<string, stri
 const MOST_BYTES = 900 * 1024
 
 async function keep(pass: InstancePass, name: string, data: Record<string, string>): Promise<void> {
-  const { namespace } = placeOfPass(pass)
-  const held = await pass.children.get<SecretObject>(secret, namespace, name)
-  if (Object.keys(data).length === 0) {
-    if (held !== undefined) await pass.children.remove(secret, namespace, name)
-    return
-  }
-  const before = Number(held?.metadata.annotations?.[VERSION_ANNOTATION] ?? '0')
-  const version = String(isDeepStrictEqual(held?.data, data) ? before : before + 1)
-  const desired = secretChild(instanceShared(pass.object), name, data)
-  const annotations = { [VERSION_ANNOTATION]: version }
-  await pass.children.ensure({ ...desired, metadata: { ...desired.metadata, annotations } }, { resource: secret })
-  pass.state.versions.set(name, version)
+  const version = await keepVersionedSecret(pass, instanceShared(pass.object), name, data)
+  if (version !== undefined) pass.state.versions.set(name, version)
 }
 
 /** The Secret that images are pulled with. It changes nothing about what runs. */

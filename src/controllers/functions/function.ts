@@ -1,11 +1,11 @@
 import { pathClaim } from '../../contracts/functions.ts'
 import { isOwnedBy } from '../../contracts/workloads.ts'
-import { type KubeObject, keyOf } from '../../core/object.ts'
+import { keyOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { FunctionNamespace, httpPaths, ServerlessFunction, triggersOf } from '../../crds/functions.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { everRuns, isTimeZone } from '../../crds/schedule.ts'
-import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
+import { SecretVault } from '../../crds/vaults.ts'
 import { environmentOf, functionCopies, wantedCopies } from '../../desired/functions.ts'
 import { isDeployed, type LiveDeployment, type LivePod, troubleOf } from '../../desired/workload/trouble.ts'
 import { deployment, namespace, pod, secret } from '../../kube/builtin.ts'
@@ -14,8 +14,8 @@ import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import { CLAIM_RIGHTS, type ClaimObject, claimed, releaseClaims } from '../nameClaims.ts'
 import { findCluster } from '../workload/home.ts'
 import { childRights, podObserver, workloadObservers } from '../workload/observers.ts'
-import { OUTPUT_KINDS } from '../workload/outputs.ts'
 import { placeOfPass, planOf } from '../workload/pass.ts'
+import { type Reader, referenceObservers } from '../workload/references.ts'
 import { resolvePlan } from '../workload/resolve.ts'
 import { chooseImage, DEPLOYMENT_RIGHTS, deploymentObserver, keepDeployments, reportRelease } from './release.ts'
 import {
@@ -31,12 +31,18 @@ import { DIGEST_RIGHTS, keepKeys, keepSource, keepValues, type Variables } from 
 const functionsIn = (records: Workspace, home: string | undefined) =>
   records.cache<CachedFunction>(ServerlessFunction.resource).list({ namespace: home })
 
-const referencesOf = ({ spec }: CachedFunction, records: Workspace) => {
-  const around = records
-    .cache<CachedNamespace>(FunctionNamespace.resource)
-    .list()
-    .find(({ metadata }) => metadata.name === spec.namespaceName)
-  return environmentOf(around?.spec.env ?? [], spec.env)
+function readersIn(records: Workspace, home: string | undefined): Reader[] {
+  const namespaces = records.cache<CachedNamespace>(FunctionNamespace.resource)
+  return functionsIn(records, home).map((each) => {
+    const around = namespaces.get(each.metadata.namespace, each.spec.namespaceName)
+    const variables = environmentOf(around?.spec.env ?? [], each.spec.env)
+    const keys = triggersOf(each.spec).map(({ keySecret }) => keySecret)
+    return {
+      key: keyOf(each),
+      secrets: [...keys, ...variables.map(({ secret }) => secret)],
+      outputs: variables.map(({ output }) => output),
+    }
+  })
 }
 
 const OTHERS: readonly Observed[] = [
@@ -59,32 +65,7 @@ const OTHERS: readonly Observed[] = [
       return waiting.filter((each) => claimsOf(each).includes(value)).map(keyOf)
     },
   },
-  {
-    resource: VaultEntry.resource,
-    keysOf: ({ metadata, spec }, records) => {
-      const { vaultName, secretName } = spec as { vaultName?: string; secretName?: string }
-      const isMeant = (reference: { vaultName: string; secretName: string } | undefined) =>
-        reference?.vaultName === vaultName && reference?.secretName.toLowerCase() === secretName?.toLowerCase()
-      return functionsIn(records, metadata.namespace)
-        .filter(
-          (each) =>
-            triggersOf(each.spec).some(({ keySecret }) => isMeant(keySecret)) ||
-            referencesOf(each, records).some((variable) => isMeant(variable.secret)),
-        )
-        .map(keyOf)
-    },
-  },
-  ...Object.entries(OUTPUT_KINDS).map(([collection, { resource }]) => ({
-    resource,
-    keysOf: ({ metadata }: KubeObject, records: Workspace) =>
-      functionsIn(records, metadata.namespace)
-        .filter((each) =>
-          referencesOf(each, records).some(
-            ({ output }) => output?.collection === collection && output.name === metadata.name,
-          ),
-        )
-        .map(keyOf),
-  })),
+  ...referenceObservers(readersIn),
   ...workloadObservers(ServerlessFunction),
 ]
 

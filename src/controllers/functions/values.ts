@@ -1,23 +1,18 @@
 import { randomBytes } from 'node:crypto'
-import { isDeepStrictEqual } from 'node:util'
 import { DIGEST_ENTRY, DIGEST_SECRET, functionNames, keyDigest } from '../../contracts/functions.ts'
-import { PREFIX } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
 import { type ServerlessFunction, triggersOf } from '../../crds/functions.ts'
 import { functionShared } from '../../desired/functions.ts'
-import { secret as secretChild } from '../../desired/workload/child.ts'
 import { secret } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { Rights } from '../engine/controller.ts'
 import { vaultValue } from '../vaults/open.ts'
 import { outputValue } from '../workload/outputs.ts'
 import { placeOfPass } from '../workload/pass.ts'
-import { readSecret, type SecretObject, withSecretRights } from '../workload/secrets.ts'
+import { readSecret, withSecretRights } from '../workload/secrets.ts'
+import { keepVersionedSecret } from '../workload/values.ts'
 import type { FunctionOptions, FunctionPass, FunctionStep } from './types.ts'
-
-/** On the Secret of values: grows with each change of them, and says nothing of them. */
-const VERSION_ANNOTATION = `${PREFIX}version`
 
 export type Variables = (pass: FunctionPass) => ServerlessFunction['spec']['env']
 
@@ -44,20 +39,9 @@ export function keepValues({ keys }: FunctionOptions, variablesOf: Variables): F
 }
 
 async function keep(pass: FunctionPass, data: Record<string, string>): Promise<void> {
-  const { namespace, name } = placeOfPass(pass)
-  const { values } = functionNames(name)
+  const { values } = functionNames(pass.object.metadata.name)
   pass.report({ hasValues: Object.keys(data).length > 0 || undefined })
-  if (Object.keys(data).length === 0) {
-    await pass.children.remove(secret, namespace, values)
-    return
-  }
-  const held = await pass.children.get<SecretObject>(secret, namespace, values)
-  const before = Number(held?.metadata.annotations?.[VERSION_ANNOTATION] ?? '0')
-  const version = String(isDeepStrictEqual(held?.data, data) ? before : before + 1)
-  const desired = secretChild(functionShared(pass.object), values, data)
-  const metadata = { ...desired.metadata, annotations: { [VERSION_ANNOTATION]: version } }
-  await pass.children.ensure({ ...desired, metadata }, { resource: secret })
-  pass.state.valuesVersion = version
+  pass.state.valuesVersion = await keepVersionedSecret(pass, functionShared(pass.object), values, data)
 }
 
 export const DIGEST_RIGHTS: readonly Rights[] = [

@@ -1,0 +1,52 @@
+import type { ResourceOutput, VaultReference } from '../../contracts/references.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { ObjectStorageAccount } from '../../crds/objectstorage.ts'
+import { VaultEntry } from '../../crds/vaults.ts'
+import type { Observed, Workspace } from '../engine/controller.ts'
+import { OUTPUT_KINDS } from './outputs.ts'
+
+/** A resource, by its key, and what it refers to. */
+export type Reader = {
+  key: string
+  secrets: readonly (VaultReference | undefined)[]
+  outputs: readonly (ResourceOutput | undefined)[]
+}
+
+/** What wakes exactly those who refer to it: secrets of vaults, and outputs of other resources of the group. */
+export function referenceObservers(
+  readersIn: (records: Workspace, namespace: string | undefined) => readonly Reader[],
+): Observed[] {
+  return [
+    {
+      resource: VaultEntry.resource,
+      keysOf: ({ metadata, spec }, records) => {
+        const { vaultName, secretName } = spec as { vaultName?: string; secretName?: string }
+        return readersIn(records, metadata.namespace)
+          .filter(({ secrets }) =>
+            secrets.some(
+              (secret) =>
+                secret?.vaultName === vaultName && secret?.secretName.toLowerCase() === secretName?.toLowerCase(),
+            ),
+          )
+          .map(({ key }) => key)
+      },
+    },
+    ...Object.entries(OUTPUT_KINDS).map(([collection, { resource }]) => ({
+      resource,
+      relevant: relevantOutputs,
+      keysOf: ({ metadata }: KubeObject, records: Workspace) =>
+        readersIn(records, metadata.namespace)
+          .filter(({ outputs }) =>
+            outputs.some((output) => output?.collection === collection && output.name === metadata.name),
+          )
+          .map(({ key }) => key),
+    })),
+  ]
+}
+
+/** Not how much an account holds, which is looked at every few minutes. */
+function relevantOutputs({ kind, metadata, spec, status }: KubeObject): unknown {
+  if (kind !== ObjectStorageAccount.kind) return [metadata, spec, status]
+  const { endpoint, regionName } = (status ?? {}) as { endpoint?: string; regionName?: string }
+  return [metadata.deletionTimestamp, endpoint, regionName]
+}
