@@ -6,7 +6,7 @@ import { backupObservers, keepBackups, removeBackups } from '../containers/backu
 import { isMade, judgeHealth, observeInstance, reportStatus } from '../containers/health.ts'
 import { keepIdentity } from '../containers/identity.ts'
 import { CHILDREN, containerObservers, WRITES } from '../containers/observers.ts'
-import { claimHosts, releaseHosts, resolveComponents, resolveParameters } from '../containers/resolve.ts'
+import { resolveComponents, resolveParameters } from '../containers/resolve.ts'
 import { removeSurroundings, removeWorkload, unlessNamespaceGoes } from '../containers/teardown.ts'
 import {
   type CachedInstance,
@@ -21,6 +21,7 @@ import { applyWorkload, keepRevisions } from '../containers/workload.ts'
 import { controllerWith, steps } from '../engine/controller.ts'
 import { releaseQuota } from '../quota.ts'
 import { findCluster } from '../workload/home.ts'
+import { claimHosts, releaseHosts } from '../workload/hosts.ts'
 import { checkQuota, resolvePlan } from '../workload/resolve.ts'
 import { removeRevisions } from '../workload/revisions.ts'
 

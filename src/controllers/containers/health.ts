@@ -5,11 +5,11 @@ import type { ComponentSpec } from '../../crds/containerFields.ts'
 import { isDeployed, type LivePod, troubleOf, unreadyWords } from '../../desired/workload/trouble.ts'
 import { deployment, pod } from '../../kube/builtin.ts'
 import { certificate as certificateResource } from '../../kube/certmanager.ts'
+import { type CertificateObject, certificateState, timesOf, worstOf } from '../workload/certificates.ts'
 import { gatewayOf } from '../workload/home.ts'
 import { judgeHost } from '../workload/hosts.ts'
 import { judgeStart, judgeStop, wasComplete } from '../workload/judge.ts'
 import { placeOfPass } from '../workload/pass.ts'
-import { type CertificateObject, certificateState, timesOf, worstOf } from './certificates.ts'
 import type { InstancePass } from './types.ts'
 
 /** Pods of the instance that are still there, in any state. */

@@ -1,12 +1,10 @@
 import { unknownParameters, unsharedUse } from '../../contracts/containerinstances.ts'
-import { defaultHost, hasSharedVolumes } from '../../contracts/workloads.ts'
+import { hasSharedVolumes } from '../../contracts/workloads.ts'
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
 import { choosePlan } from '../../core/sizing/plans.ts'
-import type { ContainerInstance } from '../../crds/containerinstances.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { storageClass } from '../../kube/builtin.ts'
 import type { Workspace } from '../engine/controller.ts'
-import { claimed, releaseClaims } from '../nameClaims.ts'
 import type { InstancePass } from './types.ts'
 
 /** The plan of each component, and whether the components are what rules of a schema cannot ask for. */
@@ -38,39 +36,4 @@ export function resolveParameters({ object }: InstancePass): Outcome {
 /** Whether pods on several nodes can mount one volume of the class; of the default one if none is named. */
 export function isShared(workloads: Workspace, className: string | undefined): boolean {
   return hasSharedVolumes(workloads.cache(storageClass).list(), className)
-}
-
-type Hosting = Pick<ContainerInstance, 'metadata'> & {
-  spec: Pick<ContainerInstance['spec'], 'isPublic' | 'customDomains'>
-}
-
-/** The hosts that a spec asks for, its own first. */
-export function wantedHosts(segment: string, { metadata, spec }: Hosting, domain: string): string[] {
-  if (!spec.isPublic) return []
-  return [defaultHost(segment, metadata.namespace ?? '', metadata.name, domain), ...spec.customDomains]
-}
-
-/** Takes the public hosts before anything answers under them. Those before are let go when nothing serves them any more. */
-export async function claimHosts(pass: InstancePass): Promise<Outcome> {
-  const domain = pass.state.home?.spec.domain ?? ''
-  const [host, ...domains] = wantedHosts(pass.kind.segment, pass.object, domain)
-  const foreign = domains.find((each) => each === domain || each.endsWith(`.${domain}`))
-  if (foreign !== undefined) {
-    const message = `Custom domain "${foreign}" lies below "${domain}", whose hosts the platform gives.`
-    return stalled('ConfigurationInvalid', message)
-  }
-  for (const each of host === undefined ? [] : [host, ...domains]) {
-    if (await claimed(pass, 'Host', each)) continue
-    return stalled('NameOccupied', `Host "${each}" is taken by another resource of the platform.`)
-  }
-  pass.state.host = host
-  pass.state.domains = domains
-  return done()
-}
-
-/** Lets go of every host of ours that is not served now. */
-export async function releaseHosts({ state, ...pass }: InstancePass): Promise<Outcome> {
-  const kept = new Set([state.host, ...state.domains])
-  await releaseClaims(pass, (value) => !kept.has(value))
-  return done()
 }

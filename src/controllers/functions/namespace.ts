@@ -1,20 +1,21 @@
 import { ACTIVATOR_PORT, ACTIVATOR_SERVICE, functionRouteName } from '../../contracts/functions.ts'
-import { defaultHost, publicUrl } from '../../contracts/workloads.ts'
+import { publicUrl } from '../../contracts/workloads.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { refOf } from '../../core/object.ts'
-import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { done, type Outcome, waiting } from '../../core/outcome.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
 import { routeObjects } from '../../desired/functions.ts'
 import { ingress, namespace } from '../../kube/builtin.ts'
 import { certificate } from '../../kube/certmanager.ts'
 import { httpRoute } from '../../kube/gateway.ts'
 import { controller, steps } from '../engine/controller.ts'
-import { CLAIM_RIGHTS, claimed, releaseClaims } from '../nameClaims.ts'
+import { CLAIM_RIGHTS } from '../nameClaims.ts'
 import { releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
+import { type CertificateObject, certificateState, worstOf } from '../workload/certificates.ts'
 import { pruneChildren, writeChildren } from '../workload/children.ts'
 import { findCluster, gatewayOf } from '../workload/home.ts'
-import { hostObserver, judgeHost, routeVerdict } from '../workload/hosts.ts'
+import { claimHosts, hostObserver, judgeHost, releaseHosts, routeVerdict, wantedHosts } from '../workload/hosts.ts'
 import { childRights, workloadObservers } from '../workload/observers.ts'
 import { placeOfPass } from '../workload/pass.ts'
 import { checkQuota, resolvePlan } from '../workload/resolve.ts'
@@ -22,17 +23,13 @@ import { type CachedFunction, type CachedNamespace, type NamespacePass, newNames
 
 const ROUTES = [ingress, httpRoute, certificate]
 
-/** Its own host first. */
-function wantedHosts({ metadata, spec }: Pick<FunctionNamespace, 'metadata' | 'spec'>, domain: string): string[] {
-  if (!spec.isPublic) return []
-  return [defaultHost('functionnamespaces', metadata.namespace ?? '', metadata.name, domain), ...spec.customDomains]
-}
-
 /** Keeps namespaces of functions: their hosts, the way to the activator, and what is told of their functions. */
 export const functionNamespaceController = controller(FunctionNamespace, {
   observes: [
     ...ROUTES,
-    hostObserver<CachedNamespace>(FunctionNamespace, wantedHosts),
+    hostObserver<CachedNamespace>(FunctionNamespace, (each, domain) =>
+      wantedHosts(FunctionNamespace.segment, each, domain),
+    ),
     {
       resource: ServerlessFunction.resource,
       keysOf: ({ metadata, spec }) => [`${metadata.namespace}/${(spec as CachedFunction['spec']).namespaceName}`],
@@ -58,6 +55,7 @@ export const functionNamespaceController = controller(FunctionNamespace, {
     checkQuota(() => false),
     claimHosts,
     applyRoute,
+    releaseHosts,
     reportUrl,
     judge,
   ),
@@ -87,29 +85,19 @@ function countFunctions(pass: NamespacePass): Outcome {
   return done()
 }
 
-/** Takes the public hosts before anything answers under them. */
-async function claimHosts(pass: NamespacePass): Promise<Outcome> {
-  const domain = pass.state.home?.spec.domain ?? ''
-  const [host, ...domains] = wantedHosts(pass.object, domain)
-  const foreign = domains.find((each) => each === domain || each.endsWith(`.${domain}`))
-  if (foreign !== undefined) {
-    const message = `Custom domain "${foreign}" lies below "${domain}", whose hosts the platform gives.`
-    return stalled('ConfigurationInvalid', message)
-  }
-  for (const each of host === undefined ? [] : [host, ...domains]) {
-    if (await claimed(pass, 'Host', each)) continue
-    return stalled('NameOccupied', `Host "${each}" is taken by another resource of the platform.`)
-  }
-  pass.state.host = host
-  pass.state.domains = domains
-  return done()
-}
+/** Who issues the certificates of custom domains; undefined if nobody does. */
+const issuerOf = ({ state, workloads }: NamespacePass) =>
+  workloads.isServed(certificate) ? state.home?.spec.certificateIssuer : undefined
+
+/** They are counted: a domain may be longer than a name. */
+const certificateNames = ({ object, state }: NamespacePass) =>
+  state.domains.map((_, at) => `${functionRouteName(object.metadata.namespace ?? '', object.metadata.name)}-${at}`)
 
 async function applyRoute(pass: NamespacePass): Promise<Outcome> {
   const { object, state, workloads } = pass
   const gateway = gatewayOf(pass)
-  const { namespace: home, name } = placeOfPass(pass)
-  const issuer = workloads.isServed(certificate) ? state.home?.spec.certificateIssuer : undefined
+  const issuer = issuerOf(pass)
+  const names = certificateNames(pass)
   const wanted = routeObjects({
     object,
     service: ACTIVATOR_SERVICE,
@@ -118,10 +106,7 @@ async function applyRoute(pass: NamespacePass): Promise<Outcome> {
     host: state.host,
     ingressClassName: state.home?.spec.ingressClassName,
     gateway,
-    domains: state.domains.map((host, at) => ({
-      host,
-      secretName: issuer === undefined ? undefined : `${functionRouteName(home, name)}-${at}`,
-    })),
+    domains: state.domains.map((host, at) => ({ host, secretName: issuer === undefined ? undefined : names[at] })),
   })
   state.route = routeVerdict(gateway, await writeChildren(pass, wanted))
   await pruneChildren(
@@ -129,8 +114,15 @@ async function applyRoute(pass: NamespacePass): Promise<Outcome> {
     wanted,
     ROUTES.filter((resource) => workloads.isServed(resource)),
   )
-  await releaseClaims(pass, (value) => ![state.host, ...state.domains].includes(value))
   return done()
+}
+
+function certificateStatusOf(pass: NamespacePass) {
+  const { domains } = pass.state
+  if (issuerOf(pass) === undefined) return domains.length > 0 ? 'NotRequested' : undefined
+  const known = pass.workloads.cache<CertificateObject>(certificate)
+  const found = certificateNames(pass).map((name) => known.get(SYSTEM_NAMESPACE, name))
+  return worstOf(found.map((each) => certificateState(each, pass.clock.now())))
 }
 
 function reportUrl(pass: NamespacePass): Outcome {
@@ -140,7 +132,7 @@ function reportUrl(pass: NamespacePass): Outcome {
     publicHost: host,
     hosts: host === undefined ? undefined : [host, ...domains],
     publicUrl: isServed ? publicUrl(host, home?.spec.publicPort) : undefined,
-    certificateStatus: domains.length > 0 ? 'NotRequested' : undefined,
+    certificateStatus: certificateStatusOf(pass),
   })
   return done()
 }
@@ -168,9 +160,4 @@ async function removeRoute({ children, workloads, object }: NamespacePass): Prom
   for (const resource of ROUTES) if (workloads.isServed(resource)) await children.prune(resource, [])
   const gone = await children.remove(ingress, SYSTEM_NAMESPACE, name)
   return gone ? done() : waiting('TearingDown', 'The way to its host is being deleted.')
-}
-
-async function releaseHosts(pass: NamespacePass): Promise<Outcome> {
-  await releaseClaims(pass, () => true)
-  return done()
 }

@@ -1,6 +1,7 @@
+import { defaultHost } from '../../contracts/workloads.ts'
 import { sourceRanges } from '../../core/cidr.ts'
-import { type KubeObject, keyOf, objectKey } from '../../core/object.ts'
-import { type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { type KubeObject, keyOf, type ObjectMeta, objectKey } from '../../core/object.ts'
+import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { type Gateway, PlatformCluster } from '../../crds/clusters.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
@@ -8,7 +9,7 @@ import { type HttpRoute, judgeRoute, type RouteVerdict, routeObstacle } from '..
 import { httpRoute } from '../../kube/gateway.ts'
 import type { Observed } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
-import type { ClaimObject } from '../nameClaims.ts'
+import { type ClaimingPass, type ClaimObject, claimed, releaseClaims } from '../nameClaims.ts'
 import { gatewayOf } from './home.ts'
 import type { WorkloadPass, WorkloadState } from './pass.ts'
 
@@ -36,6 +37,48 @@ export function hostObserver<Stored extends KubeObject>(
       return [...(holder.kind === kind.kind ? [objectKey(holder.namespace, holder.name)] : []), ...wants.map(keyOf)]
     },
   }
+}
+
+type Hosting = {
+  readonly metadata: ObjectMeta
+  readonly spec: { readonly isPublic: boolean; readonly customDomains: readonly string[] }
+}
+
+/** The hosts that a spec asks for, its own first. */
+export function wantedHosts(segment: string, { metadata, spec }: Hosting, domain: string): string[] {
+  if (!spec.isPublic) return []
+  return [defaultHost(segment, metadata.namespace ?? '', metadata.name, domain), ...spec.customDomains]
+}
+
+type ClaimPass = ClaimingPass & {
+  readonly kind: AnyKind
+  readonly object: Hosting
+  readonly state: WorkloadState & { host: string | undefined; domains: readonly string[] }
+}
+
+/** Takes the public hosts before anything answers under them. Those before are let go when nothing serves them any more. */
+export async function claimHosts(pass: ClaimPass): Promise<Outcome> {
+  const domain = pass.state.home?.spec.domain ?? ''
+  const [host, ...domains] = wantedHosts(pass.kind.segment, pass.object, domain)
+  const foreign = domains.find((each) => each === domain || each.endsWith(`.${domain}`))
+  if (foreign !== undefined) {
+    const message = `Custom domain "${foreign}" lies below "${domain}", whose hosts the platform gives.`
+    return stalled('ConfigurationInvalid', message)
+  }
+  for (const each of host === undefined ? [] : [host, ...domains]) {
+    if (await claimed(pass, 'Host', each)) continue
+    return stalled('NameOccupied', `Host "${each}" is taken by another resource of the platform.`)
+  }
+  pass.state.host = host
+  pass.state.domains = domains
+  return done()
+}
+
+/** Lets go of every host of ours that is not served now. */
+export async function releaseHosts(pass: ClaimPass): Promise<Outcome> {
+  const kept = new Set([pass.state.host, ...pass.state.domains])
+  await releaseClaims(pass, (value) => !kept.has(value))
+  return done()
 }
 
 /** What the Gateway says of the route among the children that were written; undefined if there is none. */
