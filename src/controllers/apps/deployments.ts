@@ -17,7 +17,7 @@ export function ownDeployments({ kind, object, records, incarnation }: AppPass):
 }
 
 /** Who may tell of deployments of another resource can make one of any id: that one is passed over. */
-export function idFor({ kind, object, records }: AppPass, cause: readonly string[]): string {
+function idFor({ kind, object, records }: AppPass, cause: readonly string[]): string {
   const { namespace = '', name } = object.metadata
   const cache = records.cache<CachedRecord>(DeploymentRecord.resource)
   for (let again = 0; ; again += 1) {
@@ -59,20 +59,30 @@ export async function keepDeployments(pass: AppPass): Promise<Outcome> {
 
 /** Code that is elsewhere, or built in another way than before, is deployed anew. */
 export async function buildApp(pass: AppPass): Promise<Outcome> {
-  const { spec, status, metadata } = pass.object
+  const { spec } = pass.object
   if (spec.sourceKind !== 'Repository') return done()
   const { repositoryUrl = '', branch, pipeline, deploymentSourceId, dockerfilePath, runtime, runtimeVersion } = spec
   const code = [repositoryUrl, branch, pipeline, deploymentSourceId, dockerfilePath, runtime, runtimeVersion]
+  await deployCode(pass, code, gitCode(repositoryUrl, branch))
+  return done()
+}
+
+/** What a deployment says of code of a repository. */
+export function gitCode(repositoryUrl: string, branch: string | undefined) {
+  return { strategy: 'Build', branch, provider: 'Git', repositoryName: repositoryNameOf(repositoryUrl) } as const
+}
+
+/** @param code where it is, and how it is built: deployed once for each */
+export async function deployCode(pass: AppPass, code: readonly unknown[], spec: Partial<DeploymentRecord['spec']>) {
+  const { status, metadata } = pass.object
   const hash = sha256(JSON.stringify(code)).slice(0, 16)
-  if (status?.deployedCode === hash) return done()
+  if (status?.deployedCode === hash) return
   // Of this generation: who goes back to code from before has it built anew.
   const cause = ['code', hash, String(metadata.generation ?? 1)]
-  const repositoryName = repositoryNameOf(repositoryUrl)
-  await deploy(pass, cause, { strategy: 'Build', branch, provider: 'Git', repositoryName })
-  // Not one of a former app of this name, which is on its way out: when it is gone, this pass comes again.
+  await deploy(pass, cause, spec)
+  // Not one of a former owner of this name, which is on its way out: when it is gone, this pass comes again.
   const isOurs = ownDeployments(pass).some((record) => record.metadata.name === idFor(pass, cause))
   if (isOurs) pass.report({ deployedCode: hash })
-  return done()
 }
 
 async function rollBack(

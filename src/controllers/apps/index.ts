@@ -21,6 +21,7 @@ import { keepValues } from '../containers/values.ts'
 import { keepVolumes, removeVolumes } from '../containers/volumes.ts'
 import { applyWorkload } from '../containers/workload.ts'
 import { endBuilds } from '../deployments/builds.ts'
+import { deploymentObserver } from '../deployments/owners.ts'
 import { controllerWith, steps } from '../engine/controller.ts'
 import { releaseQuota } from '../quota.ts'
 import { findCluster } from '../workload/home.ts'
@@ -50,13 +51,7 @@ export const appController = controllerWith<typeof PlatformApp, ContainerOptions
       ...OWN_CHILDREN,
       persistentVolumeClaim,
       secret,
-      {
-        resource: DeploymentRecord.resource,
-        keysOf: ({ metadata, spec }) => {
-          const { ownerCollection, ownerName = '' } = spec as Partial<DeploymentRecord['spec']>
-          return ownerCollection === PlatformApp.segment ? [`${metadata.namespace}/${ownerName}`] : []
-        },
-      },
+      deploymentObserver(PlatformApp),
       ...backupObservers(PlatformApp),
       ...containerObservers<CachedApp>(PlatformApp, viewOfApp),
     ],

@@ -1,6 +1,6 @@
 import { DEPLOYED_COLLECTIONS, type DeployedCollection, type Release } from '../../contracts/deployments.ts'
 import { INCARNATION_ANNOTATION, OWNER_INCARNATION_ANNOTATION } from '../../core/labels.ts'
-import { type KubeObject, keyOf, refOf } from '../../core/object.ts'
+import { type KubeObject, keyOf, objectKey, refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
@@ -32,6 +32,23 @@ export function deploymentsOf(
     .cache<CachedRecord>(DeploymentRecord.resource)
     .list({ namespace })
     .filter(({ spec }) => spec.ownerCollection === collection && spec.ownerName === name)
+}
+
+/** Wakes the owner of a deployment by what it looks at. */
+export function deploymentObserver({ segment }: AnyKind): Observed {
+  return {
+    resource: DeploymentRecord.resource,
+    relevant: (record) => {
+      const { metadata, spec, status } = record as CachedRecord
+      const { stage, image, number, lastMessage } = status ?? {}
+      const life = metadata.annotations?.[OWNER_INCARNATION_ANNOTATION]
+      return [metadata.deletionTimestamp, life, spec, stage, image, number, lastMessage]
+    },
+    keysOf: (record) => {
+      const { spec, metadata } = record as CachedRecord
+      return spec.ownerCollection === segment ? [objectKey(metadata.namespace, spec.ownerName)] : []
+    },
+  }
 }
 
 /** A record wakes the others of its owner, and an owner those that are not over. */

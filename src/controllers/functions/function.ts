@@ -9,6 +9,7 @@ import { SecretVault } from '../../crds/vaults.ts'
 import { environmentOf, functionCopies, wantedCopies } from '../../desired/functions.ts'
 import { isDeployed, type LiveDeployment, type LivePod, troubleOf } from '../../desired/workload/trouble.ts'
 import { deployment, namespace, pod, secret } from '../../kube/builtin.ts'
+import { deploymentObserver } from '../deployments/owners.ts'
 import { controllerWith, type Observed, steps, type Workspace } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import { CLAIM_RIGHTS, type ClaimObject, claimed, releaseClaims } from '../nameClaims.ts'
@@ -17,7 +18,7 @@ import { childRights, podObserver, workloadObservers } from '../workload/observe
 import { placeOfPass, planOf } from '../workload/pass.ts'
 import { type Reader, referenceObservers } from '../workload/references.ts'
 import { resolvePlan } from '../workload/resolve.ts'
-import { chooseImage, DEPLOYMENT_RIGHTS, deploymentObserver, keepDeployments, reportRelease } from './release.ts'
+import { chooseImage, DEPLOYMENT_RIGHTS, keepDeployments, reportRelease } from './release.ts'
 import {
   type CachedFunction,
   type CachedNamespace,
@@ -47,7 +48,7 @@ function readersIn(records: Workspace, home: string | undefined): Reader[] {
 
 const OTHERS: readonly Observed[] = [
   podObserver(ServerlessFunction),
-  deploymentObserver,
+  deploymentObserver(ServerlessFunction),
   {
     resource: FunctionNamespace.resource,
     keysOf: ({ metadata }, records) =>

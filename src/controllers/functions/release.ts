@@ -1,28 +1,15 @@
 import { isBuilding, newestDeployment, type Release, wantedDeployment } from '../../contracts/deployments.ts'
-import { objectKey } from '../../core/object.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
 import { DeploymentRecord, stageOf } from '../../crds/deployments.ts'
 import { ServerlessFunction } from '../../crds/functions.ts'
 import { wantedCopies } from '../../desired/functions.ts'
 import { isDeployed } from '../../desired/workload/trouble.ts'
 import { type CachedRecord, deploymentsOf } from '../deployments/owners.ts'
-import type { Observed, Rights } from '../engine/controller.ts'
+import type { Rights } from '../engine/controller.ts'
 import { placeOfPass } from '../workload/pass.ts'
 import type { FunctionPass } from './types.ts'
 
 export const DEPLOYMENT_RIGHTS: Rights = { resource: DeploymentRecord.resource, verbs: ['get', 'create'] }
-
-export const deploymentObserver: Observed = {
-  resource: DeploymentRecord.resource,
-  relevant: ({ metadata, spec, status }) => {
-    const { stage, image } = (status ?? {}) as NonNullable<DeploymentRecord['status']>
-    return [metadata.deletionTimestamp, spec, stage, image]
-  },
-  keysOf: (record) => {
-    const { spec, metadata } = record as CachedRecord
-    return spec.ownerCollection === ServerlessFunction.segment ? [objectKey(metadata.namespace, spec.ownerName)] : []
-  },
-}
 
 function ownDeployments({ object, records }: FunctionPass): CachedRecord[] {
   const { namespace, name } = object.metadata

@@ -14,6 +14,7 @@ import { removeSurroundings, removeWorkload, unlessNamespaceGoes } from '../cont
 import type { ContainerOptions } from '../containers/types.ts'
 import { applyWorkload } from '../containers/workload.ts'
 import { endBuilds } from '../deployments/builds.ts'
+import { deploymentObserver } from '../deployments/owners.ts'
 import { controllerWith, steps } from '../engine/controller.ts'
 import { CLAIM_RIGHTS } from '../nameClaims.ts'
 import { releaseQuota } from '../quota.ts'
@@ -35,13 +36,7 @@ export const siteController = controllerWith<typeof StaticWebApp, Options, AppSt
   {
     observes: [
       ...CHILDREN,
-      {
-        resource: DeploymentRecord.resource,
-        keysOf: ({ metadata, spec }) => {
-          const { ownerCollection, ownerName = '' } = spec as Partial<DeploymentRecord['spec']>
-          return ownerCollection === StaticWebApp.segment ? [`${metadata.namespace}/${ownerName}`] : []
-        },
-      },
+      deploymentObserver(StaticWebApp),
       ...containerObservers<Stored>(StaticWebApp, (site) => viewOfApp(siteApp(site) as never)),
     ],
     reads: [namespace],
