@@ -37,6 +37,12 @@ describe('the real registry', () => {
   })
 })
 
+/** Everything in a folder, and the folder itself. */
+const filesIn = (folder: string) => [
+  folder,
+  ...readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)),
+]
+
 describe('retention', () => {
   const { world, client, repository, image, push, digest, makeJob, asOwner } = registrySuite()
   let admin: KubeClient
@@ -71,8 +77,12 @@ describe('retention', () => {
       )
       writeFileSync(path, old.join('\n'))
     }
-    for (const path of readdirSync(storageFolder, { recursive: true, encoding: 'utf8' }))
-      utimesSync(join(storageFolder, path), long, long)
+    // Only its own: what others push at the moment is not old, and their uploads come and go.
+    const root = join(storageFolder, 'docker/registry/v2')
+    const links = filesIn(join(root, 'repositories', name))
+    const sums = new Set(links.flatMap((path) => /\/sha256\/([0-9a-f]{64})/.exec(path)?.[1] ?? []))
+    const content = [...sums].flatMap((sum) => filesIn(join(root, 'blobs/sha256', sum.slice(0, 2), sum)))
+    for (const path of [...links, ...content]) utimesSync(path, long, long)
   }
   const blobs = () => {
     const root = join(testPlatform().registry?.storageFolder ?? '', 'docker/registry/v2/blobs/sha256')

@@ -66,11 +66,11 @@ describe('the registry', () => {
       return ['Token', 'Push', 'Pull'].every((action) => actions.includes(action))
     })
     const ref = { namespace: boundaryNamespace(world.boundary), name: repositoryObjectName(name) }
-    const stored = await until('the repository is known', async () => {
-      const found = (await admin.get(RegistryRepository.resource, ref)) as unknown as RegistryRepository
-      return found.status?.digests?.length === 1 && found
+    await until('the repository is known with its tag', async () => {
+      const { status } = (await admin.get(RegistryRepository.resource, ref)) as unknown as RegistryRepository
+      expect(status?.digests).to.have.length(1)
+      return expect(status?.digests?.[0]).to.deep.include({ digest: pushed, tags: ['v1'] })
     })
-    expect(stored.status?.digests?.[0]).to.deep.include({ digest: pushed, tags: ['v1'] })
   })
 
   it('lets a service account in with its id and secret, and mounts layers across repositories', async () => {

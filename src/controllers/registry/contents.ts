@@ -43,3 +43,18 @@ export async function readContents(
   }
   return [...held.values()].sort((one, other) => (one.digest < other.digest ? -1 : 1))
 }
+
+/** Milliseconds after a push in which a tag may still be written. */
+const TAGGING = 10_000
+
+/**
+ * Whether a manifest without a tag may get one at any moment: the registry tells of a manifest before it writes its tag,
+ * and tells nothing afterwards. What an index refers to needs none.
+ */
+export function awaitsTag(held: readonly Held[], pushedAt: (digest: string) => string | undefined, now: number) {
+  const referred = new Set(held.flatMap(({ references }) => references))
+  return held.some(
+    ({ digest, tags }) =>
+      tags.length === 0 && !referred.has(digest) && now - Date.parse(pushedAt(digest) ?? '') < TAGGING,
+  )
+}

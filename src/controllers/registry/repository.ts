@@ -4,7 +4,7 @@ import { refOf } from '../../core/object.ts'
 import { degraded, done, type Outcome, stalled } from '../../core/outcome.ts'
 import { DIGESTS_MAX, RegistryRepository, shownManifests } from '../../crds/registry.ts'
 import { controllerWith, type Pass, steps } from '../engine/controller.ts'
-import { type Held, readContents } from './contents.ts'
+import { awaitsTag, type Held, readContents } from './contents.ts'
 import type { RegistryPort } from './port.ts'
 
 export type RegistryOptions = { registry?: RegistryPort | undefined }
@@ -13,6 +13,8 @@ type Times = RegistryRepository['spec']['digests']
 
 /** Milliseconds: nobody watches a registry. */
 const LOOK_AGAIN = 60_000
+/** Milliseconds between two looks for a tag that is being written. */
+const UNTIL_TAGGED = 1_000
 
 /**
  * Keeps what is shown of a repository as the registry has it: read again when something was announced, which the facade
@@ -43,6 +45,8 @@ async function keepCurrent(pass: RepositoryPass, { registry }: RegistryPort): Pr
     // Before the status, which says that it was read: whoever dies in between reads it again.
     await writeTimes(pass, times)
     report(pass, held, times)
+    if (awaitsTag(held, (digest) => times[digest]?.pushedAt, pass.clock.now()))
+      return done({ reason: 'Available', after: UNTIL_TAGGED })
     pass.report({ readAt: announcedAt })
     return done({ reason: 'Available' })
   } catch (error) {
