@@ -1,8 +1,9 @@
-import { globSync, readFileSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join, normalize } from 'node:path'
 import { runChecks } from './test/checks.ts'
 import { unseenCodes } from './test/codes.ts'
-import { untestedRoutes } from './test/coverage.ts'
+import { keepSeenRoutes, SEEN_VARIABLE, untestedRoutes } from './test/coverage.ts'
 import { type Counts, type MochaRun, runMocha } from './test/mocha.ts'
 import { startTestPlatform, type TestPlatform } from './test/platform.ts'
 import { CORES, runSideBySide, type Work } from './test/schedule.ts'
@@ -28,9 +29,13 @@ class TestRun {
   readonly #total: Counts = { passes: 0, failures: 0, pending: 0 }
   /** Time in tests and hooks by file, in milliseconds. */
   readonly #milliseconds = new Map<string, number>()
+  readonly #folder = mkdtempSync(join(tmpdir(), 'freehold-run-'))
+  /** What every platform of this run adds to. */
+  readonly #seenRoutes = join(this.#folder, 'routes')
   #isHeldBack = false
 
   constructor(words: string[]) {
+    writeFileSync(this.#seenRoutes, '')
     const rest = words.filter((word) => !PARTS.includes(word))
     const [unit, e2e, node] = PARTS.map((part) => words.includes(part)) as [boolean, boolean, boolean]
     const all = !unit && !e2e && !node
@@ -47,6 +52,8 @@ class TestRun {
     const works = [...(unit ? this.#unit() : []), ...(e2e ? this.#endToEnd() : []), ...(node ? [this.#onNode()] : [])]
     this.#isHeldBack = works.length > 1
     await runSideBySide(works, CORES)
+    if (e2e && this.#selection.rest.length === 0) this.#add(await covered(this.#seenRoutes))
+    rmSync(this.#folder, { recursive: true })
     this.#tell()
   }
 
@@ -105,8 +112,9 @@ class TestRun {
       const options = ['--parallel', `--jobs=${SHARED_JOBS}`]
       const title = 'end-to-end tests on one platform'
       await this.#mocha(0, { title, files, options, environment }).run()
+      await keepSeenRoutes(platform.managementUrl, this.#seenRoutes)
       // Only a run of everything can tell what nobody tests.
-      if (this.#selection.rest.length === 0) this.#add(await coverage(platform))
+      if (this.#selection.rest.length === 0) this.#add(provoked(platform))
     } finally {
       await platform.stop()
     }
@@ -117,7 +125,13 @@ class TestRun {
       weight,
       run: async () => {
         const options = [...(run.options ?? []), ...this.#options]
-        const { milliseconds, ...counts } = await runMocha({ ...run, options, isHeldBack: this.#isHeldBack })
+        const environment = { [SEEN_VARIABLE]: this.#seenRoutes, ...run.environment }
+        const { milliseconds, ...counts } = await runMocha({
+          ...run,
+          options,
+          environment,
+          isHeldBack: this.#isHeldBack,
+        })
         this.#add(counts)
         for (const [file, time] of Object.entries(milliseconds))
           this.#milliseconds.set(file, (this.#milliseconds.get(file) ?? 0) + time)
@@ -139,13 +153,18 @@ class TestRun {
   }
 }
 
-async function coverage({ managementUrl, folder }: TestPlatform): Promise<Counts> {
-  const untested = await untestedRoutes(managementUrl)
-  for (const route of untested) console.log(`FAIL  no end-to-end test has seen it succeed: ${route}`)
-  const unseen = unseenCodes(folder)
-  for (const refusal of unseen) console.log(`FAIL  no end-to-end test has provoked: ${refusal}`)
-  const failures = untested.length + unseen.length
-  return { passes: (untested.length === 0 ? 1 : 0) + (unseen.length === 0 ? 1 : 0), failures, pending: 0 }
+async function covered(seenFile: string): Promise<Counts> {
+  return listed('no end-to-end test has seen it succeed', await untestedRoutes(seenFile))
+}
+
+function provoked({ folder }: TestPlatform): Counts {
+  return listed('no end-to-end test has provoked', unseenCodes(folder))
+}
+
+/** One check, with a failure for each that is missing. */
+function listed(what: string, missing: readonly string[]): Counts {
+  for (const each of missing) console.log(`FAIL  ${what}: ${each}`)
+  return { passes: missing.length === 0 ? 1 : 0, failures: missing.length, pending: 0 }
 }
 
 await new TestRun(process.argv.slice(2)).run()

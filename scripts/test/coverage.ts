@@ -1,3 +1,4 @@
+import { appendFile, readFile } from 'node:fs/promises'
 import { SERVED_ROUTES } from '../../src/api/index.ts'
 
 /** Files are read beside a volume by a pod that really runs: `npm run test:node` shows them. */
@@ -5,17 +6,25 @@ const NEEDS_A_NODE = /\/files(\/|$)/
 /** Backups need the kinds of Velero, which only a cluster of a test's own is given: `test/e2e/backups.test.ts` shows them. */
 const NEEDS_VELERO = /\/backup-policy$/
 
+/** Names the file to which each platform of a run adds the routes that it has seen succeed, one a line. */
+export const SEEN_VARIABLE = 'FREEHOLD_TEST_ROUTES_SEEN'
+
 /**
- * Built routes that no request of the end-to-end tests has seen succeed, by the platform's own metrics: a route without
+ * Built routes that no request of the end-to-end tests has seen succeed, by the platforms' own metrics: a route without
  * a test of success cannot hide in a file that nobody wrote.
  */
-export async function untestedRoutes(managementUrl: string): Promise<string[]> {
-  const metrics = await (await fetch(`${managementUrl}/metrics`)).text()
-  const seen = successfulRoutes(metrics)
+export async function untestedRoutes(seenFile: string): Promise<string[]> {
+  const seen = new Set((await readFile(seenFile, 'utf8')).split('\n'))
   const shown = SERVED_ROUTES.filter(
     ({ isBuilt, path }) => isBuilt && !NEEDS_A_NODE.test(path) && !NEEDS_VELERO.test(path),
   )
   return shown.map(({ method, path }) => `${method} ${path}`).filter((route) => !seen.has(route))
+}
+
+/** Before a platform ends: its metrics end with it. */
+export async function keepSeenRoutes(managementUrl: string, seenFile: string): Promise<void> {
+  const metrics = await (await fetch(`${managementUrl}/metrics`)).text()
+  await appendFile(seenFile, [...successfulRoutes(metrics)].map((route) => `${route}\n`).join(''))
 }
 
 /** `METHOD template` of every series of the request histogram whose status is below 400. */

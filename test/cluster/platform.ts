@@ -16,6 +16,7 @@ import {
   preparePlatform,
   untilReady,
 } from '../../scripts/platform.ts'
+import { keepSeenRoutes, SEEN_VARIABLE } from '../../scripts/test/coverage.ts'
 import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
 import { loadKubeconfig } from '../../src/kube/kubeconfig.ts'
 import { type FaultProxy, startProxy } from '../faults/proxy.ts'
@@ -184,6 +185,10 @@ export class OwnPlatform {
   }
 
   async stop(): Promise<void> {
+    const seenFile = process.env[SEEN_VARIABLE]
+    // Whether it answers in the end is not what its test is about.
+    if (seenFile !== undefined && this.#operator !== undefined)
+      await keepSeenRoutes(`http://127.0.0.1:${this.ports.management}`, seenFile).catch(() => {})
     await Promise.all(this.#replicas.map(({ child }) => end(child, 'SIGTERM')))
     await this.endOperator('SIGTERM')
     await this.proxies?.controllers.close()

@@ -26,6 +26,8 @@ type Page<T> = { items: T[] }
 const IMAGE = 'docker.io/library/nginx:1.29'
 const NEXT = 'docker.io/library/nginx:1.30'
 
+const APP_READS = ['/logs', '/certificate-status', '/metrics', '/metrics/web']
+
 describe('apps', () => {
   let client: KubeClient
   let at: VaultPlace
@@ -80,7 +82,9 @@ describe('apps', () => {
       `${base}/${name}/pods`,
     )
     expect(pods.items.filter(({ revision, ready }) => revision === 3 && ready)).to.have.length(2)
-    await expectCall(200, 'GET', `${base}/${name}/logs`)
+    for (const path of ['', '/config', ...APP_READS.map((each) => `/${name}${each}`)])
+      await expectCall(200, 'GET', `${base}${path}`)
+    await expectCall(200, 'PUT', `${base}/${name}`, { sourceKind: 'Image', image: IMAGE, replicas: 2 })
     await expectCall(202, 'PUT', `${base}/${name}/actions/stop`)
     await until('it is stopped', async () => (await read(name)).status === 'Stopped')
     await expectCall(202, 'DELETE', `${base}/${name}`)

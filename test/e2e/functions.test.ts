@@ -74,6 +74,19 @@ describe('functions', () => {
     expect((await call('GET', path(name))).status).to.equal(404)
   })
 
+  it('share what their namespace says, which is listed, replaced and changed', async () => {
+    const shared = uniqueName('shared')
+    await expectCall(201, 'POST', `${base}/${shared}`, { runtime: 'python' })
+    const { body } = await expectCall<{ items: { name: string }[] }>(200, 'GET', `${base}?search=${shared}`)
+    expect(body.items.map((each) => each.name)).to.deep.equal([shared])
+    await expectCall(200, 'GET', `${base}/config`)
+    await expectCall(200, 'PATCH', `${base}/${shared}`, { env: [{ name: 'COLOUR', value: 'blue' }] })
+    const { body: found } = await expectCall<{ env: object[] }>(200, 'GET', `${base}/${shared}`)
+    expect(found.env).to.have.length(1)
+    const { body: put } = await expectCall<{ env: object[] }>(200, 'PUT', `${base}/${shared}`, { runtime: 'python' })
+    expect(put.env).to.deep.equal([])
+  })
+
   it('take a path from no other function of their namespace, by REST and by kubectl', async () => {
     const first = await make({ triggers: open('/taken') })
     const refused = await call<Problem>('POST', path(uniqueName('fn')), { handler: 'index', triggers: open('/taken') })
@@ -157,6 +170,7 @@ describe('functions', () => {
     })
     expect([answer.status, JSON.parse(answer.text).code]).to.deep.equal([503, 'SIMULATED'])
     await until('a copy runs', async () => (await read(name)).readyReplicas === 1)
+    await expectCall(200, 'GET', `${path(name)}/logs`)
     await until('it sleeps again', async () => (await stored(name)).status?.replicas === 0)
     expect((await callFunction(testPlatform().activatorUrl, '/nothing', { headers: { host } })).status).to.equal(404)
   })
