@@ -8,7 +8,6 @@ import { readManifests } from '../../scripts/platform/manifests.ts'
 import { messageOf } from '../../src/core/errors.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { PlatformCluster } from '../../src/crds/clusters.ts'
-import { BoundaryProjection } from '../../src/crds/projections.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
 import { namespace, secret, statefulSet } from '../../src/kube/builtin.ts'
 import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
@@ -146,13 +145,14 @@ describe('a boundary on another cluster, through an agent that only calls out', 
   }
 
   step('is registered once under a name, and waits for its agent', async () => {
-    const made = await call<Cluster>(201, 'POST', '/clusters', { name: 'far', region: 'north' })
+    const made = await call<Cluster>(201, 'POST', '/clusters', { name: 'far', region: 'south' })
     clusterId = made.id
     expect(made.status).to.equal('AwaitingJoin')
     await call(409, 'POST', '/clusters', { name: 'far', region: 'south' })
   })
 
   step('lets an agent join with a token, once, which is nowhere stored', async () => {
+    await call(200, 'PUT', `/clusters/${clusterId}`, { displayName: 'far', region: 'north' })
     const token = await call<Token>(201, 'POST', `/clusters/${clusterId}/join-token`, {})
     const stored = await own.admin.get(PlatformCluster.resource, { name: clusterId })
     expect(JSON.stringify(stored)).not.to.contain(token.token)
@@ -179,6 +179,7 @@ describe('a boundary on another cluster, through an agent that only calls out', 
       throw new Error(JSON.stringify(found))
     })
     home = projection.resolvedNamespaces[0]?.namespace ?? ''
+    await call(200, 'PATCH', `/boundaries/${boundaryId}/projections/${clusterId}`, { namespaces: null })
     const { metadata } = await far.get(namespace, { name: home })
     expect(metadata.labels).to.include({ 'freehold.dev/boundary': boundaryId, 'freehold.dev/resource-group': 'shop' })
   })
@@ -254,7 +255,8 @@ describe('a boundary on another cluster, through an agent that only calls out', 
     await own.admin.remove(VectorCluster.resource, { namespace: home, name: 'search' })
     await until('the database is gone there', async () => !(await exists(far, statefulSet, 'vc-search', home)))
     await until('and here', async () => (await request('GET', vector())).status === 404)
-    await own.admin.remove(BoundaryProjection.resource, { namespace: `boundary-${boundaryId}`, name: clusterId })
+    const { status } = await request('DELETE', `/boundaries/${boundaryId}/projections/${clusterId}`)
+    expect([202, 204]).to.include(status)
     await until('the namespace is gone there', async () => !(await exists(far, namespace, home)))
     await until('the projection is gone', async () => {
       const { projectionCount } = await cluster()
