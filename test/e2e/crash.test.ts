@@ -11,4 +11,4 @@ const vector: Scenario = async ({ create, untilReady }) => {
 }
 
 // Every write of these flows is a crash point in test/crashes; here some are tried on the real API server.
-describeCrashes({ vector, relational, mixed }, TEST_CONFIG.sized(4, 24))
+describeCrashes({ vector, relational, mixed }, TEST_CONFIG.sized(2, 24))
