@@ -26,6 +26,8 @@ export type InstallOptions = {
 export type InstallResult = { applied: number; unchanged: number }
 
 const CONCURRENCY = 8
+/** Milliseconds: a server that has just started on a busy machine takes a while for many definitions. */
+const PATIENCE = 180_000
 
 /**
  * Installs manifests by server-side apply: definitions first, then, when these are served, everything else in order.
@@ -67,15 +69,15 @@ export async function whenServed(
   definitions: readonly KubeObject[],
   options: Pick<InstallOptions, 'signal' | 'timeout'> = {},
 ): Promise<void> {
-  const deadline = performance.now() + (options.timeout ?? 30_000)
+  const deadline = performance.now() + (options.timeout ?? PATIENCE)
   await inParallel(definitions as readonly Definition[], async (definition) => {
-    for (;;) {
+    for (let pause = 50; ; pause = Math.min(2 * pause, 1000)) {
       const missing = await whatIsMissing(client, definition, options.signal)
       if (missing === undefined) return
       if (performance.now() > deadline) {
         throw new Error(`The definition "${definition.metadata.name}" is not served in time: ${missing}.`)
       }
-      await sleep(50, undefined, options.signal === undefined ? {} : { signal: options.signal })
+      await sleep(pause, undefined, options.signal === undefined ? {} : { signal: options.signal })
     }
   })
 }
