@@ -75,7 +75,17 @@ export class OwnPlatform {
 
   /** Everything but the operator. */
   static async prepare(options: OwnPlatformOptions = {}): Promise<OwnPlatform> {
-    const { controlPlane, ports } = options.hasRealNode === true ? await onNode() : await onPlayedNodes(options)
+    const ground = options.hasRealNode === true ? await onNode() : await onPlayedNodes(options)
+    try {
+      return await OwnPlatform.#prepareOn(ground, options)
+    } catch (error) {
+      // Its processes would keep the one of the tests from ending.
+      await ground.controlPlane.stop()
+      throw error
+    }
+  }
+
+  static async #prepareOn({ controlPlane, ports }: Ground, options: OwnPlatformOptions): Promise<OwnPlatform> {
     const { folder } = controlPlane
     const signal = new AbortController().signal
     const { platform, operator, store } = await preparePlatform(controlPlane, {

@@ -27,7 +27,7 @@ describe('assignments as RoleBindings', () => {
     await create(ResourceGroup, 'orders', home, {})
     await until('the group is ready', async () => isReady(ResourceGroup, 'orders', home))
   })
-  after(() => own.stop())
+  after(() => own?.stop())
 
   type Some =
     | typeof Boundary

@@ -20,7 +20,7 @@ describe('the last Owner at the root', () => {
     const { clientId, clientSecret, tokenUrl } = own.platform
     token = await tokenFor(clientId, clientSecret, tokenUrl)
   })
-  after(() => own.stop())
+  after(() => own?.stop())
 
   async function ask(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object): Promise<Answer> {
     const answer = await fetch(`${own.platform.facadeUrl}${path}`, {

@@ -131,7 +131,7 @@ describe(`${SECRETS} secrets of ${VERSIONS} versions`, function () {
       `      ${planted.size} values in ${seconds.toFixed(1)} s, ${(planted.size / seconds).toFixed(0)} a second`,
     )
   })
-  after(() => own.stop())
+  after(() => own?.stop())
 
   it('are all readable, each version of each', async () => {
     await inParallel([...planted], async ([key, value]) => {
