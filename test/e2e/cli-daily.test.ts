@@ -1,43 +1,21 @@
-import { execFile, spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { until } from '../make/until.ts'
+import { FREEHOLD, freeholdSucceeds, freehold as runFreehold, spawnFreehold } from '../worlds/freehold.ts'
 import { call, uniqueName } from '../worlds/platform.ts'
 import { PLATFORM_VARIABLE, testPlatform } from '../worlds/tenant.ts'
-
-const FREEHOLD = resolve(import.meta.dirname, '../../bin/freehold.mjs')
-
-type Ended = { code: number; out: string; err: string }
 
 describe('the command line, every day', () => {
   let home: string
   let boundary: string
   const group = uniqueName('daily')
 
-  const start = (words: string[]) =>
-    spawn(process.execPath, [FREEHOLD, ...words], { env: { PATH: process.env.PATH ?? '', HOME: home } })
-  const freehold = (...words: string[]) =>
-    new Promise<Ended>((done, fail) => {
-      const child = start(words)
-      const ended = { out: '', err: '' }
-      child.stdout.on('data', (part) => {
-        ended.out += part
-      })
-      child.stderr.on('data', (part) => {
-        ended.err += part
-      })
-      child.on('error', fail)
-      child.on('close', (code) => done({ code: code ?? -1, ...ended }))
-      child.stdin.end()
-    })
-  const succeeds = async (...words: string[]) => {
-    const ended = await freehold(...words)
-    expect(ended.code, `freehold ${words.join(' ')}: ${ended.err}`).to.equal(0)
-    return ended
-  }
+  const freehold = (...words: string[]) => runFreehold(words, { home })
+  const succeeds = (...words: string[]) => freeholdSucceeds(words, { home })
 
   before(async () => {
     home = await mkdtemp(join(tmpdir(), 'freehold-daily-'))
@@ -101,9 +79,9 @@ describe('the command line, every day', () => {
   })
 
   it('tells each change until it is interrupted', async () => {
-    const child = start(['watch', 'vc'])
+    const child = spawnFreehold(['watch', 'vc'], home)
     let out = ''
-    child.stdout.on('data', (part) => {
+    child.stdout?.on('data', (part) => {
       out += part
     })
     const ended = new Promise<number | null>((done) => child.on('close', done))

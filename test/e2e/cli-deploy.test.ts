@@ -1,40 +1,18 @@
-import { spawn } from 'node:child_process'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { expect } from 'chai'
+import { freeholdSucceeds, freehold as runFreehold } from '../worlds/freehold.ts'
 import { makeBoundary, makeGroup, uniqueName } from '../worlds/platform.ts'
 import { PLATFORM_VARIABLE } from '../worlds/tenant.ts'
-
-const FREEHOLD = resolve(import.meta.dirname, '../../bin/freehold.mjs')
-
-type Ended = { code: number; out: string; err: string }
 
 describe('the command line, from a folder to an address', () => {
   let home: string
   let folder: string
   const name = uniqueName('shop')
 
-  const freehold = (...words: string[]) =>
-    new Promise<Ended>((done, fail) => {
-      const env = { PATH: process.env.PATH ?? '', HOME: home }
-      const child = spawn(process.execPath, [FREEHOLD, ...words], { env })
-      const ended = { out: '', err: '' }
-      child.stdout.on('data', (part) => {
-        ended.out += part
-      })
-      child.stderr.on('data', (part) => {
-        ended.err += part
-      })
-      child.on('error', fail)
-      child.on('close', (code) => done({ code: code ?? -1, ...ended }))
-      child.stdin.end()
-    })
-  const succeeds = async (...words: string[]) => {
-    const ended = await freehold(...words)
-    expect(ended.code, `freehold ${words.join(' ')}: ${ended.err}`).to.equal(0)
-    return ended
-  }
+  const freehold = (...words: string[]) => runFreehold(words, { home })
+  const succeeds = (...words: string[]) => freeholdSucceeds(words, { home })
 
   before(async () => {
     home = await mkdtemp(join(tmpdir(), 'freehold-deploy-'))

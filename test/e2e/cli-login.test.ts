@@ -1,8 +1,8 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { load } from 'js-yaml'
@@ -12,6 +12,7 @@ import { RoleAssignment } from '../../src/crds/rbac.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { Browser, type Shown } from '../make/browser.ts'
 import { makePerson, type TestPerson } from '../make/people.ts'
+import { type Ended, endOf, freeholdSucceeds, freehold as runFreehold, spawnFreehold } from '../worlds/freehold.ts'
 import { call, makeBoundary, makeGroup, uniqueName, until } from '../worlds/platform.ts'
 import {
   administrator,
@@ -22,9 +23,6 @@ import {
   testPlatform,
 } from '../worlds/tenant.ts'
 
-const FREEHOLD = resolve(import.meta.dirname, '../../bin/freehold.mjs')
-
-type Ended = { code: number; out: string; err: string }
 type Login = {
   accessToken: string
   obtainedAt: number
@@ -43,33 +41,14 @@ describe('people at the command line', () => {
   let person: TestPerson
   const children = new Set<ChildProcess>()
 
-  /** The real command in a home of its own, which sees nothing of this process's environment but PATH. */
-  function start(words: string[], onError: (text: string) => void = () => undefined): Promise<Ended> {
-    const env = { PATH: process.env.PATH ?? '', HOME: home, BROWSER: '/bin/true' }
-    const child = spawn(process.execPath, [FREEHOLD, ...words], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  /** In a process of its own, while `onError` sees what it writes. */
+  function start(words: string[], onError?: (text: string) => void): Promise<Ended> {
+    const child = spawnFreehold(words, home, { env: { BROWSER: '/bin/true' }, stdio: ['ignore', 'pipe', 'pipe'] })
     children.add(child)
-    return new Promise((done, fail) => {
-      const ended = { out: '', err: '' }
-      child.stdout.on('data', (part) => {
-        ended.out += part
-      })
-      child.stderr.on('data', (part) => {
-        ended.err += part
-        onError(ended.err)
-      })
-      child.on('error', fail)
-      child.on('close', (code) => {
-        children.delete(child)
-        done({ code: code ?? -1, ...ended })
-      })
-    })
+    return endOf(child, onError).finally(() => children.delete(child))
   }
-  const freehold = (...words: string[]) => start(words)
-  async function succeeds(...words: string[]): Promise<Ended> {
-    const ended = await freehold(...words)
-    expect(ended.code, `freehold ${words.join(' ')}: ${ended.err}`).to.equal(0)
-    return ended
-  }
+  const freehold = (...words: string[]) => runFreehold(words, { home })
+  const succeeds = (...words: string[]) => freeholdSucceeds(words, { home })
 
   const loginPath = () => join(home, '.local/state/freehold/login.json')
   const storedLogin = async () => JSON.parse(await readFile(loginPath(), 'utf8')) as Login
@@ -186,7 +165,7 @@ describe('people at the command line', () => {
     const first = await storedLogin()
     // Half a minute before its end.
     await storeLogin({ ...first, obtainedAt: Date.now() - 870_000, expiresAt: Date.now() + 30_000 })
-    const ended = await Promise.all([1, 2, 3].map(() => freehold('whoami')))
+    const ended = await Promise.all([1, 2, 3].map(() => start(['whoami'])))
     expect(
       ended.map(({ code }) => code),
       ended.map(({ err }) => err).join(),

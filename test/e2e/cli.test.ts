@@ -1,16 +1,13 @@
-import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
 import { load } from 'js-yaml'
 import { groupNamespace } from '../../src/core/names.ts'
+import { type Ended, endOf, freehold as runFreehold, spawnFreehold } from '../worlds/freehold.ts'
 import { call, makeCaller, uniqueName, until } from '../worlds/platform.ts'
 import { PLATFORM_VARIABLE, testPlatform } from '../worlds/tenant.ts'
-
-const FREEHOLD = resolve(import.meta.dirname, '../../bin/freehold.mjs')
-
-type Ended = { code: number; out: string; err: string }
 
 describe('the command line', () => {
   let home: string
@@ -18,21 +15,11 @@ describe('the command line', () => {
   let boundary: string
   const group = uniqueName('cli')
 
-  /** Runs the real command in a home of its own. The child sees nothing of this process's environment but PATH. */
   const freehold = (words: string[], options: { env?: Record<string, string>; input?: string; home?: string } = {}) =>
-    new Promise<Ended>((done, fail) => {
-      const own = { PATH: process.env.PATH ?? '', HOME: options.home ?? home }
-      const child = spawn(process.execPath, [FREEHOLD, ...words], { env: { ...own, ...(options.env ?? credentials) } })
-      const ended = { out: '', err: '' }
-      child.stdout.on('data', (part) => {
-        ended.out += part
-      })
-      child.stderr.on('data', (part) => {
-        ended.err += part
-      })
-      child.on('error', fail)
-      child.on('close', (code) => done({ code: code ?? -1, ...ended }))
-      child.stdin.end(options.input ?? '')
+    runFreehold(words, {
+      home: options.home ?? home,
+      environment: options.env ?? credentials,
+      input: options.input ?? '',
     })
   const succeeds = async (...words: string[]) => {
     const ended = await freehold(words)
@@ -64,7 +51,7 @@ describe('the command line', () => {
       token: null,
     })
     expect(told.platform).to.include({ version: body.version, kubernetesVersion: body.kubernetesVersion })
-    const elsewhere = await freehold(['--version'], { home: join(home, 'nobody') })
+    const elsewhere = await endOf(spawnFreehold(['--version'], join(home, 'nobody')))
     expect(JSON.parse(elsewhere.out), elsewhere.err).to.deep.equal({ client: told.client, platform: null })
   })
 
@@ -127,7 +114,8 @@ spec:
     const { out } = await succeeds('apply', '-f', folder, '-g', 'search')
     expect(out).to.equal('ResourceGroup "search" created\nVectorCluster "products" created\n')
     expect(await json('get', 'vectorcluster', 'products', '-g', 'search')).to.include({ replicas: 3 })
-    const refused = await freehold(['apply', '-f', resolve(folder, '../10-boundary')])
+    const named = `apiVersion: freehold.dev/v1alpha1\nkind: Boundary\nmetadata: {name: ${randomUUID()}}\nspec: {displayName: Acme}`
+    const refused = await freehold(['apply', '-f', '-'], { input: named })
     expect(refused.code).to.equal(1)
     // REST gives boundaries their ids, and the API server lets only administrators of the cluster choose one.
     expect(refused.err).to.match(/cannot create resource "boundaries"/)
@@ -150,9 +138,10 @@ spec:
   it('sends any request, with a body from stdin and headers', async () => {
     const path = '/boundaries/{boundary}/providers/authorization/checkAccess'
     const input = JSON.stringify({ action: 'vectorcluster/read' })
-    const asked = await freehold(['call', 'POST', path, '--data', '-', '-H', 'X-Correlation-Id: from-the-cli'], {
-      input,
-    })
+    const words = ['call', 'POST', path, '--data', '-', '-H', 'X-Correlation-Id: from-the-cli']
+    const process = spawnFreehold(words, home, { env: credentials })
+    process.stdin?.end(input)
+    const asked = await endOf(process)
     expect(asked.code, asked.err).to.equal(0)
     expect(JSON.parse(asked.out)).to.be.an('object')
     expect((await json('call', 'GET', '/boundaries?pageSize=1')).items).to.have.lengthOf(1)

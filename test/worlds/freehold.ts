@@ -1,0 +1,69 @@
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
+import { resolve } from 'node:path'
+import { expect } from 'chai'
+import type { Environment } from '../../src/cli/files.ts'
+import { run } from '../../src/cli/run.ts'
+import { commandLine } from '../make/commandLine.ts'
+
+/** The program, for what is about processes: several at once, signals, standard input. */
+export const FREEHOLD = resolve(import.meta.dirname, '../../bin/freehold.mjs')
+
+export type Ended = { code: number; out: string; err: string }
+
+/** A new process of the program in a home of its own, which sees nothing of this process's environment but PATH. */
+export function spawnFreehold(
+  words: readonly string[],
+  home: string,
+  { env, ...options }: SpawnOptions = {},
+): ChildProcess {
+  const own = { PATH: process.env.PATH ?? '', HOME: home, ...env }
+  return spawn(process.execPath, [FREEHOLD, ...words], { ...options, env: own })
+}
+
+/** What the process wrote until its end, and its exit code. */
+export function endOf(child: ChildProcess, onError: (text: string) => void = () => undefined): Promise<Ended> {
+  return new Promise((done, fail) => {
+    const ended = { out: '', err: '' }
+    child.stdout?.on('data', (part) => {
+      ended.out += part
+    })
+    child.stderr?.on('data', (part) => {
+      ended.err += part
+      onError(ended.err)
+    })
+    child.once('error', fail)
+    child.once('close', (code) => done({ code: code ?? -1, ...ended }))
+  })
+}
+
+/** Runs a command in this process: what it does is the same, and the start of a process would cost more than all of it. */
+export async function freehold(
+  words: readonly string[],
+  { home, environment = {}, input = '' }: { home: string; environment?: Environment; input?: string },
+): Promise<Ended> {
+  const ended = { out: '', err: '' }
+  const writer = (to: 'out' | 'err') => (text: string) => {
+    ended[to] += text
+  }
+  const context = commandLine(home, {
+    environment: { PATH: process.env.PATH, HOME: home, ...environment },
+    terminal: {
+      out: writer('out'),
+      err: writer('err'),
+      readInput: () => Promise.resolve(input),
+      readPassword: () => Promise.resolve(input.split('\n')[0] ?? ''),
+    },
+  })
+  const code = await run(words, { ...context, program: [process.execPath, FREEHOLD] })
+  return { code, ...ended }
+}
+
+/** The same, of a command that has to succeed. */
+export async function freeholdSucceeds(
+  words: readonly string[],
+  options: Parameters<typeof freehold>[1],
+): Promise<Ended> {
+  const ended = await freehold(words, options)
+  expect(ended.code, `freehold ${words.join(' ')}: ${ended.err}`).to.equal(0)
+  return ended
+}
