@@ -70,7 +70,7 @@ describe('an uploaded archive', () => {
 
   it('does not write through a link of its own', async () => {
     const tar = await archive({ name: 'a', type: 'symlink', linkname: 'b' }, { name: 'a/c', content: 'x' })
-    expect(await refusalOf(gzipSync(tar))).to.include('below what is no folder')
+    expect(await refusalOf(gzipSync(tar))).to.include('below a path that is not a folder')
   })
 
   it('is refused as soon as it is longer than it may be, whatever it was packed to', async () => {

@@ -57,7 +57,7 @@ export class ArchiveJudge {
 
   #count(kind: Admitted['kind'], size: number, shown: string): void {
     if (kind !== 'file') return
-    if (!Number.isSafeInteger(size) || size < 0) throw new ArchiveRefused(`${shown} has no size that can be.`)
+    if (!Number.isSafeInteger(size) || size < 0) throw new ArchiveRefused(`${shown} has an invalid size.`)
     const { fileBytes, bytes } = this.#limits
     if (size > fileBytes)
       throw new ArchiveRefused(`${shown} is longer than the ${fileBytes} bytes that one file may have.`)
@@ -70,14 +70,14 @@ export class ArchiveJudge {
       const above = { kind: 'folder' as const, path: segments.slice(0, length).join('/') }
       const found = this.#seen.get(key(above.path))
       if (found === undefined) this.#seen.set(key(above.path), above)
-      else if (found.kind !== 'folder') throw new ArchiveRefused(`${shown} lies below what is no folder.`)
+      else if (found.kind !== 'folder') throw new ArchiveRefused(`${shown} is below a path that is not a folder.`)
       else if (found.path !== above.path)
-        throw new ArchiveRefused(`${shown} differs from another path by its spelling only.`)
+        throw new ArchiveRefused(`${shown} differs from another path only in letter case or Unicode form.`)
     }
     const found = this.#seen.get(key(admitted.path))
     const isAgain = found?.kind === 'folder' && admitted.kind === 'folder' && found.path === admitted.path
     if (found !== undefined && !isAgain)
-      throw new ArchiveRefused(`${shown} is there twice, or differs by its spelling only.`)
+      throw new ArchiveRefused(`${shown} appears twice, or differs from another path only in letter case.`)
     this.#seen.set(key(admitted.path), admitted)
   }
 }

@@ -78,7 +78,7 @@ async function keepPullSecret(pass: InstancePass, value: string | Outcome | unde
   if (!isDockerConfig(value) || value.length > MOST_BYTES) {
     return stalled(
       'ConfigurationInvalid',
-      'The vault secret of registryCredential is no dockerconfigjson with "auths".',
+      'The vault secret of registryCredential is not a dockerconfigjson with "auths".',
     )
   }
   const { data, type } = pullSecretContent(value)

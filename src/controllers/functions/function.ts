@@ -154,7 +154,7 @@ function checkTimers({ object }: FunctionPass): Outcome {
     )
   const unknown = triggers.find(({ timeZone }) => !isTimeZone(timeZone))
   if (unknown === undefined) return done()
-  return stalled('ConfigurationInvalid', `"${unknown.timeZone}" of trigger "${unknown.name}" is no time zone.`)
+  return stalled('ConfigurationInvalid', `"${unknown.timeZone}" of trigger "${unknown.name}" is not a time zone.`)
 }
 
 const claimsOf = ({ metadata, spec }: Pick<CachedFunction, 'metadata' | 'spec'>) =>
