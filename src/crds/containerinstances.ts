@@ -29,11 +29,12 @@ import {
 } from './workloadFields.ts'
 import { allowedCidrsRule } from './workloadRules.ts'
 
+/** The last label begins with a letter, as that of no address does. */
 export const HostName = z
   .string()
   .max(253)
   .regex(
-    /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$/,
+    /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/,
     'must be a host name in lower case, such as shop.example.com',
   )
 
