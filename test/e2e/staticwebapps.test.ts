@@ -146,7 +146,7 @@ describe('static web apps', () => {
   for (const [what, body, code] of [
     ['neither a repository nor an image', {}, 'BAD_REQUEST'],
     ['both', { image: IMAGE, repositoryUrl: REPOSITORY }, 'BAD_REQUEST'],
-    ['a proxy to the inside', { image: IMAGE, proxyUrl: 'https://kubernetes.default.svc/x' }, 'BAD_REQUEST'],
+    ['a proxy to the inside', { image: IMAGE, proxyUrl: 'https://kubernetes.default.svc/x' }, 'URL_NOT_ALLOWED'],
     ['a header that the server says itself', { image: IMAGE, headers: { 'Content-Length': '1' } }, 'BAD_REQUEST'],
     ['an unknown source', { repositoryUrl: REPOSITORY, deploymentSourceId: randomUUID() }, 'REFERENCE_NOT_FOUND'],
     ['another plan', { image: IMAGE, resourcePlanId: 'vector-small' }, undefined],

@@ -7,6 +7,7 @@ import { interfaceRow } from '../http/interface.ts'
 import { action, dataAction, type RouteDraft } from '../http/route.ts'
 import { CERTIFICATE_STATES } from '../resources/deployments/owner.ts'
 import { deploymentRoutes } from '../resources/deployments/routes.ts'
+import { codeChoices } from '../resources/deployments/runtimes.ts'
 import { sourceRoute } from '../resources/deployments/source.ts'
 import { componentWithFiles, type FoundFiles, fileRoutes } from '../resources/files.ts'
 import { containersOf, logRoute } from '../resources/logs.ts'
@@ -35,6 +36,7 @@ export const appRoutes: readonly RouteDraft[] = [
     ...appRecord,
     example: { sourceKind: 'Image', image: 'docker.io/nginxinc/nginx-unprivileged:1.29' },
     hasFinalizer: true,
+    choices: codeChoices,
     fields: {
       sourceKind: enumeration('Source', PlatformApp.spec.shape.sourceKind.options, { isSorted: false }),
       runtime: text('Runtime'),

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { statusOf } from '../../contracts/builds/runtimes.ts'
 import { unsharedUse } from '../../contracts/containerinstances.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { APP_CONTENT } from '../../crds/appRules.ts'
@@ -9,6 +8,7 @@ import { APP_COMPONENT, PlatformApp } from '../../crds/apps.ts'
 import type { Context, Services } from '../http/context.ts'
 import { withoutAbsent } from '../records/kubeRecords.ts'
 import { CERTIFICATE_STATES, refuseSource } from '../resources/deployments/owner.ts'
+import { runtimeStatusOf } from '../resources/deployments/runtimes.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { refuseTakenHosts } from '../resources/hosts.ts'
 import { recordOf } from '../resources/record.ts'
@@ -141,14 +141,6 @@ function refuseRuntime({ runtime: name, runtimeVersion }: Spec, { services, prev
     runtimeVersion,
     `Version ${runtimeVersion} of "${name}" has ended: choose a newer one.`,
   )
-}
-
-/** What an administrator says of a version; else what its day tells. */
-export function runtimeStatusOf(
-  { status, endsAt }: AppRuntime['spec']['versions'][number],
-  { clock }: Pick<Services, 'clock'>,
-) {
-  return status ?? statusOf({ endsAt }, clock.now())
 }
 
 /** @throws PlatformError VOLUME_NOT_SHAREABLE */

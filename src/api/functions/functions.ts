@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util'
-import { z } from 'zod'
 import { functionObjectName } from '../../contracts/functions.ts'
 import { notFound } from '../../core/errors.ts'
 import { FINALIZER } from '../../core/labels.ts'
@@ -94,8 +93,7 @@ export async function findFunction(context: Context): Promise<FoundFunction> {
 }
 
 const schemas = {
-  body: z.unknown(),
-  documentedBody: withRepeated(declaration.body, functionRecord.dto),
+  body: withRepeated(declaration.body, functionRecord.dto),
   example,
   reply: functionRecord.dto,
 }

@@ -5,6 +5,7 @@ import { action, dataAction, type RouteDraft } from '../http/route.ts'
 import { deployRoute } from '../resources/deployments/deploy.ts'
 import { CERTIFICATE_STATES } from '../resources/deployments/owner.ts'
 import { deploymentRoutes } from '../resources/deployments/routes.ts'
+import { codeChoices } from '../resources/deployments/runtimes.ts'
 import { containersOf, logRoute } from '../resources/logs.ts'
 import { enumeration, text } from '../resources/paging.ts'
 import { findResource } from '../resources/places.ts'
@@ -30,6 +31,7 @@ export const siteRoutes: readonly RouteDraft[] = [
     ...siteRecord,
     example: { image: 'docker.io/nginxinc/nginx-unprivileged:1.29' },
     hasFinalizer: true,
+    choices: (services) => ({ builderImage: codeChoices(services).builderImage }),
     fields: {
       branch: text('Branch'),
       repositoryUrl: text('Repository', { isSorted: false }),
