@@ -13,8 +13,13 @@ const WHOLE = new WeakMap<object, z.ZodType>()
 /** The schema without its defaults, at any depth: what had one may be absent. Its descriptions say what that means. */
 export function sparse<Schema extends z.ZodObject>(schema: Schema): z.ZodType<z.input<Schema>, z.input<Schema>> {
   const thin = withoutDefaults(schema)
-  WHOLE.set(thin.def, schema)
-  return thin as z.ZodType<z.input<Schema>, z.input<Schema>>
+  return standsFor(thin, schema) as z.ZodType<z.input<Schema>, z.input<Schema>>
+}
+
+/** The same for a record inside which such a list stands. */
+export function standsFor<Schema extends z.ZodType>(thin: Schema, whole: z.ZodType): Schema {
+  WHOLE.set(thin.def, whole)
+  return thin
 }
 
 function withoutDefaults(schema: z.ZodType): z.ZodType {

@@ -7,10 +7,10 @@ import { AppRuntime } from '../../crds/appruntimes.ts'
 import { APP_COMPONENT, PlatformApp } from '../../crds/apps.ts'
 import type { Context, Services } from '../http/context.ts'
 import { withoutAbsent } from '../records/kubeRecords.ts'
-import { CERTIFICATE_STATES, refuseSource } from '../resources/deployments/owner.ts'
+import { refuseSource } from '../resources/deployments/owner.ts'
 import { runtimeStatusOf } from '../resources/deployments/runtimes.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
-import { refuseTakenHosts } from '../resources/hosts.ts'
+import { hostFields, refuseTakenHosts } from '../resources/hosts.ts'
 import { recordOf } from '../resources/record.ts'
 import { refuseForeignReferences, refuseForeignVaults } from '../resources/references.ts'
 import { planOf, shownPlan, unprocessable } from '../resources/sizing.ts'
@@ -46,22 +46,12 @@ function revisionsOf({ object: { status } }: AppView): z.output<typeof AppRevisi
   }))
 }
 
-export const certificateStatusOf = ({ object: { status, spec } }: Pick<AppView, 'object'>) =>
-  status?.certificateStatus ?? (spec.isPublic ? ('NotRequested' as const) : null)
-
 /** AppDto (records: apps). */
 export const appRecord = recordOf(PlatformApp, {
   id: 'AppDto',
   hidden: ['running', 'restartedAt', 'onDelete', 'rollback'],
   computed: {
-    publicUrl: [
-      z.string().nullable().describe('Where it answers from outside, once it does'),
-      ({ object }) => object.status?.publicUrl,
-    ],
-    certificateStatus: [
-      z.enum(CERTIFICATE_STATES).nullable().describe('The worst of the certificates of its custom domains'),
-      certificateStatusOf,
-    ],
+    ...hostFields,
     commit: [z.string().nullable().describe('Commit that is served'), ({ object }) => object.status?.commit],
     servingImage: [z.string().nullable().describe('Image that is served'), ({ object }) => object.status?.servingImage],
     revision: [

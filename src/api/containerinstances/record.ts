@@ -11,7 +11,8 @@ import {
 } from '../../crds/containerinstances.ts'
 import { publicTarget } from '../../crds/containerRules.ts'
 import { withoutAbsent } from '../records/kubeRecords.ts'
-import { refuseTakenHosts } from '../resources/hosts.ts'
+import { hostFields, refuseTakenHosts } from '../resources/hosts.ts'
+import { shownSchema, shownValue } from '../resources/items.ts'
 import { recordOf } from '../resources/record.ts'
 import { refuseForeignReferences, refuseForeignVaults } from '../resources/references.ts'
 import {
@@ -32,8 +33,6 @@ type InstanceWrite = WriteView<typeof ContainerInstance>
 type Draft = SpecOfContainerInstance
 type Sizable = SizedBody & { name: string }
 
-const CERTIFICATE_STATES = ['NotRequested', 'Issuing', 'Valid', 'Expiring', 'Expired', 'Failed'] as const
-
 const stateOf = ({ object }: InstanceView, name: unknown) =>
   object.status?.components?.find((component) => component.name === name)
 
@@ -43,17 +42,10 @@ export const instanceRecord = recordOf(ContainerInstance, {
   hidden: ['restartedAt', 'redeployedAt', 'onDelete', 'backupPolicy'],
   computed: {
     backupPolicy: [
-      BackupPolicyField.nullable().describe('Changed by the routes of the backup policy'),
-      ({ object }) => completeInstance(object).spec.backupPolicy,
+      shownSchema(BackupPolicyField).nullable().describe('Changed by the routes of the backup policy'),
+      ({ object }) => shownValue(BackupPolicyField, completeInstance(object).spec.backupPolicy),
     ],
-    publicUrl: [
-      z.string().nullable().describe('Where it answers from outside, once it does'),
-      ({ object }) => object.status?.publicUrl,
-    ],
-    certificateStatus: [
-      z.enum(CERTIFICATE_STATES).nullable().describe('The worst of the certificates of its custom domains'),
-      ({ object }) => object.status?.certificateStatus ?? (object.spec.isPublic ? 'NotRequested' : null),
-    ],
+    ...hostFields,
     revision: [z.int().describe('0 until the first is recorded'), ({ object }) => object.status?.revision ?? 0],
     readyReplicas: [z.int(), ({ object }) => object.status?.readyReplicas ?? 0],
     restartCount: [z.int(), ({ object }) => object.status?.restartCount ?? 0],

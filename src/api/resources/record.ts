@@ -175,7 +175,9 @@ function givenItems(given: Record<string, unknown>, kind: AnyKind, items: Items<
   return Object.fromEntries(
     Object.keys(items).flatMap((name) => {
       const { value } = fieldOf((kind.spec.shape as Record<string, z.ZodType>)[name] as z.ZodType)
-      return Array.isArray(given[name]) ? [[name, sparseValue(wholeSchema(value), given[name])]] : []
+      const [whole, part] = [wholeSchema(value), given[name] ?? undefined]
+      const mayBeSparse = Array.isArray(part) || (part !== undefined && whole !== value)
+      return mayBeSparse ? [[name, sparseValue(whole, part)]] : []
     }),
   )
 }

@@ -5,10 +5,10 @@ import { readModel } from '../http/model.ts'
 import { withoutAbsent } from '../records/kubeRecords.ts'
 import type { RecordOf } from '../records/records.ts'
 import { vetUrl } from '../resources/deployments/address.ts'
-import { CERTIFICATE_STATES, refuseSource } from '../resources/deployments/owner.ts'
+import { refuseSource } from '../resources/deployments/owner.ts'
 import { deploymentsOf, type StoredDeployment } from '../resources/deployments/record.ts'
 import { DateTime } from '../resources/dto.ts'
-import { refuseTakenHosts } from '../resources/hosts.ts'
+import { hostFields, refuseTakenHosts } from '../resources/hosts.ts'
 import { recordOf } from '../resources/record.ts'
 import { PlanId } from '../resources/sizing.ts'
 import type { ResourceView, WriteView } from '../resources/types.ts'
@@ -52,17 +52,11 @@ function shownDeployment({ number, record: { status } }: { number: number; recor
   }
 }
 
-export const certificateStatusOf = ({ object: { status, spec } }: Pick<SiteView, 'object'>) =>
-  status?.certificateStatus ?? (spec.enableIngress ? ('NotRequested' as const) : null)
-
 const record = recordOf(StaticWebApp, {
   id: 'StaticWebAppDto',
   hidden: ['computePlan', 'running', 'restartedAt', 'deploy', 'rollback'],
   computed: {
-    certificateStatus: [
-      z.enum(CERTIFICATE_STATES).nullable().describe('The worst of the certificates of its custom domains'),
-      certificateStatusOf,
-    ],
+    ...hostFields,
     commit: [z.string().nullable().describe('Commit that is served'), ({ object }) => object.status?.commit],
     deployments: [
       z.array(StaticWebAppDeploymentDto).describe('The 10 newest'),
@@ -71,10 +65,6 @@ const record = recordOf(StaticWebApp, {
     ingressHost: [
       z.string().nullable().describe('Host of its own that it holds'),
       ({ object }) => object.status?.publicHost,
-    ],
-    publicUrl: [
-      z.string().nullable().describe('Where it answers from outside, once it does'),
-      ({ object }) => object.status?.publicUrl,
     ],
     servingImage: [z.string().nullable().describe('Image that is served'), ({ object }) => object.status?.servingImage],
     readyReplicas: [z.int(), ({ object }) => object.status?.readyReplicas ?? 0],

@@ -7,10 +7,6 @@ import { unprocessable } from '../sizing.ts'
 import { vetSourceUrl } from './address.ts'
 import { BUILD } from './reporters.ts'
 
-/** What records of all kinds that are deployed have in common. */
-
-export const CERTIFICATE_STATES = ['NotRequested', 'Issuing', 'Valid', 'Expiring', 'Expired', 'Failed'] as const
-
 type Asking = {
   readonly boundaryId: string
   readonly services: Services
