@@ -20,7 +20,7 @@ import { withRepeated } from '../resources/writtenBody.ts'
 import { functionRecord } from './record.ts'
 
 export const NAMESPACE = '{RG}/functionnamespaces/{namespaceName}'
-const ONE = `${NAMESPACE}/functions/{functionName}`
+export const FUNCTION = `${NAMESPACE}/functions/{functionName}`
 
 type Stored = RecordOf<typeof ServerlessFunction>
 const declaration = {
@@ -102,11 +102,16 @@ export const functionRoutes: readonly RouteDraft[] = [
   ...functions.routes(),
   route(
     'POST',
-    ONE,
+    FUNCTION,
     { auth: action('functions/write'), summary: 'Create; the same body again answers 200', ...schemas },
     create,
   ),
-  route('PUT', ONE, { auth: action('functions/write'), summary: 'Replace the writable fields', ...schemas }, update),
+  route(
+    'PUT',
+    FUNCTION,
+    { auth: action('functions/write'), summary: 'Replace the writable fields', ...schemas },
+    update,
+  ),
 ]
 
 async function create(context: Context): Promise<Answer<never>> {
