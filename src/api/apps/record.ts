@@ -12,7 +12,7 @@ import { runtimeStatusOf } from '../resources/deployments/runtimes.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { hostFields, refuseTakenHosts } from '../resources/hosts.ts'
 import { recordOf } from '../resources/record.ts'
-import { refuseForeignReferences, refuseForeignVaults } from '../resources/references.ts'
+import { refuseForeignReferences, refuseForeignVaults, refuseMissingReferences } from '../resources/references.ts'
 import { planOf, shownPlan, unprocessable } from '../resources/sizing.ts'
 import type { ResourceView, WriteView } from '../resources/types.ts'
 
@@ -98,7 +98,7 @@ type Asking = Pick<Write, 'boundaryId' | 'resourceGroup' | 'services' | 'context
  * References were checked when they were written: who changes nothing that could show their values needs no right to read
  * them.
  *
- * @throws PlatformError FORBIDDEN
+ * @throws PlatformError FORBIDDEN, REFERENCE_NOT_FOUND
  */
 export function refuseForeign(draft: Spec, view: Asking): void {
   const { env, volumes, registryCredential, managedIdentity } = draft
@@ -107,6 +107,8 @@ export function refuseForeign(draft: Spec, view: Asking): void {
     refuseForeignReferences({ components: [{ env }], volumes, managedIdentity }, view)
   if (registryCredential !== undefined && !isDeepStrictEqual(registryCredential, before?.registryCredential))
     refuseForeignVaults([registryCredential.vaultName], view)
+  const known = before === undefined ? [] : [...before.env, ...before.volumes, { secret: before.registryCredential }]
+  refuseMissingReferences({ env, volumes, registryCredential: [{ secret: registryCredential }] }, known, view)
 }
 
 /** @throws PlatformError REFERENCE_NOT_FOUND, RUNTIME_ENDED */

@@ -14,7 +14,12 @@ import { withoutAbsent } from '../records/kubeRecords.ts'
 import { hostFields, refuseTakenHosts } from '../resources/hosts.ts'
 import { shownSchema, shownValue } from '../resources/items.ts'
 import { recordOf } from '../resources/record.ts'
-import { refuseForeignReferences, refuseForeignVaults } from '../resources/references.ts'
+import {
+  type Reference,
+  refuseForeignReferences,
+  refuseForeignVaults,
+  refuseMissingReferences,
+} from '../resources/references.ts'
 import {
   choosePlan,
   chooseSizes,
@@ -145,7 +150,7 @@ const contentOf = (spec: Draft) => CONTENT_FIELDS.map((field) => spec[field])
  * References were checked when they were written: who changes nothing that could show their values needs no right to
  * read them.
  *
- * @throws PlatformError FORBIDDEN
+ * @throws PlatformError FORBIDDEN, REFERENCE_NOT_FOUND
  */
 export function refuseForeign(
   draft: Draft,
@@ -159,7 +164,16 @@ export function refuseForeign(
   if (registryCredential !== undefined && !isDeepStrictEqual(registryCredential, previous?.spec.registryCredential)) {
     refuseForeignVaults([registryCredential.vaultName], view)
   }
+  const next = Object.fromEntries(components.map(({ env }, at) => [`components.${at}.env`, env]))
+  const known = previous === undefined ? [] : referencesOf(previous.spec)
+  refuseMissingReferences({ ...next, volumes, registryCredential: [{ secret: registryCredential }] }, known, view)
 }
+
+const referencesOf = ({ components, volumes, registryCredential }: Draft): Reference[] => [
+  ...components.flatMap(({ env }) => env),
+  ...volumes,
+  { secret: registryCredential },
+]
 
 /** @throws PlatformError BAD_REQUEST */
 function refuseUnknownParameters({ components, parameters }: Draft): void {

@@ -6,7 +6,7 @@ import { FunctionNamespace } from '../../crds/functions.ts'
 import { hostFields, refuseOwnDomain } from '../resources/hosts.ts'
 import { flag, number, text } from '../resources/paging.ts'
 import { recordOf } from '../resources/record.ts'
-import { refuseForeignReferences } from '../resources/references.ts'
+import { refuseForeignReferences, refuseMissingReferences } from '../resources/references.ts'
 import { planOf, shownPlan, unprocessable } from '../resources/sizing.ts'
 import type { WriteView } from '../resources/types.ts'
 
@@ -30,7 +30,9 @@ export const namespaceRecord = recordOf(FunctionNamespace, {
   refine: (draft, view) => {
     const runtimeVersion = chosenVersion(draft, view)
     const { env = [] } = draft
-    if (!isDeepStrictEqual(env, view.previous?.spec.env ?? [])) refuseForeignReferences({ components: [{ env }] }, view)
+    const before = view.previous?.spec.env ?? []
+    if (!isDeepStrictEqual(env, before)) refuseForeignReferences({ components: [{ env }] }, view)
+    refuseMissingReferences({ env }, before, view)
     refuseOwnDomain(draft, view)
     return { runtimeVersion }
   },
