@@ -8,7 +8,7 @@ import { vetUrl } from '../resources/deployments/address.ts'
 import { refuseSource } from '../resources/deployments/owner.ts'
 import { deploymentsOf, type StoredDeployment } from '../resources/deployments/record.ts'
 import { DateTime } from '../resources/dto.ts'
-import { hostFields, refuseTakenHosts } from '../resources/hosts.ts'
+import { chooseHost, hostFields, ownHost, refuseTakenHosts } from '../resources/hosts.ts'
 import { recordOf } from '../resources/record.ts'
 import { PlanId } from '../resources/sizing.ts'
 import type { ResourceView, WriteView } from '../resources/types.ts'
@@ -62,10 +62,6 @@ const record = recordOf(StaticWebApp, {
       z.array(StaticWebAppDeploymentDto).describe('The 10 newest'),
       (view) => numberedOf(view).slice(0, SHOWN_DEPLOYMENTS).map(shownDeployment),
     ],
-    ingressHost: [
-      z.string().nullable().describe('Host of its own that it holds'),
-      ({ object }) => object.status?.publicHost,
-    ],
     servingImage: [z.string().nullable().describe('Image that is served'), ({ object }) => object.status?.servingImage],
     readyReplicas: [z.int(), ({ object }) => object.status?.readyReplicas ?? 0],
     revision: [
@@ -73,11 +69,19 @@ const record = recordOf(StaticWebApp, {
       ({ object }) => object.status?.revision ?? 0,
     ],
   },
+  shownAs: {
+    ingressHost: (view) => {
+      const { spec, status } = view.object
+      const own = { enabled: spec.enableIngress, chosen: spec.ingressHost, held: status?.publicHost }
+      return ownHost({ kind: StaticWebApp, ...own }, view)
+    },
+  },
   refine: (given, view) => {
-    const draft = StaticWebApp.spec.parse(withoutAbsent(given))
+    const ingressHost = chooseHost(StaticWebApp, given, view)
+    const draft = StaticWebApp.spec.parse(withoutAbsent({ ...given, ingressHost }))
     refuseSource(draft, view)
     refuseTakenHosts(StaticWebApp, { ...draft, isPublic: draft.enableIngress }, view)
-    return {}
+    return { ingressHost }
   },
 })
 

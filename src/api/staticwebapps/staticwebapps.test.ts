@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import request from 'supertest'
 import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { hostSuffixOf } from '../../contracts/workloads.ts'
 import { AppRuntime } from '../../crds/appruntimes.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 
@@ -53,6 +54,22 @@ describe('static web apps', () => {
       expect([status, body.code, body.field ?? body.errors?.[0].field]).to.deep.equal([400, code, 'proxyUrl'])
     })
   }
+
+  it('take a host of their boundary as their own, and are told the one that is made up', async () => {
+    const made = await ask('post', 'hosted', IMAGE)
+    expect(made.body.ingressHost).to.match(/^hosted-[0-9a-f]{8}\.example\.test$/)
+    const own = `docs${hostSuffixOf(B, 'example.test')}`
+    const changed = await ask('patch', 'hosted', { ingressHost: own })
+    expect([changed.status, changed.body.ingressHost], JSON.stringify(changed.body)).to.deep.equal([200, own])
+    const again = await ask('put', 'hosted', changed.body)
+    expect([again.status, again.body]).to.deep.equal([200, changed.body])
+    const taken = await ask('post', 'other', { ...IMAGE, ingressHost: own })
+    expect([taken.status, taken.body.code, taken.body.field]).to.deep.equal([409, 'HOST_TAKEN', 'ingressHost'])
+    const foreign = await ask('post', 'other', { ...IMAGE, ingressHost: 'docs.example.test' })
+    expect([foreign.status, foreign.body.errors?.[0].field]).to.deep.equal([400, 'ingressHost'])
+    const hidden = await ask('patch', 'hosted', { ingressHost: null, enableIngress: false })
+    expect(hidden.body.ingressHost).to.equal(null)
+  })
 
   it('speak of their plan by the name that their record has for it', async () => {
     const missing = await ask('post', 'planned', { ...IMAGE, resourcePlanId: 'none' })
