@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { newestVersion, versionsOf } from '../../contracts/functions.ts'
-import { badRequest } from '../../core/errors.ts'
+import { badRequest, PlatformError } from '../../core/errors.ts'
 import { FunctionNamespace } from '../../crds/functions.ts'
 import { hostFields, refuseOwnDomain } from '../resources/hosts.ts'
 import { flag, number, text } from '../resources/paging.ts'
@@ -28,6 +28,7 @@ export const namespaceRecord = recordOf(FunctionNamespace, {
     runtimeVersion: ({ object: { spec } }) => spec.runtimeVersion ?? newestVersion(spec.runtime),
   },
   refine: (draft, view) => {
+    refuseIdentity(view)
     const runtimeVersion = chosenVersion(draft, view)
     const { env = [] } = draft
     const before = view.previous?.spec.env ?? []
@@ -37,6 +38,13 @@ export const namespaceRecord = recordOf(FunctionNamespace, {
     return { runtimeVersion }
   },
 })
+
+/** Whoever asks for one is not to believe that there is one. @throws PlatformError FEATURE_UNSUPPORTED */
+function refuseIdentity({ context }: Write): void {
+  if ((context.body as { managedIdentity?: unknown } | undefined)?.managedIdentity !== true) return
+  const message = 'Functions have no identity of their own yet: leave managedIdentity false.'
+  throw new PlatformError('FEATURE_UNSUPPORTED', message, { field: 'managedIdentity', value: true })
+}
 
 /** The newest one is stored as absent. @throws PlatformError RUNTIME_ENDED, BAD_REQUEST */
 function chosenVersion({ runtime, runtimeVersion }: Draft, { previous }: Write): string | undefined {
