@@ -4,7 +4,7 @@ import { PlatformJob } from '../../crds/jobs.ts'
 import { DateTime } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { recordOf } from '../resources/record.ts'
-import { refuseForeignVaults, refuseMissingReferences } from '../resources/references.ts'
+import { refuseForeignVaults } from '../resources/references.ts'
 import { planOf, shownPlan } from '../resources/sizing.ts'
 import type { ResourceView } from '../resources/types.ts'
 
@@ -19,12 +19,6 @@ export function statusOf({ object }: JobView): (typeof STATUSES)[number] {
 
 const completedAt = ({ object }: JobView) => object.status?.completedAt
 
-const referencesIn = (env: Readonly<Record<string, string>> = {}) =>
-  Object.values(env).flatMap((value) => {
-    const { vault: vaultName, secret: secretName } = vaultReference(value) ?? {}
-    return vaultName === undefined || secretName === undefined ? [] : [{ secret: { vaultName, secretName } }]
-  })
-
 /** JobDto (interface section 3, records: jobs). */
 export const jobRecord = recordOf(PlatformJob, {
   id: 'JobDto',
@@ -36,12 +30,11 @@ export const jobRecord = recordOf(PlatformJob, {
   },
   filled: { computePlan: ({ services, object }) => shownPlan(object.spec, planOf(services, 'Job', object.spec)) },
   refine: (draft, view) => {
-    const references = referencesIn(draft.env)
+    const values = Object.values(draft.env ?? {})
     refuseForeignVaults(
-      references.map(({ secret }) => secret.vaultName),
+      values.flatMap((value) => vaultReference(value)?.vault ?? []),
       view,
     )
-    refuseMissingReferences({ env: references }, referencesIn(view.previous?.spec.env), view)
     return {}
   },
 })
