@@ -29,6 +29,9 @@ export const OUTPUTS = {
     secret: ['connectionString', 'jdbcUrl', 'password'],
   },
   containerinstances: { action: 'containerinstance', plain: ['publicUrl'], secret: [] },
+  apps: { action: 'apps', plain: ['publicUrl'], secret: [] },
+  staticwebapps: { action: 'staticwebapp', plain: ['publicUrl'], secret: [] },
+  functionnamespaces: { action: 'functions', plain: ['publicUrl'], secret: [] },
   objectstorageaccounts: {
     action: 'objectstorageaccounts',
     plain: ['endpoint', 'regionName'],

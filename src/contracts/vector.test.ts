@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { acceptsTwoKeys, decodeVectorKeys, encodeVectorKeys, isHostOf, vectorEndpoints, vectorNames } from './vector.ts'
-import { claimName, defaultHost, ordinalOf } from './workloads.ts'
+import { acceptsTwoKeys, decodeVectorKeys, encodeVectorKeys, vectorEndpoints, vectorNames } from './vector.ts'
+import { claimName, defaultHost, isHostOf, ordinalOf } from './workloads.ts'
 
 const key = (version: number) => ({
   version,

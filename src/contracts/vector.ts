@@ -40,19 +40,6 @@ export function vectorEndpoints(namespace: string, name: string): { host: string
   return { host, rest: `http://${host}:${VECTOR_PORTS.rest}`, grpc: `http://${host}:${VECTOR_PORTS.grpc}` }
 }
 
-/**
- * How the hosts end that people of a boundary may choose, such as `-5d0f8a52.apps.example.com`: all others below the domain
- * belong to the platform or were made up for resources of other boundaries.
- */
-export function hostSuffixOf(boundaryId: string, clusterDomain: string): string {
-  return `-${boundaryId.slice(0, 8)}.${clusterDomain}`
-}
-
-export function isHostOf(boundaryId: string, host: string, clusterDomain: string): boolean {
-  const suffix = hostSuffixOf(boundaryId, clusterDomain)
-  return host.length > suffix.length && host.endsWith(suffix)
-}
-
 /** One generation of keys. `id` is random and says nothing of the key; pods carry it, so that a remade key restarts them. */
 export type VectorKey = { version: number; id: string; apiKey: string; readOnlyApiKey: string }
 

@@ -53,6 +53,19 @@ export function hasSharedVolumes(classes: readonly KubeObject[], className: stri
 }
 
 /**
+ * How the hosts end that people of a boundary may choose, such as `-5d0f8a52.apps.example.com`: all others below the domain
+ * belong to the platform or were made up for resources of other boundaries.
+ */
+export function hostSuffixOf(boundaryId: string, clusterDomain: string): string {
+  return `-${boundaryId.slice(0, 8)}.${clusterDomain}`
+}
+
+export function isHostOf(boundaryId: string, host: string, clusterDomain: string): boolean {
+  const suffix = hostSuffixOf(boundaryId, clusterDomain)
+  return host.length > suffix.length && host.endsWith(suffix)
+}
+
+/**
  * The public host of a resource that names none. The hex comes from the namespace, so that a tenant cannot aim at another's;
  * the first label of a name must fit 63 characters, and the longest resource name with it does (52 + 9).
  */

@@ -187,15 +187,20 @@ export function within<T>(path: string, work: () => T): T {
   try {
     return work()
   } catch (error) {
-    if (!(error instanceof PlatformError)) throw error
-    const { code, extras, message } = error
-    const errors = (extras.errors as FieldError[] | undefined)?.map((one) => ({
-      ...one,
-      field: `${path}.${one.field}`,
-    }))
-    const placed = typeof extras.field === 'string' && { field: `${path}.${extras.field}` }
-    throw new PlatformError(code, message, { ...extras, ...placed, ...(errors && { errors }) }, { cause: error })
+    throw renamed(error, (field) => `${path}.${field}`)
   }
+}
+
+/** The same refusal, with the names that whoever asked knows its fields by. */
+export function renamed(error: unknown, nameOf: (field: string) => string): unknown {
+  if (!(error instanceof PlatformError)) return error
+  const { code, extras, message } = error
+  const before = extras.errors as FieldError[] | undefined
+  const errors = before?.map((one) => ({ ...one, field: nameOf(one.field) }))
+  const field = typeof extras.field === 'string' && { field: nameOf(extras.field) }
+  const isOfFields = before !== undefined && before.length > 0 && message === firstReason(before)
+  const words = isOfFields && errors !== undefined ? firstReason(errors) : message
+  return new PlatformError(code, words, { ...extras, ...field, ...(errors && { errors }) }, { cause: error })
 }
 
 /** 400 for the name of something new, in a path. */

@@ -3,6 +3,7 @@ import { EnvironmentVariableField, ImageReference } from './containerFields.ts'
 import type { AdmissionRule, Rule } from './define.ts'
 import { BranchName } from './deployments.ts'
 import { listBy, setOf, Uuid } from './fields.ts'
+import { unchanged } from './referenceAdmission.ts'
 import { SourceUrl } from './sources.ts'
 
 /** Fields of kinds whose code the platform builds: where it is, and how it becomes an image. */
@@ -72,6 +73,7 @@ export const sourceRule: Rule<{ repositoryUrl?: string | undefined; deploymentSo
 /** Who builds with the credentials of a source gets to see what they open. */
 export const sourceAdmission: AdmissionRule = {
   on: 'WRITE',
-  cel: "variables.isExempt || !has(object.spec.deploymentSourceId) || (request.operation == 'UPDATE' && oldObject.spec.?deploymentSourceId == object.spec.?deploymentSourceId) || authorizer.group('delivery.freehold.dev').resource('deploymentsources').namespace('boundary-' + namespaceObject.metadata.labels['freehold.dev/boundary']).name(object.spec.deploymentSourceId).check('get').allowed()",
-  message: 'deploymentSourceId names a deployment source that you may not read',
+  cel: `variables.isExempt || !has(object.spec.deploymentSourceId) || ${unchanged('deploymentSourceId', 'repositoryUrl')} || authorizer.group('delivery.freehold.dev').resource('deploymentsources').namespace('boundary-' + namespaceObject.metadata.labels['freehold.dev/boundary']).name(object.spec.deploymentSourceId).check('use').allowed()`,
+  message:
+    'deploymentSourceId names a deployment source whose credentials you may not use: that takes kernel/deployments/token at the boundary',
 }

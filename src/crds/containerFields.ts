@@ -4,7 +4,7 @@ import { SECRET_NAME_PATTERN } from '../contracts/vaults/names.ts'
 import { MOST_OF_A_VALUE } from './environment.ts'
 import { Bytes, listBy, ResourceName, setOf } from './fields.ts'
 import { CronSchedule } from './schedule.ts'
-import { sparse } from './sparse.ts'
+import { sparse, standsFor } from './sparse.ts'
 import { planOverrides, StorageClassName } from './workloadFields.ts'
 
 /** Fields of kinds that run containers of tenants: components, volumes, variables (records: container instances). */
@@ -207,9 +207,12 @@ export const BackupPolicyField = z.strictObject({
 })
 
 /** The policy as it stands in a kind: the items of its list have no defaults there. */
-export const BackupPolicyInSpec = BackupPolicyField.extend({
-  hooks: z.array(sparse(BackupHookField)).max(10).default([]).describe('Commands around each backup'),
-})
+export const BackupPolicyInSpec = standsFor(
+  BackupPolicyField.extend({
+    hooks: z.array(sparse(BackupHookField)).max(10).default([]).describe('Commands around each backup'),
+  }),
+  BackupPolicyField,
+)
 
 export type ComponentSpec = z.output<typeof ComponentField>
 export type VolumeSpec = z.output<typeof VolumeField>

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { CERTIFICATE_STATES } from '../contracts/certificates.ts'
 import { CONTENT_FIELDS } from '../contracts/containerinstances.ts'
 import {
   BackupPolicyField,
@@ -29,11 +30,12 @@ import {
 } from './workloadFields.ts'
 import { allowedCidrsRule } from './workloadRules.ts'
 
+/** The last label begins with a letter, as that of no address does. */
 export const HostName = z
   .string()
   .max(253)
   .regex(
-    /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$/,
+    /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/,
     'must be a host name in lower case, such as shop.example.com',
   )
 
@@ -134,16 +136,14 @@ export const containerStatus = {
     .describe('For each component, the revision since which it is as it is'),
   publicUrl: z.string().optional().describe('Where it answers from outside; absent if it does not'),
   certificateStatus: z
-    .enum(['NotRequested', 'Issuing', 'Valid', 'Expiring', 'Expired', 'Failed'])
+    .enum(CERTIFICATE_STATES)
     .optional()
     .describe('The worst of the certificates of its custom domains; absent without any'),
   certificates: z
     .array(
       z.object({
         host: z.string().describe('Custom domain'),
-        status: z
-          .enum(['NotRequested', 'Issuing', 'Valid', 'Expiring', 'Expired', 'Failed'])
-          .describe('How far its certificate is'),
+        status: z.enum(CERTIFICATE_STATES).describe('How far its certificate is'),
         issuer: z.string().describe('ClusterIssuer that it is asked of'),
         notBefore: z.string().optional().describe('When it began to count; absent until it is there'),
         notAfter: z.string().optional().describe('When it ends; absent until it is there'),

@@ -4,6 +4,7 @@ import {
   DEPLOYMENT_PHASES,
   DEPLOYMENT_STRATEGIES,
   type DeploymentPhase,
+  furthestPhase,
   mayFollow,
 } from '../contracts/deployments.ts'
 import { ImageReference } from './containerFields.ts'
@@ -77,7 +78,7 @@ const rules: Rule<Spec>[] = [
   },
   {
     cel: "!has(self.phase) || !(self.phase in ['Deploying', 'Succeeded']) || has(self.image)",
-    message: 'what is deployed has an image: containerImage is needed from phase Deploying on',
+    message: 'what is deployed has an image, which is needed from phase Deploying on',
     code: 'BAD_REQUEST',
     field: 'image',
     test: ({ phase, image }) => (phase !== 'Deploying' && phase !== 'Succeeded') || image !== undefined,
@@ -92,7 +93,7 @@ const rules: Rule<Spec>[] = [
   },
   {
     cel: '!has(oldSelf.image) || (has(self.image) && self.image == oldSelf.image)',
-    message: 'image cannot be changed once it is known',
+    message: 'the image of a deployment cannot be changed once it is known',
     code: 'INVALID_STATE',
     field: 'image',
     test: (next, previous) => previous.image === undefined || next.image === previous.image,
@@ -139,7 +140,13 @@ export const DeploymentRecord = defineKind({
 })
 export type DeploymentRecord = ObjectOf<typeof DeploymentRecord>
 
-export const stageOf = ({ status }: Pick<DeploymentRecord, 'status'>): DeploymentPhase => status?.stage ?? 'Queued'
+/** How far it has come: what whoever builds it elsewhere says counts from the moment that it is said. */
+export function stageOf({ spec, status }: Pick<DeploymentRecord, 'spec' | 'status'>): DeploymentPhase {
+  const seen = status?.stage ?? 'Queued'
+  if (spec.strategy !== 'Reported' || spec.phase === undefined) return seen
+  // Whether it succeeded is seen when it is served.
+  return furthestPhase(seen, spec.phase === 'Succeeded' ? 'Deploying' : spec.phase)
+}
 
 /** Of the status of each kind that is deployed. */
 export const deployedStatus = {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { CERTIFICATE_STATES } from '../contracts/certificates.ts'
 import { FUNCTION_RUNTIME_NAMES, FUNCTION_RUNTIMES, namespaceOfFunction, versionsOf } from '../contracts/functions.ts'
 import { EnvironmentVariableField, ImageReference } from './containerFields.ts'
 import { HostName } from './containerinstances.ts'
@@ -87,7 +88,7 @@ export const FunctionNamespace = defineKind({
     hosts: z.array(z.string()).optional().describe('All hosts that it answers under, its own first'),
     publicUrl: z.string().optional().describe('Where it answers from outside; absent if it does not'),
     certificateStatus: z
-      .enum(['NotRequested', 'Issuing', 'Valid', 'Expiring', 'Expired', 'Failed'])
+      .enum(CERTIFICATE_STATES)
       .optional()
       .describe('The worst of the certificates of its custom domains; absent without any'),
   }),

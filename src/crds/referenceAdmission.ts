@@ -10,6 +10,9 @@ const PLURALS: Readonly<Record<OutputCollection, readonly [group: string, plural
   relationalclusters: ['data.freehold.dev', 'relationalclusters'],
   sqlclusters: ['data.freehold.dev', 'sqlinstances'],
   containerinstances: ['compute.freehold.dev', 'containerinstances'],
+  apps: ['compute.freehold.dev', 'platformapps'],
+  staticwebapps: ['compute.freehold.dev', 'staticwebapps'],
+  functionnamespaces: ['compute.freehold.dev', 'functionnamespaces'],
   objectstorageaccounts: ['data.freehold.dev', 'objectstorageaccounts'],
 }
 

@@ -59,7 +59,7 @@ export const siteRules: readonly Rule<Site>[] = [
   {
     cel: "!has(self.proxyUrl) || !self.proxyUrl.matches('^https://([^/:]*[.])?(localhost|local|internal|intranet|lan|home|corp|svc|home[.]arpa|localdomain)(:|/|$)')",
     message: 'proxyUrl leads to a host that everybody on the Internet can reach',
-    code: 'BAD_REQUEST',
+    code: 'URL_NOT_ALLOWED',
     field: 'proxyUrl',
     test: ({ proxyUrl }) => proxyUrl === undefined || vetOutgoingUrl(proxyUrl).isAllowed,
   },

@@ -166,6 +166,8 @@ export const DeploymentSource = defineKind({
   name: 'uuid',
   area: 'sources',
   actions: 'kernel/deployments',
+  // What is built with its credentials shows what they open, as a token does.
+  forms: { 'kernel/deployments/token': ['use'] },
   description:
     'A connection of a boundary to a Git host or registry. Its name is a uuid; what it signs in with lies in a Secret.',
   spec,

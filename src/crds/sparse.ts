@@ -7,13 +7,19 @@ import { z } from 'zod'
  * works with it completes it.
  */
 
-const WHOLE = new WeakMap<z.ZodType, z.ZodType>()
+/** By definition, which a schema keeps when it is described anew. */
+const WHOLE = new WeakMap<object, z.ZodType>()
 
 /** The schema without its defaults, at any depth: what had one may be absent. Its descriptions say what that means. */
 export function sparse<Schema extends z.ZodObject>(schema: Schema): z.ZodType<z.input<Schema>, z.input<Schema>> {
   const thin = withoutDefaults(schema)
-  WHOLE.set(thin, schema)
-  return thin as z.ZodType<z.input<Schema>, z.input<Schema>>
+  return standsFor(thin, schema) as z.ZodType<z.input<Schema>, z.input<Schema>>
+}
+
+/** The same for a record inside which such a list stands. */
+export function standsFor<Schema extends z.ZodType>(thin: Schema, whole: z.ZodType): Schema {
+  WHOLE.set(thin.def, whole)
+  return thin
 }
 
 function withoutDefaults(schema: z.ZodType): z.ZodType {
@@ -46,7 +52,7 @@ function withoutDefault(field: z.ZodType): z.ZodType {
 
 /** The schema with the defaults that `sparse` took out of the items of a list. */
 export function wholeSchema(schema: z.ZodType): z.ZodType {
-  const whole = WHOLE.get(schema)
+  const whole = WHOLE.get(schema.def)
   if (whole !== undefined) return whole
   if (!(schema instanceof z.ZodArray)) return schema
   const element = schema.element as z.ZodType

@@ -44,6 +44,9 @@ const spec = z.strictObject({
     .optional()
     .describe('Where requests below /api are led'),
   enableIngress: z.boolean().default(true).describe('True gives it a public host, over HTTPS'),
+  ingressHost: HostName.optional().describe(
+    "Host of its own, which ends with a hyphen, the first 8 digits of the boundary's id and the cluster's domain; one is made up when absent",
+  ),
   customDomains: setOf(HostName, 10).default([]).describe('Further public hosts, unique on the platform'),
   running: Running,
   deploy: z
@@ -76,7 +79,8 @@ export const StaticWebApp = defineKind({
   actions: 'staticwebapp',
   sized: 'ContainerInstance',
   // Before the API server has put in what is absent.
-  hostsOf: ({ enableIngress = true, customDomains = [] }) => (enableIngress ? customDomains : []),
+  hostsOf: ({ enableIngress = true, ingressHost, customDomains = [] }) =>
+    enableIngress ? [...(ingressHost === undefined ? [] : [ingressHost]), ...customDomains] : [],
   protectedFields: { deploy: 'deploy', rollback: 'deploy' },
   description: 'Files behind a web server, built from a repository or brought as an image.',
   spec,

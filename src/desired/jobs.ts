@@ -1,6 +1,7 @@
 import { isFinished, JOB_CONTAINER, type JobState, jobNames, vaultReference } from '../contracts/jobs.ts'
 import { pullSecretsOf } from '../contracts/registry/names.ts'
 import type { KubeObject } from '../core/object.ts'
+import { secretData } from '../core/secretData.ts'
 import type { EffectivePlan } from '../core/sizing/plans.ts'
 import type { PlatformJob } from '../crds/jobs.ts'
 import { type Child, child, secret, workloadInput } from './workload/child.ts'
@@ -89,9 +90,8 @@ function environment({ metadata, spec }: PlatformJob): object[] {
 
 /** The values of vaults that the job starts with, by the name of their variable. */
 export function environmentSecret(job: PlatformJob, values: Readonly<Record<string, string>>): KubeObject {
-  const data = Object.entries(values).map(([name, value]) => [name, Buffer.from(value, 'utf8').toString('base64')])
   const input = inputOf(job)
-  return secret(input, input.names.environment, Object.fromEntries(data))
+  return secret(input, input.names.environment, secretData(values))
 }
 
 export type JobProgress = {

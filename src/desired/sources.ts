@@ -1,6 +1,7 @@
 import { sourceSecretName } from '../contracts/sources/providers.ts'
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../core/labels.ts'
 import type { KubeObject } from '../core/object.ts'
+import { secretData } from '../core/secretData.ts'
 import { RESOURCE_KINDS } from '../crds/index.ts'
 import { DeploymentSource } from '../crds/sources.ts'
 
@@ -29,8 +30,6 @@ export function sourceSecret(
       ownerReferences: [{ apiVersion, kind, name, uid }],
     },
     type: 'Opaque',
-    data: Object.fromEntries(
-      Object.entries(entries).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
-    ),
+    data: secretData(entries),
   } as KubeObject & { data: Record<string, string> }
 }

@@ -98,6 +98,7 @@ function goodBody({ body, bodyKind }: Route): unknown {
     { sourceKind: 'Image', image: 'docker.io/library/busybox' },
     { components: [{ name: 'web', image: 'docker.io/library/busybox' }] },
     { runtime: 'nodejs' },
+    { handler: 'index' },
     { files: [{ path: 'index.js', content: '' }] },
     { tenantId: null },
     { action: 'deploy.started', resourceType: 'apps', resourceName: 'x', resourceGroup: 'x' },

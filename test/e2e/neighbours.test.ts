@@ -6,6 +6,7 @@ import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../src/
 import { DenyAssignment } from '../../src/crds/rbac.ts'
 import { RelationalCluster } from '../../src/crds/relational.ts'
 import { RelationalSnapshot } from '../../src/crds/relationalSnapshots.ts'
+import { StaticWebApp } from '../../src/crds/staticwebapps.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { makeBoundary, makeCaller, makeGroup, type TestCaller, until } from '../worlds/platform.ts'
@@ -58,7 +59,12 @@ describe('a resource that somebody is kept away from', () => {
     const spec = { accountName: 'vaulted' }
     await admin.create(ObjectAccessKey.resource, objectOf(ObjectAccessKey, 'production', spec))
     const scope = `/boundaries/${boundaryId}/resourcegroups/${group}/resources`
-    for (const [index, place] of ['relationalclusters/guarded', 'objectstorageaccounts/vaulted'].entries()) {
+    const denied = [
+      { scope: `${scope}/relationalclusters/guarded`, actions: ['*'] },
+      { scope: `${scope}/objectstorageaccounts/vaulted`, actions: ['*'] },
+      { scope: `/boundaries/${boundaryId}`, actions: ['kernel/deployments/token'] },
+    ]
+    for (const [index, deny] of denied.entries()) {
       await admin.create(DenyAssignment.resource, {
         apiVersion: DenyAssignment.apiVersion,
         kind: DenyAssignment.kind,
@@ -66,9 +72,8 @@ describe('a resource that somebody is kept away from', () => {
         spec: {
           principalId: caller.principalId,
           principalType: 'ServicePrincipal',
-          actions: ['*'],
-          dataActions: ['*'],
-          scope: `${scope}/${place}`,
+          ...deny,
+          dataActions: deny.actions[0] === '*' ? ['*'] : [],
         },
       })
     }
@@ -95,6 +100,12 @@ describe('a resource that somebody is kept away from', () => {
       AccountBucket,
       { accountName: 'vaulted', bucketName: 'more' },
       /holder of the verb createbuckets/,
+    ],
+    [
+      'a site that is built with credentials that are denied',
+      StaticWebApp,
+      { repositoryUrl: 'https://git.example.com/a/b', deploymentSourceId: SNAPSHOT },
+      /credentials you may not use/,
     ],
     ['a key to it', ObjectAccessKey, { accountName: 'vaulted', permission: 'Admin' }, /holder of the verb createkeys/],
   ]

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
+import { hostSuffixOf } from '../../src/contracts/workloads.ts'
 import { groupNamespace } from '../../src/core/names.ts'
 import { DeploymentRecord } from '../../src/crds/deployments.ts'
 import { StaticWebApp } from '../../src/crds/staticwebapps.ts'
@@ -143,10 +144,25 @@ describe('static web apps', () => {
     expect(own.map(({ spec }) => spec.image)).to.deep.equal([IMAGE])
   })
 
+  it('answer under the host that was chosen, which is one of their boundary', async () => {
+    const [name, foreign] = [uniqueName('docs'), uniqueName('docs')]
+    const made = await expectCall<Site>(201, 'POST', `${base}/${name}`, { image: IMAGE })
+    const domain = made.body.ingressHost?.split('.').slice(1).join('.') ?? ''
+    const own = `${name}${hostSuffixOf(boundary.split('/').at(-1) ?? '', domain)}`
+    await expectCall(200, 'PATCH', `${base}/${name}`, { ingressHost: own })
+    await until('it is served there', async () => (await read(name)).publicUrl === `https://${own}`)
+    const { apiVersion, kind, resource } = StaticWebApp
+    const spec = { image: IMAGE, ingressHost: `${foreign}.${domain}` }
+    await client.create(resource, { apiVersion, kind, metadata: { name: foreign, namespace }, spec })
+    await until('the host of others is refused', async () =>
+      (await read(foreign)).statusMessage?.includes('must end with'),
+    )
+  })
+
   for (const [what, body, code] of [
     ['neither a repository nor an image', {}, 'BAD_REQUEST'],
     ['both', { image: IMAGE, repositoryUrl: REPOSITORY }, 'BAD_REQUEST'],
-    ['a proxy to the inside', { image: IMAGE, proxyUrl: 'https://kubernetes.default.svc/x' }, 'BAD_REQUEST'],
+    ['a proxy to the inside', { image: IMAGE, proxyUrl: 'https://kubernetes.default.svc/x' }, 'URL_NOT_ALLOWED'],
     ['a header that the server says itself', { image: IMAGE, headers: { 'Content-Length': '1' } }, 'BAD_REQUEST'],
     ['an unknown source', { repositoryUrl: REPOSITORY, deploymentSourceId: randomUUID() }, 'REFERENCE_NOT_FOUND'],
     ['another plan', { image: IMAGE, resourcePlanId: 'vector-small' }, undefined],

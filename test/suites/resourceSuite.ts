@@ -326,6 +326,15 @@ function refusalTests({ body }: ResourceCase, world: World): void {
     expect((await request(world.server.app).get(one)).status).to.equal(401)
   })
 
+  it('read a body before they look for what it is about', async () => {
+    for (const method of ['put', 'patch'] as const) {
+      if (!world.has(method, '/x')) continue
+      const unread = await call(method, `${base}/nothing`).send({ ...body, nowhere: null })
+      expect([unread.status, unread.body.code], method).to.deep.equal([400, 'MODEL_BINDING_FAILED'])
+      expect((await call(method, `${base}/nothing`).send(body)).status, method).to.equal(404)
+    }
+  })
+
   for (const method of ['get', 'post', 'delete'] as const) {
     it(`are closed to ${method} by a deny`, async () => {
       const authorization = routeOf(method)?.authorization

@@ -1,11 +1,11 @@
 import { z } from 'zod'
+import { CERTIFICATE_STATES } from '../../contracts/certificates.ts'
 import { PlatformApp } from '../../crds/apps.ts'
 import { ok } from '../http/answer.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
-import { CERTIFICATE_STATES } from '../resources/deployments/owner.ts'
 import { DateTime, DnsRecordDto } from '../resources/dto.ts'
+import { certificateStatusOf } from '../resources/hosts.ts'
 import { clusterWords, findResource } from '../resources/places.ts'
-import { certificateStatusOf } from './record.ts'
 
 const Status = z.enum(CERTIFICATE_STATES)
 const CertificateStatusDto = z

@@ -49,6 +49,30 @@ describe('deployments that others tell of', () => {
     expect(answer.status, JSON.stringify(answer.body)).to.equal(403)
   })
 
+  it('are answered as they were just told, and over as soon as that was said', async () => {
+    facade.put(PlatformApp, 'shop', CODE, SHOP)
+    const begun = await tell('post', 'shop/deployments', { phase: 'Cloning', lastMessage: 'It fetches.' })
+    expect([begun.body.phase, begun.body.lastMessage]).to.deep.equal(['Cloning', 'It fetches.'])
+    const path = `shop/deployments/${begun.body.id}`
+    const built = await tell('put', path, { phase: 'Building', lastMessage: 'It compiles.' })
+    expect([built.body.phase, built.body.lastMessage]).to.deep.equal(['Building', 'It compiles.'])
+    const bare = await tell('put', path, { phase: 'Succeeded' })
+    expect([bare.status, bare.body.errors?.[0]?.field]).to.deep.equal([400, 'containerImage'])
+    expect(bare.body.error).to.include('"containerImage"')
+    const ended = await tell('put', path, { phase: 'Failed' })
+    expect([ended.status, ended.body.phase]).to.deep.equal([200, 'Failed'])
+    const late = await tell('put', path, { phase: 'Succeeded' })
+    expect([late.status, late.body.code]).to.deep.equal([409, 'INVALID_STATE'])
+  })
+
+  it('that succeeded are deployed now: the platform sees whether they are served', async () => {
+    facade.put(PlatformApp, 'shop', CODE, SHOP)
+    const begun = await tell('post', 'shop/deployments', { phase: 'Succeeded', containerImage: 'site:1' })
+    expect([begun.status, begun.body.phase]).to.deep.equal([201, 'Deploying'])
+    const other = await tell('put', `shop/deployments/${begun.body.id}`, { containerImage: 'site:2' })
+    expect([other.status, other.body.field]).to.deep.equal([409, 'containerImage'])
+  })
+
   it("are nobody's who is denied to write the app", async () => {
     facade.put(PlatformApp, 'shop', CODE, SHOP)
     const body = { phase: 'Building', containerImage: 'site:1' }

@@ -5,10 +5,11 @@ import { APP_COMPONENT, PlatformApp } from '../../crds/apps.ts'
 import type { Context } from '../http/context.ts'
 import { interfaceRow } from '../http/interface.ts'
 import { action, dataAction, type RouteDraft } from '../http/route.ts'
-import { CERTIFICATE_STATES } from '../resources/deployments/owner.ts'
 import { deploymentRoutes } from '../resources/deployments/routes.ts'
+import { codeChoices } from '../resources/deployments/runtimes.ts'
 import { sourceRoute } from '../resources/deployments/source.ts'
 import { componentWithFiles, type FoundFiles, fileRoutes } from '../resources/files.ts'
+import { certificateField } from '../resources/hosts.ts'
 import { containersOf, logRoute } from '../resources/logs.ts'
 import { metricsRoutes } from '../resources/metrics.ts'
 import { enumeration, flag, number, text } from '../resources/paging.ts'
@@ -17,7 +18,7 @@ import { planFields, planRoutes } from '../resources/plans.ts'
 import { podRoute } from '../resources/pods.ts'
 import { resource } from '../resources/resource.ts'
 import { certificateRoute } from './certificates.ts'
-import { appRecord, certificateStatusOf, refuseCode } from './record.ts'
+import { appRecord, refuseCode } from './record.ts'
 import { appRevisionRoutes } from './revisions.ts'
 import { runtimeRoute } from './runtimes.ts'
 
@@ -35,12 +36,13 @@ export const appRoutes: readonly RouteDraft[] = [
     ...appRecord,
     example: { sourceKind: 'Image', image: 'docker.io/nginxinc/nginx-unprivileged:1.29' },
     hasFinalizer: true,
+    choices: codeChoices,
     fields: {
       sourceKind: enumeration('Source', PlatformApp.spec.shape.sourceKind.options, { isSorted: false }),
       runtime: text('Runtime'),
       branch: text('Branch', { isSorted: false }),
       isPublic: flag('Public', { isSorted: false }),
-      certificateStatus: enumeration('Certificate', CERTIFICATE_STATES, { of: certificateStatusOf, isSorted: false }),
+      certificateStatus: certificateField,
       restartCount: number('Restarts', { of: ({ object }) => object.status?.restartCount ?? 0, isFiltered: false }),
     },
   }),

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { statusOf } from '../../contracts/builds/runtimes.ts'
 import { unsharedUse } from '../../contracts/containerinstances.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { APP_CONTENT } from '../../crds/appRules.ts'
@@ -8,11 +7,12 @@ import { AppRuntime } from '../../crds/appruntimes.ts'
 import { APP_COMPONENT, PlatformApp } from '../../crds/apps.ts'
 import type { Context, Services } from '../http/context.ts'
 import { withoutAbsent } from '../records/kubeRecords.ts'
-import { CERTIFICATE_STATES, refuseSource } from '../resources/deployments/owner.ts'
+import { refuseSource } from '../resources/deployments/owner.ts'
+import { runtimeStatusOf } from '../resources/deployments/runtimes.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
-import { refuseTakenHosts } from '../resources/hosts.ts'
+import { hostFields, refuseTakenHosts } from '../resources/hosts.ts'
 import { recordOf } from '../resources/record.ts'
-import { refuseForeignReferences, refuseForeignVaults } from '../resources/references.ts'
+import { refuseForeignReferences, refuseForeignVaults, refuseMissingReferences } from '../resources/references.ts'
 import { planOf, shownPlan, unprocessable } from '../resources/sizing.ts'
 import type { ResourceView, WriteView } from '../resources/types.ts'
 
@@ -46,22 +46,12 @@ function revisionsOf({ object: { status } }: AppView): z.output<typeof AppRevisi
   }))
 }
 
-export const certificateStatusOf = ({ object: { status, spec } }: Pick<AppView, 'object'>) =>
-  status?.certificateStatus ?? (spec.isPublic ? ('NotRequested' as const) : null)
-
 /** AppDto (records: apps). */
 export const appRecord = recordOf(PlatformApp, {
   id: 'AppDto',
   hidden: ['running', 'restartedAt', 'onDelete', 'rollback'],
   computed: {
-    publicUrl: [
-      z.string().nullable().describe('Where it answers from outside, once it does'),
-      ({ object }) => object.status?.publicUrl,
-    ],
-    certificateStatus: [
-      z.enum(CERTIFICATE_STATES).nullable().describe('The worst of the certificates of its custom domains'),
-      certificateStatusOf,
-    ],
+    ...hostFields,
     commit: [z.string().nullable().describe('Commit that is served'), ({ object }) => object.status?.commit],
     servingImage: [z.string().nullable().describe('Image that is served'), ({ object }) => object.status?.servingImage],
     revision: [
@@ -108,7 +98,7 @@ type Asking = Pick<Write, 'boundaryId' | 'resourceGroup' | 'services' | 'context
  * References were checked when they were written: who changes nothing that could show their values needs no right to read
  * them.
  *
- * @throws PlatformError FORBIDDEN
+ * @throws PlatformError FORBIDDEN, REFERENCE_NOT_FOUND
  */
 export function refuseForeign(draft: Spec, view: Asking): void {
   const { env, volumes, registryCredential, managedIdentity } = draft
@@ -117,6 +107,8 @@ export function refuseForeign(draft: Spec, view: Asking): void {
     refuseForeignReferences({ components: [{ env }], volumes, managedIdentity }, view)
   if (registryCredential !== undefined && !isDeepStrictEqual(registryCredential, before?.registryCredential))
     refuseForeignVaults([registryCredential.vaultName], view)
+  const known = before === undefined ? [] : [...before.env, ...before.volumes, { secret: before.registryCredential }]
+  refuseMissingReferences({ env, volumes, registryCredential: [{ secret: registryCredential }] }, known, view)
 }
 
 /** @throws PlatformError REFERENCE_NOT_FOUND, RUNTIME_ENDED */
@@ -141,14 +133,6 @@ function refuseRuntime({ runtime: name, runtimeVersion }: Spec, { services, prev
     runtimeVersion,
     `Version ${runtimeVersion} of "${name}" has ended: choose a newer one.`,
   )
-}
-
-/** What an administrator says of a version; else what its day tells. */
-export function runtimeStatusOf(
-  { status, endsAt }: AppRuntime['spec']['versions'][number],
-  { clock }: Pick<Services, 'clock'>,
-) {
-  return status ?? statusOf({ endsAt }, clock.now())
 }
 
 /** @throws PlatformError VOLUME_NOT_SHAREABLE */

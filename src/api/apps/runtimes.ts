@@ -5,10 +5,10 @@ import type { Services } from '../http/context.ts'
 import { action, type RouteDraft } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { listRoute } from '../resources/collection/columns.ts'
+import { runtimeStatusOf } from '../resources/deployments/runtimes.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { text } from '../resources/paging.ts'
 import { findBoundary } from '../resources/places.ts'
-import { runtimeStatusOf } from './record.ts'
 
 const AppRuntimeDto = z
   .object({

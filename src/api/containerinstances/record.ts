@@ -11,9 +11,15 @@ import {
 } from '../../crds/containerinstances.ts'
 import { publicTarget } from '../../crds/containerRules.ts'
 import { withoutAbsent } from '../records/kubeRecords.ts'
-import { refuseTakenHosts } from '../resources/hosts.ts'
+import { hostFields, refuseTakenHosts } from '../resources/hosts.ts'
+import { shownSchema, shownValue } from '../resources/items.ts'
 import { recordOf } from '../resources/record.ts'
-import { refuseForeignReferences, refuseForeignVaults } from '../resources/references.ts'
+import {
+  type Reference,
+  refuseForeignReferences,
+  refuseForeignVaults,
+  refuseMissingReferences,
+} from '../resources/references.ts'
 import {
   choosePlan,
   chooseSizes,
@@ -32,8 +38,6 @@ type InstanceWrite = WriteView<typeof ContainerInstance>
 type Draft = SpecOfContainerInstance
 type Sizable = SizedBody & { name: string }
 
-const CERTIFICATE_STATES = ['NotRequested', 'Issuing', 'Valid', 'Expiring', 'Expired', 'Failed'] as const
-
 const stateOf = ({ object }: InstanceView, name: unknown) =>
   object.status?.components?.find((component) => component.name === name)
 
@@ -43,17 +47,10 @@ export const instanceRecord = recordOf(ContainerInstance, {
   hidden: ['restartedAt', 'redeployedAt', 'onDelete', 'backupPolicy'],
   computed: {
     backupPolicy: [
-      BackupPolicyField.nullable().describe('Changed by the routes of the backup policy'),
-      ({ object }) => completeInstance(object).spec.backupPolicy,
+      shownSchema(BackupPolicyField).nullable().describe('Changed by the routes of the backup policy'),
+      ({ object }) => shownValue(BackupPolicyField, completeInstance(object).spec.backupPolicy),
     ],
-    publicUrl: [
-      z.string().nullable().describe('Where it answers from outside, once it does'),
-      ({ object }) => object.status?.publicUrl,
-    ],
-    certificateStatus: [
-      z.enum(CERTIFICATE_STATES).nullable().describe('The worst of the certificates of its custom domains'),
-      ({ object }) => object.status?.certificateStatus ?? (object.spec.isPublic ? 'NotRequested' : null),
-    ],
+    ...hostFields,
     revision: [z.int().describe('0 until the first is recorded'), ({ object }) => object.status?.revision ?? 0],
     readyReplicas: [z.int(), ({ object }) => object.status?.readyReplicas ?? 0],
     restartCount: [z.int(), ({ object }) => object.status?.restartCount ?? 0],
@@ -153,7 +150,7 @@ const contentOf = (spec: Draft) => CONTENT_FIELDS.map((field) => spec[field])
  * References were checked when they were written: who changes nothing that could show their values needs no right to
  * read them.
  *
- * @throws PlatformError FORBIDDEN
+ * @throws PlatformError FORBIDDEN, REFERENCE_NOT_FOUND
  */
 export function refuseForeign(
   draft: Draft,
@@ -167,7 +164,16 @@ export function refuseForeign(
   if (registryCredential !== undefined && !isDeepStrictEqual(registryCredential, previous?.spec.registryCredential)) {
     refuseForeignVaults([registryCredential.vaultName], view)
   }
+  const next = Object.fromEntries(components.map(({ env }, at) => [`components.${at}.env`, env]))
+  const known = previous === undefined ? [] : referencesOf(previous.spec)
+  refuseMissingReferences({ ...next, volumes, registryCredential: [{ secret: registryCredential }] }, known, view)
 }
+
+const referencesOf = ({ components, volumes, registryCredential }: Draft): Reference[] => [
+  ...components.flatMap(({ env }) => env),
+  ...volumes,
+  { secret: registryCredential },
+]
 
 /** @throws PlatformError BAD_REQUEST */
 function refuseUnknownParameters({ components, parameters }: Draft): void {

@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util'
-import { z } from 'zod'
 import { functionObjectName } from '../../contracts/functions.ts'
 import { notFound } from '../../core/errors.ts'
 import { FINALIZER } from '../../core/labels.ts'
@@ -21,7 +20,7 @@ import { withRepeated } from '../resources/writtenBody.ts'
 import { functionRecord } from './record.ts'
 
 export const NAMESPACE = '{RG}/functionnamespaces/{namespaceName}'
-const ONE = `${NAMESPACE}/functions/{functionName}`
+export const FUNCTION = `${NAMESPACE}/functions/{functionName}`
 
 type Stored = RecordOf<typeof ServerlessFunction>
 const declaration = {
@@ -94,8 +93,7 @@ export async function findFunction(context: Context): Promise<FoundFunction> {
 }
 
 const schemas = {
-  body: z.unknown(),
-  documentedBody: withRepeated(declaration.body, functionRecord.dto),
+  body: withRepeated(declaration.body, functionRecord.dto),
   example,
   reply: functionRecord.dto,
 }
@@ -104,11 +102,16 @@ export const functionRoutes: readonly RouteDraft[] = [
   ...functions.routes(),
   route(
     'POST',
-    ONE,
+    FUNCTION,
     { auth: action('functions/write'), summary: 'Create; the same body again answers 200', ...schemas },
     create,
   ),
-  route('PUT', ONE, { auth: action('functions/write'), summary: 'Replace the writable fields', ...schemas }, update),
+  route(
+    'PUT',
+    FUNCTION,
+    { auth: action('functions/write'), summary: 'Replace the writable fields', ...schemas },
+    update,
+  ),
 ]
 
 async function create(context: Context): Promise<Answer<never>> {

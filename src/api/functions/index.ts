@@ -4,10 +4,11 @@ import { interfaceRow } from '../http/interface.ts'
 import { action, dataAction, type RouteDraft } from '../http/route.ts'
 import { deploymentRoutes } from '../resources/deployments/routes.ts'
 import { containersOf, logRoute } from '../resources/logs.ts'
+import { metricsRoutes, OF_CALLS } from '../resources/metrics.ts'
 import { planFields, planRoutes } from '../resources/plans.ts'
 import { resource } from '../resources/resource.ts'
 import { deployedFunction, refuseForeignDeployment } from './deployments.ts'
-import { findFunction, functionRoutes, NAMESPACE } from './functions.ts'
+import { FUNCTION, findFunction, functionRoutes, NAMESPACE } from './functions.ts'
 import { namespaceFields, namespaceRecord } from './namespaces.ts'
 import { sourceRoutes } from './source.ts'
 
@@ -51,7 +52,13 @@ export const functionAreaRoutes: readonly RouteDraft[] = [
   }).filter((draft) => interfaceRow(draft) !== undefined),
   ...functionRoutes,
   ...sourceRoutes,
-  logRoute(`${NAMESPACE}/functions/{functionName}`, dataAction('functions/readLogs'), async (context, request) => {
+  ...metricsRoutes(
+    FUNCTION,
+    action('functions/read'),
+    async (context) => ({ kind: ServerlessFunction.kind, ...(await findFunction(context)).ref }),
+    { measures: OF_CALLS },
+  ),
+  logRoute(FUNCTION, dataAction('functions/readLogs'), async (context, request) => {
     const { ref } = await findFunction(context)
     const pods = context.services.live.pods({ kind: ServerlessFunction.kind, ...ref })
     return { sources: containersOf(pods, request) }

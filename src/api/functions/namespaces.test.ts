@@ -52,4 +52,18 @@ describe('function namespaces', () => {
     expect(first.status, JSON.stringify(first.body)).to.equal(201)
     expect([status, body.code, body.field]).to.deep.equal([409, 'HOST_TAKEN', 'customDomains'])
   })
+
+  it('are refused an identity of their own, in place of being made without one', async () => {
+    const server = await startFacade()
+    server.boundary(B)
+    server.group(B, 'shop')
+    server.grant(OWNER, 'Owner', `/boundaries/${B}`)
+    server.put(ComputePlan, 'function-small', { family: 'Function', displayName: 'F', ...SIZES, isDefault: true })
+    const { status, body } = await request(server.app)
+      .post(`/boundaries/${B}/resourcegroups/shop/resources/functionnamespaces/first`)
+      .set('authorization', bearer(OWNER))
+      .send({ runtime: 'nodejs', managedIdentity: true })
+    await server.stop()
+    expect([status, body.code, body.field]).to.deep.equal([422, 'FEATURE_UNSUPPORTED', 'managedIdentity'])
+  })
 })

@@ -1,19 +1,17 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { newestVersion, versionsOf } from '../../contracts/functions.ts'
-import { badRequest } from '../../core/errors.ts'
+import { badRequest, PlatformError } from '../../core/errors.ts'
 import { FunctionNamespace } from '../../crds/functions.ts'
+import { hostFields, refuseOwnDomain } from '../resources/hosts.ts'
 import { flag, number, text } from '../resources/paging.ts'
-import { clusterWords } from '../resources/places.ts'
 import { recordOf } from '../resources/record.ts'
-import { refuseForeignReferences } from '../resources/references.ts'
+import { refuseForeignReferences, refuseMissingReferences } from '../resources/references.ts'
 import { planOf, shownPlan, unprocessable } from '../resources/sizing.ts'
 import type { WriteView } from '../resources/types.ts'
 
 type Draft = Partial<FunctionNamespace['spec']>
 type Write = WriteView<typeof FunctionNamespace>
-
-const CERTIFICATE_STATES = ['NotRequested', 'Issuing', 'Valid', 'Expiring', 'Expired', 'Failed'] as const
 
 /** FunctionNamespaceDto (records: functions). */
 export const namespaceRecord = recordOf(FunctionNamespace, {
@@ -22,14 +20,7 @@ export const namespaceRecord = recordOf(FunctionNamespace, {
     managedIdentity: [z.boolean().describe('Always false: functions have no identity of their own yet'), () => false],
     functionCount: [z.int(), ({ object }) => object.status?.functionCount ?? 0],
     readyFunctionCount: [z.int(), ({ object }) => object.status?.readyFunctionCount ?? 0],
-    publicUrl: [
-      z.string().nullable().describe('Where it answers from outside, once it does'),
-      ({ object }) => object.status?.publicUrl,
-    ],
-    certificateStatus: [
-      z.enum(CERTIFICATE_STATES).nullable().describe('The worst of the certificates of its custom domains'),
-      ({ object }) => object.status?.certificateStatus ?? (object.spec.isPublic ? 'NotRequested' : null),
-    ],
+    ...hostFields,
   },
   items: { env: {} },
   filled: {
@@ -37,13 +28,23 @@ export const namespaceRecord = recordOf(FunctionNamespace, {
     runtimeVersion: ({ object: { spec } }) => spec.runtimeVersion ?? newestVersion(spec.runtime),
   },
   refine: (draft, view) => {
+    refuseIdentity(view)
     const runtimeVersion = chosenVersion(draft, view)
     const { env = [] } = draft
-    if (!isDeepStrictEqual(env, view.previous?.spec.env ?? [])) refuseForeignReferences({ components: [{ env }] }, view)
+    const before = view.previous?.spec.env ?? []
+    if (!isDeepStrictEqual(env, before)) refuseForeignReferences({ components: [{ env }] }, view)
+    refuseMissingReferences({ env }, before, view)
     refuseOwnDomain(draft, view)
     return { runtimeVersion }
   },
 })
+
+/** Whoever asks for one is not to believe that there is one. @throws PlatformError FEATURE_UNSUPPORTED */
+function refuseIdentity({ context }: Write): void {
+  if ((context.body as { managedIdentity?: unknown } | undefined)?.managedIdentity !== true) return
+  const message = 'Functions have no identity of their own yet: leave managedIdentity false.'
+  throw new PlatformError('FEATURE_UNSUPPORTED', message, { field: 'managedIdentity', value: true })
+}
 
 /** The newest one is stored as absent. @throws PlatformError RUNTIME_ENDED, BAD_REQUEST */
 function chosenVersion({ runtime, runtimeVersion }: Draft, { previous }: Write): string | undefined {
@@ -59,15 +60,6 @@ function chosenVersion({ runtime, runtimeVersion }: Draft, { previous }: Write):
   if (ended.includes(runtimeVersion))
     throw unprocessable('RUNTIME_ENDED', 'runtimeVersion', runtimeVersion, `${words} gets no more fixes: ${choice}.`)
   throw badRequest(`The platform has no ${words}: ${choice}.`, [{ field: 'runtimeVersion', message: choice }])
-}
-
-/** @throws PlatformError BAD_REQUEST */
-function refuseOwnDomain({ customDomains = [], clusterId }: Draft, { services, boundaryId }: Write): void {
-  const { domain } = clusterWords(services, boundaryId, clusterId)
-  const foreign = customDomains.find((host) => host === domain || host.endsWith(`.${domain}`))
-  if (foreign === undefined) return
-  const message = `must not lie below "${domain}", whose hosts the platform gives`
-  throw badRequest(`Custom domain "${foreign}" ${message}.`, [{ field: 'customDomains', message }])
 }
 
 export const namespaceFields = {

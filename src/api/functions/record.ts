@@ -13,7 +13,7 @@ import type { Context } from '../http/context.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import type { Place } from '../resources/places.ts'
 import { recordOf } from '../resources/record.ts'
-import { refuseForeignReferences, refuseForeignVaults } from '../resources/references.ts'
+import { refuseForeignReferences, refuseForeignVaults, refuseMissingReferences } from '../resources/references.ts'
 import type { ResourceView, WriteView } from '../resources/types.ts'
 
 export type FunctionView = ResourceView<typeof ServerlessFunction>
@@ -97,7 +97,7 @@ function nextRunOf(
   return nextRun(String(schedule), services.clock.now(), String(timeZone))
 }
 
-/** @throws PlatformError FORBIDDEN, BAD_REQUEST */
+/** @throws PlatformError FORBIDDEN, REFERENCE_NOT_FOUND, BAD_REQUEST */
 function refuse(draft: Draft, view: Write): void {
   const before = view.previous?.spec
   const content = ({ env = [], handler }: Draft) => ({ env, handler })
@@ -109,6 +109,9 @@ function refuse(draft: Draft, view: Write): void {
       view,
     )
   }
+  const keysOf = (list: NonNullable<Draft['triggers']>) => list.map(({ keySecret }) => ({ secret: keySecret }))
+  const known = [...(before?.env ?? []), ...keysOf(before?.triggers ?? [])]
+  refuseMissingReferences({ env: draft.env, triggers: keysOf(triggers) }, known, view)
   for (const [at, { timeZone = 'UTC', schedule }] of triggers.entries()) {
     if (schedule !== undefined && !everRuns(schedule)) {
       const message = 'never comes: ranges go upwards, and months have the days'

@@ -67,6 +67,9 @@ type Passage = {
   attendance: Attendance | undefined
 }
 
+/** What was thrown, and what the caller is told of it. */
+type Failure = { readonly thrown: unknown; readonly error: PlatformError }
+
 /** Node takes the first of several, and a proxy before us may take the last. RFC 9112 3.2. @throws PlatformError BAD_REQUEST */
 function refuseSecondHost({ rawHeaders }: IncomingMessage): void {
   let hosts = 0
@@ -122,13 +125,13 @@ export class Pipeline {
       attendance: undefined,
     }
     metrics.began()
-    let failure: unknown
+    let failure: Failure | undefined
     try {
       const answer = await this.#answer(passage)
       await send(request, response, answer)
     } catch (thrown) {
-      failure = thrown
-      sendError(passage, thrown)
+      failure = { thrown, error: toPlatformError(thrown) }
+      sendError(passage, failure.error)
     }
     const milliseconds = services.clock.monotonic() - began
     const route = passage.match?.route.path ?? 'none'
@@ -139,13 +142,14 @@ export class Pipeline {
     this.#tellWitness(passage, beganAt, failure)
   }
 
-  #tellWitness({ attendance, match, caller, trace, address, response }: Passage, beganAt: number, failure: unknown) {
+  #tellWitness(passage: Passage, beganAt: number, failure: Failure | undefined) {
+    const { attendance, match, caller, trace, address, response } = passage
     if (attendance === undefined || match === undefined || caller === undefined) return
-    const error = failure === undefined ? undefined : toPlatformError(failure)
     const { id, writes: written } = attendance
     const { correlationId, traceId } = trace
     const who = { caller, address, correlationId, traceId }
-    this.#options.witness?.({ id, match, ...who, beganAt, status: response.statusCode, error, written })
+    const said = { status: response.statusCode, error: failure?.error, written }
+    this.#options.witness?.({ id, match, ...who, beganAt, ...said })
   }
 
   async #answer(passage: Passage): Promise<Answer> {
@@ -333,7 +337,7 @@ export class Pipeline {
     }
   }
 
-  #log(passage: Passage, route: string, milliseconds: number, failure: unknown): void {
+  #log(passage: Passage, route: string, milliseconds: number, failure: Failure | undefined): void {
     const { response, request, trace, caller } = passage
     const fields = {
       method: request.method,
@@ -345,10 +349,10 @@ export class Pipeline {
       correlationId: trace.correlationId,
       traceId: trace.traceId,
     }
-    const error = failure === undefined ? undefined : toPlatformError(failure)
+    const { error, thrown } = failure ?? {}
     // A route that is not built yet is no incident, so it is logged as info.
     const isOurs = error !== undefined && error.status >= 500 && error.code !== 'NOT_IMPLEMENTED'
-    if (isOurs) this.#options.log.error({ ...fields, reason: reasonOf(failure) }, 'A request failed.')
+    if (isOurs) this.#options.log.error({ ...fields, reason: reasonOf(thrown) }, 'A request failed.')
     else this.#options.log.info(fields, 'request')
   }
 }
@@ -362,14 +366,13 @@ function reasonOf(failure: unknown): string {
 
 const NEVER_STALE: Staleness = { age: () => 0, bound: Number.POSITIVE_INFINITY }
 
-function sendError(passage: Passage, thrown: unknown): void {
+function sendError(passage: Passage, error: PlatformError): void {
   const { request, response, trace, match } = passage
   // Part of the answer has been sent: the client must not take it for the whole.
   if (response.headersSent) {
     response.destroy()
     return
   }
-  const error = toPlatformError(thrown)
   const { correlationId, traceId } = trace
   const place = {
     module: match?.route.module ?? 'platform',

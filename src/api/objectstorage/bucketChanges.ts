@@ -6,7 +6,7 @@ import { isEqual } from '../records/mergePatch.ts'
 import type { ParentHome } from '../resources/collection/homes.ts'
 import { placeOf } from '../resources/places.ts'
 import { patchedBody } from '../resources/writes.ts'
-import { mergePatchOf, withRepeated } from '../resources/writtenBody.ts'
+import { mergePatchBody, withRepeated } from '../resources/writtenBody.ts'
 import { type AccountObject, BucketCreateDto, BucketDto, type BucketObject, bucketVersioning } from './record.ts'
 import { refuseLacking } from './store.ts'
 
@@ -33,7 +33,8 @@ export function bucketSpec(body: BucketBody) {
 }
 
 const body = BucketCreateDto.omit({ name: true })
-export const PatchBucketRequest = mergePatchOf(withRepeated(body, BucketDto))
+const { body: names, documentedBody } = mergePatchBody(withRepeated(body, BucketDto))
+export const patchedBucketBody = { body: names, documentedBody }
 const writable = new Set(Object.keys(body.shape))
 
 const declaration = {

@@ -8,7 +8,7 @@ import { collection } from '../resources/collection/collection.ts'
 import { inParent } from '../resources/collection/homes.ts'
 import { dateTime, enumeration, flag, number, text } from '../resources/paging.ts'
 import { findResource } from '../resources/places.ts'
-import { type AccountHome, bucketSpec, PatchBucketRequest, patchedBucket, refuseClosed } from './bucketChanges.ts'
+import { type AccountHome, bucketSpec, patchedBucket, patchedBucketBody, refuseClosed } from './bucketChanges.ts'
 import {
   type AccountObject,
   BUCKET_STATES,
@@ -119,8 +119,7 @@ const buckets = collection(AccountBucket, {
   },
   patch: {
     summary: 'JSON Merge Patch (RFC 7396) of the settings of a bucket',
-    body: z.unknown(),
-    documentedBody: PatchBucketRequest,
+    ...patchedBucketBody,
     toSpec: patchedBucket,
   },
   remove: {

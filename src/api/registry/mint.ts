@@ -11,9 +11,10 @@ import { boundaryScope } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { authenticated, type RouteDraft, route } from '../http/route.ts'
+import { BUILD } from '../resources/deployments/reporters.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { lifeOf } from './credentials.ts'
-import { BUILD, rightsTo } from './rights.ts'
+import { rightsTo } from './rights.ts'
 import { record, refuse, registryOf } from './service.ts'
 
 const BOUNDARY_MILLISECONDS = 86_400_000

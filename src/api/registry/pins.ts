@@ -11,9 +11,9 @@ import { noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { authenticated, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
+import { BUILD } from '../resources/deployments/reporters.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { findBoundary } from '../resources/places.ts'
-import { BUILD } from './rights.ts'
 import { record, refuse, registryOf } from './service.ts'
 
 type PinObject = RecordOf<typeof RegistryPin>

@@ -5,9 +5,7 @@ import { RESOURCE_KINDS } from '../../crds/index.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import type { Decision } from '../../iam/records.ts'
 import type { Services } from '../http/context.ts'
-
-/** Whoever builds for a boundary. */
-export const BUILD = 'kernel/deployments/token'
+import { BUILD } from '../resources/deployments/reporters.ts'
 
 /** The prefix of a collection's actions; undefined for what is no collection of resources. */
 export function actionPrefix(collection: string): string | undefined {

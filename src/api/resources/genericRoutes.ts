@@ -32,7 +32,7 @@ import { resourceShape } from './shape.ts'
 import type { AnyDeclaration, ResourceView } from './types.ts'
 import { untilChanged } from './untilChanged.ts'
 import { checkNewName, specForCreate, specForUpdate } from './writes.ts'
-import { mergePatchOf, withRepeated } from './writtenBody.ts'
+import { mergePatchBody, withRepeated } from './writtenBody.ts'
 
 /** Reads of one resource and of lists. */
 export function readRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>): RouteDraft[] {
@@ -73,14 +73,14 @@ export function readRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarati
 
 function configOf<K extends AnyKind>(
   kind: K,
-  { segment, actionPrefix, enumerations = {}, scale }: AnyDeclaration<K>,
+  { segment, actionPrefix, enumerations = {}, choices, scale }: AnyDeclaration<K>,
   shape: ListShape<ResourceView<K>>,
   context: Context,
 ) {
   return listConfig(shape, {
     collection: segment,
     context,
-    enumerations,
+    enumerations: { ...enumerations, ...choices?.(context.services) },
     plans: kind.sized === undefined ? [] : planChoices(context.services, kind.sized),
     limits: scale === undefined ? {} : { minScale: scale.min, maxScale: scale.max },
     actionPrefix,
@@ -91,11 +91,9 @@ function configOf<K extends AnyKind>(
 export function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>): RouteDraft[] {
   const { parameter = 'name' } = declaration
   const reply: z.ZodType = declaration.dto
-  const body = declaration.body.loose()
-  const mediaTypes = ['application/merge-patch+json', 'application/json']
+  const body = withRepeated(declaration.body, declaration.dto)
   const query = z.strictObject('onDelete' in kind.spec.shape ? { keepData: z.enum(['true', 'false']).optional() } : {})
   const { example } = declaration
-  const documentedBody = withRepeated(declaration.body, declaration.dto)
   const update = (form: 'put' | 'patch') => async (context: Context) => {
     const located = await locate(context, parameter)
     const { place } = located
@@ -110,16 +108,9 @@ export function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarat
     return shown(object, place, context, declaration, ok)
   }
   return [
-    genericRoute('create', declaration, { body, documentedBody, example, reply }, (context) =>
-      create(kind, declaration, context),
-    ),
-    genericRoute('update', declaration, { body, documentedBody, example, reply }, update('put')),
-    genericRoute(
-      'patch',
-      declaration,
-      { body: z.unknown(), documentedBody: mergePatchOf(documentedBody), mediaTypes, reply },
-      update('patch'),
-    ),
+    genericRoute('create', declaration, { body, example, reply }, (context) => create(kind, declaration, context)),
+    genericRoute('update', declaration, { body, example, reply }, update('put')),
+    genericRoute('patch', declaration, { ...mergePatchBody(body), reply }, update('patch')),
     genericRoute('delete', declaration, { query, answers: [202] }, (context) => remove(kind, declaration, context)),
   ]
 }

@@ -1,33 +1,129 @@
-import { defaultHost } from '../../contracts/workloads.ts'
+import { z } from 'zod'
+import { CERTIFICATE_STATES, type CertificateState } from '../../contracts/certificates.ts'
+import { defaultHost, hostSuffixOf, isHostOf } from '../../contracts/workloads.ts'
 import { badRequest } from '../../core/errors.ts'
 import { groupNamespace } from '../../core/names.ts'
+import type { ObjectMeta } from '../../core/object.ts'
 import type { AnyKind } from '../../crds/define.ts'
+import { enumeration } from './paging.ts'
 import { clusterWords } from './places.ts'
 import { holderOf, hostTaken } from './platformNames.ts'
-import type { WriteView } from './types.ts'
+import type { ResourceView, WriteView } from './types.ts'
+
+/** What is served under hosts of its own. */
+type Hosted = {
+  readonly object: {
+    readonly spec: { readonly isPublic?: boolean; readonly enableIngress?: boolean }
+    readonly status?: {
+      readonly publicUrl?: string | undefined
+      readonly certificateStatus?: CertificateState | undefined
+    }
+  }
+}
+
+export const certificateStatusOf = ({ object: { spec, status } }: Hosted): CertificateState | null =>
+  status?.certificateStatus ?? ((spec.isPublic ?? spec.enableIngress) ? 'NotRequested' : null)
+
+/** What records of all such kinds show of their hosts. */
+export const hostFields = {
+  publicUrl: [
+    z.string().nullable().describe('Where it answers from outside, once it does'),
+    ({ object }: Hosted) => object.status?.publicUrl,
+  ],
+  certificateStatus: [
+    z.enum(CERTIFICATE_STATES).nullable().describe('The worst of the certificates of its custom domains'),
+    certificateStatusOf,
+  ],
+} as const
+
+/** The column of lists. */
+export const certificateField = enumeration<Hosted>('Certificate', CERTIFICATE_STATES, {
+  of: certificateStatusOf,
+  isSorted: false,
+})
 
 /** What a spec says of its public hosts. */
-type Hosting = { isPublic: boolean; customDomains: readonly string[]; clusterId?: string | undefined }
+type Hosting = {
+  isPublic: boolean
+  customDomains: readonly string[]
+  ingressHost?: string | undefined
+  clusterId?: string | undefined
+}
+
+/**
+ * Hosts below the domain of a cluster are the platform's to give.
+ *
+ * @returns that domain
+ * @throws PlatformError BAD_REQUEST
+ */
+export function refuseOwnDomain(
+  { customDomains = [], clusterId }: Partial<Pick<Hosting, 'customDomains' | 'clusterId'>>,
+  { services, boundaryId }: Pick<WriteView, 'services' | 'boundaryId'>,
+): string {
+  const { domain } = clusterWords(services, boundaryId, clusterId)
+  const host = customDomains.find((one) => one === domain || one.endsWith(`.${domain}`))
+  if (host === undefined) return domain
+  const message = `must not lie below "${domain}", whose hosts the platform gives`
+  throw badRequest(`Custom domain "${host}" ${message}.`, [{ field: 'customDomains', message }])
+}
 
 /** @throws PlatformError BAD_REQUEST, HOST_TAKEN */
 export function refuseTakenHosts(
   { kind, segment }: AnyKind,
-  { isPublic, customDomains, clusterId }: Hosting,
+  { isPublic, ingressHost, customDomains, clusterId }: Hosting,
   { services, boundaryId, resourceGroup, name }: Pick<WriteView, 'services' | 'boundaryId' | 'resourceGroup' | 'name'>,
 ): void {
   const namespace = groupNamespace(boundaryId, resourceGroup)
-  const { domain } = clusterWords(services, boundaryId, clusterId)
   if (!isPublic) return
-  for (const host of customDomains) {
-    if (host === domain || host.endsWith(`.${domain}`)) {
-      const message = `must not lie below "${domain}", whose hosts the platform gives`
-      throw badRequest(`Custom domain "${host}" ${message}.`, [{ field: 'customDomains', message }])
-    }
-  }
-  for (const host of [defaultHost(segment, namespace, name, domain), ...customDomains]) {
+  const domain = refuseOwnDomain({ customDomains, clusterId }, { services, boundaryId })
+  for (const host of [ingressHost ?? defaultHost(segment, namespace, name, domain), ...customDomains]) {
     const holder = holderOf(services, 'Host', host)
     const isOurs = holder?.kind === kind && holder.namespace === namespace && holder.name === name
     if (holder === undefined || isOurs) continue
     throw hostTaken(host, 'customDomains')
   }
+}
+
+type Own = {
+  readonly kind: AnyKind
+  readonly enabled: boolean
+  readonly chosen: string | undefined
+  readonly held: string | undefined
+}
+
+/** The host of its own that a resource has or will have; undefined if it has none. */
+export function ownHost(
+  { kind, enabled, chosen, held }: Own,
+  { object: { metadata }, cluster }: Pick<ResourceView, 'cluster'> & { object: { metadata: ObjectMeta } },
+): string | undefined {
+  if (chosen !== undefined || !enabled) return chosen
+  return held ?? defaultHost(kind.segment, metadata.namespace ?? '', metadata.name, cluster.domain)
+}
+
+/**
+ * A host that the caller chooses; undefined for the one that would be made up anyway.
+ *
+ * @throws PlatformError BAD_REQUEST, HOST_TAKEN
+ */
+export function chooseHost(
+  { kind, segment }: AnyKind,
+  { ingressHost: host, clusterId }: { ingressHost?: string | undefined; clusterId?: string | undefined },
+  view: Pick<WriteView, 'services' | 'boundaryId' | 'resourceGroup' | 'name'> & {
+    previous: { spec: { ingressHost?: string | undefined } } | undefined
+  },
+): string | undefined {
+  if (host === undefined) return undefined
+  const { services, boundaryId, resourceGroup, name, previous } = view
+  const namespace = groupNamespace(boundaryId, resourceGroup)
+  const { domain } = clusterWords(services, boundaryId, clusterId)
+  if (host === defaultHost(segment, namespace, name, domain)) return undefined
+  if (host === previous?.spec.ingressHost) return host
+  if (!isHostOf(boundaryId, host, domain)) {
+    const message = `must end with ${hostSuffixOf(boundaryId, domain)}, as hosts of this boundary do`
+    throw badRequest(`ingressHost ${message}.`, [{ field: 'ingressHost', message }])
+  }
+  const holder = holderOf(services, 'Host', host)
+  const isOurs = holder?.kind === kind && holder.namespace === namespace && holder.name === name
+  if (holder !== undefined && !isOurs) throw hostTaken(host, 'ingressHost')
+  return host
 }

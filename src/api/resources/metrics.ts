@@ -89,7 +89,12 @@ const at = (seconds: number) => new Date(seconds * 1000).toISOString()
 type Find = (context: Context) => Promise<{ kind: string; namespace: string; name: string }>
 
 /** `<base>/metrics` and, of what answers to the web, `<base>/metrics/web`. The cluster tells what is used now, and keeps nothing. */
-export function metricsRoutes(base: string, auth: Authorization, find: Find, { isWeb = false } = {}): RouteDraft[] {
+export function metricsRoutes(
+  base: string,
+  auth: Authorization,
+  find: Find,
+  { isWeb = false, measures = OF_PODS }: { isWeb?: boolean; measures?: Measures } = {},
+): RouteDraft[] {
   const path: string = `${base}/metrics`
   const use = route(
     'GET',
@@ -98,7 +103,11 @@ export function metricsRoutes(base: string, auth: Authorization, find: Find, { i
     async (context) => {
       const place = await find(context as Context)
       const { holdsNow, ...shown } = windowOf(context.query, context.services.clock.now())
-      return ok({ ...shown, isComplete: false, series: await seriesOf(context as Context, place, holdsNow) })
+      return ok({
+        ...shown,
+        isComplete: false,
+        series: await seriesOf(context as Context, place, { holdsNow, measures }),
+      })
     },
   )
   if (!isWeb) return [use]
@@ -137,26 +146,50 @@ const NOTHING_KNOWN = {
 
 const THOUSAND = 1000
 
-async function seriesOf({ services }: Context, place: Awaited<ReturnType<Find>>, holdsNow: boolean): Promise<Series[]> {
+type Measures = readonly (readonly [name: string, unit: string])[]
+const OF_PODS: Measures = [
+  ['CpuUsage', 'cores'],
+  ['MemoryUsage', 'bytes'],
+  ['NetworkIn', 'bytes/s'],
+  ['NetworkOut', 'bytes/s'],
+  ['Restarts', 'count'],
+  ['Replicas', 'count'],
+]
+/** Of what runs while it is called. */
+export const OF_CALLS: Measures = [
+  ['Invocations', '1/s'],
+  ['Errors', '1/s'],
+  ['Throttles', '1/s'],
+  ['DurationP50', 'ms'],
+  ['DurationP95', 'ms'],
+  ['DurationP99', 'ms'],
+  ['ColdStarts', '1/s'],
+  ['Replicas', 'count'],
+  ['CpuUsage', 'cores'],
+  ['MemoryUsage', 'bytes'],
+]
+
+async function seriesOf(
+  { services }: Context,
+  place: Awaited<ReturnType<Find>>,
+  { holdsNow, measures }: { holdsNow: boolean; measures: Measures },
+): Promise<Series[]> {
   const pods = holdsNow ? services.live.pods(place) : []
   const usage = [...(pods.length === 0 ? new Map<string, never>() : await services.live.usage(place)).values()]
-  const timestamp = new Date(services.clock.now()).toISOString()
   const sum = (what: 'cpu' | 'memory') =>
     Number(usage.reduce((total, one: { cpu: string; memory: string }) => total + parseQuantity(one[what]), 0n)) /
     THOUSAND
-  const now = (value: number) => [{ timestamp, value }]
-  const measured = (what: 'cpu' | 'memory') => (usage.length === 0 ? [] : now(sum(what)))
   const shown = pods.map((pod) => podOf(pod as never))
-  return [
-    series('CpuUsage', 'cores', measured('cpu')),
-    series('MemoryUsage', 'bytes', measured('memory')),
-    series('NetworkIn', 'bytes/s'),
-    series('NetworkOut', 'bytes/s'),
-    series(
-      'Restarts',
-      'count',
-      holdsNow ? now(shown.reduce((total, { restartCount }) => total + restartCount, 0)) : [],
-    ),
-    series('Replicas', 'count', holdsNow ? now(shown.filter(({ ready }) => ready).length) : []),
-  ]
+  const now: Readonly<Record<string, number>> = {
+    ...(usage.length > 0 && { CpuUsage: sum('cpu'), MemoryUsage: sum('memory') }),
+    ...(holdsNow && {
+      Restarts: shown.reduce((total, { restartCount }) => total + restartCount, 0),
+      Replicas: shown.filter(({ ready }) => ready).length,
+    }),
+  }
+  const timestamp = new Date(services.clock.now()).toISOString()
+  return measures.map(([name, unit]) => {
+    const value = now[name]
+    return series(name, unit, value === undefined ? [] : [{ timestamp, value }])
+  })
 }

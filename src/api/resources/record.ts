@@ -41,7 +41,7 @@ export type RecordDifferences<K extends AnyKind> = {
   shownAs?: Values<K>
   /** The same for optional fields that answers never leave null. */
   filled?: Values<K>
-  /** Lists of records, which answers show with every field, null included, and with the fields that they compute. */
+  /** What answers compute for each item of a list of records. */
   items?: Readonly<Partial<Record<keyof SpecOf<K> & string, ItemFields<K>>>>
   /** Fields with a default that a PUT without them leaves unchanged, because the change must be explicit. */
   kept?: readonly (keyof SpecOf<K> & string)[]
@@ -71,7 +71,7 @@ export type ResourceRecord<K extends AnyKind> = {
  */
 export function recordOf<const K extends AnyKind>(kind: K, differences: RecordDifferences<K>): ResourceRecord<K> {
   const { id, headless = [], hidden = [], computed = {}, filled = {} } = differences
-  const items = itemsOf(differences)
+  const items = itemsOf(kind, differences)
   const fields = Object.entries(kind.spec.shape as Record<string, z.ZodType>)
     .filter(([name]) => !(hidden as readonly string[]).includes(name))
     .map(([name, schema]) => ({ name, ...fieldOf(schema), isFilled: Object.hasOwn(filled, name) }))
@@ -126,8 +126,14 @@ export function fieldOf(schema: z.ZodType): { value: z.ZodType; isOptional: bool
 
 type Items<K extends AnyKind> = Readonly<Record<string, ItemFields<K> | undefined>>
 
-function itemsOf<K extends AnyKind>({ items }: RecordDifferences<K>): Items<K> {
-  return (items ?? {}) as Items<K>
+/** Every record inside the record, and every list of records: answers show all their fields too. */
+function itemsOf<K extends AnyKind>({ spec }: K, { items }: RecordDifferences<K>): Items<K> {
+  const given = (items ?? {}) as Items<K>
+  const nested = Object.entries(spec.shape as Record<string, z.ZodType>).filter(([, schema]) => {
+    const { value } = fieldOf(schema)
+    return (value instanceof z.ZodArray ? value.element : value) instanceof z.ZodObject
+  })
+  return Object.fromEntries(nested.map(([name]) => [name, given[name] ?? {}]))
 }
 
 function shownItemValues<K extends AnyKind>(
@@ -136,11 +142,13 @@ function shownItemValues<K extends AnyKind>(
   fields: ItemFields<K> | undefined,
   view: ResourceView<K>,
 ): unknown {
+  if (values === undefined || values === null) return null
   const whole = wholeSchema(schema)
-  const list = (shownValue(whole, whole.parse(values)) ?? []) as Record<string, unknown>[]
-  for (const item of list)
+  const shown = shownValue(whole, whole === schema ? values : whole.parse(values))
+  if (!Array.isArray(shown)) return shown
+  for (const item of shown as Record<string, unknown>[])
     for (const [name, [, of]] of Object.entries(fields ?? {})) item[name] = of(item, view) ?? null
-  return list
+  return shown
 }
 
 function shownItems<K extends AnyKind>(value: z.ZodType, fields: ItemFields<K> | undefined): z.ZodType {
@@ -167,7 +175,9 @@ function givenItems(given: Record<string, unknown>, kind: AnyKind, items: Items<
   return Object.fromEntries(
     Object.keys(items).flatMap((name) => {
       const { value } = fieldOf((kind.spec.shape as Record<string, z.ZodType>)[name] as z.ZodType)
-      return Array.isArray(given[name]) ? [[name, sparseValue(wholeSchema(value), given[name])]] : []
+      const [whole, part] = [wholeSchema(value), given[name] ?? undefined]
+      const mayBeSparse = Array.isArray(part) || (part !== undefined && whole !== value)
+      return mayBeSparse ? [[name, sparseValue(whole, part)]] : []
     }),
   )
 }
@@ -200,7 +210,8 @@ function dtoMaker<K extends AnyKind>(
   fields: readonly { name: string; value: z.ZodType }[],
 ): ResourceRecord<K>['toDto'] {
   const { headless = [], computed = {}, shownAs = {}, filled = {} } = differences
-  const lists = fields.filter(({ name }) => itemsOf(differences)[name] !== undefined)
+  const items = itemsOf(kind, differences)
+  const nested = fields.filter(({ name }) => items[name] !== undefined)
   const others = Object.entries<((view: ResourceView<K>) => unknown) | undefined>({ ...shownAs, ...filled })
   const computedFields = Object.entries(computed)
   return (view) => {
@@ -216,7 +227,7 @@ function dtoMaker<K extends AnyKind>(
       if (Object.hasOwn(kind.spec.shape, 'replicas')) dto.replicas = spec.replicas ?? plan?.spec.replicas ?? null
     }
     for (const [name, of] of others) dto[name] = of?.(view) ?? null
-    for (const { name, value } of lists) dto[name] = shownItemValues(value, dto[name], itemsOf(differences)[name], view)
+    for (const { name, value } of nested) dto[name] = shownItemValues(value, dto[name], items[name], view)
     return dto
   }
 }
@@ -224,7 +235,7 @@ function dtoMaker<K extends AnyKind>(
 /** @throws PlatformError CLUSTER_NOT_PROJECTED, and of kinds with sizes what `sizing.ts` refuses */
 function specMaker<K extends AnyKind>(kind: K, differences: RecordDifferences<K>): ResourceRecord<K>['toSpec'] {
   const { hidden = [], kept = [], allowsOwnImages, refine } = differences
-  const items = itemsOf(differences)
+  const items = itemsOf(kind, differences)
   const hasReplicas = Object.hasOwn(kind.spec.shape, 'replicas')
   return (body, view) => {
     const previous: Record<string, unknown> = { ...(view.previous?.spec as object | undefined) }

@@ -50,9 +50,13 @@ export function resourceShape<K extends AnyKind>(
     of: (view) => view.resourceGroup,
     isOfObject: true,
   }
+  const { computePlan, ...head } = headFields()
+  // A record that calls its plan otherwise has none of this name.
+  const isRenamed = Object.hasOwn(declaration.fields ?? {}, 'resourcePlanId')
   return {
     fields: {
-      ...(headFields() as object),
+      ...(head as object),
+      ...(!isRenamed && { computePlan }),
       ...(isAcross && { resourceGroup: group }),
       ...Object.fromEntries(Object.entries(declaration.fields ?? {}).map(ofSpec)),
     } as ListShape<ResourceView<K>>['fields'],

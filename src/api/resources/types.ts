@@ -67,6 +67,8 @@ export type ResourceDeclaration<K extends AnyKind, Dto extends z.ZodObject, Body
   defaultSort?: string
   /** Values of the body's enumerations, for the `config` routes. */
   enumerations?: Readonly<Record<string, readonly string[]>>
+  /** The same, of fields whose values the platform's administrators decide. */
+  choices?: (services: Services) => Readonly<Record<string, readonly string[]>>
   scale?: { min: number; max: number }
   /** The code if names are unique on the platform and another resource has it; ALREADY_EXISTS. */
   nameTaken?: ErrorCode

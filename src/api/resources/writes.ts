@@ -22,7 +22,7 @@ export function checkNewName(name: string, reserved: ReadonlySet<string>): void 
 }
 
 /**
- * Splits a body into writable and read-only fields. If the read-only part names a different resource than the
+ * The writable fields of a body, whose route has read it. If the read-only part names a different resource than the
  * path, the caller has confused the two, and writing either would be wrong.
  */
 function writablePart<K extends AnyKind>(
@@ -30,15 +30,10 @@ function writablePart<K extends AnyKind>(
   place: Place,
   declaration: Readable<K>,
 ): Record<string, unknown> {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw new PlatformError('MODEL_BINDING_FAILED', 'The body must be a JSON object.', {
-      errors: [{ field: '', message: 'must be an object' }],
-    })
-  }
   const errors: FieldError[] = []
   const unreadable: FieldError[] = []
   const writable: Record<string, unknown> = {}
-  for (const [field, value] of Object.entries(body)) {
+  for (const [field, value] of Object.entries(body as object)) {
     if (!declaration.shownNames.includes(field)) writable[field] = value
     else if (Object.hasOwn(place, field) && value !== null && value !== place[field as keyof Place]) {
       const isId = field.endsWith('Id')
@@ -56,15 +51,6 @@ function writablePart<K extends AnyKind>(
   return writable
 }
 
-/** The body of a POST or PUT. @throws PlatformError MODEL_BINDING_FAILED, BAD_REQUEST */
-export function readBody<K extends AnyKind>(
-  body: unknown,
-  place: Place,
-  declaration: AnyDeclaration<K>,
-): Record<string, unknown> {
-  return readModel(declaration.body, writablePart(body, place, declaration))
-}
-
 /** The body that a merge patch makes of the stored resource. Null in the patch sets the default. */
 export function patchedBody<K extends AnyKind>(
   patch: unknown,
@@ -72,14 +58,7 @@ export function patchedBody<K extends AnyKind>(
   stored: RecordOf<K>,
   declaration: Readable<K>,
 ): Record<string, unknown> {
-  const part = writablePart(patch, place, declaration)
-  // Unknown names are refused even if their value is null, which would vanish in the merge.
-  const unknown = Object.keys(part).filter((field) => !Object.hasOwn(declaration.body.shape, field))
-  if (unknown.length > 0) {
-    const errors = unknown.map((field) => ({ field, message: 'is not a field of this record' }))
-    throw new PlatformError('MODEL_BINDING_FAILED', firstReason(errors), { errors })
-  }
-  return readModel(declaration.body, mergePatch(declaration.toBody(stored), part))
+  return readModel(declaration.body, mergePatch(declaration.toBody(stored), writablePart(patch, place, declaration)))
 }
 
 /** Immutable fields that a body leaves out stay as they are. */
@@ -102,7 +81,7 @@ export function specForCreate<K extends AnyKind>(
   declaration: AnyDeclaration<K>,
 ): object {
   const view: WriteView<K> = { ...place, form: 'create', previous: undefined, services: context.services, context }
-  return declaration.toSpec(readBody(context.body, place, declaration), view)
+  return declaration.toSpec(writablePart(context.body, place, declaration), view)
 }
 
 export function specForUpdate<K extends AnyKind>(
@@ -114,7 +93,9 @@ export function specForUpdate<K extends AnyKind>(
   form: 'put' | 'patch',
 ): object {
   const body =
-    form === 'put' ? readBody(context.body, place, declaration) : patchedBody(context.body, place, stored, declaration)
+    form === 'put'
+      ? writablePart(context.body, place, declaration)
+      : patchedBody(context.body, place, stored, declaration)
   const view: WriteView<K> = { ...place, form, previous: stored, services: context.services, context }
   return declaration.toSpec(withImmutable(body, kind, stored, declaration), view)
 }

@@ -17,6 +17,19 @@ export function withRepeated(body: z.ZodObject, dto: z.ZodObject): z.ZodObject {
   return named
 }
 
+/**
+ * What a route with a merge patch (RFC 7396) declares. Unknown names are refused as of every body, before anything is looked
+ * up; what the others hold can only be judged over what is stored.
+ */
+export function mergePatchBody(record: z.ZodObject) {
+  const names = Object.keys(record.shape).map((name) => [name, z.unknown().optional()])
+  return {
+    body: z.strictObject(Object.fromEntries(names) as Record<string, z.ZodOptional<z.ZodUnknown>>),
+    documentedBody: mergePatchOf(record),
+    mediaTypes: ['application/merge-patch+json', 'application/json'],
+  }
+}
+
 const NAMED = new WeakMap<z.ZodObject, z.ZodObject>()
 
 /** What a merge patch (RFC 7396) of such a body holds: any part of it, where null sets the default or removes a name. */

@@ -6,6 +6,7 @@ import {
   sourceSecretName,
 } from '../../contracts/sources/providers.ts'
 import { type ErrorCode, PlatformError } from '../../core/errors.ts'
+import { secretData } from '../../core/secretData.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { Context, Services } from '../http/context.ts'
@@ -39,9 +40,7 @@ export function requireCircuit({ sources }: Services, baseUrl = sources.circuit.
 export async function writeCredentials(context: Context, source: SourceRecord, entries: Credentials): Promise<void> {
   const { secrets } = context.services.sources
   const { name, namespace = '', uid = '' } = source.metadata
-  const data = Object.fromEntries(
-    Object.entries(entries).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
-  )
+  const data = secretData(entries)
   const { apiVersion, kind } = DeploymentSource
   const owner = { apiVersion, kind, name, uid, labels: {} }
   let refusal: unknown

@@ -6,7 +6,7 @@ import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
-import { mergePatchOf, withRepeated } from '../resources/writtenBody.ts'
+import { mergePatchBody, withRepeated } from '../resources/writtenBody.ts'
 import { oneAtATime } from '../rules/turns.ts'
 import { bindings } from './bindings.ts'
 import { createProvider, openConnection, patchProvider, removeProvider } from './providers.ts'
@@ -92,9 +92,7 @@ export const ssoRoutes: readonly RouteDraft[] = [
     {
       auth: action('rbac/idpBindings/admin'),
       summary: 'Change an identity provider of the tenant',
-      body: z.unknown(),
-      documentedBody: mergePatchOf(withRepeated(PatchedProvider, SsoIdentityProviderDto)),
-      mediaTypes: ['application/merge-patch+json', 'application/json'],
+      ...mergePatchBody(withRepeated(PatchedProvider, SsoIdentityProviderDto)),
       reply: SsoIdentityProviderDto,
     },
     patchProvider,

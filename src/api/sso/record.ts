@@ -110,7 +110,7 @@ export type CreateSsoIdentityProviderRequest = z.output<typeof CreateSsoIdentity
 
 /** What a merge patch makes of a stored provider. */
 export const PatchedProvider = z.strictObject({ alias: ResourceName, protocol: Protocol, ...writable })
-export const PROVIDER_FIELDS: ReadonlySet<string> = new Set(Object.keys(PatchedProvider.shape))
+const PROVIDER_FIELDS: ReadonlySet<string> = new Set(Object.keys(PatchedProvider.shape))
 export const SHOWN_FIELDS: ReadonlySet<string> = new Set(
   Object.keys(SsoIdentityProviderDto.shape).filter((name) => !PROVIDER_FIELDS.has(name)),
 )

@@ -3,15 +3,16 @@ import { StaticWebApp } from '../../crds/staticwebapps.ts'
 import type { Context } from '../http/context.ts'
 import { action, dataAction, type RouteDraft } from '../http/route.ts'
 import { deployRoute } from '../resources/deployments/deploy.ts'
-import { CERTIFICATE_STATES } from '../resources/deployments/owner.ts'
 import { deploymentRoutes } from '../resources/deployments/routes.ts'
+import { codeChoices } from '../resources/deployments/runtimes.ts'
+import { certificateField } from '../resources/hosts.ts'
 import { containersOf, logRoute } from '../resources/logs.ts'
-import { enumeration, text } from '../resources/paging.ts'
+import { text } from '../resources/paging.ts'
 import { findResource } from '../resources/places.ts'
 import { podRoute } from '../resources/pods.ts'
 import { resource } from '../resources/resource.ts'
 import { urlPreviewRoute } from '../resources/urlPreview.ts'
-import { certificateStatusOf, siteRecord } from './record.ts'
+import { siteRecord } from './record.ts'
 import { rollbackRoute } from './rollback.ts'
 
 const BASE = '{RG}/staticwebapps/{name}'
@@ -30,10 +31,11 @@ export const siteRoutes: readonly RouteDraft[] = [
     ...siteRecord,
     example: { image: 'docker.io/nginxinc/nginx-unprivileged:1.29' },
     hasFinalizer: true,
+    choices: (services) => ({ builderImage: codeChoices(services).builderImage }),
     fields: {
       branch: text('Branch'),
       repositoryUrl: text('Repository', { isSorted: false }),
-      certificateStatus: enumeration('Certificate', CERTIFICATE_STATES, { of: certificateStatusOf, isSorted: false }),
+      certificateStatus: certificateField,
       resourcePlanId: text('Plan', { of: ({ object }) => object.spec.computePlan, isSorted: false }),
     },
   }),

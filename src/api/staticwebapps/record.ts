@@ -1,11 +1,14 @@
 import { z } from 'zod'
+import { renamed } from '../../core/errors.ts'
 import { StaticWebApp } from '../../crds/staticwebapps.ts'
+import { readModel } from '../http/model.ts'
 import { withoutAbsent } from '../records/kubeRecords.ts'
 import type { RecordOf } from '../records/records.ts'
-import { CERTIFICATE_STATES, refuseSource } from '../resources/deployments/owner.ts'
+import { vetUrl } from '../resources/deployments/address.ts'
+import { refuseSource } from '../resources/deployments/owner.ts'
 import { deploymentsOf, type StoredDeployment } from '../resources/deployments/record.ts'
 import { DateTime } from '../resources/dto.ts'
-import { refuseTakenHosts } from '../resources/hosts.ts'
+import { chooseHost, hostFields, ownHost, refuseTakenHosts } from '../resources/hosts.ts'
 import { recordOf } from '../resources/record.ts'
 import { PlanId } from '../resources/sizing.ts'
 import type { ResourceView, WriteView } from '../resources/types.ts'
@@ -49,29 +52,15 @@ function shownDeployment({ number, record: { status } }: { number: number; recor
   }
 }
 
-export const certificateStatusOf = ({ object: { status, spec } }: Pick<SiteView, 'object'>) =>
-  status?.certificateStatus ?? (spec.enableIngress ? ('NotRequested' as const) : null)
-
 const record = recordOf(StaticWebApp, {
   id: 'StaticWebAppDto',
   hidden: ['computePlan', 'running', 'restartedAt', 'deploy', 'rollback'],
   computed: {
-    certificateStatus: [
-      z.enum(CERTIFICATE_STATES).nullable().describe('The worst of the certificates of its custom domains'),
-      certificateStatusOf,
-    ],
+    ...hostFields,
     commit: [z.string().nullable().describe('Commit that is served'), ({ object }) => object.status?.commit],
     deployments: [
       z.array(StaticWebAppDeploymentDto).describe('The 10 newest'),
       (view) => numberedOf(view).slice(0, SHOWN_DEPLOYMENTS).map(shownDeployment),
-    ],
-    ingressHost: [
-      z.string().nullable().describe('Host of its own that it holds'),
-      ({ object }) => object.status?.publicHost,
-    ],
-    publicUrl: [
-      z.string().nullable().describe('Where it answers from outside, once it does'),
-      ({ object }) => object.status?.publicUrl,
     ],
     servingImage: [z.string().nullable().describe('Image that is served'), ({ object }) => object.status?.servingImage],
     readyReplicas: [z.int(), ({ object }) => object.status?.readyReplicas ?? 0],
@@ -80,29 +69,61 @@ const record = recordOf(StaticWebApp, {
       ({ object }) => object.status?.revision ?? 0,
     ],
   },
+  shownAs: {
+    ingressHost: (view) => {
+      const { spec, status } = view.object
+      const own = { enabled: spec.enableIngress, chosen: spec.ingressHost, held: status?.publicHost }
+      return ownHost({ kind: StaticWebApp, ...own }, view)
+    },
+  },
   refine: (given, view) => {
-    const draft = StaticWebApp.spec.parse(withoutAbsent(given))
+    const ingressHost = chooseHost(StaticWebApp, given, view)
+    const draft = StaticWebApp.spec.parse(withoutAbsent({ ...given, ingressHost }))
     refuseSource(draft, view)
     refuseTakenHosts(StaticWebApp, { ...draft, isPublic: draft.enableIngress }, view)
-    return {}
+    return { ingressHost }
   },
 })
 
 const DEFAULT_PLAN = StaticWebApp.spec.shape.computePlan.parse(undefined)
 const planField = { resourcePlanId: PlanId.describe('Compute plan of family ContainerInstance') }
+const { proxyUrl } = StaticWebApp.spec.shape
+/** Of any form: what the platform may not call has a code of its own, which comes before that of the form. */
+const ProxyUrl = z
+  .string()
+  .max(2048)
+  .nullish()
+  .describe(proxyUrl.description ?? '')
+
+/** @throws PlatformError URL_NOT_ALLOWED, BAD_REQUEST */
+function refuseProxy(address: unknown): void {
+  if (typeof address !== 'string' || address === '') return
+  vetUrl(address, 'proxyUrl')
+  readModel(z.object({ proxyUrl }), { proxyUrl: address })
+}
+
+const bodyName = (field: string) => (field === 'computePlan' ? 'resourcePlanId' : field)
+
+function siteSpec({ resourcePlanId, ...body }: Record<string, unknown>, view: WriteView<typeof StaticWebApp>): object {
+  refuseProxy(body.proxyUrl)
+  try {
+    return record.toSpec({ ...body, resourcePlanId: resourcePlanId ?? DEFAULT_PLAN }, view)
+  } catch (error) {
+    throw renamed(error, bodyName)
+  }
+}
 
 /** StaticWebAppDto (records: static web apps). Its plan has one name only, and a default of its own. */
 export const siteRecord = {
   ...record,
   dto: record.dto.extend(planField).meta({ id: 'StaticWebAppDto' }),
-  body: record.body.extend({ resourcePlanId: planField.resourcePlanId.nullish() }),
+  body: record.body.extend({ resourcePlanId: planField.resourcePlanId.nullish(), proxyUrl: ProxyUrl }),
   toDto: (view: SiteView) => ({ ...record.toDto(view), resourcePlanId: view.object.spec.computePlan }),
   toBody: (object: RecordOf<typeof StaticWebApp>) => ({
     ...record.toBody(object),
     resourcePlanId: object.spec.computePlan,
   }),
-  toSpec: ({ resourcePlanId, ...body }: Record<string, unknown>, view: WriteView<typeof StaticWebApp>) =>
-    record.toSpec({ ...body, resourcePlanId: resourcePlanId ?? DEFAULT_PLAN }, view),
+  toSpec: siteSpec,
   dependsOn: (view: SiteView) => {
     const versions = numberedOf(view).map(({ record: { metadata } }) => metadata.resourceVersion)
     return [record.dependsOn?.(view), ...versions.slice(0, SHOWN_DEPLOYMENTS)].join()

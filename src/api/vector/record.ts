@@ -1,12 +1,8 @@
 import { z } from 'zod'
-import { hostSuffixOf, isHostOf } from '../../contracts/vector.ts'
-import { defaultHost } from '../../contracts/workloads.ts'
-import { badRequest, PlatformError } from '../../core/errors.ts'
-import { groupNamespace } from '../../core/names.ts'
+import { PlatformError } from '../../core/errors.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import type { RecordOf } from '../records/records.ts'
-import { clusterWords } from '../resources/places.ts'
-import { holderOf, hostTaken } from '../resources/platformNames.ts'
+import { chooseHost, ownHost } from '../resources/hosts.ts'
 import { recordOf } from '../resources/record.ts'
 import type { ResourceView, WriteView } from '../resources/types.ts'
 
@@ -16,11 +12,9 @@ export const COLLECTION = 'vectorclusters'
 
 /** The host that it has or will have; undefined if it has none. */
 export function hostOf(view: Pick<VectorView, 'object' | 'cluster'>): string | undefined {
-  const { spec, status, metadata } = view.object
-  if (spec.ingressHost !== undefined || !spec.enableIngress) return spec.ingressHost
-  return (
-    status?.ingressHost ?? defaultHost('vectorclusters', metadata.namespace ?? '', metadata.name, view.cluster.domain)
-  )
+  const { spec, status } = view.object
+  const own = { enabled: spec.enableIngress, chosen: spec.ingressHost, held: status?.ingressHost }
+  return ownHost({ kind: VectorCluster, ...own }, view)
 }
 
 /** VectorClusterDto (records: vector databases). */
@@ -39,7 +33,7 @@ export const vectorRecord = recordOf(VectorCluster, {
   allowsOwnImages: ({ vector }) => vector.allowOwnImages,
   refine: ({ ingressHost, clusterId, vectorVersion }, view) => {
     refuseHastyUpgrade(vectorVersion, view)
-    return { ingressHost: chooseHost(ingressHost, clusterId, view) }
+    return { ingressHost: chooseHost(VectorCluster, { ingressHost, clusterId }, view) }
   },
 })
 
@@ -54,29 +48,4 @@ function refuseHastyUpgrade(
   if (running === undefined || running === spec.vectorVersion) return
   const message = `"${name}" is going over from ${running} to ${spec.vectorVersion}; change vectorVersion once it has.`
   throw new PlatformError('INVALID_STATE', message, { status: 'Updating', phase: 'RollingOut' })
-}
-
-/** @throws PlatformError BAD_REQUEST, HOST_TAKEN */
-function chooseHost(
-  host: string | undefined,
-  clusterId: string | undefined,
-  { services, boundaryId, resourceGroup, name, previous }: WriteView<typeof VectorCluster>,
-): string | undefined {
-  if (host === undefined) return undefined
-  const namespace = groupNamespace(boundaryId, resourceGroup)
-  const { domain } = clusterWords(services, boundaryId, clusterId)
-  if (host === defaultHost('vectorclusters', namespace, name, domain)) return undefined
-  if (host === previous?.spec.ingressHost) return host
-  if (!isHostOf(boundaryId, host, domain)) {
-    const message = `must end with ${hostSuffixOf(boundaryId, domain)}, as hosts of this boundary do`
-    throw badRequest(`ingressHost ${message}.`, [{ field: 'ingressHost', message }])
-  }
-  const holder = holderOf(services, 'Host', host)
-  if (
-    holder !== undefined &&
-    !(holder.kind === 'VectorCluster' && holder.namespace === namespace && holder.name === name)
-  ) {
-    throw hostTaken(host, 'ingressHost')
-  }
-  return host
 }

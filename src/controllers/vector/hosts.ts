@@ -1,5 +1,4 @@
-import { hostSuffixOf, isHostOf } from '../../contracts/vector.ts'
-import { defaultHost } from '../../contracts/workloads.ts'
+import { defaultHost, hostSuffixOf, isHostOf } from '../../contracts/workloads.ts'
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
 import { claimed, releaseClaims } from '../nameClaims.ts'
 import type { VectorPass } from './types.ts'

@@ -1,4 +1,4 @@
-import { defaultHost } from '../../contracts/workloads.ts'
+import { defaultHost, hostSuffixOf, isHostOf } from '../../contracts/workloads.ts'
 import { sourceRanges } from '../../core/cidr.ts'
 import { type KubeObject, keyOf, type ObjectMeta, objectKey } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
@@ -41,16 +41,22 @@ export function hostObserver<Stored extends KubeObject>(
 
 type Hosting = {
   readonly metadata: ObjectMeta
-  readonly spec: { readonly isPublic: boolean; readonly customDomains: readonly string[] }
+  readonly spec: {
+    readonly isPublic: boolean
+    readonly customDomains: readonly string[]
+    readonly ingressHost?: string | undefined
+  }
 }
 
 /** The hosts that a spec asks for, its own first. */
 export function wantedHosts(segment: string, { metadata, spec }: Hosting, domain: string): string[] {
   if (!spec.isPublic) return []
-  return [defaultHost(segment, metadata.namespace ?? '', metadata.name, domain), ...spec.customDomains]
+  const own = spec.ingressHost ?? defaultHost(segment, metadata.namespace ?? '', metadata.name, domain)
+  return [own, ...spec.customDomains]
 }
 
 type ClaimPass = ClaimingPass & {
+  readonly place: WorkloadPass['place']
   readonly kind: AnyKind
   readonly object: Hosting
   readonly state: WorkloadState & { host: string | undefined; domains: readonly string[] }
@@ -60,6 +66,14 @@ type ClaimPass = ClaimingPass & {
 export async function claimHosts(pass: ClaimPass): Promise<Outcome> {
   const domain = pass.state.home?.spec.domain ?? ''
   const [host, ...domains] = wantedHosts(pass.kind.segment, pass.object, domain)
+  const { boundaryId = '' } = pass.place
+  if (host !== undefined && host === pass.object.spec.ingressHost && !isHostOf(boundaryId, host, domain)) {
+    const suffix = hostSuffixOf(boundaryId, domain)
+    return stalled(
+      'ConfigurationInvalid',
+      `ingressHost "${host}" must end with ${suffix}, as hosts of this boundary do.`,
+    )
+  }
   const foreign = domains.find((each) => each === domain || each.endsWith(`.${domain}`))
   if (foreign !== undefined) {
     const message = `Custom domain "${foreign}" lies below "${domain}", whose hosts the platform gives.`

@@ -11,11 +11,14 @@ import { decodePasswords, SQL_PORTS, SQL_USERS, sqlConnectionForms, sqlHost, sql
 import { decodeVectorKeys, vectorEndpoints, vectorNames } from '../../contracts/vector.ts'
 import type { KubeObject, ObjectMeta } from '../../core/object.ts'
 import { type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { PlatformApp } from '../../crds/apps.ts'
 import { ContainerInstance } from '../../crds/containerinstances.ts'
 import type { AnyKind } from '../../crds/define.ts'
+import { FunctionNamespace } from '../../crds/functions.ts'
 import { ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import { SqlInstance } from '../../crds/sql.ts'
+import { StaticWebApp } from '../../crds/staticwebapps.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import type { Pass } from '../engine/controller.ts'
 import { placeOfPass } from './pass.ts'
@@ -27,6 +30,9 @@ export const OUTPUT_KINDS: Readonly<Record<ResourceOutput['collection'], AnyKind
   relationalclusters: RelationalCluster,
   sqlclusters: SqlInstance,
   containerinstances: ContainerInstance,
+  apps: PlatformApp,
+  staticwebapps: StaticWebApp,
+  functionnamespaces: FunctionNamespace,
   objectstorageaccounts: ObjectStorageAccount,
 }
 
@@ -77,9 +83,10 @@ const READERS: Record<ResourceOutput['collection'], (pass: OutputPass, object: K
       ? plain
       : { ...plain, password, ...sqlConnectionForms(spec, { host, user: username, password }) }
   },
-  async containerinstances(_pass, { status }) {
-    return { publicUrl: (status as ContainerInstance['status'])?.publicUrl }
-  },
+  containerinstances: publicUrl,
+  apps: publicUrl,
+  staticwebapps: publicUrl,
+  functionnamespaces: publicUrl,
   async objectstorageaccounts(pass, { metadata: { name }, status }) {
     const { endpoint, regionName } = (status ?? {}) as NonNullable<ObjectStorageAccount['status']>
     const { namespace } = placeOfPass(pass)
@@ -92,6 +99,10 @@ const READERS: Record<ResourceOutput['collection'], (pass: OutputPass, object: K
       : undefined
     return { endpoint, regionName, ...pair }
   },
+}
+
+async function publicUrl(_pass: OutputPass, { status }: KubeObject): Promise<Outputs> {
+  return { publicUrl: (status as { publicUrl?: string } | undefined)?.publicUrl }
 }
 
 function text(found: SecretObject | undefined, entry: string): string | undefined {

@@ -32,8 +32,11 @@ function componentOf({ spec }: Pick<PlatformApp, 'spec'>, { image, replicas }: R
   })
 }
 
+/** Sites, which are run as apps are, may choose their own host. */
+export type HostedApp = PlatformApp & { spec: { ingressHost?: string | undefined } }
+
 /** An app as what runs one component: whatever is done for container instances is done for it in the same way. */
-export function appInstance(app: PlatformApp, running: Running): ContainerInstance {
+export function appInstance(app: HostedApp, running: Running): ContainerInstance {
   const { spec } = app
   const { clusterId, computePlan, registryCredential, managedIdentity, isPublic, customDomains, allowedCidrs } = spec
   const { backupPolicy, restartedAt, onDelete, tags } = spec
@@ -42,6 +45,7 @@ export function appInstance(app: PlatformApp, running: Running): ContainerInstan
     spec: {
       ...{ clusterId, computePlan, registryCredential, managedIdentity, isPublic, customDomains, allowedCidrs },
       ...{ restartedAt, onDelete, tags, running: spec.running },
+      ...(spec.ingressHost !== undefined && { ingressHost: spec.ingressHost }),
       components: [componentOf(app, running)],
       volumes: spec.volumes.map(({ mountPath: _, ...volume }) => volume),
       ...(backupPolicy !== undefined && { backupPolicy: BackupPolicyField.parse(backupPolicy) }),

@@ -5,6 +5,7 @@ import { dockerConfig } from '../../contracts/dockerConfig.ts'
 import { BOUNDARY_LABEL, GROUP_LABEL, MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
 import { sha256 } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
+import { secretData } from '../../core/secretData.ts'
 import { type Child, child, secret } from '../workload/child.ts'
 import { buildNetworkPolicy } from './network.ts'
 import { podSpec } from './podSpec.ts'
@@ -55,7 +56,7 @@ export function buildObjects(request: BuildRequest, settings: BuildSettings): Bu
       },
     },
   )
-  const data = encoded(entriesOf(request, settings))
+  const data = secretData(entriesOf(request, settings))
   return { job, dependents: [secret(place, name, data), buildNetworkPolicy(place, name, request, settings)] }
 }
 
@@ -64,9 +65,6 @@ export function ownedByJob(object: KubeObject, { name, uid }: { name: string; ui
   const ownerReferences = [{ apiVersion: 'batch/v1', kind: 'Job', name, uid }]
   return { ...object, metadata: { ...object.metadata, ownerReferences } }
 }
-
-const encoded = (entries: Readonly<Record<string, string>>) =>
-  Object.fromEntries(Object.entries(entries).map(([key, text]) => [key, Buffer.from(text, 'utf8').toString('base64')]))
 
 function entriesOf(request: BuildRequest, settings: BuildSettings): Record<string, string> {
   const { source, recipe, target } = request

@@ -103,7 +103,7 @@ const DEPLOYMENTS: readonly RuleCase[] = cases(
       'refuses to deploy nothing',
       undefined,
       { phase: 'Succeeded' },
-      'what is deployed has an image: containerImage is needed from phase Deploying on',
+      'what is deployed has an image, which is needed from phase Deploying on',
     ],
     ['refuses to go back', { phase: 'Building' }, { phase: 'Cloning' }, FORWARD],
     ['refuses to change an end', { phase: 'Failed' }, { phase: 'Superseded' }, FORWARD],
@@ -111,7 +111,7 @@ const DEPLOYMENTS: readonly RuleCase[] = cases(
       'refuses another image',
       { image: IMAGE },
       { image: 'docker.io/library/nginx:1.30' },
-      'image cannot be changed once it is known',
+      'the image of a deployment cannot be changed once it is known',
     ],
   ],
 )

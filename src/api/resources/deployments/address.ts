@@ -6,7 +6,12 @@ import type { Services } from '../../http/context.ts'
 export function vetSourceUrl(services: Services, address: string, field: string): void {
   // ssh has no rule of its own: what counts is the host.
   const judged = address.startsWith('ssh://') ? `https://${URL.parse(address)?.hostname ?? ''}` : address
-  const verdict = vetOutgoingUrl(judged, services.sources.allowedHosts)
+  vetUrl(judged, field, services.sources.allowedHosts)
+}
+
+/** @throws PlatformError URL_NOT_ALLOWED */
+export function vetUrl(address: string, field: string, allowedHosts: readonly string[] = []): void {
+  const verdict = vetOutgoingUrl(address, allowedHosts)
   if (verdict.isAllowed) return
   const message = `The address in "${field}" is not one that the platform calls: ${verdict.why}.`
   throw new PlatformError('URL_NOT_ALLOWED', message, { field })

@@ -1,20 +1,14 @@
 import { z } from 'zod'
-import {
-  type DeployedCollection,
-  deploymentIdFor,
-  isBuilding,
-  newestDeployment,
-} from '../../../contracts/deployments.ts'
+import { type DeployedCollection, isBuilding } from '../../../contracts/deployments.ts'
 import { PlatformError } from '../../../core/errors.ts'
 import type { AnyKind } from '../../../crds/define.ts'
 import { DeploymentRecord, stageOf } from '../../../crds/deployments.ts'
-import { accepted, ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
-import { etagOf } from '../../http/etag.ts'
 import { type Authorization, type RouteDraft, route } from '../../http/route.ts'
 import { findResource } from '../places.ts'
 import { refuseWhileDeleting } from '../writes.ts'
-import { type DeployedObject, DeploymentLogEntryDto, deploymentsOf, entryOf, type StoredDeployment } from './record.ts'
+import { type DeployedObject, DeploymentLogEntryDto, deploymentsOf, type StoredDeployment } from './record.ts'
+import { answerWith, startBuild } from './start.ts'
 
 const { branch, commitSha } = DeploymentRecord.spec.shape
 
@@ -55,28 +49,17 @@ export function deployRoute(
       }
       const wanted = { branch: context.body?.branch ?? own, commit: context.body?.commit ?? undefined }
       const history = deploymentsOf(context, { ...ref, collection })
-      const answer = (record: StoredDeployment, say: typeof ok) =>
-        say(entryOf(record, object as DeployedObject, place), { etag: etagOf(record) })
+      const deployed = { object: object as DeployedObject, place, ref, collection, history }
       const same = history.find((record) => isSameWork(record, wanted))
-      if (same !== undefined) return answer(same, ok)
-      // Whoever asks for the same at once, on the same history, makes the same deployment.
-      const cause = ['asked', wanted.branch, wanted.commit ?? '', newestDeployment(history)?.metadata.name ?? '']
-      const { services, caller } = context
-      const made = await services.records.create(DeploymentRecord, {
-        namespace: ref.namespace,
-        name: deploymentIdFor(object.metadata.uid ?? '', ...cause),
+      if (same !== undefined) return answerWith(deployed, same)
+      return startBuild(context, deployed, {
+        cause: ['asked', wanted.branch, wanted.commit ?? ''],
         spec: {
-          ownerCollection: collection,
-          ownerName: ref.name,
-          strategy: 'Build',
           branch: wanted.branch,
           ...(wanted.commit !== undefined && { commitSha: wanted.commit }),
           ...(deploymentSourceId !== undefined && { source: deploymentSourceId }),
         },
-        caller,
-        isSame: ({ spec }: StoredDeployment) => spec.ownerName === ref.name && spec.ownerCollection === collection,
       })
-      return answer(made.object, made.isNew ? accepted : ok)
     },
   )
 }

@@ -5,10 +5,7 @@ import { boundaryScope } from '../../callers/visibility.ts'
 import type { Context, Services } from '../../http/context.ts'
 import { unprocessable } from '../sizing.ts'
 import { vetSourceUrl } from './address.ts'
-
-/** What records of all kinds that are deployed have in common. */
-
-export const CERTIFICATE_STATES = ['NotRequested', 'Issuing', 'Valid', 'Expiring', 'Expired', 'Failed'] as const
+import { BUILD } from './reporters.ts'
 
 type Asking = {
   readonly boundaryId: string
@@ -20,7 +17,8 @@ type Asking = {
 type Code = { deploymentSourceId?: string | undefined; repositoryUrl?: string | undefined }
 
 /**
- * The repository is where the platform may call, and who builds with the credentials of a source may read it.
+ * The repository is where the platform may call, and who builds with the credentials of a source may have a token of it:
+ * what is built shows what they open.
  *
  * @throws PlatformError URL_NOT_ALLOWED, FORBIDDEN, REFERENCE_NOT_FOUND
  */
@@ -28,21 +26,17 @@ export function refuseSource(
   { deploymentSourceId: id, repositoryUrl }: Code,
   { services, boundaryId, context, previous }: Asking,
 ): void {
-  const isNew = repositoryUrl !== (previous?.spec as Code | undefined)?.repositoryUrl
+  const before = previous?.spec as Code | undefined
+  const isMoved = repositoryUrl !== before?.repositoryUrl
   const own = services.sources.circuit.baseUrl
   const isOwn = own !== undefined && repositoryUrl?.startsWith(`${own.replace(/\/$/, '')}/`) === true
-  if (repositoryUrl !== undefined && isNew && !isOwn) vetSourceUrl(services, repositoryUrl, 'repositoryUrl')
-  if (id === undefined || id === (previous?.spec as { deploymentSourceId?: string } | undefined)?.deploymentSourceId)
-    return
-  const action = 'kernel/deployments/read'
+  if (repositoryUrl !== undefined && isMoved && !isOwn) vetSourceUrl(services, repositoryUrl, 'repositoryUrl')
+  const isNew = id !== before?.deploymentSourceId
+  if (id === undefined || (!isNew && !isMoved)) return
   const scope = boundaryScope(boundaryId)
-  if (!services.access.isAllowed(context.caller.principalId, action, scope)) throw permissionMissing(action, scope)
-  if (services.records.peek(DeploymentSource, { namespace: boundaryNamespace(boundaryId), name: id }) !== undefined)
-    return
-  throw unprocessable(
-    'REFERENCE_NOT_FOUND',
-    'deploymentSourceId',
-    id,
-    `There is no deployment source "${id}" in the boundary.`,
-  )
+  if (!services.access.isAllowed(context.caller.principalId, BUILD, scope)) throw permissionMissing(BUILD, scope)
+  const ref = { namespace: boundaryNamespace(boundaryId), name: id }
+  if (!isNew || services.records.peek(DeploymentSource, ref) !== undefined) return
+  const message = `There is no deployment source "${id}" in the boundary.`
+  throw unprocessable('REFERENCE_NOT_FOUND', 'deploymentSourceId', id, message)
 }

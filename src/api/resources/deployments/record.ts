@@ -90,14 +90,17 @@ export function entryOf(record: StoredDeployment, owner: DeployedObject, place: 
   const { spec, status, metadata } = record
   const containerImage = status?.image ?? spec.image ?? null
   const phase = stageOf(record)
+  // Of what was told a moment ago, the status knows nothing yet.
+  const isTold = spec.strategy === 'Reported' && phase === spec.phase && phase !== 'Deploying'
+  const told: Partial<typeof spec> = isTold ? spec : {}
   return {
     ...{ id: metadata.name, deploymentId: metadata.name },
     ...{ boundaryId: place.boundaryId, resourceGroupName: place.resourceGroup, siteName: place.name },
     branch: spec.branch ?? null,
-    commitSha: status?.commitSha ?? spec.commitSha ?? null,
+    commitSha: told.commitSha ?? status?.commitSha ?? spec.commitSha ?? null,
     containerImage,
     phase,
-    lastMessage: status?.lastMessage ?? spec.message ?? '',
+    lastMessage: told.message ?? (phase === status?.stage ? status.lastMessage : undefined) ?? spec.message ?? '',
     provider: spec.provider ?? null,
     repositoryName: spec.repositoryName ?? null,
     source: spec.source ?? null,

@@ -9,8 +9,8 @@ import type { RecordOf } from '../../records/records.ts'
 import { findResource, type Place, placeOf } from '../places.ts'
 import { type DeployedObject, type DeploymentBody, findDeployment, type StoredDeployment } from './record.ts'
 
-/** Whoever builds for a boundary. */
-const BUILD: ActionName = 'kernel/deployments/token'
+/** Whoever builds for a boundary, also with the credentials of its sources. */
+export const BUILD: ActionName = 'kernel/deployments/token'
 
 export type DeploymentRoutes = {
   /** The collection of what is deployed, as records name it. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { DEPLOYMENT_PHASES, isEnd, isOfSite } from '../../../contracts/deployments.ts'
-import { badRequest, notFound, PlatformError } from '../../../core/errors.ts'
+import { badRequest, notFound, PlatformError, renamed } from '../../../core/errors.ts'
 import type { AnyKind } from '../../../crds/define.ts'
 import { DeploymentRecord, stageOf } from '../../../crds/deployments.ts'
 import { created, ok } from '../../http/answer.ts'
@@ -68,7 +68,7 @@ export function deploymentRoutes<K extends AnyKind>(kind: K, base: string, given
         example: { branch: 'main', phase: 'Building' },
         answers: [200, 201],
       },
-      (context) => begin(kind, given, context),
+      (context) => begin(kind, given, context).catch(refuseAsTold),
     ),
     route(
       'PUT',
@@ -80,7 +80,7 @@ export function deploymentRoutes<K extends AnyKind>(kind: K, base: string, given
         reply: DeploymentLogEntryDto,
         example: { phase: 'Pushing' },
       },
-      (context) => report(kind, given, context),
+      (context) => report(kind, given, context).catch(refuseAsTold),
     ),
     ...buildLogRoutes(kind, path, given),
   ]
@@ -104,6 +104,13 @@ function refuseOtherPlace(
     const message = `must be "${expected}", as in the path`
     throw badRequest(`${field} ${message}.`, [{ field, message }])
   }
+}
+
+const BODY_NAMES: Readonly<Record<string, string>> = { image: 'containerImage', message: 'lastMessage' }
+
+/** The kind has other names for some fields of the body. */
+function refuseAsTold(error: unknown): never {
+  throw renamed(error, (field) => BODY_NAMES[field] ?? field)
 }
 
 /** What a body says, without what it leaves open. */

@@ -1,19 +1,18 @@
 import { Readable } from 'node:stream'
 import { isRegistryError } from '../../../adapters/registry/port.ts'
 import { ArchiveRefused } from '../../../contracts/builds/archive.ts'
-import { type DeployedCollection, deploymentIdFor, isEnd, newestDeployment } from '../../../contracts/deployments.ts'
+import { type DeployedCollection, isEnd, newestDeployment } from '../../../contracts/deployments.ts'
 import { repositoryText } from '../../../contracts/registry/names.ts'
 import { badRequest, PlatformError } from '../../../core/errors.ts'
 import type { AnyKind } from '../../../crds/define.ts'
-import { DeploymentRecord, stageOf } from '../../../crds/deployments.ts'
-import { accepted, ok } from '../../http/answer.ts'
+import { stageOf } from '../../../crds/deployments.ts'
 import { limitedTo } from '../../http/body.ts'
 import type { Context, Services } from '../../http/context.ts'
-import { etagOf } from '../../http/etag.ts'
 import { type Authorization, type RouteDraft, route } from '../../http/route.ts'
 import { findResource, type Place } from '../places.ts'
 import { refuseWhileDeleting } from '../writes.ts'
-import { type DeployedObject, DeploymentLogEntryDto, deploymentsOf, entryOf, type StoredDeployment } from './record.ts'
+import { type DeployedObject, DeploymentLogEntryDto, deploymentsOf, type StoredDeployment } from './record.ts'
+import { answerWith, startBuild } from './start.ts'
 
 /** Bytes of one upload, as it comes in. */
 const UPLOAD_LIMIT = 512 * 1024 ** 2
@@ -47,24 +46,11 @@ export function sourceRoute(kind: AnyKind, base: string, given: SourceRoute): Ro
       refuse(object as DeployedObject, context as Context, place)
       const { reference } = await keep(context as Context, { ...place, collection })
       const history = deploymentsOf(context as Context, { ...ref, collection })
+      const deployed = { object: object as DeployedObject, place, ref, collection, history }
       const newest = newestDeployment(history)
-      const answer = (record: StoredDeployment, say: typeof ok) =>
-        say(entryOf(record, object as DeployedObject, place), { etag: etagOf(record) })
-      if (newest?.spec.archive === reference && !hasFailed(newest)) return answer(newest, ok)
-      // Whoever sends the same at once, on the same history, makes the same deployment.
-      const cause = ['upload', reference, newest?.metadata.name ?? '']
-      const { services, caller } = context
-      const made = await services.records.create(DeploymentRecord, {
-        namespace: ref.namespace,
-        name: deploymentIdFor(object.metadata.uid ?? '', ...cause),
-        spec: {
-          ...{ ownerCollection: collection, ownerName: ref.name, archive: reference },
-          ...{ strategy: 'Build', provider: 'Upload', source: 'upload' },
-        },
-        caller,
-        isSame: ({ spec }: StoredDeployment) => spec.ownerName === ref.name && spec.ownerCollection === collection,
-      })
-      return answer(made.object, made.isNew ? accepted : ok)
+      if (newest?.spec.archive === reference && !hasFailed(newest)) return answerWith(deployed, newest)
+      const spec = { archive: reference, provider: 'Upload', source: 'upload' }
+      return startBuild(context, deployed, { cause: ['upload', reference], spec })
     },
   )
 }

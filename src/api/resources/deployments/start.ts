@@ -1,0 +1,42 @@
+import { type DeployedCollection, deploymentIdFor, newestDeployment } from '../../../contracts/deployments.ts'
+import { DeploymentRecord } from '../../../crds/deployments.ts'
+import { accepted, ok } from '../../http/answer.ts'
+import type { Context } from '../../http/context.ts'
+import { etagOf } from '../../http/etag.ts'
+import type { Place } from '../places.ts'
+import { type DeployedObject, entryOf, type StoredDeployment } from './record.ts'
+
+/** What is deployed, with all its deployments of before. */
+export type Deployed = {
+  readonly object: DeployedObject
+  readonly place: Place
+  readonly ref: { readonly namespace: string; readonly name: string }
+  readonly collection: DeployedCollection
+  readonly history: readonly StoredDeployment[]
+}
+
+export function answerWith({ object, place }: Pick<Deployed, 'object' | 'place'>, record: StoredDeployment, say = ok) {
+  return say(entryOf(record, object, place), { etag: etagOf(record) })
+}
+
+/**
+ * Has the platform build and serve what `spec` says. Whoever asks for the same at once, on the same history, makes the same
+ * deployment.
+ */
+export async function startBuild(
+  { services, caller }: Pick<Context, 'services' | 'caller'>,
+  deployed: Deployed,
+  { cause, spec }: { cause: readonly string[]; spec: object },
+) {
+  const { object, ref, collection, history } = deployed
+  const before = newestDeployment(history)?.metadata.name ?? ''
+  const made = await services.records.create(DeploymentRecord, {
+    namespace: ref.namespace,
+    name: deploymentIdFor(object.metadata.uid ?? '', ...cause, before),
+    spec: { ownerCollection: collection, ownerName: ref.name, strategy: 'Build', ...spec },
+    caller,
+    isSame: ({ spec: stored }: StoredDeployment) =>
+      stored.ownerName === ref.name && stored.ownerCollection === collection,
+  })
+  return answerWith(deployed, made.object, made.isNew ? accepted : ok)
+}

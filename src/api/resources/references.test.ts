@@ -1,0 +1,80 @@
+import { expect } from 'chai'
+import request from 'supertest'
+import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { newHistory } from '../../contracts/vaults/history.ts'
+import { entryName } from '../../contracts/vaults/names.ts'
+import { groupNamespace } from '../../core/names.ts'
+import { ComputePlan } from '../../crds/plans.ts'
+import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
+
+const B = '11111111-1111-4111-8111-111111111111'
+const [OWNER, READER] = ['22222222-2222-4222-8222-222222222222', '33333333-3333-4333-8333-333333333333']
+const BASE = `/boundaries/${B}/resourcegroups/shop/resources`
+const SHOP = groupNamespace(B, 'shop')
+const SIZES = { cpuRequest: '1', cpuLimit: '2', memoryRequest: '2Gi', memoryLimit: '2Gi' }
+const image = 'docker.io/library/nginx:1.29'
+const secret = (vaultName: string, secretName: string, version?: number) => ({ vaultName, secretName, version })
+type Variable = { name: string; secret?: object; output?: object }
+
+/** Bodies of each kind that takes variables. */
+const BODIES: readonly [path: string, bodyOf: (env: Variable[]) => object][] = [
+  ['apps/shop', (env) => ({ sourceKind: 'Image', image, env })],
+  ['containerinstances/shop', (env) => ({ components: [{ name: 'web', image, env }] })],
+  ['functionnamespaces/shop', (env) => ({ runtime: 'nodejs', env })],
+  ['functionnamespaces/home/functions/hello', (env) => ({ handler: 'index', env })],
+]
+
+describe('what a resource refers to', () => {
+  let server: Awaited<ReturnType<typeof startFacade>>
+  beforeEach(async () => {
+    server = await startFacade()
+    server.boundary(B)
+    server.group(B, 'shop')
+    server.grant(OWNER, 'Owner', `/boundaries/${B}`)
+    server.grant(READER, 'Reader', `/boundaries/${B}`)
+    for (const family of ['App', 'ContainerInstance', 'Function'])
+      server.put(ComputePlan, `own-${family.toLowerCase()}`, { family, displayName: family, ...SIZES, isDefault: true })
+    server.put(SecretVault, 'safe', {}, SHOP)
+    const versions = [{ version: 1, createdAt: '2026-01-01T00:00:00Z' }]
+    const history = { ...newHistory(SecretVault.spec.parse({})), versions }
+    const entry = { vaultName: 'safe', secretName: 'key', state: 'Active', history }
+    server.put(VaultEntry, entryName('safe', 'key'), entry, SHOP)
+    await ask('post', 'functionnamespaces/home', { runtime: 'nodejs' })
+  })
+  afterEach(() => server.stop())
+
+  const ask = (method: 'post' | 'patch', path: string, body: object, who = OWNER) =>
+    request(server.app)[method](`${BASE}/${path}`).set('authorization', bearer(who)).send(body)
+
+  for (const [path, bodyOf] of BODIES) {
+    it(`is there before ${path} is made`, async () => {
+      const output = { collection: 'apps', name: 'nobody', output: 'publicUrl' }
+      for (const variable of [
+        { secret: secret('nowhere', 'key') },
+        { secret: secret('safe', 'nothing') },
+        { secret: secret('safe', 'key', 7) },
+        { output },
+      ]) {
+        const { status, body } = await ask('post', path, bodyOf([{ name: 'KEY', ...variable }]))
+        expect([status, body.code], JSON.stringify(body)).to.deep.equal([422, 'REFERENCE_NOT_FOUND'])
+        expect(body.field).to.match(/env$/)
+      }
+      const made = await ask('post', path, bodyOf([{ name: 'KEY', secret: secret('safe', 'key', 1) }]))
+      expect(made.status, JSON.stringify(made.body)).to.equal(201)
+    })
+  }
+
+  it('is not told to those who may not read it', async () => {
+    const body = { sourceKind: 'Image', image, env: [{ name: 'KEY', secret: secret('nowhere', 'key') }] }
+    expect((await ask('post', 'apps/shop', body, READER)).status).to.equal(403)
+  })
+
+  it('may be gone since, for changes of something else', async () => {
+    const env = [{ name: 'KEY', secret: secret('safe', 'key') }]
+    await ask('post', 'apps/shop', { sourceKind: 'Image', image, env })
+    server.put(VaultEntry, entryName('safe', 'key'), { vaultName: 'safe', secretName: 'key', state: 'Purged' }, SHOP)
+    const more = [...env, { name: 'MODE', value: 'fast' }]
+    const changed = await ask('patch', 'apps/shop', { env: more })
+    expect(changed.status, JSON.stringify(changed.body)).to.equal(200)
+  })
+})
