@@ -118,7 +118,7 @@ async function create(context: Context): Promise<Answer<never>> {
   const { owner, ref, at } = await locateFunction(context)
   refuseWhileDeleting(owner)
   checkNewName(at.name, context.services.reservedNames)
-  const spec = specForCreate(context, at, declaration)
+  const spec = await specForCreate(context, at, declaration)
   const wanted = checkSpec(ServerlessFunction, spec, undefined) as Stored['spec']
   // What was uploaded since is no part of what the body says.
   const isSame = ({ spec: { source: _, image: __, ...stored } }: Stored) =>
@@ -147,7 +147,7 @@ async function update(context: Context): Promise<Answer<never>> {
       ifMatch,
       change: async (stored) => {
         refuseWhileDeleting(stored)
-        const spec = specForUpdate(ServerlessFunction, context, at, declaration, stored, 'put')
+        const spec = await specForUpdate(ServerlessFunction, context, at, declaration, stored, 'put')
         await claimAdded(stored, checkSpec(ServerlessFunction, spec, stored.spec))
         return spec
       },

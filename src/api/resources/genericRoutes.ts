@@ -99,7 +99,7 @@ export function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarat
     const { place } = located
     const { object } = await underNewAddresses(kind, context, (claimAdded) =>
       changeResource(kind, located, context, async (stored, reserve) => {
-        const spec = specForUpdate(kind, context, place, declaration, stored, form)
+        const spec = await specForUpdate(kind, context, place, declaration, stored, form)
         await reserve(spec)
         await claimAdded(stored, spec)
         return spec
@@ -119,7 +119,7 @@ async function create<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>
   const { parameter = 'name', nameTaken: taken = 'ALREADY_EXISTS', hasFinalizer = false } = declaration
   const { ref, place } = await locate(context, parameter)
   checkNewName(place.name, context.services.reservedNames)
-  const spec = specForCreate(context, place, declaration)
+  const spec = await specForCreate(context, place, declaration)
   const write = (incarnation?: string) =>
     context.services.records.create(kind, {
       ...ref,

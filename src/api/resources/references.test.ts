@@ -1,11 +1,15 @@
 import { expect } from 'chai'
 import request from 'supertest'
 import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import type { VaultReference } from '../../contracts/references.ts'
 import { newHistory } from '../../contracts/vaults/history.ts'
 import { entryName } from '../../contracts/vaults/names.ts'
+import type { PlatformError } from '../../core/errors.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
+import type { Services } from '../http/context.ts'
+import { refuseMissingReferences, withUnseenReferences } from './references.ts'
 
 const B = '11111111-1111-4111-8111-111111111111'
 const [OWNER, READER] = ['22222222-2222-4222-8222-222222222222', '33333333-3333-4333-8333-333333333333']
@@ -76,5 +80,46 @@ describe('what a resource refers to', () => {
     const more = [...env, { name: 'MODE', value: 'fast' }]
     const changed = await ask('patch', 'apps/shop', { env: more })
     expect(changed.status, JSON.stringify(changed.body)).to.equal(200)
+  })
+})
+
+describe('a reference to what the cache does not hold yet', () => {
+  const object = (name: string, spec: object) => ({ apiVersion: 'v1', kind: 'Any', metadata: { name }, spec })
+  const versions = [{ version: 1, createdAt: '2026-01-01T00:00:00Z' }]
+  const history = { ...newHistory(SecretVault.spec.parse({})), versions }
+  const stored = [
+    object('safe', {}),
+    object(entryName('safe', 'key'), { vaultName: 'safe', secretName: 'key', state: 'Active', history }),
+  ]
+  /** Of a replica that has heard of nothing. @returns what was asked of the API server */
+  async function refer(...secrets: object[]): Promise<string[]> {
+    const asked: string[] = []
+    const records = {
+      peek: () => undefined,
+      async get(_: unknown, { name }: { name: string }) {
+        asked.push(name)
+        return stored.find(({ metadata }) => metadata.name === name)
+      },
+    }
+    await withUnseenReferences({ records } as unknown as Services, (services) =>
+      refuseMissingReferences({ env: secrets.map((one) => ({ secret: one as VaultReference })) }, [], {
+        ...{ services, boundaryId: B, resourceGroup: 'shop' },
+      }),
+    )
+    return asked
+  }
+
+  it('is found at the API server, where each is asked for once', async () => {
+    expect(await refer(secret('safe', 'key'), secret('safe', 'key', 1))).to.deep.equal([
+      'safe',
+      entryName('safe', 'key'),
+    ])
+  })
+
+  it('is refused when the API server has it neither', async () => {
+    for (const missing of [secret('nowhere', 'key'), secret('safe', 'nothing'), secret('safe', 'key', 2)]) {
+      const refused = await refer(missing).catch((error: PlatformError) => error)
+      expect((refused as PlatformError).code).to.equal('REFERENCE_NOT_FOUND')
+    }
   })
 })

@@ -8,12 +8,13 @@ import {
 } from '../../contracts/references.ts'
 import { versionsOf } from '../../contracts/vaults/history.ts'
 import { entryName } from '../../contracts/vaults/names.ts'
-import { permissionMissing } from '../../core/errors.ts'
+import { PlatformError, permissionMissing } from '../../core/errors.ts'
 import { groupNamespace } from '../../core/names.ts'
+import type { KubeObject, ObjectRef } from '../../core/object.ts'
+import type { AnyKind } from '../../crds/define.ts'
 import { RESOURCE_KINDS } from '../../crds/index.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import type { Context, Services } from '../http/context.ts'
-import { unprocessable } from './sizing.ts'
 
 type Place = { readonly boundaryId: string; readonly resourceGroup: string }
 type Asking = Place & { readonly services: Services; readonly context: Context }
@@ -61,8 +62,52 @@ export function refuseMissingReferences(
     for (const reference of references) {
       const missing = known.has(keyOf(reference)) ? undefined : missingIn(reference, asking)
       if (missing === undefined) continue
-      throw unprocessable('REFERENCE_NOT_FOUND', field, missing.value, missing.message)
+      throw new ReferenceMissing(field, missing)
     }
+}
+
+/** A reference to what the cache does not hold: another replica may have made it a moment ago. */
+class ReferenceMissing extends PlatformError {
+  readonly kind: AnyKind
+  readonly ref: ObjectRef
+
+  constructor(field: string, { kind, ref, value, message }: Missing) {
+    super('REFERENCE_NOT_FOUND', message, { field, value })
+    this.kind = kind
+    this.ref = ref
+  }
+}
+
+/**
+ * Refuses a reference only when the API server does not have it either.
+ *
+ * @param make is asked again with what the cache lacked
+ */
+export async function withUnseenReferences<T>(services: Services, make: (services: Services) => T): Promise<T> {
+  const asked = new Map<string, KubeObject | undefined>()
+  const keyIn = (kind: AnyKind, { namespace, name }: ObjectRef) => `${kind.kind} ${namespace}/${name}`
+  const knowing: Services = {
+    ...services,
+    records: new Proxy(services.records, {
+      get(records, property) {
+        const value: unknown = Reflect.get(records, property, records)
+        if (typeof value !== 'function') return value
+        if (property !== 'peek') return value.bind(records)
+        return (kind: AnyKind, ref: ObjectRef) => asked.get(keyIn(kind, ref)) ?? records.peek(kind, ref)
+      },
+    }),
+  }
+  for (;;) {
+    try {
+      return make(asked.size === 0 ? services : knowing)
+    } catch (error) {
+      if (!(error instanceof ReferenceMissing) || asked.has(keyIn(error.kind, error.ref))) throw error
+      asked.set(
+        keyIn(error.kind, error.ref),
+        (await services.records.get(error.kind, error.ref, { fresh: true })) as KubeObject | undefined,
+      )
+    }
+  }
 }
 
 const keyOf = ({ secret, output }: Reference) =>
@@ -71,7 +116,7 @@ const keyOf = ({ secret, output }: Reference) =>
     [output?.collection, output?.name],
   ])
 
-type Missing = { value: string; message: string }
+type Missing = { kind: AnyKind; ref: ObjectRef; value: string; message: string }
 
 function missingIn({ secret, output }: Reference, asking: Omit<Asking, 'context'>): Missing | undefined {
   if (secret !== undefined && secret !== null) return missingSecret(secret, asking)
@@ -79,8 +124,9 @@ function missingIn({ secret, output }: Reference, asking: Omit<Asking, 'context'
   const { collection, name } = output
   const kind = RESOURCE_KINDS.find(({ segment }) => segment === collection)
   const namespace = groupNamespace(asking.boundaryId, asking.resourceGroup)
-  if (kind === undefined || asking.services.records.peek(kind, { namespace, name }) !== undefined) return undefined
-  return { value: name, message: `There is no "${name}" of ${collection} in this group.` }
+  const ref = { namespace, name }
+  if (kind === undefined || asking.services.records.peek(kind, ref) !== undefined) return undefined
+  return { kind, ref, value: name, message: `There is no "${name}" of ${collection} in this group.` }
 }
 
 function missingSecret(
@@ -88,15 +134,23 @@ function missingSecret(
   { services, boundaryId, resourceGroup }: Omit<Asking, 'context'>,
 ): Missing | undefined {
   const namespace = groupNamespace(boundaryId, resourceGroup)
-  if (services.records.peek(SecretVault, { namespace, name: vaultName }) === undefined)
-    return { value: vaultName, message: `There is no vault "${vaultName}" in this group.` }
-  const entry = services.records.peek(VaultEntry, { namespace, name: entryName(vaultName, secretName) })
+  const vault = { namespace, name: vaultName }
+  if (services.records.peek(SecretVault, vault) === undefined)
+    return {
+      kind: SecretVault,
+      ref: vault,
+      value: vaultName,
+      message: `There is no vault "${vaultName}" in this group.`,
+    }
+  const missing = { kind: VaultEntry, ref: { namespace, name: entryName(vaultName, secretName) } }
+  const entry = services.records.peek(VaultEntry, missing.ref)
   // One that a manifest declares has its first version in a moment.
   if (entry === undefined || entry.metadata.deletionTimestamp !== undefined || entry.spec.state !== 'Active')
-    return { value: secretName, message: `Vault "${vaultName}" has no secret "${secretName}".` }
+    return { ...missing, value: secretName, message: `Vault "${vaultName}" has no secret "${secretName}".` }
   const isThere = versionsOf(entry.spec).some((one) => one.version === version)
   if (version === undefined || version === null || isThere) return undefined
   return {
+    ...missing,
     value: String(version),
     message: `Secret "${secretName}" of vault "${vaultName}" has no version ${version}.`,
   }

@@ -7,6 +7,7 @@ import { readModel } from '../http/model.ts'
 import { mergePatch } from '../records/mergePatch.ts'
 import type { RecordOf } from '../records/records.ts'
 import type { Place } from './places.ts'
+import { withUnseenReferences } from './references.ts'
 import type { AnyDeclaration, WriteView } from './types.ts'
 
 /** What a body is read with: its schema, what it may repeat, and what is stored. */
@@ -75,29 +76,34 @@ function withImmutable<K extends AnyKind>(
   return { ...body, ...Object.fromEntries(kept.map((field) => [field, before[field]])) }
 }
 
-export function specForCreate<K extends AnyKind>(
+export async function specForCreate<K extends AnyKind>(
   context: Context,
   place: Place,
   declaration: AnyDeclaration<K>,
-): object {
-  const view: WriteView<K> = { ...place, form: 'create', previous: undefined, services: context.services, context }
-  return declaration.toSpec(writablePart(context.body, place, declaration), view)
+): Promise<object> {
+  const body = writablePart(context.body, place, declaration)
+  return withUnseenReferences(context.services, (services) => {
+    const view: WriteView<K> = { ...place, form: 'create', previous: undefined, services, context }
+    return declaration.toSpec(body, view)
+  })
 }
 
-export function specForUpdate<K extends AnyKind>(
+export async function specForUpdate<K extends AnyKind>(
   kind: K,
   context: Context,
   place: Place,
   declaration: AnyDeclaration<K>,
   stored: RecordOf<K>,
   form: 'put' | 'patch',
-): object {
+): Promise<object> {
   const body =
     form === 'put'
       ? writablePart(context.body, place, declaration)
       : patchedBody(context.body, place, stored, declaration)
-  const view: WriteView<K> = { ...place, form, previous: stored, services: context.services, context }
-  return declaration.toSpec(withImmutable(body, kind, stored, declaration), view)
+  return withUnseenReferences(context.services, (services) => {
+    const view: WriteView<K> = { ...place, form, previous: stored, services, context }
+    return declaration.toSpec(withImmutable(body, kind, stored, declaration), view)
+  })
 }
 
 /** @throws PlatformError INVALID_STATE */
