@@ -19,13 +19,17 @@ import { keepPeer, readPeer } from './peers.ts'
 const AUTHORITY = { name: AGENT_AUTHORITY_SECRET, commonName: 'freehold agents' }
 /** Milliseconds of a call through a tunnel: a spoke may be far away. */
 const CALL_TIMEOUT = 15_000
+/** Bytes of an answer of a cluster, which may be in the hands of somebody else. */
+const ANSWER_MAX = 64 * 1024 * 1024
+/** Characters of all objects of a cluster that are kept here. */
+const OBJECTS_MAX = 256 * 1024 * 1024
 
 type Stored = PlatformCluster & { [key: string]: unknown }
 export type OtherConnection = { client: KubeClient; caches: CacheSet; close(): Promise<void> }
 
 /** The tunnels of this process, and the way of its clients into them. One for the facade and the controllers together. */
 export class AgentHub {
-  readonly tunnels = new Tunnels(() => systemClock.now())
+  readonly tunnels = new Tunnels()
   readonly #entry: TunnelEntry
   readonly #clients = new Map<string, KubeClient>()
   readonly #log: Log
@@ -57,6 +61,7 @@ export class AgentHub {
       userAgent: userAgent('facade'),
       log: this.#log,
       timeout: CALL_TIMEOUT / 2,
+      answerMax: ANSWER_MAX,
     })
     this.#clients.set(clusterId, client)
     return client
@@ -77,9 +82,10 @@ export class AgentHub {
       log: named,
       observer,
       timeout: CALL_TIMEOUT,
+      answerMax: ANSWER_MAX,
       ...(fence === undefined ? {} : { fence }),
     })
-    const caches = new CacheSet({ client, log: named })
+    const caches = new CacheSet({ client, log: named, room: { most: OBJECTS_MAX, taken: 0 } })
     heard = caches.observer()
     return { client, caches, close: () => client.close() }
   }

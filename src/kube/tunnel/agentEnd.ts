@@ -11,7 +11,7 @@ import type { ClusterAccess } from '../credentials.ts'
 import { keepAsking, LIVENESS, type Liveness } from '../sessions.ts'
 import { Transport, type WireRequest } from '../transport.ts'
 import { relayedHeaders } from './relay.ts'
-import { TUNNEL_PROTOCOL } from './tunnels.ts'
+import { TUNNEL_PROTOCOL, WINDOWS } from './tunnels.ts'
 
 /** What an agent shows the hub, and how it knows the hub. PEM. */
 export type TunnelCredentials = { cert: string; key: string; ca: string; servername: string }
@@ -52,8 +52,9 @@ export async function serveTunnel(
 ): Promise<void> {
   const transport = new Transport(access, 'freehold/agent')
   const session: ServerHttp2Session = performServerHandshake(socket, {
-    settings: { initialWindowSize: 1024 * 1024, maxConcurrentStreams: 1000 },
+    settings: { initialWindowSize: WINDOWS.stream, maxConcurrentStreams: 1000 },
   })
+  session.setLocalWindowSize(WINDOWS.session)
   session.on('error', () => {})
   const stopPings = keepAsking(session, liveness, () => {})
   const end = () => session.destroy()

@@ -32,7 +32,7 @@ function upstream(): HttpServer {
 }
 
 describe('a tunnel to the API server of another cluster', () => {
-  const tunnels = new Tunnels(() => 0)
+  const tunnels = new Tunnels()
   const entry = new TunnelEntry(tunnels, async () => undefined)
   const api = upstream()
   const stop = new AbortController()
@@ -122,7 +122,7 @@ describe('a tunnel to the API server of another cluster', () => {
     const answer = await client.request({ path: '/api/v1/namespaces', query: { watch: 'true' } })
     const chunks = answer.body[Symbol.asyncIterator]()
     expect(String((await chunks.next()).value)).to.contain('ADDED')
-    tunnels.end(CLUSTER)
+    tunnels.find(CLUSTER)?.destroy()
     const end = await chunks.next().then(
       ({ done }) => (done === true ? 'ended' : 'went on'),
       () => 'broke',
