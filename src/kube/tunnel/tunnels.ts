@@ -12,7 +12,7 @@ export type Tunnel = { readonly clusterId: string; readonly session: ClientHttp2
 const MOST_OF_A_CLUSTER = 3
 /** Bytes of the headers of an answer; the API server's are a tenth of it. */
 const HEADERS_MAX = 16 * 1024
-/** What may be under way in one stream and in all together: one that nobody reads must not hold up the others. */
+/** Bytes that may be under way in one stream and in all together: a far cluster must not wait for round trips. */
 export const WINDOWS = { stream: 1024 * 1024, session: 16 * 1024 * 1024 }
 
 /**
