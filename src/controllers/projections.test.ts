@@ -47,6 +47,8 @@ class TwoClusters {
       others: {
         find: (clusterId) => (clusterId === FAR ? workspace : undefined),
         each: (listener) => listener(FAR, workspace),
+        lost: () => undefined,
+        onLost: () => () => {},
       },
     })
     const { boundarySpace, groupSpace } = this.bench.seedGroup('shop')

@@ -11,6 +11,7 @@ import { CacheSet } from '../../kube/caches.ts'
 import { createKubeClient, type KubeClient, type WriteObserver } from '../../kube/client.ts'
 import { TunnelEntry } from '../../kube/tunnel/entry.ts'
 import { Tunnels } from '../../kube/tunnel/tunnels.ts'
+import type { WatchObserver } from '../../kube/watch.ts'
 import { userAgent } from '../connection.ts'
 import { openOwnAuthority } from '../ownAuthority.ts'
 import { openGate } from './gate.ts'
@@ -68,7 +69,10 @@ export class AgentHub {
   }
 
   /** For a controller's work on a cluster. */
-  connect(clusterId: string, fence: (() => void) | undefined, log: Log): OtherConnection {
+  connect(
+    clusterId: string,
+    { fence, log, observer: watched }: { fence: (() => void) | undefined; log: Log; observer: WatchObserver },
+  ): OtherConnection {
     let heard: WriteObserver | undefined
     const observer: WriteObserver = {
       written: (resource, object) => heard?.written(resource, object),
@@ -85,7 +89,7 @@ export class AgentHub {
       answerMax: ANSWER_MAX,
       ...(fence === undefined ? {} : { fence }),
     })
-    const caches = new CacheSet({ client, log: named, room: { most: OBJECTS_MAX, taken: 0 } })
+    const caches = new CacheSet({ client, log: named, observer: watched, room: { most: OBJECTS_MAX, taken: 0 } })
     heard = caches.observer()
     return { client, caches, close: () => client.close() }
   }
@@ -140,7 +144,7 @@ export async function runGate(
       records,
       tunnels: hub.tunnels,
       endpoint: (port) => `https://${isIPv6(agentPeerHost) ? `[${agentPeerHost}]` : agentPeerHost}:${port}`,
-      now: () => systemClock.now(),
+      clock: systemClock,
       log: log.child({ part: 'agents' }),
     },
     { host: agentHost, port: agentPort },
