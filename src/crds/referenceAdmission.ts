@@ -18,6 +18,8 @@ const PLURALS: Readonly<Record<OutputCollection, readonly [group: string, plural
 }
 
 const outputVerb = (collection: string, isSecret: boolean) => verbOfOutput(collection as OutputCollection, isSecret)
+const mayEvery = (group: string, plural: string, verb: string) =>
+  `authorizer.group('${group}').resource('${plural}').namespace(request.namespace).check('${verb}').allowed()`
 const wideName = (plural: string, verb: string) => `mayEvery_${plural}_${verb}`
 const VAULTS = ['data.freehold.dev', 'secretvaults', 'readsecrets'] as const
 const READ_OUTPUTS = Object.entries(PLURALS).flatMap(([collection, place]) =>
@@ -29,7 +31,7 @@ export const REFERENCE_VARIABLES: readonly { name: string; expression: string }[
   ...new Map([VAULTS, ...READ_OUTPUTS].map((place) => [wideName(place[1], place[2]), place])),
 ].map(([name, [group, plural, verb]]) => ({
   name,
-  expression: `authorizer.group('${group}').resource('${plural}').namespace(request.namespace).check('${verb}').allowed()`,
+  expression: mayEvery(group, plural, verb),
 }))
 
 /**
@@ -40,7 +42,7 @@ export const mayReadEverySecret: readonly { plural: string; cel: string }[] = [
   ...Object.entries(PLURALS)
     .filter(([collection]) => OUTPUTS[collection as OutputCollection].secret.length > 0)
     .map(([collection, place]) => [...place, outputVerb(collection, true)] as const),
-].map(([, plural, verb]) => ({ plural, cel: `variables.${wideName(plural, verb)}` }))
+].map(([group, plural, verb]) => ({ plural, cel: mayEvery(group, plural, verb) }))
 
 /** The test of one reference, by a right at all that it may be to, and by one at what it is to. */
 type References = { readonly wide: string; readonly narrow: string }
