@@ -10,6 +10,7 @@ import {
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { type AdmissionRule, type AnyKind, atOwner, type Placement } from '../../src/crds/define.ts'
+import { REFERENCE_VARIABLES } from '../../src/crds/referenceAdmission.ts'
 import { closedIamPolicy, grantPolicy, patternPolicy, trustPolicy } from './iamPolicies.ts'
 import { metadataPolicy } from './metadataPolicy.ts'
 import { accountName, CALLER_VARIABLES, CONTROLLERS_ACCOUNT, policyWithBinding, ruleFor } from './policy.ts'
@@ -319,7 +320,7 @@ function kindRulesPolicies(kinds: readonly AnyKind[]): KubeObject[] {
       : policyWithBinding({
           name,
           rules: [ruleFor(here, operations)],
-          variables: CALLER_VARIABLES,
+          variables: isDeletion ? CALLER_VARIABLES : [...CALLER_VARIABLES, ...REFERENCE_VARIABLES],
           validations: validations(here, isDeletion),
         })
   return [

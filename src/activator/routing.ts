@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { servesPath } from '../contracts/functions.ts'
 import type { FunctionTrigger } from '../crds/functionFields.ts'
 
@@ -34,8 +35,7 @@ export function findTrigger(functions: readonly Callable[], method: string, path
 
 /** The path of a request target without its query, decoded nowhere: `/a%2Fb` is one segment. */
 export function pathOf(target: string): string {
-  const path = target.split(/[?#]/, 1)[0] ?? ''
-  return path.startsWith('/') ? path : '/'
+  return target.split('?', 1)[0] ?? ''
 }
 
 /** The host that a header names, without its port. */
@@ -44,8 +44,33 @@ export function hostOf(header: string | undefined): string {
   return host.startsWith('[') ? host.slice(0, host.indexOf(']') + 1) : (host.split(':')[0] ?? '')
 }
 
-/** Whether this is one plain path: what a copy would read otherwise is refused before anybody is asked for rights. */
-export function isPlainPath(path: string): boolean {
-  const parts = path.split('/')
-  return !parts.some((part) => /^(\.|%2e){1,2}$/i.test(part)) && !path.includes('//') && !path.includes('\\')
+/**
+ * The path as a copy may read it, decoded once; undefined if nobody can say what it means: what the copy or a gateway would
+ * walk up, cut off or put together otherwise is refused before anybody is asked for rights.
+ */
+export function decodedPath(path: string): string | undefined {
+  const decoded = decodedOnce(path)
+  if (decoded === undefined || !path.startsWith('/') || path.includes('#')) return undefined
+  if (/[\\\p{Cc}]|\/\//u.test(decoded)) return undefined
+  return decoded.split('/').some((part) => part === '.' || part === '..') ? undefined : decoded
+}
+
+function decodedOnce(path: string): string | undefined {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return undefined
+  }
+}
+
+/** As `findTrigger`; ambiguous if a copy that decodes the path would take it for that of another trigger. */
+export function findOneTrigger(
+  functions: readonly Callable[],
+  method: string,
+  path: string,
+): Found | { kind: 'ambiguous' } {
+  const decoded = decodedPath(path)
+  if (decoded === undefined) return { kind: 'ambiguous' }
+  const found = findTrigger(functions, method, path)
+  return isDeepStrictEqual(found, findTrigger(functions, method, decoded)) ? found : { kind: 'ambiguous' }
 }

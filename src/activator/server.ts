@@ -9,7 +9,7 @@ import type { Figures } from './figures.ts'
 import type { Gate } from './gate.ts'
 import { NoPlace } from './lane.ts'
 import { forward, forwardedHeaders, Unreached } from './proxy.ts'
-import { findTrigger, hostOf, isPlainPath, pathOf } from './routing.ts'
+import { findOneTrigger, hostOf, pathOf } from './routing.ts'
 import type { Line, Switchboard } from './switchboard.ts'
 
 export type ServerOptions = {
@@ -56,9 +56,9 @@ async function handle(options: ServerOptions, request: IncomingMessage, response
   const home = switchboard.at(hostOf(request.headers.host))
   if (home === undefined) return refuse(response, 'NOT_FOUND')
   const path = pathOf(request.url ?? '/')
-  if (!isPlainPath(path)) return refuse(response, 'BAD_REQUEST')
   const callables = [...home.lines.values()].map(({ callable }) => callable)
-  const found = findTrigger(callables, request.method ?? 'GET', path)
+  const found = findOneTrigger(callables, request.method ?? 'GET', path)
+  if (found.kind === 'ambiguous') return refuse(response, 'BAD_REQUEST')
   if (found.kind === 'none') return refuse(response, 'NOT_FOUND')
   if (found.kind === 'method') return refuse(response, 'METHOD_NOT_ALLOWED', { allow: found.allowed.join(', ') })
   const line = home.lines.get(found.key)

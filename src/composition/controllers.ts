@@ -1,4 +1,5 @@
 import type { Configuration } from '../config.ts'
+import type { ConnectOther } from '../controllers/engine/otherClusters.ts'
 import { type RunningControllers, startControllers } from '../controllers/index.ts'
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
@@ -62,7 +63,7 @@ export async function runControllers(
     state = 'starting'
     const { clusterDomain: domain, region, workersPerController: workers } = configuration
     const fence = configuration.leaderElection ? lease.fence : undefined
-    const connectOther = (clusterId: string) => agents.connect(clusterId, fence, log)
+    const connectOther: ConnectOther = (clusterId, observer) => agents.connect(clusterId, { fence, log, observer })
     const clusters = { records: connection, workloads: connection, connectOther }
     try {
       running = await startControllers({

@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { setInterval } from 'node:timers'
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
-import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
 import { WEBHOOK_CONFIGURATION, WEBHOOK_NAME, WEBHOOK_SERVICE } from '../core/webhook.ts'
-import { secret, validatingWebhookConfiguration } from '../kube/builtin.ts'
+import { validatingWebhookConfiguration } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { isKubeError } from '../kube/errors.ts'
 import type { CertificatePair } from './certificates.ts'
+import { createTexts, readTexts } from './secretTexts.ts'
 
 const SECRET = 'freehold-webhook-authority'
 /** Milliseconds: somebody may have applied the manifest anew, which leaves the authority out. */
@@ -19,11 +19,9 @@ export type OwnAuthority = CertificatePair & {
   path: string
 }
 
-type SecretObject = KubeObject & { data?: Record<string, string> }
 type Client = Pick<KubeClient, 'get' | 'create' | 'apply'>
 
 const encode = (text: string) => Buffer.from(text).toString('base64')
-const decode = (text: string | undefined) => Buffer.from(text ?? '', 'base64').toString()
 
 /** The authority that all replicas share, made by whichever is first. To replace it, delete the Secret and restart. */
 export async function openOwnAuthority(
@@ -31,10 +29,9 @@ export async function openOwnAuthority(
   now: Date,
   { name, commonName }: { name: string; commonName: string } = { name: SECRET, commonName: 'freehold webhooks' },
 ): Promise<OwnAuthority> {
-  const ref = { namespace: SYSTEM_NAMESPACE, name }
   const read = async () => {
-    const { data } = await client.get<SecretObject>(secret, ref)
-    return { certPem: decode(data?.['ca.crt']), keyPem: decode(data?.['ca.key']), path: decode(data?.path) }
+    const texts = await readTexts(client, name)
+    return { certPem: texts['ca.crt'] ?? '', keyPem: texts['ca.key'] ?? '', path: texts.path ?? '' }
   }
   try {
     return await read()
@@ -46,13 +43,7 @@ export async function openOwnAuthority(
   // Hexadecimal: the API server takes no path with capital letters.
   const path = `/admit/${randomBytes(24).toString('hex')}`
   try {
-    await client.create<SecretObject>(secret, {
-      apiVersion: 'v1',
-      kind: 'Secret',
-      metadata: { ...ref, labels: { 'app.kubernetes.io/part-of': 'freehold' } },
-      type: 'Opaque',
-      data: { 'ca.crt': encode(certPem), 'ca.key': encode(keyPem), path: encode(path) },
-    } as SecretObject)
+    await createTexts(client, name, { 'ca.crt': certPem, 'ca.key': keyPem, path })
   } catch (error) {
     if (!isKubeError(error, 'AlreadyExists')) throw error
   }

@@ -13,6 +13,7 @@ import { type Configuration, ConfigurationError } from '../config.ts'
 import { messageOf } from '../core/errors.ts'
 import { FairShare } from '../core/fairShare.ts'
 import type { Log } from '../core/log.ts'
+import { readWithin } from '../core/readWithin.ts'
 import { WEBHOOK_SERVER_NAME } from '../core/webhook.ts'
 import type { CacheSet } from '../kube/caches.ts'
 import type { KubeClient } from '../kube/client.ts'
@@ -211,15 +212,10 @@ function reviewAt(path: string, reviews: Reviews): ((body: unknown) => unknown) 
 
 /** Undefined for a body that is too long or not JSON. */
 async function readBody(request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    length += chunk.length
-    if (length > BODY_MAX) return undefined
-    chunks.push(chunk)
-  }
   try {
-    return JSON.parse(Buffer.concat(chunks).toString('utf8'))
+    // Kept open: the refusal goes back on it.
+    const bytes = request.iterator({ destroyOnReturn: false })
+    return JSON.parse((await readWithin(BODY_MAX, bytes, () => new Error('too long'))).toString('utf8'))
   } catch {
     return undefined
   }

@@ -1,25 +1,39 @@
 import { expect } from 'chai'
-import { type ClusterFacts, clusterStateOf, untilOffline, whyRefused, withoutUsed, withToken } from './clusters.ts'
+import {
+  type AgentFacts,
+  type ClusterFacts,
+  clusterStateOf,
+  untilOffline,
+  whyRefused,
+  withoutUsed,
+  withToken,
+} from './clusters.ts'
 
 const at = (seconds: number) => Date.UTC(2026, 0, 1) + seconds * 1000
 const text = (seconds: number) => new Date(at(seconds)).toISOString()
 
 describe('the state of a cluster', () => {
-  const facts = (agent: { joinedAt?: number; lastSeenAt?: number } = {}, revokedAt?: number): ClusterFacts => ({
+  type Times = { joinedAt?: number; lastSeenAt?: number } & Pick<AgentFacts, 'connection' | 'lostConnection'>
+  const facts = ({ joinedAt, lastSeenAt, ...connections }: Times = {}, revokedAt?: number): ClusterFacts => ({
     spec: { isPlatform: false, ...(revokedAt !== undefined && { revokedAt: text(revokedAt) }) },
     status: {
       agent: {
-        ...(agent.joinedAt !== undefined && { joinedAt: text(agent.joinedAt) }),
-        ...(agent.lastSeenAt !== undefined && { lastSeenAt: text(agent.lastSeenAt) }),
+        ...connections,
+        ...(joinedAt !== undefined && { joinedAt: text(joinedAt) }),
+        ...(lastSeenAt !== undefined && { lastSeenAt: text(lastSeenAt) }),
       },
     },
   })
+  const lost = { joinedAt: 0, connection: 'b', lostConnection: 'b' }
   const cases: [string, ClusterFacts, string][] = [
     ['that nobody joined awaits an agent', facts(), 'AwaitingJoin'],
     ['is joining until the agent has opened its tunnel', facts({ joinedAt: 90 }), 'Joining'],
     ['is joining again where the last sign of life is of before', facts({ joinedAt: 95, lastSeenAt: 90 }), 'Joining'],
-    ['is online while there are signs of life', facts({ joinedAt: 0, lastSeenAt: 70 }), 'Online'],
-    ['is offline after 90 seconds without one', facts({ joinedAt: 0, lastSeenAt: 10 }), 'Offline'],
+    ['is joining again after it was offline', facts({ joinedAt: 95, lastSeenAt: 2 }), 'Joining'],
+    ['is online for as long as its connection is open', facts({ joinedAt: 0, connection: 'b' }), 'Online'],
+    ['is online shortly after it was lost', facts({ ...lost, lastSeenAt: 70 }), 'Online'],
+    ['is offline 90 seconds after it was lost', facts({ ...lost, lastSeenAt: 10 }), 'Offline'],
+    ['is online if it was an older one that was lost', facts({ ...lost, connection: 'c', lastSeenAt: 10 }), 'Online'],
     ['is offline if the agent never came after it joined', facts({ joinedAt: 0 }), 'Offline'],
     ['is revoked whatever the agent says', facts({ joinedAt: 0, lastSeenAt: 99 }, 50), 'Revoked'],
     ['is revoked before anybody joined', facts({}, 50), 'Revoked'],
@@ -40,7 +54,8 @@ describe('the state of a cluster', () => {
     expect(untilOffline({ spec }, 'Online', 0)).to.equal(undefined)
   })
 
-  it('changes by itself 90 seconds after the last sign of life, and only where there was one', () => {
+  it('changes by itself 90 seconds after the connection was lost, and only then', () => {
+    expect(untilOffline(facts({ joinedAt: 0, connection: 'b' }), 'Online', at(100))).to.equal(undefined)
     expect(untilOffline(facts({ joinedAt: 0, lastSeenAt: 70 }), 'Online', at(100))).to.equal(60_000)
     expect(untilOffline(facts({ joinedAt: 0, lastSeenAt: 70 }), 'Revoked', at(100))).to.equal(undefined)
   })

@@ -1,9 +1,9 @@
 /** What the facade, where agents call, and the controllers know of clusters. */
 
-/** Milliseconds between two signs of life of an agent that is connected. */
-export const HEARTBEAT = 30_000
-/** Milliseconds without one after which a cluster counts as offline. */
+/** Milliseconds without a connection after which a cluster counts as offline. */
 export const OFFLINE_AFTER = 90_000
+/** Milliseconds for which nothing gets through an open connection until it counts as lost. */
+export const SILENT_AFTER = 30_000
 /** Milliseconds for which a token is still good once a newer one was issued. */
 export const TOKEN_GRACE = 600_000
 /** Tokens that are good at once; more would only be forgotten ones. */
@@ -14,14 +14,19 @@ export const CERTIFICATE_DAYS = 30
 export const CLUSTER_STATES = ['AwaitingJoin', 'Joining', 'Online', 'Offline', 'Degraded', 'Revoked'] as const
 export type ClusterState = (typeof CLUSTER_STATES)[number]
 
+export type AgentFacts = {
+  readonly joinedAt?: string | undefined
+  readonly lastSeenAt?: string | undefined
+  readonly connection?: string | undefined
+  readonly lostConnection?: string | undefined
+}
+
 /** What of a PlatformCluster tells its state. */
 export type ClusterFacts = {
   readonly spec: { readonly isPlatform: boolean; readonly revokedAt?: string | undefined }
   readonly status?:
     | {
-        readonly agent?:
-          | { readonly joinedAt?: string | undefined; readonly lastSeenAt?: string | undefined }
-          | undefined
+        readonly agent?: AgentFacts | undefined
         readonly nodeCount?: number | undefined
         readonly readyNodeCount?: number | undefined
       }
@@ -35,6 +40,14 @@ export function isRevoked(issuedAt: number, revokedAt: string | undefined): bool
   return revokedAt !== undefined && !(issuedAt > timeOf(revokedAt))
 }
 
+/**
+ * Whether the connection that was opened last is open. Its end is told by the replica where it ended, or by the controllers
+ * if nothing gets through it; whoever is late speaks of an older one.
+ */
+export function isConnected({ connection, lostConnection }: AgentFacts = {}): boolean {
+  return connection !== undefined && connection !== lostConnection
+}
+
 export function clusterStateOf({ spec, status }: ClusterFacts, now: number): ClusterState {
   const { nodeCount = 0, readyNodeCount = nodeCount, agent } = status ?? {}
   const whole: ClusterState = readyNodeCount < nodeCount ? 'Degraded' : 'Online'
@@ -42,17 +55,22 @@ export function clusterStateOf({ spec, status }: ClusterFacts, now: number): Clu
   const joinedAt = timeOf(agent?.joinedAt)
   if (spec.revokedAt !== undefined && isRevoked(joinedAt, spec.revokedAt)) return 'Revoked'
   if (Number.isNaN(joinedAt)) return 'AwaitingJoin'
-  const lastSeenAt = timeOf(agent?.lastSeenAt)
-  const since = now - (Number.isNaN(lastSeenAt) ? joinedAt : lastSeenAt)
-  if (since >= OFFLINE_AFTER) return 'Offline'
-  return Number.isNaN(lastSeenAt) || lastSeenAt < joinedAt ? 'Joining' : whole
+  if (isConnected(agent)) return whole
+  if (now - lastHeardOf(agent) >= OFFLINE_AFTER) return 'Offline'
+  return timeOf(agent?.lastSeenAt) >= joinedAt ? whole : 'Joining'
+}
+
+/** NaN if nobody ever joined. */
+function lastHeardOf(agent: AgentFacts | undefined): number {
+  const times = [timeOf(agent?.joinedAt), timeOf(agent?.lastSeenAt)].filter((time) => !Number.isNaN(time))
+  return times.length === 0 ? Number.NaN : Math.max(...times)
 }
 
 /** Milliseconds until the state changes with nobody doing anything; undefined if it never does. */
 export function untilOffline({ status }: ClusterFacts, state: ClusterState, now: number): number | undefined {
   if (state !== 'Online' && state !== 'Joining' && state !== 'Degraded') return undefined
-  const since = timeOf(status?.agent?.lastSeenAt ?? status?.agent?.joinedAt)
-  return Number.isNaN(since) ? undefined : Math.max(since + OFFLINE_AFTER - now, 1)
+  const since = lastHeardOf(status?.agent)
+  return isConnected(status?.agent) || Number.isNaN(since) ? undefined : Math.max(since + OFFLINE_AFTER - now, 1)
 }
 
 /** Whether workloads there can be looked at and changed now. */

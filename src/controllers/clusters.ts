@@ -2,9 +2,11 @@ import {
   AGENT_PEER_SECRET,
   type ClusterState,
   clusterStateOf,
+  isConnected,
   isReachable,
   untilOffline,
 } from '../contracts/clusters.ts'
+import { timestamp } from '../core/clock.ts'
 import type { KubeObject } from '../core/object.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
@@ -35,8 +37,9 @@ const leavingCluster = (object: KubeObject, records: Workspace): string[] => {
 }
 
 /**
- * Tells the state of each cluster and what is in it. Whether an agent is there its facade says, with a sign of life every
- * 30 seconds; that there was none for 90 is told by a timer.
+ * Tells the state of each cluster and what is in it. Whether an agent is there the replica says where its tunnel ends, once
+ * when it begins and once when it ends; that nothing gets through one is seen here. That there was none for 90 seconds is
+ * told by a timer.
  */
 export const clusterController = controller(PlatformCluster, {
   observes: [
@@ -59,10 +62,20 @@ export function tellState(pass: ClusterPass): Outcome {
   const { metadata, spec, status } = pass.object
   const workspace = spec.isPlatform ? pass.workloads : pass.others.find(metadata.name)
   const seen = workspace && lookAt(workspace)
-  const state = clusterStateOf({ spec, status: { ...status, ...seen } }, now)
-  pass.report({ state, ...seen })
+  const agent = agentOf(pass)
+  const facts = { spec, status: { ...status, ...seen, agent } }
+  const state = clusterStateOf(facts, now)
+  pass.report({ state, ...seen, ...(agent !== undefined && { agent }) })
   pass.serving(isReachable(state))
-  return outcomeOf(state, pass, untilOffline(pass.object, state, now))
+  return outcomeOf(state, pass, untilOffline(facts, state, now))
+}
+
+/** As its record says, and that the connection is lost if nothing gets through it. */
+function agentOf({ object: { metadata, status }, others }: ClusterPass) {
+  const lost = others.lost(metadata.name)
+  const agent = status?.agent
+  if (lost === undefined || !isConnected(agent) || lost.connection !== agent?.connection) return agent
+  return { ...agent, lostConnection: lost.connection, lastSeenAt: timestamp(lost.since) }
 }
 
 function lookAt(workspace: Workspace): ObservedCluster {

@@ -26,7 +26,7 @@ import type { BuildPorts } from './deployments/types.ts'
 import type { Controller, Declared, Rights } from './engine/controller.ts'
 import type { Environment } from './engine/environment.ts'
 import { EngineMetrics } from './engine/metrics.ts'
-import { FollowedClusters, type OpenConnection } from './engine/otherClusters.ts'
+import { type ConnectOther, FollowedClusters } from './engine/otherClusters.ts'
 import { observesOthers, Runner } from './engine/runner.ts'
 import { type ClusterConnection, cachedResources, openWorkspace, resourceOf } from './engine/workspace.ts'
 import { functionController } from './functions/function.ts'
@@ -152,7 +152,7 @@ export type ControllersOptions = {
   /** Where children go; the same connection in one cluster. */
   workloads: ClusterConnection
   /** Opens a connection to the cluster of that id through the tunnel of its agent; undefined: there are no agents. */
-  connectOther?: ((clusterId: string) => OpenConnection) | undefined
+  connectOther?: ConnectOther | undefined
   events: EventRecorder
   registry: Registry
   log: Log
@@ -185,7 +185,7 @@ export async function startControllers(options: ControllersOptions): Promise<Run
   await whenSynced(options, clock)
   await installDefaults(options.records.client, options.platform, log)
   if (options.ports.registry !== undefined) await scheduleRun(options.records.client, clock.now())
-  const others = followOthers(options, list)
+  const others = followOthers(options, list, clock)
   const environment: Environment = {
     records,
     workloads,
@@ -212,9 +212,9 @@ export async function startControllers(options: ControllersOptions): Promise<Run
   }
 }
 
-function followOthers({ connectOther, log }: ControllersOptions, list: readonly Controller[]) {
+function followOthers({ connectOther, log }: ControllersOptions, list: readonly Controller[], clock: Clock) {
   if (connectOther === undefined) return undefined
-  return new FollowedClusters(connectOther, cachedResources(list.filter(observesOthers), 'workloads'), log)
+  return new FollowedClusters(connectOther, cachedResources(list.filter(observesOthers), 'workloads'), { clock, log })
 }
 
 function openWorkspaces({ records, workloads }: ControllersOptions, list: readonly Controller[]) {

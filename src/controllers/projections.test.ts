@@ -10,6 +10,7 @@ import { namespace, node, persistentVolumeClaim, storageClass } from '../kube/bu
 import { CacheSet } from '../kube/caches.ts'
 import { FakeKubeClient } from '../kube/fake.ts'
 import { clusterController } from './clusters.ts'
+import type { LostConnection } from './engine/pass.ts'
 import { cachedResources, openWorkspace } from './engine/workspace.ts'
 import { projectionController } from './projections.ts'
 
@@ -27,6 +28,8 @@ class TwoClusters {
   readonly outer: string
   readonly home: string
   readonly #caches: CacheSet
+  readonly #losses: ((clusterId: string) => void)[] = []
+  #lost: LostConnection | undefined
 
   constructor() {
     const late: { caches?: CacheSet } = {}
@@ -47,12 +50,23 @@ class TwoClusters {
       others: {
         find: (clusterId) => (clusterId === FAR ? workspace : undefined),
         each: (listener) => listener(FAR, workspace),
+        lost: () => this.#lost,
+        onLost: (listener) => {
+          this.#losses.push(listener)
+          return () => {}
+        },
       },
     })
     const { boundarySpace, groupSpace } = this.bench.seedGroup('shop')
     this.outer = boundarySpace
     this.home = groupSpace
     this.bench.seed(ResourceGroup, 'shop', { quota: {}, tags: {} }, { namespace: boundarySpace })
+  }
+
+  /** Nothing gets through the connection of that id any more. */
+  lose(connection: string): void {
+    this.#lost = { connection, since: this.bench.clock.now() }
+    for (const tell of this.#losses) tell(FAR)
   }
 
   async start(): Promise<void> {
@@ -136,6 +150,26 @@ describe('another cluster', () => {
     await world.bench.client.mergePatch(BoundaryProjection.resource, { namespace: world.outer, name: FAR }, chosen)
     await world.bench.rest()
     expect(await world.namespaces()).to.deep.equal([])
+    const said = await world.says(BoundaryProjection)
+    expect(said).to.include({ status: 'Degraded', phase: 'ReferenceMissing' })
+    expect(said.statusMessage).to.contain('"none-0123456789": It is not the namespace of a group of this boundary')
+  })
+
+  it('is offline 90 seconds after nothing gets through its connection, until there is another one', async () => {
+    world.cluster({ connection: 'first', lastSeenAt: undefined })
+    await world.start()
+    expect((await world.says(PlatformCluster)).state).to.equal('Online')
+    await world.bench.clock.advance(3_600_000)
+    expect((await world.says(PlatformCluster)).state, 'nobody says anything while it lives').to.equal('Online')
+    world.lose('first')
+    await world.bench.rest()
+    await world.bench.clock.advance(100_000)
+    await world.bench.rest()
+    expect((await world.says(PlatformCluster)).state).to.equal('Offline')
+    const status = { agent: { connection: 'second' } }
+    await world.bench.client.mergePatch(PlatformCluster.resource, { name: FAR }, { status }, { subresource: 'status' })
+    await world.bench.rest()
+    expect((await world.says(PlatformCluster)).state).to.equal('Online')
   })
 
   it('keeps a namespace that a resource or a kept volume still needs, and says which', async () => {

@@ -12,6 +12,7 @@ import {
   groupOfProjected,
   type ProjectedNamespace,
   projectedNamespace,
+  strangeNamespaces,
   wantedNamespaces,
 } from '../desired/projections.ts'
 import { groupLimitRange, groupResourceQuota, SECRET_BINDINGS, secretBindings } from '../desired/resourcegroups.ts'
@@ -122,9 +123,12 @@ const projectNamespaces = (closedNetworks: readonly string[]) =>
           : { namespace: name, ...failure },
       )
     }
+    const strange = strangeNamespaces(boundaryId, groups, object.spec.namespaces)
     shown.push(...(await removeAllBut(pass, new Set(wanted.map(({ name }) => name)))))
-    tell(pass, shown)
-    return verdictOf(shown)
+    tell(pass, [...shown, ...strange])
+    const [first] = strange
+    if (first === undefined) return verdictOf(shown)
+    return stalled('ReferenceMissing', `Namespace "${first.namespace}": ${first.message}`)
   }
 
 async function furnish(

@@ -1,4 +1,5 @@
 import type { Outcome } from './outcome.ts'
+import { plainLine } from './plainLine.ts'
 import type { Reason } from './reasons.ts'
 
 /** A condition as Kubernetes defines it (KEP-1623). */
@@ -81,7 +82,7 @@ export function nextConditions(
       const before = previous.find((condition) => condition.type === draft.type)
       return {
         ...draft,
-        message: draft.message.trim().slice(0, MESSAGE_MAX_LENGTH),
+        message: plainLine(draft.message, MESSAGE_MAX_LENGTH),
         observedGeneration: generation,
         lastTransitionTime: before?.status === draft.status ? before.lastTransitionTime : now,
       }

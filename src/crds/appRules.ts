@@ -5,7 +5,7 @@ import { sourceAdmission, sourceRule } from './codeFields.ts'
 import type { BackupPolicyInSpec, ComponentField, VolumeField } from './containerFields.ts'
 import { backupRules, variableRules, volumeRules } from './containerRules.ts'
 import type { AdmissionRule, Rule } from './define.ts'
-import { referenceAdmission } from './referenceAdmission.ts'
+import { referenceAdmission, variablesOf } from './referenceAdmission.ts'
 import { tagKeyRule } from './tags.ts'
 import { allowedCidrsRule } from './workloadRules.ts'
 
@@ -127,7 +127,7 @@ export const APP_CONTENT = [
 export const appAdmission: readonly AdmissionRule[] = [
   ...referenceAdmission({
     content: APP_CONTENT,
-    variables: (test) => `object.spec.?env.orValue([]).all(e, ${test})`,
+    variables: variablesOf(),
   }),
   sourceAdmission,
 ]

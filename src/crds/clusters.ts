@@ -47,7 +47,12 @@ const labels = mapOf(PlainText.max(256), 50)
 const Agent = z.object({
   joinedAt: z.string().optional().describe('When an agent last joined with a token'),
   connectedAt: z.string().optional().describe('When its connection was last opened'),
-  lastSeenAt: z.string().optional().describe('When it last answered; every 30 seconds while it is connected'),
+  connection: z.string().optional().describe('Id of the connection that was opened last'),
+  lostConnection: z.string().optional().describe('Id of the one that ended last; the agent is there while they differ'),
+  lastSeenAt: z
+    .string()
+    .optional()
+    .describe('When it last answered before that end; while it is connected nothing is written'),
   endpoint: z.string().optional().describe('Address of the replica of the facade that it last called'),
   version: z.string().optional().describe('Release that the agent is of'),
   kubernetesVersion: z.string().optional().describe('Version of the API server there'),
@@ -129,7 +134,7 @@ export const PlatformCluster = defineKind({
     state: z
       .string()
       .optional()
-      .describe('AwaitingJoin, Joining, Online, Offline (not seen for 90 seconds), Degraded or Revoked'),
+      .describe('AwaitingJoin, Joining, Online, Offline (not connected for 90 seconds), Degraded or Revoked'),
     agent: Agent.optional().describe('The agent in the cluster; absent for the cluster of the platform'),
     nodeCount: z.int().optional().describe('Nodes of the cluster'),
     readyNodeCount: z.int().optional().describe('Those of them that are ready'),
@@ -158,7 +163,7 @@ export const PlatformCluster = defineKind({
     { name: 'Display Name', path: '.spec.displayName' },
     { name: 'State', path: '.status.state' },
     { name: 'Region', path: '.spec.region' },
-    { name: 'Last Seen', path: '.status.agent.lastSeenAt', type: 'date', priority: 1 },
+    { name: 'Connected', path: '.status.agent.connectedAt', type: 'date', priority: 1 },
   ],
 })
 export type PlatformCluster = ObjectOf<typeof PlatformCluster>

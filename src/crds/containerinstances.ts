@@ -119,7 +119,10 @@ const rules: Rule<Spec>[] = [
 
 const admission = referenceAdmission({
   content: CONTENT_FIELDS,
-  variables: (test) => `object.spec.components.all(c, c.?env.orValue([]).all(e, ${test}))`,
+  variables: {
+    each: (test) => `object.spec.components.all(c, c.?env.orValue([]).all(e, ${test}))`,
+    count: (field) => `object.spec.components.map(c, size(c.?env.orValue([]).filter(e, has(e.${field})))).sum()`,
+  },
 })
 
 /** What is observed of what runs components. */

@@ -8,25 +8,18 @@ import { deployedStatus } from './deployments.ts'
 import { listBy, ResourceName, setOf, Tags } from './fields.ts'
 import { type FunctionTrigger, SourceField, TriggerField, TriggerInSpec } from './functionFields.ts'
 import { triggerRules, variableRules } from './functionRules.ts'
-import { mayReadEverySecret, mayReadOutput, mayReadVault, unchanged } from './referenceAdmission.ts'
+import {
+  environmentAdmission,
+  listAdmission,
+  mayReadEverySecret,
+  unchanged,
+  variablesOf,
+} from './referenceAdmission.ts'
 import { tagKeyRule } from './tags.ts'
 import { AcceptedPlan, AllowedCidrs, ClusterId, ReadyReplicas } from './workloadFields.ts'
 import { allowedCidrsRule, celList } from './workloadRules.ts'
 
 const Environment = listBy('name', EnvironmentVariableField, 200).default([])
-
-const envAdmission = (...parts: string[]): AdmissionRule[] => [
-  {
-    on: 'WRITE',
-    cel: `variables.isExempt || ${unchanged(...parts)} || object.spec.?env.orValue([]).all(e, !has(e.secret) || ${mayReadVault('e.secret')})`,
-    message: 'env refers to a vault whose secrets you may not read',
-  },
-  {
-    on: 'WRITE',
-    cel: `variables.isExempt || ${unchanged(...parts)} || object.spec.?env.orValue([]).all(e, ${mayReadOutput})`,
-    message: 'env refers to an output of a resource that you may not read',
-  },
-]
 
 /** Admission cannot see the variables of the namespace, which the code is given too. */
 const codeAdmission = mayReadEverySecret.map(
@@ -95,7 +88,7 @@ export const FunctionNamespace = defineKind({
   immutable: ['clusterId', 'runtime'],
   rules: [tagKeyRule, allowedCidrsRule, ...variableRules],
   admission: [
-    ...envAdmission('env'),
+    ...environmentAdmission(`variables.isExempt || ${unchanged('env')}`, variablesOf()),
     {
       on: 'WRITE',
       cel: `variables.isExempt || !has(object.spec.runtimeVersion) || ${unchanged('runtimeVersion')} || object.spec.runtimeVersion in ${versionMap('Supported', 'Deprecated')}`,
@@ -231,13 +224,14 @@ export const ServerlessFunction = defineKind({
       cel: "object.metadata.name == object.spec.namespaceName + '.' + object.spec.functionName",
       message: 'the name of a ServerlessFunction is <namespaceName>.<functionName>',
     },
-    ...envAdmission('env', 'handler', 'image', 'source'),
+    ...environmentAdmission(`variables.isExempt || ${unchanged('env', 'handler', 'image', 'source')}`, variablesOf()),
     ...codeAdmission,
-    {
-      on: 'WRITE',
-      cel: `variables.isExempt || ${unchanged('triggers')} || object.spec.?triggers.orValue([]).all(t, !has(t.keySecret) || ${mayReadVault('t.keySecret')})`,
-      message: 'a trigger refers to a vault whose secrets you may not read',
-    },
+    listAdmission(
+      `variables.isExempt || ${unchanged('triggers')}`,
+      'object.spec.?triggers.orValue([])',
+      'keySecret',
+      'a trigger',
+    ),
   ],
   columns: [
     ...statusColumns,

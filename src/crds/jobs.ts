@@ -4,6 +4,7 @@ import { defineKind, type ObjectOf, type Rule, resourceStatus } from './define.t
 import { charactersOf, MOST_OF_A_VALUE, MOST_OF_ALL_VALUES, MOST_REFERENCES } from './environment.ts'
 import { mapOf, ResourceName, Tags } from './fields.ts'
 import { namesRule } from './mapRules.ts'
+import { textAdmission } from './referenceAdmission.ts'
 import { tagKeyRule } from './tags.ts'
 import { ClusterId } from './workloadFields.ts'
 
@@ -139,11 +140,11 @@ export const PlatformJob = defineKind({
   immutable: Object.keys(spec.shape) as (keyof Spec & string)[],
   rules,
   admission: [
-    {
-      on: 'CREATE',
-      cel: `variables.isExempt || object.spec.?env.orValue({}).all(name, !object.spec.env[name].startsWith('${VAULT_REFERENCE_PREFIX}') || authorizer.group('data.freehold.dev').resource('secretvaults').namespace(request.namespace).name(object.spec.env[name].split('(')[1].split('/')[0]).check('readsecrets').allowed())`,
-      message: 'env refers to a vault whose secrets you may not read',
-    },
+    textAdmission(
+      'object.spec.?env.orValue({})',
+      `object.spec.env[name].startsWith('${VAULT_REFERENCE_PREFIX}')`,
+      "object.spec.env[name].split('(')[1].split('/')[0]",
+    ),
   ],
   columns: [
     { name: 'State', path: '.status.state' },

@@ -5,6 +5,7 @@ const mayReadSecrets = (group: string, plural: string, name: string, verb = 'rea
   `authorizer.group('${group}').resource('${plural}').namespace(request.namespace).name(${name}).check('${verb}').allowed()`
 export const mayReadVault = (reference: string) =>
   mayReadSecrets('data.freehold.dev', 'secretvaults', `${reference}.vaultName`)
+
 const PLURALS: Readonly<Record<OutputCollection, readonly [group: string, plural: string]>> = {
   vectorclusters: ['data.freehold.dev', 'vectorclusters'],
   relationalclusters: ['data.freehold.dev', 'relationalclusters'],
@@ -16,29 +17,118 @@ const PLURALS: Readonly<Record<OutputCollection, readonly [group: string, plural
   objectstorageaccounts: ['data.freehold.dev', 'objectstorageaccounts'],
 }
 
-/**
- * Whether whoever writes may read all that variables of the group can refer to, where a rule cannot see the variables.
- * An expression has room for two questions to the authorizer, so each is one of its own.
- */
-export const mayReadEverySecret: readonly { plural: string; cel: string }[] = [
-  ['data.freehold.dev', 'secretvaults', 'readsecrets'] as const,
-  ...Object.entries(PLURALS)
-    .filter(([collection]) => OUTPUTS[collection as OutputCollection].secret.length > 0)
-    .map(([collection, place]) => [...place, verbOfOutput(collection as OutputCollection, true)] as const),
-].map(([group, plural, verb]) => ({
-  plural,
-  cel: `authorizer.group('${group}').resource('${plural}').namespace(request.namespace).check('${verb}').allowed()`,
+const outputVerb = (collection: string, isSecret: boolean) => verbOfOutput(collection as OutputCollection, isSecret)
+const mayEvery = (group: string, plural: string, verb: string) =>
+  `authorizer.group('${group}').resource('${plural}').namespace(request.namespace).check('${verb}').allowed()`
+const wideName = (plural: string, verb: string) => `mayEvery_${plural}_${verb}`
+const VAULTS = ['data.freehold.dev', 'secretvaults', 'readsecrets'] as const
+const READ_OUTPUTS = Object.entries(PLURALS).flatMap(([collection, place]) =>
+  [false, true].map((isSecret) => [...place, outputVerb(collection, isSecret)] as const),
+)
+
+/** Whether whoever writes may read those of all resources of a kind in the group. Asked at most once, and only if needed. */
+export const REFERENCE_VARIABLES: readonly { name: string; expression: string }[] = [
+  ...new Map([VAULTS, ...READ_OUTPUTS].map((place) => [wideName(place[1], place[2]), place])),
+].map(([name, [group, plural, verb]]) => ({
+  name,
+  expression: mayEvery(group, plural, verb),
 }))
 
-/** Whether the output that the variable `e` may refer to may be read by whoever writes. */
-export const mayReadOutput = `!has(e.output) || ${Object.entries(PLURALS)
-  .map(([collection, [group, plural]]) => {
+/**
+ * Whether whoever writes may read all that variables of the group can refer to, where a rule cannot see the variables.
+ */
+export const mayReadEverySecret: readonly { plural: string; cel: string }[] = [
+  VAULTS,
+  ...Object.entries(PLURALS)
+    .filter(([collection]) => OUTPUTS[collection as OutputCollection].secret.length > 0)
+    .map(([collection, place]) => [...place, outputVerb(collection, true)] as const),
+].map(([group, plural, verb]) => ({ plural, cel: mayEvery(group, plural, verb) }))
+
+/** The test of one reference, by a right at all that it may be to, and by one at what it is to. */
+type References = { readonly wide: string; readonly narrow: string }
+
+const vaultReference = (reference: string): References => ({
+  wide: `!has(${reference}) || ${mayReadEveryVault}`,
+  narrow: `!has(${reference}) || ${mayReadVault(reference)}`,
+})
+const mayReadEveryVault = `variables.${wideName('secretvaults', 'readsecrets')}`
+
+/** Of the output that the variable `e` may refer to. */
+const outputReference: References = { wide: outputTest(() => undefined), narrow: outputTest(() => 'e.output.name') }
+
+function outputTest(nameOf: () => string | undefined): string {
+  const tests = Object.entries(PLURALS).map(([collection, [group, plural]]) => {
     const plain = OUTPUTS[collection as OutputCollection].plain.map((name) => `'${name}'`).join(', ')
-    const may = (isSecret: boolean) =>
-      mayReadSecrets(group, plural, 'e.output.name', verbOfOutput(collection as OutputCollection, isSecret))
+    const may = (isSecret: boolean) => {
+      const [name, verb] = [nameOf(), outputVerb(collection, isSecret)]
+      return name === undefined ? `variables.${wideName(plural, verb)}` : mayReadSecrets(group, plural, name, verb)
+    }
     return `(e.output.collection == '${collection}' && (e.output.output in [${plain}] ? ${may(false)} : ${may(true)}))`
   })
-  .join(' || ')}`
+  return `!has(e.output) || ${tests.join(' || ')}`
+}
+
+/** An expression has room for so many questions to the authorizer. */
+const FEW = 2
+
+/**
+ * Whether whoever writes may read all that is referred to. One by one a few are asked about; more need the right at all.
+ *
+ * @param each CEL that asks a test of each
+ * @param count CEL of how many there are
+ */
+const mayRead = ({ wide, narrow }: References, each: (test: string) => string, count: string) =>
+  `(${each(wide)} || (${count} <= ${FEW} && ${each(narrow)}))`
+
+const MANY = 'takes kubectl only from who may read those of all of its kind in the group: use REST, which asks for each'
+const refused = (what: string, whole: string, count: string) => ({
+  message: whole,
+  messageCel: `${count} > ${FEW} ? '${what} refers to more than two secrets or outputs, which ${MANY}' : '${whole}'`,
+})
+
+const inList = (list: string, name: string) => ({
+  each: (test: string) => `${list}.all(${name}, ${test})`,
+  count: (field: string) => `size(${list}.filter(${name}, has(${name}.${field})))`,
+})
+export type Variables = ReturnType<typeof inList>
+
+/** The variables of a list of them. */
+export const variablesOf = (list = 'object.spec.?env.orValue([])'): Variables => inList(list, 'e')
+
+export const environmentAdmission = (skipped: string, { each, count }: Variables): AdmissionRule[] => [
+  {
+    on: 'WRITE',
+    cel: `${skipped} || ${mayRead(vaultReference('e.secret'), each, count('secret'))}`,
+    ...refused('env', 'env refers to a vault whose secrets you may not read', count('secret')),
+  },
+  {
+    on: 'WRITE',
+    cel: `${skipped} || ${mayRead(outputReference, each, count('output'))}`,
+    ...refused('env', 'env refers to an output of a resource that you may not read', count('output')),
+  },
+]
+
+/** Of the parts of a list that may each refer to a vault. */
+export function listAdmission(skipped: string, list: string, field: string, what: string): AdmissionRule {
+  const { each, count } = inList(list, 'p')
+  return {
+    on: 'WRITE',
+    cel: `${skipped} || ${mayRead(vaultReference(`p.${field}`), each, count(field))}`,
+    ...refused(what, `${what} refers to a vault whose secrets you may not read`, count(field)),
+  }
+}
+
+/** Where a variable is a name in a map, and its value a text. @param vaultOf CEL of the vault that `name` refers to */
+export function textAdmission(map: string, isReference: string, vaultOf: string): AdmissionRule {
+  const each = (test: string) => `${map}.all(name, !(${isReference}) || ${test})`
+  const count = `size(${map}.filter(name, ${isReference}))`
+  const narrow = mayReadSecrets('data.freehold.dev', 'secretvaults', vaultOf)
+  return {
+    on: 'CREATE',
+    cel: `variables.isExempt || ${mayRead({ wide: mayReadEveryVault, narrow }, each, count)}`,
+    ...refused('env', 'env refers to a vault whose secrets you may not read', count),
+  }
+}
 
 /**
  * References were checked when they were written: who changes nothing that could show their values needs no right to
@@ -51,38 +141,29 @@ export const unchanged = (...parts: string[]) =>
  * Who makes containers refer to what is secret may read it.
  *
  * @param content fields that decide who gets to see the values; commands of backup hooks run in the containers too
- * @param variables CEL that asks `test` of each variable `e`
  */
 export const referenceAdmission = ({
   content,
   variables,
 }: {
   content: readonly string[]
-  variables: (test: string) => string
+  variables: Variables
 }): AdmissionRule[] => [
   {
     on: 'WRITE',
     cel: `variables.isExempt || ${unchanged(...content)} || !object.spec.?managedIdentity.orValue(false) || authorizer.group('iam.freehold.dev').resource('managedidentities').namespace(request.namespace).check('readsecrets').allowed()`,
     message: 'managedIdentity gives its components credentials that you may not read',
   },
-  {
-    on: 'WRITE',
-    cel: `variables.isExempt || ${unchanged(...content)} || (${variables(`!has(e.secret) || ${mayReadVault('e.secret')}`)})`,
-    message: 'env refers to a vault whose secrets you may not read',
-  },
-  {
-    on: 'WRITE',
-    cel: `variables.isExempt || ${unchanged(...content)} || object.spec.?volumes.orValue([]).all(v, !has(v.secret) || ${mayReadVault('v.secret')})`,
-    message: 'a volume refers to a vault whose secrets you may not read',
-  },
+  ...environmentAdmission(`variables.isExempt || ${unchanged(...content)}`, variables),
+  listAdmission(
+    `variables.isExempt || ${unchanged(...content)}`,
+    'object.spec.?volumes.orValue([])',
+    'secret',
+    'a volume',
+  ),
   {
     on: 'WRITE',
     cel: `variables.isExempt || ${unchanged('registryCredential')} || !has(object.spec.registryCredential) || ${mayReadVault('object.spec.registryCredential')}`,
     message: 'registryCredential refers to a vault whose secrets you may not read',
-  },
-  {
-    on: 'WRITE',
-    cel: `variables.isExempt || ${unchanged(...content)} || (${variables(mayReadOutput)})`,
-    message: 'env refers to an output of a resource that you may not read',
   },
 ]

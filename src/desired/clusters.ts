@@ -1,4 +1,5 @@
 import type { KubeObject } from '../core/object.ts'
+import { plainLine } from '../core/plainLine.ts'
 import { formatBytes, formatCores, parseQuantity } from '../core/quantity.ts'
 
 type Node = KubeObject & {
@@ -22,13 +23,27 @@ export function relevantOfNode(object: KubeObject): unknown {
   return [isReady(object as Node), (object as Node).status?.capacity]
 }
 
+/** Of StorageClasses that are shown; a cluster in other hands may say that it has any number. */
+const MOST_CLASSES = 50
+const NAME_MAX = 253
+
 const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class'
+
+/** Nothing, of what is no quantity. */
+function amountOf(capacity: unknown): bigint {
+  const text = typeof capacity === 'string' && capacity.length <= 32 ? capacity : '0'
+  try {
+    return parseQuantity(text)
+  } catch {
+    return 0n
+  }
+}
 
 /** What a cluster has to offer. */
 export function observedCluster(nodes: readonly KubeObject[], classes: readonly KubeObject[]): ObservedCluster {
   const seen = nodes as readonly Node[]
   const sum = (resource: string) =>
-    seen.reduce((total, { status }) => total + parseQuantity(status?.capacity?.[resource] ?? '0'), 0n)
+    seen.reduce((total, { status }) => total + amountOf(status?.capacity?.[resource]), 0n)
   return {
     nodeCount: seen.length,
     readyNodeCount: seen.filter(isReady).length,
@@ -36,10 +51,11 @@ export function observedCluster(nodes: readonly KubeObject[], classes: readonly 
     memoryCapacity: formatBytes(sum('memory')),
     storageClasses: (classes as readonly StorageClass[])
       .map(({ metadata, allowVolumeExpansion }) => ({
-        name: metadata.name,
+        name: plainLine(metadata.name, NAME_MAX),
         isDefault: metadata.annotations?.[DEFAULT_CLASS] === 'true',
         isExpandable: allowVolumeExpansion === true,
       }))
-      .sort((one, other) => (one.name < other.name ? -1 : 1)),
+      .sort((one, other) => (one.name < other.name ? -1 : 1))
+      .slice(0, MOST_CLASSES),
   }
 }

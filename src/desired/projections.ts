@@ -26,6 +26,17 @@ export function wantedNamespaces(
     .sort((one, other) => (one.name < other.name ? -1 : 1))
 }
 
+/** What is named and no group of the boundary has. REST refuses it; with kubectl, and once a group is gone, it is shown. */
+export function strangeNamespaces(
+  boundaryId: string,
+  groups: readonly Group[],
+  named: readonly string[] = [],
+): ProjectedNamespace[] {
+  const known = new Set(groups.map(({ metadata }) => groupNamespace(boundaryId, metadata.name)))
+  const message = 'It is not the namespace of a group of this boundary. Take it out of spec.namespaces.'
+  return named.filter((name) => !known.has(name)).map((namespace) => ({ namespace, state: 'Failed', message }))
+}
+
 /** As the group has it on the platform's own cluster; here its projection owns it. */
 export function projectedNamespace(boundaryId: string, group: string): KubeObject {
   const home = groupNamespaceObject(boundaryId, group, '')

@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../core/clock.ts'
 import { type Log, silentLog } from '../core/log.ts'
 import type { KubeClient } from './client.ts'
+import { KubeError } from './errors.ts'
 import { History } from './history.ts'
 import { type KubeObject, keyOf, type ObjectRef, objectKey, type Resource, resourceId } from './object.ts'
 import type { WatchTimings } from './stallGuard.ts'
@@ -31,7 +32,12 @@ export type WatchCacheOptions<T extends KubeObject> = {
   observer?: WatchObserver
   /** Shared by the caches of one client, so that those of one type ask once. */
   history?: History
+  /** Shared by the caches of one client: what a server that is not to be trusted may fill. */
+  room?: Room | undefined
 }
+
+/** Characters of stored JSON. */
+export type Room = { readonly most: number; taken: number }
 
 export type CacheMetrics = {
   resource: string
@@ -63,6 +69,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
   readonly #log: Log
   readonly #store: ObjectStore<T>
   readonly #loop: WatchLoop<T>
+  readonly #room: Room | undefined
   readonly #handlers = new Set<CacheHandler<T>>()
   /** Uids that a delete of ours removed while the stream may still tell of their life. */
   readonly #buried = new Set<string>()
@@ -81,6 +88,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     this.namespace = options.namespace
     this.labelSelector = options.labelSelector
     this.#fieldSelector = options.fieldSelector
+    this.#room = options.room
     this.#clock = options.clock ?? systemClock
     this.#log = (options.log ?? silentLog).child({ resource: resourceId(options.resource) })
     this.#store = new ObjectStore<T>(options.resource, options.indexes)
@@ -193,6 +201,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
 
   async stop(): Promise<void> {
     await this.#loop.stop()
+    if (this.#room !== undefined) this.#room.taken -= this.#store.bytes
     this.#synced.reject(new Error(`The cache of ${resourceId(this.resource)} was stopped before it was complete.`))
   }
 
@@ -242,7 +251,16 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     }
   }
 
+  /** @throws KubeError Unexpected */
+  #requireRoom(): void {
+    const { resource } = this
+    if (this.#room === undefined || this.#room.taken <= this.#room.most) return
+    const message = `Cannot watch ${resourceId(resource)}: the cluster holds more than ${this.#room.most} characters of objects.`
+    throw new KubeError('Unexpected', message, { status: 200, resource })
+  }
+
   #listed(object: T): void {
+    this.#requireRoom()
     const key = keyOf(object)
     this.#seen?.add(key)
     const uid = object.metadata.uid ?? ''
@@ -288,6 +306,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     } else if (this.#buried.has(uid) || (held === undefined && !isNewer(version, this.#version))) {
       this.#counts.stale += 1
     } else {
+      this.#requireRoom()
       this.#put(object)
     }
     this.#advance(version)
@@ -298,7 +317,9 @@ export class WatchCache<T extends KubeObject = KubeObject> {
   }
 
   #put(object: T, options: PutOptions = {}): void {
+    const before = this.#store.bytes
     const { outcome, previous } = this.#store.put(object, options)
+    if (this.#room !== undefined) this.#room.taken += this.#store.bytes - before
     if (outcome === 'stale') {
       this.#counts.stale += 1
       return
@@ -311,7 +332,9 @@ export class WatchCache<T extends KubeObject = KubeObject> {
   }
 
   #drop(key: string): void {
+    const before = this.#store.bytes
     const previous = this.#store.delete(key)
+    if (this.#room !== undefined) this.#room.taken += this.#store.bytes - before
     if (previous !== undefined && this.#handlers.size > 0) this.#emit({ type: 'removed', object: previous.object() })
   }
 

@@ -118,6 +118,12 @@ export class CacheSet {
     return most
   }
 
+  /** Milliseconds for which nothing at all came from the cluster; zero while any watch is open. */
+  get silence(): number {
+    const ages = this.metrics().some(({ live }) => live) ? [] : Array.from(this.#caches.values(), ({ age }) => age)
+    return ages.length === 0 ? 0 : Math.min(...ages)
+  }
+
   /** Resources whose first listing is not complete: what a readiness probe names. */
   unsynced(): string[] {
     return [...this.#caches, ...this.#optional].filter(([, cache]) => !cache.synced).map(([id]) => id)

@@ -1,11 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Dispatcher } from 'undici'
 import type { Log } from '../core/log.ts'
+import { readWithin } from '../core/readWithin.ts'
 import type { ClusterAccess } from './credentials.ts'
-import { type Attempt, errorFromAnswer, errorFromTransport, isKubeError, KubeError, transportCode } from './errors.ts'
+import {
+  type Attempt,
+  describeAttempt,
+  errorFromAnswer,
+  errorFromTransport,
+  isKubeError,
+  KubeError,
+  transportCode,
+} from './errors.ts'
 import { resourceId } from './object.ts'
 import type { Liveness, StreamAnswer } from './sessions.ts'
-import { Semaphore, Transport, timeoutError, type WireRequest } from './transport.ts'
+import { type Allowance, AnswerTooLong, Semaphore, Transport, timeoutError, type WireRequest } from './transport.ts'
 
 export type CallOptions = {
   signal?: AbortSignal | undefined
@@ -27,6 +36,7 @@ export type CallerOptions = {
   onRequest?: (observation: RequestObservation) => void
   timeout?: number
   liveness?: Liveness
+  answerMax?: number
   random?: () => number
 }
 
@@ -34,6 +44,8 @@ const DEFAULT_TIMEOUT = 30_000
 /** Milliseconds that an API server may take after a restart to load the rights of its callers. */
 const RIGHTS_AFTER = 30_000
 const MAX_ATTEMPTS = 5
+/** Bytes of a refusal that are read. */
+const REFUSAL_MAX = 1024 * 1024
 
 /** One call: fence, send, judge the answer, retry if that is safe, all within a deadline. */
 export class Caller {
@@ -45,9 +57,14 @@ export class Caller {
   #awayAt = Number.NEGATIVE_INFINITY
 
   constructor(access: ClusterAccess, options: CallerOptions) {
-    this.#transport = new Transport(access, options.userAgent, options.liveness)
+    this.#transport = new Transport(access, options.userAgent, options)
     this.#options = options
     this.#random = options.random ?? Math.random
+  }
+
+  /** For the answers of a call that is made in parts. */
+  allowance(): Allowance {
+    return this.#transport.allowance()
   }
 
   /** The parsed body of a 2xx answer. */
@@ -88,7 +105,7 @@ export class Caller {
           return [answer.statusCode, answer]
         })
         const { statusCode: status, headers, body } = response
-        return { status, headers, body, text: () => body.text() }
+        return { status, headers, body, text: () => this.#textOf(attempt, body) }
       } finally {
         clearTimeout(timer)
       }
@@ -111,6 +128,11 @@ export class Caller {
     if (status === 200) return body
     if (status === 401) this.#transport.refreshCredentials()
     throw refused(attempt, status, headers, await textOf(body))
+  }
+
+  async #textOf(attempt: Attempt, body: Dispatcher.ResponseData['body']): Promise<string> {
+    const { left } = this.allowance()
+    return (await readWithin(left, body, () => tooLong(attempt))).toString('utf8')
   }
 
   close(): Promise<void> {
@@ -137,7 +159,7 @@ export class Caller {
       } catch (thrown) {
         signal?.throwIfAborted()
         if (thrown instanceof FencedError) throw thrown.cause
-        const found = isKubeError(thrown) ? thrown : this.#unanswered(attempt, thrown)
+        const found = this.#failureOf(attempt, thrown)
         const error = isDoubtful ? found.afterLostAnswer() : found
         isDoubtful ||= found.maybeApplied
         const pause = this.#pause(error, request, count)
@@ -166,6 +188,11 @@ export class Caller {
     const backoff = 100 * 2 ** (count - 1)
     const asked = (error.retryAfterSeconds ?? 0) * 1000
     return Math.max(backoff, asked) * (1 + 0.5 * this.#random())
+  }
+
+  #failureOf(attempt: Attempt, thrown: unknown): KubeError {
+    if (isKubeError(thrown)) return thrown
+    return thrown instanceof AnswerTooLong ? tooLong(attempt) : this.#unanswered(attempt, thrown)
   }
 
   #unanswered(attempt: Attempt, thrown: unknown): KubeError {
@@ -208,6 +235,13 @@ export class Caller {
   }
 }
 
+/** Asked again, it would send as much again. */
+function tooLong(attempt: Attempt): KubeError {
+  const message = `Cannot ${describeAttempt(attempt)}: the answer is larger than any that is expected of this cluster.`
+  const detail = { status: 200, resource: attempt.resource, ...attempt.ref, maybeApplied: attempt.verb !== 'get' }
+  return new KubeError('Unexpected', message, detail)
+}
+
 function refused(attempt: Attempt, status: number, headers: StreamAnswer['headers'], text: string): KubeError {
   const header = headers['retry-after']
   return errorFromAnswer(attempt, status, text, typeof header === 'string' ? header : undefined)
@@ -216,8 +250,13 @@ function refused(attempt: Attempt, status: number, headers: StreamAnswer['header
 /** Of a refusal; a partial one will do. */
 async function textOf(body: StreamAnswer['body']): Promise<string> {
   const chunks: Buffer[] = []
+  let length = 0
   try {
-    for await (const chunk of body) chunks.push(chunk)
+    for await (const chunk of body) {
+      chunks.push(chunk)
+      length += chunk.length
+      if (length > REFUSAL_MAX) break
+    }
   } catch {
     // The status is known already.
   }

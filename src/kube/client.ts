@@ -114,6 +114,8 @@ export type KubeClientOptions = {
   observer?: WriteObserver
   /** Milliseconds for a call with its retries; 30 s. */
   timeout?: number
+  /** Bytes of an answer, of a listing with all its pages, and of a line of a watch; any number for a server of our own. */
+  answerMax?: number
   /** For tests. */
   liveness?: Liveness
   random?: () => number
@@ -165,6 +167,7 @@ class HttpKubeClient implements KubeClient {
     const apiVersion = apiVersionOf(resource)
     const path = resourcePath(resource, { namespace: options.namespace })
     const items: T[] = []
+    const allowance = this.#caller.allowance()
     let token: string | undefined
     for (;;) {
       const { labelSelector, fieldSelector } = options
@@ -177,6 +180,7 @@ class HttpKubeClient implements KubeClient {
           method: 'GET',
           path: path + query,
           idempotent: true,
+          allowance,
           headers: acceptOf(resource, 'PartialObjectMetadataList'),
         },
         options,

@@ -47,13 +47,26 @@ export async function* watchEvents<T extends KubeObject>(
   const body = await caller.open(attempt, { method: 'GET', path, headers, signal: options.signal })
   options.onOpen?.()
   try {
-    for await (const line of lines(body, attempt, options.onActivity)) yield readEvent<T>(line, attempt, resource)
+    const { left } = caller.allowance()
+    let listed = options.sendInitialEvents === true ? 0 : Number.NEGATIVE_INFINITY
+    for await (const line of lines(body, attempt, Math.min(left, MAX_LINE), options.onActivity)) {
+      const event = readEvent<T>(line, attempt, resource)
+      if (isListed(event)) listed = Number.NEGATIVE_INFINITY
+      listed += line.length
+      if (listed > left) throw unreadable(attempt, 'its objects are more than any cluster is expected to have')
+      yield event
+    }
   } catch (error) {
     options.signal?.throwIfAborted()
     throw isKubeError(error) ? error : errorFromTransport(attempt, error, false)
   } finally {
     body.destroy()
   }
+}
+
+/** The bookmark at the end of a streaming list. */
+export function isListed({ type, object }: WatchEvent): boolean {
+  return type === 'BOOKMARK' && object.metadata.annotations?.[INITIAL_EVENTS_END] === 'true'
 }
 
 function watchQuery(options: WatchStreamOptions): string {
@@ -72,6 +85,7 @@ function watchQuery(options: WatchStreamOptions): string {
 async function* lines(
   body: AsyncIterable<Buffer>,
   attempt: Attempt,
+  longest: number,
   onActivity: (() => void) | undefined,
 ): AsyncGenerator<string, void, undefined> {
   const decoder = new StringDecoder('utf8')
@@ -87,7 +101,7 @@ async function* lines(
       searched = start
     }
     rest = rest.slice(start)
-    if (rest.length > MAX_LINE) throw unreadable(attempt, 'a line is longer than any object can be')
+    if (rest.length > longest) throw unreadable(attempt, 'a line is longer than any object can be')
   }
   if (rest.trim() !== '') throw unreadable(attempt, 'the stream ended inside a line')
 }

@@ -13,7 +13,21 @@ export type WireRequest = {
   signal?: AbortSignal | undefined
   /** The answer may begin late: nothing but the signal ends the wait. */
   isPatient?: boolean | undefined
+  /** What this answer and the others of the same call may still take; that of the transport for one answer. */
+  allowance?: Allowance | undefined
 }
+
+/** Bytes that somebody may still send. */
+export type Allowance = { left: number }
+
+export type TransportOptions = {
+  liveness?: Liveness | undefined
+  /** Bytes of a whole answer, for a server that is not to be trusted; any number. */
+  answerMax?: number | undefined
+}
+
+/** A server that does not stop: what it sent is thrown away. */
+export class AnswerTooLong extends Error {}
 
 /** A whole answer. */
 export type WireAnswer = { status: number; headers: Record<string, string | string[] | undefined>; text: string }
@@ -33,22 +47,31 @@ export class Transport {
   readonly #origin: string
   readonly #prefix: string
   readonly #liveness: Liveness | undefined
+  readonly #answerMax: number
   #connections: Connections | undefined
   #material: TlsMaterial | undefined
   #closed = false
 
-  constructor(access: ClusterAccess, userAgent: string, liveness?: Liveness) {
+  constructor(access: ClusterAccess, userAgent: string, { liveness, answerMax }: TransportOptions = {}) {
     const url = new URL(access.server)
     this.#access = access
     this.#userAgent = userAgent
     this.#liveness = liveness
+    this.#answerMax = answerMax ?? Number.POSITIVE_INFINITY
     this.#origin = url.origin
     this.#prefix = url.pathname.replace(/\/+$/, '')
+  }
+
+  /** For all answers of one call together. */
+  allowance(): Allowance {
+    return { left: this.#answerMax }
   }
 
   /**
    * Sends one request once and reads the whole answer, within `timeout` milliseconds. `before` runs after everything
    * that takes time: what it permits is sent at the same moment.
+   *
+   * @throws AnswerTooLong
    */
   async exchange(request: WireRequest, timeout: number, before: () => void): Promise<WireAnswer> {
     const { agent } = await this.#current()
@@ -66,7 +89,8 @@ export class Transport {
         if (error.name === 'TimeoutError') this.#distrust(agent)
         reject(error)
       }
-      new Exchange(resolve, failed, request.signal, timeout).begin(agent, options)
+      const allowance = request.allowance ?? this.allowance()
+      new Exchange({ resolve, reject: failed }, allowance, request.signal, timeout).begin(agent, options)
     })
   }
 
@@ -185,8 +209,8 @@ function createAgent(secure: SecureOptions, proxyUrl: string | undefined): Dispa
 
 /** One request and its whole answer, with one timer: signals and streams would cost more than the parsing. */
 class Exchange implements Dispatcher.DispatchHandler {
-  readonly #resolve: (answer: WireAnswer) => void
-  readonly #reject: (error: Error) => void
+  readonly #answer: { resolve: (answer: WireAnswer) => void; reject: (error: Error) => void }
+  readonly #allowance: Allowance
   readonly #signal: AbortSignal | undefined
   readonly #timer: NodeJS.Timeout
   readonly #chunks: Buffer[] = []
@@ -197,13 +221,13 @@ class Exchange implements Dispatcher.DispatchHandler {
   #headers: WireAnswer['headers'] = {}
 
   constructor(
-    resolve: (answer: WireAnswer) => void,
-    reject: (error: Error) => void,
+    answer: { resolve: (answer: WireAnswer) => void; reject: (error: Error) => void },
+    allowance: Allowance,
     signal: AbortSignal | undefined,
     timeout: number,
   ) {
-    this.#resolve = resolve
-    this.#reject = reject
+    this.#answer = answer
+    this.#allowance = allowance
     this.#signal = signal
     this.#timer = setTimeout(() => this.#end(timeoutError()), timeout)
     signal?.addEventListener('abort', this.#abort)
@@ -228,26 +252,28 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_controller: unknown, chunk: Buffer): void {
-    this.#chunks.push(chunk)
+    this.#allowance.left -= chunk.length
+    if (this.#allowance.left < 0) this.#end(new AnswerTooLong())
+    else this.#chunks.push(chunk)
   }
 
   onResponseEnd(): void {
     this.#release()
     const [first] = this.#chunks
     const whole = this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks)
-    this.#resolve({ status: this.#status, headers: this.#headers, text: whole.toString('utf8') })
+    this.#answer.resolve({ status: this.#status, headers: this.#headers, text: whole.toString('utf8') })
   }
 
   onResponseError(_controller: unknown, error: Error): void {
     this.#release()
-    this.#reject(error)
+    this.#answer.reject(error)
   }
 
   #end(error: Error): void {
     this.#release()
     this.#failure = error
     this.#controller?.abort(error)
-    this.#reject(error)
+    this.#answer.reject(error)
   }
 
   #release(): void {

@@ -5,10 +5,10 @@ import { isKubeError, KubeError } from './errors.ts'
 import type { History } from './history.ts'
 import { type KubeObject, type Resource, resourceId } from './object.ts'
 import { StallGuard, type WatchTimings } from './stallGuard.ts'
-import { INITIAL_EVENTS_END, type WatchEvent } from './stream.ts'
+import { isListed, type WatchEvent } from './stream.ts'
 import { isNewer } from './version.ts'
 
-/** Where the events of a resource go. None of these may throw. */
+/** Where the events of a resource go. None of these may throw, but for what has no room. */
 export type WatchSink<T extends KubeObject> = {
   /** A listing begins; one that broke off before is void. */
   beginListing(): void
@@ -239,10 +239,11 @@ export class WatchLoop<T extends KubeObject> {
   }
 
   /** @returns whether the listing goes on */
-  #listingEvent({ type, object }: WatchEvent<T>): boolean {
+  #listingEvent(event: WatchEvent<T>): boolean {
     const { sink } = this.#options
+    const { type, object } = event
     if (type === 'ADDED') sink.listed(object)
-    if (type !== 'BOOKMARK' || object.metadata.annotations?.[INITIAL_EVENTS_END] !== 'true') return true
+    if (!isListed(event)) return true
     this.#listingEnded(sink.endListing(object.metadata.resourceVersion ?? ''))
     this.#isLive()
     return false

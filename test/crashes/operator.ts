@@ -20,6 +20,8 @@ function oneOther(workspace: Workspace): OtherClusters {
   return {
     find: (clusterId) => (clusterId === FAR ? workspace : undefined),
     each: (listener) => listener(FAR, workspace),
+    lost: () => undefined,
+    onLost: () => () => {},
   }
 }
 

@@ -16,9 +16,12 @@ import { isKubeError } from '../../src/kube/errors.ts'
 import { loadKubeconfig } from '../../src/kube/kubeconfig.ts'
 import { type OwnControlPlane, startOwnControlPlane } from '../cluster/index.ts'
 import { OwnPlatform } from '../cluster/platform.ts'
+import { TEST_CONFIG } from '../config.ts'
 import { promised, until } from '../make/until.ts'
 import { tokenFor } from '../worlds/tenant.ts'
 
+/** Milliseconds for which the hub is away at least. */
+const AWAY = TEST_CONFIG.sized(0, 120_000)
 const DEPLOY = join(import.meta.dirname, '../../deploy/agent')
 
 type Cluster = { id: string; status: string; projectionCount: number; resourceCount: number; nodeCount: number | null }
@@ -38,6 +41,7 @@ describe('a boundary on another cluster, through an agent that only calls out', 
   /** One life of a cluster: each needs the one before, so they are one test. */
   const steps: [name: string, work: () => Promise<void>][] = []
   const step = (name: string, work: () => Promise<void>) => void steps.push([name, work])
+  const there = { namespace: '', name: 'vc-search' }
   const vector = () => `/boundaries/${boundaryId}/resourcegroups/shop/resources/vectorclusters/search`
 
   before(async () => {
@@ -180,6 +184,7 @@ describe('a boundary on another cluster, through an agent that only calls out', 
     })
     home = projection.resolvedNamespaces[0]?.namespace ?? ''
     await call(200, 'PATCH', `/boundaries/${boundaryId}/projections/${clusterId}`, { namespaces: null })
+    there.namespace = home
     const { metadata } = await far.get(namespace, { name: home })
     expect(metadata.labels).to.include({ 'freehold.dev/boundary': boundaryId, 'freehold.dev/resource-group': 'shop' })
   })
@@ -219,13 +224,23 @@ describe('a boundary on another cluster, through an agent that only calls out', 
   step('runs on without the hub, whatever happens to the agent, and converges when the hub is back', async () => {
     await own.endOperator('SIGKILL')
     await own.admin.mergePatch(VectorCluster.resource, { namespace: home, name: 'search' }, { spec: { replicas: 3 } })
+    const began = performance.now()
     for (let kill = 1; kill <= 2; kill += 1) {
       await endAgent('SIGKILL')
       await startAgent(joined)
+      const away = () => performance.now() - began > (AWAY * kill) / 2
+      await until(`the hub is away, and the agent was killed ${kill} times`, away)
+      const { status } = await far.get<KubeObject & { status?: { readyReplicas?: number } }>(statefulSet, there)
+      expect(status?.readyReplicas, 'what runs there runs on').to.equal(2)
     }
-    await far.remove(statefulSet, { namespace: home, name: 'vc-search' })
+    const seconds = Math.round((performance.now() - began) / 1000)
+    await far.remove(statefulSet, there)
     await own.startOperator()
+    const back = performance.now()
     await untilRunning(3)
+    console.log(
+      `      the hub was away for ${seconds} s; all converged ${Math.round((performance.now() - back) / 1000)} s after it was back`,
+    )
     expect(await exists(far, statefulSet, 'vc-search', home)).to.equal(true)
   })
 

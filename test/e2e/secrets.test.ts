@@ -5,7 +5,7 @@ import { ListBucketsCommand } from '@aws-sdk/client-s3'
 import { expect } from 'chai'
 import { relationalNames } from '../../src/contracts/relational.ts'
 import { sqlNames } from '../../src/contracts/sql.ts'
-import { boundaryNamespace, groupNamespace } from '../../src/core/names.ts'
+import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject, Resource } from '../../src/core/object.ts'
 import { KINDS } from '../../src/crds/index.ts'
 import * as builtin from '../../src/kube/builtin.ts'
@@ -139,6 +139,39 @@ describe('secrets', () => {
     ]
     const found = texts.flatMap(([where, text]) =>
       [planted, webhookSecret].filter((one) => formsOf(one).some((form) => text.includes(form))).map(() => where),
+    )
+    expect(found).to.deep.equal([])
+  })
+
+  it('of agents that join are in the one answer that is for them, and nowhere stored', async () => {
+    const made = await expectCall<{ id: string }>(201, 'POST', '/clusters', { name: uniqueName('canary') })
+    const path = `/clusters/${made.body.id}`
+    const answers: string[] = []
+    const record = async (...given: Parameters<typeof call>) => {
+      const answer = await call(...given)
+      answers.push(answer.text, JSON.stringify([...answer.headers]))
+    }
+    type Token = { token: string; command: string }
+    const tokens: string[] = []
+    for (const body of [{}, { reusable: true }])
+      tokens.push((await expectCall<Token>(201, 'POST', `${path}/join-token`, body)).body.token)
+    const [token = ''] = tokens
+    await record('GET', path)
+    await record('GET', `/clusters?filter=name:eq:${token}`)
+    await record('PUT', path, { region: token.repeat(3) })
+    await record('POST', `${path}/join-token`, { token })
+    await record('GET', path, undefined, { token })
+    await record('GET', `/clusters/${token}`, undefined, { token })
+    await record('POST', `${path}/agent/revoke`)
+    await record('DELETE', path)
+    const texts: [string, string][] = [
+      ...(await objectsOf(admin, SYSTEM_NAMESPACE)),
+      ...logsOf(),
+      // A name that is not there is repeated to who sent it.
+      ...answers.filter((text) => !text.includes('was not found')).map((text): [string, string] => ['an answer', text]),
+    ]
+    const found = texts.flatMap(([where, text]) =>
+      tokens.filter((one) => formsOf(one).some((form) => text.includes(form))).map(() => where),
     )
     expect(found).to.deep.equal([])
   })

@@ -2,6 +2,7 @@ import { type LookupAddress, lookup as resolve } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import { Agent, fetch as send } from 'undici'
 import { isPublicAddress, vetOutgoingUrl } from '../../core/outgoingUrl.ts'
+import { readWithin } from '../../core/readWithin.ts'
 import { OutgoingError, type OutgoingPort, type OutgoingRequest } from './port.ts'
 
 export type OutgoingOptions = {
@@ -129,14 +130,9 @@ function outgoingError(error: unknown, host: string): OutgoingError {
 }
 
 async function limited(body: AsyncIterable<Uint8Array> | null, maxBytes: number, host: string): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of body ?? []) {
-    length += chunk.length
-    if (length > maxBytes) throw new OutgoingError('Unreachable', `${host} answers with more than ${maxBytes} bytes.`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
+  if (body === null) return ''
+  const tooLong = () => new OutgoingError('Unreachable', `${host} answers with more than ${maxBytes} bytes.`)
+  return (await readWithin(maxBytes, body, tooLong)).toString('utf8')
 }
 
 function withoutCredentials(headers: Record<string, string>): Record<string, string> {

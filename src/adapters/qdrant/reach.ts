@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import { request as undiciRequest } from 'undici'
+import { readWithin } from '../../core/readWithin.ts'
 import { type EngineAnswer, EngineError, type EngineReach } from './port.ts'
 
 /** An answer of the engine that we read is a few kilobytes; a longer one is a mistake or an attack. */
@@ -64,7 +65,7 @@ async function answered(
 ): Promise<EngineAnswer> {
   try {
     const { status, body } = await send()
-    const answer = { status, text: await bounded(body) }
+    const answer = { status, text: await textOf(body) }
     // What a proxy says if the pod does not answer.
     if (status === 502 || status === 503 || status === 504) throw unreachable(namespace, pod, `HTTP ${status}`)
     return answer
@@ -74,18 +75,9 @@ async function answered(
   }
 }
 
-async function bounded(body: Readable): Promise<string> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    size += chunk.length
-    if (size > MAX_ANSWER_BYTES) {
-      body.destroy()
-      throw new EngineError('Unexpected', `The engine's answer is longer than ${MAX_ANSWER_BYTES} bytes.`)
-    }
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
+async function textOf(body: Readable): Promise<string> {
+  const tooLong = () => new EngineError('Unexpected', `The engine's answer is longer than ${MAX_ANSWER_BYTES} bytes.`)
+  return (await readWithin(MAX_ANSWER_BYTES, body, tooLong)).toString('utf8')
 }
 
 function unreachable(namespace: string, pod: string, why: string, cause?: unknown): EngineError {

@@ -1,5 +1,6 @@
 import { request } from 'undici'
 import { z } from 'zod'
+import { readWithin } from '../../core/readWithin.ts'
 import { type ImageRegistry, type RegistryCall, RegistryError, type RegistryManifest } from './port.ts'
 
 export type RegistryClientOptions = {
@@ -62,7 +63,7 @@ export function createRegistryClient(options: RegistryClientOptions): ImageRegis
         headers: { authorization: `Bearer ${token}`, ...(accept === undefined ? {} : { accept }) },
         signal: signal === undefined ? deadline : AbortSignal.any([deadline, signal]),
       })
-      const text = await limited(answer.body)
+      const text = (await readWithin(ANSWER_MAX, answer.body, tooLong)).toString('utf8')
       if (answer.statusCode >= 500 || answer.statusCode === 429) throw unreachable(path)
       return { status: answer.statusCode, headers: answer.headers, text }
     } catch (error) {
@@ -146,16 +147,7 @@ function read<Schema extends z.ZodType>(schema: Schema, text: string, what: stri
   }
 }
 
-async function limited(body: AsyncIterable<Uint8Array>): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of body) {
-    length += chunk.length
-    if (length > ANSWER_MAX) throw new RegistryError('Unreadable', 'The registry answered with too many bytes.')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
-}
+const tooLong = () => new RegistryError('Unreadable', 'The registry answered with too many bytes.')
 
 const unreachable = (path: string, cause?: unknown) =>
   new RegistryError('Unreachable', `The registry did not answer about ${path}.`, cause)

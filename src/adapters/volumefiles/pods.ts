@@ -4,10 +4,10 @@ import { PlatformError } from '../../core/errors.ts'
 import type { KubeObject } from '../../core/object.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import type { Exec, ExecSession } from '../../kube/exec.ts'
+import { KeyedSemaphore } from './keyedSemaphore.ts'
 import { CONTAINER, foldersOf, JOBS, jobBeside, nameOfPodBeside, PODS, SERVE } from './podBeside.ts'
 import type { FileOptions, FilePlace, VolumeFiles } from './port.ts'
 import { received, sent } from './session.ts'
-import { Turns } from './turns.ts'
 
 export type PodVolumeFilesOptions = {
   client: Pick<KubeClient, 'get' | 'list' | 'create' | 'remove'>
@@ -35,7 +35,7 @@ type Job = KubeObject & { status?: { conditions?: { type: string; status: string
 
 /** Files through a pod beside the volumes, which is there only while files are asked for. */
 export function podVolumeFiles({ client, exec, image, isPlayed }: PodVolumeFilesOptions): VolumeFiles {
-  const turns = new Turns(AT_ONCE)
+  const places = new KeyedSemaphore(AT_ONCE)
   /** The pods that answered last, by the name of their Job. */
   const known = new Map<string, string>()
 
@@ -60,7 +60,7 @@ export function podVolumeFiles({ client, exec, image, isPlayed }: PodVolumeFiles
     async ask(place: FilePlace, request: FileRequest, { body, signal }: FileOptions) {
       if (isPlayed) throw new PlatformError('FEATURE_UNSUPPORTED', 'Pods are played here, and so have no files.')
       const key = `${place.namespace}/${nameOfPodBeside(place, await image())}`
-      const release = await turns.take(key, signal)
+      const release = await places.take(key, signal)
       try {
         const session = await open(place, key, signal)
         session.stdout.once('close', release)

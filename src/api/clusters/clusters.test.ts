@@ -17,7 +17,7 @@ describe('the routes of clusters', () => {
   })
   after(() => facade.stop())
 
-  const call = (method: 'get' | 'post' | 'put' | 'delete', path: string, body?: object) =>
+  const call = (method: 'get' | 'post' | 'put' | 'patch' | 'delete', path: string, body?: object) =>
     request(facade.app)[method](path).set('authorization', bearer(owner)).send(body)
   const made = async (name: string) => (await call('post', '/clusters', { name })).body as { id: string }
   const stored = async (name: string) =>
@@ -37,6 +37,11 @@ describe('the routes of clusters', () => {
     const { body } = await call('get', `/clusters/${id}`)
     const again = await call('put', `/clusters/${id}`, { ...body, region: 'e', labels: { team: 'a' } })
     expect([again.status, again.body.region, again.body.labels]).to.deep.equal([200, 'e', { team: 'a' }])
+    const renamed = await call('put', `/clusters/${id}`, { ...body, name: 'other' })
+    expect([renamed.status, renamed.body.errors]).to.deep.equal([
+      400,
+      [{ field: 'name', message: 'cannot be changed after creation' }],
+    ])
     const bare = await call('put', `/clusters/${id}`, {})
     expect([bare.body.region, bare.body.labels, bare.body.displayName]).to.deep.equal(['', {}, 'east'])
   })
@@ -65,6 +70,16 @@ describe('the routes of clusters', () => {
     expect((await stored(id)).spec.revokedAt).to.equal(revokedAt)
     const projected = await call('post', `/boundaries/${BOUNDARY}/projections`, { clusterId: id })
     expect([projected.status, projected.body.code]).to.deep.equal([409, 'INVALID_STATE'])
+  })
+
+  it('lead a projection to no other cluster: another one is made', async () => {
+    const { id } = await made('firm')
+    const path = `/boundaries/${BOUNDARY}/projections`
+    const first = await call('post', path, { clusterId: id })
+    expect(first.status).to.equal(201)
+    const moved = await call('patch', `${path}/${first.body.id}`, { clusterId: randomUUID() })
+    expect([moved.status, moved.body.errors?.[0]?.field]).to.deep.equal([400, 'clusterId'])
+    expect((await call('patch', `${path}/${first.body.id}`, first.body)).status).to.equal(200)
   })
 
   it('refuse to remove what is used and where the platform runs, and agents there', async () => {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { CLUSTER_STATES, withToken } from '../../contracts/clusters.ts'
 import { timestamp } from '../../core/clock.ts'
-import { notFound, PlatformError } from '../../core/errors.ts'
+import { notFound, PlatformError, refusedFields } from '../../core/errors.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { FINALIZER } from '../../core/labels.ts'
 import { newLinkToken } from '../../core/linkToken.ts'
@@ -137,6 +137,9 @@ async function change(context: Context, next: (stored: ClusterRecord) => object,
 
 async function update(context: Context<string, unknown, Record<string, unknown>>) {
   const object = await change(context, (stored) => {
+    const { name = shown(context, stored).name } = context.body
+    if (name !== null && name !== shown(context, stored).name)
+      throw refusedFields([{ field: 'name', message: 'cannot be changed after creation' }])
     const { defaultStorageClass: _, ...kept } = stored.spec
     return {
       ...kept,

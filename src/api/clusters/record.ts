@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { CLUSTER_STATES, clusterStateOf } from '../../contracts/clusters.ts'
+import { CLUSTER_STATES, clusterStateOf, isConnected } from '../../contracts/clusters.ts'
+import { timestamp } from '../../core/clock.ts'
 import { createdAtOf } from '../../core/object.ts'
 import type { PlatformCluster } from '../../crds/clusters.ts'
 import { RESOURCE_KINDS } from '../../crds/index.ts'
@@ -91,7 +92,8 @@ export function clusterDto(services: Pick<Services, 'records' | 'clock'>, cluste
     kubernetesVersion: agent?.kubernetesVersion ?? null,
     agentVersion: agent?.version ?? null,
     joinedAt: agent?.joinedAt ?? null,
-    lastSeenAt: agent?.lastSeenAt ?? null,
+    // Nothing is written while it is there.
+    lastSeenAt: isConnected(agent) ? timestamp(services.clock.now()) : (agent?.lastSeenAt ?? null),
     nodeCount: status?.nodeCount ?? null,
     readyNodeCount: status?.readyNodeCount ?? null,
     cpuCapacity: status?.cpuCapacity ?? null,

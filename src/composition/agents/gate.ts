@@ -4,34 +4,31 @@ import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
 import type { Caller } from '../../api/callers/tokens.ts'
 import type { Records } from '../../api/records/records.ts'
 import {
-  type AgentGreeting,
   type AgentIdentity,
   CERTIFICATE_DAYS,
-  GREETING_PATH,
-  HEARTBEAT,
   HUB_SERVER_NAME,
   JOIN_PATH,
   type JoinAnswer,
   RENEW_PATH,
-  whyRefused,
   withoutUsed,
 } from '../../contracts/clusters.ts'
-import { timestamp } from '../../core/clock.ts'
+import { type Clock, timestamp } from '../../core/clock.ts'
 import { messageOf, PlatformError } from '../../core/errors.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { readLinkToken } from '../../core/linkToken.ts'
 import type { Log } from '../../core/log.ts'
+import { Turns } from '../../core/turns.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
+import { countAttempts } from '../../identity/attempts.ts'
 import type { CacheSet } from '../../kube/caches.ts'
 import type { KubeClient } from '../../kube/client.ts'
-import { isKubeError } from '../../kube/errors.ts'
-import { askTunnel } from '../../kube/tunnel/ask.ts'
 import { readTunnelPath } from '../../kube/tunnel/entry.ts'
 import { refuse, relay } from '../../kube/tunnel/relay.ts'
-import { TUNNEL_PROTOCOL, type Tunnel, type Tunnels } from '../../kube/tunnel/tunnels.ts'
+import { TUNNEL_PROTOCOL, type Tunnels } from '../../kube/tunnel/tunnels.ts'
 import { type CertificatePair, issueCertificate, signRequest } from '../certificates.ts'
 import { Refusal, readJoinRequest, sendJson } from './messages.ts'
 import { PEER_NAME } from './peers.ts'
+import { AgentPresence } from './presence.ts'
 
 /** In whose name the record of a cluster is changed when an agent joins. */
 const AGENTS: Caller = {
@@ -49,12 +46,15 @@ export type GateOptions = {
   tunnels: Tunnels
   /** Where other replicas of the platform reach this gate. */
   endpoint: (port: number) => string
-  now: () => number
+  clock: Clock
   log: Log
 }
-export type Gate = { readonly port: number; stop(): Promise<void> }
+/** Of joins that were refused, from one address. */
+const WRONG_PER_MINUTE = 10
+/** Milliseconds that whoever is nobody's peer may take for the one thing that is to be said. */
+const VISIT = 60_000
 
-type Stored = PlatformCluster & { [key: string]: unknown }
+export type Gate = { readonly port: number; stop(): Promise<void> }
 
 /**
  * Where agents call, over TLS on a port of its own: with a token to join, with their certificate to renew it and to open the
@@ -83,7 +83,10 @@ export async function openGate(options: GateOptions, address: { host: string; po
     (socket) => {
       socket.on('error', () => {})
       if (socket.alpnProtocol === TUNNEL_PROTOCOL) gate.admit(socket)
-      else http.emit('connection', socket)
+      else {
+        endSoon(socket)
+        http.emit('connection', socket)
+      }
     },
   )
   await new Promise<void>((resolve, reject) => {
@@ -97,65 +100,54 @@ export async function openGate(options: GateOptions, address: { host: string; po
   return {
     port,
     async stop() {
-      gate.stop()
       http.closeAllConnections()
       await new Promise<void>((resolve) => {
         server.close(() => resolve())
         options.tunnels.stop()
       })
+      await gate.stop()
     },
   }
 }
 
 class AgentGate {
   readonly #options: GateOptions
-  /** Who is behind each open tunnel. */
-  readonly #identities = new Map<Tunnel, AgentIdentity>()
+  readonly #presence: AgentPresence
+  readonly #attempts = countAttempts(WRONG_PER_MINUTE)
+  readonly #turns = new Turns()
   #port = 0
-  #unsubscribe = () => {}
 
   constructor(options: GateOptions) {
     this.#options = options
+    this.#presence = new AgentPresence({ ...options, endpoint: () => options.endpoint(this.#port) })
   }
 
   start(port: number): void {
     this.#port = port
-    const clusters = this.#options.caches.get<Stored>(PlatformCluster.resource)
-    this.#unsubscribe = clusters.subscribe(() => this.#endRefused())
+    this.#presence.start()
   }
 
-  stop(): void {
-    this.#unsubscribe()
+  async stop(): Promise<void> {
+    this.#attempts.stop()
+    await this.#presence.stop()
   }
 
   /** Opens a tunnel, or ends the connection. */
   admit(socket: TLSSocket): void {
-    const { tunnels, log } = this.#options
     const identity = identityOf(socket)
-    const why = identity === undefined ? 'It shows no certificate of an agent.' : this.#whyRefused(identity)
+    const why = identity === undefined ? 'It shows no certificate of an agent.' : this.#presence.whyRefused(identity)
     if (identity === undefined || why !== undefined) {
-      log.info({ clusterId: identity?.clusterId, reason: why }, 'An agent was turned away.')
+      this.#options.log.info({ clusterId: identity?.clusterId, reason: why }, 'An agent was turned away.')
       socket.destroy()
       return
     }
-    const expiresAt = timestamp(Date.parse(socket.getPeerCertificate().valid_to))
-    const tunnel = tunnels.begin(identity.clusterId, socket, () => {
-      this.#identities.delete(tunnel)
-      clearInterval(beat)
-    })
-    this.#identities.set(tunnel, identity)
-    const beat = setInterval(() => {
-      if (this.#options.now() >= Date.parse(expiresAt)) tunnel.session.destroy()
-      else void this.#tell(tunnel, {})
-    }, HEARTBEAT)
-    beat.unref()
-    void this.#greet(tunnel, expiresAt)
+    this.#presence.begin(identity, socket, Date.parse(socket.getPeerCertificate().valid_to))
   }
 
   async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       const path = request.url ?? ''
-      if (request.method === 'POST' && path === JOIN_PATH) return sendJson(response, 200, await this.#join(request))
+      if (request.method === 'POST' && path === JOIN_PATH) return sendJson(response, 200, await this.#limited(request))
       if (request.method === 'POST' && path === RENEW_PATH) return sendJson(response, 200, await this.#renew(request))
       const asked = readTunnelPath(request.url)
       if (asked === undefined) return sendJson(response, 404, { message: 'There is no such path.' })
@@ -170,27 +162,28 @@ class AgentGate {
     }
   }
 
-  #endRefused(): void {
-    for (const [{ clusterId, session }, identity] of this.#identities) {
-      const why = this.#whyRefused(identity)
-      if (why === undefined) continue
-      this.#options.log.info({ clusterId, reason: why }, 'The tunnel of an agent was ended.')
-      session.destroy()
-    }
-  }
-
-  #whyRefused(identity: AgentIdentity): string | undefined {
-    const stored = this.#options.caches.get<Stored>(PlatformCluster.resource).get(undefined, identity.clusterId)
-    return whyRefused(identity, stored && judged(stored))
+  /** One after the other from one address, so that those that come at once are counted as well. */
+  #limited(request: IncomingMessage): Promise<JoinAnswer> {
+    const address = request.socket.remoteAddress ?? ''
+    return this.#turns.take(address, async () => {
+      const blocked = await this.#attempts.blockedFor(address, JOIN_PATH)
+      if (blocked !== undefined) throw new Refusal(429, `Too many joins were refused. Try again in ${blocked} s.`)
+      try {
+        return await this.#join(request)
+      } catch (error) {
+        if (error instanceof Refusal && error.status < 500) await this.#attempts.failed(address, JOIN_PATH)
+        throw error
+      }
+    })
   }
 
   async #join(request: IncomingMessage): Promise<JoinAnswer> {
-    const { records, now } = this.#options
+    const { records, clock } = this.#options
     const { token, request: certificateRequest } = await readJoinRequest(request)
     const read = readLinkToken(token ?? '', 1)
     const [clusterId = ''] = read?.ids ?? []
     const cluster = await records.get(PlatformCluster, { name: clusterId }, { fresh: true })
-    const at = now()
+    const at = clock.now()
     const refusal = new Refusal(401, 'The token is wrong, was used, or has expired. Ask for a new one.')
     if (read === undefined || cluster === undefined || cluster.metadata.deletionTimestamp !== undefined) throw refusal
     const incarnation = cluster.metadata.annotations?.[INCARNATION_ANNOTATION]
@@ -229,12 +222,13 @@ class AgentGate {
   }
 
   async #renew(request: IncomingMessage): Promise<JoinAnswer> {
-    const { now, authority } = this.#options
+    const { clock, authority } = this.#options
     const identity = identityOf(request.socket as TLSSocket)
-    const why = identity === undefined ? 'Show the certificate that is to be renewed.' : this.#whyRefused(identity)
+    const why =
+      identity === undefined ? 'Show the certificate that is to be renewed.' : this.#presence.whyRefused(identity)
     if (identity === undefined || why !== undefined) throw new Refusal(403, why ?? '')
     const { request: certificateRequest } = await readJoinRequest(request)
-    const certificate = await this.#sign(certificateRequest, { ...identity, issuedAt: now() })
+    const certificate = await this.#sign(certificateRequest, { ...identity, issuedAt: clock.now() })
     return { clusterId: identity.clusterId, certificate, authority: authority.certPem }
   }
 
@@ -244,38 +238,6 @@ class AgentGate {
       return await signRequest(this.#options.authority, request, subject, new Date(issuedAt))
     } catch {
       throw new Refusal(400, 'The certificate request cannot be read, or is not signed with its own key.')
-    }
-  }
-
-  /** What the agent says of itself, and that it is here. */
-  async #greet(tunnel: Tunnel, certificateExpiresAt: string): Promise<void> {
-    const { now, endpoint, log } = this.#options
-    const { clusterId, session } = tunnel
-    try {
-      const greeting = (await askTunnel(session, GREETING_PATH, 10_000)) as AgentGreeting
-      const at = now()
-      await this.#tell(tunnel, {
-        connectedAt: timestamp(at),
-        endpoint: endpoint(this.#port),
-        version: greeting.version.slice(0, 64),
-        kubernetesVersion: greeting.kubernetesVersion.slice(0, 64),
-        certificateExpiresAt,
-        clockSkewMilliseconds: Math.round(Date.parse(greeting.time) - at) || 0,
-      })
-      log.info({ clusterId }, 'The tunnel of an agent is open.')
-    } catch (error) {
-      log.warn({ clusterId, error: messageOf(error) }, 'An agent opened a tunnel and said nothing in it.')
-      session.destroy()
-    }
-  }
-
-  async #tell(tunnel: Tunnel, agent: object): Promise<void> {
-    if (!this.#identities.has(tunnel)) return
-    try {
-      await this.#patch(tunnel.clusterId, { ...agent, lastSeenAt: timestamp(this.#options.now()) })
-    } catch (error) {
-      if (isKubeError(error, 'NotFound')) return tunnel.session.destroy()
-      this.#options.log.warn({ clusterId: tunnel.clusterId, error: messageOf(error) }, 'A sign of life was not kept.')
     }
   }
 
@@ -290,12 +252,6 @@ class AgentGate {
   }
 }
 
-const judged = ({ metadata, spec }: Stored) => ({
-  spec,
-  incarnation: metadata.annotations?.[INCARNATION_ANNOTATION],
-  isBeingDeleted: metadata.deletionTimestamp !== undefined,
-})
-
 /** Certificates know whole seconds: one of the second of a revocation would count as older. */
 function issueTime(now: number, revokedAt: string | undefined): number {
   const second = Math.floor(now / 1000) * 1000
@@ -307,6 +263,13 @@ function identityOf(socket: TLSSocket): AgentIdentity | undefined {
   const subject = subjectOf(socket)
   if (subject === undefined || subject.CN === PEER_NAME || subject.O === undefined) return undefined
   return { clusterId: subject.CN, incarnation: subject.O, issuedAt: subject.issuedAt }
+}
+
+/** Of all that call, only replicas of the platform stay. */
+function endSoon(socket: TLSSocket): void {
+  if (isPeer(socket)) return
+  const timer = setTimeout(() => socket.destroy(), VISIT)
+  socket.once('close', () => clearTimeout(timer))
 }
 
 const isPeer = (socket: TLSSocket) => subjectOf(socket)?.CN === PEER_NAME

@@ -11,6 +11,7 @@ import { CacheSet } from '../../kube/caches.ts'
 import { createKubeClient, type KubeClient, type WriteObserver } from '../../kube/client.ts'
 import { TunnelEntry } from '../../kube/tunnel/entry.ts'
 import { Tunnels } from '../../kube/tunnel/tunnels.ts'
+import type { WatchObserver } from '../../kube/watch.ts'
 import { userAgent } from '../connection.ts'
 import { openOwnAuthority } from '../ownAuthority.ts'
 import { openGate } from './gate.ts'
@@ -19,13 +20,17 @@ import { keepPeer, readPeer } from './peers.ts'
 const AUTHORITY = { name: AGENT_AUTHORITY_SECRET, commonName: 'freehold agents' }
 /** Milliseconds of a call through a tunnel: a spoke may be far away. */
 const CALL_TIMEOUT = 15_000
+/** Bytes of an answer of a cluster, which may be in the hands of somebody else. */
+const ANSWER_MAX = 64 * 1024 * 1024
+/** Characters of all objects of a cluster that are kept here. */
+const OBJECTS_MAX = 256 * 1024 * 1024
 
 type Stored = PlatformCluster & { [key: string]: unknown }
 export type OtherConnection = { client: KubeClient; caches: CacheSet; close(): Promise<void> }
 
 /** The tunnels of this process, and the way of its clients into them. One for the facade and the controllers together. */
 export class AgentHub {
-  readonly tunnels = new Tunnels(() => systemClock.now())
+  readonly tunnels = new Tunnels()
   readonly #entry: TunnelEntry
   readonly #clients = new Map<string, KubeClient>()
   readonly #log: Log
@@ -57,13 +62,17 @@ export class AgentHub {
       userAgent: userAgent('facade'),
       log: this.#log,
       timeout: CALL_TIMEOUT / 2,
+      answerMax: ANSWER_MAX,
     })
     this.#clients.set(clusterId, client)
     return client
   }
 
   /** For a controller's work on a cluster. */
-  connect(clusterId: string, fence: (() => void) | undefined, log: Log): OtherConnection {
+  connect(
+    clusterId: string,
+    { fence, log, observer: watched }: { fence: (() => void) | undefined; log: Log; observer: WatchObserver },
+  ): OtherConnection {
     let heard: WriteObserver | undefined
     const observer: WriteObserver = {
       written: (resource, object) => heard?.written(resource, object),
@@ -77,9 +86,10 @@ export class AgentHub {
       log: named,
       observer,
       timeout: CALL_TIMEOUT,
+      answerMax: ANSWER_MAX,
       ...(fence === undefined ? {} : { fence }),
     })
-    const caches = new CacheSet({ client, log: named })
+    const caches = new CacheSet({ client, log: named, observer: watched, room: { most: OBJECTS_MAX, taken: 0 } })
     heard = caches.observer()
     return { client, caches, close: () => client.close() }
   }
@@ -134,7 +144,7 @@ export async function runGate(
       records,
       tunnels: hub.tunnels,
       endpoint: (port) => `https://${isIPv6(agentPeerHost) ? `[${agentPeerHost}]` : agentPeerHost}:${port}`,
-      now: () => systemClock.now(),
+      clock: systemClock,
       log: log.child({ part: 'agents' }),
     },
     { host: agentHost, port: agentPort },

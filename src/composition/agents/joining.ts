@@ -3,6 +3,7 @@ import { type RequestOptions, request as requestHttps } from 'node:https'
 import { connect as connectTls } from 'node:tls'
 import { ConfigurationError } from '../../config.ts'
 import { HUB_SERVER_NAME, JOIN_PATH, type JoinAnswer, RENEW_PATH } from '../../contracts/clusters.ts'
+import { readWithin } from '../../core/readWithin.ts'
 import { requestCertificate } from '../certificates.ts'
 import type { Membership } from './membership.ts'
 
@@ -61,13 +62,12 @@ function post(hub: string, path: string, tls: RequestOptions, body: string): Pro
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>()
   const options = { ...tls, hostname, port: port || 443, path, method: 'POST', servername: HUB_SERVER_NAME }
   const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
-  const request = requestHttps({ ...options, headers, timeout: TIMEOUT }, async (answer) => {
-    let text = ''
-    for await (const chunk of answer.setEncoding('utf8') as AsyncIterable<string>) {
-      text += chunk
-      if (text.length > ANSWER_MAX) return reject(new Error('The answer of the hub is too long.'))
-    }
-    resolve({ status: answer.statusCode ?? 0, text })
+  const request = requestHttps({ ...options, headers, timeout: TIMEOUT }, (answer) => {
+    const tooLong = () => new Error('The answer of the hub is too long.')
+    readWithin(ANSWER_MAX, answer, tooLong).then(
+      (bytes) => resolve({ status: answer.statusCode ?? 0, text: bytes.toString('utf8') }),
+      reject,
+    )
   })
   request.once('timeout', () => request.destroy(new Error('The hub did not answer in time.')))
   request.once('error', reject)

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { z } from 'zod'
+import { readWithin } from '../../core/readWithin.ts'
 
 const BODY_MAX = 16 * 1024
 
@@ -18,14 +19,10 @@ export class Refusal extends Error {
 
 /** @throws Refusal for anything but a short JSON object with a certificate request */
 export async function readJoinRequest(request: IncomingMessage): Promise<z.output<typeof Body>> {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    length += chunk.length
-    if (length > BODY_MAX) throw new Refusal(400, 'The request is too long.')
-    chunks.push(chunk)
-  }
-  const parsed = Body.safeParse(parse(Buffer.concat(chunks).toString('utf8')))
+  // Kept open: the refusal goes back on it.
+  const bytes = request.iterator({ destroyOnReturn: false })
+  const body = await readWithin(BODY_MAX, bytes, () => new Refusal(400, 'The request is too long.'))
+  const parsed = Body.safeParse(parse(body.toString('utf8')))
   if (!parsed.success) throw new Refusal(400, 'The request lacks a certificate request.')
   return parsed.data
 }

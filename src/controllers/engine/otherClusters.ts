@@ -1,30 +1,48 @@
-import { isReachable } from '../../contracts/clusters.ts'
+import { isReachable, SILENT_AFTER } from '../../contracts/clusters.ts'
+import type { Clock, Timer } from '../../core/clock.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
-import type { CachedCluster, CacheView, ClusterListener, OtherClusters, Workspace } from './pass.ts'
+import type { WatchObserver } from '../../kube/watch.ts'
+import type { CachedCluster, CacheView, ClusterListener, LostConnection, OtherClusters, Workspace } from './pass.ts'
 import { type ClusterConnection, openWorkspace } from './workspace.ts'
 
 /** A connection through the tunnel of a cluster's agent. */
 export type OpenConnection = ClusterConnection & { close(): Promise<void> }
 
-type Open = { connection: OpenConnection; workspace: Workspace; isSynced: boolean; ends: (() => void)[] }
+/** @param observer hears of the end of each watch */
+export type ConnectOther = (clusterId: string, observer: WatchObserver) => OpenConnection
+
+type Open = {
+  connection: OpenConnection
+  workspace: Workspace
+  isSynced: boolean
+  ends: (() => void)[]
+  /** The tunnel that is used, as the record calls it. */
+  tunnel: string | undefined
+  doubt: Timer | undefined
+  lost: LostConnection | undefined
+}
 
 /**
  * Works on each cluster while its record says that it can be reached: the state is the only thing followed here. One that
- * is offline costs nothing: its caches are closed, and filled anew when it is back.
+ * is offline costs nothing: its caches are closed, and filled anew when it is back. That nothing gets through any more is
+ * seen from the watches: a timer runs only from the loss of one until any is open again.
  */
 export class FollowedClusters implements OtherClusters {
-  readonly #connect: (clusterId: string) => OpenConnection
+  readonly #connect: ConnectOther
   readonly #resources: readonly Resource[]
+  readonly #clock: Clock
   readonly #log: Log
   readonly #open = new Map<string, Open>()
   readonly #listeners = new Set<ClusterListener>()
+  readonly #losses = new Set<(clusterId: string) => void>()
   #unsubscribe = () => {}
 
-  constructor(connect: (clusterId: string) => OpenConnection, resources: readonly Resource[], log: Log) {
+  constructor(connect: ConnectOther, resources: readonly Resource[], { clock, log }: { clock: Clock; log: Log }) {
     this.#connect = connect
     this.#resources = resources
+    this.#clock = clock
     this.#log = log
   }
 
@@ -51,34 +69,71 @@ export class FollowedClusters implements OtherClusters {
     return () => this.#listeners.delete(listener)
   }
 
+  lost(clusterId: string): LostConnection | undefined {
+    return this.#open.get(clusterId)?.lost
+  }
+
+  onLost(listener: (clusterId: string) => void): () => void {
+    this.#losses.add(listener)
+    return () => this.#losses.delete(listener)
+  }
+
   #follow(object: KubeObject, isGone: boolean): void {
     const { metadata, spec, status } = object as CachedCluster
     const state = (status?.state ?? 'AwaitingJoin') as Parameters<typeof isReachable>[0]
     const isWanted = !isGone && !spec.isPlatform && isReachable(state)
-    const isOpen = this.#open.has(metadata.name)
-    if (isWanted && !isOpen) this.#begin(metadata.name)
-    if (!isWanted && isOpen) {
+    const open = this.#open.get(metadata.name)
+    const tunnel = status?.agent?.connection
+    if (isWanted && open === undefined) this.#begin(metadata.name, tunnel)
+    if (isWanted && open !== undefined && open.tunnel !== tunnel) {
+      open.tunnel = tunnel
+      open.lost = undefined
+      this.#doubt(metadata.name, open, SILENT_AFTER)
+    }
+    if (!isWanted && open !== undefined) {
       this.#close(metadata.name).catch((error: unknown) =>
         this.#log.warn({ clusterId: metadata.name, error: messageOf(error) }, 'A cluster was not left cleanly.'),
       )
     }
   }
 
-  #begin(clusterId: string): void {
-    const connection = this.#connect(clusterId)
+  #begin(clusterId: string, tunnel: string | undefined): void {
+    const connection = this.#connect(clusterId, {
+      ended: (_, error) => {
+        if (error !== undefined && open.doubt === undefined) this.#doubt(clusterId, open, SILENT_AFTER)
+      },
+    })
     const open: Open = {
       connection,
       workspace: openWorkspace(connection, this.#resources),
       isSynced: false,
       ends: [],
+      tunnel,
+      doubt: undefined,
+      lost: undefined,
     }
     this.#open.set(clusterId, open)
+    this.#doubt(clusterId, open, SILENT_AFTER)
     connection.caches.start()
     connection.caches.whenAllSynced().then(
       () => this.#synced(clusterId, open),
       // It was closed before.
       () => {},
     )
+  }
+
+  /** Looks, after a while, whether anything gets through. */
+  #doubt(clusterId: string, open: Open, after: number): void {
+    open.doubt?.cancel()
+    open.doubt = this.#clock.setTimeout(() => {
+      open.doubt = undefined
+      const { silence } = open.connection.caches
+      if (this.#open.get(clusterId) !== open || silence === 0) return
+      if (silence < SILENT_AFTER) return this.#doubt(clusterId, open, SILENT_AFTER - silence)
+      open.lost = { connection: open.tunnel, since: this.#clock.now() - silence }
+      this.#log.info({ clusterId, silence }, 'Nothing gets through to the cluster.')
+      for (const listener of this.#losses) listener(clusterId)
+    }, after)
   }
 
   #synced(clusterId: string, open: Open): void {
@@ -92,6 +147,7 @@ export class FollowedClusters implements OtherClusters {
     const open = this.#open.get(clusterId)
     if (open === undefined) return
     this.#open.delete(clusterId)
+    open.doubt?.cancel()
     for (const end of open.ends) end()
     await open.connection.caches.stopAll()
     await open.connection.close()

@@ -49,7 +49,13 @@ export interface OtherClusters {
   find(clusterId: string): Workspace | undefined
   /** Tells of each that there is, and of each that comes. */
   each(listener: ClusterListener): () => void
+  /** The connection to it that nothing gets through, by its id in the record, and since when (milliseconds). */
+  lost(clusterId: string): LostConnection | undefined
+  /** Tells of each that is lost. */
+  onLost(listener: (clusterId: string) => void): () => void
 }
+
+export type LostConnection = { readonly connection: string | undefined; readonly since: number }
 
 /**
  * Where an object stands, from the labels of its namespace. The engine checks it before the first step: a kind of a

@@ -60,7 +60,12 @@ export class Runner {
       }),
       ...this.#controller.observes.map((observed) => this.#awaitType(observed)),
     )
-    if (observesOthers(this.#controller)) this.#subscriptions.push(this.#followOthers())
+    if (observesOthers(this.#controller)) {
+      this.#subscriptions.push(
+        this.#followOthers(),
+        this.#environment.others?.onLost((clusterId) => this.#wakeOn(clusterId)) ?? (() => {}),
+      )
+    }
     if (dependsOnNamespace(kind)) {
       this.#subscriptions.push(records.cache(namespace).subscribe((event) => this.#namespaceChanged(event)))
     }

@@ -11,7 +11,12 @@ export type Whereabouts =
   | { kind: 'there'; workspace: Workspace }
   | { kind: 'away'; obstacle: Outcome; hasNothingThere: boolean }
 
-export const NO_OTHER_CLUSTERS: OtherClusters = { find: () => undefined, each: () => () => {} }
+export const NO_OTHER_CLUSTERS: OtherClusters = {
+  find: () => undefined,
+  each: () => () => {},
+  lost: () => undefined,
+  onLost: () => () => {},
+}
 
 const HERE: Whereabouts = { kind: 'here' }
 

@@ -6,11 +6,12 @@ import {
 } from 'node:http2'
 import { pipeline } from 'node:stream/promises'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
+import { readWithin } from '../../core/readWithin.ts'
 import type { ClusterAccess } from '../credentials.ts'
 import { keepAsking, LIVENESS, type Liveness } from '../sessions.ts'
 import { Transport, type WireRequest } from '../transport.ts'
 import { relayedHeaders } from './relay.ts'
-import { TUNNEL_PROTOCOL } from './tunnels.ts'
+import { TUNNEL_PROTOCOL, WINDOWS } from './tunnels.ts'
 
 /** What an agent shows the hub, and how it knows the hub. PEM. */
 export type TunnelCredentials = { cert: string; key: string; ca: string; servername: string }
@@ -51,8 +52,9 @@ export async function serveTunnel(
 ): Promise<void> {
   const transport = new Transport(access, 'freehold/agent')
   const session: ServerHttp2Session = performServerHandshake(socket, {
-    settings: { initialWindowSize: 1024 * 1024, maxConcurrentStreams: 1000 },
+    settings: { initialWindowSize: WINDOWS.stream, maxConcurrentStreams: 1000 },
   })
+  session.setLocalWindowSize(WINDOWS.session)
   session.on('error', () => {})
   const stopPings = keepAsking(session, liveness, () => {})
   const end = () => session.destroy()
@@ -86,10 +88,7 @@ async function serve(
     return
   }
   const body = await bodyOf(stream)
-  if (body === undefined) {
-    stream.respond({ ':status': 413 }, { endStream: true })
-    return
-  }
+  if (body === undefined) return void stream.respond({ ':status': 413 }, { endStream: true })
   const request: WireRequest = {
     method: String(headers[':method'] ?? 'GET') as WireRequest['method'],
     path,
@@ -112,13 +111,14 @@ async function serve(
   await pipeline(answer.body, stream)
 }
 
+class TooLong extends Error {}
+
 async function bodyOf(stream: ServerHttp2Stream): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of stream as AsyncIterable<Buffer>) {
-    length += chunk.length
-    if (length > BODY_MAX) return undefined
-    chunks.push(chunk)
+  try {
+    // Kept open: the refusal goes back on it.
+    return await readWithin(BODY_MAX, stream.iterator({ destroyOnReturn: false }), () => new TooLong())
+  } catch (error) {
+    if (error instanceof TooLong) return undefined
+    throw error
   }
-  return Buffer.concat(chunks)
 }

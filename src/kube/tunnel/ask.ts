@@ -1,4 +1,5 @@
 import { type ClientHttp2Session, constants } from 'node:http2'
+import { readWithin } from '../../core/readWithin.ts'
 
 const ANSWER_MAX = 64 * 1024
 
@@ -6,10 +7,5 @@ const ANSWER_MAX = 64 * 1024
 export async function askTunnel(session: ClientHttp2Session, path: string, timeout: number): Promise<unknown> {
   const stream = session.request({ [constants.HTTP2_HEADER_PATH]: path })
   stream.setTimeout(timeout, () => stream.destroy(new Error('No answer came in time.')))
-  let text = ''
-  for await (const chunk of stream.setEncoding('utf8') as AsyncIterable<string>) {
-    text += chunk
-    if (text.length > ANSWER_MAX) throw new Error('The answer is too long.')
-  }
-  return JSON.parse(text)
+  return JSON.parse((await readWithin(ANSWER_MAX, stream, () => new Error('The answer is too long.'))).toString('utf8'))
 }

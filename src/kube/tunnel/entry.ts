@@ -31,7 +31,9 @@ export class TunnelEntry {
   constructor(tunnels: Tunnels, findPeer: FindPeer) {
     this.#tunnels = tunnels
     this.#findPeer = findPeer
-    this.#server = createServer((request, response) => void this.#answer(request, response))
+    this.#server = createServer((request, response) => {
+      this.#answer(request, response).catch(() => response.destroy())
+    })
     // Watches are silent for long.
     this.#server.requestTimeout = 0
     this.#server.keepAliveTimeout = 120_000

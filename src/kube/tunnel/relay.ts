@@ -28,7 +28,10 @@ export function relayedHeaders(headers: IncomingHttpHeaders): OutgoingHttpHeader
   return Object.fromEntries(Object.entries(headers).filter(([name]) => isRelayed(name)))
 }
 
-/** Sends a request on through a tunnel and its answer back, streaming both ways; whoever goes ends both. */
+/**
+ * Sends a request on through a tunnel and its answer back, streaming both ways; whoever goes ends both. One without an
+ * answer is cut off: whether it was done nobody knows, which an answer of ours would hide.
+ */
 export async function relay(
   session: ClientHttp2Session,
   path: string,
@@ -42,11 +45,18 @@ export async function relay(
     [HTTP2_HEADER_PATH]: path,
   })
   response.once('close', () => stream.close(constants.NGHTTP2_CANCEL))
-  stream.once('response', ({ ':status': status = 502, ...headers }) => {
+  stream.once('response', ({ ':status': status = 502, ...headers }) => begin(response, status, headers))
+  await Promise.all([pipeline(request, stream), pipeline(stream, response)]).catch(() => response.destroy())
+}
+
+/** Only a hostile agent answers with what HTTP/1.1 cannot say. */
+function begin(response: ServerResponse, status: number, headers: IncomingHttpHeaders): void {
+  try {
     response.writeHead(status, relayedHeaders(headers))
     response.flushHeaders()
-  })
-  await settled(response, Promise.all([pipeline(request, stream), pipeline(stream, response)]))
+  } catch {
+    response.destroy()
+  }
 }
 
 /** Sends a request on to the process where the tunnel ends. */
@@ -61,19 +71,10 @@ export async function relayToPeer(
   onward.once('error', reject)
   response.once('close', () => onward.destroy())
   const answered = promise.then((answer) => {
-    response.writeHead(answer.statusCode ?? 502, relayedHeaders(answer.headers))
-    response.flushHeaders()
+    begin(response, answer.statusCode ?? 502, answer.headers)
     return pipeline(answer, response)
   })
-  await settled(response, Promise.all([pipeline(request, onward), answered]))
-}
-
-async function settled(response: ServerResponse, work: Promise<unknown>): Promise<void> {
-  try {
-    await work
-  } catch {
-    refuse(response, 'The tunnel to the cluster ended.')
-  }
+  await Promise.all([pipeline(request, onward), answered]).catch(() => response.destroy())
 }
 
 /** In the form of the API server, so that its clients understand it: try again, somebody may come back. */

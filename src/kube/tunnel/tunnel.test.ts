@@ -1,13 +1,15 @@
 import { once } from 'node:events'
 import { createServer as createHttpServer, type Server as HttpServer } from 'node:http'
+import { performServerHandshake } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
 import { expect } from 'chai'
+import { until } from '../../../test/make/until.ts'
 import { createAuthority, issueCertificate } from '../../composition/certificates.ts'
 import { namespace } from '../builtin.ts'
 import { createKubeClient, type KubeClient } from '../client.ts'
 import type { ClusterAccess } from '../credentials.ts'
-import { dial, serveTunnel } from './agentEnd.ts'
+import { dial, serveTunnel, type TunnelCredentials } from './agentEnd.ts'
 import { askTunnel } from './ask.ts'
 import { TunnelEntry } from './entry.ts'
 import { TUNNEL_PROTOCOL, Tunnels } from './tunnels.ts'
@@ -32,13 +34,16 @@ function upstream(): HttpServer {
 }
 
 describe('a tunnel to the API server of another cluster', () => {
-  const tunnels = new Tunnels(() => 0)
+  const tunnels = new Tunnels()
   const entry = new TunnelEntry(tunnels, async () => undefined)
   const api = upstream()
   const stop = new AbortController()
   let hub: ReturnType<typeof createTlsServer>
   let client: KubeClient
   let serving: Promise<void>
+  let named = CLUSTER
+  let address: { host: string; port: number }
+  let credentials: TunnelCredentials
 
   before(async () => {
     const now = new Date()
@@ -53,14 +58,14 @@ describe('a tunnel to the API server of another cluster', () => {
         requestCert: true,
         ALPNProtocols: [TUNNEL_PROTOCOL],
       },
-      (socket: TLSSocket) => void tunnels.begin(CLUSTER, socket, () => {}),
+      (socket: TLSSocket) => void tunnels.begin(named, socket, () => {}),
     )
     await Promise.all([once(hub.listen(0, '127.0.0.1'), 'listening'), once(api.listen(0, '127.0.0.1'), 'listening')])
     await entry.listen()
     client = createKubeClient(entry.accessOf(CLUSTER), { fieldManager: 'test', userAgent: 'test', timeout: 2_000 })
-    const { port } = hub.address() as AddressInfo
-    const credentials = { cert: agent.certPem, key: agent.keyPem, ca: authority.certPem, servername: 'hub' }
-    const socket = await dial({ host: '127.0.0.1', port }, credentials)
+    address = { host: '127.0.0.1', port: (hub.address() as AddressInfo).port }
+    credentials = { cert: agent.certPem, key: agent.keyPem, ca: authority.certPem, servername: 'hub' }
+    const socket = await dial(address, credentials)
     const material = {}
     const access: ClusterAccess = {
       server: `http://127.0.0.1:${(api.address() as AddressInfo).port}`,
@@ -101,6 +106,13 @@ describe('a tunnel to the API server of another cluster', () => {
     expect(await askTunnel(session, '/.freehold/greeting', 2_000)).to.deep.equal({ version: '1' })
   })
 
+  it('says of a body that is too long that it is too long', async () => {
+    const body = 'x'.repeat(5 * 1024 * 1024)
+    const answer = await client.request({ method: 'POST', path: '/api/v1/namespaces', body })
+    expect(answer.status).to.equal(413)
+    await answer.text()
+  })
+
   it('lets nobody in who does not know the key of the process', async () => {
     const { server } = entry.accessOf(CLUSTER)
     expect((await fetch(`${server}/api/v1/namespaces/shop`)).status).to.equal(403)
@@ -118,11 +130,39 @@ describe('a tunnel to the API server of another cluster', () => {
     await other.close()
   })
 
+  it('keeps a hostile agent within bounds: headers, what it says of itself, and tunnels', async () => {
+    const HOSTILE = '33333333-3333-4333-8333-333333333333'
+    named = HOSTILE
+    const sockets: TLSSocket[] = []
+    for (let count = 0; count < 5; count += 1) {
+      const socket = await dial(address, credentials)
+      sockets.push(socket)
+      const session = performServerHandshake(socket)
+      session
+        .on('error', () => {})
+        .on('stream', (stream, { ':path': path }) => {
+          stream.on('error', () => {})
+          if (path === '/headers') stream.respond({ ':status': 200, 'x-much': 'y'.repeat(20_000) }, { endStream: true })
+          else stream.end('x'.repeat(1024 * 1024))
+        })
+    }
+    await until('the first of too many tunnels have ended', () => tunnels.list().length === 4)
+    const session = tunnels.find(HOSTILE)
+    if (session === undefined) throw new Error('There is no tunnel.')
+    const said = await askTunnel(session, '/.freehold/greeting', 5_000).catch(String)
+    expect(said).to.contain('too long')
+    const other = createKubeClient(entry.accessOf(HOSTILE), { fieldManager: 'test', userAgent: 'test', timeout: 2_000 })
+    const headers = await other.request({ method: 'POST', path: '/headers', body: '{}' }).catch(String)
+    expect(headers).to.contain('no answer')
+    await other.close()
+    for (const socket of sockets) socket.destroy()
+  })
+
   it('streams, and ends every stream at once when it is ended', async () => {
     const answer = await client.request({ path: '/api/v1/namespaces', query: { watch: 'true' } })
     const chunks = answer.body[Symbol.asyncIterator]()
     expect(String((await chunks.next()).value)).to.contain('ADDED')
-    tunnels.end(CLUSTER)
+    tunnels.find(CLUSTER)?.destroy()
     const end = await chunks.next().then(
       ({ done }) => (done === true ? 'ended' : 'went on'),
       () => 'broke',

@@ -6,7 +6,14 @@ import { keepAsking, LIVENESS, type Liveness } from '../sessions.ts'
 export const TUNNEL_PROTOCOL = 'freehold-tunnel/1'
 
 /** One open tunnel to the API server of another cluster. */
-export type Tunnel = { readonly clusterId: string; readonly session: ClientHttp2Session; readonly since: number }
+export type Tunnel = { readonly clusterId: string; readonly session: ClientHttp2Session }
+
+/** An agent that calls anew may have lost the one before without telling; more than a few it does not need. */
+const MOST_OF_A_CLUSTER = 3
+/** Bytes of the headers of an answer; the API server's are a tenth of it. */
+const HEADERS_MAX = 16 * 1024
+/** Bytes that may be under way in one stream and in all together: a far cluster must not wait for round trips. */
+export const WINDOWS = { stream: 1024 * 1024, session: 16 * 1024 * 1024 }
 
 /**
  * The tunnels that end in this process. An agent has called; over its connection we send requests to the API server beside
@@ -16,10 +23,8 @@ export type Tunnel = { readonly clusterId: string; readonly session: ClientHttp2
 export class Tunnels {
   readonly #open = new Map<string, Tunnel[]>()
   readonly #liveness: Liveness
-  readonly #now: () => number
 
-  constructor(now: () => number, liveness: Liveness = LIVENESS) {
-    this.#now = now
+  constructor(liveness: Liveness = LIVENESS) {
     this.#liveness = liveness
   }
 
@@ -27,10 +32,13 @@ export class Tunnels {
   begin(clusterId: string, socket: TLSSocket, onEnd: (tunnel: Tunnel) => void): Tunnel {
     const session = connectHttp2('http://tunnel', {
       createConnection: () => socket,
-      settings: { enablePush: false, initialWindowSize: 1024 * 1024 },
+      settings: { enablePush: false, initialWindowSize: WINDOWS.stream, maxHeaderListSize: HEADERS_MAX },
     })
-    const tunnel: Tunnel = { clusterId, session, since: this.#now() }
-    this.#open.set(clusterId, [...(this.#open.get(clusterId) ?? []), tunnel])
+    session.setLocalWindowSize(WINDOWS.session)
+    const tunnel: Tunnel = { clusterId, session }
+    const before = this.#open.get(clusterId) ?? []
+    this.#open.set(clusterId, [...before, tunnel])
+    if (before.length >= MOST_OF_A_CLUSTER) before[0]?.session.destroy()
     // Each stream notices the end of its session itself.
     session.on('error', () => {})
     const stopPings = keepAsking(session, this.#liveness, () => {})
@@ -44,18 +52,13 @@ export class Tunnels {
     return tunnel
   }
 
-  /** The one that was opened last: an agent that calls anew may have lost the one before without telling. */
+  /** The one that was opened last. */
   find(clusterId: string): ClientHttp2Session | undefined {
     return this.#open.get(clusterId)?.findLast(({ session }) => !session.closed && !session.destroyed)?.session
   }
 
   list(): readonly Tunnel[] {
     return [...this.#open.values()].flat()
-  }
-
-  /** Ends the cluster's tunnels at once, with every stream in them. */
-  end(clusterId: string): void {
-    for (const { session } of this.#open.get(clusterId) ?? []) session.destroy()
   }
 
   stop(): void {

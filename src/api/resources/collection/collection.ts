@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { notFound } from '../../../core/errors.ts'
+import { notFound, refusedFields } from '../../../core/errors.ts'
 import { idOf } from '../../../core/ids.ts'
 import { createdByOf } from '../../../core/labels.ts'
 import { createdAtOf } from '../../../core/object.ts'
@@ -117,6 +118,21 @@ class Parts {
     return oldest !== undefined || fresh ? oldest : this.#look(key, context, home, true)
   }
 
+  /**
+   * A record that was read may be sent back, but what cannot be changed is not silently left as it is.
+   *
+   * @throws PlatformError BAD_REQUEST
+   */
+  async refuseChanged(context: Context, home: Home, found: Entry): Promise<void> {
+    const body = context.body as Record<string, unknown>
+    const named = this.kind.immutable.filter((field) => (body[field] ?? undefined) !== undefined)
+    if (named.length === 0) return
+    const [record = {}] = await this.recordsOf([found], context, home)
+    const changed = named.filter((field) => field in record && !isDeepStrictEqual(body[field], record[field]))
+    const errors = changed.map((field) => ({ field, message: 'cannot be changed after creation' }))
+    if (errors.length > 0) throw refusedFields(errors)
+  }
+
   idOf({ metadata: { namespace, name } }: Entry): string {
     if (this.declaration.keyOf === 'name') return name
     return idOf({ group: this.kind.resource.group, kind: this.kind.kind, namespace, name })
@@ -224,6 +240,7 @@ function patchOf(parts: Parts): RouteDraft | undefined {
       const home: Home = await parts.declaration.home(context)
       return inTurn(context, turn?.(home, context), async () => {
         const found = await parts.findIn(context, home)
+        await parts.refuseChanged(context, home, found)
         await before?.(context, found, home)
         const { services, caller, ifMatch } = context
         const change = (stored: Entry) => {

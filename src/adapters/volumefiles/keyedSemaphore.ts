@@ -1,5 +1,5 @@
-/** Lets a few at once do something of the same name; the others wait in the order in which they came. */
-export class Turns {
+/** Lets a few at once do something of the same key; the others wait in the order in which they came. */
+export class KeyedSemaphore {
   readonly #most: number
   readonly #taken = new Map<string, { count: number; waiting: (() => void)[] }>()
 
@@ -7,10 +7,10 @@ export class Turns {
     this.#most = most
   }
 
-  /** @returns gives the turn back; safe to call twice. @throws the reason of the signal */
-  async take(name: string, signal: AbortSignal): Promise<() => void> {
-    const line = this.#taken.get(name) ?? { count: 0, waiting: [] }
-    this.#taken.set(name, line)
+  /** @returns gives the place back; safe to call twice. @throws the reason of the signal */
+  async take(key: string, signal: AbortSignal): Promise<() => void> {
+    const line = this.#taken.get(key) ?? { count: 0, waiting: [] }
+    this.#taken.set(key, line)
     if (line.count < this.#most) line.count += 1
     else await this.#wait(line.waiting, signal)
     let isBack = false
@@ -20,7 +20,7 @@ export class Turns {
       const next = line.waiting.shift()
       if (next !== undefined) next()
       else line.count -= 1
-      if (line.count === 0) this.#taken.delete(name)
+      if (line.count === 0) this.#taken.delete(key)
     }
   }
 

@@ -1,0 +1,163 @@
+import { once } from 'node:events'
+import { performServerHandshake } from 'node:http2'
+import { request as requestHttps } from 'node:https'
+import type { TLSSocket } from 'node:tls'
+import { expect } from 'chai'
+import { settle } from '../../../test/make/clock.ts'
+import { until } from '../../../test/make/until.ts'
+import { ControllerBench } from '../../../test/worlds/controllers.ts'
+import type { Records } from '../../api/records/records.ts'
+import { GREETING_PATH, HUB_SERVER_NAME, JOIN_PATH } from '../../contracts/clusters.ts'
+import { clusterController } from '../../controllers/clusters.ts'
+import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
+import { silentLog } from '../../core/log.ts'
+import { PlatformCluster } from '../../crds/clusters.ts'
+import { CacheSet } from '../../kube/caches.ts'
+import { dial } from '../../kube/tunnel/agentEnd.ts'
+import { Tunnels } from '../../kube/tunnel/tunnels.ts'
+import { type CertificatePair, createAuthority, issueCertificate } from '../certificates.ts'
+import { type Gate, openGate } from './gate.ts'
+
+const AGENTS = 100
+const INCARNATION = 'of-the-cluster'
+const idOf = (index: number) => `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`
+const HOUR = 3_600_000
+
+type Stored = PlatformCluster & { [key: string]: unknown }
+
+describe('agents that are connected', () => {
+  const tunnels = new Tunnels()
+  const lookups: string[] = []
+  const records = {
+    get: async (_: unknown, { name }: { name: string }) => void lookups.push(name),
+  } as unknown as Records
+  let authority: CertificatePair
+  let bench: ControllerBench
+  let caches: CacheSet
+  let gate: Gate
+
+  before(async () => {
+    bench = new ControllerBench([clusterController])
+    // The handshake of TLS knows one time only.
+    bench.clock.jump(Date.now() - bench.clock.now())
+    for (let index = 0; index < AGENTS; index += 1) register(idOf(index))
+    await bench.start()
+    caches = new CacheSet({ client: bench.client, clock: bench.clock })
+    caches.add(PlatformCluster.resource)
+    caches.start()
+    await caches.whenAllSynced()
+    authority = await createAuthority('test', new Date(bench.clock.now()))
+    const endpoint = (port: number) => `https://127.0.0.1:${port}`
+    const { client, clock } = bench
+    gate = await openGate(
+      { authority, client, caches, records, tunnels, endpoint, clock, log: silentLog },
+      { host: '127.0.0.1', port: 0 },
+    )
+  })
+  after(async () => {
+    await gate.stop()
+    await caches.stopAll()
+    await bench.stop()
+  })
+
+  function register(name: string): void {
+    bench.client.seed(PlatformCluster.resource, {
+      apiVersion: PlatformCluster.apiVersion,
+      kind: PlatformCluster.kind,
+      metadata: {
+        name,
+        annotations: { [INCARNATION_ANNOTATION]: INCARNATION },
+        finalizers: ['freehold.dev/finalizer'],
+      },
+      spec: { displayName: name, domain: 'far.example.org', isPlatform: false, region: '', labels: {}, joinTokens: [] },
+      status: { agent: { joinedAt: '2025-12-31T00:00:00Z' } },
+    })
+  }
+
+  /** Answers the one question that is asked of every agent. */
+  async function play(clusterId: string, version = '1.2.3'): Promise<TLSSocket> {
+    const now = new Date()
+    const request = { commonName: clusterId, organizations: [INCARNATION], purpose: 'client', days: 1 } as const
+    const { certPem: cert, keyPem: key } = await issueCertificate(authority, request, now)
+    const credentials = { cert, key, ca: authority.certPem, servername: HUB_SERVER_NAME }
+    const socket = await dial({ host: '127.0.0.1', port: gate.port }, credentials)
+    performServerHandshake(socket)
+      .on('error', () => {})
+      .on('stream', (stream, { ':path': path }) => {
+        stream.on('error', () => {})
+        expect(path).to.equal(GREETING_PATH)
+        stream.end(JSON.stringify({ version, kubernetesVersion: 'v1.34.1', time: now.toISOString() }))
+      })
+    return socket
+  }
+
+  async function found(name: string): Promise<NonNullable<Stored['status']>> {
+    return (
+      ((await bench.find<Stored & { apiVersion: string }>(PlatformCluster.resource, name)) as unknown as Stored)
+        .status ?? {}
+    )
+  }
+  const untilState = (name: string, state: string) =>
+    until(`cluster ${name} is ${state}`, async () => {
+      await bench.rest()
+      return (await found(name)).state === state
+    })
+
+  it('cost the hub not one write or read in an hour, a hundred of them', async () => {
+    const sockets = await Promise.all(Array.from({ length: AGENTS }, (_, index) => play(idOf(index))))
+    for (let index = 0; index < AGENTS; index += 1) await untilState(idOf(index), 'Online')
+    await bench.rest()
+    bench.writes()
+    await bench.clock.advance(HOUR)
+    await bench.rest()
+    expect(bench.writes()).to.deep.equal([])
+    expect((await found(idOf(7))).state).to.equal('Online')
+    sockets[7]?.destroy()
+    await until('its end is written', async () => (await found(idOf(7))).agent?.lostConnection !== undefined)
+    await bench.rest()
+    expect((await found(idOf(7))).state, 'it may be back at once').to.equal('Online')
+    await bench.clock.advance(90_000)
+    await untilState(idOf(7), 'Offline')
+    expect((await found(idOf(8))).state).to.equal('Online')
+    await play(idOf(7))
+    await untilState(idOf(7), 'Online')
+  })
+
+  it('are told anew where somebody took their connection for lost', async () => {
+    const { agent } = await found(idOf(9))
+    const status = { agent: { lostConnection: agent?.connection } }
+    await bench.client.mergePatch(PlatformCluster.resource, { name: idOf(9) }, { status }, { subresource: 'status' })
+    await until(
+      'there is another connection',
+      async () => (await found(idOf(9))).agent?.connection !== agent?.connection,
+    )
+    await untilState(idOf(9), 'Online')
+  })
+
+  it('are shown in one short line, whatever they say of themselves', async () => {
+    await play(idOf(10), `9.9\u001b[2J\n${'x'.repeat(10_000)}`)
+    await until('it is written', async () => (await found(idOf(10))).agent?.version?.startsWith('9.9'))
+    expect((await found(idOf(10))).agent?.version).to.match(/^[ -~]{1,64}$/)
+  })
+
+  it('are turned away when their certificate ends', async () => {
+    await bench.clock.advance(24 * HOUR)
+    await until('no tunnel is left', () => tunnels.list().length === 0)
+    await settle()
+  })
+
+  it('join with a token, and whoever has none is asked to wait before anything is looked up', async () => {
+    const body = JSON.stringify({ token: 'guessed', request: 'none' })
+    const post = async () => {
+      const options = { host: '127.0.0.1', port: gate.port, path: JOIN_PATH, method: 'POST', agent: false }
+      const request = requestHttps({ ...options, servername: HUB_SERVER_NAME, ca: authority.certPem }).end(body)
+      const [answer] = await once(request, 'response')
+      answer.resume()
+      return answer.statusCode as number
+    }
+    lookups.length = 0
+    const statuses = await Promise.all(Array.from({ length: 15 }, post))
+    expect(statuses.sort()).to.deep.equal([...Array(10).fill(401), ...Array(5).fill(429)])
+    expect(lookups).to.have.length(10)
+  })
+})

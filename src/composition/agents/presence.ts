@@ -1,0 +1,182 @@
+import { randomUUID } from 'node:crypto'
+import type { TLSSocket } from 'node:tls'
+import { z } from 'zod'
+import { type AgentIdentity, GREETING_PATH, whyRefused } from '../../contracts/clusters.ts'
+import { type Clock, type Timer, timestamp } from '../../core/clock.ts'
+import { messageOf } from '../../core/errors.ts'
+import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
+import type { Log } from '../../core/log.ts'
+import { plainLine } from '../../core/plainLine.ts'
+import { PlatformCluster } from '../../crds/clusters.ts'
+import type { CacheSet } from '../../kube/caches.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import { isKubeError } from '../../kube/errors.ts'
+import { askTunnel } from '../../kube/tunnel/ask.ts'
+import type { Tunnel, Tunnels } from '../../kube/tunnel/tunnels.ts'
+
+export type PresenceOptions = {
+  client: Pick<KubeClient, 'mergePatch'>
+  caches: CacheSet
+  tunnels: Tunnels
+  /** Where other replicas of the platform reach the tunnels that end here. */
+  endpoint: () => string
+  clock: Clock
+  log: Log
+}
+
+/** Milliseconds. */
+const ANSWER_WITHIN = 10_000
+const AGAIN = { least: 1_000, most: 30_000 }
+/** The longest that a timer of Node can be set. */
+const TIMER_MAX = 2 ** 31 - 1
+const TEXT_MAX = 64
+
+/** What an agent says of itself; in other hands it may be anything. */
+const Greeting = z
+  .object({ version: z.string(), kubernetesVersion: z.string(), time: z.string() })
+  .transform(({ version, kubernetesVersion, time }) => ({
+    version: plainLine(version, TEXT_MAX),
+    kubernetesVersion: plainLine(kubernetesVersion, TEXT_MAX),
+    time: Date.parse(time),
+  }))
+
+type Stored = PlatformCluster & { [key: string]: unknown }
+type Present = {
+  identity: AgentIdentity
+  expiresAt: number
+  /** As the record calls it; undefined until the agent has said something. */
+  connection: string | undefined
+  timer: Timer | undefined
+}
+
+/**
+ * The agents whose tunnels end here. The record of a cluster says which connection was opened last and which ended last:
+ * one write each. In between nothing is written, however many agents there are: the tunnel itself tells.
+ */
+export class AgentPresence {
+  readonly #options: PresenceOptions
+  readonly #present = new Map<Tunnel, Present>()
+  readonly #farewells = new Set<Promise<void>>()
+  #unsubscribe = () => {}
+
+  constructor(options: PresenceOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    const clusters = this.#options.caches.get<Stored>(PlatformCluster.resource)
+    this.#unsubscribe = clusters.subscribe(({ object }) => this.#judge(object))
+  }
+
+  /** When all tunnels have ended: that they have is written then. */
+  async stop(): Promise<void> {
+    this.#unsubscribe()
+    await Promise.all(this.#farewells)
+  }
+
+  whyRefused(identity: AgentIdentity): string | undefined {
+    const stored = this.#options.caches.get<Stored>(PlatformCluster.resource).get(undefined, identity.clusterId)
+    return whyRefused(identity, stored && judged(stored))
+  }
+
+  begin(identity: AgentIdentity, socket: TLSSocket, expiresAt: number): void {
+    const tunnel = this.#options.tunnels.begin(identity.clusterId, socket, () => this.#ended(tunnel))
+    this.#present.set(tunnel, { identity, expiresAt, connection: undefined, timer: undefined })
+    this.#endInTime(tunnel)
+    void this.#greet(tunnel)
+  }
+
+  /** Its record has changed: it may be revoked, or somebody may have taken the connection for lost. */
+  #judge({ metadata, status }: Stored): void {
+    for (const [tunnel, present] of this.#present) {
+      if (present.identity.clusterId !== metadata.name) continue
+      const why = this.whyRefused(present.identity)
+      if (why !== undefined) {
+        this.#options.log.info({ clusterId: metadata.name, reason: why }, 'The tunnel of an agent was ended.')
+        tunnel.session.destroy()
+      } else if (present.connection !== undefined && present.connection === status?.agent?.lostConnection) {
+        present.connection = undefined
+        void this.#greet(tunnel)
+      }
+    }
+  }
+
+  /** Nobody stays for longer than the certificate says. */
+  #endInTime(tunnel: Tunnel): void {
+    const present = this.#present.get(tunnel)
+    if (present === undefined) return
+    const { clock } = this.#options
+    const left = present.expiresAt - clock.now()
+    if (left <= 0) tunnel.session.destroy()
+    else present.timer = clock.setTimeout(() => this.#endInTime(tunnel), Math.min(left, TIMER_MAX))
+  }
+
+  /** Tells who is here, once it answers. */
+  async #greet(tunnel: Tunnel): Promise<void> {
+    const { clock, endpoint, log } = this.#options
+    const { clusterId, session } = tunnel
+    try {
+      const greeting = Greeting.parse(await askTunnel(session, GREETING_PATH, ANSWER_WITHIN))
+      const present = this.#present.get(tunnel)
+      if (present === undefined) return
+      const now = clock.now()
+      present.connection = randomUUID()
+      await this.#tell(tunnel, {
+        connection: present.connection,
+        connectedAt: timestamp(now),
+        endpoint: endpoint(),
+        version: greeting.version,
+        kubernetesVersion: greeting.kubernetesVersion,
+        certificateExpiresAt: timestamp(present.expiresAt),
+        clockSkewMilliseconds: Math.round(greeting.time - now) || 0,
+      })
+      log.info({ clusterId }, 'The tunnel of an agent is open.')
+    } catch (error) {
+      log.warn({ clusterId, error: messageOf(error) }, 'An agent opened a tunnel and said nothing in it.')
+      session.destroy()
+    }
+  }
+
+  /** Until it is written, or the tunnel has ended. */
+  async #tell(tunnel: Tunnel, agent: object): Promise<void> {
+    const { clock, log } = this.#options
+    for (let pause = AGAIN.least; this.#present.has(tunnel); pause = Math.min(2 * pause, AGAIN.most)) {
+      try {
+        return await this.#patch(tunnel.clusterId, agent)
+      } catch (error) {
+        if (isKubeError(error, 'NotFound')) return tunnel.session.destroy()
+        log.warn({ clusterId: tunnel.clusterId, error: messageOf(error) }, 'That an agent is here was not kept.')
+        await new Promise<void>((resolve) => clock.setTimeout(resolve, pause))
+      }
+    }
+  }
+
+  #ended(tunnel: Tunnel): void {
+    const { clock, log } = this.#options
+    const present = this.#present.get(tunnel)
+    this.#present.delete(tunnel)
+    present?.timer?.cancel()
+    const lostConnection = present?.connection
+    if (lostConnection === undefined) return
+    // What cannot be written the controllers find out: nothing gets through.
+    const lastSeenAt = timestamp(clock.now())
+    const farewell = this.#patch(tunnel.clusterId, { lostConnection, lastSeenAt })
+      .catch((error: unknown) => {
+        if (isKubeError(error, 'NotFound')) return
+        log.warn({ clusterId: tunnel.clusterId, error: messageOf(error) }, 'That an agent has gone was not kept.')
+      })
+      .finally(() => this.#farewells.delete(farewell))
+    this.#farewells.add(farewell)
+  }
+
+  async #patch(name: string, agent: object): Promise<void> {
+    const { client } = this.#options
+    await client.mergePatch(PlatformCluster.resource, { name }, { status: { agent } }, { subresource: 'status' })
+  }
+}
+
+const judged = ({ metadata, spec }: Stored) => ({
+  spec,
+  incarnation: metadata.annotations?.[INCARNATION_ANNOTATION],
+  isBeingDeleted: metadata.deletionTimestamp !== undefined,
+})

@@ -1,0 +1,43 @@
+import { SYSTEM_NAMESPACE } from '../core/names.ts'
+import type { KubeObject } from '../core/object.ts'
+import { secret } from '../kube/builtin.ts'
+import type { KubeClient } from '../kube/client.ts'
+import { isKubeError } from '../kube/errors.ts'
+
+type SecretObject = KubeObject & { data?: Record<string, string> }
+
+/** The texts in a Secret of the platform's own namespace. @throws KubeError NotFound */
+export async function readTexts(client: Pick<KubeClient, 'get'>, name: string): Promise<Record<string, string>> {
+  const { data = {} } = await client.get<SecretObject>(secret, { namespace: SYSTEM_NAMESPACE, name })
+  return Object.fromEntries(
+    Object.entries(data).map(([entry, encoded]) => [entry, Buffer.from(encoded, 'base64').toString()]),
+  )
+}
+
+/** @throws KubeError AlreadyExists */
+export async function createTexts(
+  client: Pick<KubeClient, 'create'>,
+  name: string,
+  texts: Record<string, string>,
+): Promise<void> {
+  const metadata = { namespace: SYSTEM_NAMESPACE, name, labels: { 'app.kubernetes.io/part-of': 'freehold' } }
+  const object = { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data: encoded(texts) }
+  await client.create<SecretObject>(secret, object)
+}
+
+/** Other entries of the Secret stay. */
+export async function storeTexts(
+  client: Pick<KubeClient, 'create' | 'mergePatch'>,
+  name: string,
+  texts: Record<string, string>,
+): Promise<void> {
+  try {
+    await client.mergePatch(secret, { namespace: SYSTEM_NAMESPACE, name }, { data: encoded(texts) })
+  } catch (error) {
+    if (!isKubeError(error, 'NotFound')) throw error
+    await createTexts(client, name, texts)
+  }
+}
+
+const encoded = (texts: Record<string, string>) =>
+  Object.fromEntries(Object.entries(texts).map(([entry, text]) => [entry, Buffer.from(text).toString('base64')]))

@@ -1,0 +1,97 @@
+import { expect } from 'chai'
+import { ManualClock } from '../../../test/make/clock.ts'
+import { silentLog } from '../../core/log.ts'
+import { PlatformCluster } from '../../crds/clusters.ts'
+import { namespace } from '../../kube/builtin.ts'
+import { CacheSet } from '../../kube/caches.ts'
+import { KubeError } from '../../kube/errors.ts'
+import { FakeKubeClient } from '../../kube/fake.ts'
+import type { WatchObserver } from '../../kube/watch.ts'
+import { type ConnectOther, FollowedClusters } from './otherClusters.ts'
+
+const FAR = '4a7f8a52-7a4e-4b52-9a55-0d6c8f3f9b77'
+const LOST = new KubeError('Unavailable', 'The stream was lost.', { status: 0 })
+
+describe('a cluster that is worked on', () => {
+  const clock = new ManualClock()
+  const records = new FakeKubeClient()
+  const told: string[] = []
+  let silence = 0
+  let observer: WatchObserver
+  let followed: FollowedClusters
+  let clusters: CacheSet
+
+  const connect: ConnectOther = (_, watched) => {
+    observer = watched
+    const client = new FakeKubeClient()
+    const caches = new CacheSet({ client })
+    Object.defineProperty(caches, 'silence', { get: () => silence })
+    return { client, caches, close: async () => {} }
+  }
+  const says = (connection: string) => {
+    const status = { state: 'Online', agent: { connection } }
+    return records.mergePatch(PlatformCluster.resource, { name: FAR }, { status }, { subresource: 'status' })
+  }
+  const passes = async (milliseconds: number) => {
+    if (silence > 0) silence += milliseconds
+    await clock.advance(milliseconds)
+  }
+
+  before(async () => {
+    records.seed(PlatformCluster.resource, {
+      apiVersion: PlatformCluster.apiVersion,
+      kind: PlatformCluster.kind,
+      metadata: { name: FAR },
+      spec: { isPlatform: false },
+      status: { state: 'Online', agent: { connection: 'first' } },
+    })
+    clusters = new CacheSet({ client: records, clock })
+    const cache = clusters.add(PlatformCluster.resource)
+    clusters.start()
+    await clusters.whenAllSynced()
+    followed = new FollowedClusters(connect, [namespace], { clock, log: silentLog })
+    followed.onLost((clusterId) => told.push(clusterId))
+    followed.start(cache)
+  })
+  after(async () => {
+    await followed.stop()
+    await clusters.stopAll()
+  })
+
+  it('is looked at once after it was opened, and never again while its watches last', async () => {
+    await passes(31_000)
+    const { pending } = clock
+    await passes(3_600_000)
+    expect(told).to.deep.equal([])
+    expect(clock.pending).to.be.at.most(pending)
+    expect(followed.lost(FAR)).to.equal(undefined)
+  })
+
+  it('is not lost where a watch comes back in time', async () => {
+    observer.ended?.(namespace, LOST)
+    silence = 1
+    await passes(10_000)
+    silence = 0
+    await passes(60_000)
+    expect(told).to.deep.equal([])
+  })
+
+  it('is lost where nothing gets through for half a minute, and it is told which connection that was', async () => {
+    silence = 1
+    observer.ended?.(namespace, LOST)
+    await passes(61_000)
+    expect(told).to.deep.equal([FAR])
+    expect(followed.lost(FAR)?.connection).to.equal('first')
+  })
+
+  it('gets as long again on another connection', async () => {
+    await says('second')
+    await clock.advance(0)
+    expect(followed.lost(FAR)).to.equal(undefined)
+    await passes(20_000)
+    expect(told).to.have.length(1)
+    await passes(20_000)
+    expect(told).to.have.length(2)
+    expect(followed.lost(FAR)?.connection).to.equal('second')
+  })
+})

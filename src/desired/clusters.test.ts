@@ -1,0 +1,42 @@
+import { expect } from 'chai'
+import type { KubeObject } from '../core/object.ts'
+import { observedCluster } from './clusters.ts'
+
+const object = (kind: string, name: string, more: object = {}): KubeObject => ({
+  apiVersion: 'v1',
+  kind,
+  metadata: { name },
+  ...more,
+})
+
+describe('what a cluster has to offer', () => {
+  it('is the sum of its nodes, and its storage classes by name', () => {
+    const capacity = { cpu: '1500m', memory: '2Gi' }
+    const conditions = [{ type: 'Ready', status: 'True' }]
+    const nodes = [
+      object('Node', 'a', { status: { capacity, conditions } }),
+      object('Node', 'b', { status: { capacity } }),
+    ]
+    expect(observedCluster(nodes, [object('StorageClass', 'z'), object('StorageClass', 'a')])).to.deep.equal({
+      nodeCount: 2,
+      readyNodeCount: 1,
+      cpuCapacity: '3',
+      memoryCapacity: '4Gi',
+      storageClasses: ['a', 'z'].map((name) => ({ name, isDefault: false, isExpandable: false })),
+    })
+  })
+
+  it('can be written and shown, whatever a cluster in other hands says', () => {
+    const capacity = { cpu: '9'.repeat(1_000), memory: 'a lot' }
+    const classes = Array.from({ length: 1_000 }, (_, index) =>
+      object('StorageClass', `s\u001b[2J${index}${'x'.repeat(500)}`),
+    )
+    const { cpuCapacity, memoryCapacity, storageClasses } = observedCluster(
+      [object('Node', 'a', { status: { capacity } })],
+      classes,
+    )
+    expect([cpuCapacity, memoryCapacity]).to.deep.equal(['0', '0'])
+    expect(storageClasses).to.have.length(50)
+    for (const { name } of storageClasses) expect(name).to.match(/^[ -~]{1,253}$/)
+  })
+})

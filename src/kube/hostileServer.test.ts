@@ -1,0 +1,115 @@
+import { expect } from 'chai'
+import { staticAccess } from '../../test/make/access.ts'
+import { until } from '../../test/make/until.ts'
+import { type PlayedRequest, sent, WatchServer } from '../../test/worlds/watchServer.ts'
+import { configMap } from './builtin.ts'
+import { CacheSet } from './caches.ts'
+import { createKubeClient, type KubeClient } from './client.ts'
+import { isKubeError } from './errors.ts'
+
+const MOST = 64 * 1024
+const ref = { name: 'x', namespace: 'a' }
+const filling = 'x'.repeat(MOST / 4)
+
+/** Sends for as long as anybody listens. */
+function endless(status: number, part: (count: number) => string) {
+  return ({ response }: PlayedRequest) => {
+    response.writeHead(status, { 'content-type': 'application/json' })
+    let count = 0
+    const timer = setInterval(() => response.write(part(count++)), 1)
+    response.once('close', () => clearInterval(timer))
+  }
+}
+
+describe('what a cluster in the hands of somebody else may send', () => {
+  let server: WatchServer
+  let client: KubeClient
+
+  async function play(script: (request: PlayedRequest) => void): Promise<void> {
+    server = await new WatchServer(script).start()
+    const access = staticAccess({ server: server.url, token: 't' })
+    client = createKubeClient(access, { fieldManager: 'test', userAgent: 'test', answerMax: MOST })
+  }
+  afterEach(async () => {
+    await client.close()
+    await server.stop()
+  })
+
+  async function failure(call: () => Promise<unknown>): Promise<string> {
+    const error = await call().then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    )
+    if (!isKubeError(error)) throw new Error(`It did not fail as expected: ${String(error)}`)
+    return `${error.reason}: ${error.message}`
+  }
+  async function watched(): Promise<void> {
+    for await (const _ of client.watchStream(configMap, { sendInitialEvents: true }));
+  }
+
+  it('is one object of a bounded size: the rest is not read, and it is not asked again', async () => {
+    await play(endless(200, () => filling))
+    expect(await failure(() => client.get(configMap, ref))).to.equal(
+      'Unexpected: Cannot get configmaps "a/x": the answer is larger than any that is expected of this cluster.',
+    )
+    expect(server.requests).to.have.length(1)
+  })
+
+  it('is a bounded listing, however many pages it has', async () => {
+    await play(({ response }) => {
+      const items = [sent('one', 1, { n: filling })]
+      response.end(JSON.stringify({ metadata: { continue: 'more', resourceVersion: '1' }, items }))
+    })
+    expect(await failure(() => client.list(configMap))).to.contain('larger than any')
+    expect(server.requests.length).to.be.within(2, 5)
+  })
+
+  it('is the beginning of a refusal, which says enough', async () => {
+    await play(endless(403, () => filling))
+    expect(await failure(() => watched())).to.contain('Forbidden')
+  })
+
+  it('is a bounded text of any other answer', async () => {
+    await play(endless(200, () => filling))
+    const answer = await client.request({ path: '/version' })
+    expect(await failure(() => answer.text())).to.contain('larger than any')
+  })
+
+  it('is a line of a watch of a bounded length', async () => {
+    await play(endless(200, () => filling))
+    expect(await failure(watched)).to.contain('a line is longer')
+  })
+
+  it('is a streaming list of a bounded length', async () => {
+    const event = (count: number) => ({ type: 'ADDED', object: sent(`n${count}`, count + 1, { n: filling }) })
+    await play(endless(200, (count) => `${JSON.stringify(event(count))}\n`))
+    expect(await failure(watched)).to.contain('more than any cluster')
+  })
+
+  it('is as many objects as there is room for, in all caches of the cluster together', async () => {
+    const bookmark = {
+      kind: 'ConfigMap',
+      metadata: { resourceVersion: '1', annotations: { 'k8s.io/initial-events-end': 'true' } },
+    }
+    await play((request) => {
+      request.send({ type: 'BOOKMARK', object: bookmark })
+      const event = (count: number) => ({ type: 'ADDED', object: sent(`n${count}`, count + 2, { n: filling }) })
+      endless(200, (count) => `${JSON.stringify(event(count))}\n`)({ ...request, response: played(request) })
+    })
+    const room = { most: 4 * MOST, taken: 0 }
+    const caches = new CacheSet({ client, room })
+    const cache = caches.add(configMap)
+    caches.start()
+    await until('the watch was ended', () => server.requests.length > 2)
+    expect(room.taken).to.be.within(room.most, room.most + MOST)
+    expect(cache.size).to.be.lessThan(20)
+    await caches.stopAll()
+    expect(room.taken).to.equal(0)
+  })
+})
+
+/** Its head was sent before. */
+function played({ response }: PlayedRequest): PlayedRequest['response'] {
+  response.writeHead = () => response
+  return response
+}

@@ -1,0 +1,101 @@
+import { expect } from 'chai'
+import { functionObjectName } from '../../src/contracts/functions.ts'
+import { groupNamespace } from '../../src/core/names.ts'
+import type { KubeObject } from '../../src/core/object.ts'
+import { ContainerInstance } from '../../src/crds/containerinstances.ts'
+import type { AnyKind } from '../../src/crds/define.ts'
+import { ServerlessFunction } from '../../src/crds/functions.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+import { isKubeError } from '../../src/kube/errors.ts'
+import { expectCall, makeCaller, uniqueName, until } from '../worlds/platform.ts'
+import { clientWithToken } from '../worlds/tenant.ts'
+import { makeVault, type VaultPlace } from '../worlds/vaultWorld.ts'
+
+/** What a variable, a trigger or a volume refers to is secret: who writes the reference with kubectl may read it. */
+describe('references to secrets, by kubectl', () => {
+  let at: VaultPlace
+  let namespace: string
+  /** May write everything in the group but read no secret. */
+  let contributor: KubeClient
+  let owner: KubeClient
+  /** May besides read the secrets of one vault. */
+  let holder: KubeClient
+  const home = 'shop'
+  const name = functionObjectName(home, 'guarded')
+
+  before(async () => {
+    at = await makeVault()
+    namespace = groupNamespace(at.boundaryId, at.group)
+    const scope = `/boundaries/${at.boundaryId}/resourcegroups/${at.group}`
+    contributor = await clientWithToken((await makeCaller({ Contributor: scope })).token)
+    owner = await clientWithToken((await makeCaller({ Owner: scope })).token)
+    const vault = `${scope}/resources/secretvaults/${at.vault}`
+    holder = await clientWithToken((await makeCaller({ Contributor: scope, Owner: vault })).token)
+    const functions = `${scope}/resources/functionnamespaces/${home}`
+    await expectCall(201, 'POST', functions, { runtime: 'nodejs' })
+    await expectCall(201, 'POST', `${functions}/functions/guarded`, { handler: 'index' })
+    for (const client of [contributor, owner, holder])
+      await until('the API server knows the caller', () => client.get(ServerlessFunction.resource, { namespace, name }))
+  })
+  after(async () => {
+    await contributor.close()
+    await owner.close()
+    await holder.close()
+  })
+
+  const object = (kind: AnyKind, spec: object): KubeObject => ({
+    apiVersion: kind.apiVersion,
+    kind: kind.kind,
+    metadata: { name: uniqueName('ref'), namespace },
+    spec,
+  })
+  const change = (client: KubeClient, spec: object) =>
+    client.mergePatch(ServerlessFunction.resource, { namespace, name }, { spec }, { dryRun: true })
+  async function refusal(write: Promise<unknown>): Promise<string> {
+    const error = await write.then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    )
+    if (!isKubeError(error)) throw new Error(`It was not refused: ${String(error)}`)
+    return error.denial?.message ?? `${error.message} ${error.causes.map(({ message }) => message).join(' ')}`
+  }
+
+  it('let no trigger show a key of a vault that its writer may not read', async () => {
+    const keySecret = { vaultName: at.vault, secretName: 'Key' }
+    const triggers = [{ name: 'web', kind: 'Http', path: '/guarded', authLevel: 'Secret', keySecret }]
+    expect(await refusal(change(contributor, { triggers }))).to.equal(
+      'a trigger refers to a vault whose secrets you may not read',
+    )
+    await change(owner, { triggers })
+  })
+
+  it('let nobody lead another handler to the secrets of its namespace', async () => {
+    expect(await refusal(change(contributor, { handler: 'other' }))).to.match(
+      /^env and a changed handler are written by/,
+    )
+    await change(contributor, { tags: { team: 'shop' } })
+    await change(owner, { handler: 'other' })
+  })
+
+  const referring = (count: number) => {
+    const env = Array.from({ length: count }, (_, index) => ({
+      name: `SECRET_${index}`,
+      secret: { vaultName: at.vault, secretName: `Name${index}` },
+    }))
+    return object(ContainerInstance, { components: [{ name: 'web', image: 'docker.io/library/hello:1', env }] })
+  }
+  const write = (client: KubeClient, count: number) =>
+    client.create(ContainerInstance.resource, referring(count), { dryRun: true })
+
+  it('may be as many as a resource may have, to whoever may read those of all vaults of the group', async () => {
+    for (const count of [1, 2, 3, 20]) await write(owner, count)
+    expect(await refusal(write(owner, 64))).to.contain('at most 20 secrets and outputs')
+    expect(await refusal(write(contributor, 1))).to.equal('env refers to a vault whose secrets you may not read')
+  })
+
+  it('may be two to whoever may read those of one vault; more are refused with what to do instead', async () => {
+    await write(holder, 1)
+    await write(holder, 2)
+    for (const count of [3, 20]) expect(await refusal(write(holder, count))).to.match(/more than two .* use REST/)
+  })
+})
