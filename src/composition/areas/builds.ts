@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { secretBlobs } from '../../adapters/blobs/secrets.ts'
 import { blobBuildLogs } from '../../adapters/buildlogs/client.ts'
 import { judgedAddresses } from '../../adapters/outgoing/addresses.ts'
@@ -49,10 +50,16 @@ export function buildPods({ caches }: Pick<FacadeSetup, 'caches'>): Services['de
 }
 
 function settingsOf(image: string, configuration: Configuration): BuildSettings {
-  const { buildNodeSelector, buildPackageMirrors, buildNetworks } = configuration
+  const {
+    buildNodeSelector,
+    buildPackageMirrors,
+    buildNetworks,
+    outgoingCertificateAuthority: authority,
+  } = configuration
   return {
     image,
     isRegistryInsecure: configuration.registryUrl?.startsWith('http:') === true,
+    certificateAuthority: authority === undefined ? undefined : readFileSync(authority, 'utf8'),
     imageMirror: configuration.buildImageMirror,
     networks: buildNetworks.map((text) => networkOf(text, configuration.closedNetworks)),
     packageMirrors: Object.fromEntries(buildPackageMirrors.map(pairOf)),
