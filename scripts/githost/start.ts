@@ -17,6 +17,8 @@ export type GitHost = {
 export type GitHostPlace = {
   /** The data folder; the host's own files go into `githost` in it. */
   folder: string
+  /** Where it listens, and what its addresses of repositories name. */
+  address: string
   port: number
   certificate: { certPem: string; keyPem: string }
 }
@@ -36,7 +38,7 @@ const ADMINISTRATOR = 'freehold-admin'
  */
 export async function startGitHost(
   { program, assets }: GitHostProgram,
-  { folder, port, certificate }: GitHostPlace,
+  { folder, address, port, certificate }: GitHostPlace,
   start: Start,
 ): Promise<GitHost> {
   const home = join(folder, 'githost')
@@ -45,10 +47,10 @@ export async function startGitHost(
   const random = (name: string) => readOrCreate(place(name), () => randomBytes(32).toString('hex'))
   await writePrivate(place('tls.crt'), certificate.certPem)
   await writePrivate(place('tls.key'), certificate.keyPem)
-  const url = `https://127.0.0.1:${port}`
+  const url = `https://${address}:${port}`
   const [secretKey, internalToken] = [await random('secret-key'), await random('internal-token')]
   const user = userInfo().username
-  await writePrivate(place('app.ini'), settingsOf({ home, assets, port, url, secretKey, internalToken, user }))
+  await writePrivate(place('app.ini'), settingsOf({ home, assets, address, port, url, secretKey, internalToken, user }))
   const environment = { PATH: process.env.PATH, HOME: home, USER: user }
   const run = async (...args: string[]) =>
     (

@@ -76,6 +76,14 @@ export function deploymentIdFor(owner: string, ...cause: readonly string[]): str
 export const deploymentLogPart = (deploymentId: string, part: number) =>
   childName('dreclog', deploymentId, String(part))
 
+/** Whose repository holds the images of an owner: functions share that of their namespace. */
+export function imageOwnerOf({ ownerCollection, ownerName }: { ownerCollection: string; ownerName: string }) {
+  const namespace = ownerCollection === 'functions' ? namespaceOfFunction(ownerName) : undefined
+  return namespace === undefined
+    ? { collection: ownerCollection, name: ownerName }
+    : { collection: 'functionnamespaces', name: namespace }
+}
+
 /**
  * Whether a deployment is one of those that routes of a site show. Functions are deployed one by one, and shown with their
  * namespace.

@@ -15,12 +15,16 @@ import type { AreaSetup, FacadeSetup } from './setup.ts'
 /** Where pods are played nothing is run, so any name will do. */
 const PLAYED_IMAGE = 'freehold-builder'
 
-type Parts = Pick<ControllerPorts, 'builds'> & { deployments: Pick<Services['deployments'], 'logs'> }
+type Parts = {
+  builds: Omit<ControllerPorts['builds'], 'archives'>
+  deployments: Pick<Services['deployments'], 'logs'>
+}
 
 export function buildParts(setup: AreaSetup): Parts {
   const { configuration, client } = setup
   const { outgoingHosts, circuitUrl, simulated } = configuration
-  const logs = blobBuildLogs(secretBlobs(client))
+  const blobs = secretBlobs(client)
+  const logs = blobBuildLogs(blobs)
   const isPlayed = simulated.includes('pods')
   const image = configuration.buildImage ?? (isPlayed ? PLAYED_IMAGE : undefined)
   const allowedHosts = circuitUrl === undefined ? outgoingHosts : [...outgoingHosts, new URL(circuitUrl).host]
@@ -32,6 +36,7 @@ export function buildParts(setup: AreaSetup): Parts {
       addressesOf: judgedAddresses(allowedHosts),
       logs: podLogs(setup),
       buildLogs: logs,
+      sourceBlobs: blobs,
     },
   }
 }

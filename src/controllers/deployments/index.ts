@@ -4,6 +4,7 @@ import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { Turns } from '../../core/turns.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
+import { FunctionNamespace } from '../../crds/functions.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import { decideDeployment, SILENCE } from '../../desired/deployments.ts'
@@ -29,7 +30,7 @@ export const deploymentController = controllerWith<typeof DeploymentRecord, Buil
   DeploymentRecord,
   {
     observes: [...RECORD_OBSERVERS, ...BUILD_OBSERVERS],
-    reads: [...OWNER_KINDS, Boundary, ResourceGroup, DeploymentSource].map(({ resource }) => ({
+    reads: [...OWNER_KINDS, Boundary, ResourceGroup, DeploymentSource, FunctionNamespace].map(({ resource }) => ({
       resource,
       in: 'records' as const,
     })),
