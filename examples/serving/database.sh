@@ -15,6 +15,6 @@ log=$(mktemp)
 freehold deploy "$here/notes" --name "$name" > "$log" || { cat "$log"; exit 1; }
 rm -f "$log"
 url=$(freehold get app "$name" -o 'jsonpath={.publicUrl}')
-until_page "$url" ''
+until_value 200 page --output /dev/null --write-out '%{http_code}' "$url"
 page --data 'buy milk' "$url" > /dev/null
 until_page "$url" 'buy milk'

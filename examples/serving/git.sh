@@ -8,7 +8,7 @@ name=${1:-shop-from-git}
 
 sources='/boundaries/{boundary}/sources/circuit'
 source=$(freehold call POST "$sources/create" -d "{\"displayName\": \"$name\"}" -o 'jsonpath={.deploymentSourceId}')
-until_value Ready freehold call GET "$sources/$source/health" -o 'jsonpath={.status}'
+until_value Healthy freehold call GET "$sources/$source/health" -o 'jsonpath={.status}'
 freehold call POST "$sources/$source/circuit/repositories" -d "{\"name\": \"$name\"}" -o json > /dev/null
 repository=$(freehold call GET "$sources/$source/repositories" -o 'jsonpath={[0].id}')
 installation="$sources/installations/$source"

@@ -17,7 +17,7 @@ export type GitHost = {
 export type GitHostPlace = {
   /** The data folder; the host's own files go into `githost` in it. */
   folder: string
-  /** Where it listens, and what its addresses of repositories name. */
+  /** What its addresses of repositories name; one beside that of this machine has it listen on all. */
   address: string
   port: number
   certificate: { certPem: string; keyPem: string }
@@ -30,6 +30,7 @@ type Start = (process: {
   environment: NodeJS.ProcessEnv
 }) => unknown
 
+const LOOPBACK = '127.0.0.1'
 const ADMINISTRATOR = 'freehold-admin'
 
 /**
@@ -48,9 +49,13 @@ export async function startGitHost(
   await writePrivate(place('tls.crt'), certificate.certPem)
   await writePrivate(place('tls.key'), certificate.keyPem)
   const url = `https://${address}:${port}`
+  const listensOn = address === LOOPBACK ? LOOPBACK : '0.0.0.0'
   const [secretKey, internalToken] = [await random('secret-key'), await random('internal-token')]
   const user = userInfo().username
-  await writePrivate(place('app.ini'), settingsOf({ home, assets, address, port, url, secretKey, internalToken, user }))
+  await writePrivate(
+    place('app.ini'),
+    settingsOf({ home, assets, listensOn, port, url, secretKey, internalToken, user }),
+  )
   const environment = { PATH: process.env.PATH, HOME: home, USER: user }
   const run = async (...args: string[]) =>
     (

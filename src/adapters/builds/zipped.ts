@@ -1,4 +1,4 @@
-import { PassThrough, type Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { createGzip } from 'node:zlib'
 import { pack } from 'tar-stream'
@@ -14,7 +14,7 @@ export function tarOfZip(zip: Uint8Array): Readable {
   tar.on('error', (error) => packed.destroy(error))
   tar.pipe(packed as unknown as Parameters<typeof tar.pipe>[0])
   fill(tar, zip).catch((error: unknown) => packed.destroy(error as Error))
-  return packed.pipe(new PassThrough())
+  return packed
 }
 
 async function fill(tar: ReturnType<typeof pack>, zip: Uint8Array): Promise<void> {

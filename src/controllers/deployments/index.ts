@@ -11,7 +11,7 @@ import { decideDeployment, SILENCE } from '../../desired/deployments.ts'
 import { job, networkPolicy } from '../../kube/builtin.ts'
 import { controllerWith, steps } from '../engine/controller.ts'
 import { childRights } from '../workload/observers.ts'
-import { keepBuildLog } from './buildLog.ts'
+import { forgetLogs, keepBuildLog } from './buildLog.ts'
 import { BUILD_OBSERVERS, beginBuild, endBuild, followBuild } from './builds.ts'
 import {
   absent,
@@ -42,6 +42,7 @@ export const deploymentController = controllerWith<typeof DeploymentRecord, Buil
       state: () => ({ number: undefined, decision: undefined, build: undefined, after: undefined }),
       reconcile: steps<typeof DeploymentRecord, RecordState>(
         bindToOwner as RecordStep,
+        forgetLogs(options),
         numberIt(turns),
         followBuild(options),
         decide,
