@@ -19,14 +19,15 @@ token=$(freehold call POST "$installation/token/$repository" -o 'jsonpath={.toke
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cp "$here"/shop/* "$work"
-git() { command git -C "$work" -c user.name=shop -c user.email=shop@example.com -c "http.sslCAInfo=$authority" "$@"; }
+export GIT_SSL_CAINFO="$authority"
+git() { command git -C "$work" -c user.name=shop -c user.email=shop@example.com "$@"; }
 # The node knows the host by an address of its own, and this machine by the one of the machine.
 remote=$(echo "$address" | sed "s#^https://[^/:]*#https://$user:$token@127.0.0.1#")
-git init --quiet --initial-branch=main
+git clone --quiet "$remote" .
+cp "$here"/shop/* "$work"
 git add .
 git commit --quiet -m 'A shop'
-git push --quiet "$remote" main
+git push --quiet origin HEAD:main
 
 freehold create app "$name" -d "{\"sourceKind\": \"Repository\", \"repositoryUrl\": \"$address\", \"branch\": \"main\", \"deploymentSourceId\": \"$source\"}" -o name
 until_value Running freehold get app "$name" -o 'jsonpath={.status}'
@@ -36,6 +37,6 @@ until_page "$url" 'Hello from the shop'
 sed -i 's/from the shop/from the pushed shop/' "$work/server.js"
 git commit --quiet --all -m 'Another greeting'
 began=$(date +%s)
-git push --quiet "$remote" main
+git push --quiet origin HEAD:main
 until_page "$url" 'Hello from the pushed shop'
 echo "The push was served after $(($(date +%s) - began)) s."
