@@ -12,7 +12,6 @@ until_value Healthy freehold call GET "$sources/$source/health" -o 'jsonpath={.s
 freehold call POST "$sources/$source/circuit/repositories" -d "{\"name\": \"$name\"}" -o json > /dev/null
 repository=$(freehold call GET "$sources/$source/repositories" -o 'jsonpath={[0].id}')
 installation="$sources/installations/$source"
-freehold call POST "$installation/repositories/$repository/webhooks/ensure" -o json > /dev/null
 address=$(freehold call POST "$installation/token/$repository" -o 'jsonpath={.cloneUrl}')
 user=$(freehold call POST "$installation/token/$repository" -o 'jsonpath={.username}')
 token=$(freehold call POST "$installation/token/$repository" -o 'jsonpath={.token}')
@@ -28,6 +27,8 @@ cp "$here"/shop/* "$work"
 git add .
 git commit --quiet -m 'A shop'
 git push --quiet origin HEAD:main
+# From now on the platform is told of pushes; what is there already is built with the app.
+freehold call POST "$installation/repositories/$repository/webhooks/ensure" -o json > /dev/null
 
 freehold create app "$name" -d "{\"sourceKind\": \"Repository\", \"repositoryUrl\": \"$address\", \"branch\": \"main\", \"deploymentSourceId\": \"$source\"}" -o name
 until_value Running freehold get app "$name" -o 'jsonpath={.status}'
