@@ -7,11 +7,11 @@ page() { curl --silent --show-error --max-time 60 --cacert "$authority" "$@"; }
 # until_page URL TEXT: asks until the page holds the text, for five minutes.
 until_page() {
   end=$(($(date +%s) + 300))
-  until page "$1" 2>&1 | grep -q -F "$2"; do
-    [ "$(date +%s)" -lt "$end" ] || { echo "$1 does not say \"$2\": $(page "$1" 2>&1)" >&2; exit 1; }
+  until said=$(page "$1" 2>&1) && echo "$said" | grep -q -F "$2"; do
+    [ "$(date +%s)" -lt "$end" ] || { echo "$1 does not say \"$2\": $said" >&2; exit 1; }
     sleep 0.2
   done
-  echo "$1 says: $(page "$1")"
+  echo "$1 says: $said"
 }
 
 # until_value VALUE COMMAND...: runs a command until it prints the value, for ten minutes.

@@ -131,7 +131,11 @@ describe('from source to serving, on a node', function () {
     })
 
     const faults: [sentence: string, change: object, words: RegExp][] = [
-      ['a release command that fails', { releaseCommand: 'node -e "process.exit(3)"' }, /release command.*3/],
+      [
+        'a release command that fails',
+        { releaseCommand: 'node -e "process.exit(3)"', env: [{ name: 'GREETING', value: 'never' }] },
+        /release command failed/,
+      ],
       ['a process that ends after its start', { env: [{ name: 'FAULT', value: 'crash' }] }, /exit code 7|ended/],
       ['a process that never gets ready', { env: [{ name: 'FAULT', value: 'unready' }] }, /ready|probe/],
     ]
