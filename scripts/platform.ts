@@ -10,6 +10,8 @@ import type { AccessOptions, ControlPlane, Progress } from './controlplane/index
 import type { GitHostProgram } from './githost/find.ts'
 import { type GitHost, startGitHost } from './githost/start.ts'
 import { installAddons, routeThroughGateway, untilGatewayServes } from './node/addons.ts'
+import { NODE_ADDRESS } from './node/addresses.ts'
+import { endpointSlice, platformServices } from './node/services.ts'
 import { type RunningStore, startObjectStore } from './objectstore/start.ts'
 import { applyManifests, applyObjects } from './platform/manifests.ts'
 import { operatorEnvironment, writeOperatorKubeconfig } from './platform/operator.ts'
@@ -136,6 +138,7 @@ export async function preparePlatform(controlPlane: ControlPlane, options: Platf
     if (controlPlane.gateway !== undefined)
       await progress.step('gateway and metrics of the node', () => installAddons(admin, controlPlane, DOMAIN))
     await progress.step('applying CRDs and manifests', () => applyManifests(admin, webhook))
+    if (controlPlane.gateway !== undefined) await applyObjects(admin, platformServices(ports), [endpointSlice])
     if (controlPlane.simulated.includes('pods')) await applyObjects(admin, [playedBackupTarget()])
     const credentials = await progress.step('making the first Owners', () => installFirstOwners(admin, folder))
     const tokenUrl = `${realmUrl(`http://127.0.0.1:${ports.token}`)}/protocol/openid-connect/token`
@@ -161,8 +164,10 @@ async function startBeside(controlPlane: ControlPlane, options: PlatformOptions)
     start: (program: Program) => Running | Promise<Running>,
   ) => (program === undefined ? undefined : progress.step(`starting ${name}`, async () => start(program)))
   const gitHost = await started('the Git host', gitProgram, async (program) => {
-    const certificate = await controlPlane.issueServingCertificate(['127.0.0.1', 'localhost'])
-    return startGitHost(program, { folder, port: ports.git, certificate }, (process) =>
+    // Builds on a real node fetch from there, and so do processes beside it.
+    const address = controlPlane.gateway === undefined ? '127.0.0.1' : NODE_ADDRESS
+    const certificate = await controlPlane.issueServingCertificate([...new Set([address, '127.0.0.1', 'localhost'])])
+    return startGitHost(program, { folder, address, port: ports.git, certificate }, (process) =>
       controlPlane.startProcess(process),
     )
   })

@@ -63,6 +63,10 @@ async function alreadyRunning({ folder, fresh }: UpArguments): Promise<number> {
   return 0
 }
 
+/** The registry of a node has another address for this machine. */
+const pushed = ({ registry, registryAddress }: DevFile) =>
+  registry === registryAddress ? '' : `, pushed to ${registryAddress}`
+
 /** The password is shown once, to who made it: this may be a terminal that others look at later. */
 function summary(dev: DevFile, isPersonNew: boolean): string {
   const { source, version, simulated } = dev.kubernetes
@@ -73,7 +77,7 @@ function summary(dev: DevFile, isPersonNew: boolean): string {
   return [
     `  REST interface  ${dev.facadeUrl}`,
     ...(hosts === undefined ? [] : [hosts]),
-    ...(dev.registry === undefined ? [] : [`  images          ${dev.registry}`]),
+    ...(dev.registry === undefined ? [] : [`  images          ${dev.registry}${pushed(dev)}`]),
     `  tokens          ${dev.tokenUrl}`,
     `  sign in         "freehold setup --dev", then "freehold login" as ${userName}, ${password}`,
     `  commands        export PATH="${dirname(dev.certificateAuthority)}:$PATH" gives freehold and kubectl`,

@@ -1,6 +1,7 @@
 type Given = {
   home: string
   assets: string
+  listensOn: string
   port: number
   url: string
   secretKey: string
@@ -12,11 +13,11 @@ type Given = {
  * The settings of Gitea as the platform runs it: nobody registers, nothing is public, and of all that it can do only Git
  * and its REST interface are on. It runs on this machine, and so does the facade that its webhooks go to.
  */
-export function settingsOf({ home, assets, port, url, secretKey, internalToken, user }: Given): string {
+export function settingsOf({ home, assets, listensOn, port, url, secretKey, internalToken, user }: Given): string {
   const sections: Record<string, Record<string, string | number | boolean>> = {
     server: {
       PROTOCOL: 'https',
-      HTTP_ADDR: '127.0.0.1',
+      HTTP_ADDR: listensOn,
       HTTP_PORT: port,
       ROOT_URL: `${url}/`,
       CERT_FILE: `${home}/tls.crt`,

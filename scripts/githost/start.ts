@@ -17,6 +17,8 @@ export type GitHost = {
 export type GitHostPlace = {
   /** The data folder; the host's own files go into `githost` in it. */
   folder: string
+  /** What its addresses of repositories name; one beside that of this machine has it listen on all. */
+  address: string
   port: number
   certificate: { certPem: string; keyPem: string }
 }
@@ -28,6 +30,7 @@ type Start = (process: {
   environment: NodeJS.ProcessEnv
 }) => unknown
 
+const LOOPBACK = '127.0.0.1'
 const ADMINISTRATOR = 'freehold-admin'
 
 /**
@@ -36,7 +39,7 @@ const ADMINISTRATOR = 'freehold-admin'
  */
 export async function startGitHost(
   { program, assets }: GitHostProgram,
-  { folder, port, certificate }: GitHostPlace,
+  { folder, address, port, certificate }: GitHostPlace,
   start: Start,
 ): Promise<GitHost> {
   const home = join(folder, 'githost')
@@ -45,10 +48,14 @@ export async function startGitHost(
   const random = (name: string) => readOrCreate(place(name), () => randomBytes(32).toString('hex'))
   await writePrivate(place('tls.crt'), certificate.certPem)
   await writePrivate(place('tls.key'), certificate.keyPem)
-  const url = `https://127.0.0.1:${port}`
+  const url = `https://${address}:${port}`
+  const listensOn = address === LOOPBACK ? LOOPBACK : '0.0.0.0'
   const [secretKey, internalToken] = [await random('secret-key'), await random('internal-token')]
   const user = userInfo().username
-  await writePrivate(place('app.ini'), settingsOf({ home, assets, port, url, secretKey, internalToken, user }))
+  await writePrivate(
+    place('app.ini'),
+    settingsOf({ home, assets, listensOn, port, url, secretKey, internalToken, user }),
+  )
   const environment = { PATH: process.env.PATH, HOME: home, USER: user }
   const run = async (...args: string[]) =>
     (

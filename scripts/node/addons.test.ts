@@ -1,7 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { GROUP_LABEL } from '../../src/core/labels.ts'
 import { readManifests } from '../platform/manifests.ts'
 import { GATEWAY, GATEWAY_ADDRESS, REGISTRY } from './addresses.ts'
 import { NODE_IMAGES } from './programs.ts'
@@ -24,11 +23,10 @@ describe('the manifests of a node', () => {
     expect(specOf('Service').map((spec) => (spec as { clusterIP?: string }).clusterIP)).to.include(GATEWAY_ADDRESS)
   })
 
-  it('let the Gateway take routes of resource groups only', () => {
+  it('let the Gateway take routes of groups, and those of functions, which stand beside the activator', () => {
     const [spec] = specOf('Gateway') as { listeners: { allowedRoutes: object }[] }[]
-    const selector = { matchExpressions: [{ key: GROUP_LABEL, operator: 'Exists' }] }
     for (const { allowedRoutes } of spec?.listeners ?? [])
-      expect(allowedRoutes).to.deep.equal({ namespaces: { from: 'Selector', selector } })
+      expect(allowedRoutes).to.deep.equal({ namespaces: { from: 'All' } })
     expect(spec?.listeners).to.have.length(2)
   })
 })

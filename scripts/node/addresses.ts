@@ -7,7 +7,10 @@ export const NODE_NAME = 'freehold-node-0'
 export const POD_RANGE = '10.244.0.0/22'
 export const DNS_DOMAIN = 'cluster.local'
 /** Serves images without TLS, to the node alone. */
-export const REGISTRY = `${NODE_ADDRESS}:5000`
+export const REGISTRY_PORT = 5000
+export const REGISTRY = `${NODE_ADDRESS}:${REGISTRY_PORT}`
+/** A mirror of the registry of npm that this machine uses, for builds alone. */
+export const PACKAGES = { port: 5001, url: `http://${NODE_ADDRESS}:5001/` }
 export const PAUSE_IMAGE = `${REGISTRY}/pause:1`
 /** The API server, by its Service and by what the Service leads to: pods of tenants have nothing to ask there. */
 export const CLOSED_NETWORKS = [`${API_SERVICE_ADDRESS}/32`, `${NODE_ADDRESS}/32`]

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { globSync } from 'node:fs'
-import { chmod, copyFile, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { AUTHORITY_BUNDLE } from '../../src/contracts/builds/pod.ts'
 import { goVersion, requireGo } from '../controlplane/build.ts'
 import { cachedAt } from '../controlplane/cache.ts'
 import { findTool, type Tool, type ToolSearch } from '../controlplane/tool.ts'
@@ -13,6 +13,7 @@ import { withDependencies } from './filesImage.ts'
 import { type Image, makeImage } from './image.ts'
 import { unpackedPackages } from './packages.ts'
 import { NODE_LIBRARIES } from './platformImage.ts'
+import { sourcesOf } from './sources.ts'
 
 const run = promisify(execFile)
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url))
@@ -26,7 +27,7 @@ const TOOLS: readonly Tool[] = [
   { folder: 'registryclients', package: 'github.com/google/go-containerregistry/cmd/crane', name: 'crane' },
 ]
 const PACKAGES = ['git', 'runc', 'rootlesskit', 'uidmap', 'openssh-client', 'ca-certificates', 'dash', 'libc-bin']
-const SOURCES = 'src/{adapters/builds,contracts/builds,core}/**/*.ts'
+export const BUILDER_PROGRAM = 'src/adapters/builds/agent/main.ts'
 
 /** Programs that give a user a range of further ones: by capabilities, since setuid alone is not enough in a container. */
 const MAPPERS = { newuidmap: 'cap_setuid+ep', newgidmap: 'cap_setgid+ep' }
@@ -38,12 +39,10 @@ export async function builderImage(search: ToolSearch): Promise<Image> {
     { name: 'builder', packages: [...PACKAGES, ...NODE_LIBRARIES.packages], dependencies: 'all' },
     search,
   )
-  const sources = globSync(SOURCES, { cwd: PROJECT })
-    .filter((path) => !path.endsWith('.test.ts'))
-    .sort()
+  const sources = await sourcesOf(PROJECT, BUILDER_PROGRAM)
   const locked = JSON.parse(await readFile(join(PROJECT, 'package-lock.json'), 'utf8')).packages
   const packages = withDependencies(['tar-stream'], locked)
-  const key = createHash('sha256').update(JSON.stringify([process.version, programs, base, packages]))
+  const key = createHash('sha256').update(JSON.stringify([process.version, programs, base, packages, FILES]))
   for (const path of sources) key.update(path).update(await readFile(join(PROJECT, path)))
   const installed = dirname(await realpath(join(PROJECT, 'node_modules')))
   const account = await accountLayer(base)
@@ -70,20 +69,26 @@ async function programOf(tool: Tool, search: ToolSearch): Promise<string> {
   throw new Error(`${tool.name} cannot be built here.`)
 }
 
-/** The user of the image, the range of users that it may map, and the programs that map it. */
+const FILES = {
+  'etc/passwd': 'root:x:0:0:root:/root:/bin/sh\nuser:x:1000:1000:user:/home/user:/bin/sh\n',
+  'etc/group': 'root:x:0:\nuser:x:1000:\n',
+  'etc/subuid': 'user:100000:65536\n',
+  'etc/subgid': 'user:100000:65536\n',
+}
+/** Of Debian's package, whose own script would put them together. */
+const AUTHORITIES = 'usr/share/ca-certificates/mozilla'
+
+/** The user of the image, the range of users that it may map, the programs that map it, and whom it believes. */
 async function accountLayer(base: string): Promise<string> {
   const place = await mkdtemp(cachedAt('builder-account-'))
   await chmod(place, 0o755)
-  const files = {
-    'etc/passwd': 'root:x:0:0:root:/root:/bin/sh\nuser:x:1000:1000:user:/home/user:/bin/sh\n',
-    'etc/group': 'root:x:0:\nuser:x:1000:\n',
-    'etc/subuid': 'user:100000:65536\n',
-    'etc/subgid': 'user:100000:65536\n',
-  }
-  for (const folder of ['etc', 'usr/bin', 'home/user', 'work', 'run/build']) {
+  for (const folder of ['etc/ssl/certs', 'usr/bin', 'home/user', 'work', 'run/build']) {
     await mkdir(join(place, folder), { recursive: true, mode: 0o755 })
   }
-  for (const [path, text] of Object.entries(files)) await writeFile(join(place, path), text, { mode: 0o644 })
+  for (const [path, text] of Object.entries(FILES)) await writeFile(join(place, path), text, { mode: 0o644 })
+  const authorities = (await readdir(join(base, AUTHORITIES))).sort()
+  const texts = await Promise.all(authorities.map((name) => readFile(join(base, AUTHORITIES, name), 'utf8')))
+  await writeFile(join(place, AUTHORITY_BUNDLE), texts.join(''), { mode: 0o644 })
   for (const [name, capability] of Object.entries(MAPPERS)) {
     const target = join(place, 'usr/bin', name)
     await copyFile(join(base, 'usr/bin', name), target)

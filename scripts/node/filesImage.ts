@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { globSync } from 'node:fs'
 import { readFile, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,13 +7,14 @@ import { REGISTRY } from './addresses.ts'
 import { type Image, makeImage } from './image.ts'
 import { unpackedPackages } from './packages.ts'
 import { NODE_LIBRARIES } from './platformImage.ts'
+import { sourcesOf } from './sources.ts'
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url))
 const NAME = 'freehold-files:1'
 /** The image of pods beside volumes on a node, where the platform itself runs in no pod (setting `filesImage`). */
 export const FILES_IMAGE = `${REGISTRY}/${NAME}`
 
-const SOURCES = 'src/{adapters/volumefiles/{agent/*,frames},contracts/files}.ts'
+export const FILES_PROGRAM = 'src/adapters/volumefiles/agent/main.ts'
 /** Packages that they import. */
 const PACKAGES = ['tar-stream']
 
@@ -22,9 +22,7 @@ type Locked = Readonly<Record<string, { readonly version?: string; readonly depe
 
 /** What of the platform's image those pods run, made anew when it changes. @throws Error if Debian's packages cannot be had */
 export async function filesImage(search: ToolSearch): Promise<Image> {
-  const sources = globSync(SOURCES, { cwd: PROJECT })
-    .filter((path) => !path.endsWith('.test.ts'))
-    .sort()
+  const sources = await sourcesOf(PROJECT, FILES_PROGRAM)
   const locked = JSON.parse(await readFile(join(PROJECT, 'package-lock.json'), 'utf8')).packages as Locked
   const packages = withDependencies(PACKAGES, locked)
   const key = createHash('sha256')

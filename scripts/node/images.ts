@@ -11,6 +11,8 @@ export type PackageImage = {
   readonly packages: readonly string[]
   /** Laid over the packages. */
   readonly layers?: readonly Layer[]
+  /** Changes when a layer does; without it an image with layers is made anew each time. */
+  readonly key?: string
   readonly config: ImageConfig
 }
 
@@ -30,11 +32,11 @@ export function programImage(name: string, program: string, config: ImageConfig 
 
 /** An image of Debian packages with all they depend on. @throws Error if they cannot be had */
 export async function packageImage(image: PackageImage, search: ToolSearch): Promise<Image> {
-  const { name, packages, layers = [], config } = image
+  const { name, packages, layers = [], key: version, config } = image
   const request = { name: fileNameOf(name), packages: [...packages, 'libc-bin', 'base-files'] }
   const root = await unpackedPackages({ ...request, dependencies: 'all' }, search)
   // What lies in a folder of the caller's is not known to be the same as last time.
-  const key = layers.length === 0 ? { key: root } : {}
+  const key = layers.length === 0 || version !== undefined ? { key: `${root} ${version ?? ''}` } : {}
   const environment = { Env: [PATH, ...(config.Env ?? [])] }
   return makeImage({ name, layers: [root, ...layers], ...key, config: { ...config, ...environment } })
 }

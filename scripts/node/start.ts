@@ -7,7 +7,7 @@ import { kubeconfigOf, writeKubeconfigFile } from '../controlplane/kubeconfig.ts
 import type { NodeProgramName } from '../controlplane/modules.ts'
 import type { Authority } from '../controlplane/pki.ts'
 import { onPath, type ProcessGroup } from '../controlplane/processes.ts'
-import { GATEWAY_ADDRESS, NODE_ADDRESS, NODE_NAME, REGISTRY } from './addresses.ts'
+import { GATEWAY_ADDRESS, NODE_ADDRESS, NODE_NAME, PACKAGES, REGISTRY } from './addresses.ts'
 import {
   containerdConfiguration,
   dnsConfiguration,
@@ -19,6 +19,7 @@ import {
   registryHosts,
 } from './configuration.ts'
 import { pushInto } from './images.ts'
+import { npmRegistry } from './library.ts'
 import { type Namespaces, startNamespaces, stateOf } from './namespaces.ts'
 import type { NodeParts } from './programs.ts'
 
@@ -77,6 +78,13 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   launch('registry', namespaces.inNetwork([parts.registry, 'serve', registry]), { OTEL_TRACES_EXPORTER: 'none' })
   for (const name of [REGISTRY, '_default'])
     await writePrivate(join(state, 'registries', name, 'hosts.toml'), registryHosts(REGISTRY))
+  const mirror = [
+    join(import.meta.dirname, 'packageMirror.ts'),
+    await npmRegistry(),
+    NODE_ADDRESS,
+    String(PACKAGES.port),
+  ]
+  launch('packages', [process.execPath, ...mirror, ...namespaces.inNetwork([])])
   await writePrivate(join(state, 'cni/net.d/10-pods.conflist'), JSON.stringify(podNetwork(folders)))
   const containerd = join(state, 'containerd.toml')
   const program = (name: string) => programIn(parts.packages, name)

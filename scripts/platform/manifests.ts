@@ -1,13 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadAll } from 'js-yaml'
-import type { KubeObject } from '../../src/core/object.ts'
+import type { KubeObject, Resource } from '../../src/core/object.ts'
 import { KINDS } from '../../src/crds/index.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { installManifests } from '../../src/kube/crds.ts'
 
 const deploy = join(import.meta.dirname, '../../deploy')
 
+/** Milliseconds until definitions are served: this machine may be busy with its own start. */
+const SERVED_WITHIN = 180_000
 /** Of the manifests, what the embedded platform needs: its processes run beside the cluster, not in it. */
 const MANIFESTS = ['namespace.yaml', 'builds.yaml', 'rbac.yaml', 'policies.yaml']
 
@@ -30,11 +32,12 @@ export type WebhookAddress = { url: string; caPem: string }
  * the webhook is that of a facade in the cluster, and refuses tenants as long as there is none.
  */
 export async function applyManifests(client: KubeClient, webhook?: WebhookAddress): Promise<void> {
-  await installManifests(client, [
+  const manifests = [
     ...crdManifests(),
     ...MANIFESTS.flatMap((name) => readManifests(join(deploy, 'manifests', name))),
     ...readManifests(join(deploy, 'manifests', 'webhooks.yaml')).map((manifest) => reachedAt(manifest, webhook)),
-  ])
+  ]
+  await installManifests(client, manifests, { timeout: SERVED_WITHIN })
 }
 
 type WebhookConfiguration = KubeObject & { webhooks: { clientConfig: object }[] }
@@ -46,6 +49,11 @@ function reachedAt(manifest: KubeObject, address: WebhookAddress | undefined): K
   return { ...manifest, webhooks: webhooks.map((webhook) => ({ ...webhook, clientConfig })) } as KubeObject
 }
 
-export async function applyObjects(client: KubeClient, objects: readonly KubeObject[]): Promise<void> {
-  await installManifests(client, objects, { resources: KINDS.map((kind) => kind.resource) })
+/** @param more types beyond our own and those that are built in */
+export async function applyObjects(
+  client: KubeClient,
+  objects: readonly KubeObject[],
+  more: readonly Resource[] = [],
+): Promise<void> {
+  await installManifests(client, objects, { resources: [...KINDS.map((kind) => kind.resource), ...more] })
 }

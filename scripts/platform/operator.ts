@@ -4,7 +4,8 @@ import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { ControlPlane } from '../controlplane/index.ts'
 import { ACTIVATOR_ACCOUNT, CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from '../generate/policies.ts'
 import type { GitHost } from '../githost/start.ts'
-import { CLOSED_NETWORKS } from '../node/addresses.ts'
+import { CLOSED_NETWORKS, NODE_ADDRESS, PACKAGES, REGISTRY, REGISTRY_PORT } from '../node/addresses.ts'
+import { BUILDER_IMAGE } from '../node/builderImage.ts'
 import { FILES_IMAGE } from '../node/filesImage.ts'
 import type { RunningStore } from '../objectstore/start.ts'
 import type { PlatformPorts } from '../platform.ts'
@@ -66,7 +67,8 @@ export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorF
     ...own,
     PLATFORM_ROLE: 'all',
     PLATFORM_KUBECONFIG: files.kubeconfig,
-    PLATFORM_FACADE_HOST: '127.0.0.1',
+    // Builds ask it for tokens of the registry.
+    PLATFORM_FACADE_HOST: hasRealNode ? '0.0.0.0' : '127.0.0.1',
     PLATFORM_FACADE_PORT: String(files.ports.facade),
     PLATFORM_ACTIVATOR_HOST: hasRealNode ? '0.0.0.0' : '127.0.0.1',
     PLATFORM_ACTIVATOR_PORT: String(files.ports.activator),
@@ -89,7 +91,7 @@ export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorF
     PLATFORM_ENGINES: isPlayed ? 'simulated' : 'real',
     // The platform is in the network of a real node, where names of Services resolve.
     PLATFORM_ENGINE_ACCESS: hasRealNode ? 'service' : 'proxy',
-    ...(hasRealNode ? { PLATFORM_CLOSED_NETWORKS: CLOSED_NETWORKS.join(','), PLATFORM_FILES_IMAGE: FILES_IMAGE } : {}),
+    ...(hasRealNode ? nodeEnvironment(files.ports) : {}),
     PLATFORM_CLUSTER_DOMAIN: files.domain,
     PLATFORM_PLAYED_ENGINES: files.playedEngines,
     // Nothing is there: the played engine says that it wrote its backups.
@@ -107,6 +109,19 @@ export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorF
     ...registryEnvironment(files.registry),
     PLATFORM_COMMIT: commit(),
     PLATFORM_BUILT_AT: new Date().toISOString(),
+  }
+}
+
+/** What pods of the platform's own run, and what those of builds may reach. */
+function nodeEnvironment({ registry, facade }: PlatformPorts): Record<string, string> {
+  const ports = [REGISTRY_PORT, PACKAGES.port, registry, facade]
+  return {
+    PLATFORM_CLOSED_NETWORKS: CLOSED_NETWORKS.join(','),
+    PLATFORM_FILES_IMAGE: FILES_IMAGE,
+    PLATFORM_BUILD_IMAGE: BUILDER_IMAGE,
+    PLATFORM_BUILD_IMAGE_MIRROR: REGISTRY,
+    PLATFORM_BUILD_PACKAGE_MIRRORS: `npm=${PACKAGES.url}`,
+    PLATFORM_BUILD_NETWORKS: `${NODE_ADDRESS}/32@${ports.join('+')}`,
   }
 }
 
@@ -146,6 +161,7 @@ function registryEnvironment(registry: RunningRegistry | undefined): Record<stri
   if (registry === undefined) return {}
   return {
     PLATFORM_REGISTRY_URL: registry.url,
+    PLATFORM_REGISTRY_HOST: registry.host,
     PLATFORM_REGISTRY_AUTHORITY_CERTIFICATE: registry.authorityCertificate,
     PLATFORM_REGISTRY_AUTHORITY_KEY: registry.authorityKey,
     PLATFORM_REGISTRY_NOTIFY_SECRET_FILE: registry.notifySecretFile,

@@ -6,11 +6,18 @@ import { createAuthority } from '../../src/composition/certificates.ts'
 import { NOTIFY_HEADER } from '../../src/contracts/registry/names.ts'
 import { readIfThere, readOrCreate, writePrivate } from '../controlplane/files.ts'
 import type { ControlPlane } from '../controlplane/index.ts'
+import { NODE_ADDRESS } from '../node/addresses.ts'
+import { registryHosts } from '../node/configuration.ts'
+import { stateOf } from '../node/namespaces.ts'
+import { FACADE_IN_CLUSTER } from '../node/services.ts'
 
 /** A registry and the files that the operator needs of it. */
 export type RunningRegistry = {
   url: string
+  /** As it stands in the names of images. */
   host: string
+  /** As clients on this machine reach it. */
+  address: string
   storageFolder: string
   auditFolder: string
   authorityCertificate: string
@@ -20,12 +27,17 @@ export type RunningRegistry = {
 
 const READY_WITHIN = 60_000
 const ISSUER = 'freehold'
+const TOKENS = '/registry/auth/token'
 
 type Place = { folder: string; ports: { registry: number; facade: number } }
 
+/** One process of the registry: where it listens, and where it sends its clients for tokens. */
+type Door = { address: string; realm: string }
+
 /**
  * Runs the registry on a folder of the data folder. It sends clients to the facade for tokens, believes whatever the
- * authority has certified, and tells the facade what happens.
+ * authority has certified, and tells the facade what happens. With a real node there are two processes on the one folder:
+ * builds and the kubelet reach another address than this machine, and another facade.
  *
  * @throws Error if it does not answer in time
  */
@@ -35,10 +47,12 @@ export async function startRegistry(
 ): Promise<RunningRegistry> {
   const home = join(folder, 'registry')
   const place = (name: string) => join(home, name)
-  const host = `127.0.0.1:${ports.registry}`
+  const address = `127.0.0.1:${ports.registry}`
+  const hasNode = controlPlane.gateway !== undefined
   const running = {
-    url: `http://${host}`,
-    host,
+    url: `http://${address}`,
+    host: hasNode ? `${NODE_ADDRESS}:${ports.registry}` : address,
+    address,
     storageFolder: place('storage'),
     auditFolder: place('audit'),
     authorityCertificate: place('authority.crt'),
@@ -47,10 +61,18 @@ export async function startRegistry(
   }
   await keepAuthority(running)
   const secret = await readOrCreate(running.notifySecretFile, () => randomBytes(32).toString('base64url'))
-  const configuration = place('configuration.yaml')
-  await writePrivate(configuration, dump(configurationOf(running, ports, secret)))
-  const environment = { ...process.env, OTEL_TRACES_EXPORTER: 'none' }
-  controlPlane.startProcess({ name: 'registry', program, args: ['serve', configuration], environment })
+  const start = async (name: string, door: Door) => {
+    const configuration = place(`${name}.yaml`)
+    await writePrivate(configuration, dump(configurationOf(running, door, ports, secret)))
+    const environment = { ...process.env, OTEL_TRACES_EXPORTER: 'none' }
+    controlPlane.startProcess({ name, program, args: ['serve', configuration], environment })
+  }
+  // Clients follow a registry to no address of this machine, or of the inside, but to a name.
+  await start('images', { address, realm: `http://localhost:${ports.facade}${TOKENS}` })
+  if (hasNode) {
+    await start('images-in-cluster', { address: running.host, realm: `${FACADE_IN_CLUSTER}${TOKENS}` })
+    await writePrivate(join(stateOf(folder), 'registries', running.host, 'hosts.toml'), registryHosts(running.host))
+  }
   await untilAnswers(controlPlane, `${running.url}/v2/`)
   return running
 }
@@ -66,12 +88,11 @@ async function keepAuthority({ authorityCertificate, authorityKey }: RunningRegi
 
 function configurationOf(
   { host, storageFolder, authorityCertificate }: RunningRegistry,
+  { address, realm }: Door,
   { facade }: Place['ports'],
   secret: string,
 ): object {
   const facadeUrl = `http://127.0.0.1:${facade}`
-  // Clients follow a registry to no address of this machine, but to its name.
-  const realm = `http://localhost:${facade}/registry/auth/token`
   return {
     version: 0.1,
     log: { level: 'warn', accesslog: { disabled: true } },
@@ -80,7 +101,7 @@ function configurationOf(
       delete: { enabled: true },
       maintenance: { uploadpurging: { enabled: true, age: '48h', interval: '24h', dryrun: false } },
     },
-    http: { addr: host, secret, draintimeout: '5s' },
+    http: { addr: address, secret, draintimeout: '5s' },
     auth: {
       token: {
         realm,

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { writePrivate } from '../controlplane/files.ts'
 import { type ControlPlane, createProgress, startControlPlane } from '../controlplane/index.ts'
 import { choosePorts } from '../controlplane/ports.ts'
+import { findGitHost } from '../githost/find.ts'
 import { findObjectStore } from '../objectstore/find.ts'
 import { installPlatform, PLATFORM_PORTS, platformAccess } from '../platform.ts'
 import { findRegistry } from '../registry/find.ts'
@@ -79,8 +80,11 @@ export async function startTestPlatform({ hasRealNode = false } = {}): Promise<T
       signal,
       objectStore,
       registry: registryProgram,
+      // What runs for real fetches from a real one.
+      ...(hasRealNode
+        ? { gitHost: findGitHost(progress, signal) }
+        : { otherGitHost: { url: `https://${git.host}/circuit`, tokenFile: git.tokenFile } }),
       outgoingHosts: [git.host],
-      otherGitHost: { url: `https://${git.host}/circuit`, tokenFile: git.tokenFile },
     })
     const certificateAuthority = join(folder, 'certificate-authority.crt')
     await writePrivate(certificateAuthority, controlPlane.servingCaPem)

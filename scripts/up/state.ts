@@ -19,6 +19,8 @@ export type DevFile = {
   gateway?: GatewayPorts | undefined
   /** The registry of images, as it stands in their names; absent if the machine cannot build it. */
   registry?: string
+  /** Where this machine reaches it. */
+  registryAddress?: string
   /** Path of a kubeconfig with full rights. */
   kubeconfig: string
   kubernetes: { source: string; version: string; simulated: readonly string[] }

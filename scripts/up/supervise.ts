@@ -1,11 +1,14 @@
 import { rm, symlink } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { messageOf } from '../../src/core/errors.ts'
 import { writePrivate } from '../controlplane/files.ts'
 import { type ControlPlane, type Progress, startControlPlane } from '../controlplane/index.ts'
 import { writeKubeconfigFile } from '../controlplane/kubeconfig.ts'
 import { choosePorts } from '../controlplane/ports.ts'
 import { stopLeftovers } from '../controlplane/processes.ts'
 import { findGitHost, isGitHostBuilt } from '../githost/find.ts'
+import { pushLibrary } from '../node/library.ts'
+import { runningNamespaces } from '../node/namespaces.ts'
 import { findObjectStore } from '../objectstore/find.ts'
 import { installPlatform, PLATFORM_PORTS, platformAccess } from '../platform.ts'
 import { findRegistry } from '../registry/find.ts'
@@ -58,6 +61,7 @@ export async function supervise(options: UpArguments, { progress, signal, onRead
       signal,
       ...platformAccess(ports),
     })
+    if (options.node) void prepareBuilds(folder, progress, signal)
     const {
       isPersonNew,
       store: _store,
@@ -73,7 +77,7 @@ export async function supervise(options: UpArguments, { progress, signal, onRead
       registry,
     })
     signal.throwIfAborted()
-    const host = served === undefined ? {} : { registry: served.host }
+    const host = served === undefined ? {} : { registry: served.host, registryAddress: served.address }
     const dev = { ...platform, ...host, ...(await describe(folder, controlPlane)) }
     await writeDevFile(folder, dev)
     onReady(dev, isPersonNew)
@@ -86,6 +90,18 @@ export async function supervise(options: UpArguments, { progress, signal, onRead
     await release()
   }
   return true
+}
+
+/** Beside everything else: the platform is of use before, and the builder is compiled for twenty minutes the first time. */
+async function prepareBuilds(folder: string, progress: Progress, signal: AbortSignal): Promise<void> {
+  const node = await runningNamespaces(folder)
+  if (node === undefined) return
+  try {
+    await pushLibrary(node, { progress, signal })
+    progress.note('Code can be built: images of the builder and of Node.js are on the node')
+  } catch (error) {
+    if (!signal.aborted) progress.note(`No code can be built: ${messageOf(error)}`)
+  }
 }
 
 async function describe(folder: string, controlPlane: ControlPlane) {

@@ -52,6 +52,12 @@ export const DEPLOYMENTS_KEPT = 50
 /** Bytes of the log of one deployment. */
 export const BUILD_LOG_BYTES = 8 * 1024 ** 2
 
+/** What is kept of the log of a build of the platform's own: its end. */
+export const KEPT_LOG_BYTES = 1024 ** 2
+
+/** Bytes of all logs of one owner: they lie where objects lie. The oldest are forgotten first. */
+export const OWNER_LOG_BYTES = 32 * 1024 ** 2
+
 /** Lines of the log of one deployment: an empty one has a single byte, but costs a reader a hundred. */
 export const BUILD_LOG_LINES = 100_000
 
@@ -75,6 +81,14 @@ export function deploymentIdFor(owner: string, ...cause: readonly string[]): str
 /** Names of the parts of the log of a deployment. */
 export const deploymentLogPart = (deploymentId: string, part: number) =>
   childName('dreclog', deploymentId, String(part))
+
+/** Whose repository holds the images of an owner: functions share that of their namespace. */
+export function imageOwnerOf({ ownerCollection, ownerName }: { ownerCollection: string; ownerName: string }) {
+  const namespace = ownerCollection === 'functions' ? namespaceOfFunction(ownerName) : undefined
+  return namespace === undefined
+    ? { collection: ownerCollection, name: ownerName }
+    : { collection: 'functionnamespaces', name: namespace }
+}
 
 /**
  * Whether a deployment is one of those that routes of a site show. Functions are deployed one by one, and shown with their

@@ -67,6 +67,8 @@ export function portsOf(engines: Engines, life: Life): ControllerPorts {
       addressesOf: async () => [],
       logs: engines.podLogs,
       buildLogs: blobBuildLogs(mortal(engines.blobs, { write: ({ name }) => name }, 'deploymentrecord', life)),
+      sourceBlobs: engines.blobs,
+      archives: undefined,
     },
     projectRbac: true,
     vaultKeys: platformKeys,

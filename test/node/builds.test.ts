@@ -5,8 +5,8 @@ import { expect } from 'chai'
 import { API_SERVICE_ADDRESS } from '../../scripts/controlplane/flags.ts'
 import { silentProgress } from '../../scripts/controlplane/index.ts'
 import { NODE_ADDRESS, REGISTRY } from '../../scripts/node/addresses.ts'
-import { BUILDER_IMAGE, builderImage } from '../../scripts/node/builderImage.ts'
-import { pushInto } from '../../scripts/node/images.ts'
+import { BUILDER_IMAGE } from '../../scripts/node/builderImage.ts'
+import { pushLibrary } from '../../scripts/node/library.ts'
 import {
   BUILD_CONTAINERS,
   BUILD_LABEL,
@@ -22,8 +22,8 @@ import { job, pod } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { makeBoundary, makeGroup, uniqueName, until } from '../worlds/platform.ts'
 import { administrator } from '../worlds/tenant.ts'
-import { type Files, Ground, HOST, HOST_PORT, LINK, NGINX_BASE, NODE_BASE } from './builds/ground.ts'
-import { podIn, pushImages, testNode } from './shell.ts'
+import { type Files, Ground, HOST, HOST_PORT, LINK } from './builds/ground.ts'
+import { podIn, testNode } from './shell.ts'
 
 const run = promisify(execFile)
 
@@ -103,9 +103,7 @@ describe('builds on a node', function () {
 
   before(async () => {
     client = await administrator()
-    await pushImages(NODE_BASE, NGINX_BASE)
-    const builder = await builderImage({ progress: silentProgress, signal: undefined })
-    await pushInto(await testNode(), [builder])
+    await pushLibrary(await testNode(), { progress: silentProgress, signal: undefined })
     ground = await Ground.start()
     boundaryId = (await makeBoundary()).id
     group = (await makeGroup(boundaryId)).name

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { POD_RANGE } from '../../scripts/node/addresses.ts'
+import { MARIADB } from '../../scripts/node/library.ts'
 import { sqlHost, sqlNames } from '../../src/contracts/sql.ts'
 import { groupNamespace } from '../../src/core/names.ts'
 import { pod } from '../../src/kube/builtin.ts'
@@ -8,7 +9,6 @@ import { editorRoutesSuite, MARIADB_EDITOR } from '../suites/editorRoutesSuite.t
 import { call, expectCall, makeBoundary, makeGroup, uniqueName, until } from '../worlds/platform.ts'
 import { administrator } from '../worlds/tenant.ts'
 import { logOf, podIn, pushImages, shellPod } from './shell.ts'
-import { MARIADB } from './testImages.ts'
 
 type Connection = { connectionString: string }
 

@@ -1,4 +1,4 @@
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import type { PackageImage } from '../../scripts/node/images.ts'
 import { NODE_LIBRARIES } from '../../scripts/node/platformImage.ts'
 
@@ -7,15 +7,6 @@ export const SHELL: PackageImage = {
   name: 'shell:1',
   packages: ['busybox-static', 'dash', 'coreutils'],
   config: { Cmd: ['sh'], User: '65532:65532' },
-}
-
-const FILES = join(import.meta.dirname, 'images/mariadb')
-/** Debian's MariaDB in the place of the image that the platform asks for. */
-export const MARIADB: PackageImage = {
-  name: 'library/mariadb:11.8',
-  packages: ['mariadb-server', 'mariadb-client', 'dash', 'coreutils', 'sed', 'grep', 'hostname'],
-  layers: [{ from: FILES, paths: ['usr', 'etc'], to: '' }],
-  config: { Entrypoint: ['docker-entrypoint.sh'], User: '999:999' },
 }
 
 /** Node, for workers. */

@@ -18,8 +18,9 @@ const folder = join(import.meta.dirname, '../../examples')
 const steps = readdirSync(folder, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name)
-  // These are no steps: test/e2e/cli.test.ts applies the one, gitops.test.ts and client-package.test.ts the others.
-  .filter((name) => !['rest', 'git', 'client'].includes(name))
+  // These are no steps: test/e2e/cli.test.ts applies the one, gitops.test.ts, client-package.test.ts and, on a node,
+  // serving.test.ts the others.
+  .filter((name) => !['rest', 'git', 'client', 'serving'].includes(name))
   .sort()
 const objects = steps.flatMap((step) =>
   readdirSync(join(folder, step)).flatMap(

@@ -6,6 +6,11 @@ import { blobBuildLogs } from './client.ts'
 
 const DEPLOYMENT = { apiVersion: 'v1', kind: 'DeploymentRecord', namespace: 'n', name: 'd', uid: 'u' }
 
+/** Gives the turn to others, a random number of times. */
+async function turn(): Promise<void> {
+  for (let times = Math.floor(Math.random() * 4); times > 0; times -= 1) await new Promise(setImmediate)
+}
+
 /** Counts what is read and written. */
 function countedBlobs() {
   const blobs = fakeBlobs()
@@ -98,6 +103,46 @@ describe('the log of a build, in blobs', () => {
     await logs.append(DEPLOYMENT, ['four'], { isFinal: true })
     expect((await logs.read(DEPLOYMENT, 1, 10)).lines).to.deep.equal(['two', 'thr', 'four'])
     expect((await logs.read(DEPLOYMENT, 3, 10)).lines).to.deep.equal(['four'])
+  })
+
+  it('keeps whole what several processes add at once, in some order', async () => {
+    const blobs = fakeBlobs()
+    // As over a network: others come between any two calls.
+    const slow: BlobStore = {
+      ...blobs,
+      async read(ref) {
+        await turn()
+        return blobs.read(ref)
+      },
+      async write(...words) {
+        await turn()
+        return blobs.write(...words)
+      },
+    }
+    const processes = [blobBuildLogs(slow), blobBuildLogs(slow), blobBuildLogs(slow)]
+    const wanted: string[] = []
+    for (let round = 0; round < 5; round += 1) {
+      const adding = processes.map(async (logs, process) => {
+        const lines = [`${round} ${process} begins`, `${round} ${process} ends`]
+        wanted.push(...lines)
+        await logs.append(DEPLOYMENT, lines, { isFinal: false })
+      })
+      await Promise.all(adding)
+    }
+    const { lines } = await blobBuildLogs(blobs).read(DEPLOYMENT, 0, 10_000)
+    expect(lines.toSorted()).to.deep.equal(wanted.toSorted())
+    for (let at = 0; at < lines.length; at += 2) expect(lines[at + 1]).to.equal(lines[at]?.replace('begins', 'ends'))
+  })
+
+  it('knows what it takes, and is removed whole', async () => {
+    const blobs = fakeBlobs()
+    const logs = blobBuildLogs(blobs)
+    await logs.append(DEPLOYMENT, Array(40_000).fill('x'.repeat(30)), { isFinal: true })
+    expect(await logs.sizeOf(DEPLOYMENT)).to.equal(40_000 * 31)
+    await logs.remove(DEPLOYMENT)
+    expect(await logs.sizeOf(DEPLOYMENT)).to.equal(0)
+    for (let part = 0; part < 5; part += 1)
+      expect(await blobs.read({ namespace: 'n', name: deploymentLogPart('d', part) })).to.equal(undefined)
   })
 
   it('takes one addition at a time, lets a few wait and refuses the others', async () => {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { BUILD_LOG_BYTES, BUILD_LOG_LINES, deploymentLogPart } from '../../contracts/deployments.ts'
 import { ownerSelector } from '../../contracts/workloads.ts'
 import { pauseAfterConflict } from '../../core/conflicts.ts'
@@ -10,10 +11,15 @@ import { ShortQueues } from './shortQueues.ts'
  * Where the log stands: part 0 holds it, the lines are in those after it. `ends` has for each of these the number of lines
  * that are complete with it, so that a page is found without what is before it.
  */
-type Head = BuildLogState & { ends: readonly number[]; lastBytes: number }
+type Head = BuildLogState & {
+  ends: readonly number[]
+  lastBytes: number
+  /** Who may write parts: a process that is not named here names itself first. */
+  writer?: string
+}
 
 const EMPTY: Head = { lineCount: 0, sizeBytes: 0, isFinal: false, ends: [], lastBytes: 0 }
-const ATTEMPTS = 10
+const ATTEMPTS = 20
 /** A part of that length is not added to any more: whoever adds a line writes the last part again. */
 const FULL_BYTES = 32 * 1024
 /** Of one page, beyond its last line. */
@@ -22,12 +28,15 @@ const LINE_FEED = 0x0a
 
 export function blobBuildLogs(blobs: BlobStore): BuildLogs {
   const queues = new ShortQueues()
+  const writer = randomUUID()
   return {
     append: (deployment, lines, { offset, isFinal }) =>
       queues.take(`${deployment.namespace}/${deployment.name}`, () =>
-        new KeptLog(blobs, deployment).append(lines, offset, isFinal),
+        new KeptLog(blobs, deployment, writer).append(lines, offset, isFinal),
       ),
-    read: (deployment, offset, most) => new KeptLog(blobs, deployment).read(offset, most),
+    read: (deployment, offset, most) => new KeptLog(blobs, deployment, writer).read(offset, most),
+    sizeOf: (deployment) => new KeptLog(blobs, deployment, writer).size(),
+    remove: (deployment) => new KeptLog(blobs, deployment, writer).remove(),
   }
 }
 
@@ -38,10 +47,12 @@ export function blobBuildLogs(blobs: BlobStore): BuildLogs {
 class KeptLog {
   readonly #blobs: BlobStore
   readonly #deployment: LoggedDeployment
+  readonly #writer: string
 
-  constructor(blobs: BlobStore, deployment: LoggedDeployment) {
+  constructor(blobs: BlobStore, deployment: LoggedDeployment, writer: string) {
     this.#blobs = blobs
     this.#deployment = deployment
+    this.#writer = writer
   }
 
   async append(lines: readonly string[], offset: number | undefined, isFinal: boolean): Promise<BuildLogState> {
@@ -56,7 +67,11 @@ class KeptLog {
       const fresh = lines.slice(head.lineCount - start)
       if (fresh.length === 0 && head.isFinal === (head.isFinal || isFinal)) return stateOf(head)
       if (head.isFinal) throw new PlatformError('INVALID_STATE', 'The log has come to its end: nothing is added to it.')
-      const next = await this.#write(head, fresh, isFinal)
+      if (head.writer !== this.#writer) {
+        await this.#put(0, Buffer.from(JSON.stringify({ ...head, writer: this.#writer })), version)
+        continue
+      }
+      const next = await this.#write(head, version, fresh, isFinal)
       if (next !== undefined && (await this.#put(0, Buffer.from(JSON.stringify(next)), version))) return stateOf(next)
     }
     throw new PlatformError('SERVICE_UNAVAILABLE', 'Others write this log at the same moment.', {
@@ -97,8 +112,27 @@ class KeptLog {
     return lines
   }
 
-  /** Undefined if somebody else was faster. */
-  async #write(head: Head, lines: readonly string[], isFinal: boolean): Promise<Head | undefined> {
+  async size(): Promise<number> {
+    return (await this.#head()).head.sizeBytes
+  }
+
+  /** The head last: whoever is interrupted finds the rest. */
+  async remove(): Promise<void> {
+    const { head } = await this.#head()
+    for (const part of [...head.ends.keys()].reverse()) await this.#blobs.remove(this.#ref(part + 1))
+    await this.#blobs.remove(this.#ref(0))
+  }
+
+  /**
+   * Undefined if somebody else was faster. A part is written only if it is as it was before the head was seen to be still
+   * ours: whoever took the head over since then finds what we write, or we find theirs.
+   */
+  async #write(
+    head: Head,
+    version: string | undefined,
+    lines: readonly string[],
+    isFinal: boolean,
+  ): Promise<Head | undefined> {
     const lineCount = head.lineCount + lines.length
     if (lineCount > BUILD_LOG_LINES) throw tooManyLines()
     const added = Buffer.from(lines.map((line) => `${line}\n`).join(''), 'utf8')
@@ -116,6 +150,7 @@ class KeptLog {
         lastBytes = 0
       }
       const before = await this.#blobs.read(this.#ref(ends.length))
+      if ((await this.#head()).version !== version) return undefined
       const piece = rest.subarray(0, this.#blobs.maxBytes - lastBytes)
       const content = Buffer.concat([(before?.bytes ?? new Uint8Array()).subarray(0, lastBytes), piece])
       if (!(await this.#put(ends.length, content, before?.version))) return undefined
@@ -123,7 +158,7 @@ class KeptLog {
       lastBytes = content.length
       rest = rest.subarray(piece.length)
     }
-    return { lineCount, sizeBytes, isFinal, ends, lastBytes }
+    return { lineCount, sizeBytes, isFinal, ends, lastBytes, writer: this.#writer }
   }
 
   async #head(): Promise<{ head: Head; version: string | undefined }> {

@@ -24,4 +24,8 @@ export interface BuildLogs {
    * @returns lines from the offset on, and whether they reach the end of what is there now
    */
   read(deployment: LoggedDeployment, offset: number, most: number): Promise<BuildLogPage>
+  /** Bytes that are kept. */
+  sizeOf(deployment: LoggedDeployment): Promise<number>
+  /** Also if there is none. */
+  remove(deployment: LoggedDeployment): Promise<void>
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { secretBlobs } from '../../adapters/blobs/secrets.ts'
 import { blobBuildLogs } from '../../adapters/buildlogs/client.ts'
 import { judgedAddresses } from '../../adapters/outgoing/addresses.ts'
@@ -14,12 +15,16 @@ import type { AreaSetup, FacadeSetup } from './setup.ts'
 /** Where pods are played nothing is run, so any name will do. */
 const PLAYED_IMAGE = 'freehold-builder'
 
-type Parts = Pick<ControllerPorts, 'builds'> & { deployments: Pick<Services['deployments'], 'logs'> }
+type Parts = {
+  builds: Omit<ControllerPorts['builds'], 'archives'>
+  deployments: Pick<Services['deployments'], 'logs'>
+}
 
 export function buildParts(setup: AreaSetup): Parts {
   const { configuration, client } = setup
   const { outgoingHosts, circuitUrl, simulated } = configuration
-  const logs = blobBuildLogs(secretBlobs(client))
+  const blobs = secretBlobs(client)
+  const logs = blobBuildLogs(blobs)
   const isPlayed = simulated.includes('pods')
   const image = configuration.buildImage ?? (isPlayed ? PLAYED_IMAGE : undefined)
   const allowedHosts = circuitUrl === undefined ? outgoingHosts : [...outgoingHosts, new URL(circuitUrl).host]
@@ -31,6 +36,7 @@ export function buildParts(setup: AreaSetup): Parts {
       addressesOf: judgedAddresses(allowedHosts),
       logs: podLogs(setup),
       buildLogs: logs,
+      sourceBlobs: blobs,
     },
   }
 }
@@ -49,10 +55,16 @@ export function buildPods({ caches }: Pick<FacadeSetup, 'caches'>): Services['de
 }
 
 function settingsOf(image: string, configuration: Configuration): BuildSettings {
-  const { buildNodeSelector, buildPackageMirrors, buildNetworks } = configuration
+  const {
+    buildNodeSelector,
+    buildPackageMirrors,
+    buildNetworks,
+    outgoingCertificateAuthority: authority,
+  } = configuration
   return {
     image,
     isRegistryInsecure: configuration.registryUrl?.startsWith('http:') === true,
+    certificateAuthority: authority === undefined ? undefined : readFileSync(authority, 'utf8'),
     imageMirror: configuration.buildImageMirror,
     networks: buildNetworks.map((text) => networkOf(text, configuration.closedNetworks)),
     packageMirrors: Object.fromEntries(buildPackageMirrors.map(pairOf)),

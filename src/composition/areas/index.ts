@@ -75,15 +75,16 @@ export async function areaPorts(setup: AreaSetup): Promise<ControllerPorts> {
   const { allowOwnImages, projectRbac, outgoingHosts, closedNetworks } = setup.configuration
   const outgoing = createOutgoing({ allowedHosts: outgoingHosts })
   setup.onStop(() => outgoing.close())
+  const { registry, archives } = await registryPorts(setup)
   return {
     ...vectorPorts(setup),
     ...databasePorts(setup),
     ...jobParts(setup),
-    builds: buildParts(setup).builds,
+    builds: { ...buildParts(setup).builds, archives },
     ...sourcePorts(setup),
     ...(await vaultPorts(setup)),
     ...(await storagePorts(setup)),
-    ...(await registryPorts(setup)),
+    registry,
     allowOwnImages,
     signIn: signInOf(setup),
     backupNamespace: setup.configuration.backupNamespace,

@@ -107,10 +107,17 @@ function remembered<Answer>(ask: () => Promise<Answer>): () => Promise<Answer> {
   }
 }
 
-export async function registryPorts(setup: AreaSetup): Promise<{ registry: RegistryPort | undefined }> {
+type Ports = { registry: RegistryPort | undefined; archives: SourceArchives | undefined }
+
+export async function registryPorts(setup: AreaSetup): Promise<Ports> {
   const settings = await settingsOf(setup.configuration)
-  return { registry: settings && (await openRegistry(setup, settings)) }
+  if (settings === undefined) return { registry: undefined, archives: undefined }
+  const registry = await openRegistry(setup, settings)
+  return { registry, archives: archivesOf(settings, registry) }
 }
+
+const archivesOf = ({ url }: Settings, { keys }: RegistryPort) =>
+  sourceArchives({ url, tokenFor: ownTokens(keys, AN_UPLOAD) })
 
 export type SignInParts = {
   tokens: Pick<TokenVerifier, 'verify'>
@@ -145,7 +152,6 @@ export async function registryServices(
     return token === undefined ? undefined : byToken(token)
   }
   const signIn = { byToken, byClient, stands }
-  const archives = sourceArchives({ url: settings.url, tokenFor: ownTokens(port.keys, AN_UPLOAD) })
   const registry = { ...port, uses: remembered(port.uses), service: settings.service, notifySecret, signIn }
-  return { registry, archives }
+  return { registry, archives: archivesOf(settings, port) }
 }

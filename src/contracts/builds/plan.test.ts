@@ -219,6 +219,12 @@ describe('a Dockerfile that we write', () => {
     for (const files of all) expect(lines(files as Record<string, string>)).to.include('USER 65532:65532')
   })
 
+  it('installs nothing for Node.js where nothing describes what', () => {
+    const all = lines({ 'index.mjs': '' }, { runtime: 'nodejs', startCommand: 'exec node index.mjs' })
+    expect(all).to.include('COPY . .').and.to.include('CMD ["sh","-c","exec node index.mjs"]')
+    expect(all.filter((line) => /npm|package\.json/.test(line))).to.deep.equal([])
+  })
+
   it('copies all of a workspace before it installs', () => {
     const found = lines({ ...NODE, 'package.json': pkg({ workspaces: ['a'] }) })
     expect(found.indexOf('COPY . .')).to.be.lessThan(found.indexOf('RUN npm ci --no-audit --no-fund'))

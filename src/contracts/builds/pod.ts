@@ -20,6 +20,9 @@ export const BUILD_ENTRIES = {
 /** Where they are mounted. */
 export const BUILD_FOLDERS = { secrets: '/run/build', work: '/work', state: '/home/user' } as const
 
+/** Whom programs in the image of the builder believe. */
+export const AUTHORITY_BUNDLE = '/etc/ssl/certs/ca-certificates.crt'
+
 /** What all parts of a build are told. */
 export type BuildOrder = {
   readonly source:
@@ -32,9 +35,10 @@ export type BuildOrder = {
   }
   readonly image: string
   readonly cache: string
-  readonly settings: Pick<BuildSettings, 'isRegistryInsecure' | 'imageMirror' | 'packageMirrors' | 'scannerImage'> & {
-    readonly registry: string
-  }
+  readonly settings: { readonly registry: string } & Pick<
+    BuildSettings,
+    'isRegistryInsecure' | 'imageMirror' | 'packageMirrors' | 'scannerImage' | 'certificateAuthority'
+  >
 }
 
 /** What a container says when it ends (its termination message). */

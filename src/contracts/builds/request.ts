@@ -104,6 +104,8 @@ export type BuildSettings = {
   readonly image: string
   /** Whether the registry, and mirrors on it, speak plain HTTP. */
   readonly isRegistryInsecure: boolean
+  /** PEM: who else signs for Git hosts, beside those that everybody believes. */
+  readonly certificateAuthority?: string | undefined
   /** Where images of other registries are fetched instead, such as `10.200.0.1:5000`. */
   readonly imageMirror?: string | undefined
   /** Networks that a build may reach beside names: the registry, Git hosts, mirrors of packages. */

@@ -1,11 +1,12 @@
+import type { LoggedDeployment } from '../../adapters/buildlogs/port.ts'
 import { lastBytes, type PodLogs } from '../../adapters/podlogs/port.ts'
 import { BUILD_CONTAINERS, BUILD_NAMESPACE } from '../../contracts/builds/progress.ts'
-import { BUILD_LOG_BYTES, BUILD_LOG_LINES, isEnd, lastLogLines } from '../../contracts/deployments.ts'
+import { BUILD_LOG_LINES, isEnd, KEPT_LOG_BYTES, lastLogLines, OWNER_LOG_BYTES } from '../../contracts/deployments.ts'
 import { messageOf } from '../../core/errors.ts'
 import { done } from '../../core/outcome.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import { withSecretRights } from '../workload/secrets.ts'
-import type { RecordPass } from './owners.ts'
+import { type CachedRecord, deploymentsOf, type RecordPass } from './owners.ts'
 import type { BuildOptions, RecordState, RecordStep } from './types.ts'
 
 type BuildPass = RecordPass<RecordState>
@@ -15,7 +16,7 @@ const PATIENCE = 60_000
 const RETRY = 5_000
 
 /** Of one container; together they are no longer than what is kept of a log, with its line ends. */
-const PART_BYTES = BUILD_LOG_BYTES / 2
+const PART_BYTES = KEPT_LOG_BYTES / 2
 const PART_LINES = BUILD_LOG_LINES / 2
 
 /** Keeps what the containers of a build wrote, one after the other, before its pod goes. */
@@ -32,14 +33,38 @@ export function keepBuildLog({ logs, buildLogs, isPlayed }: BuildOptions): Recor
         state.after = RETRY
         return done()
       }
-      const { name, namespace = '', uid = '' } = object.metadata
-      const { apiVersion, kind } = DeploymentRecord
       const kept = lines ?? ['The log of this build could not be read.']
-      const { lineCount } = await buildLogs.append({ apiVersion, kind, name, namespace, uid }, kept, {
+      const { lineCount } = await buildLogs.append(loggedOf(object), kept, {
         offset: 0,
         isFinal: true,
       })
       pass.report({ logLines: lineCount })
+      return done()
+    })
+  }
+}
+
+function loggedOf({ metadata }: Pick<CachedRecord, 'metadata'>): LoggedDeployment {
+  const { name, namespace = '', uid = '' } = metadata
+  const { apiVersion, kind } = DeploymentRecord
+  return { apiVersion, kind, name, namespace, uid }
+}
+
+/** Once for each new deployment: makes room for its log. */
+export function forgetLogs({ buildLogs }: Pick<BuildOptions, 'buildLogs'>): RecordStep {
+  return function forgetLogs(pass) {
+    const { object, records } = pass
+    if (object.status?.number !== undefined) return done()
+    const { ownerCollection: collection, ownerName: name } = object.spec
+    const older = deploymentsOf(records, { namespace: object.metadata.namespace, collection, name })
+      .filter(({ metadata, status }) => metadata.uid !== object.metadata.uid && isEnd(status?.stage))
+      .sort((one, other) => (other.status?.number ?? 0) - (one.status?.number ?? 0))
+    return withSecretRights(async () => {
+      let sum = 0
+      for (const one of older) {
+        sum += await buildLogs.sizeOf(loggedOf(one))
+        if (sum > OWNER_LOG_BYTES) await buildLogs.remove(loggedOf(one))
+      }
       return done()
     })
   }

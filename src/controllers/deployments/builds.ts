@@ -1,6 +1,6 @@
 import { keyOfBuild } from '../../contracts/builds/labels.ts'
 import { BUILD_LABEL, BUILD_NAMESPACE, buildName } from '../../contracts/builds/progress.ts'
-import { type DeployedCollection, isBuilding, isEnd } from '../../contracts/deployments.ts'
+import { type DeployedCollection, imageOwnerOf, isBuilding, isEnd } from '../../contracts/deployments.ts'
 import { repositoryText } from '../../contracts/registry/names.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
 import {
@@ -16,8 +16,9 @@ import { job, pod } from '../../kube/builtin.ts'
 import { cancelBuild, startBuild } from '../builds.ts'
 import type { Observed, Pass } from '../engine/controller.ts'
 import { withSecretRights } from '../workload/secrets.ts'
+import { NoBuild } from './noBuild.ts'
 import { absent, deploymentsOf, ownerOf, type RecordPass } from './owners.ts'
-import { NoBuild, registryHostOf, requestOf } from './request.ts'
+import { registryHostOf, requestOf } from './request.ts'
 import type { BuildOptions, RecordState, RecordStep } from './types.ts'
 
 type BuildPass = RecordPass<RecordState>
@@ -50,8 +51,7 @@ export function followBuild(options: BuildOptions): RecordStep {
       .list({ namespace: BUILD_NAMESPACE })
       .filter(({ metadata }) => metadata.labels?.[BUILD_LABEL] === object.metadata.name)
     const { boundaryId = '', resourceGroup = '' } = place
-    const { ownerCollection: collection, ownerName } = object.spec
-    const repository = repositoryText({ boundaryId, resourceGroup, collection, name: ownerName })
+    const repository = repositoryText({ boundaryId, resourceGroup, ...imageOwnerOf(object.spec) })
     const observed = observeBuild(found, pods)
     const progress = options.isPlayed ? playedBuild(found, observed, object.metadata.name) : observed
     const seen = deploymentBuild(progress, `${registryHostOf(options)}/${repository}`)
@@ -68,8 +68,6 @@ const RETRY = 15_000
 export function beginBuild(options: BuildOptions): RecordStep {
   return async function beginBuild(pass) {
     const { object, state, clock, now, workloads } = pass
-    // Their source is not where builds find it yet.
-    if (object.spec.ownerCollection === 'functions') return done()
     if (state.decision?.starts !== true || ownerOf(pass)?.metadata.deletionTimestamp !== undefined) return done()
     const { settings } = options
     return withSecretRights(async () => {

@@ -4,13 +4,14 @@ import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { Turns } from '../../core/turns.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
+import { FunctionNamespace } from '../../crds/functions.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import { decideDeployment, SILENCE } from '../../desired/deployments.ts'
 import { job, networkPolicy } from '../../kube/builtin.ts'
 import { controllerWith, steps } from '../engine/controller.ts'
 import { childRights } from '../workload/observers.ts'
-import { keepBuildLog } from './buildLog.ts'
+import { forgetLogs, keepBuildLog } from './buildLog.ts'
 import { BUILD_OBSERVERS, beginBuild, endBuild, followBuild } from './builds.ts'
 import {
   absent,
@@ -29,7 +30,7 @@ export const deploymentController = controllerWith<typeof DeploymentRecord, Buil
   DeploymentRecord,
   {
     observes: [...RECORD_OBSERVERS, ...BUILD_OBSERVERS],
-    reads: [...OWNER_KINDS, Boundary, ResourceGroup, DeploymentSource].map(({ resource }) => ({
+    reads: [...OWNER_KINDS, Boundary, ResourceGroup, DeploymentSource, FunctionNamespace].map(({ resource }) => ({
       resource,
       in: 'records' as const,
     })),
@@ -41,6 +42,7 @@ export const deploymentController = controllerWith<typeof DeploymentRecord, Buil
       state: () => ({ number: undefined, decision: undefined, build: undefined, after: undefined }),
       reconcile: steps<typeof DeploymentRecord, RecordState>(
         bindToOwner as RecordStep,
+        forgetLogs(options),
         numberIt(turns),
         followBuild(options),
         decide,

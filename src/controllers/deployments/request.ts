@@ -1,27 +1,22 @@
 import { OutgoingError } from '../../adapters/outgoing/port.ts'
 import { SourceError } from '../../adapters/sources/port.ts'
 import type { BuildRequest, RegistryAccount, SiteOptions } from '../../contracts/builds/request.ts'
+import { imageOwnerOf } from '../../contracts/deployments.ts'
 import { PLATFORM_ACTOR, repositoryText } from '../../contracts/registry/names.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
+import type { ServerlessFunction } from '../../crds/functions.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { buildRequestOf, type Code } from '../../desired/builds/index.ts'
 import { checkoutCredentials } from './checkout.ts'
+import { functionCode } from './functionCode.ts'
+import { NoBuild } from './noBuild.ts'
 import { ownerOf, type RecordPass } from './owners.ts'
 import type { BuildOptions } from './types.ts'
 
-/** Why no build is started: `isFinal` if waiting would not help. */
-export class NoBuild extends Error {
-  readonly isFinal: boolean
-
-  constructor(message: string, isFinal = true) {
-    super(message)
-    this.isFinal = isFinal
-  }
-}
-
 type BuiltSpec = Partial<Code> & Partial<SiteOptions> & { deploymentSourceId?: string | undefined }
+type Found = Pick<Parameters<typeof buildRequestOf>[0], 'code' | 'archive' | 'files' | 'credentials' | 'hostAddresses'>
 
 /** In place of a registry where builds are played. */
 const NO_REGISTRY = 'builds.freehold.invalid'
@@ -31,29 +26,40 @@ export const registryHostOf = ({ registry }: Pick<BuildOptions, 'registry'>) => 
 /** All that the build of a deployment needs, with credentials of its own. @throws NoBuild */
 export async function requestOf(pass: RecordPass, options: BuildOptions): Promise<BuildRequest> {
   const { object, place } = pass
-  const { ownerCollection: collection, ownerName: name, commitSha, branch, archive } = object.spec
+  const { ownerCollection, commitSha, branch } = object.spec
   const { boundaryId = '', resourceGroup = '' } = place
-  const owner = { boundaryId, resourceGroup, collection, name }
-  const spec: BuiltSpec = (ownerOf(pass)?.spec ?? {}) as BuiltSpec
+  const owner = { boundaryId, resourceGroup, ...imageOwnerOf(object.spec) }
+  const spec = specOf(pass)
   if (options.settings === undefined)
     throw new NoBuild('This platform builds nothing: an administrator sets buildImage, and registryUrl.')
   if (options.registry === undefined && !options.isPlayed)
     throw new NoBuild('This platform has no registry for what it builds: an administrator sets registryUrl.')
-  if (spec.pipeline === undefined || (spec.repositoryUrl === undefined && archive === undefined))
-    throw new NoBuild('There is nothing to build: set repositoryUrl, or upload a source.')
-  if (archive !== undefined && !archive.startsWith(`${repositoryText(owner)}@`))
-    throw new NoBuild('The uploaded source is not one of this resource.')
-  const source = archive === undefined ? await gitAccess(pass, spec, options) : {}
-  const seconds = spec.pipeline.buildTimeoutMinutes * 60
+  const found = await codeOf(pass, repositoryText(owner), options)
+  const seconds = found.code.pipeline.buildTimeoutMinutes * 60
   const request = buildRequestOf({
-    ...{ owner, deploymentId: object.metadata.name, code: spec as Code, commit: commitSha, branch, archive },
-    ...(collection === 'staticwebapps' ? { purpose: 'Site', site: siteOf(spec) } : { purpose: 'Service' }),
+    ...{ owner, deploymentId: object.metadata.name, commit: commitSha, branch },
+    ...(ownerCollection === 'staticwebapps' ? { purpose: 'Site', site: siteOf(spec) } : { purpose: 'Service' }),
     registry: registryHostOf(options),
     ...(await registryAccounts(pass, repositoryText(owner), seconds, options)),
-    ...source,
+    ...found,
   })
-  if (request === undefined) throw new NoBuild('There is nothing to build: set repositoryUrl, or upload a source.')
+  if (request === undefined) throw nothingThere()
   return request
+}
+
+const specOf = (pass: RecordPass) => (ownerOf(pass)?.spec ?? {}) as BuiltSpec
+const nothingThere = () => new NoBuild('There is nothing to build: set repositoryUrl, or upload a source.')
+
+/** What is built, and what opens it. @throws NoBuild */
+async function codeOf(pass: RecordPass, repository: string, options: BuildOptions): Promise<Found> {
+  const { ownerCollection, archive } = pass.object.spec
+  if (ownerCollection === 'functions')
+    return functionCode(pass, ownerOf(pass) as unknown as ServerlessFunction | undefined, repository, options)
+  const spec = specOf(pass)
+  if (spec.pipeline === undefined || (spec.repositoryUrl === undefined && archive === undefined)) throw nothingThere()
+  if (archive !== undefined && !archive.startsWith(`${repository}@`))
+    throw new NoBuild('The uploaded source is not one of this resource.')
+  return { code: spec as Code, archive, ...(archive === undefined && (await gitAccess(pass, spec, options))) }
 }
 
 function siteOf({ isSinglePage, notFoundPage, cacheControl, headers, proxyUrl }: BuiltSpec): SiteOptions {

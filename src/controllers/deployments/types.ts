@@ -1,4 +1,6 @@
+import type { BlobStore } from '../../adapters/blobs/port.ts'
 import type { BuildLogs } from '../../adapters/buildlogs/port.ts'
+import type { SourceArchives } from '../../adapters/builds/port.ts'
 import type { AddressesOf } from '../../adapters/outgoing/addresses.ts'
 import type { PodLogs } from '../../adapters/podlogs/port.ts'
 import type { SourcePort } from '../../adapters/sources/port.ts'
@@ -18,6 +20,10 @@ export type BuildPorts = {
   addressesOf: AddressesOf
   logs: PodLogs
   buildLogs: BuildLogs
+  /** Where uploaded files of functions are kept. */
+  sourceBlobs: Pick<BlobStore, 'read'>
+  /** Where builds find them; undefined where there is no registry. */
+  archives: SourceArchives | undefined
 }
 
 export type BuildOptions = BuildPorts & {

@@ -101,7 +101,7 @@ const assignment = ({ name, value }: BuildVariable) => `export ${name}='${value.
 
 function orderOf({ source, recipe, target }: BuildRequest, settings: BuildSettings): BuildOrder {
   const { environment, timeoutSeconds: _, ...known } = recipe
-  const { isRegistryInsecure, imageMirror, packageMirrors, scannerImage } = settings
+  const { isRegistryInsecure, imageMirror, packageMirrors, scannerImage, certificateAuthority } = settings
   const repository = `${target.registry}/${target.repository}`
   const text = JSON.stringify(environment)
   return {
@@ -121,7 +121,10 @@ function orderOf({ source, recipe, target }: BuildRequest, settings: BuildSettin
     },
     image: `${repository}:${target.tag}`,
     cache: `${repository}:${cacheTag(target.cache)}`,
-    settings: { registry: target.registry, isRegistryInsecure, imageMirror, packageMirrors, scannerImage },
+    settings: {
+      registry: target.registry,
+      ...{ isRegistryInsecure, imageMirror, packageMirrors, scannerImage, certificateAuthority },
+    },
   }
 }
 

@@ -20,6 +20,8 @@ export type Asked = {
   readonly commit?: string | undefined
   readonly branch?: string | undefined
   readonly archive?: string | undefined
+  /** Laid over the source. */
+  readonly files?: BuildRequest['recipe']['files']
   readonly purpose: BuildRequest['recipe']['purpose']
   readonly site?: BuildRequest['recipe']['site']
   readonly registry: string
@@ -33,7 +35,7 @@ const SITE_PORT = 8080
 
 /** What a build is asked for, of what a resource and one of its deployments say. Undefined if there is nothing to build. */
 export function buildRequestOf(asked: Asked): BuildRequest | undefined {
-  const { owner, deploymentId, code, purpose, site } = asked
+  const { owner, deploymentId, code, purpose, site, files } = asked
   const source = sourceOf(asked)
   if (source === undefined) return undefined
   const { pipeline, dockerfilePath, runtime, runtimeVersion, startCommand, port = SITE_PORT } = code
@@ -45,6 +47,7 @@ export function buildRequestOf(asked: Asked): BuildRequest | undefined {
     source,
     recipe: {
       ...{ purpose, runtime, runtimeVersion, builderImage, buildCommand, startCommand, dockerfilePath, rootPath, port },
+      ...(files !== undefined && { files }),
       ...(purpose === 'Site' && { outputPath: outputOf(code), site }),
       environment: buildEnv.map(({ name, value = '' }) => ({ name, value })),
       timeoutSeconds: buildTimeoutMinutes * 60,

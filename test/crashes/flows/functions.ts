@@ -31,9 +31,35 @@ async function facts(world: World): Promise<object> {
   return { claims: claims.map(({ spec }) => `${spec.type} ${spec.value}`).sort() }
 }
 
+const ID = '0b0e3f4e-3f4e-4f4e-8f4e-0b0e3f4e0b0e'
+const source = {
+  ...{ hash, sizeBytes: 1, fileCount: 1, parts: 1, deploymentId: ID },
+  ...{ uploadedAt: '2026-01-01T00:00:00Z', uploadedBy: 'somebody' },
+}
+
 const common = { controllers: ['functionnamespace', 'serverlessfunction'], facts }
 
 export const functionFlows: readonly Flow[] = [
+  {
+    ...common,
+    controllers: [...common.controllers, 'deploymentrecord'],
+    title: 'what is uploaded for a function is built and served',
+    given: [makeNamespace],
+    steps: [
+      {
+        user: 'makes a function with files',
+        act: (world) =>
+          world.make(ServerlessFunction, NAME, {
+            ...{ namespaceName: HOME, functionName: 'orders', handler: 'index', minReplicas: 1, source },
+          }),
+        until: async (world) => {
+          const found = await world.find(ServerlessFunction.resource, NAME)
+          const { servingDeployment } = (found?.status ?? {}) as { servingDeployment?: string }
+          return servingDeployment === ID && world.isReady(ServerlessFunction, NAME)
+        },
+      },
+    ],
+  },
   { ...common, title: 'a function is made in a namespace', steps: [makeNamespace, makeFunction] },
   {
     ...common,
@@ -46,15 +72,7 @@ export const functionFlows: readonly Flow[] = [
           world.change(ServerlessFunction, NAME, {
             triggers: [{ name: 'web', kind: 'Http', path: '/other' }],
             minReplicas: 1,
-            source: {
-              hash,
-              sizeBytes: 1,
-              fileCount: 1,
-              parts: 1,
-              deploymentId: '0b0e3f4e-3f4e-4f4e-8f4e-0b0e3f4e0b0e',
-              uploadedAt: '2026-01-01T00:00:00Z',
-              uploadedBy: 'somebody',
-            },
+            source,
           }),
         until: (world) => world.isReady(ServerlessFunction, NAME),
       },

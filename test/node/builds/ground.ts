@@ -6,30 +6,11 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { NODE_ADDRESS, REGISTRY } from '../../../scripts/node/addresses.ts'
-import type { PackageImage } from '../../../scripts/node/images.ts'
-import { NODE_LIBRARIES } from '../../../scripts/node/platformImage.ts'
 import { testNode } from '../shell.ts'
 
 const run = promisify(execFile)
 export const HOST_PORT = 8990
 export const HOST = `http://${NODE_ADDRESS}:${HOST_PORT}`
-
-/** Debian's libraries, Node, and npm of this machine, in the place of the image that a build of Node.js begins with. */
-export const NODE_BASE: PackageImage = {
-  name: 'library/node:24-slim',
-  packages: [...NODE_LIBRARIES.packages, 'dash', 'coreutils'],
-  layers: [
-    { from: dirname(process.execPath), paths: ['node'], to: 'usr/bin' },
-    { from: '/usr/lib/node_modules', paths: ['npm'], to: 'usr/lib/node_modules' },
-    { from: join(import.meta.dirname, 'image'), paths: ['usr'], to: '' },
-  ],
-  config: {},
-}
-export const NGINX_BASE: PackageImage = {
-  name: 'library/nginx:1-alpine-slim',
-  packages: ['nginx-light', 'dash', 'coreutils'],
-  config: {},
-}
 
 /** Before the target of what is to be a symbolic link. */
 export const LINK = 'link to '

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { rm } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ArchiveRefused } from '../../../contracts/builds/archive.ts'
 import { failureOfGit } from '../../../contracts/builds/failure.ts'
 import { BuildRefusal } from '../../../contracts/builds/files.ts'
-import type { BuildOrder } from '../../../contracts/builds/pod.ts'
+import { AUTHORITY_BUNDLE, type BuildOrder } from '../../../contracts/builds/pod.ts'
 import { unpack } from '../unpack.ts'
 import { ran } from './commands.ts'
 import { entryAt, hasEntry, PLACES } from './places.ts'
@@ -26,11 +26,12 @@ const GIT = [
 ].flatMap(([name, value]) => ['-c', `${name}=${value}`])
 
 /** @returns the commit. @throws BuildRefusal */
-export async function clone({ url, branch, commit }: Git): Promise<string> {
+export async function clone({ url, branch, commit }: Git, { settings }: BuildOrder): Promise<string> {
+  const authorities = await authoritiesOf(settings)
   const git = async (...args: readonly string[]) => {
     const { code, said, output } = await ran('git', [...GIT, ...credentials(), ...args], {
       cwd: PLACES.source,
-      environment: { GIT_TERMINAL_PROMPT: '0', GIT_CONFIG_NOSYSTEM: '1', GIT_SSH_COMMAND: ssh() },
+      environment: { GIT_TERMINAL_PROMPT: '0', GIT_CONFIG_NOSYSTEM: '1', GIT_SSH_COMMAND: ssh(), ...authorities },
     })
     if (code !== 0) throw failureOfGit(said)
     return output.trim()
@@ -41,6 +42,14 @@ export async function clone({ url, branch, commit }: Git): Promise<string> {
   const head = await git('rev-parse', 'HEAD')
   await rm(join(PLACES.source, '.git'), { recursive: true, force: true })
   return head
+}
+
+/** Those that everybody believes, and the one of the settings. */
+async function authoritiesOf({ certificateAuthority }: BuildOrder['settings']): Promise<Record<string, string>> {
+  if (certificateAuthority === undefined) return {}
+  const bundle = '/tmp/authorities.crt'
+  await writeFile(bundle, `${await readFile(AUTHORITY_BUNDLE, 'utf8')}\n${certificateAuthority}`)
+  return { GIT_SSL_CAINFO: bundle }
 }
 
 /** Git's own store of credentials, which gives a host what is kept for that host, redirected or not. */

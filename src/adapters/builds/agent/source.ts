@@ -13,7 +13,7 @@ export async function fetchSource(): Promise<BuildWord> {
   await mkdir(PLACES.source, { recursive: true })
   const { source, recipe, settings } = order
   console.log(source.kind === 'Git' ? `Fetching ${source.branch} of ${source.url}` : 'Fetching the uploaded source')
-  const commit = source.kind === 'Git' ? await clone(source) : undefined
+  const commit = source.kind === 'Git' ? await clone(source, order) : undefined
   if (source.kind === 'Archive') await fetchArchive(source.reference, order)
   const context = folderOf(PLACES.source, recipe.rootPath)
   await addFiles(context, recipe.files ?? {})

@@ -39,14 +39,17 @@ export function buildOfNode(input: RecipeInput, { isPruned }: { isPruned: boolea
   const manifest = jsonOf(files, 'package.json')
   const { lock, install, script, prune } = managerOf(files)
   const described = ['package.json', lock, firstOf(files, '.npmrc'), firstOf(files, '.yarnrc.yml')]
+  const isDescribed = files.paths.has('package.json')
   // Packages of a workspace are described in folders that only their owner knows; so are patches of pnpm.
   const isWorkspace = manifest.workspaces !== undefined || files.paths.has('pnpm-workspace.yaml')
   const command = buildCommand ?? (textAt(manifest, 'scripts', 'build') === undefined ? undefined : script('build'))
   return [
     ...variables({ npm_config_registry: mirrors.npm, npm_config_replace_registry_host: mirrors.npm && 'always' }),
-    ...(lock === undefined ? ['# There is no lock file: versions may differ from one build to the next.'] : []),
-    ...(isWorkspace
-      ? ['COPY . .', run(install)]
+    ...(lock === undefined && isDescribed
+      ? ['# There is no lock file: versions may differ from one build to the next.']
+      : []),
+    ...(isWorkspace || !isDescribed
+      ? ['COPY . .', ...(isDescribed ? [run(install)] : [])]
       : [
           '# Installed again only when one of these changes.',
           copy(described.filter((path) => path !== undefined)),

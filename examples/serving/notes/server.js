@@ -1,0 +1,40 @@
+const { createServer } = require('node:http')
+const mariadb = require('mariadb')
+
+// The platform fills it with the connection string of the database, and starts the app anew when it changes.
+const { hostname, port, username, password, pathname } = new URL(process.env.DATABASE_URL)
+const pool = mariadb.createPool({
+  host: hostname,
+  port: Number(port),
+  user: decodeURIComponent(username),
+  password: decodeURIComponent(password),
+  database: pathname.slice(1),
+})
+
+async function answer(request, response) {
+  if (request.method === 'POST')
+    await pool.query('INSERT INTO notes (text) VALUES (?)', [(await bodyOf(request)).slice(0, 200)])
+  const notes = await pool.query('SELECT text FROM notes ORDER BY id')
+  response.end(notes.map(({ text }) => `${text}\n`).join(''))
+}
+
+async function bodyOf(request) {
+  const chunks = []
+  for await (const chunk of request) chunks.push(chunk)
+  return Buffer.concat(chunks).toString()
+}
+
+async function serve() {
+  await pool.query('CREATE TABLE IF NOT EXISTS notes (id INT PRIMARY KEY AUTO_INCREMENT, text VARCHAR(200))')
+  createServer((request, response) => {
+    answer(request, response).catch((error) => {
+      console.error(error)
+      response.writeHead(500).end('The database did not answer.\n')
+    })
+  }).listen(process.env.PORT)
+}
+
+serve().catch((error) => {
+  console.error(error)
+  process.exit(1)
+})

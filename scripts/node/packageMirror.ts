@@ -1,0 +1,53 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { Server } from 'node:net'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { request } from 'undici'
+import { messageOf } from '../../src/core/errors.ts'
+
+/**
+ * The one thing of the world outside that builds on a node reach: packages of the registry of npm that this machine uses,
+ * to be read and nothing else. Runs beside the node: `packageMirror.ts REGISTRY ADDRESS PORT COMMAND...`, where the command
+ * enters the network of the node. The socket is made in there, by a process that hands it over and ends.
+ */
+const [registry = '', address = '', port = '', command = '', ...words] = process.argv.slice(2)
+/** A package of any name, one of its versions, or its archive. */
+const PATH = /^\/(@[\w.~-]+(\/|%2f))?[\w.~-]+(\/-\/[\w.~-]+\.tgz|\/[\w.+~-]+)?$/i
+/** Of a caller's headers, what says which form it wants. */
+const PASSED = ['accept', 'if-none-match'] as const
+const TOLD = ['content-type', 'content-length', 'etag', 'cache-control'] as const
+
+async function answer(asked: IncomingMessage, response: ServerResponse): Promise<void> {
+  const path = asked.url ?? '/'
+  if (asked.method !== 'GET' || !PATH.test(path)) return void response.writeHead(404).end()
+  const headers = Object.fromEntries(
+    PASSED.flatMap((name) => (asked.headers[name] ? [[name, asked.headers[name]]] : [])),
+  )
+  const found = await request(registry.replace(/\/+$/, '') + path, { headers })
+  for (const name of TOLD) {
+    const value = found.headers[name]
+    if (value !== undefined) response.setHeader(name, value)
+  }
+  response.writeHead(found.statusCode)
+  await pipeline(found.body, response)
+}
+
+async function listenInside(): Promise<Server> {
+  const script = join(import.meta.dirname, 'listener.ts')
+  const child = spawn(command, [...words, process.execPath, script, address, port], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+  const [, server] = (await once(child, 'message')) as [unknown, Server]
+  return server
+}
+
+const server = createServer((asked, response) => {
+  answer(asked, response).catch((error: unknown) => {
+    process.stderr.write(`${asked.url}: ${messageOf(error)}\n`)
+    if (response.headersSent) response.destroy()
+    else response.writeHead(502).end()
+  })
+})
+server.listen(await listenInside())

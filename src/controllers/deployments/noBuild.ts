@@ -1,0 +1,9 @@
+/** Why no build is started: `isFinal` if waiting would not help. */
+export class NoBuild extends Error {
+  readonly isFinal: boolean
+
+  constructor(message: string, isFinal = true) {
+    super(message)
+    this.isFinal = isFinal
+  }
+}

@@ -1,0 +1,27 @@
+import { expect } from 'chai'
+import { until } from '../make/until.ts'
+import type { PublicHosts } from './publicHosts.ts'
+
+const EVERY = 20
+
+/** Asks for the page fifty times a second while the work goes on, and for a while after. @throws if one answer is not 200 */
+export async function servedThroughout(hosts: PublicHosts, url: string, work: () => Promise<unknown>): Promise<void> {
+  const answers: Promise<number>[] = []
+  const load = setInterval(() => {
+    const answer = hosts.get(url).then(
+      ({ status }) => status,
+      () => 0,
+    )
+    answers.push(answer)
+  }, EVERY)
+  try {
+    await work()
+    const seen = answers.length
+    await until('the load went on for a while', async () => answers.length > seen + 100)
+  } finally {
+    clearInterval(load)
+  }
+  const statuses = await Promise.all(answers)
+  expect(statuses.length).to.be.greaterThan(100)
+  expect(statuses.filter((status) => status !== 200)).to.deep.equal([])
+}

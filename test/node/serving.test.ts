@@ -1,0 +1,157 @@
+import { execFile } from 'node:child_process'
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { silentProgress } from '../../scripts/controlplane/index.ts'
+import { pushLibrary } from '../../scripts/node/library.ts'
+import { expectCall, makeBoundary, makeGroup, until } from '../worlds/platform.ts'
+import { PLATFORM_VARIABLE, testPlatform } from '../worlds/tenant.ts'
+import { servedThroughout } from './load.ts'
+import { PublicHosts } from './publicHosts.ts'
+import { testNode } from './shell.ts'
+
+const run = promisify(execFile)
+const ROOT = resolve(import.meta.dirname, '../..')
+const EXAMPLES = join(ROOT, 'examples/serving')
+
+type App = { status: string; statusMessage: string; publicUrl: string | null; servingRevision: number | null }
+
+/** Answers as its variables say. */
+const SERVER = `
+const { FAULT, GREETING = 'well' } = process.env
+if (FAULT === 'crash') setTimeout(() => process.exit(7), 2_000)
+require('node:http').createServer((request, response) => {
+  response.statusCode = FAULT === 'unready' ? 503 : 200
+  response.end(GREETING)
+}).listen(process.env.PORT)`
+
+describe('from source to serving, on a node', function () {
+  this.timeout(900_000)
+  let home: string
+  let hosts: PublicHosts
+  let environment: NodeJS.ProcessEnv
+  let path: string
+
+  before(async () => {
+    await pushLibrary(await testNode(), { progress: silentProgress, signal: undefined })
+    hosts = new PublicHosts()
+    home = await mkdtemp(join(tmpdir(), 'freehold-serving-'))
+    await mkdir(join(home, 'bin'))
+    await symlink(join(ROOT, 'bin/freehold.mjs'), join(home, 'bin/freehold'))
+    const programs = [join(home, 'bin'), dirname(process.execPath), process.env.PATH].join(':')
+    environment = { PATH: programs, HOME: home, AUTHORITY: testPlatform().certificateAuthority }
+    const { id } = await makeBoundary()
+    const group = (await makeGroup(id)).name
+    path = `/boundaries/${id}/resourcegroups/${group}/resources/apps`
+    await freehold('setup', '--dev', process.env[PLATFORM_VARIABLE] ?? '')
+    await freehold('use', '--boundary', id, '--group', group)
+  })
+  after(async () => {
+    await hosts?.close()
+    if (home !== undefined) await rm(home, { recursive: true, force: true })
+  })
+
+  const freehold = (...words: string[]) => run('freehold', words, { env: environment })
+
+  /** Runs an example as a person would, and shows what it printed. */
+  async function example(name: string): Promise<string> {
+    const script = join(EXAMPLES, `${name}.sh`)
+    const told = (stdout: string) => console.log(stdout.trim().replaceAll(/^/gm, '      '))
+    try {
+      const { stdout } = await run('sh', [script], { env: environment, cwd: home })
+      told(stdout)
+      return stdout
+    } catch (error) {
+      const { stdout, stderr } = error as { stdout: string; stderr: string }
+      throw new Error(`${stderr}\n${stdout.slice(-3_000)}`)
+    }
+  }
+
+  it('a folder becomes a page, a changed line another, and a rollback brings the first back', async () => {
+    const said = await example('folder')
+    expect(said).to.include('Hello from the new shop').and.to.include('The first page was back')
+  })
+
+  it('a push to a real Git host becomes a page, and the next one another', async () => {
+    expect(await example('git')).to.include('Hello from the pushed shop')
+  })
+
+  it('a function sleeps, answers fifty calls at once without losing one, and sleeps again', async () => {
+    const said = await example('function')
+    expect(said)
+      .to.include('Hello, you')
+      .and.to.match(/^\s*50 200$/m)
+  })
+
+  it('an app reaches the database that it refers to', async () => {
+    expect(await example('database')).to.include('buy milk')
+  })
+
+  describe('under fifty requests a second', () => {
+    const name = 'robust'
+    let folder: string
+    let url: string
+
+    const app = async () => (await expectCall<App>(200, 'GET', `${path}/${name}`)).body
+    const untilSaid = (words: RegExp) =>
+      until(`it says ${words}`, async () => {
+        const { status, statusMessage } = await app()
+        if (words.test(statusMessage)) return true
+        throw new Error(`${status}: ${statusMessage}`)
+      })
+    const untilServed = (wanted: string) =>
+      until(`it serves ${wanted}`, async () => {
+        const { status, text } = await hosts.get(url)
+        if (status === 200 && text === wanted) return true
+        throw new Error(`${status} ${text.slice(0, 100)}`)
+      })
+
+    before(async () => {
+      folder = join(home, name)
+      await mkdir(folder)
+      await writeFile(join(folder, 'package.json'), '{"name": "robust", "scripts": {"start": "node server.js"}}')
+      await writeFile(join(folder, 'server.js'), SERVER)
+      await freehold('deploy', folder)
+      url = (await app()).publicUrl ?? ''
+      await untilServed('well')
+    })
+
+    it('a build that fails changes nothing, and its reason is told', async () => {
+      const broken = join(home, 'broken')
+      await cp(folder, broken, { recursive: true })
+      await writeFile(join(broken, 'package.json'), '{"name": "robust", "scripts": {"build": "node none.js"}}')
+      await servedThroughout(hosts, url, async () => {
+        const failed = await freehold('deploy', broken, '--name', name).catch((error: unknown) => error)
+        expect((failed as { code: number }).code).to.equal(6)
+        expect((failed as { stderr: string }).stderr).to.include('is not served: Failed: ')
+      })
+      await untilServed('well')
+    })
+
+    const faults: [sentence: string, change: object, words: RegExp][] = [
+      [
+        'a release command that fails',
+        { releaseCommand: 'node -e "process.exit(3)"', env: [{ name: 'GREETING', value: 'never' }] },
+        /release command failed/,
+      ],
+      ['a process that ends after its start', { env: [{ name: 'FAULT', value: 'crash' }] }, /exit code 7|ended/],
+      ['a process that never gets ready', { env: [{ name: 'FAULT', value: 'unready' }] }, /ready|probe/],
+    ]
+    for (const [sentence, change, words] of faults) {
+      it(`${sentence} keeps what served before, and its reason is told`, async () => {
+        await servedThroughout(hosts, url, async () => {
+          await expectCall(200, 'PATCH', `${path}/${name}`, change)
+          await untilSaid(words)
+          await untilServed('well')
+        })
+        console.log(`      ${(await app()).statusMessage}`)
+        await servedThroughout(hosts, url, async () => {
+          await expectCall(200, 'PATCH', `${path}/${name}`, { env: [], releaseCommand: null })
+          await until('it runs again', async () => (await app()).status === 'Running')
+        })
+      })
+    }
+  })
+})
