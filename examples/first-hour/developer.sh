@@ -27,7 +27,7 @@ freehold logs app shop --tail 5
 echo '== A secret'
 vault=shop-${boundary%%-*}
 freehold create secretvault "$vault" --wait -o name
-freehold update secret PaymentToken --param "resourceName=$vault" -d '{"value":"only-for-the-shop"}'
+freehold create secret PaymentToken --param "resourceName=$vault" -d '{"value":"only-for-the-shop"}'
 freehold env set app shop COLOUR=blue --from "PAYMENT_TOKEN=secretvault/$vault/PaymentToken" --wait
 
 echo '== A database, by its output'

@@ -51,7 +51,7 @@ kubectl -n "reading-$group" get vectorclusters
 freehold describe vectorcluster articles -b "$boundary" -g reading
 
 echo '== Nothing drifts'
-kubectl diff --server-side --field-manager=kustomize-controller -f tenants/tenant.yaml
+kubectl diff --server-side -f tenants/tenant.yaml
 
 echo '== A change'
 sed -i.before 's/replicas: 1/replicas: 2/' tenants/tenant.yaml
