@@ -63,7 +63,8 @@ identity >"$work/identity"
 echo '== The upgrade'
 (cd "$work/before" && npm run --silent down -- --data "$data")
 today=$(overlay today "$root/deploy")
-kubectl apply --server-side -k "$today" >/dev/null
+# `up` has applied the objects of the former version as well.
+kubectl apply --server-side --force-conflicts -k "$today" >/dev/null
 installed
 npm run --silent up -- --detach --kubeconfig "$KUBECONFIG" --data "$data"
 freehold setup --dev "$data/dev.json"
@@ -74,9 +75,9 @@ freehold version -o 'jsonpath={.platform.version} {.platform.commit}'
 
 echo '== The way out'
 freehold delete boundary "$boundary" --yes && exit 1 || echo 'A boundary that holds something stays.'
-kubectl delete resourcegroups.freehold.dev --all -A
+kubectl delete resourcegroups.freehold.dev --all -A --timeout=10m
 kubectl wait --for=delete resourcegroups.freehold.dev --all -A --timeout=30m
-kubectl delete boundaries.freehold.dev --all
+kubectl delete boundaries.freehold.dev --all --timeout=10m
 kubectl wait --for=delete boundaries.freehold.dev --all --timeout=10m
 npm run --silent down -- --data "$data"
 kubectl delete -k "$today" --timeout=5m >/dev/null
