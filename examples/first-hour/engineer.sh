@@ -80,6 +80,6 @@ kubectl wait --for=delete resourcegroups.freehold.dev --all -A --timeout=30m
 kubectl delete boundaries.freehold.dev --all --timeout=10m
 kubectl wait --for=delete boundaries.freehold.dev --all --timeout=10m
 npm run --silent down -- --data "$data"
-kubectl delete -k "$today" --timeout=5m >/dev/null
+kubectl delete -k "$today" --ignore-not-found --timeout=5m >/dev/null
 everything | diff "$work/empty" -
 echo 'Nothing is left.'
