@@ -145,7 +145,7 @@ export async function preparePlatform(controlPlane: ControlPlane, options: Platf
     const platform = { facadeUrl: `http://127.0.0.1:${ports.facade}`, tokenUrl, realm: REALM, ...credentials }
     const beside = await startBeside(controlPlane, options)
     const { store, registry } = beside
-    return { platform, store, registry, operator: await operatorCommand(controlPlane, options, beside) }
+    return { platform, store, registry, operator: await operatorCommand(controlPlane, options, beside, admin) }
   } finally {
     await admin.close()
   }
@@ -214,9 +214,10 @@ async function operatorCommand(
   controlPlane: ControlPlane,
   options: PlatformOptions,
   beside: Beside,
+  admin: KubeClient,
 ): Promise<PreparedPlatform['operator']> {
   const { folder, ports, outgoingHosts = [] } = options
-  const kubeconfig = await writeOperatorKubeconfig(controlPlane, folder)
+  const kubeconfig = await writeOperatorKubeconfig(controlPlane, folder, admin)
   const { certPem, keyPem } = await controlPlane.issueServingCertificate(['127.0.0.1', 'localhost'])
   const file = (name: string) => join(folder, 'platform', name)
   const vaultKeys = await platformKeys(file('vault-keys.json'))

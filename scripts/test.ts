@@ -16,13 +16,14 @@ const WEIGHTS = { unit: 1, shared: 1.4, alone: 0.6 }
 /** Slowest files that a run names at its end. */
 const SLOWEST = 10
 
-const PARTS = ['--unit', '--e2e', '--node']
+const PARTS = ['--unit', '--e2e', '--node', '--hours']
 
-type Selection = { checks: boolean; unit: boolean; e2e: boolean; node: boolean; rest: string[] }
+type Selection = { checks: boolean; unit: boolean; e2e: boolean; node: boolean; hours: boolean; rest: string[] }
 
 /**
  * `npm test`: checks, unit tests, and end-to-end tests on a real control plane that is started once for all of them.
- * `--unit` and `--e2e` run one part, `--node` what needs a real node (Linux, as root; not in a run of everything); `-- --grep=...` and file names go to mocha. Closes with `N passed, N failed`.
+ * `--unit` and `--e2e` run one part, `--node` what needs a real node (Linux, as root), `--hours` the first hours of people;
+ * neither is in a run of everything. `-- --grep=...` and file names go to mocha. Closes with `N passed, N failed`.
  */
 class TestRun {
   readonly #selection: Selection
@@ -37,9 +38,9 @@ class TestRun {
   constructor(words: string[]) {
     writeFileSync(this.#seenRoutes, '')
     const rest = words.filter((word) => !PARTS.includes(word))
-    const [unit, e2e, node] = PARTS.map((part) => words.includes(part)) as [boolean, boolean, boolean]
-    const all = !unit && !e2e && !node
-    this.#selection = { checks: all && rest.length === 0, unit: unit || all, e2e: e2e || all, node, rest }
+    const [unit, e2e, node, hours] = PARTS.map((part) => words.includes(part)) as [boolean, boolean, boolean, boolean]
+    const all = !unit && !e2e && !node && !hours
+    this.#selection = { checks: all && rest.length === 0, unit: unit || all, e2e: e2e || all, node, hours, rest }
   }
 
   async run(): Promise<void> {
@@ -48,8 +49,13 @@ class TestRun {
       const passes = results.filter((result) => result.passed).length
       this.#add({ passes, failures: results.length - passes, pending: 0 })
     }
-    const { unit, e2e, node } = this.#selection
-    const works = [...(unit ? this.#unit() : []), ...(e2e ? this.#endToEnd() : []), ...(node ? [this.#onNode()] : [])]
+    const { unit, e2e, node, hours } = this.#selection
+    const works = [
+      ...(unit ? this.#unit() : []),
+      ...(e2e ? this.#endToEnd() : []),
+      ...(node ? [this.#onNode()] : []),
+      ...(hours ? [this.#mocha(WEIGHTS.shared, { title: 'first hours', files: this.#filesIn('test/hours') })] : []),
+    ]
     this.#isHeldBack = works.length > 1
     await runSideBySide(works, CORES)
     if (e2e && this.#selection.rest.length === 0) this.#add(await covered(this.#seenRoutes))

@@ -7,6 +7,7 @@ import { AgentHub } from './composition/agents/hub.ts'
 import { runControllers } from './composition/controllers.ts'
 import { openFacadeConnection, runFacade } from './composition/facade.ts'
 import type { Part, Surroundings } from './composition/part.ts'
+import { followSettings, turnAmongReplicas } from './composition/settings.ts'
 import { type Configuration, ConfigurationError, ROLES, readConfiguration, withoutSecrets } from './config.ts'
 import { messageOf } from './core/errors.ts'
 import { createLog, type Log } from './core/log.ts'
@@ -29,10 +30,12 @@ function readFlags(): { flags: Record<string, string>; wish: Wish } {
   return { flags: values.role === undefined ? {} : { role: values.role }, wish }
 }
 
-function configure(): { configuration: Configuration; wish: Wish } | undefined {
+type Configured = { configuration: Configuration; flags: Record<string, string>; wish: Wish }
+
+function configure(): Configured | undefined {
   try {
     const { flags, wish } = readFlags()
-    return { configuration: readConfiguration(process.env, flags), wish }
+    return { configuration: readConfiguration(process.env, flags), flags, wish }
   } catch (error) {
     console.error(`${messageOf(error)}\n\n${USAGE}`)
     process.exitCode = error instanceof ConfigurationError ? 78 : 64
@@ -41,7 +44,7 @@ function configure(): { configuration: Configuration; wish: Wish } | undefined {
 }
 
 /** Starts the parts of the role and stops them in reverse order, once, for whatever reason comes first. */
-async function run(configuration: Configuration): Promise<void> {
+async function run({ configuration, flags }: Configured): Promise<void> {
   const log = createLog(configuration.logLevel, { role: configuration.role })
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
@@ -65,15 +68,37 @@ async function run(configuration: Configuration): Promise<void> {
   // A rejection that nobody awaited is a defect of ours, but never a reason to take every tenant down with it.
   process.on('unhandledRejection', (reason) => log.error({ error: messageOf(reason) }, 'Unhandled promise rejection.'))
   try {
-    await startParts(configuration, surroundings, parts)
+    // Before anything else: what changes during the start has not been read.
+    let connection: FacadeConnection | undefined
+    parts.push(
+      followSettings({
+        file: process.env.PLATFORM_CONFIG_FILE,
+        read: () => readConfiguration(process.env, flags),
+        log,
+        // Callers need a facade at every moment; of the others one is enough, or only one works.
+        turn: async () => connection && turnAmongReplicas(connection.client, log)(),
+        restart: () => void stop(0, 'new settings'),
+      }),
+    )
+    connection = await startParts(configuration, surroundings, parts)
     log.info({ seconds: Number((performance.now() / 1000).toFixed(2)) }, 'Started.')
   } catch (error) {
     if (stopping === undefined) surroundings.fail(`The start failed: ${messageOf(error)}`)
   }
 }
 
-/** The management port opens first: a process that waits for the API server is alive, and says that it is not ready. */
-async function startParts(configuration: Configuration, surroundings: Surroundings, parts: Part[]): Promise<void> {
+type FacadeConnection = ReturnType<typeof openFacadeConnection>
+
+/**
+ * The management port opens first: a process that waits for the API server is alive, and says that it is not ready.
+ *
+ * @returns the connection of the facade, where there is one
+ */
+async function startParts(
+  configuration: Configuration,
+  surroundings: Surroundings,
+  parts: Part[],
+): Promise<FacadeConnection | undefined> {
   const { role, managementHost: host, managementPort: port } = configuration
   let isStarted = false
   const started: ReadinessCheck = { name: 'started', isReady: () => isStarted }
@@ -83,7 +108,7 @@ async function startParts(configuration: Configuration, surroundings: Surroundin
   if (role === 'agent') {
     parts.push(await runAgent(configuration, surroundings))
     isStarted = true
-    return
+    return undefined
   }
   const agents = new AgentHub(surroundings.log)
   await agents.open()
@@ -97,6 +122,7 @@ async function startParts(configuration: Configuration, surroundings: Surroundin
   if (role === 'activator' || role === 'all')
     parts.push(await runActivator(configuration, surroundings, connection?.caches))
   isStarted = true
+  return connection
 }
 
 async function stopAll(parts: Part[], { log, why, within }: { log: Log; why: string; within: number }): Promise<void> {
@@ -122,4 +148,4 @@ async function check(configuration: Configuration): Promise<void> {
 const configured = configure()
 if (configured?.wish === 'print') console.log(JSON.stringify(withoutSecrets(configured.configuration), null, 2))
 else if (configured?.wish === 'check') await check(configured.configuration)
-else if (configured !== undefined) await run(configured.configuration)
+else if (configured !== undefined) await run(configured)

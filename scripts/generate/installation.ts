@@ -92,7 +92,8 @@ const ENVIRONMENT = '          {{- with .Values.env }}\n          {{- toYaml . |
 
 /** The files of the Helm chart, by path. */
 export function chartFiles(installation: Installation, monitoring: readonly KubeObject[]): Map<string, string> {
-  const isNamespace = ({ kind }: KubeObject) => kind === 'Namespace'
+  // Helm keeps its release in the namespace of the platform, which must be there before; it makes others itself.
+  const isNamespace = ({ kind, metadata }: KubeObject) => kind === 'Namespace' && metadata.name === SYSTEM_NAMESPACE
   const isConfiguration = ({ kind }: KubeObject) => kind === 'ConfigMap'
   const plain = installation.manifests.filter((object) => !isNamespace(object) && !isConfiguration(object))
   const files: [string, string][] = [

@@ -65,6 +65,7 @@ export function kindPage(kind: AnyKind): string {
     '',
     `\`${kind.apiVersion}\`, \`${kind.resource.plural}\` (${kind.shortNames.map((name) => `\`${name}\``).join(', ')}), placement: ${kind.placement}.`,
     '',
+    ...(kind.writtenByPlatform === undefined ? [] : [`Written by the platform only: ${kind.writtenByPlatform}.`, '']),
     '## Spec',
     '',
     ...table('spec'),

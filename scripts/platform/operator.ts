@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
 import type { ControlPlane } from '../controlplane/index.ts'
 import { ACTIVATOR_ACCOUNT, CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from '../generate/policies.ts'
 import type { GitHost } from '../githost/start.ts'
@@ -11,25 +12,46 @@ import type { RunningStore } from '../objectstore/start.ts'
 import type { PlatformPorts } from '../platform.ts'
 import type { RunningRegistry } from '../registry/start.ts'
 
+/** A cluster may give shorter ones: `up` asks for others at its next start. */
+const TOKEN_SECONDS = 365 * 86_400
+
 /**
- * A kubeconfig with one context for each service account of ours. The certificates carry the accounts' own user names,
- * so that the embedded platform runs under the very roles and policies that a cluster would hold it to.
+ * A kubeconfig with one context for each service account of ours, so that the platform runs under the very roles and
+ * policies that a cluster would hold it to: by certificates with the accounts' own user names, or by tokens of the accounts
+ * where the cluster is somebody else's.
  */
-export async function writeOperatorKubeconfig(controlPlane: ControlPlane, folder: string): Promise<string> {
+export async function writeOperatorKubeconfig(
+  controlPlane: ControlPlane,
+  folder: string,
+  admin: KubeClient,
+): Promise<string> {
   const path = join(folder, 'platform', 'kubeconfig')
-  if (controlPlane.source === 'kubeconfig') return controlPlane.kubeconfigPath
-  const contexts = await Promise.all(
-    [CONTROLLERS_ACCOUNT, FACADE_ACCOUNT, ACTIVATOR_ACCOUNT].map(async (account) => ({
-      name: account,
-      user: await controlPlane.issueClientCertificate(`system:serviceaccount:${SYSTEM_NAMESPACE}:${account}`, [
-        'system:serviceaccounts',
-        `system:serviceaccounts:${SYSTEM_NAMESPACE}`,
-        'system:authenticated',
-      ]),
-    })),
-  )
+  const userOf = (account: string) =>
+    controlPlane.source === 'kubeconfig'
+      ? tokenOf(account, admin)
+      : controlPlane.issueClientCertificate(`system:serviceaccount:${SYSTEM_NAMESPACE}:${account}`, [
+          'system:serviceaccounts',
+          `system:serviceaccounts:${SYSTEM_NAMESPACE}`,
+          'system:authenticated',
+        ])
+  const accounts = [CONTROLLERS_ACCOUNT, FACADE_ACCOUNT, ACTIVATOR_ACCOUNT]
+  const contexts = await Promise.all(accounts.map(async (name) => ({ name, user: await userOf(name) })))
   await controlPlane.writeKubeconfig(path, ...contexts)
   return path
+}
+
+async function tokenOf(account: string, admin: KubeClient): Promise<{ token: string }> {
+  const wanted = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest' }
+  const answer = await admin.request({
+    method: 'POST',
+    path: `/api/v1/namespaces/${SYSTEM_NAMESPACE}/serviceaccounts/${account}/token`,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ ...wanted, spec: { expirationSeconds: TOKEN_SECONDS } }),
+  })
+  const { status } = JSON.parse(await answer.text()) as { status?: { token?: string } }
+  if (status?.token === undefined)
+    throw new Error(`The cluster gave no token for the service account ${account} (${answer.status}).`)
+  return { token: status.token }
 }
 
 export type OperatorFiles = {
@@ -67,6 +89,9 @@ export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorF
     ...own,
     PLATFORM_ROLE: 'all',
     PLATFORM_KUBECONFIG: files.kubeconfig,
+    PLATFORM_FACADE_CONTEXT: FACADE_ACCOUNT,
+    PLATFORM_CONTROLLERS_CONTEXT: CONTROLLERS_ACCOUNT,
+    PLATFORM_ACTIVATOR_CONTEXT: ACTIVATOR_ACCOUNT,
     // Builds ask it for tokens of the registry.
     PLATFORM_FACADE_HOST: hasRealNode ? '0.0.0.0' : '127.0.0.1',
     PLATFORM_FACADE_PORT: String(files.ports.facade),
@@ -125,12 +150,9 @@ function nodeEnvironment({ registry, facade }: PlatformPorts): Record<string, st
   }
 }
 
-/** What holds where we configure the API server ourselves: accounts of our own, and the webhook that it asks. */
+/** What holds where we configure the API server ourselves: the webhook that it asks. */
 function embeddedEnvironment({ ports, certificate, key, clientAuthority }: OperatorFiles): Record<string, string> {
   return {
-    PLATFORM_FACADE_CONTEXT: FACADE_ACCOUNT,
-    PLATFORM_CONTROLLERS_CONTEXT: CONTROLLERS_ACCOUNT,
-    PLATFORM_ACTIVATOR_CONTEXT: ACTIVATOR_ACCOUNT,
     // The API server asks, so bindings could only say what it knows, a moment later.
     PLATFORM_PROJECT_RBAC: 'false',
     // Whoever holds the data folder is the only one; a lease could only end it, on a machine that was busy for seconds.

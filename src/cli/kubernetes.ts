@@ -5,7 +5,10 @@ import type { Settings } from './settings.ts'
 
 export type KubernetesAccess = {
   readonly kubernetes: NonNullable<Settings['kubernetes']>
-  readonly token: () => Promise<string>
+  /** Absent where a certificate is shown. */
+  readonly token?: () => Promise<string>
+  /** PEM in base64, both. */
+  readonly clientCertificate?: { readonly certificate: string; readonly key: string }
   readonly signal: AbortSignal
 }
 type Answer = { readonly status: number; readonly body: Record<string, unknown> }
@@ -17,8 +20,8 @@ const SETTLES_WITHIN = 60_000
 const PAUSE = 500
 
 /**
- * Applies a manifest at the API server, as `kubectl apply --server-side` does, with the caller's own token and rights: what
- * REST has no way to write. The namespace of a boundary or group that was made a moment ago is waited for.
+ * Applies a manifest at the API server, as `kubectl apply --server-side` does, with the rights of the caller, or of the kubeconfig that
+ * was named: what REST has no way to write. The namespace of a boundary or group that was made a moment ago is waited for.
  *
  * @returns whether it was there before, for people
  * @throws CommandFailure (refused) with the sentence of the API server
@@ -51,7 +54,9 @@ function waitsForNamespace(answer: Answer): boolean {
 }
 
 function refused({ kind, name = '' }: Manifest, answer: Answer): CommandFailure {
-  return new CommandFailure(EXIT.refused, `${kind} "${name}": ${said(answer)} (${answer.status} of the API server)`)
+  const sentence = `${kind} "${name}": ${said(answer)} (${answer.status} of the API server)`
+  const hint = answer.status === 403 ? '\nName the kubeconfig of somebody who may with --kubeconfig.' : ''
+  return new CommandFailure(EXIT.refused, `${sentence}${hint}`)
 }
 
 /** The API server knows which kinds have a namespace, and how they are called in a path. */
@@ -69,16 +74,17 @@ async function pathOfObject(manifest: Manifest, send: Send): Promise<string> {
   return `${base}/namespaces/${encodeURIComponent(namespace)}/${found.name}/${encodeURIComponent(name)}`
 }
 
-async function sender({ kubernetes, token, signal }: KubernetesAccess): Promise<Send> {
+async function sender({ kubernetes, token, clientCertificate, signal }: KubernetesAccess): Promise<Send> {
   const { server, certificateAuthorityData } = kubernetes
   // Slow to load, and only needed here.
   const { Agent, fetch } = await import('undici')
-  const ca = certificateAuthorityData && Buffer.from(certificateAuthorityData, 'base64').toString()
-  const dispatcher = new Agent({ connect: { ...(ca && { ca }) } })
+  const ca = certificateAuthorityData && pemOf(certificateAuthorityData)
+  const shown = clientCertificate && { cert: pemOf(clientCertificate.certificate), key: pemOf(clientCertificate.key) }
+  const dispatcher = new Agent({ connect: { ...(ca && { ca }), ...shown } })
   return async (path, init) => {
     const headers = {
       accept: 'application/json',
-      authorization: `Bearer ${await token()}`,
+      ...(token && { authorization: `Bearer ${await token()}` }),
       ...(init && { 'content-type': 'application/apply-patch+yaml' }),
     }
     try {
@@ -90,3 +96,5 @@ async function sender({ kubernetes, token, signal }: KubernetesAccess): Promise<
     }
   }
 }
+
+const pemOf = (data: string) => Buffer.from(data, 'base64').toString()

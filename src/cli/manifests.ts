@@ -5,11 +5,14 @@ import { boundaryOfNamespace, groupNamespace, isUuid } from '../core/names.ts'
 import { type Collection, chooseRoute, type Target } from './collections.ts'
 import { usage } from './failure.ts'
 
+/** What tells kustomize about a folder is no manifest. */
+const KUSTOMIZATION = /^kustomization\.ya?ml$/
+
 /** Files of a folder as kubectl takes them: by name, not those of folders in it. */
 export async function filesIn(path: string): Promise<string[]> {
   const isFolder = path !== '-' && (await stat(path).catch(() => undefined))?.isDirectory() === true
   if (!isFolder) return [path]
-  const names = (await readdir(path)).filter((name) => /\.(ya?ml|json)$/.test(name)).sort()
+  const names = (await readdir(path)).filter((name) => /\.(ya?ml|json)$/.test(name) && !KUSTOMIZATION.test(name)).sort()
   return names.map((name) => join(path, name))
 }
 

@@ -100,6 +100,8 @@ export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
   partOf?: PartOf
   /** Its objects are parts of another resource: no quota counts them, and no list of resources shows them. */
   isPart?: boolean
+  /** Nobody but the platform writes its objects, so nobody keeps them in Git: why it does, in words for the reference. */
+  writtenByPlatform?: string
   /** Its objects may run on clusters with an agent; all others run on the platform's own. */
   runsAnywhere?: true
   /** The family of compute plans that its objects take their sizes from; what has none counts as one resource. */

@@ -14,6 +14,7 @@ export const QuotaLedger = defineKind({
   name: 'free',
   area: 'quotas',
   aggregate: false,
+  writtenByPlatform: 'it counts what each resource was granted, and nothing is granted by what is written by hand',
   description: 'What the resources of a boundary were granted of its quotas and of those of its groups.',
   spec: z.strictObject({
     grants: z

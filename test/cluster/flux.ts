@@ -34,6 +34,8 @@ export type Tree = Readonly<Record<string, string>>
 export type RunningFlux = {
   /** Tells Flux that the branch has this content now. @returns the revision that its status will name */
   push(tree: Tree): Promise<string>
+  /** The same of an archive that Git made, at the commit that it is of. */
+  offer(archive: Buffer, commit: string): Promise<string>
   readonly logFile: string
   stop(): Promise<void>
 }
@@ -67,15 +69,17 @@ export async function startFlux({ client, kubeconfig, folder, namespace, name }:
     args: ['--metrics-addr=127.0.0.1:0', '--health-addr=127.0.0.1:0', '--requeue-dependency=2s', '--http-retry=1'],
     environment: { ...process.env, KUBECONFIG: kubeconfig, RUNTIME_NAMESPACE: namespace, TMPDIR: folder },
   })
+  const offer = async (archive: Buffer, commit?: string) => {
+    const digest = createHash('sha256').update(archive).digest('hex')
+    const path = `/${digest}.tar.gz`
+    archives.set(path, archive)
+    const artifact = { url: `http://127.0.0.1:${port}${path}`, digest, commit: commit ?? digest.slice(0, 40) }
+    return setArtifact(client, { namespace, name }, artifact)
+  }
   return {
     logFile,
-    async push(tree) {
-      const archive = await archiveOf(tree)
-      const digest = createHash('sha256').update(archive).digest('hex')
-      const path = `/${digest}.tar.gz`
-      archives.set(path, archive)
-      return setArtifact(client, { namespace, name }, `http://127.0.0.1:${port}${path}`, digest)
-    },
+    push: async (tree) => offer(await archiveOf(tree)),
+    offer,
     async stop() {
       await group.stop()
       await closed(server)
@@ -88,10 +92,12 @@ const silent = { step: <T>(_what: string, work: () => Promise<T>) => work(), not
 
 type Named = { namespace: string; name: string }
 
-async function setArtifact(client: KubeClient, at: Named, url: string, digest: string): Promise<string> {
+type Offered = { url: string; digest: string; commit: string }
+
+async function setArtifact(client: KubeClient, at: Named, { url, digest, commit }: Offered): Promise<string> {
   const apiVersion = `${gitRepository.group}/${gitRepository.version}`
   const object = { apiVersion, kind: gitRepository.kind, metadata: at, spec: { url: 'https://git.example.com/a.git' } }
-  const revision = `main@sha1:${digest.slice(0, 40)}`
+  const revision = `main@sha1:${commit}`
   const lastUpdateTime = new Date().toISOString()
   const artifact = { url, path: new URL(url).pathname.slice(1), revision, digest: `sha256:${digest}`, lastUpdateTime }
   const ready = { type: 'Ready', status: 'True', reason: 'Succeeded', message: 'stored' }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { packClient } from '../../scripts/clientPackage.ts'
+import { packClient } from '../../scripts/client.ts'
 import { testPlatform, tokenFor } from '../worlds/tenant.ts'
 
 const run = promisify(execFile)

@@ -22,8 +22,8 @@ import { expectCall, makeBoundary, makeCaller, makeGroup, until } from '../world
 import { administrator, testPlatform } from '../worlds/tenant.ts'
 
 const EXAMPLE = join(import.meta.dirname, '../../examples/git')
-/** Written by the platform alone, or of the whole platform: a copy would count for every other test. */
-const NOT_IN_GIT = ['NameClaim', 'QuotaLedger', 'PlatformCluster', 'ComputePlan', 'PlatformTenant', 'IdpBinding']
+/** What people keep in Git: all kinds but those that say why only the platform writes them. */
+const IN_GIT = KINDS.filter(({ writtenByPlatform }) => writtenByPlatform === undefined)
 
 describe('a platform that is kept in Git', () => {
   let admin: KubeClient
@@ -150,7 +150,7 @@ describe('a platform that is kept in Git', () => {
         group: groupHome,
       })[placement]
     const samples = () =>
-      KINDS.filter(({ kind }) => !NOT_IN_GIT.includes(kind)).map((kind) => {
+      IN_GIT.map((kind) => {
         const at = homeOf(kind)
         return {
           apiVersion: kind.apiVersion,
@@ -206,7 +206,7 @@ function kindOf({ apiVersion, kind }: KubeObject): AnyKind {
   return found
 }
 
-/** The boundary is refused until its groups are gone: a tool that prunes tries again, too. */
+/** The boundary is refused until its groups are gone. */
 async function deleted(kubectl: (...args: string[]) => Promise<string>, what: readonly string[]): Promise<boolean> {
   return kubectl('delete', '--ignore-not-found', '--wait=false', ...what).then(
     () => true,

@@ -23,6 +23,8 @@ export function sampleSpec(kind: AnyKind, { boundaryId, ownerId, memberId }: Sam
     },
     PrincipalGroup: { displayName: `Team ${randomUUID()}` },
     PlatformTenant: { displayName: 'Tenant' },
+    // One that the platform runs on is there already.
+    PlatformCluster: { displayName: 'Far', domain: 'far.example.com' },
     QuotaLedger: { grants: {} },
     PlatformUser: { userName: 'mallory' },
     PlatformClient: { displayName: 'Mallory', secretName: 'x' },

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { loadAll } from 'js-yaml'
+import { JOB_STATES } from '../../src/contracts/jobs.ts'
 import { entryName } from '../../src/contracts/vaults/names.ts'
 import { boundaryNamespace, groupNamespace } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
@@ -18,9 +19,8 @@ const folder = join(import.meta.dirname, '../../examples')
 const steps = readdirSync(folder, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name)
-  // These are no steps: test/e2e/cli.test.ts applies the one, gitops.test.ts, client-package.test.ts and, on a node,
-  // serving.test.ts the others.
-  .filter((name) => !['rest', 'git', 'client', 'serving'].includes(name))
+  // Steps begin with their number; tests of their own apply, install or play the others.
+  .filter((name) => /^\d/.test(name))
   .sort()
 const objects = steps.flatMap((step) =>
   readdirSync(join(folder, step)).flatMap(
@@ -37,6 +37,17 @@ function one(kind: { kind: string }): KubeObject {
   if (found === undefined) throw new Error(`No example of a ${kind.kind}.`)
   return found
 }
+
+describe('the page on GitOps', () => {
+  it('names states of jobs that exist', () => {
+    const page = readFileSync(join(folder, '../docs/gitops.md'), 'utf8')
+    const named = [...page.matchAll(/status\.state (?:==|in) ([^\n]+)/g)].flatMap(([, words = '']) =>
+      [...words.matchAll(/'(\w+)'/g)].map(([, state]) => state),
+    )
+    expect(named).to.have.length.greaterThan(1)
+    expect(JOB_STATES).to.include.members(named)
+  })
+})
 
 describe('the examples', () => {
   it('are steps that build on each other', () => {

@@ -4,6 +4,7 @@ import type { Collection, Target } from '../collections.ts'
 import type { Command, Context, Input } from '../command.ts'
 import { describeFailure } from '../describeFailure.ts'
 import { CommandFailure, EXIT, usage } from '../failure.ts'
+import { accessOfKubeconfig } from '../kubeconfigAccess.ts'
 import { applyToKubernetes, type KubernetesAccess } from '../kubernetes.ts'
 import {
   filesIn,
@@ -15,7 +16,6 @@ import {
 } from '../manifests.ts'
 import { printable } from '../output.ts'
 import { openSession, PLACE_OPTIONS, placeOf, type Session } from '../session.ts'
-import type { Settings } from '../settings.ts'
 import { textOf } from '../text.ts'
 import { readingOf, WAITING, waitFor } from '../waiting.ts'
 
@@ -30,25 +30,32 @@ export const apply: Command = {
       many: true,
       summary: 'YAML or JSON with one or more manifests, or a folder of such files; - is stdin',
     },
+    {
+      long: 'kubeconfig',
+      value: 'FILE',
+      summary: 'What REST cannot write goes to the API server of this file, with the rights of its user',
+    },
     ...PLACE_OPTIONS,
     ...WAITING,
   ],
   details:
-    'The place comes from metadata.namespace where a manifest has one, else from the options. All manifests are read and\nplaced before the first is sent. What REST has no way to write goes to the API server, with your own rights, where\n`setup` named one.',
+    'The place comes from metadata.namespace where a manifest has one, else from the options. All manifests are read and\nplaced before the first is sent. What REST has no way to write goes to the API server: with --kubeconfig as the user\nof that file, else with your own rights, where `setup` named one. Tenants write no Secrets, choose no ids of\nboundaries and set no quotas: those need the kubeconfig of an administrator.',
   async run(input, context) {
     const files = input.all('file')
     if (files.length === 0) throw usage('--file is missing.')
     const session = await openSession(context)
     const place = placeOf(input, session.settings)
+    const access = await kubernetesFor(input.text('kubeconfig'), session, context)
     const steps: Step[] = []
     for (const file of (await Promise.all(files.map(filesIn))).flat()) {
       const text = await textOf(file, context.terminal)
       for (const found of parseManifests(text, file === '-' ? 'stdin' : file)) {
-        steps.push(stepOf(found, context.collections, place, session.settings))
+        steps.push(stepOf(found, context.collections, place, access))
       }
     }
     if (steps.length === 0) throw usage('There is no manifest in what was given.')
-    for (const step of steps) context.terminal.out(`${await applied(step, session, context)}\n`)
+    const to = { client: session.client, access, hasHolders: steps.some(({ manifest }) => isHolder(manifest)) }
+    for (const step of inOrder(steps)) context.terminal.out(`${await applied(step, to, context)}\n`)
     const waited = input.has('wait') ? steps.flatMap(({ plan }) => plan ?? []) : []
     for (const plan of waited) await atRest(plan, session.client, input, context)
   },
@@ -57,14 +64,22 @@ export const apply: Command = {
 /** A manifest, and how REST writes it; undefined where only the API server does. */
 type Step = { readonly manifest: Manifest; readonly plan: ManifestPlan | undefined }
 
+/** What holds others comes before them, as Git tools have it too; else the order of the files stays. */
+function inOrder(steps: readonly Step[]): Step[] {
+  const rank = ({ manifest }: Step) => (isHolder(manifest) ? HOLDERS.indexOf(manifest.kind) : HOLDERS.length)
+  return steps.toSorted((one, other) => rank(one) - rank(other))
+}
+const HOLDERS = ['Namespace', 'Boundary', 'ResourceGroup']
+const isHolder = ({ kind }: Manifest) => HOLDERS.includes(kind)
+
 /** @throws CommandFailure (usage) where REST cannot write it, and no API server is known that could */
 function stepOf(
   manifest: Manifest,
   collections: readonly Collection[],
   place: ReturnType<typeof placeOf>,
-  { kubernetes }: Settings,
+  access: KubernetesAccess | undefined,
 ): Step {
-  if (kubernetes === undefined || manifest.name === undefined)
+  if (access === undefined || manifest.name === undefined)
     return { manifest, plan: planManifest(manifest, collections, place) }
   // A namespace that is nobody's is a mistake in either case.
   if (manifest.namespace !== undefined) placeOfManifest(manifest, place)
@@ -76,19 +91,30 @@ function stepOf(
   }
 }
 
+/** Where and as whom to write what REST cannot; undefined where no API server is known. */
+async function kubernetesFor(
+  kubeconfig: string | undefined,
+  { settings: { kubernetes }, token }: Session,
+  { signal }: Context,
+): Promise<KubernetesAccess | undefined> {
+  if (kubeconfig !== undefined) return { ...(await accessOfKubeconfig(kubeconfig)), signal }
+  return kubernetes === undefined ? undefined : { kubernetes, token: () => token(), signal }
+}
+
+/** Where to write, and whether boundaries or groups of others are among what is written. */
+type Reach = { readonly client: Client; readonly access: KubernetesAccess | undefined; readonly hasHolders: boolean }
+
 /** @returns what was done, for people */
-async function applied({ manifest, plan }: Step, session: Session, context: Context): Promise<string> {
-  const { client, settings, token } = session
-  const { kubernetes } = settings
+async function applied({ manifest, plan }: Step, to: Reach, context: Context): Promise<string> {
+  const { client, access, hasHolders } = to
   const title = plan?.title ?? `${manifest.kind} "${manifest.name ?? ''}"`
-  const { signal } = context
-  const atApiServer = async (access: KubernetesAccess['kubernetes']) =>
-    `${title} ${await applyToKubernetes(manifest, { kubernetes: access, token, signal })} (with Kubernetes)`
-  if (plan === undefined) return atApiServer(kubernetes as KubernetesAccess['kubernetes'])
+  const atApiServer = async (server: KubernetesAccess) =>
+    `${title} ${await applyToKubernetes(manifest, server)} (with Kubernetes)`
+  if (plan === undefined) return atApiServer(access as KubernetesAccess)
   try {
-    return await whenReady(() => write(plan, client), signal)
+    return await whenReady(() => write(plan, client), hasHolders, context.signal)
   } catch (error) {
-    if (kubernetes !== undefined && manifest.name !== undefined && isBeyondRest(error)) return atApiServer(kubernetes)
+    if (access !== undefined && manifest.name !== undefined && isBeyondRest(error)) return atApiServer(access)
     if (!(error instanceof PlatformApiError)) throw error
     context.terminal.err(`${printable(title)} was not applied:\n`)
     const { lines, exitCode } = describeFailure(error)
@@ -120,7 +146,7 @@ async function atRest(
 }
 
 const ONLY_KUBECTL =
-  'REST has no such field: write this manifest with `kubectl apply`, where `freehold kubeconfig` lets you, or leave the field out.'
+  'REST has no such field: name a kubeconfig that may write this manifest with --kubeconfig, or leave the field out.'
 
 function hasUnknownFields(error: unknown): boolean {
   return (
@@ -131,15 +157,23 @@ function hasUnknownFields(error: unknown): boolean {
 const GROUP_DEADLINE_MILLISECONDS = 60_000
 const PAUSE_MILLISECONDS = 250
 
-/** A group takes things a moment after it was made: who applies both at once need not know. */
-async function whenReady<Result>(work: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
+/**
+ * A group takes things a moment after it was made, and REST knows a boundary a moment after Kubernetes: who applies both at
+ * once need not know.
+ */
+async function whenReady<Result>(
+  work: () => Promise<Result>,
+  hasHolders: boolean,
+  signal: AbortSignal,
+): Promise<Result> {
   const until = performance.now() + GROUP_DEADLINE_MILLISECONDS
   for (;;) {
     try {
       return await work()
     } catch (error) {
-      const { phase } = ((error as { body?: unknown }).body ?? {}) as { phase?: unknown }
-      const isWaiting = error instanceof PlatformApiError && phase === 'WaitingForGroup'
+      if (!(error instanceof PlatformApiError)) throw error
+      const { phase } = (error.body ?? {}) as { phase?: unknown }
+      const isWaiting = phase === 'WaitingForGroup' || (hasHolders && error.status === 404)
       if (!isWaiting || performance.now() > until) throw error
     }
     await delay(PAUSE_MILLISECONDS, undefined, { signal })

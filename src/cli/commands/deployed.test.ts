@@ -1,6 +1,7 @@
 import { expect } from 'chai'
+import { collectionsOf } from '../collections.ts'
 import { nameOf } from './deploy.ts'
-import { withVariables } from './deployed.ts'
+import { referenceIn, withVariables } from './deployed.ts'
 
 describe('names of apps from folders', () => {
   const cases: [string, string | undefined][] = [
@@ -33,5 +34,35 @@ describe('variables that are set', () => {
   it('have a name and a value', () => {
     expect(() => withVariables(before, ['COLOUR'])).to.throw('NAME=VALUE')
     expect(() => withVariables(before, ['=x'])).to.throw('NAME=VALUE')
+  })
+})
+
+describe('variables that refer to something', () => {
+  const collections = collectionsOf()
+  const cases: [string, object | RegExp][] = [
+    [
+      'URL=relationalcluster/orders/connectionString',
+      { name: 'URL', output: { collection: 'relationalclusters', name: 'orders', output: 'connectionString' } },
+    ],
+    [
+      'KEY=vc/products/apiKey',
+      { name: 'KEY', output: { collection: 'vectorclusters', name: 'products', output: 'apiKey' } },
+    ],
+    ['TOKEN=secretvaults/shop/Token', { name: 'TOKEN', secret: { vaultName: 'shop', secretName: 'Token' } }],
+    ['URL=relationalcluster/orders/address', /no output "address": there are host/],
+    ['URL=job/report/log', /jobs have no outputs/],
+    ['URL=nothing/a/b', /no kind "nothing"/],
+    ['URL=orders', /NAME=KIND\/NAME\/WHAT/],
+  ]
+  for (const [word, expected] of cases) {
+    it(`${word} ${expected instanceof RegExp ? 'is refused' : 'is understood'}`, () => {
+      if (expected instanceof RegExp) expect(() => referenceIn(word, collections)).to.throw(expected)
+      else expect(referenceIn(word, collections)).to.deep.equal(expected)
+    })
+  }
+
+  it('take the place of a plain value', () => {
+    const reference = { name: 'COLOUR', secret: { vaultName: 'v', secretName: 's' } }
+    expect(withVariables([{ name: 'COLOUR', value: 'red' }], [], [reference])).to.deep.equal([reference])
   })
 })

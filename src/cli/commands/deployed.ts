@@ -1,5 +1,7 @@
 import { pathOf } from '../../client/index.ts'
-import type { Command, Input } from '../command.ts'
+import { OUTPUT_COLLECTIONS, outputsOf } from '../../contracts/references.ts'
+import { type Collection, findCollection } from '../collections.ts'
+import type { Command, Input, Option } from '../command.ts'
 import { CommandFailure, EXIT, usage } from '../failure.ts'
 import { ONE, PLACES, type Prepared, prepare, routesBelow, send, sendBelow, WHERE } from '../requests.ts'
 import { OUTPUT, show } from '../session.ts'
@@ -48,7 +50,14 @@ export const rollback: Command = {
   },
 }
 
-type Variable = { name: string; value?: string | null }
+type Variable = { name: string; value?: string | null; secret?: object | null; output?: object | null }
+
+const FROM: Option = {
+  long: 'from',
+  value: 'NAME=KIND/NAME/WHAT',
+  many: true,
+  summary: 'With `set`: a secret of a vault, or an output of something else, as its value',
+}
 
 /** `env list`, `env set` and `env unset`: the variables that stand in the record. */
 export const env: Command = {
@@ -59,19 +68,24 @@ export const env: Command = {
     ...ONE,
     { name: 'NAME=VALUE', isOptional: true, isMany: true },
   ],
-  options: [...WHERE, ...WAITING, OUTPUT],
-  details: `${PLACES}\nfreehold env set app shop COLOUR=blue SIZE=2\nfreehold env unset app shop SIZE\nValues are in the record: secrets belong into a vault, which a variable refers to.`,
+  options: [FROM, ...WHERE, ...WAITING, OUTPUT],
+  details: `${PLACES}\nfreehold env set app shop COLOUR=blue SIZE=2\nfreehold env unset app shop SIZE\nfreehold env set app shop --from DATABASE_URL=relationalcluster/orders/connectionString\nfreehold env set app shop --from TOKEN=secretvault/acme-shop/PaymentToken\nValues are in the record: secrets belong into a vault, which a variable refers to.`,
   async run(input, context) {
     const [action = '', kind = '', name = '', ...words] = input.positionals
     if (!['list', 'set', 'unset'].includes(action)) throw usage('ACTION is one of list, set, unset.')
-    if ((action === 'list') !== (words.length === 0))
+    const from = input.all('from')
+    if (from.length > 0 && action !== 'set') throw usage('--from belongs to env set.')
+    if ((action === 'list') !== (words.length + from.length === 0))
       throw usage(`env ${action} takes ${action === 'list' ? 'no' : 'at least one'} variable.`)
+    const references = from.map((word) => referenceIn(word, context.collections))
     const asked = { ...input, positionals: [kind, name] }
     const prepared = await prepare('get', asked, context)
     const { variables, etag } = await variablesOf(prepared)
     if (action === 'list') return show(variables, input, context)
     const next =
-      action === 'set' ? withVariables(variables, words) : variables.filter((one) => !words.includes(one.name))
+      action === 'set'
+        ? withVariables(variables, words, references)
+        : variables.filter((one) => !words.includes(one.name))
     const updating = await prepare('patch', asked, context)
     const { route, values } = updating.target
     const headers: Record<string, string> = etag === null ? {} : { 'if-match': etag }
@@ -88,14 +102,33 @@ async function variablesOf({ client, target, collection }: Prepared) {
 }
 
 /** Those that are there keep their place. */
-export function withVariables(variables: readonly Variable[], words: readonly string[]): Variable[] {
+export function withVariables(
+  variables: readonly Variable[],
+  words: readonly string[],
+  references: readonly Variable[] = [],
+): Variable[] {
   const wrong = words.find((word) => !/^[A-Za-z_][A-Za-z0-9_.-]*=/.test(word))
   if (wrong !== undefined) throw usage(`A variable is given as NAME=VALUE, not "${wrong}".`)
-  const given = new Map(pairsOf('env', words))
-  const changed = variables.map((one) => {
-    const value = given.get(one.name)
-    return value === undefined ? one : { name: one.name, value }
-  })
-  const added = [...given].filter(([name]) => !variables.some((one) => one.name === name))
-  return [...changed, ...added.map(([name, value]) => ({ name, value }))]
+  const plain = pairsOf('env', words).map(([name, value]) => ({ name, value }))
+  const given = new Map([...plain, ...references].map((one) => [one.name, one]))
+  const changed = variables.map((one) => given.get(one.name) ?? one)
+  const added = [...given.values()].filter(({ name }) => !variables.some((one) => one.name === name))
+  return [...changed, ...added]
 }
+
+/** `DATABASE_URL=relationalcluster/orders/connectionString`. @throws CommandFailure (usage) for what refers to nothing */
+export function referenceIn(word: string, collections: readonly Collection[]): Variable {
+  const [, name, kind = '', owner = '', what = ''] =
+    /^([A-Za-z_][A-Za-z0-9_.-]*)=([^/]+)\/([^/]+)\/([^/]+)$/.exec(word) ?? []
+  if (name === undefined) throw usage(`--from takes NAME=KIND/NAME/WHAT, not "${word}".`)
+  const { noun } = findCollection(kind, collections)
+  if (noun === VAULTS) return { name, secret: { vaultName: owner, secretName: what } }
+  const collection = OUTPUT_COLLECTIONS.find((each) => each === noun)
+  if (collection === undefined) {
+    throw usage(`${noun} have no outputs: --from knows ${[VAULTS, ...OUTPUT_COLLECTIONS].join(', ')}.`)
+  }
+  const outputs = outputsOf(collection)
+  if (!outputs.includes(what)) throw usage(`${noun} have no output "${what}": there are ${outputs.join(', ')}.`)
+  return { name, output: { collection, name: owner, output: what } }
+}
+const VAULTS = 'secretvaults'

@@ -1,5 +1,5 @@
 import { pagesOf, type QueryValue } from '../../client/index.ts'
-import { nameFieldOf, verbsNotBuilt } from '../collections.ts'
+import { findCollection, nameFieldOf, verbsNotBuilt } from '../collections.ts'
 import type { Command, Context, Input, Option } from '../command.ts'
 import { CommandFailure, EXIT, usage } from '../failure.ts'
 import { table } from '../output.ts'
@@ -72,11 +72,16 @@ export const create: Command = {
   summary: 'Create something',
   positionals: [KIND, NAME],
   options: [...MORE, DATA, ...WAITING, OUTPUT],
-  details: `${PLACES}\nNAME is left out where the platform gives it: freehold create boundary -d '{"displayName":"Acme"}'`,
+  details: `${PLACES}\nNAME is left out where the platform gives it: freehold create boundary -d '{"displayName":"Acme"}'\nA secret of a vault: freehold create secret PaymentToken --param resourceName=acme-shop -d '{"value":"..."}'`,
   async run(input, context) {
     const data = input.text('data')
-    const body = data === undefined ? undefined : await dataOf(data, context.terminal)
-    const prepared = await prepare('create', input, context)
+    // A secret is made by its first value, like each further one.
+    const { routes } = findCollection(input.positionals[0] ?? '', context.collections)
+    const verb = routes.some((route) => route.verb === 'create') ? 'create' : 'update'
+    const prepared = await prepare(verb, input, context)
+    // All fields of a kind may have a default; REST takes no body for none.
+    const nothing = prepared.collection.kind === undefined ? undefined : {}
+    const body = data === undefined ? nothing : await dataOf(data, context.terminal)
     const made = await send(prepared, body)
     const nameField = nameFieldOf(prepared.collection)
     const name = input.positionals[1] ?? String((made as Record<string, unknown> | undefined)?.[nameField] ?? '')

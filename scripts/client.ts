@@ -24,4 +24,4 @@ export async function packClient(folder: string): Promise<string> {
   return join(folder, filename)
 }
 
-if (import.meta.main) console.log(await packClient(resolve(process.argv[2] ?? join(ROOT, '.cache/client'))))
+if (import.meta.main) console.log(await packClient(resolve(process.argv[2] ?? join(ROOT, '.freehold/client'))))

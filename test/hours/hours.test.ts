@@ -1,0 +1,107 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, readdir, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { expect } from 'chai'
+import { cachedAt } from '../../scripts/controlplane/cache.ts'
+import { readDevFile } from '../../scripts/up/state.ts'
+import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
+import { loadKubeconfig } from '../../src/kube/kubeconfig.ts'
+import { startFlux } from '../cluster/flux.ts'
+import { startOwnControlPlane } from '../cluster/index.ts'
+import { ROOT } from '../pages/pages.ts'
+import { startGitServer } from './gitServer.ts'
+
+const HOURS = join(ROOT, 'examples/first-hour')
+
+/**
+ * The scripts of examples/first-hour, played: what runs in them is real but for pods, which are played as in
+ * `npm run up`, and for the source controller of Flux, whose part this process plays from a real Git server.
+ */
+describe('the first hour of', () => {
+  let folder: string
+  let own: NodeJS.ProcessEnv
+
+  /** A tree like a fresh clone, with settings of its own: nothing of the user is read or written. */
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'freehold-hours-'))
+    const names = (await readdir(ROOT)).filter((name) => !['.freehold', '.git'].includes(name))
+    await Promise.all(names.map((name) => symlink(join(ROOT, name), join(folder, name))))
+    own = {
+      ...process.env,
+      XDG_CONFIG_HOME: join(folder, '.config'),
+      XDG_STATE_HOME: join(folder, '.state'),
+      XDG_CACHE_HOME: join(cachedAt('.'), '..'),
+      PATH: [join(folder, '.freehold'), process.env.PATH].join(delimiter),
+      KUBECONFIG: join(folder, '.freehold/kubeconfig'),
+    }
+  })
+  after(() => rm(folder, { recursive: true, force: true }))
+
+  /** Shows what it says only where it fails. */
+  const bash = async (words: string[], environment: NodeJS.ProcessEnv = {}, cwd = folder) => {
+    const child = spawn('bash', words, { cwd, env: { ...own, ...environment }, stdio: ['ignore', 'pipe', 'pipe'] })
+    let said = ''
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (part) => {
+        said += part
+      })
+    const code = await new Promise((done) => child.on('close', done))
+    expect(code, `${words.join(' ')}:\n${said}`).to.equal(0)
+    return said
+  }
+
+  it('somebody who is curious: the README, and what a browser shows', async () => {
+    const said = await bash([join(HOURS, 'curious.sh')])
+    expect(said).to.match(/OpenAPI 3\.\d\.\d, \d{3} paths/)
+    expect(said).to.contain('Stopped the platform')
+  })
+
+  describe('two people with a platform that runs', () => {
+    let admin: KubeClient
+
+    before(async () => {
+      await bash(['-c', 'npm run up -- --detach && freehold setup --dev'])
+      admin = createKubeClient(loadKubeconfig(own.KUBECONFIG), { fieldManager: 'test', userAgent: 'test' })
+    })
+    after(async () => {
+      await admin?.close()
+      await bash(['-c', 'npm run down'])
+    })
+
+    it('a developer: an app of a folder, a secret, a database, a way back, and a program', async () => {
+      const said = await bash([join(HOURS, 'developer.sh')])
+      for (const line of ['products is Running', 'refused: NOT_FOUND']) expect(said).to.contain(line)
+    })
+
+    it('who keeps everything in Git: a tree that Flux syncs, changes and takes away', async () => {
+      const home = await mkdtemp(join(tmpdir(), 'freehold-git-'))
+      const dev = await readDevFile(join(folder, '.freehold'))
+      const place = { client: admin, kubeconfig: dev?.kubeconfig ?? '', folder: home }
+      const flux = await startFlux({ ...place, namespace: 'default', name: 'tenants' })
+      const offer = async () => {
+        const { archive, commit } = await git.head()
+        await flux.offer(archive, commit)
+      }
+      const git = await startGitServer(home, () => void offer())
+      try {
+        await bash([join(HOURS, 'gitops.sh')], { GIT_URL: git.url })
+      } finally {
+        await git.stop()
+        await flux.stop()
+        await rm(home, { recursive: true, force: true })
+      }
+    })
+  })
+
+  it('a platform engineer: the version before, a database, the upgrade, and nothing left', async () => {
+    const cluster = await startOwnControlPlane({ durable: true })
+    try {
+      const PATH = [join(cluster.kubectlPath ?? '', '..'), process.env.PATH].join(delimiter)
+      const said = await bash([join(HOURS, 'engineer.sh')], { KUBECONFIG: cluster.kubeconfigPath, PATH }, ROOT)
+      expect(said).to.contain('Nothing is left.')
+    } finally {
+      await cluster.stop()
+    }
+  })
+})
