@@ -9,7 +9,7 @@ type Job = KubeObject & {
   spec: {
     backoffLimit: number
     suspend?: boolean
-    template: { metadata: object; spec: { containers: [{ args?: string[]; env?: Variable[] }] } }
+    template: { metadata: object; spec: { containers: [{ image?: string; args?: string[]; env?: Variable[] }] } }
   }
   status?: { conditions?: object[]; failed?: number }
 }
@@ -64,6 +64,13 @@ async function playJob(
     return
   }
   if ((current.status as { phase: string }).phase === 'Pending') {
+    if (container.image?.endsWith(':missing')) {
+      client.edit(pod, refOf(current), (object) => {
+        const state = { waiting: { reason: 'ImagePullBackOff' } }
+        object.status = { phase: 'Pending', containerStatuses: [{ state, ready: false }] }
+      })
+      return
+    }
     const source = { namespace, pod: ref.name, container: JOB_CONTAINER }
     node.startedJobs.push(ref.name)
     for (const line of await environmentOf(client, namespace, container.env ?? []))

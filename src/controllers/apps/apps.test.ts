@@ -92,6 +92,14 @@ describe('the controller of apps', () => {
     expect(await jobs()).to.deep.equal([])
   })
 
+  it('tells why the release command does not begin, while what was there serves on', async () => {
+    await make()
+    await change({ image: 'site:missing', releaseCommand: 'migrate' })
+    expect(await says()).to.include('The image site:missing of the release command cannot be pulled')
+    expect((await status()).servingImage).to.equal('site:1')
+    expect(await copies()).to.include('app 1')
+  })
+
   it('takes everything along when it is deleted', async () => {
     await make()
     await world.remove(PlatformApp, NAME)

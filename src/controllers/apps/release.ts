@@ -1,12 +1,13 @@
-import { namesOf } from '../../contracts/containerinstances.ts'
+import { COMPONENT_LABEL, namesOf, RELEASE_COMPONENT, REVISION_LABEL } from '../../contracts/containerinstances.ts'
 import type { Revision } from '../../contracts/revisions.ts'
+import { isOwnedBy } from '../../contracts/workloads.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { APP_COMPONENT } from '../../crds/apps.ts'
 import { releaseJob, releaseOutcome } from '../../desired/apps/releaseJob.ts'
 import { type AppContent, wantedRevision } from '../../desired/apps/revisions.ts'
 import { autoscaler } from '../../desired/apps/scaling.ts'
-import { isDeployed } from '../../desired/workload/trouble.ts'
-import { horizontalPodAutoscaler, job } from '../../kube/builtin.ts'
+import { isDeployed, type LivePod, troubleOf } from '../../desired/workload/trouble.ts'
+import { horizontalPodAutoscaler, job, pod } from '../../kube/builtin.ts'
 import type { ContainerOptions } from '../containers/types.ts'
 import { inputOf } from '../containers/workload.ts'
 import { keepRevision } from '../workload/revisions.ts'
@@ -67,7 +68,8 @@ export function runReleaseCommand({ registryHost }: ContainerOptions): AppStep {
     const outcome = releaseOutcome(made)
     if (outcome === undefined) {
       reportRelease(pass, 'RollingOut')
-      return waiting('RollingOut', `The release command of revision ${state.revision} runs.`)
+      const running = waiting('RollingOut', `The release command of revision ${state.revision} runs.`)
+      return troubleBefore(pass, revision) ?? running
     }
     if (outcome.ok) {
       pass.report({ releasedRevision: revision })
@@ -76,6 +78,21 @@ export function runReleaseCommand({ registryHost }: ContainerOptions): AppStep {
     reportRelease(pass, 'Failed', outcome.message)
     return stalled('JobFailed', outcome.message)
   }
+}
+
+/** Why the command does not begin: no node has room, or its image cannot be pulled. */
+function troubleBefore({ object, state, workloads }: AppPass, revision: number): Outcome | undefined {
+  const { namespace, name } = object.metadata
+  const ofRelease = ({ labels }: LivePod['metadata']) =>
+    labels?.[COMPONENT_LABEL] === RELEASE_COMPONENT && labels[REVISION_LABEL] === String(revision)
+  const pods = workloads
+    .cache<LivePod>(pod)
+    .list({ namespace })
+    .filter(({ metadata, status }) => status?.phase === 'Pending' && ofRelease(metadata))
+    .filter(({ metadata }) => isOwnedBy(metadata, object.kind, name))
+  const { cpuRequest = '', memoryRequest = '', memoryLimit = '' } = state.plans.get(APP_COMPONENT) ?? {}
+  const image = state.deployed?.image ?? ''
+  return troubleOf({ what: 'the release command', image, cpuRequest, memoryRequest, memoryLimit }, pods, undefined)
 }
 
 export function reportRelease(pass: AppPass, state: 'RollingOut' | 'Serving' | 'Failed', message?: string): void {
