@@ -9,6 +9,10 @@ const records = (...minutes: number[]) => minutes.map((minute) => ({ metadata: {
 const follower = (given: Partial<Follower> = {}): Follower => ({ made: at(0), known: [], kept: 3, ...given })
 
 describe('what a delivery deploys', () => {
+  const built = (minute: number, digit: string) => ({
+    metadata: { creationTimestamp: at(minute) },
+    status: { commitSha: digit.repeat(40) },
+  })
   const cases: [string, ReturnType<typeof head>[], Follower, boolean][] = [
     ['a push to the branch', [head('refs/heads/main')], follower(), true],
     ['a push to another branch does not', [head('refs/heads/other')], follower(), false],
@@ -17,6 +21,18 @@ describe('what a delivery deploys', () => {
     ['a push from before there was a follower does not', [head('refs/heads/main')], follower({ made: at(6) }), false],
     ['a push after others', [head('refs/heads/main')], follower({ known: records(1, 2, 3) }), true],
     ['a push before some that are kept', [head('refs/heads/main')], follower({ known: records(4, 6, 7) }), true],
+    [
+      'what the newest deployment was built of does not',
+      [head('refs/heads/main')],
+      follower({ known: [built(4, 'a'), built(1, 'b')] }),
+      false,
+    ],
+    [
+      'what an older one was built of: the branch went back to it',
+      [head('refs/heads/main')],
+      follower({ known: [built(4, 'b'), built(1, 'a')] }),
+      true,
+    ],
     [
       'one that was deployed and forgotten does not',
       [head('refs/heads/main')],

@@ -1,5 +1,8 @@
 type Head = { kind: string; ref: string; commit: string; receivedAt: string; deliveryId: string }
-type Known = { metadata: { creationTimestamp?: string | undefined } }
+type Known = {
+  metadata: { creationTimestamp?: string | undefined }
+  status?: { commitSha?: string | undefined } | undefined
+}
 
 /** The deployments of whoever follows a branch, and since when there is one to follow it. */
 export type Follower = { made: string | undefined; known: readonly Known[]; kept: number }
@@ -7,7 +10,8 @@ export type Follower = { made: string | undefined; known: readonly Known[]; kept
 /**
  * What of the deliveries of a repository is to be deployed: where its branch stands now. A pull request is none, of a fork
  * least of all. What came before its follower was made is built with it, and what came before everything that is
- * remembered of it was deployed and forgotten.
+ * remembered of it was deployed and forgotten. What the newest deployment was built of is not built again: the first one
+ * takes whatever the branch has, the push that is told of a moment later included.
  */
 export function headToDeploy<One extends Head>(
   heads: readonly One[],
@@ -18,6 +22,10 @@ export function headToDeploy<One extends Head>(
   if (found === undefined) return undefined
   const at = Date.parse(found.receivedAt)
   if (at < Date.parse(made ?? found.receivedAt)) return undefined
+  const newest = known.toSorted((one, other) => madeAt(other) - madeAt(one))[0]
+  if (newest?.status?.commitSha === found.commit) return undefined
   const times = known.map(({ metadata }) => Date.parse(metadata.creationTimestamp ?? found.receivedAt))
   return known.length >= kept && times.every((time) => time > at) ? undefined : found
 }
+
+const madeAt = ({ metadata }: Known) => Date.parse(metadata.creationTimestamp ?? '') || 0
