@@ -57,6 +57,8 @@ export function followSettings({ file, read, log, turn, restart }: Followed): Pa
   const watcher = watch(folder, (_event, changed) => {
     if (changed === null || changed === MOUNTED) void look()
   })
+  // Without it the process works on; only a later change of the settings goes unnoticed.
+  watcher.on('error', (error) => log.warn({ error: messageOf(error) }, 'The settings are no longer watched.'))
   return { name, checks: [], stop: () => Promise.resolve(watcher.close()) }
 }
 
