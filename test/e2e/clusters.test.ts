@@ -152,7 +152,7 @@ describe('a boundary on another cluster, through an agent that only calls out', 
     const made = await call<Cluster>(201, 'POST', '/clusters', { name: 'far', region: 'south' })
     clusterId = made.id
     expect(made.status).to.equal('AwaitingJoin')
-    await call(409, 'POST', '/clusters', { name: 'far', region: 'south' })
+    await call(409, 'POST', '/clusters', { name: 'far', region: 'east' })
   })
 
   step('lets an agent join with a token, once, which is nowhere stored', async () => {
