@@ -3,6 +3,7 @@ import { BOUNDARY_LABEL, GROUP_LABEL, LEAVING_LABEL } from '../../src/core/label
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import type { Gate } from '../../src/core/refusals.ts'
+import { PlatformApp } from '../../src/crds/apps.ts'
 import { Boundary } from '../../src/crds/boundaries.ts'
 import { PlatformCluster } from '../../src/crds/clusters.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
@@ -58,6 +59,8 @@ const named = (kind: AnyKind, namespace: string | undefined, name: string, spec:
     spec,
   }) as KubeObject
 const dryRun = { dryRun: true }
+/** The app that uses a source. */
+const HOLDER = 'follows-it'
 
 async function statusOf({ admin }: RefusalWorld, kind: AnyKind, namespace: string | undefined, name: string) {
   const { status } = await admin.get<KubeObject & { status?: Record<string, unknown> }>(kind.resource, {
@@ -226,24 +229,17 @@ export const REFUSED_WRITES: Readonly<Record<string, RefusedWrite>> = {
     write: async (world) => {
       const ref = { namespace: home(world), name: await makeSource(world) }
       const { resource } = DeploymentSource
-      const hold = () =>
-        world.admin.mergePatch(resource, ref, { status: { heldBy: ['web/x/y'] } }, { subresource: 'status' })
-      const refused = () =>
-        world.admin.remove(resource, ref, { dryRun: true }).then(
-          () => undefined,
-          (error) => error,
-        )
-      let refusal: unknown
-      // Nothing uses a source yet, so that its controller says so again at once: some of many come in between.
+      const code = { sourceKind: 'Repository', repositoryUrl: 'https://git.example.com/x.git' }
+      const app = named(PlatformApp, space(world), HOLDER, { ...code, deploymentSourceId: ref.name })
+      await world.admin.create(PlatformApp.resource, app)
       await world.until('the source is held', async () => {
-        const [, ...answers] = await Promise.all([hold(), ...Array.from({ length: 20 }, refused)])
-        refusal = answers.find((answer) => answer !== undefined)
-        return refusal !== undefined
+        const { status } = await world.admin.get<KubeObject & { status?: { heldBy?: string[] } }>(resource, ref)
+        return (status?.heldBy ?? []).length > 0
       })
-      throw refusal
+      return world.admin.remove(resource, ref, dryRun)
     },
     status: 403,
-    says: 'web/x/y',
+    says: HOLDER,
   },
   'freehold-kind-deletions PlatformCluster': {
     write: async (world) => {

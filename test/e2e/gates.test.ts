@@ -186,8 +186,7 @@ describe('what is to be kept', () => {
 })
 
 /** The list of refusals, as far as the API server and its policies refuse: each entry, provoked. */
-describe('what REST refuses is refused to kubectl', function () {
-  this.timeout(60_000)
+describe('what REST refuses is refused to kubectl', () => {
   let world: RefusalWorld
   let release: () => Promise<void>
 
