@@ -64,8 +64,10 @@ async function alreadyRunning({ folder, fresh }: UpArguments): Promise<number> {
 }
 
 /** The registry of a node has another address for this machine. */
-const pushed = ({ registry, registryAddress }: DevFile) =>
-  registry === registryAddress ? '' : `, pushed to ${registryAddress}`
+/** Where images are pushed to, if it is not where pods find them. */
+function pushed({ registry, registryAddress }: DevFile): string {
+  return registry === registryAddress ? '' : `, pushed to ${registryAddress}`
+}
 
 /** The password is shown once, to who made it: this may be a terminal that others look at later. */
 function summary(dev: DevFile, isPersonNew: boolean): string {

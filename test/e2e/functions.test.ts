@@ -170,7 +170,7 @@ describe('functions', () => {
     })
     expect([answer.status, JSON.parse(answer.text).code]).to.deep.equal([503, 'SIMULATED'])
     await until('a copy runs', async () => (await read(name)).readyReplicas === 1)
-    await expectCall(200, 'GET', `${path(name)}/logs`)
+    for (const part of ['logs', 'metrics']) await expectCall(200, 'GET', `${path(name)}/${part}`)
     await until('it sleeps again', async () => (await stored(name)).status?.replicas === 0)
     expect((await callFunction(testPlatform().activatorUrl, '/nothing', { headers: { host } })).status).to.equal(404)
   })
