@@ -63,8 +63,7 @@ async function alreadyRunning({ folder, fresh }: UpArguments): Promise<number> {
   return 0
 }
 
-/** The registry of a node has another address for this machine. */
-/** Where images are pushed to, if it is not where pods find them. */
+/** Where images are pushed to: the registry of a node has another address for this machine than for pods. */
 function pushed({ registry, registryAddress }: DevFile): string {
   return registry === registryAddress ? '' : `, pushed to ${registryAddress}`
 }
