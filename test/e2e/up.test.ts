@@ -61,6 +61,7 @@ describe('npm run up', () => {
       'kubeconfig',
       'kubernetes',
       'registry',
+      'registryAddress',
       'certificateAuthority',
     )
     expect(file.kubernetes).to.have.all.keys('source', 'version', 'simulated')
