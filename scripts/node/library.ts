@@ -16,10 +16,12 @@ import { NODE_LIBRARIES } from './platformImage.ts'
 const [MAJOR = ''] = process.versions.node.split('.')
 const NPM = '#!/bin/sh\nexec node /usr/lib/node_modules/npm/bin/npm-cli.js "$@"\n'
 
-/** In the place of the image that a site begins with. */
+const NGINX_FILES = join(import.meta.dirname, 'images/nginx')
+/** In the place of the image that a site begins with. Its awk is a link that only an installed package would make. */
 const NGINX_BASE: PackageImage = {
   name: 'library/nginx:1-alpine-slim',
-  packages: ['nginx-light', 'dash', 'coreutils'],
+  packages: ['nginx-light', 'dash', 'coreutils', 'mawk'],
+  layers: [{ from: NGINX_FILES, paths: ['usr'], to: '' }],
   config: {},
 }
 
@@ -39,7 +41,10 @@ export const MARIADB: PackageImage = {
  * @throws Error that says what is missing
  */
 export async function pushLibrary(node: Pick<Namespaces, 'inNetwork'>, search: ToolSearch): Promise<void> {
-  await pushInto(node, [await nodeBase(search), await packageImage(NGINX_BASE, search)])
+  await pushInto(node, [
+    await nodeBase(search),
+    await packageImage({ ...NGINX_BASE, key: await contentOf(NGINX_FILES) }, search),
+  ])
   await pushInto(node, [await packageImage({ ...MARIADB, key: await contentOf(MARIADB_FILES) }, search)])
   await pushInto(node, [await builderImage(search)])
 }
