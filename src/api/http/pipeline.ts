@@ -12,6 +12,7 @@ import { badName } from './badName.ts'
 import { beside } from './beside.ts'
 import { beginRawBody, hasBody, JSON_LIMIT_BYTES, readJsonBody } from './body.ts'
 import type { Caller, Context, Services, TokenVerifier } from './context.ts'
+import { refuseSecondHost } from './hostHeader.ts'
 import { addressKey, BodyBudget, RateLimit } from './limits.ts'
 import type { HttpMetrics } from './metrics.ts'
 import { readModel } from './model.ts'
@@ -69,16 +70,6 @@ type Passage = {
 
 /** What was thrown, and what the caller is told of it. */
 type Failure = { readonly thrown: unknown; readonly error: PlatformError }
-
-/** Node takes the first of several, and a proxy before us may take the last. RFC 9112 3.2. @throws PlatformError BAD_REQUEST */
-function refuseSecondHost({ rawHeaders }: IncomingMessage): void {
-  let hosts = 0
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index]
-    if (name?.length === 4 && name.toLowerCase() === 'host') hosts += 1
-  }
-  if (hosts > 1) throw new PlatformError('BAD_REQUEST', 'The request has more than one Host header.')
-}
 
 /**
  * The stages of a request: route, authentication, rate, authorization, negotiation, query, body, handler. Authorization

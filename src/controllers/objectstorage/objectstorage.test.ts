@@ -32,12 +32,8 @@ describe('the controllers of object storage', () => {
   const patch = (...given: Parameters<StorageBench['patch']>) => world.patch(...given)
   const remove = (...given: Parameters<StorageBench['remove']>) => world.remove(...given)
   const pairOf = async (name = 'uploader'): Promise<AccessKeyPair | undefined> => {
-    const found = await bench.find<KubeObject & { data?: Record<string, string> }>(
-      secret,
-      accessKeySecretName(name),
-      space,
-    )
-    return decodeAccessKey(found?.data)
+    type Pair = KubeObject & { data?: Record<string, string> }
+    return decodeAccessKey((await bench.find<Pair>(secret, accessKeySecretName(name), space))?.data)
   }
   const write = (pair: AccessKeyPair | undefined, name: string, object = 'a') =>
     store.attempt(pair, 'write', name, object)
