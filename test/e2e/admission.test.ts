@@ -131,13 +131,15 @@ describe('what the API server refuses', () => {
     }
 
     /** One of this name may be on its way out: names that fit a spec are those of the case before, too. */
-    const made = (wanted: KubeObject, kind: AnyKind) =>
-      until(`${wanted.metadata.name} is free`, () =>
-        admin.create(kind.resource, wanted).catch((error: unknown) => {
-          if (isKubeError(error, 'AlreadyExists')) return false
-          throw error
-        }),
+    const made = async (wanted: KubeObject, kind: AnyKind, options: { dryRun?: boolean } = {}) => {
+      const { error } = await until(`${wanted.metadata.name} is free`, () =>
+        admin.create(kind.resource, wanted, options).then(
+          () => ({ error: undefined }),
+          (error: unknown) => (isKubeError(error, 'AlreadyExists') ? false : { error }),
+        ),
       )
+      if (error !== undefined) throw error
+    }
 
     for (const { name, kind, previous, next, refused } of RULE_CASES) {
       it(name, async () => {
@@ -146,8 +148,7 @@ describe('what the API server refuses', () => {
         // Nobody may delete the platform's own cluster: the one that is there is tried.
         const isLasting = (previous as { isPlatform?: boolean } | undefined)?.isPlatform === true
         const write = async () => {
-          if (previous === undefined)
-            return admin.create(kind.resource, object(kind, named, ref.namespace, next), { dryRun: true })
+          if (previous === undefined) return made(object(kind, named, ref.namespace, next), kind, { dryRun: true })
           if (!isLasting) await made(object(kind, named, ref.namespace, previous), kind)
           return retryConflicts(async () => {
             const stored = isLasting ? await platformCluster() : await admin.get(kind.resource, ref)
