@@ -194,11 +194,16 @@ export class OwnPlatform {
     if (replica !== undefined) await end(replica.child, 'SIGKILL')
   }
 
-  async stop(): Promise<void> {
+  /** Adds the routes that this operator has seen succeed to those of the run: its counts end with it. */
+  async keepSeen(): Promise<void> {
     const seenFile = process.env[SEEN_VARIABLE]
     // Whether it answers in the end is not what its test is about.
     if (seenFile !== undefined && this.#operator !== undefined)
       await keepSeenRoutes(`http://127.0.0.1:${this.ports.management}`, seenFile).catch(() => {})
+  }
+
+  async stop(): Promise<void> {
+    await this.keepSeen()
     await Promise.all(this.#replicas.map(({ child }) => end(child, 'SIGTERM')))
     await this.endOperator('SIGTERM')
     await this.proxies?.controllers.close()

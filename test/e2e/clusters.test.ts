@@ -222,6 +222,7 @@ describe('a boundary on another cluster, through an agent that only calls out', 
   })
 
   step('runs on without the hub, whatever happens to the agent, and converges when the hub is back', async () => {
+    await own.keepSeen()
     await own.endOperator('SIGKILL')
     await own.admin.mergePatch(VectorCluster.resource, { namespace: home, name: 'search' }, { spec: { replicas: 3 } })
     const began = performance.now()
