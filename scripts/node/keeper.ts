@@ -12,7 +12,7 @@ import {
 } from '../../src/kube/builtin.ts'
 import { CacheSet } from '../../src/kube/caches.ts'
 import { createKubeClient } from '../../src/kube/client.ts'
-import { loadKubeconfig } from '../../src/kube/kubeconfig.ts'
+import { loadKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
 import { type NetworkPolicy, type Pod, rulesOf } from './networkPolicies.ts'
 import { type Claim, folderToRemove, type Volume, volumeFor } from './volumes.ts'
 

@@ -1,16 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { CommandFailure, EXIT } from './failure.ts'
+import type { ClusterAccess } from '../kubeconfig/access.ts'
+import { loadKubeconfig } from '../kubeconfig/kubeconfig.ts'
+import { CommandFailure, EXIT, localTrouble } from './failure.ts'
 import type { Manifest } from './manifests.ts'
-import type { Settings } from './settings.ts'
+import type { Session } from './session.ts'
 
-export type KubernetesAccess = {
-  readonly kubernetes: NonNullable<Settings['kubernetes']>
-  /** Absent where a certificate is shown. */
-  readonly token?: () => Promise<string>
-  /** PEM in base64, both. */
-  readonly clientCertificate?: { readonly certificate: string; readonly key: string }
-  readonly signal: AbortSignal
-}
+/** Where an API server is, and what is shown to it. */
+export type KubernetesAccess = Pick<ClusterAccess, 'server' | 'proxyUrl' | 'tls' | 'authorization'>
 type Answer = { readonly status: number; readonly body: Record<string, unknown> }
 type Send = (path: string, init?: { method: string; body: string }) => Promise<Answer>
 
@@ -19,15 +15,44 @@ const FIELD_MANAGER = 'freehold'
 const SETTLES_WITHIN = 60_000
 const PAUSE = 500
 
+/** The API server of a kubeconfig's current context, as the user whom it names. @throws CommandFailure (local) */
+export function accessOfKubeconfig(path: string): KubernetesAccess {
+  try {
+    return loadKubeconfig(path)
+  } catch (error) {
+    throw localTrouble(`${path} cannot be used as a kubeconfig.`, error)
+  }
+}
+
+/** The API server of the platform that the caller is signed in to; undefined where none is known. */
+export function accessOfSession({
+  settings,
+  token,
+}: Pick<Session, 'settings' | 'token'>): KubernetesAccess | undefined {
+  if (settings.kubernetes === undefined) return undefined
+  const { server, certificateAuthorityData } = settings.kubernetes
+  const ca = certificateAuthorityData && Buffer.from(certificateAuthorityData, 'base64').toString()
+  return {
+    server,
+    proxyUrl: undefined,
+    tls: async () => (ca ? { ca } : {}),
+    authorization: async () => `Bearer ${await token()}`,
+  }
+}
+
 /**
- * Applies a manifest at the API server, as `kubectl apply --server-side` does, with the rights of the caller, or of the kubeconfig that
- * was named: what REST has no way to write. The namespace of a boundary or group that was made a moment ago is waited for.
+ * Applies a manifest at the API server, as `kubectl apply --server-side` does, with the rights of the caller, or of the
+ * kubeconfig that was named: what REST has no way to write. The namespace of a boundary or group that was made a moment ago is waited for.
  *
  * @returns whether it was there before, for people
  * @throws CommandFailure (refused) with the sentence of the API server
  */
-export async function applyToKubernetes(manifest: Manifest, access: KubernetesAccess): Promise<string> {
-  const send = await sender(access)
+export async function applyToKubernetes(
+  manifest: Manifest,
+  access: KubernetesAccess,
+  signal: AbortSignal,
+): Promise<string> {
+  const send = await sender(access, signal)
   const path = await pathOfObject(manifest, send)
   const before = await send(path)
   const until = performance.now() + SETTLES_WITHIN
@@ -36,7 +61,7 @@ export async function applyToKubernetes(manifest: Manifest, access: KubernetesAc
     const answer = await send(`${path}?${query}`, { method: 'PATCH', body: JSON.stringify(manifest.document) })
     if (answer.status < 400) return outcome(before, answer)
     if (!waitsForNamespace(answer) || performance.now() > until) throw refused(manifest, answer)
-    await delay(PAUSE, undefined, { signal: access.signal })
+    await delay(PAUSE, undefined, { signal })
   }
 }
 
@@ -74,17 +99,19 @@ async function pathOfObject(manifest: Manifest, send: Send): Promise<string> {
   return `${base}/namespaces/${encodeURIComponent(namespace)}/${found.name}/${encodeURIComponent(name)}`
 }
 
-async function sender({ kubernetes, token, clientCertificate, signal }: KubernetesAccess): Promise<Send> {
-  const { server, certificateAuthorityData } = kubernetes
+async function sender(access: KubernetesAccess, signal: AbortSignal): Promise<Send> {
+  const { server, proxyUrl } = access
   // Slow to load, and only needed here.
-  const { Agent, fetch } = await import('undici')
-  const ca = certificateAuthorityData && pemOf(certificateAuthorityData)
-  const shown = clientCertificate && { cert: pemOf(clientCertificate.certificate), key: pemOf(clientCertificate.key) }
-  const dispatcher = new Agent({ connect: { ...(ca && { ca }), ...shown } })
+  const { Agent, ProxyAgent, fetch } = await import('undici')
+  const shown = await shownTo(access)
+  const dispatcher =
+    proxyUrl === undefined
+      ? new Agent({ connect: shown.tls })
+      : new ProxyAgent({ uri: proxyUrl, requestTls: shown.tls })
   return async (path, init) => {
     const headers = {
       accept: 'application/json',
-      ...(token && { authorization: `Bearer ${await token()}` }),
+      ...(shown.authorization && { authorization: shown.authorization }),
       ...(init && { 'content-type': 'application/apply-patch+yaml' }),
     }
     try {
@@ -97,4 +124,12 @@ async function sender({ kubernetes, token, clientCertificate, signal }: Kubernet
   }
 }
 
-const pemOf = (data: string) => Buffer.from(data, 'base64').toString()
+/** Files and plugins are asked now: what they lack is no trouble of the network. */
+async function shownTo({ tls, authorization }: KubernetesAccess) {
+  try {
+    return { tls: await tls(), authorization: await authorization() }
+  } catch (error) {
+    if (error instanceof CommandFailure) throw error
+    throw localTrouble('The credentials of the kubeconfig cannot be read.', error)
+  }
+}

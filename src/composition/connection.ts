@@ -7,7 +7,7 @@ import type { Log } from '../core/log.ts'
 import { CacheSet } from '../kube/caches.ts'
 import { createKubeClient, type KubeClient, type RequestObservation, type WriteObserver } from '../kube/client.ts'
 import { createExec, type Exec } from '../kube/exec.ts'
-import { loadKubeconfig } from '../kube/kubeconfig.ts'
+import { loadKubeconfig } from '../kubeconfig/kubeconfig.ts'
 
 export type Connection = { client: KubeClient; caches: CacheSet; exec: Exec }
 

@@ -1,5 +1,6 @@
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
+import { secretData } from '../core/secretData.ts'
 import { secret } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { isKubeError } from '../kube/errors.ts'
@@ -21,7 +22,7 @@ export async function createTexts(
   texts: Record<string, string>,
 ): Promise<void> {
   const metadata = { namespace: SYSTEM_NAMESPACE, name, labels: { 'app.kubernetes.io/part-of': 'freehold' } }
-  const object = { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data: encoded(texts) }
+  const object = { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data: secretData(texts) }
   await client.create<SecretObject>(secret, object)
 }
 
@@ -32,12 +33,9 @@ export async function storeTexts(
   texts: Record<string, string>,
 ): Promise<void> {
   try {
-    await client.mergePatch(secret, { namespace: SYSTEM_NAMESPACE, name }, { data: encoded(texts) })
+    await client.mergePatch(secret, { namespace: SYSTEM_NAMESPACE, name }, { data: secretData(texts) })
   } catch (error) {
     if (!isKubeError(error, 'NotFound')) throw error
     await createTexts(client, name, texts)
   }
 }
-
-const encoded = (texts: Record<string, string>) =>
-  Object.fromEntries(Object.entries(texts).map(([entry, text]) => [entry, Buffer.from(text).toString('base64')]))

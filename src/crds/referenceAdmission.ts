@@ -54,13 +54,14 @@ const vaultReference = (reference: string): References => ({
 const mayReadEveryVault = `variables.${wideName('secretvaults', 'readsecrets')}`
 
 /** Of the output that the variable `e` may refer to. */
-const outputReference: References = { wide: outputTest(() => undefined), narrow: outputTest(() => 'e.output.name') }
+const outputReference: References = { wide: outputTest(undefined), narrow: outputTest('e.output.name') }
 
-function outputTest(nameOf: () => string | undefined): string {
+/** @param name CEL of the one that is asked about; of all at once when absent */
+function outputTest(name: string | undefined): string {
   const tests = Object.entries(PLURALS).map(([collection, [group, plural]]) => {
     const plain = OUTPUTS[collection as OutputCollection].plain.map((name) => `'${name}'`).join(', ')
     const may = (isSecret: boolean) => {
-      const [name, verb] = [nameOf(), outputVerb(collection, isSecret)]
+      const verb = outputVerb(collection, isSecret)
       return name === undefined ? `variables.${wideName(plural, verb)}` : mayReadSecrets(group, plural, name, verb)
     }
     return `(e.output.collection == '${collection}' && (e.output.output in [${plain}] ? ${may(false)} : ${may(true)}))`

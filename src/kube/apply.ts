@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { PREFIX } from '../core/labels.ts'
 import type { KubeObject, Resource } from '../core/object.ts'
+import { secretData } from '../core/secretData.ts'
 import type { CallOptions, KubeClient } from './client.ts'
 import { firstDifference, isRecord } from './compare.ts'
 import { isKubeError } from './errors.ts'
@@ -101,8 +102,8 @@ export function canonicalJson(value: unknown): string {
 function withEncodedText(secret: KubeObject): KubeObject {
   const { stringData, ...rest } = secret
   if (!isRecord(stringData)) return secret
-  const encoded = Object.entries(stringData).map(([key, text]) => [key, Buffer.from(String(text)).toString('base64')])
-  return { ...rest, data: { ...(isRecord(secret.data) ? secret.data : {}), ...Object.fromEntries(encoded) } }
+  const encoded = secretData(stringData as Record<string, string>)
+  return { ...rest, data: { ...(isRecord(secret.data) ? secret.data : {}), ...encoded } }
 }
 
 /** Without null and undefined, which server-side apply would take as owned fields. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Dispatcher } from 'undici'
 import type { Log } from '../core/log.ts'
 import { readWithin } from '../core/readWithin.ts'
-import type { ClusterAccess } from './credentials.ts'
+import type { ClusterAccess } from '../kubeconfig/access.ts'
 import {
   type Attempt,
   describeAttempt,

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { type Log, silentLog } from '../core/log.ts'
+import type { ClusterAccess } from '../kubeconfig/access.ts'
 import { Caller, type CallerOptions, type CallOptions, type RequestObservation } from './call.ts'
-import type { ClusterAccess } from './credentials.ts'
 import { isKubeError, KubeError } from './errors.ts'
 import { apiVersionOf, type KubeObject, type ObjectRef, type Resource, refOf } from './object.ts'
 import { acceptOf, type Query, queryString, resourcePath } from './path.ts'

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { WebSocketServer } from 'ws'
-import type { ClusterAccess } from './credentials.ts'
+import type { ClusterAccess } from '../kubeconfig/access.ts'
 import { createExec, type Exec, ExecRefused } from './exec.ts'
 
 /** What an API server and a kubelet do with commands, which are run here. */

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { ClientOptions, WebSocket } from 'ws'
-import type { ClusterAccess } from './credentials.ts'
+import type { ClusterAccess } from '../kubeconfig/access.ts'
 import { queryString } from './path.ts'
 
 export type ExecRequest = {

@@ -1,7 +1,7 @@
 import { createSecureContext } from 'node:tls'
 import { Agent, type Dispatcher, ProxyAgent } from 'undici'
 import { currentOrigin } from '../core/origin.ts'
-import type { ClusterAccess, TlsMaterial } from './credentials.ts'
+import type { ClusterAccess, TlsMaterial } from '../kubeconfig/access.ts'
 import { type Liveness, type SecureOptions, type StreamAnswer, StreamSessions } from './sessions.ts'
 
 /** One request on the wire; `path` begins with a slash and is escaped already. */

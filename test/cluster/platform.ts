@@ -18,7 +18,7 @@ import {
 } from '../../scripts/platform.ts'
 import { keepSeenRoutes, SEEN_VARIABLE } from '../../scripts/test/coverage.ts'
 import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
-import { loadKubeconfig } from '../../src/kube/kubeconfig.ts'
+import { loadKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
 import { type FaultProxy, startProxy } from '../faults/proxy.ts'
 import { startWire, type Wire } from '../faults/wire.ts'
 import { type OwnControlPlane, startOwnControlPlane } from './index.ts'

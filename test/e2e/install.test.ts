@@ -14,7 +14,7 @@ import { KINDS } from '../../src/crds/index.ts'
 import { RoleAssignment } from '../../src/crds/rbac.ts'
 import { customResourceDefinition, deployment, pod, validatingWebhookConfiguration } from '../../src/kube/builtin.ts'
 import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
-import { loadKubeconfig } from '../../src/kube/kubeconfig.ts'
+import { loadKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
 import { startOwnControlPlane, type TestControlPlane } from '../cluster/index.ts'
 import { until } from '../make/until.ts'
 

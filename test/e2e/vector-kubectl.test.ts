@@ -12,7 +12,7 @@ import { VectorCluster } from '../../src/crds/vector.ts'
 import { persistentVolumeClaim, pod, secret, service, statefulSet } from '../../src/kube/builtin.ts'
 import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
-import { loadKubeconfig } from '../../src/kube/kubeconfig.ts'
+import { loadKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
 import { until } from '../make/until.ts'
 import { removeGroups, testPlatform } from '../worlds/tenant.ts'
 

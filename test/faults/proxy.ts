@@ -8,7 +8,7 @@ import {
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, type Dispatcher } from 'undici'
-import type { ClusterAccess } from '../../src/kube/credentials.ts'
+import type { ClusterAccess } from '../../src/kubeconfig/access.ts'
 import { linesOf } from './lines.ts'
 import { type ProxiedRequest, readRequest } from './request.ts'
 

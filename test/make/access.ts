@@ -1,4 +1,4 @@
-import type { ClusterAccess, TlsMaterial } from '../../src/kube/credentials.ts'
+import type { ClusterAccess, TlsMaterial } from '../../src/kubeconfig/access.ts'
 
 /** Access to a server with credentials that never change. */
 export function staticAccess(options: {

@@ -9,7 +9,7 @@ import { PAUSE_IMAGE } from '../../scripts/node/addresses.ts'
 import { runningNamespaces } from '../../scripts/node/namespaces.ts'
 import { pod } from '../../src/kube/builtin.ts'
 import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
-import { loadKubeconfig } from '../../src/kube/kubeconfig.ts'
+import { loadKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
 import { until } from '../make/until.ts'
 
 const SYSCTLS = ['kernel', 'vm', 'net']

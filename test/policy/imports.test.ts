@@ -14,7 +14,8 @@ const RULES: Record<string, { may: string[]; types?: string[]; port?: string[] }
   crds: { may: ['core', 'contracts'] },
   iam: { may: ['core'], types: ['crds'] },
   desired: { may: ['core', 'contracts', 'crds'] },
-  kube: { may: ['core'], types: ['crds'] },
+  kubeconfig: { may: ['core'] },
+  kube: { may: ['core', 'kubeconfig'], types: ['crds'] },
   contracts: { may: ['core'] },
   editor: { may: ['core'] },
   adapters: { may: ['core', 'contracts', 'editor'], types: ['crds', 'kube'] },
@@ -25,7 +26,7 @@ const RULES: Record<string, { may: string[]; types?: string[]; port?: string[] }
   activator: { may: ['core', 'contracts', 'crds'], types: ['kube'] },
   client: { may: [] },
   // `freehold init` shows the Dockerfile that a build would write.
-  cli: { may: ['core', 'contracts', 'client'] },
+  cli: { may: ['core', 'contracts', 'client', 'kubeconfig'] },
   composition: {
     may: [
       'config.ts',
@@ -35,6 +36,7 @@ const RULES: Record<string, { may: string[]; types?: string[]; port?: string[] }
       'iam',
       'desired',
       'kube',
+      'kubeconfig',
       'adapters',
       'controllers',
       'api',
@@ -167,8 +169,8 @@ describe('import rules', () => {
     expect(broken.map(({ from, target }) => `${from}: ${target}`)).to.deep.equal([])
   })
 
-  it('keeps the Kubernetes client library in the kube room', () => {
-    const broken = imports.filter((found) => found.target.startsWith('@kubernetes/') && found.room !== 'kube')
+  it('keeps the Kubernetes client library in the room of kubeconfigs', () => {
+    const broken = imports.filter((found) => found.target.startsWith('@kubernetes/') && found.room !== 'kubeconfig')
     expect(broken.map((found) => found.from)).to.deep.equal([])
   })
 

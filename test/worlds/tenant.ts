@@ -9,7 +9,7 @@ import { PlatformClient } from '../../src/crds/identity.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { roleBinding, secret } from '../../src/kube/builtin.ts'
 import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
-import { loadKubeconfig, parseKubeconfig } from '../../src/kube/kubeconfig.ts'
+import { loadKubeconfig, parseKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
 
 /** What `scripts/test/platform.ts` tells tests about the platform that they share. */
 export type TestPlatformFile = {

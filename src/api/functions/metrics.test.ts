@@ -1,24 +1,18 @@
 import { expect } from 'chai'
-import request from 'supertest'
-import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
 
-const B = '11111111-1111-4111-8111-111111111111'
-const OWNER = '22222222-2222-4222-8222-222222222222'
 const SHOP = groupNamespace(B, 'shop')
 
 describe('metrics of a function', () => {
   it('name all that there may be, and say that nothing keeps it', async () => {
-    const server = await startFacade()
-    server.boundary(B)
-    server.group(B, 'shop')
-    server.grant(OWNER, 'Owner', `/boundaries/${B}`)
+    const server = await startShop()
     server.put(FunctionNamespace, 'home', { runtime: 'nodejs' }, SHOP)
     const spec = { namespaceName: 'home', functionName: 'hello', handler: 'index' }
     server.put(ServerlessFunction, 'home.hello', spec, SHOP)
     const base = `/boundaries/${B}/resourcegroups/shop/resources/functionnamespaces/home/functions`
-    const ask = (path: string) => request(server.app).get(`${base}/${path}`).set('authorization', bearer(OWNER))
+    const ask = (path: string) => server.ask('get', `${base}/${path}`)
     const { status, body } = await ask('hello/metrics?step=5m')
     const missing = await ask('nobody/metrics')
     const twice = await ask('hello/metrics?step=5m&stepSeconds=300')

@@ -1,23 +1,16 @@
 import { expect } from 'chai'
-import request from 'supertest'
-import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 
-const B = '11111111-1111-4111-8111-111111111111'
-const OWNER = '22222222-2222-4222-8222-222222222222'
 const SIZES = { cpuRequest: '1', cpuLimit: '2', memoryRequest: '2Gi', memoryLimit: '2Gi', storageSize: '20Gi' }
 
 describe('the plan of a function', () => {
   it('is that of its namespace, and null, unless it names one', async () => {
-    const server = await startFacade()
-    server.boundary(B)
-    server.group(B, 'shop')
-    server.grant(OWNER, 'Owner', `/boundaries/${B}`)
+    const server = await startShop()
     for (const name of ['function-small', 'function-large'])
       server.put(ComputePlan, name, { family: 'Function', displayName: name, ...SIZES, isDefault: /small/.test(name) })
     const base = `/boundaries/${B}/resourcegroups/shop/resources/functionnamespaces/home`
-    const send = (method: 'post' | 'put', path: string, body: object) =>
-      request(server.app)[method](`${base}${path}`).set('authorization', bearer(OWNER)).send(body)
+    const send = (method: 'post' | 'put', path: string, body: object) => server.ask(method, `${base}${path}`).send(body)
     await send('post', '', { runtime: 'nodejs', computePlan: 'function-large' })
     const plans = [
       await send('post', '/functions/hello', { handler: 'index' }),
@@ -31,10 +24,7 @@ describe('the plan of a function', () => {
 
 describe('function namespaces', () => {
   it('are refused a host that another one has, with the field that names it', async () => {
-    const server = await startFacade()
-    server.boundary(B)
-    server.group(B, 'shop')
-    server.grant(OWNER, 'Owner', `/boundaries/${B}`)
+    const server = await startShop()
     server.put(ComputePlan, 'function-small', {
       family: 'Function',
       displayName: 'Function',
@@ -42,9 +32,8 @@ describe('function namespaces', () => {
       isDefault: true,
     })
     const make = (name: string) =>
-      request(server.app)
-        .post(`/boundaries/${B}/resourcegroups/shop/resources/functionnamespaces/${name}`)
-        .set('authorization', bearer(OWNER))
+      server
+        .ask('post', `/boundaries/${B}/resourcegroups/shop/resources/functionnamespaces/${name}`)
         .send({ runtime: 'nodejs', customDomains: ['calls.example.com'] })
     const first = await make('first')
     const { status, body } = await make('second')
@@ -54,14 +43,10 @@ describe('function namespaces', () => {
   })
 
   it('are refused an identity of their own, in place of being made without one', async () => {
-    const server = await startFacade()
-    server.boundary(B)
-    server.group(B, 'shop')
-    server.grant(OWNER, 'Owner', `/boundaries/${B}`)
+    const server = await startShop()
     server.put(ComputePlan, 'function-small', { family: 'Function', displayName: 'F', ...SIZES, isDefault: true })
-    const { status, body } = await request(server.app)
-      .post(`/boundaries/${B}/resourcegroups/shop/resources/functionnamespaces/first`)
-      .set('authorization', bearer(OWNER))
+    const { status, body } = await server
+      .ask('post', `/boundaries/${B}/resourcegroups/shop/resources/functionnamespaces/first`)
       .send({ runtime: 'nodejs', managedIdentity: true })
     await server.stop()
     expect([status, body.code, body.field]).to.deep.equal([422, 'FEATURE_UNSUPPORTED', 'managedIdentity'])

@@ -1,21 +1,20 @@
 import { expect } from 'chai'
 import request from 'supertest'
-import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { bearer } from '../../../test/worlds/facadeServer.ts'
+import { BOUNDARY as B, OWNER, startShop } from '../../../test/worlds/shop.ts'
 import { fakeBlobs } from '../../adapters/blobs/fake.ts'
 import type { BlobRef, BlobStore } from '../../adapters/blobs/port.ts'
 import { functionObjectName } from '../../contracts/functions.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
 
-const B = '11111111-1111-4111-8111-111111111111'
-const OWNER = '22222222-2222-4222-8222-222222222222'
 const NAMESPACE = groupNamespace(B, 'shop')
 const PATH = `/boundaries/${B}/resourcegroups/shop/resources/functionnamespaces/calls/functions/hello`
 const FILES = [{ path: 'index.mjs', content: "export default () => new Response('Hello')" }]
 
 describe('sources of functions', () => {
   const ref = { namespace: NAMESPACE, name: functionObjectName('calls', 'hello') }
-  let server: Awaited<ReturnType<typeof startFacade>>
+  let server: Awaited<ReturnType<typeof startShop>>
   let store: BlobStore
   let written: BlobRef[]
   let meanwhile: () => Promise<unknown>
@@ -33,10 +32,7 @@ describe('sources of functions', () => {
         return isNew
       },
     }
-    server = await startFacade({}, { functions: { blobs } })
-    server.boundary(B)
-    server.group(B, 'shop')
-    server.grant(OWNER, 'Owner', `/boundaries/${B}`)
+    server = await startShop({}, { functions: { blobs } })
     server.put(FunctionNamespace, 'calls', { runtime: 'nodejs' }, NAMESPACE)
     const spec = { namespaceName: 'calls', functionName: 'hello', handler: 'index' }
     server.put(ServerlessFunction, ref.name, spec, NAMESPACE)
@@ -48,7 +44,7 @@ describe('sources of functions', () => {
       .post(`${PATH}/source`)
       .set({ authorization: bearer(OWNER), ...(ifMatch !== undefined && { 'if-match': ifMatch }) })
       .send({ files: FILES })
-  const etag = async () => (await request(server.app).get(PATH).set('authorization', bearer(OWNER))).headers.etag
+  const etag = async () => (await server.ask('get', PATH)).headers.etag
   const changed = () => server.client.mergePatch(ServerlessFunction.resource, ref, { spec: { timeoutSeconds: 77 } })
   const left = async () => {
     const found = await Promise.all(written.map((each) => store.read(each)))
@@ -86,7 +82,7 @@ describe('sources of functions', () => {
     const { status, body } = await upload(await etag())
     expect([status, body.code]).to.deep.equal([409, 'CONFLICT'])
     expect(await left()).to.be.greaterThan(0)
-    const stored = await request(server.app).get(`${PATH}/source`).set('authorization', bearer(OWNER))
+    const stored = await server.ask('get', `${PATH}/source`)
     expect(stored.status).to.equal(200)
   })
 })

@@ -2,8 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
-import request from 'supertest'
-import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { BOUNDARY as B, OWNER, startShop } from '../../../test/worlds/shop.ts'
 import { inlineWorkers } from '../../adapters/workers/inline.ts'
 import { type Workers, WorkRefused } from '../../adapters/workers/port.ts'
 import { send } from './sending.ts'
@@ -83,18 +82,13 @@ describe('the tag of an answer', () => {
 })
 
 describe('a large body', () => {
-  const B = '11111111-1111-4111-8111-111111111111'
-  const OWNER = '22222222-2222-4222-8222-222222222222'
   const body = {
     tags: Object.fromEntries(Array.from({ length: 1_900 }, (_, index) => [`key-${index}`, 'x'.repeat(40)])),
   }
   const facadeWith = async (workers: Workers) => {
-    const server = await startFacade({}, { workers })
-    server.boundary(B)
-    server.group(B, 'shop')
-    server.grant(OWNER, 'Owner', `/boundaries/${B}`)
+    const server = await startShop({}, { workers })
     const path = `/boundaries/${B}/resourcegroups/shop/resources/vectorclusters/orders`
-    const answer = await request(server.app).post(path).set('authorization', bearer(OWNER)).send(body)
+    const answer = await server.ask('post', path).send(body)
     await server.stop()
     return answer
   }

@@ -5,21 +5,17 @@ import { expect } from 'chai'
 import request from 'supertest'
 import { badNames } from '../../../test/cases/names.ts'
 import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { BOUNDARY as B, OWNER, startShop } from '../../../test/worlds/shop.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 
-const B = '11111111-1111-4111-8111-111111111111'
-const OWNER = '22222222-2222-4222-8222-222222222222'
 const RG = `/boundaries/${B}/resourcegroups/shop/resources`
 const ITEM = `${RG}/vectorclusters/orders`
 
 describe('the facade as a server', () => {
-  let server: Awaited<ReturnType<typeof startFacade>>
+  let server: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
-    server = await startFacade({ limits: { requestsPerPrincipal: 200, anonymousRequestsPerAddress: 20 } })
-    server.boundary(B)
-    server.group(B, 'shop')
-    server.grant(OWNER, 'Owner', `/boundaries/${B}`)
+    server = await startShop({ limits: { requestsPerPrincipal: 200, anonymousRequestsPerAddress: 20 } })
     server.client.calls.length = 0
   })
   afterEach(() => server.stop())
@@ -256,9 +252,7 @@ describe('the facade as a server', () => {
     let age: number
     beforeEach(async () => {
       await server.stop()
-      server = await startFacade({ staleness: { age: () => age, bound: 60_000 } })
-      server.boundary(B)
-      server.grant(OWNER, 'Owner', `/boundaries/${B}`)
+      server = await startShop({ staleness: { age: () => age, bound: 60_000 } })
     })
     const read = (...headers: [string, string][]) =>
       headers.reduce((call, header) => call.set(...header), as(request(server.app).get(`/boundaries/${B}`)))

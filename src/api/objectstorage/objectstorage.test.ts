@@ -1,13 +1,10 @@
 import { expect } from 'chai'
-import request from 'supertest'
-import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
 import { FakeObjectStore } from '../../adapters/objectstorage/fake.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 
-const B = '11111111-1111-4111-8111-111111111111'
-const OWNER = '22222222-2222-4222-8222-222222222222'
 const RG = `/boundaries/${B}/resourcegroups/shop/resources`
 const ACCOUNT = `${RG}/objectstorageaccounts/media`
 const NAMESPACE = groupNamespace(B, 'shop')
@@ -16,7 +13,7 @@ const READY = {
 }
 
 describe('object storage over REST', () => {
-  let server: Awaited<ReturnType<typeof startFacade>>
+  let server: Awaited<ReturnType<typeof startShop>>
   /** Waits are over at once, and yet as long as they say. */
   function hurriedClock(): Clock {
     let time = 0
@@ -31,14 +28,10 @@ describe('object storage over REST', () => {
   }
   const begin = async (store: FakeObjectStore | undefined) => {
     const none = { read: async () => undefined }
-    server = await startFacade({}, { objectStorage: { store, secrets: none }, clock: hurriedClock() })
-    server.boundary(B)
-    server.group(B, 'shop')
-    server.grant(OWNER, 'Owner', `/boundaries/${B}`)
+    server = await startShop({}, { objectStorage: { store, secrets: none }, clock: hurriedClock() })
     server.put(ObjectStorageAccount, 'media', {}, NAMESPACE)
   }
-  const call = (method: 'get' | 'post' | 'put' | 'patch' | 'delete', path: string) =>
-    request(server.app)[method](path).set('authorization', bearer(OWNER))
+  const call = (method: 'get' | 'post' | 'put' | 'patch' | 'delete', path: string) => server.ask(method, path)
   const bucket = (bucketName: string, spec: object = {}) => {
     const object = server.put(
       AccountBucket,

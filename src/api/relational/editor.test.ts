@@ -1,6 +1,5 @@
 import { expect } from 'chai'
-import request from 'supertest'
-import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { BOUNDARY as B, OWNER, startShop } from '../../../test/worlds/shop.ts'
 import { fakeBlobs } from '../../adapters/blobs/fake.ts'
 import { type BatchRequest, type SqlEngine, SqlFault, type SqlTarget } from '../../adapters/sql/port.ts'
 import { inlineWorkers } from '../../adapters/workers/inline.ts'
@@ -10,8 +9,6 @@ import { RelationalCluster } from '../../crds/relational.ts'
 import { secret } from '../../kube/builtin.ts'
 import { kubeSecrets } from '../records/secrets.ts'
 
-const B = '11111111-1111-4111-8111-111111111111'
-const OWNER = '22222222-2222-4222-8222-222222222222'
 const READER = '33333333-3333-4333-8333-333333333333'
 const PLATFORM = '44444444-4444-4444-8444-444444444444'
 const NAMESPACE = groupNamespace(B, 'shop')
@@ -56,14 +53,14 @@ class FakeEngine implements SqlEngine {
 }
 
 describe('the editor of relational databases over REST', () => {
-  let server: Awaited<ReturnType<typeof startFacade>>
+  let server: Awaited<ReturnType<typeof startShop>>
   let engine: FakeEngine
   let refusal: WorkRefused | undefined
   beforeEach(async () => {
     engine = new FakeEngine()
     refusal = undefined
     const late: { read?: ReturnType<typeof kubeSecrets>['read'] } = {}
-    server = await startFacade(
+    server = await startShop(
       {},
       {
         relational: {
@@ -80,9 +77,6 @@ describe('the editor of relational databases over REST', () => {
       },
     )
     late.read = kubeSecrets(server.client).read
-    server.boundary(B)
-    server.group(B, 'shop')
-    server.grant(OWNER, 'Owner', `/boundaries/${B}`)
     server.grant(READER, 'Reader', `/boundaries/${B}`)
     server.grant(PLATFORM, 'Platform Owner', '/')
   })
@@ -107,8 +101,7 @@ describe('the editor of relational databases over REST', () => {
     }
     seedSecret(`relc-${name}-ca`, { 'ca.crt': `authority of ${name}` })
   }
-  const call = (method: 'get' | 'post', path: string, as = OWNER) =>
-    request(server.app)[method](`${BASE}${path}`).set('authorization', bearer(as))
+  const call = (method: 'get' | 'post', path: string, as = OWNER) => server.ask(method, `${BASE}${path}`, as)
   const query = (name: string, sql: string, as = OWNER) =>
     call('post', `/${name}/editor/query`, as).send({ sql, execute: true, confirmed: true })
 

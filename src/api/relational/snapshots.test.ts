@@ -4,24 +4,20 @@ import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
 import request from 'supertest'
 import { until } from '../../../test/make/until.ts'
-import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { bearer } from '../../../test/worlds/facadeServer.ts'
+import { BOUNDARY as B, OWNER, startShop } from '../../../test/worlds/shop.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import { COLLECTION } from './record.ts'
 
-const B = '11111111-1111-4111-8111-111111111111'
-const OWNER = '22222222-2222-4222-8222-222222222222'
 const NAMESPACE = groupNamespace(B, 'shop')
 const PATH = `/boundaries/${B}/resourcegroups/shop/resources/${COLLECTION}/orders/snapshots`
 
 describe('snapshots of relational databases over REST', () => {
-  let server: Awaited<ReturnType<typeof startFacade>>
+  let server: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
-    server = await startFacade()
-    server.boundary(B)
-    server.group(B, 'shop')
-    server.grant(OWNER, 'Owner', `/boundaries/${B}`)
+    server = await startShop()
     server.put(RelationalCluster, 'orders', {}, NAMESPACE)
   })
   afterEach(() => server.stop())

@@ -76,12 +76,20 @@ export function refuseTakenHosts(
   const namespace = groupNamespace(boundaryId, resourceGroup)
   if (!isPublic) return
   const domain = refuseOwnDomain({ customDomains, clusterId }, { services, boundaryId })
-  for (const host of [ingressHost ?? defaultHost(segment, namespace, name, domain), ...customDomains]) {
-    const holder = holderOf(services, 'Host', host)
-    const isOurs = holder?.kind === kind && holder.namespace === namespace && holder.name === name
-    if (holder === undefined || isOurs) continue
-    throw hostTaken(host, 'customDomains')
-  }
+  for (const host of [ingressHost ?? defaultHost(segment, namespace, name, domain), ...customDomains])
+    refuseHeldHost(services, host, { kind, namespace, name }, 'customDomains')
+}
+
+/** @throws PlatformError HOST_TAKEN */
+function refuseHeldHost(
+  services: WriteView['services'],
+  host: string,
+  asking: { kind: string; namespace: string; name: string },
+  field: string,
+): void {
+  const holder = holderOf(services, 'Host', host)
+  const isOurs = holder?.kind === asking.kind && holder.namespace === asking.namespace && holder.name === asking.name
+  if (holder !== undefined && !isOurs) throw hostTaken(host, field)
 }
 
 type Own = {
@@ -122,8 +130,6 @@ export function chooseHost(
     const message = `must end with ${hostSuffixOf(boundaryId, domain)}, as hosts of this boundary do`
     throw badRequest(`ingressHost ${message}.`, [{ field: 'ingressHost', message }])
   }
-  const holder = holderOf(services, 'Host', host)
-  const isOurs = holder?.kind === kind && holder.namespace === namespace && holder.name === name
-  if (holder !== undefined && !isOurs) throw hostTaken(host, 'ingressHost')
+  refuseHeldHost(services, host, { kind, namespace, name }, 'ingressHost')
   return host
 }

@@ -1,6 +1,5 @@
 import { expect } from 'chai'
-import request from 'supertest'
-import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { BOUNDARY as B, OWNER, startShop } from '../../../test/worlds/shop.ts'
 import type { VaultReference } from '../../contracts/references.ts'
 import { newHistory } from '../../contracts/vaults/history.ts'
 import { entryName } from '../../contracts/vaults/names.ts'
@@ -11,8 +10,7 @@ import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import type { Services } from '../http/context.ts'
 import { refuseMissingReferences, withUnseenReferences } from './references.ts'
 
-const B = '11111111-1111-4111-8111-111111111111'
-const [OWNER, READER] = ['22222222-2222-4222-8222-222222222222', '33333333-3333-4333-8333-333333333333']
+const READER = '33333333-3333-4333-8333-333333333333'
 const BASE = `/boundaries/${B}/resourcegroups/shop/resources`
 const SHOP = groupNamespace(B, 'shop')
 const SIZES = { cpuRequest: '1', cpuLimit: '2', memoryRequest: '2Gi', memoryLimit: '2Gi' }
@@ -29,12 +27,9 @@ const BODIES: readonly [path: string, bodyOf: (env: Variable[]) => object][] = [
 ]
 
 describe('what a resource refers to', () => {
-  let server: Awaited<ReturnType<typeof startFacade>>
+  let server: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
-    server = await startFacade()
-    server.boundary(B)
-    server.group(B, 'shop')
-    server.grant(OWNER, 'Owner', `/boundaries/${B}`)
+    server = await startShop()
     server.grant(READER, 'Reader', `/boundaries/${B}`)
     for (const family of ['App', 'ContainerInstance', 'Function'])
       server.put(ComputePlan, `own-${family.toLowerCase()}`, { family, displayName: family, ...SIZES, isDefault: true })
@@ -48,7 +43,7 @@ describe('what a resource refers to', () => {
   afterEach(() => server.stop())
 
   const ask = (method: 'post' | 'patch', path: string, body: object, who = OWNER) =>
-    request(server.app)[method](`${BASE}/${path}`).set('authorization', bearer(who)).send(body)
+    server.ask(method, `${BASE}/${path}`, who).send(body)
 
   for (const [path, bodyOf] of BODIES) {
     it(`is there before ${path} is made`, async () => {
@@ -101,9 +96,10 @@ describe('a reference to what the cache does not hold yet', () => {
         return stored.find(({ metadata }) => metadata.name === name)
       },
     }
-    await withUnseenReferences({ records } as unknown as Services, (services) =>
+    const services = { records } as unknown as Services
+    await withUnseenReferences(services, (unseen) =>
       refuseMissingReferences({ env: secrets.map((one) => ({ secret: one as VaultReference })) }, [], {
-        ...{ services, boundaryId: B, resourceGroup: 'shop' },
+        ...{ services, unseen, boundaryId: B, resourceGroup: 'shop' },
       }),
     )
     return asked

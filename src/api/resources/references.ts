@@ -15,9 +15,11 @@ import type { AnyKind } from '../../crds/define.ts'
 import { RESOURCE_KINDS } from '../../crds/index.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import type { Context, Services } from '../http/context.ts'
+import type { RecordOf } from '../records/records.ts'
 
 type Place = { readonly boundaryId: string; readonly resourceGroup: string }
 type Asking = Place & { readonly services: Services; readonly context: Context }
+type Referrer = Place & { readonly services: Services; readonly unseen?: Unseen | undefined }
 
 /** Whether or not there is such a thing: names must not tell. @throws PlatformError FORBIDDEN */
 function requireAll(
@@ -55,7 +57,7 @@ export type Reference = { readonly secret?: VaultReference | undefined; readonly
 export function refuseMissingReferences(
   next: Readonly<Record<string, readonly Reference[] | undefined>>,
   before: readonly Reference[],
-  asking: Omit<Asking, 'context'>,
+  asking: Referrer,
 ): void {
   const known = new Set(before.map(keyOf))
   for (const [field, references = []] of Object.entries(next))
@@ -78,34 +80,30 @@ class ReferenceMissing extends PlatformError {
   }
 }
 
+/** What the cache lacked and the API server was asked for, by kind and place; undefined if it has it neither. */
+export type Unseen = ReadonlyMap<string, KubeObject | undefined>
+
+const unseenKey = ({ kind }: AnyKind, { namespace, name }: ObjectRef) => `${kind} ${namespace}/${name}`
+
+function peeked<K extends AnyKind>({ services, unseen }: Referrer, kind: K, ref: ObjectRef): RecordOf<K> | undefined {
+  return (unseen?.get(unseenKey(kind, ref)) as RecordOf<K> | undefined) ?? services.records.peek(kind, ref)
+}
+
 /**
  * Refuses a reference only when the API server does not have it either.
  *
  * @param make is asked again with what the cache lacked
  */
-export async function withUnseenReferences<T>(services: Services, make: (services: Services) => T): Promise<T> {
-  const asked = new Map<string, KubeObject | undefined>()
-  const keyIn = (kind: AnyKind, { namespace, name }: ObjectRef) => `${kind.kind} ${namespace}/${name}`
-  const knowing: Services = {
-    ...services,
-    records: new Proxy(services.records, {
-      get(records, property) {
-        const value: unknown = Reflect.get(records, property, records)
-        if (typeof value !== 'function') return value
-        if (property !== 'peek') return value.bind(records)
-        return (kind: AnyKind, ref: ObjectRef) => asked.get(keyIn(kind, ref)) ?? records.peek(kind, ref)
-      },
-    }),
-  }
+export async function withUnseenReferences<T>({ records }: Services, make: (unseen: Unseen) => T): Promise<T> {
+  const unseen = new Map<string, KubeObject | undefined>()
   for (;;) {
     try {
-      return make(asked.size === 0 ? services : knowing)
+      return make(unseen)
     } catch (error) {
-      if (!(error instanceof ReferenceMissing) || asked.has(keyIn(error.kind, error.ref))) throw error
-      asked.set(
-        keyIn(error.kind, error.ref),
-        (await services.records.get(error.kind, error.ref, { fresh: true })) as KubeObject | undefined,
-      )
+      if (!(error instanceof ReferenceMissing)) throw error
+      const { kind, ref } = error
+      if (unseen.has(unseenKey(kind, ref))) throw error
+      unseen.set(unseenKey(kind, ref), await records.get(kind, ref, { fresh: true }))
     }
   }
 }
@@ -118,24 +116,21 @@ const keyOf = ({ secret, output }: Reference) =>
 
 type Missing = { kind: AnyKind; ref: ObjectRef; value: string; message: string }
 
-function missingIn({ secret, output }: Reference, asking: Omit<Asking, 'context'>): Missing | undefined {
+function missingIn({ secret, output }: Reference, asking: Referrer): Missing | undefined {
   if (secret !== undefined && secret !== null) return missingSecret(secret, asking)
   if (output === undefined || output === null) return undefined
   const { collection, name } = output
   const kind = RESOURCE_KINDS.find(({ segment }) => segment === collection)
   const namespace = groupNamespace(asking.boundaryId, asking.resourceGroup)
   const ref = { namespace, name }
-  if (kind === undefined || asking.services.records.peek(kind, ref) !== undefined) return undefined
+  if (kind === undefined || peeked(asking, kind, ref) !== undefined) return undefined
   return { kind, ref, value: name, message: `There is no "${name}" of ${collection} in this group.` }
 }
 
-function missingSecret(
-  { vaultName, secretName, version }: VaultReference,
-  { services, boundaryId, resourceGroup }: Omit<Asking, 'context'>,
-): Missing | undefined {
-  const namespace = groupNamespace(boundaryId, resourceGroup)
+function missingSecret({ vaultName, secretName, version }: VaultReference, asking: Referrer): Missing | undefined {
+  const namespace = groupNamespace(asking.boundaryId, asking.resourceGroup)
   const vault = { namespace, name: vaultName }
-  if (services.records.peek(SecretVault, vault) === undefined)
+  if (peeked(asking, SecretVault, vault) === undefined)
     return {
       kind: SecretVault,
       ref: vault,
@@ -143,7 +138,7 @@ function missingSecret(
       message: `There is no vault "${vaultName}" in this group.`,
     }
   const missing = { kind: VaultEntry, ref: { namespace, name: entryName(vaultName, secretName) } }
-  const entry = services.records.peek(VaultEntry, missing.ref)
+  const entry = peeked(asking, VaultEntry, missing.ref)
   // One that a manifest declares has its first version in a moment.
   if (entry === undefined || entry.metadata.deletionTimestamp !== undefined || entry.spec.state !== 'Active')
     return { ...missing, value: secretName, message: `Vault "${vaultName}" has no secret "${secretName}".` }

@@ -5,6 +5,7 @@ import type { AnyKind } from '../../crds/define.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
 import type { ListField } from './paging.ts'
+import type { Unseen } from './references.ts'
 
 /** A resource with the things around it that its record shows. Built for each request, so that names are current. */
 export type ResourceView<K extends AnyKind = AnyKind> = {
@@ -29,6 +30,8 @@ export type WriteView<K extends AnyKind = AnyKind> = {
   readonly previous: RecordOf<K> | undefined
   readonly services: Services
   readonly context: Context
+  /** What `refuseMissingReferences` finds beside the cache. */
+  readonly unseen?: Unseen | undefined
 }
 
 export type ResourceDeclaration<K extends AnyKind, Dto extends z.ZodObject, Body extends z.ZodObject> = {

@@ -82,8 +82,9 @@ export async function specForCreate<K extends AnyKind>(
   declaration: AnyDeclaration<K>,
 ): Promise<object> {
   const body = writablePart(context.body, place, declaration)
-  return withUnseenReferences(context.services, (services) => {
-    const view: WriteView<K> = { ...place, form: 'create', previous: undefined, services, context }
+  const { services } = context
+  return withUnseenReferences(services, (unseen) => {
+    const view: WriteView<K> = { ...place, form: 'create', previous: undefined, services, context, unseen }
     return declaration.toSpec(body, view)
   })
 }
@@ -100,8 +101,9 @@ export async function specForUpdate<K extends AnyKind>(
     form === 'put'
       ? writablePart(context.body, place, declaration)
       : patchedBody(context.body, place, stored, declaration)
-  return withUnseenReferences(context.services, (services) => {
-    const view: WriteView<K> = { ...place, form, previous: stored, services, context }
+  const { services } = context
+  return withUnseenReferences(services, (unseen) => {
+    const view: WriteView<K> = { ...place, form, previous: stored, services, context, unseen }
     return declaration.toSpec(withImmutable(body, kind, stored, declaration), view)
   })
 }

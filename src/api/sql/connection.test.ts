@@ -1,13 +1,10 @@
 import { expect } from 'chai'
-import request from 'supertest'
-import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
 import { encodePasswords, sqlNames } from '../../contracts/sql.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { SqlInstance } from '../../crds/sql.ts'
 import { secret } from '../../kube/builtin.ts'
 
-const B = '11111111-1111-4111-8111-111111111111'
-const OWNER = '22222222-2222-4222-8222-222222222222'
 const HOME = groupNamespace(B, 'shop')
 const PASSWORD = 'a}b;c/d'
 const FORMS = ['connectionString', 'jdbcUrl', 'adoNetString'] as const
@@ -15,11 +12,8 @@ const FORMS = ['connectionString', 'jdbcUrl', 'adoNetString'] as const
 describe('the connection strings of a SQL instance', () => {
   for (const engine of ['MsSql', 'MariaDb'] as const) {
     it(`hold user and password in each form: ${engine}`, async () => {
-      const server = await startFacade()
+      const server = await startShop()
       try {
-        server.boundary(B)
-        server.group(B, 'shop')
-        server.grant(OWNER, 'Owner', `/boundaries/${B}`)
         server.put(SqlInstance, 'books', { engine, acceptEula: true }, HOME)
         const passwords = { admin: 'x', owner: PASSWORD, writer: 'y', reader: 'z' }
         server.client.seed(secret, {
@@ -29,7 +23,7 @@ describe('the connection strings of a SQL instance', () => {
           data: encodePasswords(passwords),
         } as never)
         const path = `/boundaries/${B}/resourcegroups/shop/resources/sqlclusters/books/connectionstring`
-        const { status, body } = await request(server.app).get(path).set('authorization', bearer(OWNER))
+        const { status, body } = await server.ask('get', path)
         expect(status, JSON.stringify(body)).to.equal(200)
         const spelled = [PASSWORD, encodeURIComponent(PASSWORD), PASSWORD.replaceAll('}', '}}')]
         for (const form of FORMS) {

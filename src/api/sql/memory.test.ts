@@ -1,24 +1,18 @@
 import { expect } from 'chai'
-import request from 'supertest'
-import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { DEFAULT_PLANS } from '../../crds/defaultPlans.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { SqlInstance } from '../../crds/sql.ts'
 
-const B = '11111111-1111-4111-8111-111111111111'
-const OWNER = '22222222-2222-4222-8222-222222222222'
 const BOOKS = `/boundaries/${B}/resourcegroups/shop/resources/sqlclusters/books`
 const SMALL = { computePlan: 'sql-small', resourcePlanId: 'sql-small' }
 const MSSQL = { engine: 'MsSql', acceptEula: true }
 
 describe('the memory of a SQL engine, over REST', () => {
-  let server: Awaited<ReturnType<typeof startFacade>>
+  let server: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
-    server = await startFacade()
-    server.boundary(B)
-    server.group(B, 'shop')
-    server.grant(OWNER, 'Owner', `/boundaries/${B}`)
+    server = await startShop()
     for (const [name, spec] of Object.entries(DEFAULT_PLANS)) {
       if (spec.family === 'Sql') server.put(ComputePlan, name, spec)
     }
@@ -31,8 +25,7 @@ describe('the memory of a SQL engine, over REST', () => {
   })
   afterEach(() => server.stop())
 
-  const call = (method: 'get' | 'post' | 'put' | 'patch', body?: object) =>
-    request(server.app)[method](BOOKS).set('authorization', bearer(OWNER)).send(body)
+  const call = (method: 'get' | 'post' | 'put' | 'patch', body?: object) => server.ask(method, BOOKS).send(body)
   const stored = async () =>
     (await server.client.get(SqlInstance.resource, { namespace: groupNamespace(B, 'shop'), name: 'books' })).spec as {
       memoryLimitMb?: number

@@ -1,23 +1,17 @@
 import { expect } from 'chai'
-import request from 'supertest'
-import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
 import { hostSuffixOf } from '../../contracts/workloads.ts'
 import { AppRuntime } from '../../crds/appruntimes.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 
-const B = '11111111-1111-4111-8111-111111111111'
-const OWNER = '22222222-2222-4222-8222-222222222222'
 const BASE = `/boundaries/${B}/resourcegroups/shop/resources/staticwebapps`
 const SIZES = { cpuRequest: '1', cpuLimit: '2', memoryRequest: '2Gi', memoryLimit: '2Gi' }
 const IMAGE = { image: 'docker.io/nginxinc/nginx-unprivileged:1.29' }
 
 describe('static web apps', () => {
-  let server: Awaited<ReturnType<typeof startFacade>>
+  let server: Awaited<ReturnType<typeof startShop>>
   before(async () => {
-    server = await startFacade()
-    server.boundary(B)
-    server.group(B, 'shop')
-    server.grant(OWNER, 'Owner', `/boundaries/${B}`)
+    server = await startShop()
     server.put(ComputePlan, 'container-nano', { family: 'ContainerInstance', displayName: 'Nano', ...SIZES })
     const version = { version: '24', builderImage: 'docker.io/library/node:24' }
     const ended = { version: '18', builderImage: 'docker.io/library/node:18', status: 'Ended' }
@@ -26,10 +20,7 @@ describe('static web apps', () => {
   after(() => server.stop())
 
   const ask = (method: 'get' | 'post' | 'put' | 'patch', path: string, body?: object) =>
-    request(server.app)
-      [method](`${BASE}${path.startsWith('?') ? path : `/${path}`}`)
-      .set('authorization', bearer(OWNER))
-      .send(body)
+    server.ask(method, `${BASE}${path.startsWith('?') ? path : `/${path}`}`).send(body)
 
   it('show what is absent inside their records as null, and take it back', async () => {
     const made = await ask('post', 'nulls', IMAGE)

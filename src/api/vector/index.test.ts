@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import request from 'supertest'
-import { bearer, CLUSTER, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { CLUSTER } from '../../../test/worlds/facadeServer.ts'
+import { BOUNDARY as B, OWNER, startShop } from '../../../test/worlds/shop.ts'
 import { encodeVectorKeys, vectorNames } from '../../contracts/vector.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
@@ -9,27 +9,22 @@ import { ComputePlan } from '../../crds/plans.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import { secret } from '../../kube/builtin.ts'
 
-const B = '11111111-1111-4111-8111-111111111111'
-const OWNER = '22222222-2222-4222-8222-222222222222'
 const READER = '33333333-3333-4333-8333-333333333333'
 const STRANGER = '44444444-4444-4444-8444-444444444444'
 const RG = `/boundaries/${B}/resourcegroups/shop/resources`
 const NAMESPACE = groupNamespace(B, 'shop')
 
 describe('vector databases over REST', () => {
-  let server: Awaited<ReturnType<typeof startFacade>>
+  let server: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
-    server = await startFacade()
-    server.boundary(B)
-    server.group(B, 'shop')
-    server.grant(OWNER, 'Owner', `/boundaries/${B}`)
+    server = await startShop()
     server.grant(READER, 'Reader', `/boundaries/${B}`)
     server.client.calls.length = 0
   })
   afterEach(() => server.stop())
 
   const call = (method: 'get' | 'post' | 'put' | 'patch' | 'delete', path: string, as = OWNER) =>
-    request(server.app)[method](path).set('authorization', bearer(as))
+    server.ask(method, path, as)
   const create = (name = 'orders', body: object = {}) => call('post', `${RG}/vectorclusters/${name}`).send(body)
 
   it('makes one of an empty body, with one call', async () => {

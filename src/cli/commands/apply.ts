@@ -4,8 +4,7 @@ import type { Collection, Target } from '../collections.ts'
 import type { Command, Context, Input } from '../command.ts'
 import { describeFailure } from '../describeFailure.ts'
 import { CommandFailure, EXIT, usage } from '../failure.ts'
-import { accessOfKubeconfig } from '../kubeconfigAccess.ts'
-import { applyToKubernetes, type KubernetesAccess } from '../kubernetes.ts'
+import { accessOfKubeconfig, accessOfSession, applyToKubernetes, type KubernetesAccess } from '../kubernetes.ts'
 import {
   filesIn,
   type Manifest,
@@ -15,7 +14,7 @@ import {
   planManifest,
 } from '../manifests.ts'
 import { printable } from '../output.ts'
-import { openSession, PLACE_OPTIONS, placeOf, type Session } from '../session.ts'
+import { openSession, PLACE_OPTIONS, placeOf } from '../session.ts'
 import { textOf } from '../text.ts'
 import { readingOf, WAITING, waitFor } from '../waiting.ts'
 
@@ -45,7 +44,8 @@ export const apply: Command = {
     if (files.length === 0) throw usage('--file is missing.')
     const session = await openSession(context)
     const place = placeOf(input, session.settings)
-    const access = await kubernetesFor(input.text('kubeconfig'), session, context)
+    const kubeconfig = input.text('kubeconfig')
+    const access = kubeconfig === undefined ? accessOfSession(session) : accessOfKubeconfig(kubeconfig)
     const steps: Step[] = []
     for (const file of (await Promise.all(files.map(filesIn))).flat()) {
       const text = await textOf(file, context.terminal)
@@ -91,16 +91,6 @@ function stepOf(
   }
 }
 
-/** Where and as whom to write what REST cannot; undefined where no API server is known. */
-async function kubernetesFor(
-  kubeconfig: string | undefined,
-  { settings: { kubernetes }, token }: Session,
-  { signal }: Context,
-): Promise<KubernetesAccess | undefined> {
-  if (kubeconfig !== undefined) return { ...(await accessOfKubeconfig(kubeconfig)), signal }
-  return kubernetes === undefined ? undefined : { kubernetes, token: () => token(), signal }
-}
-
 /** Where to write, and whether boundaries or groups of others are among what is written. */
 type Reach = { readonly client: Client; readonly access: KubernetesAccess | undefined; readonly hasHolders: boolean }
 
@@ -109,7 +99,7 @@ async function applied({ manifest, plan }: Step, to: Reach, context: Context): P
   const { client, access, hasHolders } = to
   const title = plan?.title ?? `${manifest.kind} "${manifest.name ?? ''}"`
   const atApiServer = async (server: KubernetesAccess) =>
-    `${title} ${await applyToKubernetes(manifest, server)} (with Kubernetes)`
+    `${title} ${await applyToKubernetes(manifest, server, context.signal)} (with Kubernetes)`
   if (plan === undefined) return atApiServer(access as KubernetesAccess)
   try {
     return await whenReady(() => write(plan, client), hasHolders, context.signal)

@@ -6,7 +6,7 @@ import { APP_COMPONENT } from '../../crds/apps.ts'
 import { releaseJob, releaseOutcome } from '../../desired/apps/releaseJob.ts'
 import { type AppContent, wantedRevision } from '../../desired/apps/revisions.ts'
 import { autoscaler } from '../../desired/apps/scaling.ts'
-import { isDeployed, type LivePod, troubleOf } from '../../desired/workload/trouble.ts'
+import { isDeployed, isGivenUp, type LivePod, troubleOf } from '../../desired/workload/trouble.ts'
 import { horizontalPodAutoscaler, job, pod } from '../../kube/builtin.ts'
 import type { ContainerOptions } from '../containers/types.ts'
 import { inputOf } from '../containers/workload.ts'
@@ -110,8 +110,6 @@ export async function keepAutoscaler(pass: AppPass): Promise<Outcome> {
   return done()
 }
 
-const GIVEN_UP = 'ProgressDeadlineExceeded'
-
 /** What is served now, and whether that is what was asked for. */
 export function reportServing(pass: AppPass): Outcome {
   const { state, object } = pass
@@ -128,10 +126,9 @@ export function reportServing(pass: AppPass): Outcome {
     })
     return done()
   }
-  const isGivenUp = live?.status?.conditions?.some(({ reason }) => reason === GIVEN_UP) === true
   const before = object.status?.release
   const isOver = before?.deploymentId === deployed.deploymentId && before.state !== 'RollingOut'
-  if (isGivenUp)
+  if (isGivenUp(live))
     reportRelease(pass, 'Failed', 'The new copies were not ready in 600 seconds; what served before goes on.')
   else if (!isOver) reportRelease(pass, 'RollingOut')
   return done()

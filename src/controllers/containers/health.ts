@@ -2,7 +2,7 @@ import { COMPONENT_LABEL, digestOfImage, namesOf, RELEASE_COMPONENT } from '../.
 import { isOwnedBy, publicUrl } from '../../contracts/workloads.ts'
 import { degraded, done, type Outcome, waiting } from '../../core/outcome.ts'
 import type { ComponentSpec } from '../../crds/containerFields.ts'
-import { isDeployed, type LivePod, troubleOf, unreadyWords } from '../../desired/workload/trouble.ts'
+import { isDeployed, isReady, type LivePod, troubleOf, unreadyWords } from '../../desired/workload/trouble.ts'
 import { deployment, pod } from '../../kube/builtin.ts'
 import { certificate as certificateResource } from '../../kube/certmanager.ts'
 import { type CertificateObject, certificateState, timesOf, worstOf } from '../workload/certificates.ts'
@@ -21,10 +21,6 @@ export function podsOf({ object, workloads }: InstancePass): LivePod[] {
     .filter(({ metadata }) => isOwnedBy(metadata, object.kind, name))
     .filter(({ metadata }) => metadata.labels?.[COMPONENT_LABEL] !== RELEASE_COMPONENT)
 }
-
-const isReady = ({ metadata, status }: LivePod) =>
-  metadata.deletionTimestamp === undefined &&
-  status?.conditions?.some(({ type, status: holds }) => type === 'Ready' && holds === 'True') === true
 
 const ofComponent = (pods: readonly LivePod[], name: string) =>
   pods.filter(({ metadata }) => metadata.labels?.[COMPONENT_LABEL] === name)

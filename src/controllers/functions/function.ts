@@ -7,7 +7,7 @@ import { NameClaim } from '../../crds/nameclaims.ts'
 import { everRuns, isTimeZone } from '../../crds/schedule.ts'
 import { SecretVault } from '../../crds/vaults.ts'
 import { environmentOf, functionCopies, wantedCopies } from '../../desired/functions.ts'
-import { isDeployed, type LiveDeployment, type LivePod, troubleOf } from '../../desired/workload/trouble.ts'
+import { isDeployed, isReady, type LiveDeployment, type LivePod, troubleOf } from '../../desired/workload/trouble.ts'
 import { deployment, namespace, pod, secret } from '../../kube/builtin.ts'
 import { deploymentObserver } from '../deployments/owners.ts'
 import { controllerWith, type Observed, steps, type Workspace } from '../engine/controller.ts'
@@ -101,10 +101,6 @@ export const functionController = controllerWith<typeof ServerlessFunction, Func
     finalize: steps(removeCopies, releasePaths),
   }),
 )
-
-const isReady = ({ metadata, status }: LivePod) =>
-  metadata.deletionTimestamp === undefined &&
-  status?.conditions?.some(({ type, status: holds }) => type === 'Ready' && holds === 'True') === true
 
 function podsOf({ object, workloads }: FunctionPass): LivePod[] {
   const { namespace: home, name } = placeOfPass({ object })

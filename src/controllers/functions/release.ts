@@ -3,7 +3,7 @@ import { done, type Outcome } from '../../core/outcome.ts'
 import { DeploymentRecord, stageOf } from '../../crds/deployments.ts'
 import { ServerlessFunction } from '../../crds/functions.ts'
 import { wantedCopies } from '../../desired/functions.ts'
-import { isDeployed } from '../../desired/workload/trouble.ts'
+import { isDeployed, isGivenUp } from '../../desired/workload/trouble.ts'
 import { type CachedRecord, deploymentsOf } from '../deployments/owners.ts'
 import type { Rights } from '../engine/controller.ts'
 import { placeOfPass } from '../workload/pass.ts'
@@ -80,9 +80,7 @@ export function reportRelease(pass: FunctionPass): Outcome {
     return done()
   }
   const isServing = wantedCopies(object) === 0 || isDeployed(state.deployment)
-  const failed =
-    state.deployment?.status?.conditions?.some(({ reason }) => reason === 'ProgressDeadlineExceeded') === true
-  const release: Release = failed
+  const release: Release = isGivenUp(state.deployment)
     ? { deploymentId, state: 'Failed', message: 'No copy of it became ready.' }
     : { deploymentId, state: isServing ? 'Serving' : 'RollingOut' }
   pass.report({ release, ...(isServing && { servingDeployment: deploymentId, servingImage: image, commit }) })

@@ -40,6 +40,15 @@ export type LiveDeployment = KubeObject & {
   }
 }
 
+/** Whether calls are sent to it: one on its way out gets none. */
+export const isReady = ({ metadata, status }: LivePod): boolean =>
+  metadata.deletionTimestamp === undefined &&
+  status?.conditions?.some(({ type, status: holds }) => type === 'Ready' && holds === 'True') === true
+
+/** Whether Kubernetes no longer waits for the new pods of a rollout. */
+export const isGivenUp = (workload: Pick<LiveDeployment, 'status'> | undefined): boolean =>
+  workload?.status?.conditions?.some(({ reason }) => reason === 'ProgressDeadlineExceeded') === true
+
 /** Every wanted pod runs the current template and is ready, and no other one is left. */
 export function isDeployed(workload: LiveDeployment | undefined): boolean {
   if (workload === undefined) return false
@@ -142,8 +151,7 @@ function deadlineTrouble(
   containers: readonly ContainerStatus[],
   workload: Pick<LiveDeployment, 'status'> | undefined,
 ): Outcome | undefined {
-  const progressing = workload?.status?.conditions?.find(({ type }) => type === 'Progressing')
-  if (progressing?.reason !== 'ProgressDeadlineExceeded') return undefined
+  if (!isGivenUp(workload)) return undefined
   const why = unreadyWords(what, containers) ?? `The rollout of ${what} does not come further.`
   return degraded('PartiallyAvailable', `${why} What served before goes on.`)
 }

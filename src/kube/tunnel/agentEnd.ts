@@ -7,7 +7,7 @@ import {
 import { pipeline } from 'node:stream/promises'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { readWithin } from '../../core/readWithin.ts'
-import type { ClusterAccess } from '../credentials.ts'
+import type { ClusterAccess } from '../../kubeconfig/access.ts'
 import { keepAsking, LIVENESS, type Liveness } from '../sessions.ts'
 import { Transport, type WireRequest } from '../transport.ts'
 import { relayedHeaders } from './relay.ts'

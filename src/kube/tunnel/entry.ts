@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { RequestOptions } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { isSameHash } from '../../core/linkToken.ts'
-import type { ClusterAccess } from '../credentials.ts'
+import type { ClusterAccess } from '../../kubeconfig/access.ts'
 import { refuse, relay, relayToPeer } from './relay.ts'
 import type { Tunnels } from './tunnels.ts'
 

@@ -1,23 +1,17 @@
 import { expect } from 'chai'
-import request from 'supertest'
-import { bearer, startFacade } from '../../../../test/worlds/facadeServer.ts'
+import { BOUNDARY as B, startShop } from '../../../../test/worlds/shop.ts'
 import { BUILD_LOG_LINES } from '../../../contracts/deployments.ts'
 import { groupNamespace } from '../../../core/names.ts'
 import { PlatformApp } from '../../../crds/apps.ts'
 import { DeploymentRecord } from '../../../crds/deployments.ts'
 
-const B = '11111111-1111-4111-8111-111111111111'
-const OWNER = '22222222-2222-4222-8222-222222222222'
 const ID = '33333333-3333-4333-8333-333333333333'
 const PATH = `/boundaries/${B}/resourcegroups/shop/resources/apps/web/deployments/${ID}`
 
 describe('the log of a build over REST', () => {
-  let server: Awaited<ReturnType<typeof startFacade>>
+  let server: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
-    server = await startFacade()
-    server.boundary(B)
-    server.group(B, 'shop')
-    server.grant(OWNER, 'Owner', `/boundaries/${B}`)
+    server = await startShop()
     const namespace = groupNamespace(B, 'shop')
     server.put(PlatformApp, 'web', { sourceKind: 'Image', image: 'docker.io/library/hello-world' }, namespace)
     const spec = { ownerCollection: 'apps', ownerName: 'web', strategy: 'Reported', phase: 'Building' }
@@ -25,9 +19,9 @@ describe('the log of a build over REST', () => {
   })
   afterEach(() => server.stop())
 
-  const add = (body: object) => request(server.app).post(`${PATH}/logs`).set('authorization', bearer(OWNER)).send(body)
+  const add = (body: object) => server.ask('post', `${PATH}/logs`).send(body)
   const read = (offset: number, accept: string) =>
-    request(server.app).get(`${PATH}/build-logs`).query({ offset }).set('authorization', bearer(OWNER)).set({ accept })
+    server.ask('get', `${PATH}/build-logs`).query({ offset }).set({ accept })
 
   it('refuses more lines than a log may have, as text and as lines', async () => {
     for (const body of [

@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { load } from 'js-yaml'
 import { type Clock, systemClock } from '../core/clock.ts'
-import { type ClusterAccess, type TlsMaterial, WatchedFile } from './credentials.ts'
+import { type ClusterAccess, type TlsMaterial, WatchedFile } from './access.ts'
 
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 
