@@ -131,7 +131,9 @@ describe('the record of activity', () => {
       const entries = await until(`all changes of ${name} are told`, async () => {
         const found = await entriesOf(name)
         // Not only so many: a change that was asked for again is told of, too.
-        if (stepsIn(found).length < steps) throw new Error(`${stepsIn(found).length} of ${steps}`)
+        const told = new Set(stepsIn(found).map((step) => step.split(' ')[0]))
+        const missing = made[index]?.flatMap((how, step) => (told.has(String(step)) ? [] : [`${step} by ${how}`]))
+        if (told.size < steps) throw new Error(`not told: ${missing}; asked for again: ${repeated}`)
         return found
       })
       const stepsTold = stepsIn(entries)
