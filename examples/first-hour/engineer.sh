@@ -80,11 +80,6 @@ kubectl wait --for=delete resourcegroups.freehold.dev --all -A --timeout=30m
 kubectl delete boundaries.freehold.dev --all --timeout=10m
 kubectl wait --for=delete boundaries.freehold.dev --all --timeout=10m
 npm run --silent down -- --data "$data"
-kubectl delete -k "$today" --ignore-not-found --wait=false >/dev/null
-# Nobody is left who would let the record of the cluster go.
-kubectl get platformclusters.freehold.dev --output=name | while read -r cluster; do
-  kubectl patch "$cluster" --type=merge --patch '{"metadata":{"finalizers":null}}'
-done
 kubectl delete -k "$today" --ignore-not-found --timeout=5m >/dev/null
 everything | diff "$work/empty" -
 echo 'Nothing is left.'

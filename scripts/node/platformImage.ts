@@ -30,11 +30,13 @@ export function productionPackages(locked: LockedPackages): string[] {
 /**
  * The image that the Containerfile describes, of the packages that are installed here and on Debian's libraries, without a
  * container daemon. Made anew each time.
+ *
+ * @param root the tree whose image it is; this one
  */
-export async function platformImage(name: string, search: ToolSearch): Promise<Image> {
-  const { copied, config } = lastStageOf(await readFile(join(PROJECT, 'Containerfile'), 'utf8'))
+export async function platformImage(name: string, search: ToolSearch, root = PROJECT): Promise<Image> {
+  const { copied, config } = lastStageOf(await readFile(join(root, 'Containerfile'), 'utf8'))
   const [node = '', to = ''] = [config.Entrypoint?.[0], config.WorkingDir?.slice(1)]
-  const ignored = (await readFile(join(PROJECT, '.containerignore'), 'utf8'))
+  const ignored = (await readFile(join(root, '.containerignore'), 'utf8'))
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => line.replace('**/', '*'))
@@ -45,7 +47,7 @@ export async function platformImage(name: string, search: ToolSearch): Promise<I
     base,
     { from: dirname(process.execPath), paths: ['node'], to: dirname(node).slice(1) },
     ...(copied.includes('node_modules') ? [{ from: installed, paths: productionPackages(locked), to }] : []),
-    { from: PROJECT, paths: copied.filter((path) => path !== 'node_modules'), to, without: ignored },
+    { from: root, paths: copied.filter((path) => path !== 'node_modules'), to, without: ignored },
   ]
   return makeImage({ name, layers, config })
 }

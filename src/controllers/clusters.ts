@@ -54,6 +54,8 @@ export const clusterController = controller(PlatformCluster, {
     { resource: secret, verbs: ['get'], resourceNames: [AGENT_PEER_SECRET], in: 'system' },
   ],
   reconcile: steps(tellState),
+  // The platform's own cannot be deleted while the platform is installed, and must not outlive it.
+  isHeld: ({ spec }) => !spec.isPlatform,
   finalize: steps(stopWhileNamed),
 })
 

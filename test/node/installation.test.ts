@@ -48,6 +48,8 @@ class Load {
   }
 }
 
+type Pod = { spec: { containers: { image: string }[] } }
+
 describe('the platform as it is installed on a cluster, by its image and its manifests', function () {
   this.timeout(1_800_000)
   let installation: Installation
@@ -92,22 +94,26 @@ describe('the platform as it is installed on a cluster, by its image and its man
     }
   })
 
-  it('is replaced under load, writes included, without one failed request', async () => {
+  it('is replaced by its next version under load, writes included, without one failed request', async () => {
     const load = new Load((number) =>
       number % 10 === 0
         ? installation.call('PATCH', boundary, { displayName: `Shop ${number}` })
         : installation.call('GET', boundary),
     )
-    await installation.kubectl('rollout', 'restart', 'deployment/freehold-controllers', 'deployment/freehold-facade')
-    await installation.rolledOut()
+    await installation.upgrade()
     // The old ones are told to end when the new ones are ready, and the last requests come to them then.
     await until('only the new replicas are left', async () => {
       const { items } = JSON.parse(await installation.kubectl('get', 'pods', '-o', 'json'))
-      return items.length === 4
+      const images = (items as Pod[]).flatMap(({ spec }) => spec.containers.map(({ image }) => image))
+      return images.length === 4 && images.every((image) => image.endsWith(':today'))
     })
     const { count, failures } = await load.stop()
     expect(failures, failures.slice(0, 3).join('\n')).to.deep.equal([])
     expect(count).to.be.greaterThan(50)
     await running('second')
+  })
+
+  it('is uninstalled, and leaves nothing', async () => {
+    expect(await installation.uninstall()).to.deep.equal([])
   })
 })

@@ -1,5 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
@@ -19,8 +20,22 @@ import { AUDIENCE, goodClaims, type Pair, pairOf } from '../cases/forgedTokens.t
 import { until } from '../make/until.ts'
 
 const run = promisify(execFile)
-const DEPLOY = join(import.meta.dirname, '../../deploy')
-const TAG = 'under-test'
+const ROOT = join(import.meta.dirname, '../..')
+/** The tree of a version of the platform, and the tag of its image. */
+type Version = { readonly tag: string; readonly root: string }
+const TODAY: Version = { tag: 'today', root: ROOT }
+/** What no namespace holds, and the namespaces. */
+const EVERYTHING = [
+  'customresourcedefinitions',
+  'clusterroles',
+  'clusterrolebindings',
+  'validatingadmissionpolicies',
+  'validatingadmissionpolicybindings',
+  'validatingwebhookconfigurations',
+  'mutatingwebhookconfigurations',
+  'apiservices',
+  'namespaces',
+].join()
 const ISSUER_PORT = 8443
 const ISSUER = `https://${NODE_ADDRESS}:${ISSUER_PORT}/realms/test`
 /** Serves nothing but the keys of the issuer, which is all that the platform asks one for. */
@@ -39,6 +54,7 @@ export class Installation {
   readonly #pair: Pair
   readonly #owner = randomUUID()
   readonly #forward: ChildProcess
+  readonly #empty: readonly string[]
   /** Of the facade, through its Service. */
   readonly url: string
 
@@ -48,15 +64,17 @@ export class Installation {
     pair: Pair
     forward: ChildProcess
     url: string
+    empty: readonly string[]
   }) {
     this.#controlPlane = parts.controlPlane
     this.#folder = parts.folder
     this.#pair = parts.pair
     this.#forward = parts.forward
     this.url = parts.url
+    this.#empty = parts.empty
   }
 
-  /** As docs/install.md says. Returns when the deployments are rolled out and the first Owner counts. */
+  /** The version before, as docs/install.md says. Returns when it is rolled out and the first Owner counts. */
   static async make(): Promise<Installation> {
     const folder = await mkdtemp(join(tmpdir(), 'freehold-installation-'))
     const controlPlane = await startControlPlane({
@@ -67,13 +85,17 @@ export class Installation {
     })
     const pair = await pairOf('ES256', 'one')
     await startIssuer(controlPlane, pair)
-    await pushPlatform(folder)
-    await writeOverlay(folder, controlPlane.servingCaPem)
+    const before = await versionBefore(folder)
+    for (const version of [before, TODAY]) {
+      await pushPlatform(folder, version)
+      await writeOverlay(folder, controlPlane.servingCaPem, version)
+    }
     const kubectl = kubectlOf(controlPlane)
-    await kubectl('apply', '--server-side', '-k', join(folder, 'overlay'))
+    const empty = await everything(kubectl)
+    await kubectl('apply', '--server-side', '-k', join(folder, before.tag))
     const service = JSON.parse(await kubectl('get', 'service', 'freehold-facade', '-o', 'json'))
     const { forward, url } = await forwardTo(folder, `${service.spec.clusterIP}:80`)
-    const made = new Installation({ controlPlane, folder, pair, forward, url })
+    const made = new Installation({ controlPlane, folder, pair, forward, url, empty })
     await made.#installed()
     return made
   }
@@ -94,6 +116,23 @@ export class Installation {
 
   kubectl(...words: string[]): Promise<string> {
     return kubectlOf(this.#controlPlane)(...words)
+  }
+
+  /** To the version of this tree, as docs/install.md says. */
+  async upgrade(): Promise<void> {
+    await this.kubectl('apply', '--server-side', '-k', join(this.#folder, TODAY.tag))
+    await this.rolledOut()
+  }
+
+  /** As docs/install.md says. @returns what is left that was not there before the installation */
+  async uninstall(): Promise<string[]> {
+    for (const kind of ['resourcegroups', 'boundaries']) {
+      const all = [`${kind}.freehold.dev`, '--all', ...(kind === 'resourcegroups' ? ['-A'] : [])]
+      await this.kubectl('delete', ...all, '--timeout=10m')
+    }
+    await this.kubectl('delete', '-k', join(this.#folder, TODAY.tag), '--ignore-not-found', '--timeout=10m')
+    const left = await everything((...words) => this.kubectl(...words))
+    return left.filter((each) => !this.#empty.includes(each))
   }
 
   /** Until every replica of both deployments is the newest one, and ready. */
@@ -146,18 +185,34 @@ async function startIssuer(controlPlane: ControlPlane, pair: Pair): Promise<void
   })
 }
 
-async function pushPlatform(folder: string): Promise<void> {
+async function everything(kubectl: (...words: string[]) => Promise<string>): Promise<string[]> {
+  return (await kubectl('get', EVERYTHING, '--output=name')).split('\n').filter((each) => each !== '')
+}
+
+/** The commit before; where its tree cannot be had, as in a shallow clone, this one again. */
+async function versionBefore(folder: string): Promise<Version> {
+  const root = join(folder, 'tree')
+  await mkdir(root)
+  try {
+    await run('sh', ['-c', 'git archive HEAD~1 | tar -x -C "$1"', 'sh', root], { cwd: ROOT })
+    return { tag: 'before', root: existsSync(join(root, 'deploy')) ? root : ROOT }
+  } catch {
+    return { tag: 'before', root: ROOT }
+  }
+}
+
+async function pushPlatform(folder: string, { tag, root }: Version): Promise<void> {
   const node = await runningNamespaces(folder)
   if (node === undefined) throw new Error('The node of the installation has ended.')
-  const image = await platformImage(`freehold:${TAG}`, { progress: silentProgress, signal: undefined })
+  const image = await platformImage(`freehold:${tag}`, { progress: silentProgress, signal: undefined }, root)
   await pushInto(node, [image])
   // Another one for each change of the sources: nobody would ask for it again.
   await rm(image.folder, { recursive: true, force: true })
 }
 
 /** What docs/install.md tells an administrator to write. */
-async function writeOverlay(folder: string, authority: string): Promise<void> {
-  const overlay = join(folder, 'overlay')
+async function writeOverlay(folder: string, authority: string, { tag, root }: Version): Promise<void> {
+  const overlay = join(folder, tag)
   const configuration = {
     issuer: ISSUER,
     audience: AUDIENCE,
@@ -172,8 +227,8 @@ async function writeOverlay(folder: string, authority: string): Promise<void> {
   }
   await mkdir(overlay)
   const kustomization = {
-    resources: [relative(overlay, DEPLOY)],
-    images: [{ name: 'ghcr.io/freehold-dev/freehold', newName: `${REGISTRY}/freehold`, newTag: TAG }],
+    resources: [relative(overlay, join(root, 'deploy'))],
+    images: [{ name: 'ghcr.io/freehold-dev/freehold', newName: `${REGISTRY}/freehold`, newTag: tag }],
     patches: [{ patch: dump(patch) }],
   }
   await writeFile(join(overlay, 'kustomization.yaml'), dump(kustomization))
@@ -183,7 +238,7 @@ async function writeOverlay(folder: string, authority: string): Promise<void> {
 async function forwardTo(folder: string, address: string): Promise<{ forward: ChildProcess; url: string }> {
   const node = await runningNamespaces(folder)
   const parts = await findNodeParts({ progress: silentProgress, signal: undefined })
-  const { port } = await choosePorts(join(folder, 'overlay'), ['port'])
+  const { port } = await choosePorts(join(folder, TODAY.tag), ['port'])
   const forward = spawn(parts.forward, [String(node?.pid), `${port}=${address}`], { stdio: 'ignore' })
   return { forward, url: `http://127.0.0.1:${port}` }
 }

@@ -27,6 +27,8 @@ export type ControllerOptions<K extends AnyKind, State> = {
    * comes the finalizer, which is put on before the first step.
    */
   finalize?: Step<K, State>
+  /** Whether deletion of an object waits for `finalize`; true. One that does not wait goes without the controllers. */
+  isHeld?: (object: ObjectOf<K>) => boolean
   /** Milliseconds from deletion until a wait is reported as DeletionBlocked; 10 minutes. */
   finalizeWithin?: number
   /**
@@ -81,6 +83,7 @@ export function controller<K extends AnyKind, State = undefined>(
     fillSpec: options.fillSpec ?? (() => undefined),
     reconcile: options.reconcile,
     finalize: options.finalize,
+    isHeld: options.isHeld ?? (() => true),
     finalizeWithin: options.finalizeWithin ?? TEN_MINUTES,
     wakesAll: options.wakesAll ?? (() => () => {}),
     state: options.state ?? (() => undefined as State),

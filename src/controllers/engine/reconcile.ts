@@ -162,15 +162,19 @@ export class Reconciler {
   /**
    * Adds what every object needs before anything is created for it: the incarnation that its children will carry, the
    * finalizer, without which a deletion in the middle of the first pass would leave them behind, and what fills its spec.
+   * What is not held any more loses the finalizer.
    */
   async #prepared(key: string, object: KubeObject, spec: object | undefined): Promise<KubeObject> {
     const { annotations, finalizers = [], resourceVersion, uid } = object.metadata
     const lacksIncarnation = (annotations?.[INCARNATION_ANNOTATION] ?? '') === ''
-    const lacksFinalizer = this.#controller.finalize !== undefined && !finalizers.includes(FINALIZER)
-    if (!lacksIncarnation && !lacksFinalizer && spec === undefined) return object
+    const { finalize, isHeld, kind } = this.#controller
+    const held = isHeld(object as ObjectOf<typeof kind>) ? [FINALIZER] : []
+    const wanted = [...finalizers.filter((name) => name !== FINALIZER), ...held]
+    const isOther = finalize !== undefined && wanted.length !== finalizers.length
+    if (!lacksIncarnation && !isOther && spec === undefined) return object
     const metadata = {
       ...(lacksIncarnation ? { annotations: { [INCARNATION_ANNOTATION]: this.#environment.newId() } } : {}),
-      ...(lacksFinalizer ? { finalizers: [...finalizers, FINALIZER] } : {}),
+      ...(isOther ? { finalizers: wanted } : {}),
     }
     const options = { resourceVersion, uid }
     if (spec === undefined) return this.#write(key, object, { metadata }, options)

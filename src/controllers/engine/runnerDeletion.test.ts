@@ -79,6 +79,23 @@ describe('a controller of what is deleted', () => {
     })
   })
 
+  it('takes the finalizer off what is not held any more, and lets it go without a word', async () => {
+    let finalized = 0
+    world.make({
+      finalize: () => {
+        finalized += 1
+        return done()
+      },
+      isHeld: () => false,
+    })
+    world.seed('orders', { finalizers: ['example.com/theirs', FINALIZER] })
+    await world.bench.start()
+    expect((await world.stored('orders')).metadata.finalizers).to.deep.equal(['example.com/theirs'])
+    await world.bench.client.remove(resource, { namespace: world.space, name: 'orders' })
+    await world.bench.rest()
+    expect(finalized).to.equal(0)
+  })
+
   it('lets a kind without a finalizer go without a word', async () => {
     world.make()
     world.seed('orders', { finalizers: ['example.com/theirs'] })
