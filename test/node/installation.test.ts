@@ -105,7 +105,8 @@ describe('the platform as it is installed on a cluster, by its image and its man
     await until('only the new replicas are left', async () => {
       const { items } = JSON.parse(await installation.kubectl('get', 'pods', '-o', 'json'))
       const images = (items as Pod[]).flatMap(({ spec }) => spec.containers.map(({ image }) => image))
-      return images.length === 4 && images.every((image) => image.endsWith(':today'))
+      if (images.length !== 4 || images.some((image) => !image.endsWith(':today'))) throw new Error(images.join())
+      return true
     })
     const { count, failures } = await load.stop()
     expect(failures, failures.slice(0, 3).join('\n')).to.deep.equal([])

@@ -93,7 +93,7 @@ export class Installation {
     const kubectl = kubectlOf(controlPlane)
     const empty = await everything(kubectl)
     await kubectl('apply', '--server-side', '-k', join(folder, before.tag))
-    const service = JSON.parse(await kubectl('get', 'service', 'freehold-facade', '-o', 'json'))
+    const service = JSON.parse(await kubectl('get', 'service', 'freehold-facade', '-n', SYSTEM_NAMESPACE, '-o', 'json'))
     const { forward, url } = await forwardTo(folder, `${service.spec.clusterIP}:80`)
     const made = new Installation({ controlPlane, folder, pair, forward, url, empty })
     await made.#installed()
@@ -114,13 +114,18 @@ export class Installation {
     )
   }
 
+  /** In the platform's own namespace. */
   kubectl(...words: string[]): Promise<string> {
+    return this.#kubectl('--namespace', SYSTEM_NAMESPACE, ...words)
+  }
+
+  #kubectl(...words: string[]): Promise<string> {
     return kubectlOf(this.#controlPlane)(...words)
   }
 
   /** To the version of this tree, as docs/install.md says. */
   async upgrade(): Promise<void> {
-    await this.kubectl('apply', '--server-side', '-k', join(this.#folder, TODAY.tag))
+    await this.#kubectl('apply', '--server-side', '-k', join(this.#folder, TODAY.tag))
     await this.rolledOut()
   }
 
@@ -128,10 +133,10 @@ export class Installation {
   async uninstall(): Promise<string[]> {
     for (const kind of ['resourcegroups', 'boundaries']) {
       const all = [`${kind}.freehold.dev`, '--all', ...(kind === 'resourcegroups' ? ['-A'] : [])]
-      await this.kubectl('delete', ...all, '--timeout=10m')
+      await this.#kubectl('delete', ...all, '--timeout=10m')
     }
-    await this.kubectl('delete', '-k', join(this.#folder, TODAY.tag), '--ignore-not-found', '--timeout=10m')
-    const left = await everything((...words) => this.kubectl(...words))
+    await this.#kubectl('delete', '-k', join(this.#folder, TODAY.tag), '--ignore-not-found', '--timeout=10m')
+    const left = await everything((...words) => this.#kubectl(...words))
     return left.filter((each) => !this.#empty.includes(each))
   }
 
@@ -164,8 +169,8 @@ export class Installation {
 }
 
 function kubectlOf({ kubectlPath = 'kubectl', kubeconfigPath }: ControlPlane) {
-  const first = ['--kubeconfig', kubeconfigPath, '--namespace', SYSTEM_NAMESPACE]
-  return async (...words: string[]) => (await run(kubectlPath, [...first, ...words], { maxBuffer: 1e8 })).stdout
+  return async (...words: string[]) =>
+    (await run(kubectlPath, ['--kubeconfig', kubeconfigPath, ...words], { maxBuffer: 1e8 })).stdout
 }
 
 async function startIssuer(controlPlane: ControlPlane, pair: Pair): Promise<void> {
