@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { until } from '../make/until.ts'
-import { Installation } from './installation.ts'
+import { Installation, REPLICAS } from './installation.ts'
 
 /** Requests a second while everything is replaced. */
 const RATE = 50
@@ -74,14 +74,14 @@ describe('the platform as it is installed on a cluster, by its image and its man
 
   it('serves REST, and its controllers do what was asked for', () => running('first'))
 
-  it('runs two replicas of each part, as nobody, on file systems that it cannot write', async () => {
+  it('runs the replicas of each part, as nobody, on file systems that it cannot write', async () => {
     const { items } = JSON.parse(await installation.kubectl('get', 'pods', '-o', 'json'))
     const names = (items as { metadata: { name: string } }[]).map(({ metadata }) => metadata.name)
-    for (const part of ['controllers', 'facade'])
+    for (const [part, replicas] of Object.entries(REPLICAS))
       expect(
         names.filter((name) => name.startsWith(`freehold-${part}-`)),
         part,
-      ).to.have.length(2)
+      ).to.have.length(replicas)
     const script = `
       const { globSync, writeFileSync } = require('node:fs')
       const tests = globSync('/app/src/**/*.test.ts').length
@@ -105,7 +105,8 @@ describe('the platform as it is installed on a cluster, by its image and its man
     await until('only the new replicas are left', async () => {
       const { items } = JSON.parse(await installation.kubectl('get', 'pods', '-o', 'json'))
       const images = (items as Pod[]).flatMap(({ spec }) => spec.containers.map(({ image }) => image))
-      if (images.length !== 4 || images.some((image) => !image.endsWith(':today'))) throw new Error(images.join())
+      const wanted = Object.values(REPLICAS).reduce((sum, one) => sum + one)
+      if (images.length !== wanted || images.some((image) => !image.endsWith(':today'))) throw new Error(images.join())
       return true
     })
     const { count, failures } = await load.stop()

@@ -24,6 +24,8 @@ const ROOT = join(import.meta.dirname, '../..')
 /** The tree of a version of the platform, and the tag of its image. */
 type Version = { readonly tag: string; readonly root: string }
 const TODAY: Version = { tag: 'today', root: ROOT }
+/** Of each deployment of the platform. */
+export const REPLICAS = { controllers: 2, facade: 2, activator: 1 }
 /** What no namespace holds, and the namespaces. */
 const EVERYTHING = [
   'customresourcedefinitions',
@@ -140,10 +142,10 @@ export class Installation {
     return left.filter((each) => !this.#empty.includes(each))
   }
 
-  /** Until every replica of both deployments is the newest one, and ready. */
+  /** Until every replica of all deployments is the newest one, and ready. */
   async rolledOut(): Promise<void> {
-    for (const name of ['freehold-controllers', 'freehold-facade'])
-      await this.kubectl('rollout', 'status', `deployment/${name}`, '--timeout=900s')
+    for (const part of Object.keys(REPLICAS))
+      await this.kubectl('rollout', 'status', `deployment/freehold-${part}`, '--timeout=900s')
   }
 
   /** As the first Owner. @throws Error if there was no answer */
