@@ -70,6 +70,15 @@ describe('the record of activity in Secrets', () => {
     expect((await client.list(secret)).items).to.deep.equal([])
   })
 
+  it('takes what is told at once one after the other, without a collision', async () => {
+    const client = new FakeKubeClient()
+    const store = secretActivity(client)
+    await store.append(RESOURCE, [sighting()])
+    client.calls.length = 0
+    await Promise.all(Array.from({ length: 20 }, () => store.append(RESOURCE, [sighting()])))
+    expect(client.calls.map(({ verb }) => verb)).to.deep.equal(Array(20).fill('patch'))
+  })
+
   it('keeps what was added while a chapter could not be made part of it', async () => {
     const client = new FakeKubeClient()
     const [one, other] = [secretActivity(client), secretActivity(client)]
@@ -138,6 +147,31 @@ describe('what is added to a record', () => {
       const changes = entries.flatMap((entry) => entry.changes.map(({ from, to }) => `${from} ${to}`))
       expect(changes).to.deep.equal(['null 1', '1 2', '2 3', '3 4'])
     }
+  })
+
+  it('tells what changed of a write that is told after a hundred newer ones', () => {
+    // What Kubernetes could not deliver, it sends again half a minute later.
+    const spec = (size: number) => ({
+      size,
+      ...Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`f${at}`, at])),
+    })
+    const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString()
+    const told = Array.from({ length: 103 }, (_, size) =>
+      sighting({ occurredAt: at(size), after: { ...stateOf(size + 1, spec(size)), isNew: size === 0 } }),
+    )
+    const [made, late, ...newer] = told
+    const { entries } = [made, ...newer, late].reduce((held, one) => added(held, [one ?? sighting()]), head)
+    const changes = entries.slice(1).map((entry) => entry.changes.map(({ from, to }) => `${from} ${to}`).join())
+    expect(changes).to.deep.equal(Array.from({ length: 102 }, (_, size) => `${size} ${size + 1}`))
+  })
+
+  it('compares with few states once time has passed', () => {
+    const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString()
+    const told = Array.from({ length: 100 }, (_, size) =>
+      sighting({ occurredAt: at(size), after: stateOf(size + 1, { size }) }),
+    )
+    const { known } = told.reduce((held, one) => added(held, [one]), head)
+    expect(known?.states).to.have.length(11)
   })
 
   it('tells of the creation as such, even if a label that came after is told first', () => {

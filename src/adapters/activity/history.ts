@@ -33,7 +33,7 @@ export function added(
 function withOne(head: Head, sighting: Sighting): Head {
   const { after, isSecondHand = false, onlyIfChanged = false, onlyIfKnown = false, ...facts } = sighting
   if (onlyIfKnown && after !== undefined && 'uid' in after && head.known?.uid !== after.uid) return head
-  const { known, changes, isChange, next } = compared(head.known, after, sighting.id, head.salt)
+  const { known, changes, isChange, next } = compared(head.known, after, sighting, head.salt)
   const held = head.entries.find(({ id }) => id === sighting.id)
   const around = head.entries.map((one) =>
     one.id === next?.entryId && one !== held ? fitting({ ...one, changes: next.changes }) : one,

@@ -7,6 +7,7 @@ import { ATTEMPTS, pauseAfterConflict } from '../../core/conflicts.ts'
 import { MANAGED_BY, MANAGED_BY_LABEL, PREFIX } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE, sha256 } from '../../core/names.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
+import { Turns } from '../../core/turns.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import {
   added,
@@ -28,7 +29,8 @@ const ENTRY = 'log'
 
 type Client = Pick<KubeClient, 'get' | 'list' | 'create' | 'mergePatch' | 'remove'>
 type SecretObject = KubeObject & { data?: Record<string, string> }
-type Held = { head: Head; version: string | undefined }
+/** `bytes` as JSON. */
+type Held = { head: Head; version: string | undefined; bytes: number }
 /** What the platform saw of a resource, or what callers reported of it. */
 type Part = { readonly name: string; readonly bounds: RecordBounds }
 
@@ -44,7 +46,12 @@ class SecretActivity implements ActivityStore {
   readonly #client: Client
   readonly #now: () => number
   /** What this process wrote last: a write that others preceded is refused, and reads again. */
-  readonly #heads = new LRUCache<string, Held>({ max: 500 })
+  readonly #heads = new LRUCache<string, Held>({
+    maxSize: 32 * 1024 * 1024,
+    sizeCalculation: ({ bytes }) => bytes + 1,
+  })
+  /** Others of this process wait instead of being refused. */
+  readonly #turns = new Turns()
   readonly #chapters = new LRUCache<string, readonly Entry[]>({
     maxSize: 32 * 1024 * 1024,
     sizeCalculation: (entries) => JSON.stringify(entries).length + 1,
@@ -58,11 +65,10 @@ class SecretActivity implements ActivityStore {
   async append(resource: ResourcePath, sightings: readonly Sighting[]): Promise<void> {
     const { own, reported } = partsOf(resource)
     const isReported = ({ channel }: Sighting) => channel === 'Reported'
-    await this.#add(
-      own,
-      sightings.filter((one) => !isReported(one)),
-    )
-    await this.#add(reported, sightings.filter(isReported))
+    const seen = sightings.filter((one) => !isReported(one))
+    await this.#turns.take(own.name, () => this.#add(own, seen))
+    const told = sightings.filter(isReported)
+    await this.#turns.take(reported.name, () => this.#add(reported, told))
   }
 
   async #add(part: Part, sightings: readonly Sighting[]): Promise<void> {
@@ -126,7 +132,8 @@ class SecretActivity implements ActivityStore {
         ? added
         : { ...added, entries: due.kept, chapters: [...added.chapters, chapter] }
     const head = { ...grown, chapters: chaptersKept(grown, bounds, this.#now()) }
-    const data = { [ENTRY]: (await packed(head)).toString('base64') }
+    const text = JSON.stringify(head)
+    const data = { [ENTRY]: (await zipped(text)).toString('base64') }
     const annotations = { [NEWEST_ANNOTATION]: new Date(this.#now()).toISOString() }
     try {
       const written =
@@ -138,7 +145,7 @@ class SecretActivity implements ActivityStore {
               { metadata: { annotations }, data },
               { resourceVersion: version },
             )
-      this.#heads.set(name, { head, version: written.metadata.resourceVersion })
+      this.#heads.set(name, { head, version: written.metadata.resourceVersion, bytes: text.length })
     } catch (error) {
       if (chapter !== undefined) await this.#forget([chapter])
       if (['AlreadyExists', 'Conflict', 'NotFound'].includes(reasonOf(error))) return false
@@ -153,7 +160,7 @@ class SecretActivity implements ActivityStore {
   /** Under a name of its own: until the head names it, it is not part of the record. */
   async #close(head: string, entries: readonly Entry[]): Promise<Chapter> {
     const name = `${head}-${randomBytes(6).toString('hex')}`
-    const bytes = await packed(entries)
+    const bytes = await zipped(JSON.stringify(entries))
     const newest = entries.at(-1)?.occurredAt ?? ''
     const annotations = { [NEWEST_ANNOTATION]: newest }
     await this.#client.create(secret, secretOf(name, { [ENTRY]: bytes.toString('base64') }, annotations))
@@ -169,8 +176,8 @@ class SecretActivity implements ActivityStore {
 
   async #readHead(name: string): Promise<Held> {
     const found = await this.#get(name)
-    if (found === undefined) return { head: emptyHead(randomBytes(16).toString('hex')), version: undefined }
-    return { head: await unpacked<Head>(found), version: found.metadata.resourceVersion }
+    if (found === undefined) return { head: emptyHead(randomBytes(16).toString('hex')), version: undefined, bytes: 0 }
+    return { head: await unpacked<Head>(found), version: found.metadata.resourceVersion, bytes: 0 }
   }
 
   async #readChapter({ name }: Chapter): Promise<readonly Entry[]> {
@@ -210,9 +217,7 @@ function secretOf(name: string, data: Record<string, string>, annotations: Recor
   }
 }
 
-function packed(value: unknown): Promise<Buffer> {
-  return promisify<string, Buffer>(gzip)(JSON.stringify(value))
-}
+const zipped = (text: string): Promise<Buffer> => promisify<string, Buffer>(gzip)(text)
 
 async function unpacked<T>({ data }: SecretObject): Promise<T> {
   const bytes = await promisify<Buffer, Buffer>(gunzip)(Buffer.from(data?.[ENTRY] ?? '', 'base64'))

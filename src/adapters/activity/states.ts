@@ -1,13 +1,24 @@
 import { changesBetween, type Flat, flatten } from './changes.ts'
-import type { After, Change } from './port.ts'
+import type { After, Change, Sighting } from './port.ts'
 
 /** How a resource was after one of the newest writes; what is told late is put between those that are known. */
-export type State = { generation: number; flat: Flat | undefined; labelling: string; entryId: string }
+export type State = {
+  generation: number
+  flat: Flat | undefined
+  labelling: string
+  entryId: string
+  /** When it was written; absent in records from before it was kept. */
+  at?: string
+}
 /** Of one life of the resource, oldest first. */
 export type States = { readonly uid: string; readonly states: readonly State[] }
 
-const STATES_MAX = 32
-const STATES_BYTES_MAX = 64 * 1024
+/** Milliseconds for which all are kept: what an API server could not deliver, it sends again after minutes. */
+const LATE = 10 * 60_000
+/** Kept however old they are. */
+const STATES_LEAST = 8
+const STATES_MAX = 256
+const STATES_BYTES_MAX = 512 * 1024
 
 export type Comparison = {
   known: States | undefined
@@ -21,7 +32,7 @@ export type Comparison = {
 export function compared(
   known: States | undefined,
   after: After | undefined,
-  entryId: string,
+  { id: entryId, occurredAt: at }: Pick<Sighting, 'id' | 'occurredAt'>,
   salt: string,
 ): Comparison {
   // Nothing is known of how it is now: a deletion, a refusal, an action on something else.
@@ -46,7 +57,7 @@ export function compared(
   ]
   // Before the oldest that is known, nothing can be compared: not even whether it is of this time.
   const from = before?.flat ?? (isNew ? {} : undefined)
-  const next = { generation, flat, labelling, entryId }
+  const next = { generation, flat, labelling, entryId, at }
   return {
     known: { uid, states: bounded([...states, next]) },
     changes: difference(from, flat),
@@ -71,10 +82,12 @@ function difference(from: Flat | undefined, to: Flat | undefined): Change[] {
 
 function bounded(states: readonly State[]): State[] {
   const ordered = states.toSorted((one, other) => one.generation - other.generation).slice(-STATES_MAX)
+  const newest = Date.parse(ordered.at(-1)?.at ?? '')
   let bytes = 0
   const kept = ordered.toReversed().filter((state, index) => {
     bytes += JSON.stringify(state).length
-    return index === 0 || bytes <= STATES_BYTES_MAX
+    if (index === 0) return true
+    return bytes <= STATES_BYTES_MAX && (index < STATES_LEAST || newest - Date.parse(state.at ?? '') <= LATE)
   })
   return kept.toReversed()
 }
