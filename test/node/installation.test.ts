@@ -11,14 +11,14 @@ const AT_ONCE = 10
 /** Asks again and again until it is stopped. */
 class Load {
   readonly #failures: string[] = []
-  readonly #ask: (number: number) => Promise<{ status: number; text: string }>
+  readonly ask: (number: number) => Promise<{ status: number; text: string }>
   readonly #pending = new Set<Promise<void>>()
   readonly #ended: Promise<void>
   #isOn = true
   #count = 0
 
   constructor(ask: (number: number) => Promise<{ status: number; text: string }>) {
-    this.#ask = ask
+    this.ask = ask
     this.#ended = this.#run()
   }
 
@@ -32,7 +32,7 @@ class Load {
 
   async #one(number: number): Promise<void> {
     try {
-      const { status, text } = await this.#ask(number)
+      const { status, text } = await this.ask(number)
       if (status >= 300) this.#failures.push(`${number}: ${status} ${text.slice(0, 200)}`)
     } catch (error) {
       const { message, cause } = error as Error
@@ -46,6 +46,16 @@ class Load {
     await Promise.all(this.#pending)
     return { count: this.#count, failures: this.#failures }
   }
+}
+
+async function underLoad(ask: Load['ask'], work: () => Promise<void>): Promise<{ count: number; failures: string[] }> {
+  const load = new Load(ask)
+  try {
+    await work()
+  } finally {
+    await load.stop()
+  }
+  return load.stop()
 }
 
 type Pod = { spec: { containers: { image: string }[] } }
@@ -95,21 +105,22 @@ describe('the platform as it is installed on a cluster, by its image and its man
   })
 
   it('is replaced by its next version under load, writes included, without one failed request', async () => {
-    const load = new Load((number) =>
+    const ask = (number: number) =>
       number % 10 === 0
         ? installation.call('PATCH', boundary, { displayName: `Shop ${number}` })
-        : installation.call('GET', boundary),
-    )
-    await installation.upgrade()
-    // The old ones are told to end when the new ones are ready, and the last requests come to them then.
-    await until('only the new replicas are left', async () => {
-      const { items } = JSON.parse(await installation.kubectl('get', 'pods', '-o', 'json'))
-      const images = (items as Pod[]).flatMap(({ spec }) => spec.containers.map(({ image }) => image))
-      const wanted = Object.values(REPLICAS).reduce((sum, one) => sum + one)
-      if (images.length !== wanted || images.some((image) => !image.endsWith(':today'))) throw new Error(images.join())
-      return true
+        : installation.call('GET', boundary)
+    const { count, failures } = await underLoad(ask, async () => {
+      await installation.upgrade()
+      // The old ones are told to end when the new ones are ready, and the last requests come to them then.
+      await until('only the new replicas are left', async () => {
+        const { items } = JSON.parse(await installation.kubectl('get', 'pods', '-o', 'json'))
+        const images = (items as Pod[]).flatMap(({ spec }) => spec.containers.map(({ image }) => image))
+        const wanted = Object.values(REPLICAS).reduce((sum, one) => sum + one)
+        if (images.length !== wanted || images.some((image) => !image.endsWith(':today')))
+          throw new Error(images.join())
+        return true
+      })
     })
-    const { count, failures } = await load.stop()
     expect(failures, failures.slice(0, 3).join('\n')).to.deep.equal([])
     expect(count).to.be.greaterThan(50)
     await running('second')

@@ -85,6 +85,16 @@ export class Installation {
       realNode: { ports: [] },
       progress: silentProgress,
     })
+    try {
+      return await Installation.#on(controlPlane, folder)
+    } catch (error) {
+      await controlPlane.stop()
+      await rm(folder, { recursive: true, force: true })
+      throw error
+    }
+  }
+
+  static async #on(controlPlane: ControlPlane, folder: string): Promise<Installation> {
     const pair = await pairOf('ES256', 'one')
     await startIssuer(controlPlane, pair)
     const before = await versionBefore(folder)
