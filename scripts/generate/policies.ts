@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import { DIGEST_SECRET } from '../../src/contracts/functions.ts'
 import {
   BOUNDARY_LABEL,
@@ -256,13 +257,14 @@ function reservedNamesPolicy(kinds: readonly AnyKind[], reserved: readonly strin
 }
 
 /**
- * Fields for whose change the right to write is not enough. Whether the caller holds the virtual verb that is needed
+ * Fields for which the right to write is not enough, neither at creation nor later. Whether the caller holds the virtual verb that is needed
  * is asked of the same authorizers as the request itself.
  */
 function protectedFieldsPolicy(kinds: readonly AnyKind[]): KubeObject[] {
   const guarded = kinds.filter(({ protectedFields }) => protectedFields !== undefined)
-  const validations = guarded.flatMap(({ resource, kind, protectedFields }) =>
+  const validations = guarded.flatMap(({ resource, kind, protectedFields, spec }) =>
     Object.entries(protectedFields ?? {}).map(([field, verb]) => {
+      const absent = (spec.shape[field] as z.ZodType).safeParse(undefined).data ?? null
       const value = (object: string) => `${object}.?spec[?'${field}'].orValue(null)`
       const place = resource.namespaced ? '.namespace(request.namespace)' : ''
       const holder = `authorizer.group('${resource.group}').resource('${resource.plural}')${place}.name(request.name).check('${verb}').allowed()`
@@ -271,17 +273,17 @@ function protectedFieldsPolicy(kinds: readonly AnyKind[]): KubeObject[] {
         expression: [
           `request.resource.resource != '${resource.plural}'`,
           'variables.isExempt',
-          `${value('object')} == ${value('oldObject')}`,
+          `${value('object')} == (request.operation == 'CREATE' ? dyn(${JSON.stringify(absent)}) : ${value('oldObject')})`,
           ...(verb === 'administrators' ? [] : [holder]),
         ].join(' || '),
-        message: `the ${field} of a ${kind} is changed by ${whoMay} only`,
+        message: `the ${field} of a ${kind} is written by ${whoMay} only`,
         reason: 'Forbidden',
       }
     }),
   )
   return policyWithBinding({
     name: 'freehold-protected-fields',
-    rules: [ruleFor(guarded, ['UPDATE'])],
+    rules: [ruleFor(guarded, ['CREATE', 'UPDATE'])],
     variables: CALLER_VARIABLES,
     validations,
   })

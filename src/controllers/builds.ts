@@ -1,4 +1,5 @@
-import { BUILD_NAMESPACE, buildName } from '../contracts/builds/progress.ts'
+import { builtDeployment } from '../contracts/builds/labels.ts'
+import { BUILD_NAMESPACE, type BuiltDeployment, buildName } from '../contracts/builds/progress.ts'
 import type { BuildRequest, BuildSettings } from '../contracts/builds/request.ts'
 import type { KubeObject, Resource } from '../core/object.ts'
 import { type BuildJob, buildObjects, ownedByJob } from '../desired/builds/index.ts'
@@ -20,15 +21,15 @@ export async function startBuild(client: Client, request: BuildRequest, settings
   for (const object of dependents) {
     await createOnce(client, object.kind === 'Secret' ? secret : networkPolicy, ownedByJob(object, owner))
   }
-  await client.mergePatch(job, placeOf(request.deploymentId), { spec: { suspend: false } }, { uid: owner.uid })
+  await client.mergePatch(job, placeOf(builtDeployment(request)), { spec: { suspend: false } }, { uid: owner.uid })
 }
 
 /** Ends a build and removes what was made for it, whether or not there is one. */
-export async function cancelBuild(client: Client, deploymentId: string): Promise<void> {
-  await client.remove(job, placeOf(deploymentId))
+export async function cancelBuild(client: Client, deployment: BuiltDeployment): Promise<void> {
+  await client.remove(job, placeOf(deployment))
 }
 
-const placeOf = (deploymentId: string) => ({ namespace: BUILD_NAMESPACE, name: buildName(deploymentId) })
+const placeOf = (deployment: BuiltDeployment) => ({ namespace: BUILD_NAMESPACE, name: buildName(deployment) })
 
 async function createOnce<One extends KubeObject>(
   client: Client,

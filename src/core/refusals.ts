@@ -114,7 +114,7 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   'webhook-not-acceptable': [NO_DELIVERY],
   'in-use': [policy('kind-deletions', 'DeploymentSource')],
   'already-exists': [NO_DELIVERY],
-  'cluster-is-local': [policy('kind-deletions', 'PlatformCluster')],
+  'cluster-is-local': [policy('kind-deletions', 'PlatformCluster'), rule],
   'not-a-circuit': [rule],
   'webhooks-not-supported': [NO_DELIVERY],
   'tokens-not-supported': [NO_DELIVERY],

@@ -152,6 +152,16 @@ export const PlatformCluster = defineKind({
       .describe('StorageClasses of the cluster, by name'),
   }),
   immutable: ['isPlatform', 'name'],
+  rules: [
+    {
+      cel: '!self.isPlatform || (!has(self.revokedAt) && size(self.joinTokens) == 0)',
+      message: 'the cluster that the platform runs on needs no agent: it has no revokedAt and no joinTokens',
+      code: 'cluster-is-local',
+      field: 'revokedAt',
+      test: ({ isPlatform, revokedAt, joinTokens }) =>
+        !isPlatform || (revokedAt === undefined && joinTokens.length === 0),
+    },
+  ],
   admission: [
     {
       on: 'DELETE',

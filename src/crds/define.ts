@@ -90,7 +90,7 @@ export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
   /** Verbs that every principal may use, because REST asks for nothing but a token either. */
   open?: readonly string[]
   /**
-   * Fields of the spec for whose change the right to write is not enough: the virtual verb that is needed, or nobody
+   * Fields of the spec for which the right to write is not enough: the virtual verb that is needed, or nobody
    * but administrators of the cluster where it is `administrators`.
    */
   protectedFields?: Readonly<Record<string, string>>

@@ -272,11 +272,6 @@ export const RelationalCluster = defineKind({
   // Whoever reads the credentials of this database would get those of the other.
   protectedFields: { connectTo: 'administrators' },
   admission: [
-    {
-      on: 'CREATE',
-      cel: 'variables.isExempt || !has(object.spec.connectTo)',
-      message: 'connectTo is written by the platform only',
-    },
     // A restore reads all that the snapshot holds.
     atOwner(
       RESOURCE,

@@ -209,11 +209,6 @@ export const DeploymentSource = defineKind({
   admission: [
     notWhileHeld,
     {
-      on: 'CREATE',
-      cel: 'variables.isExempt || !has(object.spec.install)',
-      message: 'install is written by the platform only',
-    },
-    {
       // Else a source could send a Secret that its writer may not read to a host of the writer's choice.
       on: 'WRITE',
       cel: `variables.isExempt || !has(object.spec.credentials) || (request.operation == 'UPDATE' && oldObject.spec.?credentials == object.spec.?credentials) || ${mayGet}`,

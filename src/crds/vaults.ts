@@ -239,8 +239,6 @@ const entryRules: Rule<EntrySpec>[] = [
 
 const mayGet = (field: string) =>
   `authorizer.group('').resource('secrets').namespace(request.namespace).name(object.spec.${field}.secretName).check('get').allowed()`
-const holds = (verb: string) =>
-  `authorizer.group('data.freehold.dev').resource('vaultentries').namespace(request.namespace).name(request.name).check('${verb}').allowed()`
 
 /** One secret of a vault: its attributes and versions. Values stand encrypted in Secrets, never here. */
 export const VaultEntry = defineKind({
@@ -276,16 +274,6 @@ export const VaultEntry = defineKind({
   protectedFields: { history: 'administrators', mountAs: 'readsecrets' },
   rules: entryRules,
   admission: [
-    {
-      on: 'CREATE',
-      cel: 'variables.isExempt || !has(object.spec.history)',
-      message: 'the history of a VaultEntry is written by the platform only',
-    },
-    {
-      on: 'CREATE',
-      cel: `variables.isExempt || !has(object.spec.mountAs) || ${holds('readsecrets')}`,
-      message: 'mountAs shows the value: it is set by a holder of the verb readsecrets only',
-    },
     {
       on: 'WRITE',
       cel: "variables.isExempt || request.operation == 'CREATE' || !oldObject.spec.?history.?isManaged.orValue(false) || object.spec == oldObject.spec",

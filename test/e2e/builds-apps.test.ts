@@ -72,7 +72,7 @@ describe('apps of a repository', () => {
     expect(log.body.isFinal).to.equal(true)
     expect(log.body.lines.map(({ text }) => text).join()).to.include('played')
     await until('its Job is gone', () =>
-      client.get(job, { namespace: BUILD_NAMESPACE, name: buildName(first?.id ?? '') }).then(
+      client.get(job, { namespace: BUILD_NAMESPACE, name: buildName({ namespace, name: first?.id ?? '' }) }).then(
         () => false,
         (error: unknown) => isKubeError(error, 'NotFound'),
       ),

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
+import { builtDeployment } from '../../src/contracts/builds/labels.ts'
 import { BUILD_NAMESPACE, buildName } from '../../src/contracts/builds/progress.ts'
 import type { BuildRequest, BuildSettings } from '../../src/contracts/builds/request.ts'
 import { cancelBuild, startBuild } from '../../src/controllers/builds.ts'
@@ -37,7 +38,7 @@ describe('builds in the cluster', () => {
       target: { registry: 'registry.example.test', repository: `${boundaryId}/shop/apps/web`, tag: 'd', cache: 'main' },
     }
   }
-  const placeOf = ({ deploymentId }: BuildRequest) => ({ namespace: BUILD_NAMESPACE, name: buildName(deploymentId) })
+  const placeOf = (request: BuildRequest) => ({ namespace: BUILD_NAMESPACE, name: buildName(builtDeployment(request)) })
   const jobOf = (request: BuildRequest) => client.get<BuildJob>(job, placeOf(request))
 
   it('are taken by the API server as they are made, and run when all they need is there', async () => {
@@ -65,13 +66,13 @@ describe('builds in the cluster', () => {
   it('end with all that was made for them, also when there is none', async () => {
     const request = await requested()
     await startBuild(client, request, SETTINGS)
-    await cancelBuild(client, request.deploymentId)
+    await cancelBuild(client, builtDeployment(request))
     await until('the Secret is gone', () =>
       client.get(secret, placeOf(request)).then(
         () => false,
         (error: unknown) => isKubeError(error, 'NotFound'),
       ),
     )
-    await cancelBuild(client, request.deploymentId)
+    await cancelBuild(client, builtDeployment(request))
   })
 })

@@ -141,7 +141,7 @@ describe('kubectl on equal terms', () => {
     await makeDatabase(name)
     const rotation = `patch vectorcluster ${name} -n ${space} --type=merge -p {"spec":{"apiKeyVersion":2}}`
     const writer = await kubectlOf(await makeCaller({ 'Platform Owner': `/boundaries/${boundaryId}` }))
-    expect((await writer(rotation)).stderr).to.include('is changed by a holder of the verb writesecrets only')
+    expect((await writer(rotation)).stderr).to.include('is written by a holder of the verb writesecrets only')
     const owner = await kubectlOf(await makeCaller({ Owner: groupScope() }))
     expect(await owner(rotation)).to.include({ code: 0 })
   })

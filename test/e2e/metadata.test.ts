@@ -65,6 +65,8 @@ const GENERATE_NAMES = { resource: 'x'.repeat(57), uuid: 'made-', free: '-bad' }
 describe('the metadata of every kind', () => {
   let admin: KubeClient
   let owner: KubeClient
+  /** Writes what stands at the platform, and is no administrator of the cluster. */
+  let contributor: KubeClient
   let boundaryId: string
   let groupHome: string
   let ownerId: string
@@ -78,10 +80,11 @@ describe('the metadata of every kind', () => {
     ownerId = caller.principalId
     memberId = (await makeCaller()).principalId
     owner = await clientWithToken(caller.token)
+    contributor = await clientWithToken((await makeCaller({ 'Platform Contributor': '/' })).token)
     await until('the API server takes tokens', async () => (await owner.request({ path: '/api' })).status === 200)
   })
   after(async () => {
-    await Promise.all([owner.close(), admin.close()])
+    await Promise.all([owner.close(), contributor.close(), admin.close()])
   })
 
   const homeOf = (kind: AnyKind) =>
@@ -158,6 +161,38 @@ describe('the metadata of every kind', () => {
       it('has no generated name that could not be given', async () => {
         expect(await tryCreate(admin, kind, { generateName: GENERATE_NAMES[kind.name] })).to.be.a('string')
       })
+    })
+  }
+
+  /** Values of the fields that administrators alone write, which the schema takes. */
+  const PROTECTED: Record<string, unknown> = {
+    quota: { resources: 1 },
+    tenantId: randomUUID(),
+    connectTo: 'other',
+    install: { step: 'Install', stateHash: '0'.repeat(64), expiresAt: '2099-01-01T00:00:00Z' },
+    image: 'docker.io/library/nginx:1.29',
+    source: {
+      ...{ hash: '0'.repeat(64), sizeBytes: 1, fileCount: 1, parts: 1, deploymentId: randomUUID() },
+      ...{ uploadedAt: '2026-01-01T00:00:00Z', uploadedBy: 'me' },
+    },
+    history: { life: 1, lastVersion: 1, versions: [], softDelete: true, purgeProtection: false },
+    isPlatform: true,
+  }
+  const administered = KINDS.flatMap((kind) =>
+    Object.entries(kind.protectedFields ?? {}).flatMap(([field, verb]) =>
+      verb === 'administrators' ? [{ kind, field }] : [],
+    ),
+  )
+  for (const { kind, field } of administered) {
+    it(`are not enough to make a ${kind.kind} with ${field}, which administrators write`, async () => {
+      const made = objectOf(kind, {})
+      const object = { ...made, spec: { ...(made.spec as object), [field]: PROTECTED[field] } }
+      const words = `the ${field} of a ${kind.kind} is written by an administrator of the platform only`
+      const mayNotAtAll = 'is not allowed to create|cannot create resource'
+      const refusals = await Promise.all(
+        [owner, contributor].map((client) => refusalOf(client.create(kind.resource, object, { dryRun: true }))),
+      )
+      for (const refusal of refusals) expect(refusal).to.match(new RegExp(`${words}|${mayNotAtAll}`))
     })
   }
 

@@ -125,7 +125,7 @@ describe('a resource that somebody is kept away from', () => {
   it('refuses to connect another database to it, and lets the rest of that one be changed', async () => {
     const patch = (spec: object) => refusalOf(client.mergePatch(RelationalCluster.resource, at('mine'), { spec }))
     expect(await patch({ connectTo: 'guarded' })).to.match(
-      /connectTo of a RelationalCluster is changed by an administrator/,
+      /connectTo of a RelationalCluster is written by an administrator/,
     )
     expect(await patch({ tags: { team: 'search' } })).to.equal('It was taken.')
   })

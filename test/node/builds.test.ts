@@ -7,6 +7,7 @@ import { silentProgress } from '../../scripts/controlplane/index.ts'
 import { NODE_ADDRESS, REGISTRY } from '../../scripts/node/addresses.ts'
 import { BUILDER_IMAGE } from '../../scripts/node/builderImage.ts'
 import { pushLibrary } from '../../scripts/node/library.ts'
+import { builtDeployment } from '../../src/contracts/builds/labels.ts'
 import {
   BUILD_CONTAINERS,
   BUILD_LABEL,
@@ -137,7 +138,7 @@ describe('builds on a node', function () {
     const labelSelector = `${BUILD_LABEL}=${deploymentId}`
     const phases: string[] = []
     const ended = await until(`the build of ${name} ends`, async () => {
-      const ref = { namespace: BUILD_NAMESPACE, name: buildName(deploymentId) }
+      const ref = { namespace: BUILD_NAMESPACE, name: buildName(builtDeployment(request)) }
       const [found, { items }] = await Promise.all([
         client.get<BuildJob>(job, ref),
         client.list<BuildPod>(pod, { namespace: BUILD_NAMESPACE, labelSelector }),

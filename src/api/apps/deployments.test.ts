@@ -2,10 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import request from 'supertest'
 import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { deploymentIdFor } from '../../contracts/deployments.ts'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
 import { PlatformApp } from '../../crds/apps.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
+import { ComputePlan } from '../../crds/plans.ts'
 import { DenyAssignment, RoleDefinition } from '../../crds/rbac.ts'
+import { StaticWebApp } from '../../crds/staticwebapps.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
 
 const B = '11111111-1111-4111-8111-111111111111'
@@ -13,6 +16,7 @@ const HERE = `/boundaries/${B}`
 const SHOP = groupNamespace(B, 'shop')
 const BASE = `${HERE}/resourcegroups/shop/resources/apps`
 const CODE = { sourceKind: 'Repository', repositoryUrl: 'https://git.example.com/a/b' }
+const SIZES = { cpuRequest: '1', cpuLimit: '2', memoryRequest: '2Gi', memoryLimit: '2Gi', storageSize: '20Gi' }
 const SECRET = { name: 'KEY', secret: { vaultName: 'safe', secretName: 'key' } }
 
 describe('deployments that others tell of', () => {
@@ -32,7 +36,10 @@ describe('deployments that others tell of', () => {
   afterEach(() => facade.stop())
 
   const tell = (method: 'post' | 'put', path: string, body: object) =>
-    request(facade.app)[method](`${BASE}/${path}`).set('authorization', bearer(contributor)).send(body)
+    request(facade.app)
+      [method](new URL(`${BASE}/${path}`, 'http://here').pathname)
+      .set('authorization', bearer(contributor))
+      .send(body)
 
   it('bring no image told of before to secrets that came since', async () => {
     const id = randomUUID()
@@ -47,6 +54,27 @@ describe('deployments that others tell of', () => {
     facade.put(DeploymentRecord, id, told, SHOP)
     const answer = await tell('put', `shop/deployments/${id}`, { phase: 'Succeeded' })
     expect(answer.status, JSON.stringify(answer.body)).to.equal(403)
+  })
+
+  it('do not keep another resource from being deployed by the id that it would have', async () => {
+    const { repositoryUrl } = CODE
+    facade.put(StaticWebApp, 'docs', { repositoryUrl }, SHOP)
+    const { uid = '' } = (await facade.client.get(StaticWebApp.resource, { namespace: SHOP, name: 'docs' })).metadata
+    const guessed = deploymentIdFor(uid, 'asked', 'main', '', '')
+    facade.put(PlatformApp, 'other', CODE, SHOP)
+    expect((await tell('post', 'other/deployments', { id: guessed })).status).to.equal(201)
+    const asked = await tell('post', '../staticwebapps/docs/deploy', { branch: 'main' })
+    expect(asked.status, JSON.stringify(asked.body)).to.equal(202)
+    expect(asked.body.id).to.not.equal(guessed)
+  })
+
+  it('are of an app that keeps what a PUT cannot change, and asks for a connection only where null says so', async () => {
+    facade.put(PlatformApp, 'shop', { ...CODE, branch: 'next' }, SHOP)
+    facade.put(ComputePlan, 'app-default', { family: 'App', displayName: 'App', ...SIZES, isDefault: true })
+    const { status, body } = await tell('put', 'shop', { repositoryUrl: CODE.repositoryUrl, healthPath: null })
+    expect([status, body.sourceKind, body.healthPath]).to.deep.equal([200, 'Repository', null])
+    const again = await tell('put', 'shop', body)
+    expect([again.status, again.body.healthPath]).to.deep.equal([200, null])
   })
 
   it('are answered as they were just told, and over as soon as that was said', async () => {

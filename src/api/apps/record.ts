@@ -46,8 +46,7 @@ function revisionsOf({ object: { status } }: AppView): z.output<typeof AppRevisi
   }))
 }
 
-/** AppDto (records: apps). */
-export const appRecord = recordOf(PlatformApp, {
+const record = recordOf(PlatformApp, {
   id: 'AppDto',
   hidden: ['running', 'restartedAt', 'onDelete', 'rollback'],
   computed: {
@@ -89,6 +88,18 @@ export const appRecord = recordOf(PlatformApp, {
     return { healthPath }
   },
 })
+
+const healthPath = z
+  .string()
+  .nullable()
+  .describe('Path whose answer says that a copy is ready; null asks for a connection only')
+
+/** AppDto (records: apps). */
+export const appRecord = {
+  ...record,
+  dto: record.dto.extend({ healthPath }).meta({ id: 'AppDto' }),
+  toDto: (view: AppView) => ({ ...record.toDto(view), healthPath: view.object.spec.healthPath || null }),
+}
 
 const contentOf = (spec: Spec) => APP_CONTENT.map((field) => spec[field])
 

@@ -42,6 +42,19 @@ describe('function namespaces', () => {
     expect([status, body.code, body.field]).to.deep.equal([409, 'HOST_TAKEN', 'customDomains'])
   })
 
+  it('are the same when their own record is sent again, and keep their runtime in a PUT without it', async () => {
+    const server = await startShop()
+    server.put(ComputePlan, 'function-small', { family: 'Function', displayName: 'F', ...SIZES, isDefault: true })
+    const path = `/boundaries/${B}/resourcegroups/shop/resources/functionnamespaces/first`
+    const made = await server.ask('post', path).send({ runtime: 'nodejs' })
+    const again = await server.ask('post', path).send(made.body)
+    const put = await server.ask('put', path).send({ maxConcurrency: 5 })
+    const wrong = await server.ask('put', path).send({ managedIdentity: 'yes' })
+    await server.stop()
+    expect([made.status, again.status, put.status, put.body.runtime]).to.deep.equal([201, 200, 200, 'nodejs'])
+    expect([wrong.status, wrong.body.code]).to.deep.equal([400, 'MODEL_BINDING_FAILED'])
+  })
+
   it('are refused an identity of their own, in place of being made without one', async () => {
     const server = await startShop()
     server.put(ComputePlan, 'function-small', { family: 'Function', displayName: 'F', ...SIZES, isDefault: true })

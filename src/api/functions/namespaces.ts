@@ -14,7 +14,7 @@ type Draft = Partial<FunctionNamespace['spec']>
 type Write = WriteView<typeof FunctionNamespace>
 
 /** FunctionNamespaceDto (records: functions). */
-export const namespaceRecord = recordOf(FunctionNamespace, {
+const record = recordOf(FunctionNamespace, {
   id: 'FunctionNamespaceDto',
   computed: {
     managedIdentity: [z.boolean().describe('Always false: functions have no identity of their own yet'), () => false],
@@ -39,6 +39,9 @@ export const namespaceRecord = recordOf(FunctionNamespace, {
   },
 })
 
+const managedIdentity = z.boolean().nullish().describe('False, or absent: functions have no identity of their own yet')
+export const namespaceRecord = { ...record, body: record.body.extend({ managedIdentity }) }
+
 /** Whoever asks for one is not to believe that there is one. @throws PlatformError FEATURE_UNSUPPORTED */
 function refuseIdentity({ context }: Write): void {
   if ((context.body as { managedIdentity?: unknown } | undefined)?.managedIdentity !== true) return
@@ -50,8 +53,7 @@ function refuseIdentity({ context }: Write): void {
 function chosenVersion({ runtime, runtimeVersion }: Draft, { previous }: Write): string | undefined {
   if (runtime === undefined || runtimeVersion === undefined) return undefined
   const before = previous?.spec.runtimeVersion
-  const isShown = previous !== undefined && before === undefined && runtimeVersion === newestVersion(runtime)
-  if (isShown) return undefined
+  if (before === undefined && runtimeVersion === newestVersion(runtime)) return undefined
   if (runtimeVersion === before) return runtimeVersion
   const [offered, ended] = [versionsOf(runtime, 'Supported', 'Deprecated'), versionsOf(runtime, 'Ended')]
   if (offered.includes(runtimeVersion)) return runtimeVersion

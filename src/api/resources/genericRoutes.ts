@@ -109,10 +109,19 @@ export function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarat
   }
   return [
     genericRoute('create', declaration, { body, example, reply }, (context) => create(kind, declaration, context)),
-    genericRoute('update', declaration, { body, example, reply }, update('put')),
+    genericRoute('update', declaration, { body: replacing(kind, body), example, reply }, update('put')),
     genericRoute('patch', declaration, { ...mergePatchBody(body), reply }, update('patch')),
     genericRoute('delete', declaration, { query, answers: [202] }, (context) => remove(kind, declaration, context)),
   ]
+}
+
+/** An immutable field that is left out stays as it is. */
+function replacing({ immutable }: AnyKind, body: z.ZodObject): z.ZodObject {
+  const needed = immutable.flatMap((field): [string, z.ZodType][] => {
+    const part = body.shape[field] as z.ZodType | undefined
+    return part === undefined || part.safeParse(undefined).success ? [] : [[field, part.optional()]]
+  })
+  return needed.length === 0 ? body : body.extend(Object.fromEntries(needed))
 }
 
 async function create<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>, context: Context): Promise<Answer> {

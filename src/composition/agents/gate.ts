@@ -26,7 +26,7 @@ import { readTunnelPath } from '../../kube/tunnel/entry.ts'
 import { refuse, relay } from '../../kube/tunnel/relay.ts'
 import { TUNNEL_PROTOCOL, type Tunnels } from '../../kube/tunnel/tunnels.ts'
 import { type CertificatePair, issueCertificate, signRequest } from '../certificates.ts'
-import { Refusal, readJoinRequest, sendJson } from './messages.ts'
+import { type JoinRequest, Refusal, readJoinRequest, sendJson } from './messages.ts'
 import { PEER_NAME } from './peers.ts'
 import { AgentPresence } from './presence.ts'
 
@@ -162,14 +162,15 @@ class AgentGate {
     }
   }
 
-  /** One after the other from one address, so that those that come at once are counted as well. */
-  #limited(request: IncomingMessage): Promise<JoinAnswer> {
+  /** One after the other from one address, so that those that come at once are counted as well; slow senders hold up nobody. */
+  async #limited(request: IncomingMessage): Promise<JoinAnswer> {
     const address = request.socket.remoteAddress ?? ''
+    const asked = await readJoinRequest(request)
     return this.#turns.take(address, async () => {
       const blocked = await this.#attempts.blockedFor(address, JOIN_PATH)
       if (blocked !== undefined) throw new Refusal(429, `Too many joins were refused. Try again in ${blocked} s.`)
       try {
-        return await this.#join(request)
+        return await this.#join(asked)
       } catch (error) {
         if (error instanceof Refusal && error.status < 500) await this.#attempts.failed(address, JOIN_PATH)
         throw error
@@ -177,9 +178,8 @@ class AgentGate {
     })
   }
 
-  async #join(request: IncomingMessage): Promise<JoinAnswer> {
+  async #join({ token, request: certificateRequest }: JoinRequest): Promise<JoinAnswer> {
     const { records, clock } = this.#options
-    const { token, request: certificateRequest } = await readJoinRequest(request)
     const read = readLinkToken(token ?? '', 1)
     const [clusterId = ''] = read?.ids ?? []
     const cluster = await records.get(PlatformCluster, { name: clusterId }, { fresh: true })

@@ -5,6 +5,7 @@ import { readWithin } from '../../core/readWithin.ts'
 const BODY_MAX = 16 * 1024
 
 const Body = z.object({ token: z.string().max(256).optional(), request: z.string().min(1).max(8192) })
+export type JoinRequest = z.output<typeof Body>
 
 /** Why an agent is not let in, in words that its administrator may read. */
 export class Refusal extends Error {
@@ -18,7 +19,7 @@ export class Refusal extends Error {
 }
 
 /** @throws Refusal for anything but a short JSON object with a certificate request */
-export async function readJoinRequest(request: IncomingMessage): Promise<z.output<typeof Body>> {
+export async function readJoinRequest(request: IncomingMessage): Promise<JoinRequest> {
   // Kept open: the refusal goes back on it.
   const bytes = request.iterator({ destroyOnReturn: false })
   const body = await readWithin(BODY_MAX, bytes, () => new Refusal(400, 'The request is too long.'))

@@ -4,7 +4,8 @@ import { blobBuildLogs } from '../../adapters/buildlogs/client.ts'
 import { judgedAddresses } from '../../adapters/outgoing/addresses.ts'
 import type { Services } from '../../api/http/context.ts'
 import type { Configuration } from '../../config.ts'
-import { BUILD_LABEL, BUILD_NAMESPACE } from '../../contracts/builds/progress.ts'
+import { isOfBuild } from '../../contracts/builds/labels.ts'
+import { BUILD_NAMESPACE } from '../../contracts/builds/progress.ts'
 import type { BuildNetwork, BuildSettings } from '../../contracts/builds/request.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
 import type { KubeObject } from '../../core/object.ts'
@@ -44,10 +45,10 @@ export function buildParts(setup: AreaSetup): Parts {
 /** As the facade sees them. */
 export function buildPods({ caches }: Pick<FacadeSetup, 'caches'>): Services['deployments']['podOf'] {
   const pods = caches.get<KubeObject>(pod)
-  return (deploymentId) =>
+  return (deployment) =>
     pods
       .list({ namespace: BUILD_NAMESPACE })
-      .filter(({ metadata }) => metadata.labels?.[BUILD_LABEL] === deploymentId)
+      .filter(({ metadata }) => isOfBuild(metadata, deployment))
       .sort((one, other) =>
         (one.metadata.creationTimestamp ?? '').localeCompare(other.metadata.creationTimestamp ?? ''),
       )

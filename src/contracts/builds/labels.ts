@@ -1,11 +1,30 @@
 import { BOUNDARY_LABEL, GROUP_LABEL } from '../../core/labels.ts'
 import { groupNamespace } from '../../core/names.ts'
-import type { ObjectMeta } from '../../core/object.ts'
-import { BUILD_LABEL, BUILD_NAMESPACE } from './progress.ts'
+import { type ObjectMeta, objectKey } from '../../core/object.ts'
+import { BUILD_LABEL, BUILD_NAMESPACE, type BuiltDeployment } from './progress.ts'
+import type { BuildRequest } from './request.ts'
+
+type Asked = Pick<BuildRequest, 'deploymentId'> & { owner: Pick<BuildRequest['owner'], 'boundaryId' | 'resourceGroup'> }
+
+/** What tells the objects of a build from those of every other one. */
+export function buildLabels({ owner, deploymentId }: Asked): Record<string, string> {
+  return { [BUILD_LABEL]: deploymentId, [BOUNDARY_LABEL]: owner.boundaryId, [GROUP_LABEL]: owner.resourceGroup }
+}
+
+export function builtDeployment({ owner, deploymentId }: Asked): BuiltDeployment {
+  return { namespace: groupNamespace(owner.boundaryId, owner.resourceGroup), name: deploymentId }
+}
 
 /** The key of the deployment that a Job or a pod of a build is of, from its labels; none for anything else. */
 export function keyOfBuild({ namespace, labels = {} }: Pick<ObjectMeta, 'namespace' | 'labels'>): readonly string[] {
-  const { [BUILD_LABEL]: id, [BOUNDARY_LABEL]: boundaryId, [GROUP_LABEL]: group } = labels
-  if (namespace !== BUILD_NAMESPACE || id === undefined || boundaryId === undefined || group === undefined) return []
-  return [`${groupNamespace(boundaryId, group)}/${id}`]
+  const { [BUILD_LABEL]: deploymentId, [BOUNDARY_LABEL]: boundaryId, [GROUP_LABEL]: resourceGroup } = labels
+  if (namespace !== BUILD_NAMESPACE || deploymentId === undefined) return []
+  if (boundaryId === undefined || resourceGroup === undefined) return []
+  const { namespace: home, name } = builtDeployment({ owner: { boundaryId, resourceGroup }, deploymentId })
+  return [objectKey(home, name)]
+}
+
+/** Whether a Job or a pod is of the build of that deployment. */
+export function isOfBuild(metadata: Pick<ObjectMeta, 'namespace' | 'labels'>, { namespace, name }: BuiltDeployment) {
+  return keyOfBuild(metadata).includes(objectKey(namespace, name))
 }

@@ -1,5 +1,5 @@
 import { PREFIX } from '../../core/labels.ts'
-import { childName } from '../../core/names.ts'
+import { childName, sha256 } from '../../core/names.ts'
 
 /** How far a build is, in the order of the containers that do it; each runs when the one before has ended well. */
 export const BUILD_PHASES = ['Cloning', 'Building', 'Pushing'] as const
@@ -15,9 +15,12 @@ export const BUILD_NAMESPACE = 'freehold-builds'
 /** On everything of a build: the id of its deployment. */
 export const BUILD_LABEL = `${PREFIX}build`
 
+/** The deployment that a build is of. Callers choose ids: two namespaces may have the same. */
+export type BuiltDeployment = { readonly namespace: string; readonly name: string }
+
 /** The Job, the Secret and the network policy of a build have one name. */
-export function buildName(deploymentId: string): string {
-  return childName('build', deploymentId)
+export function buildName({ namespace, name }: BuiltDeployment): string {
+  return childName('build', name, sha256(namespace).slice(0, 10))
 }
 
 export const BUILD_OUTCOMES = ['Succeeded', 'Failed', 'TimedOut'] as const

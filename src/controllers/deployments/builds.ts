@@ -1,5 +1,5 @@
-import { keyOfBuild } from '../../contracts/builds/labels.ts'
-import { BUILD_LABEL, BUILD_NAMESPACE, buildName } from '../../contracts/builds/progress.ts'
+import { isOfBuild, keyOfBuild } from '../../contracts/builds/labels.ts'
+import { BUILD_NAMESPACE, type BuiltDeployment, buildName } from '../../contracts/builds/progress.ts'
 import { type DeployedCollection, imageOwnerOf, isBuilding, isEnd } from '../../contracts/deployments.ts'
 import { repositoryText } from '../../contracts/registry/names.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
@@ -17,7 +17,7 @@ import { cancelBuild, startBuild } from '../builds.ts'
 import type { Observed, Pass } from '../engine/controller.ts'
 import { withSecretRights } from '../workload/secrets.ts'
 import { NoBuild } from './noBuild.ts'
-import { absent, deploymentsOf, ownerOf, type RecordPass } from './owners.ts'
+import { absent, type CachedRecord, deploymentsOf, ownerOf, type RecordPass } from './owners.ts'
 import { registryHostOf, requestOf } from './request.ts'
 import type { BuildOptions, RecordState, RecordStep } from './types.ts'
 
@@ -29,11 +29,12 @@ export const BUILD_OBSERVERS: readonly Observed[] = [job, pod].map((resource) =>
   keysOf: ({ metadata }) => keyOfBuild(metadata),
 }))
 
-const placeOf = ({ object }: BuildPass) => ({ namespace: BUILD_NAMESPACE, name: buildName(object.metadata.name) })
+const deploymentOf = ({ metadata: { namespace = '', name } }: CachedRecord): BuiltDeployment => ({ namespace, name })
+const placeOf = (deployment: BuiltDeployment) => ({ namespace: BUILD_NAMESPACE, name: buildName(deployment) })
 
 /** A Job that the cache does not hold may be a new one: only the API server knows that it is gone. */
 async function findJob(pass: BuildPass): Promise<BuildJob | undefined> {
-  const { namespace, name } = placeOf(pass)
+  const { namespace, name } = placeOf(deploymentOf(pass.object))
   const held = pass.workloads.cache<BuildJob>(job).get(namespace, name)
   if (held !== undefined || !isBuilding(pass.object.status?.stage)) return held
   return pass.workloads.client.get<BuildJob>(job, { namespace, name }).catch(absent)
@@ -49,7 +50,7 @@ export function followBuild(options: BuildOptions): RecordStep {
     const pods = workloads
       .cache<BuildPod>(pod)
       .list({ namespace: BUILD_NAMESPACE })
-      .filter(({ metadata }) => metadata.labels?.[BUILD_LABEL] === object.metadata.name)
+      .filter(({ metadata }) => isOfBuild(metadata, deploymentOf(object)))
     const { boundaryId = '', resourceGroup = '' } = place
     const repository = repositoryText({ boundaryId, resourceGroup, ...imageOwnerOf(object.spec) })
     const observed = observeBuild(found, pods)
@@ -92,11 +93,12 @@ export function beginBuild(options: BuildOptions): RecordStep {
 export async function endBuild(pass: BuildPass): Promise<Outcome> {
   const { object, state, workloads } = pass
   const { stage, logLines } = object.status ?? {}
-  const held = workloads.cache<BuildJob>(job).get(BUILD_NAMESPACE, buildName(object.metadata.name))
+  const deployment = deploymentOf(object)
+  const held = workloads.cache<BuildJob>(job).get(BUILD_NAMESPACE, buildName(deployment))
   if (held === undefined || held.metadata.deletionTimestamp !== undefined) return done()
   const isStored = (isEnd(stage) || stage === 'Deploying') && state.decision?.stage !== undefined
   const isKept = logLines !== undefined || isHalfStarted(held)
-  if (isStored && isKept) await cancelBuild(workloads.client, object.metadata.name)
+  if (isStored && isKept) await cancelBuild(workloads.client, deployment)
   return done()
 }
 
@@ -104,8 +106,9 @@ export async function endBuild(pass: BuildPass): Promise<Outcome> {
 export function endBuilds(collection: DeployedCollection) {
   return async function endBuilds({ object, records, workloads }: Pick<Pass, 'object' | 'records' | 'workloads'>) {
     const { namespace, name } = object.metadata
-    for (const { metadata, spec, status } of deploymentsOf(records, { namespace, collection, name })) {
-      if (spec.strategy === 'Build' && !isEnd(status?.stage)) await cancelBuild(workloads.client, metadata.name)
+    for (const record of deploymentsOf(records, { namespace, collection, name })) {
+      const { spec, status } = record
+      if (spec.strategy === 'Build' && !isEnd(status?.stage)) await cancelBuild(workloads.client, deploymentOf(record))
     }
     return done()
   }

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { builtDeployment, isOfBuild } from '../../contracts/builds/labels.ts'
 import type { BuildRequest, BuildSettings } from '../../contracts/builds/request.ts'
 import { type BuildJob, type BuildPod, buildObjects, observeBuild, ownedByJob } from './index.ts'
 
@@ -119,10 +120,25 @@ describe('what one build needs in the cluster', () => {
     expect(versionOf('a')).to.equal(versionOf('a')).and.not.equal(versionOf('b'))
   })
 
+  it('has nothing in common with that of another tenant for a deployment of the same id', () => {
+    const another = { ...REQUEST, owner: { ...REQUEST.owner, boundaryId: '4e1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01' } }
+    const [own, other] = [REQUEST, another].map((request) => buildObjects(request, SETTINGS))
+    expect(own?.job.metadata.name).to.not.equal(other?.job.metadata.name)
+    const { name = '', namespace } = builtDeployment(another)
+    const metadata = own?.job.metadata as { namespace: string; labels: Record<string, string> }
+    expect(isOfBuild(metadata, builtDeployment(REQUEST))).to.equal(true)
+    expect(isOfBuild(metadata, { namespace, name })).to.equal(false)
+    expect(own?.job.metadata.name.length).to.be.below(64)
+  })
+
   it('opens names, what the administrator opened, and the host of its own source', () => {
     const [, policy] = buildObjects(REQUEST, SETTINGS).dependents
     const { egress, podSelector, ingress } = (policy as unknown as { spec: Record<string, unknown> }).spec
-    expect(podSelector).to.deep.equal({ matchLabels: { 'freehold.dev/build': REQUEST.deploymentId } })
+    const { 'freehold.dev/build': id, ...place } = (podSelector as { matchLabels: Record<string, string> }).matchLabels
+    expect([id, place]).to.deep.equal([
+      REQUEST.deploymentId,
+      { 'freehold.dev/boundary': BOUNDARY, 'freehold.dev/resource-group': 'shop' },
+    ])
     expect(ingress).to.equal(undefined)
     expect((egress as object[]).slice(1)).to.deep.equal([
       { to: [{ ipBlock: { cidr: '10.1.0.0/16' } }], ports: [{ protocol: 'TCP', port: 443 }] },

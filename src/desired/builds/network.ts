@@ -1,4 +1,4 @@
-import { BUILD_LABEL } from '../../contracts/builds/progress.ts'
+import { buildLabels } from '../../contracts/builds/labels.ts'
 import type { BuildNetwork, BuildRequest, BuildSettings } from '../../contracts/builds/request.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { child } from '../workload/child.ts'
@@ -16,16 +16,17 @@ const DNS = [
 export function buildNetworkPolicy(
   place: { namespace: string; labels: Readonly<Record<string, string>> },
   name: string,
-  { deploymentId, source }: BuildRequest,
+  request: BuildRequest,
   { networks }: BuildSettings,
 ): KubeObject {
+  const { source } = request
   const own = source.kind === 'Git' ? hostNetworks(source) : []
   return child(
     place,
     { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', name },
     {
       spec: {
-        podSelector: { matchLabels: { [BUILD_LABEL]: deploymentId } },
+        podSelector: { matchLabels: buildLabels(request) },
         policyTypes: ['Ingress', 'Egress'],
         egress: [
           { to: [namespaceNamed('kube-system'), { ipBlock: { cidr: '169.254.20.10/32' } }], ports: DNS },

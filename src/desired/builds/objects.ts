@@ -1,8 +1,9 @@
+import { buildLabels, builtDeployment } from '../../contracts/builds/labels.ts'
 import { BUILD_ENTRIES, type BuildOrder } from '../../contracts/builds/pod.ts'
-import { BUILD_LABEL, BUILD_NAMESPACE, buildName } from '../../contracts/builds/progress.ts'
+import { BUILD_NAMESPACE, buildName } from '../../contracts/builds/progress.ts'
 import type { BuildRequest, BuildSettings, BuildVariable, RegistryAccount } from '../../contracts/builds/request.ts'
 import { dockerConfig } from '../../contracts/dockerConfig.ts'
-import { BOUNDARY_LABEL, GROUP_LABEL, MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
+import { MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
 import { sha256 } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { secretData } from '../../core/secretData.ts'
@@ -26,11 +27,9 @@ export type BuildObjects = {
  * read its own repository, the third pushes what the second left.
  */
 export function buildObjects(request: BuildRequest, settings: BuildSettings): BuildObjects {
-  const name = buildName(request.deploymentId)
+  const name = buildName(builtDeployment(request))
   const labels = {
-    [BUILD_LABEL]: request.deploymentId,
-    [BOUNDARY_LABEL]: request.owner.boundaryId,
-    [GROUP_LABEL]: request.owner.resourceGroup,
+    ...buildLabels(request),
     [MANAGED_BY_LABEL]: MANAGED_BY,
     'app.kubernetes.io/name': 'build',
   }

@@ -69,6 +69,12 @@ export const PLATFORM_RULES: readonly RuleCase[] = [
     ['admits another display name', { isPlatform: true }, { isPlatform: true, displayName: 'There' }],
     ['refuses to stop being the platform cluster', { isPlatform: true }, { isPlatform: false }, fixed('isPlatform')],
     ['refuses another name', { name: 'here' }, { name: 'there' }, fixed('name')],
+    [
+      "refuses to revoke the agent of the platform's own, which has none",
+      { isPlatform: true },
+      { isPlatform: true, revokedAt: '2026-01-01T00:00:00Z' },
+      'the cluster that the platform runs on needs no agent: it has no revokedAt and no joinTokens',
+    ],
   ]),
   ...cases(BoundaryProjection, { clusterId: ID }, [
     ['admits fewer namespaces', {}, { namespaces: ['shop-0123456789'] }],

@@ -14,14 +14,14 @@ const NEXT_LOOK = 1_000
  */
 export async function* linesOfBuild(
   context: Context<string, { follow: boolean }>,
-  { metadata: { name: id } }: StoredDeployment,
+  { metadata: { namespace = '', name } }: StoredDeployment,
   isOver: () => boolean,
 ): AsyncGenerator<Lines> {
   const { services, query, whilePermitted: signal } = context
   let number = 0
   for (const container of BUILD_CONTAINERS) {
     const open = async () => {
-      const pod = services.deployments.podOf(id)
+      const pod = services.deployments.podOf({ namespace, name })
       if (pod === undefined) return undefined
       const source = { namespace: BUILD_NAMESPACE, pod, container }
       return services.podLogs.open(source, { follow: query.follow, signal })

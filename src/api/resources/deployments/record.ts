@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { BuildLogs } from '../../../adapters/buildlogs/port.ts'
 import type { SourceArchives } from '../../../adapters/builds/port.ts'
+import type { BuiltDeployment } from '../../../contracts/builds/progress.ts'
 import { DEPLOYMENT_PHASES, type DeployedCollection, isOfSite } from '../../../contracts/deployments.ts'
 import { timestamp } from '../../../core/clock.ts'
 import { notFound } from '../../../core/errors.ts'
@@ -19,7 +20,7 @@ declare module '../../http/context.ts' {
       /** Where uploaded sources wait; undefined where there is no registry. */
       readonly archives: SourceArchives | undefined
       /** The newest pod that builds it, in the namespace of builds. */
-      readonly podOf: (deploymentId: string) => string | undefined
+      readonly podOf: (deployment: BuiltDeployment) => string | undefined
     }
   }
 }

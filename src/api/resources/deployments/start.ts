@@ -1,4 +1,5 @@
 import { type DeployedCollection, deploymentIdFor, newestDeployment } from '../../../contracts/deployments.ts'
+import { PlatformError } from '../../../core/errors.ts'
 import { DeploymentRecord } from '../../../crds/deployments.ts'
 import { accepted, ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
@@ -19,9 +20,14 @@ export function answerWith({ object, place }: Pick<Deployed, 'object' | 'place'>
   return say(entryOf(record, object, place), { etag: etagOf(record) })
 }
 
+/** An id that somebody has for a deployment of another resource is passed over, so many times. */
+const OTHER_IDS = 10
+
 /**
  * Has the platform build and serve what `spec` says. Whoever asks for the same at once, on the same history, makes the same
  * deployment.
+ *
+ * @throws PlatformError ALREADY_EXISTS
  */
 export async function startBuild(
   { services, caller }: Pick<Context, 'services' | 'caller'>,
@@ -30,13 +36,21 @@ export async function startBuild(
 ) {
   const { object, ref, collection, history } = deployed
   const before = newestDeployment(history)?.metadata.name ?? ''
-  const made = await services.records.create(DeploymentRecord, {
-    namespace: ref.namespace,
-    name: deploymentIdFor(object.metadata.uid ?? '', ...cause, before),
-    spec: { ownerCollection: collection, ownerName: ref.name, strategy: 'Build', ...spec },
-    caller,
-    isSame: ({ spec: stored }: StoredDeployment) =>
-      stored.ownerName === ref.name && stored.ownerCollection === collection,
-  })
-  return answerWith(deployed, made.object, made.isNew ? accepted : ok)
+  for (let again = 0; ; again += 1) {
+    const more = again === 0 ? [] : [String(again)]
+    try {
+      const made = await services.records.create(DeploymentRecord, {
+        namespace: ref.namespace,
+        name: deploymentIdFor(object.metadata.uid ?? '', ...cause, before, ...more),
+        spec: { ownerCollection: collection, ownerName: ref.name, strategy: 'Build', ...spec },
+        caller,
+        isSame: ({ spec: stored }: StoredDeployment) =>
+          stored.ownerName === ref.name && stored.ownerCollection === collection,
+      })
+      return answerWith(deployed, made.object, made.isNew ? accepted : ok)
+    } catch (error) {
+      const isTaken = error instanceof PlatformError && error.code === 'ALREADY_EXISTS'
+      if (!isTaken || again === OTHER_IDS) throw error
+    }
+  }
 }
