@@ -1,5 +1,5 @@
 // Makes a database in a boundary of its own, waits for it, lists what there is, and takes it away again.
-import { createClient, PlatformApiError, waitUntil } from '@freehold/client'
+import { createClient, PlatformApiError, waitUntil, waitUntilGone } from '@freehold/client'
 
 const { PLATFORM_URL: baseUrl, PLATFORM_TOKEN: token } = process.env
 if (!baseUrl || !token) throw new Error('Set PLATFORM_URL and PLATFORM_TOKEN (freehold token).')
@@ -25,4 +25,7 @@ try {
   console.log(`refused: ${error.code}`)
 }
 
+// A group goes with all that is in it, a boundary when nothing is.
 await client.resourceGroups.delete({ path: group })
+await waitUntilGone(() => client.resourceGroups.get({ path: group }))
+await client.boundaries.delete({ path: { boundaryId } })

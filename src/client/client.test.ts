@@ -1,5 +1,13 @@
 import { expect } from 'chai'
-import { type ClientOptions, createClient, NetworkError, PlatformApiError, type WaitError, waitUntil } from './index.ts'
+import {
+  type ClientOptions,
+  createClient,
+  NetworkError,
+  PlatformApiError,
+  type WaitError,
+  waitUntil,
+  waitUntilGone,
+} from './index.ts'
 
 type Sent = { method: string; url: string; token: string; body: unknown }
 
@@ -153,6 +161,19 @@ describe('waiting with the client', () => {
     expect((await waitUntil(reader('Pending', 'Provisioning', 'Running'), { interval: 1 })).status).to.equal('Running')
     const isDone = ({ status }: { status?: unknown }) => status === 'Degraded'
     expect((await waitUntil(reader('Running', 'Degraded'), { interval: 1, isDone })).status).to.equal('Degraded')
+  })
+
+  it('ends when what was deleted answers 404, and with any other refusal', async () => {
+    const answers = (status: number) => {
+      let left = 2
+      return async () => {
+        left -= 1
+        if (left < 0) throw new PlatformApiError(status, new Headers(), '{}')
+      }
+    }
+    await waitUntilGone(answers(404), { interval: 1 })
+    expect(await thrownBy(waitUntilGone(answers(403), { interval: 1 }))).to.include({ status: 403 })
+    expect(await thrownBy(waitUntilGone(answers(404), { timeout: 0 }))).to.include({ reason: 'Timeout' })
   })
 
   it('says that it failed, or that the time is up', async () => {

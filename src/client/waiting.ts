@@ -48,6 +48,28 @@ export async function waitUntil<R>(read: () => PromiseLike<R>, options: WaitOpti
   }
 }
 
+/**
+ * Reads again and again until what was deleted is gone: `await waitUntilGone(() => client.vectorClusters.get({ path }))`.
+ *
+ * @throws WaitError where it was still there in time; whatever `read` throws, but for 404
+ */
+export async function waitUntilGone(
+  read: () => PromiseLike<unknown>,
+  { timeout = TIMEOUT, interval = INTERVAL, signal }: Omit<WaitOptions, 'isDone'> = {},
+): Promise<void> {
+  const deadline = Date.now() + timeout
+  for (;;) {
+    try {
+      const record = await read()
+      if (Date.now() + interval > deadline) throw new WaitError('Timeout', record as Waited)
+    } catch (error) {
+      if ((error as { status?: unknown }).status === 404) return
+      throw error
+    }
+    await pause(interval, signal)
+  }
+}
+
 const isAtRest = ({ status }: Waited) => typeof status === 'string' && AT_REST.has(status)
 
 /** Milliseconds. @throws the reason of the signal */

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { PREFIX } from '../core/labels.ts'
 import { type KubeObject, type Resource, refOf } from '../core/object.ts'
 import { applyIfChanged } from './apply.ts'
 import { builtinResource, customResourceDefinition } from './builtin.ts'
@@ -19,8 +20,10 @@ export type InstallOptions = {
   /** Types beyond the built-in ones and those that the manifests themselves define. */
   resources?: readonly Resource[]
   signal?: AbortSignal
-  /** Milliseconds until the definitions must be served; 30 s. */
+  /** Milliseconds until the definitions must be served; 180 s. */
   timeout?: number
+  /** Milliseconds until one that is not established is written to; 10 s. */
+  touchAfter?: number
 }
 
 export type InstallResult = { applied: number; unchanged: number }
@@ -28,6 +31,9 @@ export type InstallResult = { applied: number; unchanged: number }
 const CONCURRENCY = 8
 /** Milliseconds: a server that has just started on a busy machine takes a while for many definitions. */
 const PATIENCE = 180_000
+const TOUCH_AFTER = 10_000
+/** Written for that alone. */
+const TOUCHED_ANNOTATION = `${PREFIX}touched`
 
 /**
  * Installs manifests by server-side apply: definitions first, then, when these are served, everything else in order.
@@ -63,19 +69,29 @@ function absent(error: unknown): undefined {
   if (!isKubeError(error, 'NotFound') || error.typeMissing) throw error
 }
 
-/** Waits until every definition is established and discovery lists its served versions. */
+/**
+ * Waits until every definition is established and discovery lists its served versions. An API server that ended before it
+ * had established one forgets to, until the definition changes: it is given a change.
+ */
 export async function whenServed(
   client: KubeClient,
   definitions: readonly KubeObject[],
-  options: Pick<InstallOptions, 'signal' | 'timeout'> = {},
+  options: Pick<InstallOptions, 'signal' | 'timeout' | 'touchAfter'> = {},
 ): Promise<void> {
   const deadline = performance.now() + (options.timeout ?? PATIENCE)
+  const { touchAfter = TOUCH_AFTER } = options
   await inParallel(definitions as readonly Definition[], async (definition) => {
+    let touchAt = performance.now() + touchAfter
     for (let pause = 50; ; pause = Math.min(2 * pause, 1000)) {
       const missing = await whatIsMissing(client, definition, options.signal)
       if (missing === undefined) return
       if (performance.now() > deadline) {
         throw new Error(`The definition "${definition.metadata.name}" is not served in time: ${missing}.`)
+      }
+      if (missing === NOT_ESTABLISHED && performance.now() > touchAt) {
+        touchAt = performance.now() + touchAfter
+        const annotations = { [TOUCHED_ANNOTATION]: new Date().toISOString() }
+        await client.mergePatch(customResourceDefinition, refOf(definition), { metadata: { annotations } })
       }
       await sleep(pause, undefined, options.signal === undefined ? {} : { signal: options.signal })
     }
@@ -96,6 +112,8 @@ export function resourcesOf(definition: KubeObject): Resource[] {
     }))
 }
 
+const NOT_ESTABLISHED = 'it is not established'
+
 async function whatIsMissing(
   client: KubeClient,
   definition: Definition,
@@ -106,7 +124,7 @@ async function whatIsMissing(
   const accepted = status?.conditions?.find((condition) => condition.type === 'NamesAccepted')
   if (accepted?.status === 'False') throw new Error(`The names of the definition "${name}" are taken by another one.`)
   const established = status?.conditions?.some(({ type, status }) => type === 'Established' && status === 'True')
-  if (established !== true) return 'it is not established'
+  if (established !== true) return NOT_ESTABLISHED
   for (const { group, version, plural } of resourcesOf(definition)) {
     const answer = await client.request({ path: `/apis/${group}/${version}`, signal })
     const text = await answer.text()
