@@ -134,15 +134,16 @@ describe('the log of a build, in blobs', () => {
     for (let at = 0; at < lines.length; at += 2) expect(lines[at + 1]).to.equal(lines[at]?.replace('begins', 'ends'))
   })
 
-  it('knows what it takes, and is removed whole', async () => {
+  it('makes room by the oldest, which are removed whole', async () => {
     const blobs = fakeBlobs()
     const logs = blobBuildLogs(blobs)
-    await logs.append(DEPLOYMENT, Array(40_000).fill('x'.repeat(30)), { isFinal: true })
-    expect(await logs.sizeOf(DEPLOYMENT)).to.equal(40_000 * 31)
-    await logs.remove(DEPLOYMENT)
-    expect(await logs.sizeOf(DEPLOYMENT)).to.equal(0)
+    const newestFirst = ['third', 'second', 'first'].map((name) => ({ ...DEPLOYMENT, name, uid: name }))
+    for (const one of newestFirst) await logs.append(one, Array(40_000).fill('x'.repeat(30)), { isFinal: true })
+    await logs.forgetOldest(newestFirst, 2 * 40_000 * 31)
+    const counts = await Promise.all(newestFirst.map((one) => logs.read(one, 0, 1)))
+    expect(counts.map(({ lines }) => lines.length)).to.deep.equal([1, 1, 0])
     for (let part = 0; part < 5; part += 1)
-      expect(await blobs.read({ namespace: 'n', name: deploymentLogPart('d', part) })).to.equal(undefined)
+      expect(await blobs.read({ namespace: 'n', name: deploymentLogPart('first', part) })).to.equal(undefined)
   })
 
   it('takes one addition at a time, lets a few wait and refuses the others', async () => {

@@ -35,8 +35,14 @@ export function blobBuildLogs(blobs: BlobStore): BuildLogs {
         new KeptLog(blobs, deployment, writer).append(lines, offset, isFinal),
       ),
     read: (deployment, offset, most) => new KeptLog(blobs, deployment, writer).read(offset, most),
-    sizeOf: (deployment) => new KeptLog(blobs, deployment, writer).size(),
-    remove: (deployment) => new KeptLog(blobs, deployment, writer).remove(),
+    async forgetOldest(deployments, bytes) {
+      let sum = 0
+      for (const deployment of deployments) {
+        const log = new KeptLog(blobs, deployment, writer)
+        sum += await log.size()
+        if (sum > bytes) await log.remove()
+      }
+    },
   }
 }
 

@@ -24,8 +24,10 @@ export interface BuildLogs {
    * @returns lines from the offset on, and whether they reach the end of what is there now
    */
   read(deployment: LoggedDeployment, offset: number, most: number): Promise<BuildLogPage>
-  /** Bytes that are kept. */
-  sizeOf(deployment: LoggedDeployment): Promise<number>
-  /** Also if there is none. */
-  remove(deployment: LoggedDeployment): Promise<void>
+  /**
+   * Removes the oldest, so that the others have room for so many bytes together.
+   *
+   * @param deployments newest first
+   */
+  forgetOldest(deployments: readonly LoggedDeployment[], bytes: number): Promise<void>
 }

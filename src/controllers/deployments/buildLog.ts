@@ -60,11 +60,7 @@ export function forgetLogs({ buildLogs }: Pick<BuildOptions, 'buildLogs'>): Reco
       .filter(({ metadata, status }) => metadata.uid !== object.metadata.uid && isEnd(status?.stage))
       .sort((one, other) => (other.status?.number ?? 0) - (one.status?.number ?? 0))
     return withSecretRights(async () => {
-      let sum = 0
-      for (const one of older) {
-        sum += await buildLogs.sizeOf(loggedOf(one))
-        if (sum > OWNER_LOG_BYTES) await buildLogs.remove(loggedOf(one))
-      }
+      await buildLogs.forgetOldest(older.map(loggedOf), OWNER_LOG_BYTES)
       return done()
     })
   }

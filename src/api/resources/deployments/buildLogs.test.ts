@@ -1,5 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { BOUNDARY as B, startShop } from '../../../../test/worlds/shop.ts'
+import { fakeBlobs } from '../../../adapters/blobs/fake.ts'
+import { blobBuildLogs } from '../../../adapters/buildlogs/client.ts'
 import { BUILD_LOG_LINES } from '../../../contracts/deployments.ts'
 import { groupNamespace } from '../../../core/names.ts'
 import { PlatformApp } from '../../../crds/apps.ts'
@@ -10,8 +13,10 @@ const PATH = `/boundaries/${B}/resourcegroups/shop/resources/apps/web/deployment
 
 describe('the log of a build over REST', () => {
   let server: Awaited<ReturnType<typeof startShop>>
+  let logs: ReturnType<typeof blobBuildLogs>
   beforeEach(async () => {
-    server = await startShop()
+    logs = blobBuildLogs(fakeBlobs())
+    server = await startShop({}, { deployments: { logs, archives: undefined, podOf: () => undefined } })
     const namespace = groupNamespace(B, 'shop')
     server.put(PlatformApp, 'web', { sourceKind: 'Image', image: 'docker.io/library/hello-world' }, namespace)
     const spec = { ownerCollection: 'apps', ownerName: 'web', strategy: 'Reported', phase: 'Building' }
@@ -51,5 +56,30 @@ describe('the log of a build over REST', () => {
     ])
     expect(got).to.deep.equal(all)
     expect((await read(1, 'text/plain')).text).to.equal(`${all.slice(1).join('\n')}\n`)
+  })
+
+  it('gives way to newer ones of its owner, whether or not they are over', async () => {
+    const ids = [ID, ...Array.from({ length: 4 }, () => randomUUID())]
+    const spec = { ownerCollection: 'apps', ownerName: 'web', strategy: 'Reported', phase: 'Building' }
+    const namespace = groupNamespace(B, 'shop')
+    for (const id of ids.slice(1))
+      server.put(DeploymentRecord, id, { ...spec, timestamp: '2026-01-02T03:04:05Z' }, namespace)
+    const lines: string[] = Array(7 * 1024).fill('x'.repeat(1023))
+    for (const name of ids.slice(0, 4)) {
+      const { uid = '' } = (await server.client.get(DeploymentRecord.resource, { namespace, name })).metadata
+      const { apiVersion, kind } = DeploymentRecord
+      await logs.append({ apiVersion, kind, namespace, name, uid }, lines, { isFinal: false })
+    }
+    const path = (id: string) => PATH.replace(ID, id)
+    const { status, body } = await server.ask('post', `${path(ids[4] ?? '')}/logs`).send({ text: lines.join('\n') })
+    expect(status, JSON.stringify(body)).to.equal(200)
+    const kept = await Promise.all(
+      ids.map(async (id) => {
+        const answer = await server.ask('get', `${path(id)}/build-logs`).set({ accept: 'application/json' })
+        return answer.body.lines.length > 0
+      }),
+    )
+    expect(kept.filter((one) => one)).to.have.length(4)
+    expect(kept.at(-1)).to.equal(true)
   })
 })

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
 import type { BuildLogState, LoggedDeployment } from '../../../adapters/buildlogs/port.ts'
-import { BUILD_LOG_BYTES, BUILD_LOG_LINES, isEnd } from '../../../contracts/deployments.ts'
+import { BUILD_LOG_BYTES, BUILD_LOG_LINES, isEnd, OWNER_LOG_BYTES } from '../../../contracts/deployments.ts'
 import { PlatformError } from '../../../core/errors.ts'
 import type { AnyKind } from '../../../crds/define.ts'
 import { DeploymentRecord, stageOf } from '../../../crds/deployments.ts'
@@ -12,7 +12,7 @@ import { Flag } from '../../http/query.ts'
 import { authenticated, type RouteDraft, route } from '../../http/route.ts'
 import { findResource } from '../places.ts'
 import { linesOfBuild } from './liveLog.ts'
-import { findDeployment, type StoredDeployment } from './record.ts'
+import { deploymentsOf, findDeployment, type StoredDeployment } from './record.ts'
 import { type DeploymentRoutes, findOwnDeployment, findReported } from './reporters.ts'
 
 const UploadBuildLogsRequest = z
@@ -59,7 +59,8 @@ export function buildLogRoutes<K extends AnyKind>(kind: K, path: string, given: 
       async (context) => {
         const found = await findReported(kind, context, given)
         const record = await findOwnDeployment(context, found, collection)
-        return ok(await upload(context, record))
+        const others = deploymentsOf(context as Context, { ...found.ref, collection })
+        return ok(await upload(context, record, others))
       },
     ),
     route(
@@ -84,6 +85,7 @@ export function buildLogRoutes<K extends AnyKind>(kind: K, path: string, given: 
 async function upload(
   { body, services }: Context<string, unknown, z.output<typeof UploadBuildLogsRequest>>,
   record: StoredDeployment,
+  all: readonly StoredDeployment[],
 ): Promise<BuildLogState> {
   const { lines, text, offset, isFinal } = body
   if ((lines ?? undefined) === undefined ? (text ?? undefined) === undefined : (text ?? undefined) !== undefined)
@@ -93,8 +95,22 @@ async function upload(
   const given = lines ?? [(text ?? '').replace(/\n$/, '')]
   refuseTooManyLines(given)
   const whole = given.flatMap((line) => line.split('\n'))
-  return services.deployments.logs.append(loggedOf(record), whole, { offset: offset ?? undefined, isFinal })
+  const { logs } = services.deployments
+  const state = await logs.append(loggedOf(record), whole, { offset: offset ?? undefined, isFinal })
+  const added = Buffer.byteLength(whole.join('\n'))
+  const stepOf = (bytes: number) => Math.floor(bytes / LOOK_BYTES)
+  if (stepOf(state.sizeBytes) !== stepOf(state.sizeBytes - added)) {
+    const others = all.filter(({ metadata }) => metadata.uid !== record.metadata.uid).sort(newestFirst)
+    await logs.forgetOldest(others.map(loggedOf), OWNER_LOG_BYTES - state.sizeBytes)
+  }
+  return state
 }
+
+/** Bytes of a log that has grown so far: then it is looked what all logs of the owner take. */
+const LOOK_BYTES = 1024 ** 2
+
+const newestFirst = (one: StoredDeployment, other: StoredDeployment) =>
+  (other.metadata.creationTimestamp ?? '').localeCompare(one.metadata.creationTimestamp ?? '')
 
 /** Before they are cut: millions of empty lines would keep the thread from everybody else. @throws PlatformError BODY_TOO_LARGE */
 function refuseTooManyLines(given: readonly string[]): void {
