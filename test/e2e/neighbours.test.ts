@@ -94,7 +94,12 @@ describe('a resource that somebody is kept away from', () => {
       { restoreFrom, takesOver: 'guarded' },
       /may not (change|restore)/,
     ],
-    ['a database that connects to it', RelationalCluster, { connectTo: 'guarded' }, /written by the platform only/],
+    [
+      'a database that connects to it',
+      RelationalCluster,
+      { connectTo: 'guarded' },
+      /connectTo of a RelationalCluster is written by an administrator/,
+    ],
     [
       'a bucket in it',
       AccountBucket,
