@@ -125,10 +125,11 @@ export function wantedDeployment<One extends Candidate>(deployments: readonly On
 }
 
 export function newestDeployment<One extends Candidate>(deployments: readonly One[]): One | undefined {
-  return deployments.reduce<One | undefined>(
-    (most, one) => (most === undefined || numberOf(one) > numberOf(most) ? one : most),
-    undefined,
-  )
+  return newestFirst(deployments)[0]
+}
+
+export function newestFirst<One extends Candidate>(deployments: readonly One[]): One[] {
+  return deployments.toSorted((one, other) => numberOf(other) - numberOf(one))
 }
 
 /** Those without a number are newer than all that have one. */

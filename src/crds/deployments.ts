@@ -7,6 +7,7 @@ import {
   furthestPhase,
   mayFollow,
 } from '../contracts/deployments.ts'
+import type { KubeObject } from '../core/object.ts'
 import { ImageReference } from './containerFields.ts'
 import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
 import { DateTime, PlainText } from './fields.ts'
@@ -146,6 +147,11 @@ export function stageOf({ spec, status }: Pick<DeploymentRecord, 'spec' | 'statu
   if (spec.strategy !== 'Reported' || spec.phase === undefined) return seen
   // Whether it succeeded is seen when it is served.
   return furthestPhase(seen, spec.phase === 'Succeeded' ? 'Deploying' : spec.phase)
+}
+
+/** What its log belongs to, and goes with. */
+export function loggedOf({ metadata: { namespace = '', name, uid = '' } }: Pick<KubeObject, 'metadata'>) {
+  return { apiVersion: DeploymentRecord.apiVersion, kind: DeploymentRecord.kind, namespace, name, uid }
 }
 
 /** Of the status of each kind that is deployed. */

@@ -1,12 +1,18 @@
-import type { LoggedDeployment } from '../../adapters/buildlogs/port.ts'
 import { lastBytes, type PodLogs } from '../../adapters/podlogs/port.ts'
 import { BUILD_CONTAINERS, BUILD_NAMESPACE } from '../../contracts/builds/progress.ts'
-import { BUILD_LOG_LINES, isEnd, KEPT_LOG_BYTES, lastLogLines, OWNER_LOG_BYTES } from '../../contracts/deployments.ts'
+import {
+  BUILD_LOG_LINES,
+  isEnd,
+  KEPT_LOG_BYTES,
+  lastLogLines,
+  newestFirst,
+  OWNER_LOG_BYTES,
+} from '../../contracts/deployments.ts'
 import { messageOf } from '../../core/errors.ts'
 import { done } from '../../core/outcome.ts'
-import { DeploymentRecord } from '../../crds/deployments.ts'
+import { loggedOf } from '../../crds/deployments.ts'
 import { withSecretRights } from '../workload/secrets.ts'
-import { type CachedRecord, deploymentsOf, type RecordPass } from './owners.ts'
+import { deploymentsOf, type RecordPass } from './owners.ts'
 import type { BuildOptions, RecordState, RecordStep } from './types.ts'
 
 type BuildPass = RecordPass<RecordState>
@@ -44,23 +50,17 @@ export function keepBuildLog({ logs, buildLogs, isPlayed }: BuildOptions): Recor
   }
 }
 
-function loggedOf({ metadata }: Pick<CachedRecord, 'metadata'>): LoggedDeployment {
-  const { name, namespace = '', uid = '' } = metadata
-  const { apiVersion, kind } = DeploymentRecord
-  return { apiVersion, kind, name, namespace, uid }
-}
-
 /** Once for each new deployment: makes room for its log. */
 export function forgetLogs({ buildLogs }: Pick<BuildOptions, 'buildLogs'>): RecordStep {
   return function forgetLogs(pass) {
     const { object, records } = pass
     if (object.status?.number !== undefined) return done()
     const { ownerCollection: collection, ownerName: name } = object.spec
-    const older = deploymentsOf(records, { namespace: object.metadata.namespace, collection, name })
-      .filter(({ metadata, status }) => metadata.uid !== object.metadata.uid && isEnd(status?.stage))
-      .sort((one, other) => (other.status?.number ?? 0) - (one.status?.number ?? 0))
+    const older = deploymentsOf(records, { namespace: object.metadata.namespace, collection, name }).filter(
+      ({ metadata, status }) => metadata.uid !== object.metadata.uid && isEnd(status?.stage),
+    )
     return withSecretRights(async () => {
-      await buildLogs.forgetOldest(older.map(loggedOf), OWNER_LOG_BYTES)
+      await buildLogs.forgetOldest(newestFirst(older).map(loggedOf), OWNER_LOG_BYTES)
       return done()
     })
   }

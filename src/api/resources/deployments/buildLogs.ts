@@ -1,11 +1,17 @@
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
-import type { BuildLogState, LoggedDeployment } from '../../../adapters/buildlogs/port.ts'
-import { BUILD_LOG_BYTES, BUILD_LOG_LINES, isEnd, OWNER_LOG_BYTES } from '../../../contracts/deployments.ts'
+import type { BuildLogState } from '../../../adapters/buildlogs/port.ts'
+import {
+  BUILD_LOG_BYTES,
+  BUILD_LOG_LINES,
+  isEnd,
+  newestFirst,
+  OWNER_LOG_BYTES,
+} from '../../../contracts/deployments.ts'
 import { PlatformError } from '../../../core/errors.ts'
 import type { AnyKind } from '../../../crds/define.ts'
-import { DeploymentRecord, stageOf } from '../../../crds/deployments.ts'
+import { DeploymentRecord, loggedOf, stageOf } from '../../../crds/deployments.ts'
 import { type Answer, ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
 import { Flag } from '../../http/query.ts'
@@ -59,8 +65,8 @@ export function buildLogRoutes<K extends AnyKind>(kind: K, path: string, given: 
       async (context) => {
         const found = await findReported(kind, context, given)
         const record = await findOwnDeployment(context, found, collection)
-        const others = deploymentsOf(context as Context, { ...found.ref, collection })
-        return ok(await upload(context, record, others))
+        const all = deploymentsOf(context as Context, { ...found.ref, collection })
+        return ok(await upload(context, record, all))
       },
     ),
     route(
@@ -100,17 +106,14 @@ async function upload(
   const added = Buffer.byteLength(whole.join('\n'))
   const stepOf = (bytes: number) => Math.floor(bytes / LOOK_BYTES)
   if (stepOf(state.sizeBytes) !== stepOf(state.sizeBytes - added)) {
-    const others = all.filter(({ metadata }) => metadata.uid !== record.metadata.uid).sort(newestFirst)
-    await logs.forgetOldest(others.map(loggedOf), OWNER_LOG_BYTES - state.sizeBytes)
+    const others = all.filter(({ metadata }) => metadata.uid !== record.metadata.uid)
+    await logs.forgetOldest(newestFirst(others).map(loggedOf), OWNER_LOG_BYTES - state.sizeBytes)
   }
   return state
 }
 
 /** Bytes of a log that has grown so far: then it is looked what all logs of the owner take. */
 const LOOK_BYTES = 1024 ** 2
-
-const newestFirst = (one: StoredDeployment, other: StoredDeployment) =>
-  (other.metadata.creationTimestamp ?? '').localeCompare(one.metadata.creationTimestamp ?? '')
 
 /** Before they are cut: millions of empty lines would keep the thread from everybody else. @throws PlatformError BODY_TOO_LARGE */
 function refuseTooManyLines(given: readonly string[]): void {
@@ -166,19 +169,17 @@ async function* textOf(context: LogContext, record: StoredDeployment): AsyncGene
 
 const shown = (lines: readonly string[]) => `${lines.join('\n')}\n`
 
-function loggedOf({ metadata }: StoredDeployment): LoggedDeployment {
-  const { namespace = '', name, uid = '' } = metadata
-  return { apiVersion: DeploymentRecord.apiVersion, kind: DeploymentRecord.kind, namespace, name, uid }
-}
+const stored = ({ services }: Pick<Context, 'services'>, { metadata: { namespace = '', name } }: StoredDeployment) =>
+  services.records.peek(DeploymentRecord, { namespace, name })
 
 /** Whether the log of a build of ours is the kept one from now on. */
-function isKept({ services }: Pick<Context, 'services'>, { metadata }: StoredDeployment): boolean {
-  const now = services.records.peek(DeploymentRecord, { namespace: metadata.namespace ?? '', name: metadata.name })
+function isKept(context: Pick<Context, 'services'>, record: StoredDeployment): boolean {
+  const now = stored(context, record)
   return now === undefined || now.status?.logLines !== undefined || isEnd(stageOf(now))
 }
 
 /** Nothing more is written of a deployment that is over. */
-function isOver({ services }: Pick<Context, 'services'>, { metadata }: StoredDeployment): boolean {
-  const now = services.records.peek(DeploymentRecord, { namespace: metadata.namespace ?? '', name: metadata.name })
+function isOver(context: Pick<Context, 'services'>, record: StoredDeployment): boolean {
+  const now = stored(context, record)
   return now === undefined || isEnd(stageOf(now))
 }
