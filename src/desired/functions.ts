@@ -84,6 +84,7 @@ function container(
       ports: [{ name: 'http', containerPort: FUNCTION_PORT, protocol: 'TCP' }],
       // Somebody waits for the first one.
       readinessProbe: { tcpSocket: { port: 'http' }, periodSeconds: 1, failureThreshold: 3 },
+      // The activator hears of it at once, and is the only one who calls.
       lifecycle: { preStop: { sleep: { seconds: 3 } } },
     },
     { writesToRoot: true },

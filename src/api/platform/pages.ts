@@ -78,8 +78,8 @@ ${played(platform)}
 <ul>
 ${links.join('\n')}
 </ul>
-<p>With the command line, <code>freehold setup</code> and <code>freehold login</code> sign you in, and
-<code>freehold kinds</code> shows what there is.</p>
+<p>With the command line, <code>freehold setup</code> and <code>freehold login</code> sign you in (<code>freehold setup
+--dev</code> alone where <code>npm run up</code> runs this), and <code>freehold kinds</code> shows what there is.</p>
 <p class="small">Version ${escapeHtml(version)}, commit ${escapeHtml(commit)}, on Kubernetes ${escapeHtml(kubernetesVersion)}</p>`,
   )
 }

@@ -102,7 +102,9 @@ async function applied({ manifest, plan }: Step, to: Reach, context: Context): P
     `${title} ${await applyToKubernetes(manifest, server, context.signal)} (with Kubernetes)`
   if (plan === undefined) return atApiServer(access as KubernetesAccess)
   try {
-    return await whenReady(() => write(plan, client), hasHolders, context.signal)
+    const isWaiting = (error: PlatformApiError) =>
+      isOfNewHolder(error, hasHolders) || (error.status === 503 && plan.change !== undefined)
+    return await whenReady(() => write(plan, client), isWaiting, context.signal)
   } catch (error) {
     if (access !== undefined && manifest.name !== undefined && isBeyondRest(error)) return atApiServer(access)
     if (!(error instanceof PlatformApiError)) throw error
@@ -144,27 +146,30 @@ function hasUnknownFields(error: unknown): boolean {
   )
 }
 
-const GROUP_DEADLINE_MILLISECONDS = 60_000
+const READY_WITHIN = 60_000
 const PAUSE_MILLISECONDS = 250
 
 /**
  * A group takes things a moment after it was made, and REST knows a boundary a moment after Kubernetes: who applies both at
  * once need not know.
  */
+function isOfNewHolder({ body, status }: PlatformApiError, hasHolders: boolean): boolean {
+  const { phase } = (body ?? {}) as { phase?: unknown }
+  return phase === 'WaitingForGroup' || (hasHolders && status === 404)
+}
+
+/** Repeats what was refused for a while only. What has a name of its own is changed, and not made twice. */
 async function whenReady<Result>(
   work: () => Promise<Result>,
-  hasHolders: boolean,
+  isWaiting: (error: PlatformApiError) => boolean,
   signal: AbortSignal,
 ): Promise<Result> {
-  const until = performance.now() + GROUP_DEADLINE_MILLISECONDS
+  const until = performance.now() + READY_WITHIN
   for (;;) {
     try {
       return await work()
     } catch (error) {
-      if (!(error instanceof PlatformApiError)) throw error
-      const { phase } = (error.body ?? {}) as { phase?: unknown }
-      const isWaiting = phase === 'WaitingForGroup' || (hasHolders && error.status === 404)
-      if (!isWaiting || performance.now() > until) throw error
+      if (!(error instanceof PlatformApiError) || !isWaiting(error) || performance.now() > until) throw error
     }
     await delay(PAUSE_MILLISECONDS, undefined, { signal })
   }

@@ -97,8 +97,11 @@ function container(input: ComponentPod): object {
   )
 }
 
-/** Seconds that a copy goes on answering after it was told to end: whoever sends requests has to hear of it first. */
-const LEAVING = 3
+/**
+ * Seconds that a copy goes on answering after it was told to end: whoever sends requests has to hear of it first, and gateways
+ * gather what they hear for seconds before they heed it (Traefik for two).
+ */
+const LEAVING = 10
 const isServing = ({ ports }: ComponentSpec) => ports.length > 0
 
 function probesOf({ livenessProbe, readinessProbe, startupProbe, ports }: ComponentSpec): object {
