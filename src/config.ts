@@ -39,6 +39,10 @@ export const Configuration = z.strictObject({
     .describe(
       'While the API server cannot be heard: how long reads are answered, with their age, before they are refused with 503 and /readyz fails',
     ),
+  apiServerTimeoutSeconds: Whole.min(1)
+    .max(120)
+    .default(8)
+    .describe('How long the facade waits for an answer of the API server before it says 503'),
   drainSeconds: Whole.min(0)
     .max(60)
     .default(0)

@@ -157,6 +157,8 @@ function embeddedEnvironment({ ports, certificate, key, clientAuthority }: Opera
     PLATFORM_PROJECT_RBAC: 'false',
     // Whoever holds the data folder is the only one; a lease could only end it, on a machine that was busy for seconds.
     PLATFORM_LEADER_ELECTION: 'false',
+    // Both share this machine with whatever else it does: an API server that is slow is not one that is gone.
+    PLATFORM_API_SERVER_TIMEOUT_SECONDS: '60',
     PLATFORM_WEBHOOK_HOST: '127.0.0.1',
     PLATFORM_WEBHOOK_PORT: String(ports.webhook),
     PLATFORM_WEBHOOK_CERTIFICATE: certificate,

@@ -49,9 +49,6 @@ import { runWebhooks } from './webhooks.ts'
 
 const DOCUMENTATION = join(import.meta.dirname, '../../docs/areas')
 
-/** Milliseconds of a call to the API server: its caller hears within ten seconds that it is not there. */
-const CALL_TIMEOUT = 8_000
-
 /** The REST facade, and beside it the local identity provider where that is configured. */
 export async function runFacade(
   configuration: Configuration,
@@ -154,7 +151,7 @@ function limitsOf({ requestsPerMinute, anonymousRequestsPerMinute, trustedProxie
 
 /** The client and the caches of the facade. A part of its own: in role all the controllers read from these caches too. */
 export function openFacadeConnection(
-  { kubeconfig, facadeContext }: Configuration,
+  { kubeconfig, facadeContext, apiServerTimeoutSeconds }: Configuration,
   { log }: Surroundings,
 ): Connection & Part {
   const { client, caches, exec } = connect({
@@ -162,7 +159,7 @@ export function openFacadeConnection(
     context: facadeContext,
     fieldManager: 'freehold-facade',
     log: log.child({ part: 'facade' }),
-    timeout: CALL_TIMEOUT,
+    timeout: apiServerTimeoutSeconds * 1000,
   })
   for (const kind of KINDS) caches.add(kind.resource)
   for (const resource of [node, pod, storageClass]) caches.add(resource)

@@ -41,6 +41,7 @@ export class Scene {
       PLATFORM_REQUESTS_PER_MINUTE: '1000000',
       PLATFORM_ANONYMOUS_REQUESTS_PER_MINUTE: '1000000',
       PLATFORM_ACCESS_TOKEN_SECONDS: '36000',
+      PLATFORM_API_SERVER_TIMEOUT_SECONDS: '8',
     }
     const own = await OwnPlatform.prepare({ ...network, environment: { ...unlimited, ...environment } })
     try {
