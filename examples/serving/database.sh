@@ -1,18 +1,34 @@
 #!/bin/sh
-# An app with a database: `database.sh [NAME]` makes a MariaDB, and an app that is given its connection string by reference
-# and keeps notes in it. Needs `npm run up -- --node`, and `freehold use`.
+# An app with a database: `database.sh [NAME] [ENGINE]` makes a MariaDB, or with `postgresql` a PostgreSQL, and an app that is
+# given its connection string by reference and keeps notes in it. Needs `npm run up -- --node`, and `freehold use`;
+# PostgreSQL needs CloudNativePG on the node as well.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/page.sh"
 name=${1:-notes}
 
-freehold create sqlcluster "$name" -d '{"engine": "MariaDb", "databaseName": "notes"}' -o name
+case ${2:-mariadb} in
+  mariadb)
+    kind=sqlcluster app=notes
+    database='{"engine": "MariaDb", "databaseName": "notes"}'
+    ;;
+  postgresql)
+    kind=relationalcluster app=notes-postgresql
+    database="{\"databaseName\": \"notes\", \"engineVersion\": \"${POSTGRESQL_VERSION:-17}\"}"
+    ;;
+  *)
+    echo "There is no engine '$2': mariadb or postgresql." >&2
+    exit 2
+    ;;
+esac
+
+freehold create "$kind" "$name" -d "$database" -o name
 freehold create app "$name" -o name -d "{
   \"sourceKind\": \"Upload\",
   \"env\": [{\"name\": \"DATABASE_URL\",
-    \"output\": {\"collection\": \"sqlclusters\", \"name\": \"$name\", \"output\": \"connectionString\"}}]}"
+    \"output\": {\"collection\": \"${kind}s\", \"name\": \"$name\", \"output\": \"connectionString\"}}]}"
 log=$(mktemp)
-freehold deploy "$here/notes" --name "$name" > "$log" || { cat "$log"; exit 1; }
+freehold deploy "$here/$app" --name "$name" > "$log" || { cat "$log"; exit 1; }
 rm -f "$log"
 url=$(freehold get app "$name" -o 'jsonpath={.publicUrl}')
 until_value 200 page --output /dev/null --write-out '%{http_code}' "$url"

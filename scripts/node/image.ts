@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
+import { createReadStream, createWriteStream } from 'node:fs'
 import { mkdir, mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
+import { createZstdCompress } from 'node:zlib'
 import { request } from 'undici'
 import { cachedAt } from '../controlplane/cache.ts'
 import { exists, readIfThere } from '../controlplane/files.ts'
@@ -55,7 +57,7 @@ export type Image = { readonly name: string; readonly folder: string; readonly m
 
 const MANIFEST = 'application/vnd.oci.image.manifest.v1+json'
 const CONFIG = 'application/vnd.oci.image.config.v1+json'
-const LAYER = 'application/vnd.oci.image.layer.v1.tar'
+const LAYER = 'application/vnd.oci.image.layer.v1.tar+zstd'
 
 /**
  * Makes an OCI image of folders, without a daemon: the same folders give the same digests.
@@ -64,20 +66,21 @@ const LAYER = 'application/vnd.oci.image.layer.v1.tar'
  */
 export async function makeImage({ name, layers, config, key }: ImageSource): Promise<Image> {
   const stem = cachedAt(`image-${fileNameOf(name)}-`)
-  const known = key === undefined ? undefined : stem + shortHash(JSON.stringify({ name, config, key }))
+  const known = key === undefined ? undefined : stem + shortHash(JSON.stringify({ name, config, key, LAYER }))
   const found = known && (await readIfThere(join(known, 'manifest.json')))
   if (known !== undefined && found !== undefined) return { name, folder: known, manifest: found }
   await mkdir(cachedAt(''), { recursive: true })
   const place = await mkdtemp(stem)
   try {
-    const blobs: Descriptor[] = []
-    for (const layer of layers) blobs.push(await addLayer(place, layer))
+    const made: { blob: Descriptor; content: string }[] = []
+    for (const layer of layers) made.push(await addLayer(place, layer))
+    const blobs = made.map(({ blob }) => blob)
     const text = JSON.stringify({
       architecture: ARCHITECTURE,
       os: 'linux',
       created: '1970-01-01T00:00:00Z',
       config,
-      rootfs: { type: 'layers', diff_ids: blobs.map(({ digest }) => digest) },
+      rootfs: { type: 'layers', diff_ids: made.map(({ content }) => content) },
       history: layers.map(() => ({ created_by: 'freehold' })),
     })
     const described = await addText(place, CONFIG, text)
@@ -109,15 +112,22 @@ const REPRODUCIBLE = [
   '--xattrs-include=security.capability',
 ]
 
-async function addLayer(place: string, layer: Layer): Promise<Descriptor> {
-  const file = join(place, 'layer')
-  await run('tar', [...REPRODUCIBLE, '-cf', file, ...contentOf(layer)])
+/** Compressed: each build that begins with it copies its layers. @returns with the digest of what is in it */
+async function addLayer(place: string, layer: Layer): Promise<{ blob: Descriptor; content: string }> {
+  const [archive, file] = [join(place, 'archive'), join(place, 'layer')]
+  await run('tar', [...REPRODUCIBLE, '-cf', archive, ...contentOf(layer)])
+  await pipeline(createReadStream(archive), createZstdCompress(), createWriteStream(file))
+  const [content, digest] = [await digestOf(archive), await digestOf(file)]
+  const { size } = await stat(file)
+  await rm(archive)
+  await rename(file, join(place, digest))
+  return { blob: { mediaType: LAYER, digest, size }, content }
+}
+
+async function digestOf(file: string): Promise<string> {
   const hash = createHash('sha256')
   for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer)
-  const digest = `sha256:${hash.digest('hex')}`
-  const { size } = await stat(file)
-  await rename(file, join(place, digest))
-  return { mediaType: LAYER, digest, size }
+  return `sha256:${hash.digest('hex')}`
 }
 
 function contentOf(layer: Layer): string[] {

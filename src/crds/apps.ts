@@ -134,6 +134,18 @@ export const PlatformApp = defineKind({
       .int()
       .optional()
       .describe('Revision whose release command was run; it is not run twice for one'),
+    probation: z
+      .object({
+        revision: z.int().describe('Since which revision the copies are as they are'),
+        seconds: z.int().describe('How long each of them has to last before it gets requests'),
+      })
+      .optional()
+      .describe('What new copies have to show; absent before the first ones'),
+    served: z
+      .array(z.string())
+      .max(20)
+      .optional()
+      .describe('Hashes of what has served: it need not prove itself again'),
     revisions: z.array(revision).max(20).optional().describe('The newest revisions'),
     deployedCode: z.string().optional().describe('Hash of where the code is, and how it is built, as last deployed'),
   }),

@@ -43,6 +43,12 @@ describe('the controller of apps', () => {
       .map(({ metadata: { labels } }) => `${labels?.[COMPONENT_LABEL]} ${labels?.[REVISION_LABEL]}`)
       .sort()
 
+  const probation = async () => {
+    const [found] = (await world.server.list(deployment)).items
+    const { template } = found?.spec as { template: { spec: { containers: { readinessProbe: object }[] } } }
+    return (template.spec.containers[0]?.readinessProbe as { initialDelaySeconds?: number }).initialDelaySeconds
+  }
+
   it('serves the image of its spec by a deployment of its own', async () => {
     await make()
     expect(await says()).to.equal('Running Available: The copy is ready.')
@@ -67,15 +73,27 @@ describe('the controller of apps', () => {
       '2 Superseded site:crashing',
       '3 Succeeded site:1',
     ])
-    const [found] = (await world.server.list(deployment)).items
-    expect(((found?.spec ?? {}) as { minReadySeconds?: number }).minReadySeconds).to.equal(undefined)
+    expect(await probation()).to.equal(0)
   })
 
-  it('proves a new image for ten seconds, and follows the load where it is asked to', async () => {
+  it('sends requests to a new image after ten seconds, but for the first one and what has served', async () => {
+    await make()
+    expect(await probation(), 'the first').to.equal(0)
+    await change({ image: 'site:2' })
+    expect(await probation(), 'a new one').to.equal(10)
+    await change({ replicas: 2 })
+    expect(await probation(), 'the same, served').to.equal(10)
+    await change({ image: 'site:crashing' })
+    await change({ image: 'site:1' })
+    expect(await probation(), 'the first again').to.equal(0)
+    await change({ image: 'site:crashing' })
+    expect(await probation(), 'one that was tried and never served').to.equal(10)
+  })
+
+  it('follows the load where it is asked to', async () => {
     await make({ ...app, minReplicas: 2, maxReplicas: 4 })
     const [found] = (await world.server.list(deployment)).items
-    const { minReadySeconds, replicas } = (found?.spec ?? {}) as { minReadySeconds?: number; replicas?: number }
-    expect({ minReadySeconds, replicas }).to.deep.equal({ minReadySeconds: 10, replicas: 2 })
+    expect((found?.spec as { replicas?: number }).replicas).to.equal(2)
     expect((await world.server.list(horizontalPodAutoscaler)).items).to.have.length(1)
     await change({ minReplicas: null, maxReplicas: null, replicas: 1 })
     expect((await world.server.list(horizontalPodAutoscaler)).items).to.have.length(0)

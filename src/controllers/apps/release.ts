@@ -1,6 +1,7 @@
 import { COMPONENT_LABEL, namesOf, RELEASE_COMPONENT, REVISION_LABEL } from '../../contracts/containerinstances.ts'
-import type { Revision } from '../../contracts/revisions.ts'
+import type { Revision, Wanted } from '../../contracts/revisions.ts'
 import { isOwnedBy } from '../../contracts/workloads.ts'
+import { sha256 } from '../../core/names.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { APP_COMPONENT } from '../../crds/apps.ts'
 import { releaseJob, releaseOutcome } from '../../desired/apps/releaseJob.ts'
@@ -24,8 +25,21 @@ export async function numberRevision(pass: AppPass): Promise<Outcome> {
   const { since, newest } = await keepRevision(pass, namesOf(object).revision, wanted, shown)
   state.revisions = since
   state.revision = newest?.number ?? object.status?.revision ?? 0
-  state.reason = newest?.reason ?? object.status?.revisions?.[0]?.reason
+  if ('probation' in kind.status.shape) keepProbation(pass, wanted)
   return done()
+}
+
+/** Decided once for what copies are: it is part of them, and a change would make them anew. */
+function keepProbation(pass: AppPass, wanted: Wanted<AppContent>): void {
+  const { object, state } = pass
+  const copies = wanted.parts(wanted.content)[APP_COMPONENT]
+  state.running = sha256(JSON.stringify(copies)).slice(0, 16)
+  const revision = state.revisions[APP_COMPONENT] ?? 0
+  const { servingRevision, served = [], probation } = object.status ?? {}
+  const isProven = servingRevision === undefined || servingRevision === state.revision || served.includes(state.running)
+  const kept = probation?.revision === revision ? probation : { revision, seconds: isProven ? 0 : PROBATION }
+  state.probation = kept.seconds
+  pass.report({ probation: kept })
 }
 
 function shownRevisions(known: readonly Revision<AppContent>[]) {
@@ -37,15 +51,18 @@ function shownRevisions(known: readonly Revision<AppContent>[]) {
   return { revisions }
 }
 
-/** Seconds that a new copy has to be ready before an old one goes. What has served before need not prove itself again. */
+/**
+ * Seconds that a new copy has to last before it gets requests. Where nothing has served there is nothing to spare, and what
+ * has served need not prove itself again.
+ */
 const PROBATION = 10
 
-export function trafficOf({ object, state }: AppPass) {
+/** What is remembered of that. */
+const SERVED = 20
+
+export function trafficOf({ object }: AppPass) {
   const { httpsOnly, sessionAffinity, requestTimeoutSeconds } = object.spec
-  return {
-    minReadySeconds: state.reason === 'RolledBack' ? 0 : PROBATION,
-    traffic: { httpsOnly, sessionAffinity, requestTimeoutSeconds },
-  }
+  return { traffic: { httpsOnly, sessionAffinity, requestTimeoutSeconds } }
 }
 
 /** Runs the release command of a new revision before anything of it is started, and never twice. */
@@ -123,6 +140,7 @@ export function reportServing(pass: AppPass): Outcome {
       servingDeployment: deployed.deploymentId,
       servingImage: deployed.image,
       commit: deployed.commit,
+      ...(state.running !== undefined && { served: servedWith(object.status?.served, state.running) }),
     })
     return done()
   }
@@ -132,6 +150,10 @@ export function reportServing(pass: AppPass): Outcome {
     reportRelease(pass, 'Failed', 'The new copies were not ready in 600 seconds; what served before goes on.')
   else if (!isOver) reportRelease(pass, 'RollingOut')
   return done()
+}
+
+function servedWith(before: readonly string[] = [], running: string): string[] {
+  return [running, ...before.filter((one) => one !== running)].slice(0, SERVED)
 }
 
 /** Takes away what the steps of container instances do not know of. */

@@ -13,9 +13,10 @@ import type { Pass, Step } from '../engine/controller.ts'
 export type AppState = InstanceState & {
   /** chooseDeployment: what is to be served. */
   deployed: Deployed | undefined
-  /** numberRevision: why the newest revision was made, and its number. */
-  reason: string | undefined
+  /** numberRevision: the newest revision, what its copies are, and how many seconds they have to last before they get requests. */
   revision: number
+  running: string | undefined
+  probation: number
   /** runReleaseCommand: why it failed. */
   releaseFailure: string | undefined
 }
@@ -23,8 +24,9 @@ export type AppState = InstanceState & {
 export const newAppState = (): AppState => ({
   ...newInstanceState(),
   deployed: undefined,
-  reason: undefined,
   revision: 0,
+  running: undefined,
+  probation: 0,
   releaseFailure: undefined,
 })
 
@@ -41,13 +43,16 @@ export function deploymentOf({ object, workloads }: Pick<AppPass, 'object' | 'wo
   return workloads.cache<LiveDeployment>(deployment).get(object.metadata.namespace, name)
 }
 
-export const viewOfApp = (app: CachedApp) => appInstance(app, { image: NO_IMAGE, replicas: 1 })
+export const viewOfApp = (app: CachedApp) => appInstance(app, { image: NO_IMAGE, replicas: 1, probation: 0 })
 
 /** The pass over an app as one over what runs one component. Its status has every field of a container instance's. */
 export function instancePass(pass: AppPass): InstancePass {
   const image = pass.state.deployed?.image ?? NO_IMAGE
   const replicas = copiesOf(pass.object.spec, deploymentOf(pass)?.spec.replicas)
-  return { ...pass, object: appInstance(pass.object, { image, replicas }) } as unknown as InstancePass
+  return {
+    ...pass,
+    object: appInstance(pass.object, { image, replicas, probation: pass.state.probation }),
+  } as unknown as InstancePass
 }
 
 /** A step of container instances, under its own name. */

@@ -123,10 +123,11 @@ function judgeComponents(pass: InstancePass): Outcome | undefined {
   if (trouble !== undefined) return trouble
   const ready = pods.filter(isReady).length
   const words = pending
-    .map(({ name }) =>
+    .map(({ name, readinessProbe }) =>
       unreadyWords(
         `component "${name}"`,
         ofComponent(pods, name).flatMap(({ status }) => status?.containerStatuses ?? []),
+        readinessProbe?.initialDelaySeconds,
       ),
     )
     .find((found) => found !== undefined)

@@ -40,7 +40,7 @@ const PRUNED = [service, ingress, httpRoute, networkPolicy, podDisruptionBudget,
 /** Writes the children, each Deployment when what it depends on is as it should be. */
 export function applyWorkload(
   { registryHost }: Pick<ContainerOptions, 'registryHost'>,
-  more: (pass: InstancePass) => Pick<InstanceInput, 'minReadySeconds' | 'traffic'> = () => ({}),
+  more: (pass: InstancePass) => Pick<InstanceInput, 'traffic'> = () => ({}),
 ): InstanceStep {
   return async function applyWorkload(pass) {
     const input = { ...inputOf(pass), registryHost, ...more(pass) }

@@ -84,10 +84,8 @@ function reportSelector(pass: SitePass): Outcome {
   return done()
 }
 
-/** A web server is what it will be once it listens: new copies need not prove themselves for a while. */
 function serve(options: Options): SiteStep {
   return overSite(function serve(pass) {
-    const { traffic } = trafficOf(pass)
-    return overApp(applyWorkload(options, () => ({ traffic })))(pass)
+    return overApp(applyWorkload(options, () => trafficOf(pass)))(pass)
   })
 }

@@ -10,10 +10,12 @@ export type Running = {
   image: string
   /** How many copies: of an app that follows its load, as many as there are. */
   replicas: number
+  /** Seconds that a copy has to last before it gets requests. */
+  probation: number
 }
 
 /** The one component of an app. */
-function componentOf({ spec }: Pick<PlatformApp, 'spec'>, { image, replicas }: Running) {
+function componentOf({ spec }: Pick<PlatformApp, 'spec'>, { image, replicas, probation }: Running) {
   const { startCommand, env, port, healthPath, volumes } = spec
   const namesPort = env.some(({ name }) => name === 'PORT')
   return ComponentField.parse({
@@ -26,6 +28,8 @@ function componentOf({ spec }: Pick<PlatformApp, 'spec'>, { image, replicas }: R
     mounts: volumes.map(({ name, mountPath }) => ({ volume: name, path: mountPath })),
     readinessProbe: {
       ...(healthPath === '' ? { kind: 'Tcp' } : { kind: 'Http', path: healthPath }),
+      // Whatever ends before, nobody has called; minReadySeconds would keep the old copies, and send requests to both.
+      initialDelaySeconds: probation,
       periodSeconds: 3,
       timeoutSeconds: 3,
     },

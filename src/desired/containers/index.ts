@@ -30,8 +30,6 @@ export type InstanceInput = WorkloadInput<ReturnType<typeof containerNames>> &
     pullSecret: string | undefined
     registryHost: string | undefined
     isShared: (volume: VolumeSpec) => boolean
-    /** How long a new copy has to be ready before an old one goes; no time at all if absent. */
-    minReadySeconds?: number | undefined
     /** Of the cluster; no certificates are asked for without one. */
     certificateIssuer: string | undefined
   }
@@ -114,7 +112,6 @@ export function componentDeployment(input: InstanceInput, component: ComponentSp
   return deployment(own, {
     name: names.component(name),
     replicas: spec.running ? component.replicas : 0,
-    minReadySeconds: input.minReadySeconds,
     labels: { [REVISION_LABEL]: String(revisions[name] ?? 0) },
     annotations: {
       ...(version === '' ? {} : { [VALUES_ANNOTATION]: version }),

@@ -93,7 +93,6 @@ export function deployment(
     annotations,
     labels,
     pod,
-    minReadySeconds = 0,
   }: {
     name: string
     replicas: number
@@ -101,8 +100,6 @@ export function deployment(
     labels: Record<string, string>
     annotations: Record<string, string>
     pod: object
-    /** How long a new pod has to be ready before an old one goes. */
-    minReadySeconds?: number | undefined
   },
 ): Child<'Deployment'> {
   return child(
@@ -114,7 +111,6 @@ export function deployment(
         selector: { matchLabels: input.selector },
         strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
         progressDeadlineSeconds: ROLLOUT_SECONDS,
-        ...(minReadySeconds > 0 && { minReadySeconds }),
         // What may be gone back to is kept as ControllerRevisions.
         revisionHistoryLimit: 1,
         template: { metadata: { labels: { ...input.labels, ...labels }, annotations }, spec: pod },

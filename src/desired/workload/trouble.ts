@@ -29,7 +29,7 @@ export type LivePod = KubeObject & {
 
 /** A Deployment as far as it is looked at. */
 export type LiveDeployment = KubeObject & {
-  spec: { replicas?: number; minReadySeconds?: number }
+  spec: { replicas?: number }
   status?: {
     observedGeneration?: number
     replicas?: number
@@ -58,9 +58,7 @@ export function isDeployed(workload: LiveDeployment | undefined): boolean {
     (status.observedGeneration ?? 0) >= (metadata.generation ?? 1) &&
     (status.replicas ?? 0) === wanted &&
     (status.updatedReplicas ?? 0) === wanted &&
-    (status.readyReplicas ?? 0) === wanted &&
-    // Ready for as long as it must be.
-    ((spec.minReadySeconds ?? 0) === 0 || (status.availableReplicas ?? 0) === wanted)
+    (status.readyReplicas ?? 0) === wanted
   )
 }
 
@@ -156,10 +154,15 @@ function deadlineTrouble(
   return degraded('PartiallyAvailable', `${why} What served before goes on.`)
 }
 
-/** What a component that runs and is not ready waits for; undefined if it waits for something else. */
-export function unreadyWords(what: string, containers: readonly ContainerStatus[]): string | undefined {
+/**
+ * What a component that runs and is not ready waits for; undefined if it waits for something else.
+ *
+ * @param delay seconds after its start before it is asked whether it is ready
+ */
+export function unreadyWords(what: string, containers: readonly ContainerStatus[], delay = 0): string | undefined {
   const running = containers.find(({ state, ready }) => state?.running !== undefined && ready !== true)
   if (running === undefined) return undefined
-  const probe = running.started === false ? 'startup' : 'readiness'
-  return `A container of ${what} runs, but its ${probe} probe has not succeeded.`
+  if (running.started === false) return `A container of ${what} runs, but its startup probe has not succeeded.`
+  const asked = delay === 0 ? '' : `; it is asked ${delay} s after its start`
+  return `A container of ${what} runs, but its readiness probe has not succeeded${asked}.`
 }

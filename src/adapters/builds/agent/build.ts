@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { failureOfBuild } from '../../../contracts/builds/failure.ts'
@@ -21,6 +21,7 @@ const LOOK_EVERY = 100
 export async function buildImage(): Promise<BuildWord> {
   const order = readOrder()
   const hand = JSON.parse(await readFile(PLACES.hand, 'utf8')) as Hand
+  await shareBlobs()
   const daemon = await startBuildkit(order.settings)
   try {
     const environment = await accountFor('pull')
@@ -32,6 +33,13 @@ export async function buildImage(): Promise<BuildWord> {
   } finally {
     daemon.kill()
   }
+}
+
+/** What the image and the cache have in common, first of all the layers that the image begins with, is written once. */
+async function shareBlobs(): Promise<void> {
+  const blobs = join(PLACES.image, 'blobs')
+  await Promise.all([mkdir(blobs, { recursive: true }), mkdir(PLACES.cache)])
+  await symlink(blobs, join(PLACES.cache, 'blobs'))
 }
 
 /** In a user namespace of its own, in the network of the pod. */
