@@ -4,7 +4,7 @@ import { ServerlessFunction } from './functions.ts'
 describe('code of a function, by kubectl', () => {
   const rules = (ServerlessFunction.admission ?? []).filter(({ message }) => message.includes('a changed handler'))
 
-  it('is chosen by those who may read all secrets of the group: variables of its namespace may refer to any', () => {
+  it('is chosen by those who may read all secrets and credentials of the group: its namespace may give it any', () => {
     const asked = rules.map(({ cel }) =>
       /resource\('(\w+)'\)\.namespace.*check\('(\w+)'\)/.exec(cel)?.slice(1).join(' '),
     )
@@ -14,6 +14,7 @@ describe('code of a function, by kubectl', () => {
       'relationalclusters readsecrets',
       'sqlinstances readsecrets',
       'objectstorageaccounts createkeys',
+      'managedidentities readsecrets',
     ])
   })
 

@@ -10,6 +10,7 @@ import { type FunctionTrigger, SourceField, TriggerField, TriggerInSpec } from '
 import { triggerRules, variableRules } from './functionRules.ts'
 import {
   environmentAdmission,
+  identityAdmission,
   listAdmission,
   mayReadEverySecret,
   unchanged,
@@ -21,12 +22,12 @@ import { allowedCidrsRule, celList } from './workloadRules.ts'
 
 const Environment = listBy('name', EnvironmentVariableField, 200).default([])
 
-/** Admission cannot see the variables of the namespace, which the code is given too. */
+/** Admission cannot see the variables and the identity of the namespace, which the code is given too. */
 const codeAdmission = mayReadEverySecret.map(
   ({ plural, cel }): AdmissionRule => ({
     on: 'WRITE',
     cel: `variables.isExempt || (request.operation == 'CREATE' && size(object.spec.?env.orValue([])) == 0) || ${unchanged('env', 'handler')} || ${cel}`,
-    message: `env and a changed handler are written by those who may read the secrets of all ${plural} of the group, as variables of the function namespace may refer to them: use REST, which asks only for those that they refer to`,
+    message: `env and a changed handler are written by those who may read the secrets of all ${plural} of the group, as the function namespace may give them to its code: use REST, which asks only for those that it gives`,
   }),
 )
 
@@ -64,6 +65,10 @@ export const FunctionNamespace = defineKind({
       .max(1000)
       .default(50)
       .describe('Most requests that its functions serve at once, all together'),
+    managedIdentity: z
+      .boolean()
+      .default(false)
+      .describe('True gives it an identity of its own, whose credentials all its functions find as files'),
     isPublic: z.boolean().default(true).describe('True gives it a public host, over HTTPS'),
     customDomains: setOf(HostName, 10).default([]).describe('Further public hosts, unique on the platform'),
     allowedCidrs: AllowedCidrs.describe(
@@ -76,6 +81,10 @@ export const FunctionNamespace = defineKind({
     functionCount: z.int().default(0).describe('Functions that it has'),
     readyFunctionCount: z.int().default(0).describe('Of those, how many can be called'),
     servingDeployments: z.array(z.string()).optional().describe('Deployments that its functions serve'),
+    identitySecret: z
+      .string()
+      .optional()
+      .describe('Secret with the credentials of its identity, which its functions mount; absent without one'),
     publicHost: z.string().optional().describe('Host of its own that it holds; absent if it is not public'),
     scope: z.string().optional().describe('Its scope, at which callers of its functions are asked for rights'),
     hosts: z.array(z.string()).optional().describe('All hosts that it answers under, its own first'),
@@ -88,6 +97,7 @@ export const FunctionNamespace = defineKind({
   immutable: ['clusterId', 'runtime'],
   rules: [tagKeyRule, allowedCidrsRule, ...variableRules],
   admission: [
+    identityAdmission(`variables.isExempt || ${unchanged('env', 'managedIdentity')}`, 'its functions'),
     ...environmentAdmission(`variables.isExempt || ${unchanged('env')}`, variablesOf()),
     {
       on: 'WRITE',

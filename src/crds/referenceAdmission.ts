@@ -22,6 +22,7 @@ const mayEvery = (group: string, plural: string, verb: string) =>
   `authorizer.group('${group}').resource('${plural}').namespace(request.namespace).check('${verb}').allowed()`
 const wideName = (plural: string, verb: string) => `mayEvery_${plural}_${verb}`
 const VAULTS = ['data.freehold.dev', 'secretvaults', 'readsecrets'] as const
+const IDENTITIES = ['iam.freehold.dev', 'managedidentities', 'readsecrets'] as const
 const READ_OUTPUTS = Object.entries(PLURALS).flatMap(([collection, place]) =>
   [false, true].map((isSecret) => [...place, outputVerb(collection, isSecret)] as const),
 )
@@ -35,13 +36,14 @@ export const REFERENCE_VARIABLES: readonly { name: string; expression: string }[
 }))
 
 /**
- * Whether whoever writes may read all that variables of the group can refer to, where a rule cannot see the variables.
+ * Whether whoever writes may read all that code of the group can be given, where a rule cannot see what it is given.
  */
 export const mayReadEverySecret: readonly { plural: string; cel: string }[] = [
   VAULTS,
   ...Object.entries(PLURALS)
     .filter(([collection]) => OUTPUTS[collection as OutputCollection].secret.length > 0)
     .map(([collection, place]) => [...place, outputVerb(collection, true)] as const),
+  IDENTITIES,
 ].map(([group, plural, verb]) => ({ plural, cel: mayEvery(group, plural, verb) }))
 
 /** The test of one reference, by a right at all that it may be to, and by one at what it is to. */
@@ -131,6 +133,13 @@ export function textAdmission(map: string, isReference: string, vaultOf: string)
   }
 }
 
+/** Who decides what runs beside the credentials of an identity may read them. @param code what finds them */
+export const identityAdmission = (skipped: string, code: string): AdmissionRule => ({
+  on: 'WRITE',
+  cel: `${skipped} || !object.spec.?managedIdentity.orValue(false) || ${mayEvery(...IDENTITIES)}`,
+  message: `managedIdentity gives ${code} credentials that you may not read`,
+})
+
 /**
  * References were checked when they were written: who changes nothing that could show their values needs no right to
  * read them.
@@ -150,11 +159,7 @@ export const referenceAdmission = ({
   content: readonly string[]
   variables: Variables
 }): AdmissionRule[] => [
-  {
-    on: 'WRITE',
-    cel: `variables.isExempt || ${unchanged(...content)} || !object.spec.?managedIdentity.orValue(false) || authorizer.group('iam.freehold.dev').resource('managedidentities').namespace(request.namespace).check('readsecrets').allowed()`,
-    message: 'managedIdentity gives its components credentials that you may not read',
-  },
+  identityAdmission(`variables.isExempt || ${unchanged(...content)}`, 'its components'),
   ...environmentAdmission(`variables.isExempt || ${unchanged(...content)}`, variables),
   listAdmission(
     `variables.isExempt || ${unchanged(...content)}`,

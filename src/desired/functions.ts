@@ -7,6 +7,7 @@ import type { EffectivePlan } from '../core/sizing/plans.ts'
 import type { FunctionNamespace, ServerlessFunction } from '../crds/functions.ts'
 import { type Child, child, type WorkloadInput, workloadInput } from './workload/child.ts'
 import { type Hosted, httpRoute, ingress } from './workload/host.ts'
+import { identityFiles, secretMount, secretVolume } from './workload/mountedSecrets.ts'
 import { deployment, restrictedContainer, restrictedPod, secretVariable } from './workload/pod.ts'
 
 /** On a pod template: which content of its Secret it was made for. A new one is a rollout. */
@@ -33,6 +34,8 @@ export type CopyInput = {
   environment: readonly Variable[]
   /** Of the Secret with what variables refer to; undefined without one. */
   valuesVersion: string | undefined
+  /** With the credentials of the identity of its namespace; undefined without one. */
+  identitySecret: string | undefined
   registryHost: string | undefined
 }
 
@@ -42,7 +45,7 @@ export function functionShared(object: Pick<ServerlessFunction, 'kind' | 'metada
 
 /** The copies of a function. Inside its group everybody reaches them; all others come by the activator, which asks first. */
 export function functionCopies(input: CopyInput): Child<'Deployment'> {
-  const { object, image, registryHost, valuesVersion } = input
+  const { object, image, registryHost, valuesVersion, identitySecret } = input
   const shared = functionShared(object)
   const pullSecrets = pullSecretsOf(image, registryHost)
   return deployment(shared, {
@@ -57,6 +60,7 @@ export function functionCopies(input: CopyInput): Child<'Deployment'> {
         terminationGracePeriodSeconds: object.spec.timeoutSeconds + 5,
         ...(pullSecrets.length === 0 ? {} : { imagePullSecrets: pullSecrets }),
         containers: [container(shared, input)],
+        volumes: identityFiles(identitySecret).map(secretVolume),
       },
     ),
   })
@@ -64,7 +68,7 @@ export function functionCopies(input: CopyInput): Child<'Deployment'> {
 
 function container(
   { names }: ReturnType<typeof functionShared>,
-  { object, image, plan, environment }: CopyInput,
+  { object, image, plan, environment, identitySecret }: CopyInput,
 ): object {
   const { handler, timeoutSeconds } = object.spec
   const plain = (name: string, value: string) => ({ name, value: value.replaceAll('$(', () => '$$(') })
@@ -82,6 +86,7 @@ function container(
         ),
       ],
       ports: [{ name: 'http', containerPort: FUNCTION_PORT, protocol: 'TCP' }],
+      volumeMounts: identityFiles(identitySecret).map(secretMount),
       // Somebody waits for the first one.
       readinessProbe: { tcpSocket: { port: 'http' }, periodSeconds: 1, failureThreshold: 3 },
       // The activator hears of it at once, and is the only one who calls.

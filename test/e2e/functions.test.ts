@@ -1,13 +1,15 @@
 import { expect } from 'chai'
 import { functionObjectName } from '../../src/contracts/functions.ts'
+import { IDENTITY_PATH, identityCopyName } from '../../src/contracts/managedIdentities.ts'
 import { groupNamespace } from '../../src/core/names.ts'
+import type { KubeObject, Resource } from '../../src/core/object.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../src/crds/functions.ts'
-import { deployment } from '../../src/kube/builtin.ts'
+import { deployment, secret } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { callFunction } from '../worlds/activatorWorld.ts'
-import { call, expectCall, uniqueName, until } from '../worlds/platform.ts'
-import { administrator, testPlatform } from '../worlds/tenant.ts'
+import { call, expectCall, itemsOf, makeCaller, uniqueName, until } from '../worlds/platform.ts'
+import { administrator, clientWithToken, testPlatform, tokenFor } from '../worlds/tenant.ts'
 import { makeVault, type VaultPlace } from '../worlds/vaultWorld.ts'
 
 type FunctionDto = {
@@ -22,6 +24,7 @@ type FunctionDto = {
   triggers: { name: string; path: string | null; nextRunAt: string | null; authLevel: string }[]
 }
 type Problem = { code: string }
+type Identity = { id: string; principalId: string; resourceName: string }
 
 const IMAGE = 'docker.io/library/hello:1'
 const open = (path: string) => [{ name: 'web', kind: 'Http', path, authLevel: 'Anonymous' }]
@@ -31,6 +34,7 @@ describe('functions', () => {
   let at: VaultPlace
   let namespace: string
   let base: string
+  let identities: string
   const home = 'shop'
 
   before(async () => {
@@ -38,6 +42,7 @@ describe('functions', () => {
     at = await makeVault()
     namespace = groupNamespace(at.boundaryId, at.group)
     base = `/boundaries/${at.boundaryId}/resourcegroups/${at.group}/resources/functionnamespaces`
+    identities = `/boundaries/${at.boundaryId}/resourcegroups/${at.group}/providers/identity/managedidentities`
     await expectCall(201, 'POST', `${base}/${home}`, { runtime: 'nodejs' })
   })
   after(() => client.close())
@@ -47,6 +52,8 @@ describe('functions', () => {
   const read = async (name: string) => (await expectCall<FunctionDto>(200, 'GET', path(name))).body
   const stored = async (name: string) =>
     (await client.get(ServerlessFunction.resource, ref(name))) as unknown as ServerlessFunction
+  const find = (resource: Resource, one: { namespace: string; name: string }) =>
+    client.get(resource, one).catch((error) => (isKubeError(error, 'NotFound') ? undefined : Promise.reject(error)))
   const make = async (body: object = {}) => {
     const name = uniqueName('fn')
     await expectCall(201, 'POST', path(name), { handler: 'index', ...body })
@@ -195,6 +202,61 @@ describe('functions', () => {
     expect([refused.status, refused.body.code]).to.deep.equal([422, 'RUNTIME_ENDED'])
   })
 
+  it('sign in with the identity of their namespace, as long as it wants one', async () => {
+    const owner = uniqueName('owner')
+    await expectCall(201, 'POST', `${base}/${owner}`, { runtime: 'nodejs', managedIdentity: true })
+    await expectCall(201, 'POST', `${base}/${owner}/functions/one`, { handler: 'index' })
+    const one = { namespace, name: functionObjectName(owner, 'one') }
+    await client.mergePatch(ServerlessFunction.resource, one, { spec: { image: IMAGE } })
+    const volumes = async () => {
+      const { items } = await client.list<KubeObject & { spec: { template: object } }>(deployment, { namespace })
+      const found = items.find(({ metadata }) => metadata.labels?.['freehold.dev/owner-name'] === one.name)
+      return found === undefined ? undefined : JSON.stringify(found.spec.template)
+    }
+    const identityOf = async () =>
+      (await itemsOf<Identity>(`${identities}?resourceName=${owner}`)).find((each) => each.resourceName === owner)
+    const template = await until('it has copies', volumes)
+    const identity = await until('it has an identity', identityOf)
+    const copy = { namespace, name: identityCopyName(identity.id) }
+    expect(template).to.contain(`"mountPath":"${IDENTITY_PATH}"`).and.to.contain(copy.name)
+    const { data } = await client.get<KubeObject & { data: Record<string, string> }>(secret, copy)
+    const file = (name: string) => Buffer.from(data[name] ?? '', 'base64').toString()
+    expect(file('client-id')).to.equal(identity.principalId)
+    expect(await tokenFor(file('client-id'), file('client-secret'))).to.be.a('string')
+
+    const { body } = await expectCall<{ managedIdentity: boolean }>(200, 'PATCH', `${base}/${owner}`, {
+      managedIdentity: false,
+    })
+    expect(body.managedIdentity).to.equal(false)
+    await until('copies no longer mount it', async () => (await volumes())?.includes(IDENTITY_PATH) === false)
+    await until('its files are gone', async () => (await find(secret, copy)) === undefined)
+    expect((await identityOf())?.principalId, 'whoever was given roles stays').to.equal(identity.principalId)
+    await call('DELETE', `${base}/${owner}`)
+    await until('the identity goes with the namespace', async () => (await identityOf()) === undefined)
+  })
+
+  it('get no identity from who may not read its credentials, by REST and by kubectl', async () => {
+    const { token } = await makeCaller({ Contributor: `/boundaries/${at.boundaryId}/resourcegroups/${at.group}` })
+    const spec = { runtime: 'nodejs', managedIdentity: true }
+    const refused = await call<Problem>('POST', `${base}/${uniqueName('mine')}`, spec, { token })
+    expect([refused.status, refused.body.code]).to.deep.equal([403, 'FORBIDDEN'])
+    const tenant = await clientWithToken(token)
+    try {
+      const create = (given: object) =>
+        tenant.create(FunctionNamespace.resource, {
+          apiVersion: FunctionNamespace.apiVersion,
+          kind: FunctionNamespace.kind,
+          metadata: { name: uniqueName('mine'), namespace },
+          spec: given,
+        })
+      await until('the API server knows the caller', () => create({ runtime: 'nodejs' }))
+      const error = await create(spec).catch((caught: unknown) => caught)
+      expect((error as { denial?: { message: string } }).denial?.message).to.match(/credentials that you may not read/)
+    } finally {
+      await tenant.close()
+    }
+  })
+
   it('go with their namespace', async () => {
     const gone = uniqueName('gone')
     await expectCall(201, 'POST', `${base}/${gone}`, { runtime: 'python' })
@@ -203,9 +265,8 @@ describe('functions', () => {
       await call('DELETE', `${base}/${gone}`)
       return (await call('GET', `${base}/${gone}`)).status === 404
     })
-    const left = await client
-      .get(ServerlessFunction.resource, { namespace, name: functionObjectName(gone, 'one') })
-      .catch((error) => (isKubeError(error, 'NotFound') ? undefined : Promise.reject(error)))
-    expect(left).to.equal(undefined)
+    expect(await find(ServerlessFunction.resource, { namespace, name: functionObjectName(gone, 'one') })).to.equal(
+      undefined,
+    )
   })
 })

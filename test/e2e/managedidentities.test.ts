@@ -31,7 +31,7 @@ type Credentials = {
   tokenUrl: string
 }
 
-/** No resource that runs code is served yet, so an administrator makes the object that the route would make. */
+/** An administrator makes the object of the resource that has one: what its controller does is not told here. */
 describe('managed identities', () => {
   let admin: KubeClient
   let boundaryId: string

@@ -54,14 +54,4 @@ describe('function namespaces', () => {
     expect([made.status, again.status, put.status, put.body.runtime]).to.deep.equal([201, 200, 200, 'nodejs'])
     expect([wrong.status, wrong.body.code]).to.deep.equal([400, 'MODEL_BINDING_FAILED'])
   })
-
-  it('are refused an identity of their own, in place of being made without one', async () => {
-    const server = await startShop()
-    server.put(ComputePlan, 'function-small', { family: 'Function', displayName: 'F', ...SIZES, isDefault: true })
-    const { status, body } = await server
-      .ask('post', `/boundaries/${B}/resourcegroups/shop/resources/functionnamespaces/first`)
-      .send({ runtime: 'nodejs', managedIdentity: true })
-    await server.stop()
-    expect([status, body.code, body.field]).to.deep.equal([422, 'FEATURE_UNSUPPORTED', 'managedIdentity'])
-  })
 })

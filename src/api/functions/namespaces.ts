@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { newestVersion, versionsOf } from '../../contracts/functions.ts'
-import { badRequest, PlatformError } from '../../core/errors.ts'
+import { badRequest } from '../../core/errors.ts'
 import { FunctionNamespace } from '../../crds/functions.ts'
 import { hostFields, refuseOwnDomain } from '../resources/hosts.ts'
 import { flag, number, text } from '../resources/paging.ts'
@@ -14,10 +14,9 @@ type Draft = Partial<FunctionNamespace['spec']>
 type Write = WriteView<typeof FunctionNamespace>
 
 /** FunctionNamespaceDto (records: functions). */
-const record = recordOf(FunctionNamespace, {
+export const namespaceRecord = recordOf(FunctionNamespace, {
   id: 'FunctionNamespaceDto',
   computed: {
-    managedIdentity: [z.boolean().describe('Always false: functions have no identity of their own yet'), () => false],
     functionCount: [z.int(), ({ object }) => object.status?.functionCount ?? 0],
     readyFunctionCount: [z.int(), ({ object }) => object.status?.readyFunctionCount ?? 0],
     ...hostFields,
@@ -28,26 +27,18 @@ const record = recordOf(FunctionNamespace, {
     runtimeVersion: ({ object: { spec } }) => spec.runtimeVersion ?? newestVersion(spec.runtime),
   },
   refine: (draft, view) => {
-    refuseIdentity(view)
     const runtimeVersion = chosenVersion(draft, view)
-    const { env = [] } = draft
-    const before = view.previous?.spec.env ?? []
-    if (!isDeepStrictEqual(env, before)) refuseForeignReferences({ components: [{ env }] }, view)
-    refuseMissingReferences({ env }, before, view)
+    const [given, before] = [contentOf(draft), contentOf(view.previous?.spec ?? {})]
+    const { env, managedIdentity } = given
+    if (!isDeepStrictEqual(given, before)) refuseForeignReferences({ components: [{ env }], managedIdentity }, view)
+    refuseMissingReferences({ env }, before.env, view)
     refuseOwnDomain(draft, view)
     return { runtimeVersion }
   },
 })
 
-const managedIdentity = z.boolean().nullish().describe('False, or absent: functions have no identity of their own yet')
-export const namespaceRecord = { ...record, body: record.body.extend({ managedIdentity }) }
-
-/** Whoever asks for one is not to believe that there is one. @throws PlatformError FEATURE_UNSUPPORTED */
-function refuseIdentity({ context }: Write): void {
-  if ((context.body as { managedIdentity?: unknown } | undefined)?.managedIdentity !== true) return
-  const message = 'Functions have no identity of their own yet: leave managedIdentity false.'
-  throw new PlatformError('FEATURE_UNSUPPORTED', message, { field: 'managedIdentity', value: true })
-}
+/** What decides what functions are given: a variable can lead a runtime to other code. */
+const contentOf = ({ env = [], managedIdentity = false }: Draft) => ({ env, managedIdentity })
 
 /** The newest one is stored as absent. @throws PlatformError RUNTIME_ENDED, BAD_REQUEST */
 function chosenVersion({ runtime, runtimeVersion }: Draft, { previous }: Write): string | undefined {

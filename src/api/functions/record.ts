@@ -126,7 +126,7 @@ function refuse(draft: Draft, view: Write): void {
 type Asking = Place & { services: Write['services']; context: Context; namespaceName?: string }
 
 /**
- * Code sees all that its function and its namespace refer to: who brings code may read all of it.
+ * Code sees all that its function and its namespace refer to, and their identity: who brings code may read all of it.
  *
  * @throws PlatformError FORBIDDEN
  */
@@ -135,6 +135,6 @@ export function refuseForeignCode({ env = [] }: Draft, view: Omit<Asking, 'name'
   const { services, boundaryId, resourceGroup } = view
   const namespace = groupNamespace(boundaryId, resourceGroup)
   const around = services.records.peek(FunctionNamespace, { namespace, name: namespaceName })
-  const components = [{ env }, { env: around?.spec.env ?? [] }]
-  refuseForeignReferences({ components }, view)
+  const { env: shared = [], managedIdentity } = around?.spec ?? {}
+  refuseForeignReferences({ components: [{ env }, { env: shared }], managedIdentity }, view)
 }

@@ -16,12 +16,12 @@ import type { Observed, Rights, Workspace } from '../engine/controller.ts'
 import { CLAIM_RIGHTS } from '../nameClaims.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { hostObserver, wantedHosts } from '../workload/hosts.ts'
+import { IDENTITY_RIGHTS, identityObserver } from '../workload/identity.ts'
 import { childRights, podObserver, workloadObservers } from '../workload/observers.ts'
 import { type Reader, referenceObservers } from '../workload/references.ts'
 import { REVISION_RIGHTS } from '../workload/revisions.ts'
 import { KEY_RIGHTS } from './accessKeys.ts'
 import { BACKUP_CHILDREN } from './backup.ts'
-import { IDENTITY_RIGHTS, identityObserver } from './identity.ts'
 
 export const CHILDREN = [deployment, service, ingress, httpRoute, networkPolicy, podDisruptionBudget, certificate]
 

@@ -1,5 +1,4 @@
 import { namesOf } from '../../contracts/containerinstances.ts'
-import { IDENTITY_PATH } from '../../contracts/managedIdentities.ts'
 import type { Wanted } from '../../contracts/revisions.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
 import type { ComponentSpec } from '../../crds/containerFields.ts'
@@ -11,6 +10,7 @@ import {
   instanceShared,
   instanceSurroundings,
 } from '../../desired/containers/index.ts'
+import { identityFiles } from '../../desired/workload/mountedSecrets.ts'
 import { isDeployed, type LiveDeployment } from '../../desired/workload/trouble.ts'
 import { deployment, ingress, networkPolicy, podDisruptionBudget, service } from '../../kube/builtin.ts'
 import { certificate } from '../../kube/certmanager.ts'
@@ -89,10 +89,7 @@ export function inputOf(pass: InstancePass): Omit<InstanceInput, 'registryHost'>
     plans: state.plans,
     revisions: state.revisions,
     versionOf: (name) => state.versions.get(name),
-    secrets:
-      state.identitySecret === undefined
-        ? []
-        : [{ name: 'freehold--identity', secretName: state.identitySecret, path: IDENTITY_PATH }],
+    secrets: identityFiles(state.identitySecret),
     pullSecret: state.pullSecret,
     isShared: ({ storageClass }) => isShared(workloads, storageClass),
     certificateIssuer: issuer,

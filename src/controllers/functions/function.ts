@@ -55,7 +55,10 @@ const OTHERS: readonly Observed[] = [
       functionsIn(records, metadata.namespace)
         .filter(({ spec }) => spec.namespaceName === metadata.name)
         .map(keyOf),
-    relevant: ({ spec, metadata }) => [spec, metadata.deletionTimestamp],
+    relevant: ({ spec, metadata, status }) => {
+      const { identitySecret } = (status as CachedNamespace['status']) ?? {}
+      return [spec, metadata.deletionTimestamp, identitySecret]
+    },
   },
   {
     resource: NameClaim.resource,
@@ -94,6 +97,7 @@ export const functionController = controllerWith<typeof ServerlessFunction, Func
       keepValues(options, variablesOf),
       keepDeployments,
       chooseImage,
+      findIdentity,
       applyCopies(options),
       reportRelease,
       judge,
@@ -172,6 +176,16 @@ async function claimPaths(pass: FunctionPass): Promise<Outcome> {
 
 const variablesOf: Variables = ({ object, state }) => environmentOf(state.around?.spec.env ?? [], object.spec.env)
 
+/** A copy that began without the credentials would never find them. */
+function findIdentity({ state }: FunctionPass): Outcome {
+  const { spec, status } = state.around ?? {}
+  if (spec?.managedIdentity !== true) return done()
+  if (status?.identitySecret === undefined)
+    return waiting('WaitingForDependency', 'The credentials of the managed identity of its namespace are being made.')
+  state.identitySecret = status.identitySecret
+  return done()
+}
+
 const imageOf = ({ state }: FunctionPass) => state.chosen?.image
 
 function applyCopies({ registryHost }: FunctionOptions) {
@@ -181,7 +195,8 @@ function applyCopies({ registryHost }: FunctionOptions) {
     if (image === undefined) return done()
     const plan = planOf(pass)
     const environment = variablesOf(pass)
-    const input = { object, image, plan, environment, valuesVersion: state.valuesVersion, registryHost }
+    const { valuesVersion, identitySecret } = state
+    const input = { object, image, plan, environment, valuesVersion, identitySecret, registryHost }
     const { object: made } = await pass.children.ensure(functionCopies(input), { resource: deployment })
     state.deployment = made as LiveDeployment
     pass.report({ image })

@@ -16,6 +16,7 @@ import { type CertificateObject, certificateState, worstOf } from '../workload/c
 import { pruneChildren, writeChildren } from '../workload/children.ts'
 import { findCluster, gatewayOf } from '../workload/home.ts'
 import { claimHosts, hostObserver, judgeHost, releaseHosts, routeVerdict, wantedHosts } from '../workload/hosts.ts'
+import { IDENTITY_RIGHTS, identityObserver, keepIdentity } from '../workload/identity.ts'
 import { childRights, workloadObservers } from '../workload/observers.ts'
 import { placeOfPass } from '../workload/pass.ts'
 import { checkQuota, resolvePlan } from '../workload/resolve.ts'
@@ -27,6 +28,7 @@ const ROUTES = [ingress, httpRoute, certificate]
 export const functionNamespaceController = controller(FunctionNamespace, {
   observes: [
     ...ROUTES,
+    identityObserver(FunctionNamespace),
     hostObserver<CachedNamespace>(FunctionNamespace, (each, domain) =>
       wantedHosts(FunctionNamespace.segment, each, domain),
     ),
@@ -44,6 +46,7 @@ export const functionNamespaceController = controller(FunctionNamespace, {
   writes: [
     ...childRights(ROUTES),
     { resource: ServerlessFunction.resource, verbs: ['list', 'delete'] },
+    IDENTITY_RIGHTS,
     LEDGER_RIGHTS,
     CLAIM_RIGHTS,
   ],
@@ -57,6 +60,8 @@ export const functionNamespaceController = controller(FunctionNamespace, {
     applyRoute,
     releaseHosts,
     reportUrl,
+    keepIdentity,
+    reportIdentity,
     judge,
   ),
   finalize: steps(removeFunctions, removeRoute, releaseHosts, releaseQuota),
@@ -134,6 +139,12 @@ function reportUrl(pass: NamespacePass): Outcome {
     publicUrl: isServed ? publicUrl(host, home?.spec.publicPort) : undefined,
     certificateStatus: certificateStatusOf(pass),
   })
+  return done()
+}
+
+/** Its functions hear of it from here. */
+function reportIdentity({ report, state: { identitySecret } }: NamespacePass): Outcome {
+  report({ identitySecret })
   return done()
 }
 

@@ -16,6 +16,8 @@ export type FunctionOptions = {
 export type FunctionState = WorkloadState & {
   /** findNamespace */
   around: CachedNamespace | undefined
+  /** findIdentity: the Secret with the credentials of the identity of its namespace, if that has one. */
+  identitySecret: string | undefined
   /** keepValues: the version of what its Secret holds, if it has one. */
   valuesVersion: string | undefined
   /** chooseImage: what is to be served, and of which deployment. */
@@ -27,6 +29,7 @@ export type FunctionState = WorkloadState & {
 export const newFunctionState = (): FunctionState => ({
   ...newWorkloadState(),
   around: undefined,
+  identitySecret: undefined,
   valuesVersion: undefined,
   chosen: undefined,
   deployment: undefined,
@@ -41,6 +44,8 @@ export type NamespaceState = WorkloadState & {
   /** claimHosts: its own host, and those of the caller. */
   host: string | undefined
   domains: readonly string[]
+  /** keepIdentity: the Secret with the credentials of its identity, if it has one. */
+  identitySecret: string | undefined
   /** applyRoute */
   route: RouteVerdict | undefined
 }
@@ -49,6 +54,7 @@ export const newNamespaceState = (): NamespaceState => ({
   ...newWorkloadState(),
   host: undefined,
   domains: [],
+  identitySecret: undefined,
   route: undefined,
 })
 

@@ -7,9 +7,10 @@ import type { ContainerInstance } from '../../crds/containerinstances.ts'
 import { publicTarget } from '../../crds/containerRules.ts'
 import { type Child, child, type WorkloadInput, workloadInput } from '../workload/child.ts'
 import { type Hosted, httpRoute, ingress, proxies } from '../workload/host.ts'
+import type { MountedSecret } from '../workload/mountedSecrets.ts'
 import { allow, networkPolicy, podDisruptionBudget, service, servicePort } from '../workload/network.ts'
 import { deployment, RESTARTED_AT_ANNOTATION } from '../workload/pod.ts'
-import { componentPod, type MountedSecret } from './pod.ts'
+import { componentPod } from './pod.ts'
 
 /** On a pod template: which content of its Secrets it was made for. A new one is a rollout. */
 const VALUES_ANNOTATION = `${PREFIX}values`

@@ -2,10 +2,8 @@ import { withParameters } from '../../contracts/containerinstances.ts'
 import { pullSecretsOf } from '../../contracts/registry/names.ts'
 import type { EffectivePlan } from '../../core/sizing/plans.ts'
 import type { ComponentSpec, ProbeSpec, VolumeSpec } from '../../crds/containerFields.ts'
+import { type MountedSecret, secretMount, secretVolume } from '../workload/mountedSecrets.ts'
 import { restrictedContainer, restrictedPod, secretVariable } from '../workload/pod.ts'
-
-/** Files that a pod is given of Secrets, by the path that they are mounted under. */
-export type MountedSecret = { name: string; secretName: string; path: string }
 
 export type ComponentPod = {
   component: ComponentSpec
@@ -89,7 +87,7 @@ function container(input: ComponentPod): object {
           ...(subPath !== undefined && { subPath }),
           ...(readOnly && { readOnly }),
         })),
-        ...secrets.map((secret) => ({ name: secret.name, mountPath: secret.path, readOnly: true })),
+        ...secrets.map(secretMount),
       ],
       ...(isServing(component) && { lifecycle: { preStop: { sleep: { seconds: LEAVING } } } }),
     },
@@ -130,8 +128,5 @@ function podVolumes({ component, volumes, claimOf, filesSecret, secrets }: Compo
     const items = [{ key: name, path: secret?.secretName ?? name }]
     return { name, secret: { secretName: filesSecret, items, defaultMode: 0o440 } }
   }
-  return [
-    ...mounted.map(ofVolume),
-    ...secrets.map(({ name, secretName }) => ({ name, secret: { secretName, defaultMode: 0o440 } })),
-  ]
+  return [...mounted.map(ofVolume), ...secrets.map(secretVolume)]
 }

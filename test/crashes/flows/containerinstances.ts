@@ -1,13 +1,12 @@
 import { containerNames } from '../../../src/contracts/containerinstances.ts'
 import { revisionOf } from '../../../src/contracts/revisions.ts'
 import { entryName } from '../../../src/contracts/vaults/names.ts'
-import { SYSTEM_NAMESPACE } from '../../../src/core/names.ts'
-import type { KubeObject } from '../../../src/core/object.ts'
 import { ContainerInstance } from '../../../src/crds/containerinstances.ts'
 import { ManagedIdentity } from '../../../src/crds/managedidentities.ts'
 import { SecretVault, VaultEntry } from '../../../src/crds/vaults.ts'
-import { controllerRevision, persistentVolumeClaim, pod, secret } from '../../../src/kube/builtin.ts'
+import { controllerRevision, persistentVolumeClaim, pod } from '../../../src/kube/builtin.ts'
 import { veleroBackup, veleroDeletion, veleroSchedule } from '../../../src/kube/velero.ts'
+import { mountedCredentials } from '../credentials.ts'
 import type { Flow, Step } from '../flow.ts'
 import { HOME, seedVelero } from '../seeds.ts'
 import type { World } from '../world.ts'
@@ -96,21 +95,7 @@ const backup = (number: number): Step => ({
   until: isReady,
 })
 
-/** Whether what pods find is what the account signs in with. */
-async function identityFacts(world: World): Promise<object> {
-  const { items } = await world.server.list<KubeObject & { data?: Record<string, string> }>(secret)
-  const ofAccount = items.flatMap(({ metadata: { namespace }, data }) =>
-    namespace === SYSTEM_NAMESPACE ? (data?.['client-secret'] ?? []) : [],
-  )
-  const ofPods = items.flatMap(({ metadata: { namespace }, data }) =>
-    namespace === HOME ? (data?.['client-secret'] ?? []) : [],
-  )
-  return {
-    ...(await facts(world)),
-    accounts: ofAccount.length,
-    mounted: ofPods.map((value) => ofAccount.includes(value)),
-  }
-}
+const identityFacts = async (world: World) => ({ ...(await facts(world)), ...(await mountedCredentials(world)) })
 
 async function backupFacts(world: World): Promise<object> {
   const names = async (resource: typeof veleroBackup) =>

@@ -1,6 +1,8 @@
 import { functionObjectName } from '../../../src/contracts/functions.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../../src/crds/functions.ts'
+import { ManagedIdentity } from '../../../src/crds/managedidentities.ts'
 import { NameClaim } from '../../../src/crds/nameclaims.ts'
+import { mountedCredentials } from '../credentials.ts'
 import type { Flow, Step } from '../flow.ts'
 import type { World } from '../world.ts'
 
@@ -35,6 +37,24 @@ const ID = '0b0e3f4e-3f4e-4f4e-8f4e-0b0e3f4e0b0e'
 const source = {
   ...{ hash, sizeBytes: 1, fileCount: 1, parts: 1, deploymentId: ID },
   ...{ uploadedAt: '2026-01-01T00:00:00Z', uploadedBy: 'somebody' },
+}
+
+const isMounted = async (world: World) => {
+  const [identity] = (await world.server.list(ManagedIdentity.resource)).items
+  return (identity?.status as { mounted?: boolean } | undefined)?.mounted === true
+}
+const wantIdentity = (managedIdentity: boolean): Step => ({
+  user: managedIdentity ? 'asks for an identity' : 'asks for none',
+  act: (world) => world.change(FunctionNamespace, HOME, { managedIdentity }),
+  until: async (world) =>
+    (await isMounted(world)) === managedIdentity &&
+    (await world.isReady(FunctionNamespace, HOME)) &&
+    world.isReady(ServerlessFunction, NAME),
+})
+const deleteNamespace: Step = {
+  user: 'deletes the namespace',
+  act: (world) => world.remove(FunctionNamespace, HOME),
+  until: (world) => world.isGone(FunctionNamespace, HOME),
 }
 
 const common = { controllers: ['functionnamespace', 'serverlessfunction'], facts }
@@ -76,11 +96,15 @@ export const functionFlows: readonly Flow[] = [
           }),
         until: (world) => world.isReady(ServerlessFunction, NAME),
       },
-      {
-        user: 'deletes the namespace',
-        act: (world) => world.remove(FunctionNamespace, HOME),
-        until: (world) => world.isGone(FunctionNamespace, HOME),
-      },
+      deleteNamespace,
     ],
+  },
+  {
+    ...common,
+    controllers: [...common.controllers, 'managedidentity'],
+    title: 'a function namespace is given an identity, none again, and goes',
+    facts: async (world) => ({ ...(await facts(world)), ...(await mountedCredentials(world)) }),
+    given: [makeNamespace, makeFunction],
+    steps: [wantIdentity(true), wantIdentity(false), deleteNamespace],
   },
 ]

@@ -1,15 +1,21 @@
 import { identityCopyName, managedIdentityId } from '../../contracts/managedIdentities.ts'
 import { FINALIZER } from '../../core/labels.ts'
-import { objectKey, refOf } from '../../core/object.ts'
+import { type ObjectMeta, objectKey, refOf } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { isWorkloadOf, ManagedIdentity } from '../../crds/managedidentities.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { Observed, Rights } from '../engine/controller.ts'
-import { placeOfPass } from '../workload/pass.ts'
-import type { InstancePass } from './types.ts'
+import { placeOfPass, type WorkloadPass } from './pass.ts'
 
 type Cached = ManagedIdentity & { [key: string]: unknown }
+
+/** A pass over what may have an identity. */
+type IdentifiedPass = Pick<WorkloadPass, 'kind' | 'records'> & {
+  readonly object: { readonly metadata: ObjectMeta; readonly spec: { readonly managedIdentity: boolean } }
+  /** Is told the Secret with the credentials. */
+  readonly state: { identitySecret: string | undefined }
+}
 
 export const IDENTITY_RIGHTS: Rights = { resource: ManagedIdentity.resource, verbs: ['create', 'patch'] }
 
@@ -24,10 +30,10 @@ export function identityObserver({ segment }: AnyKind): Observed {
 }
 
 /**
- * Has the identity of the instance made, with its credentials in the group. It goes with the instance; where it is no
+ * Has the identity of a resource made, with its credentials in the group. It goes with the resource; where it is no
  * longer mounted, only its credentials are taken away: assignments that name it stay.
  */
-export async function keepIdentity(pass: InstancePass): Promise<Outcome> {
+export async function keepIdentity(pass: IdentifiedPass): Promise<Outcome> {
   const { object, records, state } = pass
   const { namespace } = placeOfPass(pass)
   const found = records
@@ -44,7 +50,7 @@ export async function keepIdentity(pass: InstancePass): Promise<Outcome> {
   return done()
 }
 
-async function make({ object, records, ...pass }: InstancePass): Promise<Outcome> {
+async function make({ object, records, ...pass }: IdentifiedPass): Promise<Outcome> {
   const { namespace, name } = placeOfPass({ object, ...pass })
   const resourceUid = object.metadata.uid ?? ''
   const identity = {
@@ -70,7 +76,7 @@ async function make({ object, records, ...pass }: InstancePass): Promise<Outcome
 }
 
 /** With new credentials either way: those before could not be read, or were seen by its code. */
-async function mount({ records }: InstancePass, found: Cached, mounted: boolean): Promise<void> {
+async function mount({ records }: IdentifiedPass, found: Cached, mounted: boolean): Promise<void> {
   if (found.metadata.deletionTimestamp !== undefined) return
   const { uid, resourceVersion } = found.metadata
   const patch = { spec: { mounted, secretVersion: found.spec.secretVersion + 1 } }

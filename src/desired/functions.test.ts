@@ -1,0 +1,41 @@
+import { expect } from 'chai'
+import { IDENTITY_PATH } from '../contracts/managedIdentities.ts'
+import { ServerlessFunction } from '../crds/functions.ts'
+import { functionCopies } from './functions.ts'
+
+const object: ServerlessFunction = {
+  apiVersion: ServerlessFunction.apiVersion,
+  kind: ServerlessFunction.kind,
+  metadata: { name: 'shop.orders', namespace: 'g-1', uid: 'u' },
+  spec: ServerlessFunction.spec.parse({ namespaceName: 'shop', functionName: 'orders', handler: 'index' }),
+}
+const plan = {
+  cpuRequest: '250m',
+  cpuLimit: '1',
+  memoryRequest: '512Mi',
+  memoryLimit: '1Gi',
+  storageSize: undefined,
+  storageClass: '',
+  replicas: 1,
+}
+const given = { object, plan, image: 'orders:1', environment: [], valuesVersion: undefined, registryHost: undefined }
+
+describe('the copies of a function', () => {
+  const mounted = (identitySecret: string | undefined) => {
+    const { spec } = functionCopies({ ...given, identitySecret }) as { spec: unknown }
+    const { template } = spec as { template: { spec: { volumes: object[]; containers: { volumeMounts: object[] }[] } } }
+    return [template.spec.volumes, template.spec.containers.flatMap(({ volumeMounts }) => volumeMounts)]
+  }
+
+  it('find the credentials of the identity of their namespace as files, which they may only read', () => {
+    const name = 'freehold--identity'
+    expect(mounted('mi-1')).to.deep.equal([
+      [{ name, secret: { secretName: 'mi-1', defaultMode: 0o440 } }],
+      [{ name, mountPath: IDENTITY_PATH, readOnly: true }],
+    ])
+  })
+
+  it('mount nothing where their namespace has no identity', () => {
+    expect(mounted(undefined)).to.deep.equal([[], []])
+  })
+})
