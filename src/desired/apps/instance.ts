@@ -30,7 +30,7 @@ function componentOf({ spec }: Pick<PlatformApp, 'spec'>, { image, replicas, pro
       ...(healthPath === '' ? { kind: 'Tcp' } : { kind: 'Http', path: healthPath }),
       // Whatever ends before, nobody has called; minReadySeconds would keep the old copies, and send requests to both.
       initialDelaySeconds: probation,
-      periodSeconds: 3,
+      periodSeconds: 2,
       timeoutSeconds: 3,
     },
   })
