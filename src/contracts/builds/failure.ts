@@ -33,7 +33,7 @@ const BUILD: readonly Told[] = [
     (bytes) => `The Dockerfile cannot be read: a line is longer than ${shown(bytes)} bytes.`,
   ],
   [
-    /the Dockerfile cannot be empty|dockerfile contains no stages to build/,
+    /the Dockerfile cannot be empty|file with no instructions|dockerfile contains no stages to build/,
     'NothingToBuild',
     () => 'The Dockerfile has nothing to build: it needs a line FROM.',
   ],
@@ -41,6 +41,11 @@ const BUILD: readonly Told[] = [
     /base name \(([^)]*)\) should not be blank|failed to parse stage name "([^"]*)"/,
     'NothingToBuild',
     (blank, wrong) => `The Dockerfile begins with "${shown(wrong ?? blank)}", which is no name of an image.`,
+  ],
+  [
+    /cannot (?:copy|mount) from stage "([^"]*)"/,
+    'NothingToBuild',
+    (stage) => `The Dockerfile takes from its stage "${shown(stage)}" before that is there.`,
   ],
   [
     /circular dependency detected on stage: (\S+)/,
@@ -68,7 +73,7 @@ const BUILD: readonly Told[] = [
     (path) => `The Dockerfile copies "${shown(path)}", which is not there.`,
   ],
   [
-    /failed to resolve source metadata for ([^\s:]+(?::[\w.-]+)?)/,
+    /failed to resolve source metadata for (\S+?):\s/,
     'CommandFailed',
     (image) =>
       `The image ${shown(image)}, which the build begins with, cannot be had here: check its name, and whether builds may reach it.`,

@@ -29,6 +29,7 @@ export const firstOf = (files: SourceFiles, ...paths: readonly string[]) => path
 /** @throws BuildRefusal naming the file */
 export function jsonOf(files: SourceFiles, path: string): Readonly<Record<string, unknown>> {
   const text = files.text(path)
+  if (text === undefined && files.paths.has(path)) throw nothingToBuild(`${path} is too long to be read.`)
   if (text === undefined) return {}
   try {
     const read: unknown = JSON.parse(text)
