@@ -11,10 +11,10 @@ import {
   type ArchiveLimits,
   ArchiveRefused,
 } from '../../contracts/builds/archive.ts'
+import { HeaderGate } from './headerGate.ts'
 
 /** What headers and padding may take beside files. */
 const MOST_OF_HEADERS = 128 * 1024 ** 2
-
 export type Unpacked = { readonly files: number; readonly bytes: number }
 
 /**
@@ -49,8 +49,11 @@ export async function unpack(
   try {
     await pipeline(archive, createGunzip(), bounded, (source) => entriesOf(source, take))
   } catch (error) {
-    throw isUnreadable(error) ? new ArchiveRefused('It is not a whole tar.gz.') : error
+    throw !(error instanceof ArchiveRefused) && isUnreadable(error)
+      ? new ArchiveRefused('It is not a whole tar.gz.')
+      : error
   }
+  if (told.files === 0) throw new ArchiveRefused('It holds no file.')
   return told
 }
 
@@ -59,8 +62,10 @@ async function entriesOf(
   source: AsyncIterable<Buffer>,
   take: (header: Header, content: AsyncIterable<Uint8Array>) => Promise<void>,
 ): Promise<void> {
-  const reader = extract()
+  // With room for nothing it has looked at all that it was given before it asks for more.
+  const reader = extract({ highWaterMark: 1 } as object)
   const closed = new Promise<void>((done) => reader.once('close', () => done()))
+  const gate = new HeaderGate()
   // What happened first; what follows of it says less.
   let failed: unknown
   const fail = (error: Error) => {
@@ -70,15 +75,18 @@ async function entriesOf(
   reader.on('error', fail)
   const feed = async () => {
     for await (const chunk of source) {
-      if (reader.destroyed) return
-      if (reader.write(chunk)) continue
-      await Promise.race([closed, new Promise<void>((done) => reader.once('drain', () => done()))])
+      for (const slice of gate.slices(chunk)) {
+        if (reader.destroyed) return
+        if (reader.write(slice)) continue
+        await Promise.race([closed, new Promise<void>((done) => reader.once('drain', () => done()))])
+      }
     }
     reader.end(undefined)
   }
   const fed = feed().catch(fail)
   try {
     for await (const entry of reader) {
+      gate.found(entry.header)
       await take(entry.header, entry as AsyncIterable<Uint8Array>)
       entry.resume()
     }

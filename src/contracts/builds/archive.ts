@@ -1,3 +1,5 @@
+import { quotedPath } from './words.ts'
+
 /** One entry of an uploaded archive, as its header says it. */
 export type ArchiveEntry = {
   readonly path: string
@@ -31,10 +33,11 @@ export class ArchiveRefused extends Error {}
  */
 export class ArchiveJudge {
   readonly #limits: ArchiveLimits
-  /** By spelling as file systems without regard to case take it. */
-  readonly #seen = new Map<string, Admitted>()
+  readonly #root: Seen = { kind: 'folder', name: '' }
   #bytes = 0
-  #files = 0
+  #entries = 0
+  /** Folders that no entry names count too: each is made. */
+  #places = 0
 
   constructor(limits: ArchiveLimits = ARCHIVE_LIMITS) {
     this.#limits = limits
@@ -42,21 +45,28 @@ export class ArchiveJudge {
 
   /** @throws ArchiveRefused naming the entry */
   admit({ path: written, type, size, target }: ArchiveEntry): Admitted {
-    const shown = JSON.stringify(written.slice(0, 120))
+    const shown = quotedPath(written)
     const segments = segmentsOf(written, shown)
     const kind = kindOf(type, shown)
-    this.#files += 1
-    if (this.#files > this.#limits.files) throw new ArchiveRefused(`It holds more than ${this.#limits.files} entries.`)
-    if (kind === 'none' || segments.length === 0) return { kind: 'none', path: '' }
-    this.#count(kind, size, shown)
-    const admitted = { kind, path: segments.join('/') }
-    this.#place(admitted, segments, shown)
+    this.#entries = this.#counted(this.#entries)
+    if (segments.length === 0) {
+      if (kind !== 'folder') throw new ArchiveRefused(`${shown} is no name of a file.`)
+      return { kind: 'none', path: '' }
+    }
+    this.#measure(kind, size, shown)
+    this.#place(kind, segments, shown)
     if (kind === 'link') checkTarget(target ?? '', segments, shown)
-    return admitted
+    return { kind, path: segments.join('/') }
   }
 
-  #count(kind: Admitted['kind'], size: number, shown: string): void {
-    if (kind !== 'file') return
+  #counted(before: number): number {
+    if (before < this.#limits.files) return before + 1
+    throw new ArchiveRefused(`It holds more than ${this.#limits.files} files and folders.`)
+  }
+
+  #measure(kind: Admitted['kind'], size: number, shown: string): void {
+    // Nothing is behind a folder; what is behind a link is read as well.
+    if (kind === 'folder') return
     if (!Number.isSafeInteger(size) || size < 0) throw new ArchiveRefused(`${shown} has an invalid size.`)
     const { fileBytes, bytes } = this.#limits
     if (size > fileBytes)
@@ -65,28 +75,37 @@ export class ArchiveJudge {
     if (this.#bytes > bytes) throw new ArchiveRefused(`Unpacked it is longer than ${bytes} bytes.`)
   }
 
-  #place(admitted: Admitted, segments: readonly string[], shown: string): void {
-    for (let length = 1; length < segments.length; length += 1) {
-      const above = { kind: 'folder' as const, path: segments.slice(0, length).join('/') }
-      const found = this.#seen.get(key(above.path))
-      if (found === undefined) this.#seen.set(key(above.path), above)
-      else if (found.kind !== 'folder') throw new ArchiveRefused(`${shown} is below a path that is not a folder.`)
-      else if (found.path !== above.path)
+  #place(kind: Kind, segments: readonly string[], shown: string): void {
+    let above = this.#root
+    for (const [at, name] of segments.entries()) {
+      const isLast = at === segments.length - 1
+      const found = above.below?.get(key(name))
+      if (found === undefined) {
+        this.#places = this.#counted(this.#places)
+        const made: Seen = { kind: isLast ? kind : 'folder', name }
+        above.below ??= new Map()
+        above.below.set(key(name), made)
+        above = made
+        continue
+      }
+      if (isLast && !(found.kind === 'folder' && kind === 'folder' && found.name === name))
+        throw new ArchiveRefused(`${shown} appears twice, or differs from another path only in letter case.`)
+      if (found.kind !== 'folder') throw new ArchiveRefused(`${shown} is below a path that is not a folder.`)
+      if (found.name !== name)
         throw new ArchiveRefused(`${shown} differs from another path only in letter case or Unicode form.`)
+      above = found
     }
-    const found = this.#seen.get(key(admitted.path))
-    const isAgain = found?.kind === 'folder' && admitted.kind === 'folder' && found.path === admitted.path
-    if (found !== undefined && !isAgain)
-      throw new ArchiveRefused(`${shown} appears twice, or differs from another path only in letter case.`)
-    this.#seen.set(key(admitted.path), admitted)
   }
 }
 
-const key = (path: string) => path.normalize('NFC').toLowerCase()
+type Kind = Exclude<Admitted['kind'], 'none'>
+/** By spelling as file systems without regard to case take it. */
+type Seen = { readonly kind: Kind; readonly name: string; below?: Map<string, Seen> }
+
+const key = (name: string) => name.normalize('NFC').toLowerCase()
 
 function segmentsOf(path: string, shown: string): string[] {
-  if (path.length > LONGEST_PATH)
-    throw new ArchiveRefused(`${shown}... is a path longer than ${LONGEST_PATH} characters.`)
+  if (path.length > LONGEST_PATH) throw new ArchiveRefused(`${shown} is a path longer than ${LONGEST_PATH} characters.`)
   if (path.startsWith('/') || /^[A-Za-z]:/.test(path)) throw new ArchiveRefused(`${shown} is not a relative path.`)
   if (/[\p{Cc}\\]/u.test(path)) throw new ArchiveRefused(`${shown} holds a control character or a backslash.`)
   const segments = path.split('/').filter((segment) => segment !== '' && segment !== '.')
@@ -98,7 +117,7 @@ function segmentsOf(path: string, shown: string): string[] {
   return segments
 }
 
-function kindOf(type: string | null | undefined, shown: string): Admitted['kind'] {
+function kindOf(type: string | null | undefined, shown: string): Kind {
   switch (type) {
     case 'file':
     case 'contiguous-file':

@@ -33,10 +33,13 @@ const WANTED: Readonly<Record<Runtime['name'], (files: SourceFiles) => string | 
   static: () => undefined,
 }
 
+/** Ranges are short; reading one takes time by the square of its length. */
+const LONGEST_WANTED = 256
+
 const atLeast = (version: string | undefined) => (version === undefined ? undefined : `>=${version}`)
 
-/** The one project of .NET in the root. */
-export const projectOf = (files: SourceFiles) => [...files.paths].find((path) => /^[^/]+\.(cs|fs)proj$/.test(path))
+/** The one project of .NET in the root. Its name becomes a part of commands. */
+export const projectOf = (files: SourceFiles) => [...files.paths].find((path) => /^\w[\w.+-]*\.(cs|fs)proj$/.test(path))
 
 /**
  * What a source is built with: what was asked for, or what its files tell, in the order of the runtimes.
@@ -51,6 +54,8 @@ export function detect(
     asked.runtime === undefined ? foundRuntime(files) : { runtime: runtimeNamed(asked.runtime), by: undefined }
   if (runtime === undefined) throw nothingToBuild(`There is no runtime "${asked.runtime ?? ''}" to build with.`)
   const wanted = asked.runtimeVersion ?? WANTED[runtime.name](files)
+  if (wanted !== undefined && wanted.length > LONGEST_WANTED)
+    throw nothingToBuild(`The version of ${runtime.title} that the source needs has over ${LONGEST_WANTED} characters.`)
   const version = chooseVersion(runtime, wanted)
   if (version !== undefined) return { runtime, version, by }
   const known = runtime.versions.map((one) => one.version).join(', ')

@@ -28,6 +28,23 @@ describe('why a build failed, told from what was said', () => {
       'failed to calculate checksum of ref abc::def: "/missing": not found',
       'CommandFailed: The Dockerfile copies "/missing", which is not there.',
     ],
+    [
+      'failed to resolve source metadata for 10.0.0.1:5000/other/shop:1: 10.0.0.1:5000/other/shop:1: not found',
+      'CommandFailed: The image 10.0.0.1:5000/other/shop:1, which',
+    ],
+    ['failed to solve: security.insecure is not allowed', 'CommandFailed: The Dockerfile asks for "security.insecure"'],
+    ['failed to solve: secret stolen: not found', 'CommandFailed: The Dockerfile asks for the secret "stolen"'],
+    ['no SSH key "default" forwarded from the client', 'CommandFailed: The Dockerfile asks for the SSH key "default"'],
+    ['base name ($IMAGE) should not be blank', 'NothingToBuild: The Dockerfile begins with "$IMAGE"'],
+    ['failed to parse stage name "a b": invalid reference', 'NothingToBuild: The Dockerfile begins with "a b"'],
+    ['dockerfile line greater than max allowed size of 65535', 'NothingToBuild: The Dockerfile cannot be read: a line'],
+    ['circular dependency detected on stage: a', 'NothingToBuild: The stage "a" of the Dockerfile needs itself.'],
+    ['cannot copy from stage "b", it needs to be defined', 'NothingToBuild: The Dockerfile takes from its stage "b"'],
+    ['file with no instructions', 'NothingToBuild: The Dockerfile has nothing to build'],
+    [
+      'failed to load cache key: Get "http://169.254.169.254/": dial tcp: timeout',
+      'CommandFailed: The Dockerfile adds http://169.254.169.254/, which cannot be reached',
+    ],
     ['anything else', 'CommandFailed: The build failed: its log says more.'],
   ]
   for (const [said, expected] of cases) {
@@ -53,6 +70,8 @@ describe('why a repository was not fetched', () => {
     ['fatal: remote error: upload-pack: not our ref 123', 'no such commit'],
     ["fatal: repository 'https://x' not found", 'knows no such repository'],
     ['fatal: unable to access: Could not resolve host: x', 'cannot be reached'],
+    ["fatal: transport 'ext' not allowed", 'not by "ext"'],
+    ["error: invalid path '../a'", 'holds "../a", a path that leads out'],
     ['fatal: something else', 'could not be fetched'],
   ]
   for (const [said, expected] of cases) it(expected, () => expect(failureOfGit(said).message).to.include(expected))

@@ -1,14 +1,8 @@
 import { BuildRefusal } from './files.ts'
 import type { BuildFailure } from './progress.ts'
+import { quotedPath, shown } from './words.ts'
 
 type Told = [pattern: RegExp, failure: BuildFailure, message: (...found: string[]) => string]
-
-const CUT = 160
-/** Of what a command said; control characters would break a line of status. */
-const shown = (text = '') => {
-  const line = text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ').trim()
-  return line.length > CUT ? `${line.slice(0, CUT)}...` : line
-}
 
 /** What BuildKit says at the end of a build that failed, in the order in which it is believed. */
 const BUILD: readonly Told[] = [
@@ -34,19 +28,74 @@ const BUILD: readonly Told[] = [
     (line) => `The Dockerfile cannot be read: line ${line} is wrong.`,
   ],
   [
+    /dockerfile line greater than max(?:imum)? allowed size of (\d+)/,
+    'NothingToBuild',
+    (bytes) => `The Dockerfile cannot be read: a line is longer than ${shown(bytes)} bytes.`,
+  ],
+  [
+    /the Dockerfile cannot be empty|file with no instructions|dockerfile contains no stages to build/,
+    'NothingToBuild',
+    () => 'The Dockerfile has nothing to build: it needs a line FROM.',
+  ],
+  [
+    /base name \(([^)]*)\) should not be blank|failed to parse stage name "([^"]*)"/,
+    'NothingToBuild',
+    (blank, wrong) => `The Dockerfile begins with "${shown(wrong ?? blank)}", which is no name of an image.`,
+  ],
+  [
+    /cannot (?:copy|mount) from stage "([^"]*)"/,
+    'NothingToBuild',
+    (stage) => `The Dockerfile takes from its stage "${shown(stage)}" before that is there.`,
+  ],
+  [
+    /circular dependency detected on stage: (\S+)/,
+    'NothingToBuild',
+    (stage) => `The stage "${shown(stage)}" of the Dockerfile needs itself.`,
+  ],
+  [
+    /\b(security\.insecure|network\.host|device) is not allowed/,
+    'CommandFailed',
+    (right) => `The Dockerfile asks for "${shown(right)}", a right over its node that no build has.`,
+  ],
+  [
+    /\bsecret ([^\s:]+): not found/,
+    'CommandFailed',
+    (id) => `The Dockerfile asks for the secret "${shown(id)}": builds have one, "environment", with their variables.`,
+  ],
+  [
+    /no SSH key "([^"]*)" forwarded/,
+    'CommandFailed',
+    (id) => `The Dockerfile asks for the SSH key "${shown(id)}": commands of builds have none.`,
+  ],
+  [
     /failed to calculate checksum of ref [^:]+::?\S*: "([^"]+)": not found/,
     'CommandFailed',
     (path) => `The Dockerfile copies "${shown(path)}", which is not there.`,
   ],
   [
-    /failed to resolve source metadata for ([^\s:]+(?::[\w.-]+)?)/,
+    /failed to resolve source metadata for (\S+?):\s/,
     'CommandFailed',
     (image) =>
       `The image ${shown(image)}, which the build begins with, cannot be had here: check its name, and whether builds may reach it.`,
   ],
+  [
+    /(?:Get|Head) "(https?:\/\/[^"\s]+)": /,
+    'CommandFailed',
+    (url) => `The Dockerfile adds ${shown(url)}, which cannot be reached from builds.`,
+  ],
 ]
 
 const GIT: readonly Told[] = [
+  [
+    /transport '([^'\n]*)' not allowed/,
+    'SourceUnreachable',
+    (transport) => `Repositories are fetched by https, http or ssh, not by "${shown(transport)}".`,
+  ],
+  [
+    /invalid path '([^\n]*)'/,
+    'SourceRefused',
+    (path) => `The commit holds ${quotedPath(path ?? '')}, a path that leads out of it or is git's own.`,
+  ],
   [/no space left on device/i, 'OutOfDisk', () => 'The repository is larger than a build may write.'],
   [
     /Authentication failed|could not read (?:Username|Password)|Permission denied|HTTP (?:code|error:?) 40[13]|returned error: 40[13]/i,

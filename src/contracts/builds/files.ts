@@ -1,4 +1,5 @@
 import type { BuildFailure } from './progress.ts'
+import { shown } from './words.ts'
 
 /** A source as far as it is looked at to find out how to build it. */
 export type SourceFiles = {
@@ -8,12 +9,15 @@ export type SourceFiles = {
   text(path: string): string | undefined
 }
 
-/** Why nothing is built: the source must change, or what was asked for. */
+/** What the kubelet and the API server keep of a message, with room for its quotes. */
+const MOST_OF_A_REASON = 900
+
+/** Why nothing is built: the source must change, or what was asked for. One line, whatever of the source is in it. */
 export class BuildRefusal extends Error {
   readonly failure: BuildFailure
 
   constructor(failure: BuildFailure, message: string) {
-    super(message)
+    super(shown(message, MOST_OF_A_REASON))
     this.failure = failure
   }
 }
@@ -25,6 +29,7 @@ export const firstOf = (files: SourceFiles, ...paths: readonly string[]) => path
 /** @throws BuildRefusal naming the file */
 export function jsonOf(files: SourceFiles, path: string): Readonly<Record<string, unknown>> {
   const text = files.text(path)
+  if (text === undefined && files.paths.has(path)) throw nothingToBuild(`${path} is too long to be read.`)
   if (text === undefined) return {}
   try {
     const read: unknown = JSON.parse(text)

@@ -69,7 +69,7 @@ describe('what a source is built with', () => {
       'an image that is none is refused',
       NODE,
       { builderImage: 'node\nRUN evil' },
-      'refused: builderImage "node\nRUN evil" is not the name',
+      'refused: builderImage "node RUN evil" is not the name',
     ],
   ]
   for (const [sentence, files, asked, expected] of cases) {

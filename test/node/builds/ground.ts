@@ -13,7 +13,7 @@ export const HOST_PORT = 8990
 export const HOST = `http://${NODE_ADDRESS}:${HOST_PORT}`
 
 /** Before the target of what is to be a symbolic link. */
-export const LINK = 'link to '
+const LINK = 'link to '
 export type Files = Readonly<Record<string, string>>
 
 /** Repositories and packages that builds on the node fetch. */

@@ -9,11 +9,12 @@ import { join, normalize } from 'node:path'
  */
 const [root = '', address = '', port = ''] = process.argv.slice(2)
 
-createServer((request, response) => {
+const server = createServer((request, response) => {
   const path = normalize(new URL(request.url ?? '/', 'http://host').pathname)
   if (path.startsWith('/git/')) serveGit(request, response, path)
   else serveFile(response, join(root, path))
-}).listen(Number(port), address, () => process.stdout.write('ready\n'))
+})
+server.listen(Number(port), address, () => process.stdout.write(`${JSON.stringify(server.address())}\n`))
 
 function serveFile(response: ServerResponse, path: string): void {
   if (!existsSync(path)) response.writeHead(404).end()

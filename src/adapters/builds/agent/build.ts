@@ -8,7 +8,7 @@ import { BuildRefusal } from '../../../contracts/builds/files.ts'
 import { BUILD_FOLDERS, type BuildOrder, type BuildWord } from '../../../contracts/builds/pod.ts'
 import { ENVIRONMENT_SECRET } from '../../../contracts/builds/recipes/dockerfile.ts'
 import { ran } from './commands.ts'
-import { entryAt, type Hand, PLACES, readOrder } from './places.ts'
+import type { Hand, Places } from './places.ts'
 import { accountFor } from './registry.ts'
 
 const HOME = BUILD_FOLDERS.state
@@ -18,14 +18,14 @@ const START_WITHIN = 60_000
 const LOOK_EVERY = 100
 
 /** The second part: builds, without any credential but one that reads this repository. */
-export async function buildImage(): Promise<BuildWord> {
-  const order = readOrder()
-  const hand = JSON.parse(await readFile(PLACES.hand, 'utf8')) as Hand
-  await shareBlobs()
+export async function buildImage(places: Places): Promise<BuildWord> {
+  const order = places.readOrder()
+  const hand = JSON.parse(await readFile(places.hand, 'utf8')) as Hand
+  await shareBlobs(places)
   const daemon = await startBuildkit(order.settings)
   try {
-    const environment = await accountFor('pull')
-    const { code, said } = await ran('buildctl', ['--addr', SOCKET, 'build', ...optionsOf(order, hand)], {
+    const environment = await accountFor(places, 'pull')
+    const { code, said } = await ran('buildctl', ['--addr', SOCKET, 'build', ...optionsOf(order, hand, places)], {
       environment,
     })
     if (code !== 0) throw failureOfBuild(said)
@@ -36,10 +36,10 @@ export async function buildImage(): Promise<BuildWord> {
 }
 
 /** What the image and the cache have in common, first of all the layers that the image begins with, is written once. */
-async function shareBlobs(): Promise<void> {
-  const blobs = join(PLACES.image, 'blobs')
-  await Promise.all([mkdir(blobs, { recursive: true }), mkdir(PLACES.cache)])
-  await symlink(blobs, join(PLACES.cache, 'blobs'))
+async function shareBlobs({ image, cache }: Places): Promise<void> {
+  const blobs = join(image, 'blobs')
+  await Promise.all([mkdir(blobs, { recursive: true }), mkdir(cache)])
+  await symlink(blobs, join(cache, 'blobs'))
 }
 
 /** In a user namespace of its own, in the network of the pod. */
@@ -94,7 +94,7 @@ function configurationOf({ registry, isRegistryInsecure, imageMirror }: BuildOrd
   ].join('')
 }
 
-function optionsOf({ cache, image, recipe, settings }: BuildOrder, hand: Hand): string[] {
+function optionsOf({ cache, image, recipe, settings }: BuildOrder, hand: Hand, places: Places): string[] {
   const insecure = settings.isRegistryInsecure ? ',registry.insecure=true' : ''
   const { variables } = recipe
   return [
@@ -103,12 +103,12 @@ function optionsOf({ cache, image, recipe, settings }: BuildOrder, hand: Hand): 
     `--local=context=${hand.context}`,
     `--local=dockerfile=${hand.dockerfile.folder}`,
     `--opt=filename=${hand.dockerfile.name}`,
-    ...(hand.server ? [`--local=server=${PLACES.recipe}`, '--opt=context:server=local:server'] : []),
-    ...(variables.length > 0 ? [`--secret=id=${ENVIRONMENT_SECRET},src=${entryAt('environment')}`] : []),
+    ...(hand.server ? [`--local=server=${places.recipe}`, '--opt=context:server=local:server'] : []),
+    ...(variables.length > 0 ? [`--secret=id=${ENVIRONMENT_SECRET},src=${places.entryAt('environment')}`] : []),
     '--opt=attest:provenance=mode=min',
     ...(settings.scannerImage === undefined ? [] : [`--opt=attest:sbom=generator=${settings.scannerImage}`]),
-    `--output=type=oci,tar=false,dest=${PLACES.image},name=${image}`,
+    `--output=type=oci,tar=false,dest=${places.image},name=${image}`,
     `--import-cache=type=registry,ref=${cache}${insecure}`,
-    `--export-cache=type=local,mode=max,image-manifest=true,dest=${PLACES.cache}`,
+    `--export-cache=type=local,mode=max,image-manifest=true,dest=${places.cache}`,
   ]
 }

@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process'
-import type { Writable } from 'node:stream'
 
 /** What of a program's words is kept, to tell from it why it failed. */
 const TAIL = 64 * 1024
@@ -9,8 +8,8 @@ export type Ended = { readonly code: number; readonly said: string; readonly out
 type Running = {
   readonly cwd?: string
   readonly environment?: Readonly<Record<string, string>>
-  /** Where its output goes; into the answer if absent. */
-  readonly into?: Writable
+  /** Gets its output, and ends it by throwing; else it is in the answer. */
+  readonly watch?: (text: string) => void
 }
 
 /** Only what programs need: nothing of the pod's environment goes on to them. */
@@ -18,7 +17,7 @@ const BASE = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/tmp', LC_ALL: 'C' 
 
 /** Runs a program; what it says goes to the log of the build as well. */
 export async function ran(program: string, args: readonly string[], running: Running = {}): Promise<Ended> {
-  const { cwd, environment = {}, into } = running
+  const { cwd, environment = {}, watch } = running
   const child = spawn(program, args, {
     ...(cwd !== undefined && { cwd }),
     env: { ...BASE, ...environment },
@@ -29,14 +28,22 @@ export async function ran(program: string, args: readonly string[], running: Run
     process.stdout.write(chunk)
     said = (said + chunk.toString()).slice(-TAIL)
   })
-  if (into !== undefined) child.stdout.pipe(into)
-  else {
-    child.stdout.on('data', (chunk: Buffer) => {
-      output = (output + chunk.toString()).slice(-TAIL)
-    })
+  let refusal: unknown
+  const take = (text: string) => {
+    if (watch === undefined) output = (output + text).slice(-TAIL)
+    else if (refusal === undefined) watch(text)
   }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    try {
+      take(text)
+    } catch (error) {
+      refusal = error
+      child.kill('SIGKILL')
+    }
+  })
   const code = await new Promise<number>((done, failed) =>
     child.once('error', failed).once('close', (ended) => done(ended ?? 1)),
   )
+  if (refusal !== undefined) throw refusal
   return { code, said, output }
 }

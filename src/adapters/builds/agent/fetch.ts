@@ -3,12 +3,13 @@ import { once } from 'node:events'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ArchiveRefused } from '../../../contracts/builds/archive.ts'
+import { CommitJudge } from '../../../contracts/builds/commit.ts'
 import { failureOfGit } from '../../../contracts/builds/failure.ts'
 import { BuildRefusal } from '../../../contracts/builds/files.ts'
 import { AUTHORITY_BUNDLE, type BuildOrder } from '../../../contracts/builds/pod.ts'
 import { unpack } from '../unpack.ts'
 import { ran } from './commands.ts'
-import { entryAt, hasEntry, PLACES } from './places.ts'
+import type { Places } from './places.ts'
 import { accountFor, flagsOf } from './registry.ts'
 
 type Git = Extract<BuildOrder['source'], { kind: 'Git' }>
@@ -22,41 +23,53 @@ const GIT = [
   ['protocol.ssh.allow', 'always'],
   ['protocol.file.allow', 'never'],
   ['core.fsmonitor', 'false'],
+  // Longer files go from the network to the disk without being in memory.
+  ['core.bigFileThreshold', '16m'],
   ['advice.detachedHead', 'false'],
 ].flatMap(([name, value]) => ['-c', `${name}=${value}`])
 
 /** @returns the commit. @throws BuildRefusal */
-export async function clone({ url, branch, commit }: Git, { settings }: BuildOrder): Promise<string> {
-  const authorities = await authoritiesOf(settings)
-  const git = async (...args: readonly string[]) => {
-    const { code, said, output } = await ran('git', [...GIT, ...credentials(), ...args], {
-      cwd: PLACES.source,
-      environment: { GIT_TERMINAL_PROMPT: '0', GIT_CONFIG_NOSYSTEM: '1', GIT_SSH_COMMAND: ssh(), ...authorities },
-    })
+export async function clone({ url, branch, commit }: Git, { settings }: BuildOrder, places: Places): Promise<string> {
+  const authorities = await authoritiesOf(settings, places)
+  const environment = {
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_SSH_COMMAND: ssh(places),
+    ...authorities,
+  }
+  const git = async (args: readonly string[], watch?: (text: string) => void) => {
+    const running = { cwd: places.source, environment, ...(watch && { watch }) }
+    const { code, said, output } = await ran('git', [...GIT, ...credentials(places), ...args], running)
     if (code !== 0) throw failureOfGit(said)
     return output.trim()
   }
-  await git('init', '--quiet')
-  await git('fetch', '--quiet', '--depth=1', '--no-tags', '--end-of-options', url, commit ?? `refs/heads/${branch}`)
-  await git('checkout', '--quiet', 'FETCH_HEAD')
-  const head = await git('rev-parse', 'HEAD')
-  await rm(join(PLACES.source, '.git'), { recursive: true, force: true })
+  await git(['init', '--quiet'])
+  const wanted = commit ?? `refs/heads/${branch}`
+  await git(['fetch', '--quiet', '--depth=1', '--no-tags', '--end-of-options', url, wanted])
+  const judge = new CommitJudge()
+  await git(['ls-tree', '-r', '-t', '-z', '--long', 'FETCH_HEAD'], (text) => judge.take(text))
+  await git(['checkout', '--quiet', 'FETCH_HEAD'])
+  const head = await git(['rev-parse', 'HEAD'])
+  await rm(join(places.source, '.git'), { recursive: true, force: true })
   return head
 }
 
 /** Those that everybody believes, and the one of the settings. */
-async function authoritiesOf({ certificateAuthority }: BuildOrder['settings']): Promise<Record<string, string>> {
+async function authoritiesOf(
+  { certificateAuthority }: BuildOrder['settings'],
+  { temporary }: Places,
+): Promise<Record<string, string>> {
   if (certificateAuthority === undefined) return {}
-  const bundle = '/tmp/authorities.crt'
+  const bundle = join(temporary, 'authorities.crt')
   await writeFile(bundle, `${await readFile(AUTHORITY_BUNDLE, 'utf8')}\n${certificateAuthority}`)
   return { GIT_SSL_CAINFO: bundle }
 }
 
 /** Git's own store of credentials, which gives a host what is kept for that host, redirected or not. */
-const credentials = () =>
+const credentials = ({ hasEntry, entryAt }: Places) =>
   hasEntry('gitCredentials') ? ['-c', `credential.helper=store --file=${entryAt('gitCredentials')}`] : []
 
-function ssh(): string {
+function ssh({ entryAt }: Places): string {
   const known = ['-o', 'StrictHostKeyChecking=yes', '-o', `UserKnownHostsFile=${entryAt('knownHosts')}`]
   const key = ['-i', entryAt('privateKey'), '-o', 'IdentitiesOnly=yes', '-o', 'BatchMode=yes']
   return ['ssh', '-F', '/dev/null', ...key, ...known].join(' ')
@@ -65,8 +78,8 @@ function ssh(): string {
 type Manifest = { layers?: { digest?: string }[] }
 
 /** Gets an uploaded archive from the registry and unpacks it. @throws BuildRefusal */
-export async function fetchArchive(reference: string, { settings }: BuildOrder): Promise<void> {
-  const environment = await accountFor('pull')
+export async function fetchArchive(reference: string, { settings }: BuildOrder, places: Places): Promise<void> {
+  const environment = await accountFor(places, 'pull')
   const named = `${settings.registry}/${reference}`
   const { code, output } = await ran('crane', ['manifest', ...flagsOf(settings), named], { environment })
   const digest = code === 0 ? (JSON.parse(output) as Manifest).layers?.[0]?.digest : undefined
@@ -77,7 +90,7 @@ export async function fetchArchive(reference: string, { settings }: BuildOrder):
   const child = spawn('crane', args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = once(child, 'close')
   try {
-    await unpack(child.stdout, PLACES.source)
+    await unpack(child.stdout, places.source)
   } catch (error) {
     child.kill()
     if (error instanceof ArchiveRefused)

@@ -1,16 +1,16 @@
 import { BuildRefusal } from '../../../contracts/builds/files.ts'
 import type { BuildWord } from '../../../contracts/builds/pod.ts'
 import { ran } from './commands.ts'
-import { PLACES, readOrder } from './places.ts'
+import type { Places } from './places.ts'
 import { accountFor, flagsOf } from './registry.ts'
 
 /** The third part: pushes what the second left, and says what it is. Nothing of the source runs here. */
-export async function pushImage(): Promise<BuildWord> {
-  const { image, cache, settings } = readOrder()
-  const environment = await accountFor('push')
+export async function pushImage(places: Places): Promise<BuildWord> {
+  const { image, cache, settings } = places.readOrder()
+  const environment = await accountFor(places, 'push')
   const flags = flagsOf(settings)
   console.log(`Pushing ${image}`)
-  const pushed = await ran('crane', ['push', ...flags, PLACES.image, image], { environment })
+  const pushed = await ran('crane', ['push', ...flags, places.image, image], { environment })
   const digest = /@(sha256:[0-9a-f]{64})\s*$/.exec(pushed.output)?.[1]
   if (pushed.code !== 0 || digest === undefined) {
     throw new BuildRefusal(
@@ -19,7 +19,7 @@ export async function pushImage(): Promise<BuildWord> {
     )
   }
   // The image is there: what only makes the next build faster must not fail this one.
-  const kept = await ran('crane', ['push', ...flags, PLACES.cache, cache], { environment })
+  const kept = await ran('crane', ['push', ...flags, places.cache, cache], { environment })
   console.log(kept.code === 0 ? `Pushed ${digest}` : `Pushed ${digest}, without the cache of this build`)
   return { digest }
 }

@@ -1,11 +1,14 @@
 import { copyFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BuildOrder } from '../../../contracts/builds/pod.ts'
-import { entryAt, hasEntry } from './places.ts'
+import type { Places } from './places.ts'
 
 /** The environment of a client of registries: a folder with the account of this part, if it has one. */
-export async function accountFor(part: 'pull' | 'push'): Promise<{ DOCKER_CONFIG: string }> {
-  const folder = join('/tmp', part)
+export async function accountFor(
+  { temporary, hasEntry, entryAt }: Places,
+  part: 'pull' | 'push',
+): Promise<{ DOCKER_CONFIG: string }> {
+  const folder = join(temporary, part)
   await mkdir(folder, { recursive: true })
   if (hasEntry(part)) await copyFile(entryAt(part), join(folder, 'config.json'))
   return { DOCKER_CONFIG: folder }

@@ -1,24 +1,25 @@
-import { mkdir, writeFile } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { lstat, mkdir, writeFile } from 'node:fs/promises'
+import { basename, dirname, join, relative } from 'node:path'
 import { BuildRefusal, nothingToBuild } from '../../../contracts/builds/files.ts'
 import { type BuildPlan, IGNORED, planBuild } from '../../../contracts/builds/plan.ts'
 import type { BuildOrder, BuildWord } from '../../../contracts/builds/pod.ts'
+import { quotedPath } from '../../../contracts/builds/words.ts'
 import { clone, fetchArchive } from './fetch.ts'
-import { type Hand, PLACES, readOrder } from './places.ts'
-import { filesIn, folderOf } from './sourceFiles.ts'
+import type { Hand, Places } from './places.ts'
+import { filesIn, folderOf, MOST_OF_A_FILE } from './sourceFiles.ts'
 
 /** The first part: gets the source, looks what it is, and writes what is built with. */
-export async function fetchSource(): Promise<BuildWord> {
-  const order = readOrder()
-  await mkdir(PLACES.source, { recursive: true })
+export async function fetchSource(places: Places): Promise<BuildWord> {
+  const order = places.readOrder()
+  await mkdir(places.source, { recursive: true })
   const { source, recipe, settings } = order
   console.log(source.kind === 'Git' ? `Fetching ${source.branch} of ${source.url}` : 'Fetching the uploaded source')
-  const commit = source.kind === 'Git' ? await clone(source, order) : undefined
-  if (source.kind === 'Archive') await fetchArchive(source.reference, order)
-  const context = folderOf(PLACES.source, recipe.rootPath)
+  const commit = source.kind === 'Git' ? await clone(source, order, places) : undefined
+  if (source.kind === 'Archive') await fetchArchive(source.reference, order, places)
+  const context = folderOf(places.source, recipe.rootPath, 'rootPath')
   await addFiles(context, recipe.files ?? {})
   const plan = planBuild(filesIn(context), { ...recipe, mirrors: settings.packageMirrors ?? {} })
-  await writeFile(PLACES.hand, JSON.stringify(await handOf(plan, context)))
+  await writeFile(places.hand, JSON.stringify(await handOf(plan, context, places)))
   const { runtime, runtimeVersion } = plan
   console.log(`Building with ${runtime}${runtimeVersion === undefined ? '' : ` ${runtimeVersion}`}`)
   return {
@@ -32,31 +33,42 @@ export async function fetchSource(): Promise<BuildWord> {
 async function addFiles(context: string, files: NonNullable<BuildOrder['recipe']['files']>): Promise<void> {
   for (const [path, content] of Object.entries(files)) {
     const place = join(context, path)
-    await mkdir(dirname(place), { recursive: true })
-    if (!folderOf(PLACES.source, dirname(place).slice(PLACES.source.length)).startsWith(context)) {
-      throw new BuildRefusal('SourceRefused', `${JSON.stringify(path)} of the source leads elsewhere.`)
-    }
+    const parts = dirname(path).split('/')
+    // From above, so that no folder is made below one that leads elsewhere.
+    for (const at of parts.keys()) await addFolder(join(context, ...parts.slice(0, at + 1)), path)
     await writeFile(place, content, { flag: 'wx' }).catch(() => {
-      throw new BuildRefusal('SourceRefused', `The source has a file ${JSON.stringify(path)}, which is ours to write.`)
+      throw new BuildRefusal('SourceRefused', `The source has a file ${quotedPath(path)}, which is ours to write.`)
     })
   }
 }
 
-async function handOf(plan: BuildPlan, context: string): Promise<Hand> {
+async function addFolder(folder: string, path: string): Promise<void> {
+  const found = await lstat(folder).catch(() => undefined)
+  if (found === undefined) await mkdir(folder)
+  else if (!found.isDirectory()) throw leadsElsewhere(path)
+}
+
+const leadsElsewhere = (path: string) =>
+  new BuildRefusal('SourceRefused', `A folder of ${quotedPath(path)}, which is ours to write, is none in the source.`)
+
+async function handOf(plan: BuildPlan, context: string, places: Places): Promise<Hand> {
   const { dockerfilePath, dockerfile, server } = plan
   if (dockerfile === undefined) {
     const path = dockerfilePath ?? 'Dockerfile'
-    const folder = folderOf(PLACES.source, join(context.slice(PLACES.source.length), dirname(path)))
-    if (!filesIn(folder).paths.has(basename(path)))
-      throw nothingToBuild(`There is no Dockerfile at ${path}: check dockerfilePath.`)
+    const folder = folderOf(places.source, join(relative(places.source, context), dirname(path)), 'dockerfilePath')
+    const files = filesIn(folder)
+    if (!files.paths.has(basename(path)))
+      throw nothingToBuild(`There is no Dockerfile at ${quotedPath(path)}: check dockerfilePath.`)
+    if (files.text(basename(path)) === undefined)
+      throw nothingToBuild(`The Dockerfile at ${quotedPath(path)} is longer than ${MOST_OF_A_FILE} bytes.`)
     return { context, dockerfile: { folder, name: basename(path) }, server: false }
   }
-  await mkdir(PLACES.recipe, { recursive: true })
-  await writeFile(join(PLACES.recipe, 'Dockerfile'), dockerfile)
+  await mkdir(places.recipe, { recursive: true })
+  await writeFile(join(places.recipe, 'Dockerfile'), dockerfile)
   // What the source itself wants to keep out counts too.
   const own = filesIn(context).text('.dockerignore') ?? ''
-  await writeFile(join(PLACES.recipe, 'Dockerfile.dockerignore'), [...IGNORED, own, ''].join('\n'))
-  for (const [name, content] of Object.entries(server)) await writeFile(join(PLACES.recipe, name), content)
+  await writeFile(join(places.recipe, 'Dockerfile.dockerignore'), [...IGNORED, own, ''].join('\n'))
+  for (const [name, content] of Object.entries(server)) await writeFile(join(places.recipe, name), content)
   console.log(dockerfile)
-  return { context, dockerfile: { folder: PLACES.recipe, name: 'Dockerfile' }, server: Object.keys(server).length > 0 }
+  return { context, dockerfile: { folder: places.recipe, name: 'Dockerfile' }, server: Object.keys(server).length > 0 }
 }

@@ -1,26 +1,28 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { BuildRefusal, nothingToBuild, type SourceFiles } from '../../../contracts/builds/files.ts'
+import { quotedPath } from '../../../contracts/builds/words.ts'
 
-const MOST_OF_A_FILE = 1024 ** 2
+export const MOST_OF_A_FILE = 1024 ** 2
 const MOST_PATHS = 20_000
 
 /**
  * A folder of the source, which a link of the source may lead to but not out of it.
  *
+ * @param by the field of the recipe that names it
  * @throws BuildRefusal if it is not there, or elsewhere
  */
-export function folderOf(source: string, path: string): string {
+export function folderOf(source: string, path: string, by: 'rootPath' | 'dockerfilePath'): string {
   let found: string
   try {
     found = realpathSync(join(source, path))
   } catch {
-    throw nothingToBuild(`The source has no folder ${JSON.stringify(path)}: check rootPath.`)
+    throw nothingToBuild(`The source has no folder ${quotedPath(path)}: check ${by}.`)
   }
   const way = relative(realpathSync(source), found)
   if (way === '..' || way.startsWith(`..${sep}`))
-    throw new BuildRefusal('SourceRefused', 'rootPath leads out of the source.')
-  if (!lstatSync(found).isDirectory()) throw nothingToBuild(`${JSON.stringify(path)} is no folder: check rootPath.`)
+    throw new BuildRefusal('SourceRefused', `${by} leads out of the source.`)
+  if (!lstatSync(found).isDirectory()) throw nothingToBuild(`${quotedPath(path)} is no folder: check ${by}.`)
   return found
 }
 

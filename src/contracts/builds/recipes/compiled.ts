@@ -26,7 +26,8 @@ export const goRecipe: Recipe = (input) => {
 
 function mainPackage(files: SourceFiles): string {
   const inRoot = [...files.paths].some((path) => /^[^/]+\.go$/.test(path) && !path.endsWith('_test.go'))
-  const commands = [...files.paths].filter((path) => /^cmd\/[^/]+\/$/.test(path))
+  // Their name becomes a part of a command.
+  const commands = [...files.paths].filter((path) => /^cmd\/\w[\w.-]*\/$/.test(path))
   if (inRoot || commands.length === 0) return '.'
   if (commands.length === 1) return `./${commands[0]?.slice(0, -1)}`
   throw nothingToBuild('cmd holds several programs: set buildCommand to one that leaves its program at /out/server.')
@@ -67,7 +68,8 @@ function settingsFor(url: string): string[] {
 export const dotnetRecipe: Recipe = (input) => {
   const { files, buildCommand } = input
   const project = projectOf(files)
-  if (project === undefined) throw nothingToBuild('There is no project (*.csproj, *.fsproj) in the root: set rootPath.')
+  if (project === undefined)
+    throw nothingToBuild('There is no project (*.csproj, *.fsproj) with a plain name in the root: set rootPath.')
   const name = foundIn(files, project, /<AssemblyName>([\w.-]+)</) ?? project.replace(/\.(cs|fs)proj$/, '')
   const isLocked = files.paths.has('packages.lock.json')
   return {

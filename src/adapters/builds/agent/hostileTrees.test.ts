@@ -1,0 +1,72 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { buffer, text } from 'node:stream/consumers'
+import { expect } from 'chai'
+import { expectClear } from '../../../../test/cases/hostileSources/reasons.ts'
+import { HOSTILE_TREES, type HostileTree } from '../../../../test/cases/hostileSources/trees.ts'
+import { GitObjects } from '../../../../test/make/gitObjects.ts'
+import { readWord } from '../../../contracts/builds/pod.ts'
+
+const HOST = join(import.meta.dirname, '../../../../test/node/builds/host.ts')
+const PROGRAM = join(import.meta.dirname, 'main.ts')
+/** Of the program itself; git holds what it reads outside. */
+const MEMORY_MIB = 96
+const CANARY = 'a-canary-that-nobody-reads'
+
+/** The program of builds, as its first container runs it, with a folder in the place of its own root. */
+describe('a hostile commit fails with a reason, and nothing outside is touched', () => {
+  let above: string
+  let host: ChildProcess
+  let url: string
+  before(async () => {
+    above = await mkdtemp(join(tmpdir(), 'freehold-commits-'))
+    const git = new GitObjects(join(above, 'git/hostile.git'))
+    for (const [at, { tree }] of HOSTILE_TREES.entries()) git.branch(`case-${at}`, git.tree(...tree(git)))
+    host = spawn(process.execPath, [HOST, above, '127.0.0.1', '0'], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const [ready] = host.stdout === null ? [] : await once(host.stdout, 'data')
+    url = `http://127.0.0.1:${JSON.parse(String(ready)).port}/git/hostile.git`
+  })
+  after(async () => {
+    host?.kill()
+    await rm(above, { recursive: true, force: true })
+  })
+
+  async function play({ recipe, source }: HostileTree, at: number) {
+    const below = join(above, `case-${at}`)
+    const root = join(below, 'pod')
+    for (const folder of ['run/build', 'work', 'dev', 'tmp']) await mkdir(join(root, folder), { recursive: true })
+    await writeFile(join(below, 'canary.txt'), CANARY)
+    await writeFile(join(root, 'run/build/git-credentials'), `https://build:${CANARY}@git.example.test\n`)
+    const order = {
+      source: { kind: 'Git', url, branch: `case-${at}`, ...source },
+      recipe: { purpose: 'Service', rootPath: '/', port: 8080, variables: [], environmentVersion: '', ...recipe },
+      settings: { registry: 'registry.example.test', isRegistryInsecure: false },
+      canary: CANARY,
+    }
+    await writeFile(join(root, 'run/build/order.json'), JSON.stringify(order))
+    const program = [`--max-old-space-size=${MEMORY_MIB}`, PROGRAM, 'source', root]
+    const child = spawn(process.execPath, program, { stdio: ['ignore', 'pipe', 'pipe'] })
+    const [log, errors] = await Promise.all([text(child.stdout), buffer(child.stderr), once(child, 'close')])
+    const last = await readFile(join(root, 'dev/termination-log'), 'utf8').catch(() => '')
+    return { below, root, log: `${log}${errors}`, last }
+  }
+
+  for (const [at, one] of HOSTILE_TREES.entries()) {
+    it(one.sentence, async () => {
+      const { below, root, log, last } = await play(one, at)
+      const { failure, message = '' } = readWord(last)
+      expect(failure, `${message}\n${last}\n${log}`).to.equal(one.failure)
+      expect(message).to.match(one.says)
+      expectClear(message)
+      expect(log + last).to.not.include(CANARY)
+      expect(await readdir(below)).to.have.members(['canary.txt', 'pod'])
+      expect(await readdir(root)).to.have.members(['dev', 'run', 'tmp', 'work'])
+      expect(await readdir(join(root, 'run/build'))).to.have.members(['git-credentials', 'order.json'])
+      expect(await readFile(join(below, 'canary.txt'), 'utf8')).to.equal(CANARY)
+      await rm(below, { recursive: true })
+    })
+  }
+})

@@ -1,0 +1,71 @@
+import { BuildRefusal } from './files.ts'
+import { quotedPath } from './words.ts'
+
+export type CommitLimits = {
+  /** Files and folders. */
+  readonly entries: number
+  /** Of all files as they are checked out. */
+  readonly bytes: number
+}
+
+export const COMMIT_LIMITS: CommitLimits = { entries: 200_000, bytes: 2 * 1024 ** 3 }
+
+const LONGEST_PATH = 2_048
+const LONGEST_NAME = 255
+const DEEPEST = 128
+
+/** One entry, as `git ls-tree -r -t -z --long` says it. */
+const ENTRY = /^\d+ (\w+) \w+ +(\d+|-)\t(.*)$/s
+
+/**
+ * Judges what a commit holds before any of it is checked out: a few objects can name each other so often that they are more
+ * files than any disk has.
+ */
+export class CommitJudge {
+  readonly #limits: CommitLimits
+  #begun = ''
+  /** The trees that are being listed, from the root: each is listed before what follows it. */
+  readonly #open: { path: string; names: Set<string> }[] = [{ path: '', names: new Set() }]
+  #entries = 0
+  #bytes = 0
+
+  constructor(limits: CommitLimits = COMMIT_LIMITS) {
+    this.#limits = limits
+  }
+
+  /** @param text the next part of what git says. @throws BuildRefusal */
+  take(text: string): void {
+    const records = (this.#begun + text).split('\0')
+    this.#begun = records.pop() ?? ''
+    for (const record of records) this.#judge(record)
+  }
+
+  #judge(record: string): void {
+    const [, type, size = '-', path = ''] = ENTRY.exec(record) ?? []
+    this.#entries += 1
+    this.#bytes += size === '-' ? 0 : Number(size)
+    const { entries, bytes } = this.#limits
+    if (this.#entries > entries) throw refused(`The commit holds more than ${entries} files and folders.`)
+    if (this.#bytes > bytes) throw refused(`The files of the commit are longer than ${bytes} bytes.`)
+    const segments = path.split('/')
+    if (segments.some((segment) => ['', '.', '..'].includes(segment) || segment.toLowerCase() === '.git'))
+      throw refused(`The commit holds ${quotedPath(path)}, a path that leads out of it or is git's own.`)
+    this.#place(segments, type === 'tree')
+    const isLong = Buffer.byteLength(path) > LONGEST_PATH || segments.length > DEEPEST
+    if (isLong || segments.some((segment) => Buffer.byteLength(segment) > LONGEST_NAME))
+      throw refused(`The commit holds ${quotedPath(path)}, a path that is deeper or longer than one may be.`)
+  }
+
+  /** A link and a folder of one name would lead what is written into the folder elsewhere. */
+  #place(segments: readonly string[], isTree: boolean): void {
+    const [above, name] = [segments.slice(0, -1).join('/'), segments.at(-1) ?? '']
+    const path = segments.join('/')
+    while (this.#open.length > 1 && this.#open.at(-1)?.path !== above) this.#open.pop()
+    const names = this.#open.at(-1)?.names
+    if (names?.has(name)) throw refused(`The commit holds ${quotedPath(path)} twice.`)
+    names?.add(name)
+    if (isTree) this.#open.push({ path, names: new Set() })
+  }
+}
+
+const refused = (message: string) => new BuildRefusal('SourceRefused', message)

@@ -1,0 +1,196 @@
+import type { BuildRecipe, BuildSettings } from '../../../src/contracts/builds/request.ts'
+
+/** A source whose Dockerfile tries what it must not: a command that gets its way ends well, and so does the build. */
+export type HostileBuild = {
+  readonly sentence: string
+  /** A text that begins with `link to ` is a link. */
+  readonly files: Readonly<Record<string, string>>
+  readonly recipe?: Partial<BuildRecipe>
+  readonly settings?: Partial<BuildSettings>
+  /** Of `<failure>: <message>`. */
+  readonly says: RegExp
+}
+
+/** What there is where these builds run: addresses that they must not reach, and the registry that they begin with. */
+export type Surroundings = {
+  readonly apiServer: string
+  readonly node: string
+  readonly registry: string
+  /** A repository of another boundary. */
+  readonly foreign: string
+}
+
+const BASE = 'FROM library/node:24-slim\n'
+const CLOSED = 9
+const QUICK = { timeoutSeconds: 60 }
+
+/** A program in one line, which a shell takes as it is: it holds no quote but double ones. */
+const script = (program: string) => `${BASE}RUN node -e '${program}'\n`
+const connects = (host: string, port: number) =>
+  script(
+    `require("node:net").connect({host:"${host}",port:${port},timeout:3000})` +
+      `.on("connect",()=>process.exit(0)).on("timeout",()=>process.exit(${CLOSED})).on("error",()=>process.exit(${CLOSED}))`,
+  )
+const reads = (path: string) => `${BASE}RUN cat ${path}\n`
+
+const FAILED = /^CommandFailed: The command ".*" ended with exit code \d+: the log of the build says more\.$/
+const NOT_REACHED = new RegExp(`^CommandFailed: The command .* ended with exit code ${CLOSED}:`)
+const NO_IMAGE = /^CommandFailed: The image \S+, which the build begins with, cannot be had here/
+const NOT_THERE = /^CommandFailed: The Dockerfile copies ".*", which is not there\.$/
+const UNREADABLE = /^NothingToBuild: The Dockerfile cannot be read: /
+
+type Row = readonly [
+  sentence: string,
+  dockerfile: string,
+  says: RegExp,
+  more?: Omit<HostileBuild, 'sentence' | 'says' | 'files'>,
+]
+
+const network = ({ apiServer, node, registry }: Surroundings): readonly Row[] => [
+  ['reaches the API server by its Service', connects(apiServer, 443), NOT_REACHED],
+  ['reaches the API server by its node', connects(node, 6443), NOT_REACHED],
+  ['reaches the kubelet', connects(node, 10250), NOT_REACHED],
+  ['reaches the kubelet that asks nobody', connects(node, 10255), NOT_REACHED],
+  ['reaches the store of the control plane', connects(node, 2379), NOT_REACHED],
+  ['reaches a shell of the node', connects(node, 22), NOT_REACHED],
+  ['reaches the metadata of a cloud', connects('169.254.169.254', 80), NOT_REACHED],
+  ['reaches the metadata of a cloud by IPv6', connects('fd00:ec2::254', 80), NOT_REACHED],
+  ['reaches the world outside', connects('1.1.1.1', 443), NOT_REACHED],
+  [
+    'adds what the kubelet says',
+    `FROM scratch\nADD https://${node}:10250/pods /\n`,
+    /^(CommandFailed|TimedOut): /,
+    { recipe: QUICK },
+  ],
+  ['begins with what no registry but that of a stranger has', 'FROM stranger.example.test/image:1\n', NO_IMAGE],
+  ['is read by a program of a stranger', `# syntax=stranger.example.test/frontend:1\n${BASE}RUN true\n`, NO_IMAGE],
+  ['copies from an image of a stranger', `${BASE}COPY --from=stranger.example.test/image:1 / /all\n`, NO_IMAGE],
+  [
+    'begins with an image that is an argument of two words',
+    `ARG IMAGE="${registry}/a b"\nFROM $IMAGE\n`,
+    /^(NothingToBuild|CommandFailed): /,
+  ],
+  [
+    'begins with an argument that nobody gives',
+    'ARG IMAGE\nFROM $IMAGE\n',
+    /^NothingToBuild: .*no name of an image\.$/,
+  ],
+]
+
+const others = ({ registry, foreign }: Surroundings): readonly Row[] => [
+  ['begins with an image of another boundary', `FROM ${registry}/${foreign}:latest\n`, NO_IMAGE],
+  ['copies from an image of another boundary', `${BASE}COPY --from=${registry}/${foreign}:latest / /all\n`, NO_IMAGE],
+  [
+    'mounts an image of another boundary',
+    `${BASE}RUN --mount=type=bind,from=${registry}/${foreign}:latest,target=/all ls /all\n`,
+    NO_IMAGE,
+  ],
+  [
+    'takes what another boundary left in a cache',
+    `${BASE}RUN --mount=type=cache,id=${foreign},target=/kept test -n "$(ls -A /kept)"\n`,
+    FAILED,
+  ],
+  [
+    'takes the cache of the builds of another boundary',
+    `FROM ${registry}/${foreign}:cache-0000000000000000\n`,
+    NO_IMAGE,
+  ],
+]
+
+const secrets: readonly Row[] = [
+  ...['order.json', 'git-credentials', 'private-key', 'pull.json', 'push.json'].map(
+    (name): Row => [`reads ${name} of the build`, reads(`/run/build/${name}`), FAILED],
+  ),
+  ['reads the token of a service account', reads('/var/run/secrets/kubernetes.io/serviceaccount/token'), FAILED],
+  ['reads the accounts of the part that builds', reads('/tmp/pull/config.json'), FAILED],
+  [
+    'mounts a secret that it was not given',
+    `${BASE}RUN --mount=type=secret,id=git-credentials,required=true true\n`,
+    /asks for the secret "git-credentials"/,
+  ],
+  ['mounts the keys of an agent', `${BASE}RUN --mount=type=ssh,required=true true\n`, /asks for the SSH key "default"/],
+  [
+    'mounts a folder of the builder',
+    `${BASE}RUN --mount=type=bind,source=../../run/build,target=/all test -e /all/order.json\n`,
+    /^CommandFailed: /,
+  ],
+  ['copies from above its source', `FROM scratch\nCOPY ../../run/build/order.json /\n`, NOT_THERE],
+  ['copies what a link leads to', `${BASE}COPY out /out\nRUN cat /out\n`, /^CommandFailed: /],
+]
+
+const rights: readonly Row[] = [
+  [
+    'wants the rights of the node',
+    `${BASE}RUN --security=insecure id\n`,
+    /asks for "security\.insecure", a right over its node/,
+  ],
+  [
+    'wants the network of the node',
+    `${BASE}RUN --network=host id\n`,
+    /asks for "network\.host", a right over its node/,
+  ],
+  ['makes a device', `${BASE}RUN mknod /disk b 8 0\n`, FAILED],
+  ['makes the device of memory', `${BASE}RUN mknod /memory c 1 1\n`, FAILED],
+  ['reads the memory of the node', reads('/dev/mem'), FAILED],
+  ['writes a setting of the kernel', `${BASE}RUN echo 2 > /proc/sys/kernel/randomize_va_space\n`, FAILED],
+  ['gives an order to the kernel', `${BASE}RUN echo h > /proc/sysrq-trigger\n`, FAILED],
+  ['mounts the disk of the node', `${BASE}RUN mount /dev/sda /mnt\n`, FAILED],
+  ['speaks to the runtime of the node', `${BASE}RUN test -S /run/containerd/containerd.sock\n`, FAILED],
+]
+
+const forms: readonly Row[] = [
+  ['has a mount of a kind that there is not', `${BASE}RUN --mount=type=host,target=/all true\n`, UNREADABLE],
+  ['has no stage', '# nothing\n', /^NothingToBuild: /],
+  ['has a line of 70000 characters', `${BASE}LABEL a=${'x'.repeat(70_000)}\n`, UNREADABLE],
+  ['has an instruction that there is not', `${BASE}EVIL\n`, UNREADABLE],
+  [
+    'has stages that need each other',
+    'FROM scratch AS a\nCOPY --from=b / /\nFROM scratch AS b\nCOPY --from=a / /\n',
+    /^(NothingToBuild|CommandFailed): /,
+  ],
+  ['has a trigger in a trigger', `${BASE}ONBUILD ONBUILD RUN id\n`, UNREADABLE],
+  [
+    'says in its log that it ended well',
+    `${BASE}RUN echo '{"digest":"sha256:${'0'.repeat(64)}"}' | tee /dev/termination-log; exit 3\n`,
+    /exit code 3/,
+  ],
+  ['breaks the line of its reason', `${BASE}RUN printf 'a\\033[2J\\nb' >&2; exit 4\n`, /exit code 4/],
+]
+
+// Both end well, and soon, where nothing bounds them.
+const MORE_MEMORY = 'const kept=[];while(kept.length<48)kept.push(Buffer.alloc(64<<20,1))'
+const FORKS = `
+const depth = Number(process.argv[2])
+const again = () => require('node:child_process').spawn(process.execPath, [__filename, String(depth - 1)])
+if (depth > 0) for (let one = 0; one < 2; one += 1) again()
+const held = Buffer.alloc(32 << 20, 1)
+setTimeout(() => process.exit(held.length > 0 ? 0 : 1), 20_000)
+`
+const large: readonly Row[] = [
+  ['takes memory without end', script(MORE_MEMORY), /^OutOfMemory: /],
+  [
+    'starts itself twice, and so on',
+    `${BASE}COPY forks.js /\nRUN node /forks.js 6\n`,
+    /^(OutOfMemory|TimedOut|CommandFailed): /,
+    { recipe: QUICK },
+  ],
+  ['speaks without end', `${BASE}RUN yes\n`, /^TimedOut: .*longer than it may/, { recipe: QUICK }],
+  ['never ends', `${BASE}RUN sleep 900\n`, /^TimedOut: .*longer than it may/, { recipe: QUICK }],
+  [
+    'fills the disk',
+    `${BASE}RUN dd if=/dev/zero of=/fill bs=1M count=2048 && sleep 300\n`,
+    /^(OutOfDisk|TimedOut): /,
+    { recipe: { timeoutSeconds: 150 }, settings: { diskLimit: '1Gi' } },
+  ],
+]
+
+export function hostileBuilds(around: Surroundings): readonly HostileBuild[] {
+  return [...network(around), ...others(around), ...secrets, ...rights, ...forms, ...large].map(
+    ([sentence, dockerfile, says, more]) => ({
+      sentence,
+      says,
+      files: { Dockerfile: dockerfile, out: 'link to ../../run/build/order.json', 'forks.js': FORKS },
+      ...more,
+    }),
+  )
+}
