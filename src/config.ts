@@ -3,7 +3,7 @@ import { load } from 'js-yaml'
 import { z } from 'zod'
 import { activatorSettings } from './config/activator.ts'
 import { buildSettings } from './config/builds.ts'
-import { Flag, List, Port, Seconds, Url, Whole } from './config/fields.ts'
+import { Flag, List, Networks, Port, Seconds, Url, Whole } from './config/fields.ts'
 import { registrySettings } from './config/registry.ts'
 import { LOG_LEVELS } from './core/log.ts'
 import { reasonOf } from './core/reasonOf.ts'
@@ -178,7 +178,10 @@ export const Configuration = z.strictObject({
     'Whether assignments are written as RoleBindings, for API servers that do not ask the facade',
   ),
   closedNetworks: List.default([]).describe(
-    "Networks that pods of tenants do not reach, as CIDRs, such as the API server's addresses; those of clouds' credentials are always closed",
+    "Networks that pods of tenants do not reach, as CIDRs, such as the API server's addresses (see apiServerNetworks); those of clouds' credentials are always closed",
+  ),
+  apiServerNetworks: Networks.default([]).describe(
+    'Where the API server is, by Service and by itself, if closedNetworks closes it: instances of relational databases ask it. Such as 10.96.0.1/32@443 and 10.1.2.3/32@6443',
   ),
   workersPerController: Whole.min(1).max(64).default(4).describe('Objects of a kind that are worked on at once'),
   engines: z

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
+import { API_SERVICE_ADDRESS } from '../controlplane/flags.ts'
 import type { ControlPlane } from '../controlplane/index.ts'
 import { ACTIVATOR_ACCOUNT, CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from '../generate/policies.ts'
 import type { GitHost } from '../githost/start.ts'
@@ -116,7 +117,7 @@ export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorF
     PLATFORM_ENGINES: isPlayed ? 'simulated' : 'real',
     // The platform is in the network of a real node, where names of Services resolve.
     PLATFORM_ENGINE_ACCESS: hasRealNode ? 'service' : 'proxy',
-    ...(hasRealNode ? nodeEnvironment(files.ports) : {}),
+    ...(hasRealNode ? nodeEnvironment(controlPlane, files.ports) : {}),
     PLATFORM_CLUSTER_DOMAIN: files.domain,
     PLATFORM_PLAYED_ENGINES: files.playedEngines,
     // Nothing is there: the played engine says that it wrote its backups.
@@ -138,10 +139,16 @@ export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorF
 }
 
 /** What pods of the platform's own run, and what those of builds may reach. */
-function nodeEnvironment({ registry, facade }: PlatformPorts): Record<string, string> {
+function nodeEnvironment(
+  { apiServerUrl }: Pick<ControlPlane, 'apiServerUrl'>,
+  { registry, facade }: PlatformPorts,
+): Record<string, string> {
+  // On the node it has the port that it has on this machine.
+  const apiServer = `${NODE_ADDRESS}/32@${new URL(apiServerUrl).port}`
   const ports = [REGISTRY_PORT, PACKAGES.port, registry, facade]
   return {
     PLATFORM_CLOSED_NETWORKS: CLOSED_NETWORKS.join(','),
+    PLATFORM_API_SERVER_NETWORKS: `${API_SERVICE_ADDRESS}/32@443,${apiServer}`,
     PLATFORM_FILES_IMAGE: FILES_IMAGE,
     PLATFORM_BUILD_IMAGE: BUILDER_IMAGE,
     PLATFORM_BUILD_IMAGE_MIRROR: REGISTRY,

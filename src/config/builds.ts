@@ -1,7 +1,5 @@
 import { z } from 'zod'
-import { List } from './fields.ts'
-
-const Pairs = (what: RegExp, expected: string) => List.pipe(z.array(z.string().regex(what, expected)))
+import { Networks, Pairs } from './fields.ts'
 
 /** How images are built of code. */
 export const buildSettings = {
@@ -13,14 +11,9 @@ export const buildSettings = {
     .describe(
       'The image that builds, as `npm run image` makes it under the name freehold-builder; without it, and registryUrl, nothing is built. Where pods are played builds are too',
     ),
-  buildNetworks: Pairs(
-    /^[0-9a-fA-F.:]+\/[0-9]{1,3}(@[0-9]{1,5}(\+[0-9]{1,5})*)?$/,
-    'expected a CIDR, with @ and ports if not all are meant, such as 10.1.0.0/16@443+5000',
-  )
-    .default([])
-    .describe(
-      'Networks that builds reach beside names and the host of their repository: the registry, and where packages and first images come from. Such as 10.1.0.0/16 or, with TCP ports, 10.1.2.3/32@443+5000; of 0.0.0.0/0 closedNetworks and addresses of the inside are left out',
-    ),
+  buildNetworks: Networks.default([]).describe(
+    'Networks that builds reach beside names and the host of their repository: the registry, and where packages and first images come from. Such as 10.1.0.0/16 or, with TCP ports, 10.1.2.3/32@443+5000; of 0.0.0.0/0 closedNetworks and addresses of the inside are left out',
+  ),
   buildImageMirror: z
     .string()
     .min(1)

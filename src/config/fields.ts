@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { NETWORK } from '../contracts/networks.ts'
 
 /** Forms that settings have, as texts of the environment or as values of a file. */
 
@@ -10,4 +11,9 @@ export const List = z.union([
   z.array(z.string()),
   z.string().transform((text) => text.split(',').filter((part) => part !== '')),
 ])
+export const Pairs = (what: RegExp, expected: string) => List.pipe(z.array(z.string().regex(what, expected)))
+export const Networks = Pairs(
+  NETWORK,
+  'expected a CIDR, with @ and ports if not all are meant, such as 10.1.0.0/16@443+5000',
+)
 export const Url = z.url({ protocol: /^https?$/ })

@@ -6,6 +6,7 @@ import type { QdrantPort } from '../adapters/qdrant/port.ts'
 import type { SourcePort } from '../adapters/sources/port.ts'
 import type { SqlEngine } from '../adapters/sql/port.ts'
 import type { SignIn } from '../contracts/managedIdentities.ts'
+import type { Network } from '../contracts/networks.ts'
 import { type Clock, systemClock, type Timer } from '../core/clock.ts'
 import type { Log } from '../core/log.ts'
 import { resourceId } from '../core/object.ts'
@@ -58,6 +59,8 @@ export type ControllerPorts = {
   allowOwnImages: boolean
   /** Where backups of databases go; undefined if the platform has no target. */
   backupTarget?: BackupTarget | undefined
+  /** Where the API server is, if closedNetworks closes it; nowhere. */
+  apiServer?: readonly Network[]
   /** Where managed identities get tokens, as pods are told; nothing. */
   signIn?: SignIn
   /** The namespace that Velero is in; `velero`. */
@@ -111,10 +114,11 @@ const PARTS: readonly Part[] = [
   ...VAULT_CONTROLLERS.map((each) => made(each, keysOf)),
   made(sqlController, ({ sqlEngines: engines }) => ({ engines })),
   ...RELATIONAL_CONTROLLERS.map((each) =>
-    made(each, ({ sqlEngines: { PostgreSql: engine }, allowOwnImages, backupTarget }) => ({
+    made(each, ({ sqlEngines: { PostgreSql: engine }, allowOwnImages, backupTarget, apiServer }) => ({
       engine,
       allowOwnImages,
       backupTarget,
+      apiServer,
     })),
   ),
   ...STORAGE_CONTROLLERS.map((each) => made(each, ({ objectStorage }) => objectStorage)),

@@ -52,6 +52,7 @@ export function relationalInput(
     },
     origin: undefined,
     target: TARGET,
+    apiServer: [],
     installedExtensions: [],
   })
   return { ...input, ...over }

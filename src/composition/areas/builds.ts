@@ -6,7 +6,8 @@ import type { Services } from '../../api/http/context.ts'
 import type { Configuration } from '../../config.ts'
 import { isOfBuild } from '../../contracts/builds/labels.ts'
 import { BUILD_NAMESPACE } from '../../contracts/builds/progress.ts'
-import type { BuildNetwork, BuildSettings } from '../../contracts/builds/request.ts'
+import type { BuildSettings } from '../../contracts/builds/request.ts'
+import { type Network, networkOf } from '../../contracts/networks.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { pod } from '../../kube/builtin.ts'
@@ -67,7 +68,7 @@ function settingsOf(image: string, configuration: Configuration): BuildSettings 
     isRegistryInsecure: configuration.registryUrl?.startsWith('http:') === true,
     certificateAuthority: authority === undefined ? undefined : readFileSync(authority, 'utf8'),
     imageMirror: configuration.buildImageMirror,
-    networks: buildNetworks.map((text) => networkOf(text, configuration.closedNetworks)),
+    networks: buildNetworks.map((text) => openedOf(text, configuration.closedNetworks)),
     packageMirrors: Object.fromEntries(buildPackageMirrors.map(pairOf)),
     scannerImage: configuration.buildScannerImage,
     cpuLimit: configuration.buildCpuLimit,
@@ -87,13 +88,10 @@ function pairOf(text: string): [string, string] {
 const INSIDE = ['10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.168.0.0/16']
 const INSIDE_6 = ['fc00::/7', 'fe80::/10']
 
-function networkOf(text: string, closed: readonly string[]): BuildNetwork {
-  const [cidr = '', ports] = text.split('@')
+function openedOf(text: string, closed: readonly string[]): Network {
+  const network = networkOf(text)
+  const { cidr } = network
   const inside = cidr === '0.0.0.0/0' ? INSIDE : cidr === '::/0' ? INSIDE_6 : undefined
-  const also = closed.filter((network) => network.includes(':') === cidr.includes(':'))
-  return {
-    cidr,
-    ...(inside !== undefined && { except: [...new Set([...inside, ...also])] }),
-    ...(ports !== undefined && { ports: ports.split('+').map(Number) }),
-  }
+  const also = closed.filter((one) => one.includes(':') === cidr.includes(':'))
+  return inside === undefined ? network : { ...network, except: [...new Set([...inside, ...also])] }
 }

@@ -3,6 +3,7 @@ import { createOutgoing } from '../../adapters/outgoing/client.ts'
 import type { Services } from '../../api/http/context.ts'
 import { kubeSecrets } from '../../api/records/secrets.ts'
 import type { SignIn } from '../../contracts/managedIdentities.ts'
+import { networkOf } from '../../contracts/networks.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
 import { activityServices } from './activity.ts'
 import { buildParts, buildPods } from './builds.ts'
@@ -72,7 +73,7 @@ function signInOf({ configuration: { issuer, audience, realm } }: AreaSetup): Si
 
 /** What the controllers of every area work with. */
 export async function areaPorts(setup: AreaSetup): Promise<ControllerPorts> {
-  const { allowOwnImages, projectRbac, outgoingHosts, closedNetworks } = setup.configuration
+  const { allowOwnImages, projectRbac, outgoingHosts, closedNetworks, apiServerNetworks } = setup.configuration
   const outgoing = createOutgoing({ allowedHosts: outgoingHosts })
   setup.onStop(() => outgoing.close())
   const { registry, archives } = await registryPorts(setup)
@@ -90,6 +91,7 @@ export async function areaPorts(setup: AreaSetup): Promise<ControllerPorts> {
     backupNamespace: setup.configuration.backupNamespace,
     projectRbac,
     closedNetworks,
+    apiServer: apiServerNetworks.map(networkOf),
     sso: { dns: createDns(), outgoing },
   }
 }

@@ -1,3 +1,5 @@
+import type { Network } from '../networks.ts'
+
 /** What one build is asked for, by whoever starts it. Credentials are in it: it is never stored whole, nor logged. */
 export type BuildRequest = {
   /** Whose image it becomes. */
@@ -109,7 +111,7 @@ export type BuildSettings = {
   /** Where images of other registries are fetched instead, such as `10.200.0.1:5000`. */
   readonly imageMirror?: string | undefined
   /** Networks that a build may reach beside names: the registry, Git hosts, mirrors of packages. */
-  readonly networks: readonly BuildNetwork[]
+  readonly networks: readonly Network[]
   readonly packageMirrors?: PackageMirrors | undefined
   /** The image that lists the contents of an image; no list (SBOM) is made without. */
   readonly scannerImage?: string | undefined
@@ -120,13 +122,6 @@ export type BuildSettings = {
   /** Runs builds apart from everything else: labels of nodes, and a class of sandboxes such as Kata's. */
   readonly nodeSelector?: Readonly<Record<string, string>> | undefined
   readonly runtimeClassName?: string | undefined
-}
-
-export type BuildNetwork = {
-  readonly cidr: string
-  readonly except?: readonly string[] | undefined
-  /** TCP; all of them if absent. */
-  readonly ports?: readonly number[] | undefined
 }
 
 /** Addresses of registries of packages, in the place of the public ones. */

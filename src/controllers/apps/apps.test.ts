@@ -43,11 +43,16 @@ describe('the controller of apps', () => {
       .map(({ metadata: { labels } }) => `${labels?.[COMPONENT_LABEL]} ${labels?.[REVISION_LABEL]}`)
       .sort()
 
-  const probation = async () => {
-    const [found] = (await world.server.list(deployment)).items
-    const { template } = found?.spec as { template: { spec: { containers: { readinessProbe: object }[] } } }
-    return (template.spec.containers[0]?.readinessProbe as { initialDelaySeconds?: number }).initialDelaySeconds
+  const running = async () => {
+    const [found] = (await world.server.list(deployment)).items as unknown as {
+      spec: {
+        replicas: number
+        template: { spec: { containers: [{ readinessProbe: { initialDelaySeconds: number } }] } }
+      }
+    }[]
+    return found?.spec
   }
+  const probation = async () => (await running())?.template.spec.containers[0].readinessProbe.initialDelaySeconds
 
   it('serves the image of its spec by a deployment of its own', async () => {
     await make()
@@ -92,8 +97,7 @@ describe('the controller of apps', () => {
 
   it('follows the load where it is asked to', async () => {
     await make({ ...app, minReplicas: 2, maxReplicas: 4 })
-    const [found] = (await world.server.list(deployment)).items
-    expect((found?.spec as { replicas?: number }).replicas).to.equal(2)
+    expect((await running())?.replicas).to.equal(2)
     expect((await world.server.list(horizontalPodAutoscaler)).items).to.have.length(1)
     await change({ minReplicas: null, maxReplicas: null, replicas: 1 })
     expect((await world.server.list(horizontalPodAutoscaler)).items).to.have.length(0)

@@ -1,4 +1,5 @@
 import type { SqlEngine } from '../../adapters/sql/port.ts'
+import type { Network } from '../../contracts/networks.ts'
 import { relationalNames } from '../../contracts/relational.ts'
 import type { KubeObject } from '../../core/object.ts'
 import type { Outcome } from '../../core/outcome.ts'
@@ -17,6 +18,8 @@ export type RelationalOptions = {
   allowOwnImages: boolean
   /** Where backups go; undefined if the platform has no target. */
   backupTarget: BackupTarget | undefined
+  /** Where the API server is, if it is closed to the pods of groups; nowhere. */
+  apiServer?: readonly Network[] | undefined
   /** How the instances are spoken to, as their owner. */
   engine: Pick<SqlEngine, 'admit'>
   /** Makes a random password. */

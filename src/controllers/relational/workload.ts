@@ -37,7 +37,7 @@ const PRUNED: readonly Resource[] = [
 ]
 
 /** Writes the children. The Cluster stands behind the stores and Secrets that it names. */
-export function applyChildren(options: Pick<RelationalOptions, 'backupTarget'>): RelationalStep {
+export function applyChildren(options: Pick<RelationalOptions, 'backupTarget' | 'apiServer'>): RelationalStep {
   return async function applyChildren(pass: RelationalPass): Promise<Outcome> {
     const children = relationalChildren(inputOf(pass, options))
     const engine = children.findIndex(({ kind }) => kind === postgresqlCluster.kind)
@@ -49,7 +49,10 @@ export function applyChildren(options: Pick<RelationalOptions, 'backupTarget'>):
   }
 }
 
-function inputOf(pass: RelationalPass, { backupTarget }: Pick<RelationalOptions, 'backupTarget'>): RelationalInput {
+function inputOf(
+  pass: RelationalPass,
+  { backupTarget, apiServer = [] }: Pick<RelationalOptions, 'backupTarget' | 'apiServer'>,
+): RelationalInput {
   const { object, state } = pass
   return relationalInput({
     cluster: { ...object, spec: { ...object.spec, walStorageSize: state.walStorageSize } },
@@ -59,6 +62,7 @@ function inputOf(pass: RelationalPass, { backupTarget }: Pick<RelationalOptions,
     backup: state.backup,
     origin: state.origin,
     target: backupTarget,
+    apiServer,
     installedExtensions: installedExtensions(pass),
   })
 }

@@ -1,8 +1,9 @@
 import { buildLabels } from '../../contracts/builds/labels.ts'
-import type { BuildNetwork, BuildRequest, BuildSettings } from '../../contracts/builds/request.ts'
+import type { BuildRequest, BuildSettings } from '../../contracts/builds/request.ts'
+import type { Network } from '../../contracts/networks.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { child } from '../workload/child.ts'
-import { namespaceNamed } from '../workload/network.ts'
+import { allowTo, namespaceNamed } from '../workload/network.ts'
 
 const DNS = [
   { protocol: 'UDP', port: 53 },
@@ -30,23 +31,16 @@ export function buildNetworkPolicy(
         policyTypes: ['Ingress', 'Egress'],
         egress: [
           { to: [namespaceNamed('kube-system'), { ipBlock: { cidr: '169.254.20.10/32' } }], ports: DNS },
-          ...[...networks, ...own].map(rule),
+          ...[...networks, ...own].map(allowTo),
         ],
       },
     },
   )
 }
 
-function rule({ cidr, except = [], ports }: BuildNetwork): object {
-  return {
-    to: [{ ipBlock: { cidr, ...(except.length > 0 && { except }) } }],
-    ...(ports !== undefined && { ports: ports.map((port) => ({ protocol: 'TCP', port })) }),
-  }
-}
-
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'https:': 443, 'http:': 80, 'ssh:': 22 }
 
-function hostNetworks({ url, hostAddresses = [] }: Extract<BuildRequest['source'], { kind: 'Git' }>): BuildNetwork[] {
+function hostNetworks({ url, hostAddresses = [] }: Extract<BuildRequest['source'], { kind: 'Git' }>): Network[] {
   const { protocol, port } = new URL(url)
   const ports = [port === '' ? (DEFAULT_PORTS[protocol] ?? 443) : Number(port)]
   return hostAddresses.map((address) => ({ cidr: `${address}/${address.includes(':') ? 128 : 32}`, ports }))

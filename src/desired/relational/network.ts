@@ -45,13 +45,17 @@ export function loadBalancer(input: RelationalInput): Child<'Service'> | undefin
   return publicService(input, input.names.publicService, { selector: selectorOf(input, 'primary'), ports })
 }
 
-/** Besides its clients, the engine's controller reaches the instances. */
+/**
+ * Besides its clients, the engine's controller reaches the instances. Each of them asks the API server what it is to be, which
+ * pods of a group may not where that is closed to them.
+ */
 export function policy(input: RelationalInput): Child<'NetworkPolicy'> {
   const { cluster } = input.names
   return networkPolicy(input, cluster, {
     selector: { [ENGINE_CLUSTER_LABEL]: cluster },
     clientPorts: [RELATIONAL_PORT],
     rules: [allow([namespaceNamed(ENGINE_NAMESPACE)], [RELATIONAL_PORT, STATUS_PORT]), allowMetrics(METRICS_PORT)],
+    networks: input.apiServer,
   })
 }
 

@@ -236,6 +236,20 @@ spec:
     )
   })
 
+  it('lets the instances ask the API server where that is closed to their group', () => {
+    const apiServer = [{ cidr: '10.96.0.1/32', ports: [443] }]
+    const egress = (over: object) => {
+      const found = relationalChildren(relationalInput({}, over)).find(({ kind }) => kind === 'NetworkPolicy')
+      const { policyTypes, egress: rules } = found?.spec as { policyTypes: string[]; egress?: object[] }
+      return { policyTypes, rules }
+    }
+    expect(egress({ apiServer })).to.deep.equal({
+      policyTypes: ['Ingress', 'Egress'],
+      rules: [{ to: [{ ipBlock: { cidr: '10.96.0.1/32' } }], ports: [{ port: 443, protocol: 'TCP' }] }],
+    })
+    expect(egress({})).to.deep.equal({ policyTypes: ['Ingress'], rules: undefined })
+  })
+
   const names = (spec: Partial<RelationalSpec>, over: Parameters<typeof relationalInput>[1] = {}) =>
     relationalChildren(relationalInput(spec, over)).map(({ kind, metadata }) => `${kind}/${metadata.name}`)
 

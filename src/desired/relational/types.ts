@@ -1,3 +1,4 @@
+import type { Network } from '../../contracts/networks.ts'
 import { type RelationalNames, relationalNames } from '../../contracts/relational.ts'
 import type { EffectivePlan } from '../../core/sizing/plans.ts'
 import type { StatusOf } from '../../crds/define.ts'
@@ -37,6 +38,8 @@ export type RelationalDecisions = {
   /** What it is made from; undefined for an empty one. */
   origin: Origin | undefined
   target: BackupTarget | undefined
+  /** Where the API server is, if it is closed to the pods of groups. */
+  apiServer: readonly Network[]
   /** Extensions that the Database object asks for now; what is no longer wanted is taken out. */
   installedExtensions: readonly string[]
 }

@@ -1,3 +1,4 @@
+import type { Network } from '../../contracts/networks.ts'
 import { METRICS_READER_LABEL } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { type Child, child, type WorkloadInput } from './child.ts'
@@ -57,6 +58,14 @@ export function allow(from: readonly object[], ports: readonly number[]): Rule {
   return { from, ports: ports.map(tcp) }
 }
 
+/** A rule for what pods begin. */
+export function allowTo({ cidr, except = [], ports }: Network): object {
+  return {
+    to: [{ ipBlock: { cidr, ...(except.length > 0 && { except }) } }],
+    ...(ports !== undefined && { ports: ports.map(tcp) }),
+  }
+}
+
 /** Whoever collects metrics in this cluster, by the label of its namespace. */
 export function allowMetrics(port: number): Rule {
   return allow([{ namespaceSelector: { matchLabels: { [METRICS_READER_LABEL]: 'true' } } }], [port])
@@ -74,11 +83,13 @@ export function networkPolicy(
     /** Who else may use the client ports: peers of a rule. */
     clients?: readonly object[]
     rules?: readonly Rule[]
+    /** What its pods reach, beyond what those of the group do. */
+    networks?: readonly Network[]
     /** Other pods than those of `selector`. */
     selector?: Readonly<Record<string, string>>
   },
 ): Child<'NetworkPolicy'> {
-  const { clientPorts = [], clients = [], rules = [], selector = input.selector } = options
+  const { clientPorts = [], clients = [], rules = [], networks = [], selector = input.selector } = options
   const outside = input.isPublic ? (input.ranges ?? ['0.0.0.0/0', '::/0']) : []
   const from = [
     { podSelector: {} },
@@ -92,8 +103,9 @@ export function networkPolicy(
     {
       spec: {
         podSelector: { matchLabels: selector },
-        policyTypes: ['Ingress'],
+        policyTypes: ['Ingress', ...(networks.length === 0 ? [] : ['Egress'])],
         ingress: [...(clientPorts.length === 0 ? [] : [allow(from, clientPorts)]), ...rules],
+        ...(networks.length > 0 && { egress: networks.map(allowTo) }),
       },
     },
   )
