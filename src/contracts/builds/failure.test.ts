@@ -45,6 +45,11 @@ describe('why a build failed, told from what was said', () => {
       'failed to load cache key: Get "http://169.254.169.254/": dial tcp: timeout',
       'CommandFailed: The Dockerfile adds http://169.254.169.254/, which cannot be reached',
     ],
+    [
+      'unsupported mount type "host"',
+      'NothingToBuild: The Dockerfile cannot be read: there are no mounts of the kind "host".',
+    ],
+    ['no SSH key "" forwarded from the client', 'CommandFailed: The Dockerfile asks for the SSH key "default"'],
     ['anything else', 'CommandFailed: The build failed: its log says more.'],
   ]
   for (const [said, expected] of cases) {

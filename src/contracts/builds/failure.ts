@@ -65,7 +65,12 @@ const BUILD: readonly Told[] = [
   [
     /no SSH key "([^"]*)" forwarded/,
     'CommandFailed',
-    (id) => `The Dockerfile asks for the SSH key "${shown(id)}": commands of builds have none.`,
+    (id) => `The Dockerfile asks for the SSH key "${shown(id || 'default')}": commands of builds have none.`,
+  ],
+  [
+    /unsupported mount type "([^"]*)"/,
+    'NothingToBuild',
+    (kind) => `The Dockerfile cannot be read: there are no mounts of the kind "${shown(kind)}".`,
   ],
   [
     /failed to calculate checksum of ref [^:]+::?\S*: "([^"]+)": not found/,
