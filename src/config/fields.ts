@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { NETWORK } from '../contracts/networks.ts'
 
 /** Forms that settings have, as texts of the environment or as values of a file. */
 
@@ -13,7 +12,7 @@ export const List = z.union([
 ])
 export const Pairs = (what: RegExp, expected: string) => List.pipe(z.array(z.string().regex(what, expected)))
 export const Networks = Pairs(
-  NETWORK,
+  /^[0-9a-fA-F.:]+\/[0-9]{1,3}(@[0-9]{1,5}(\+[0-9]{1,5})*)?$/,
   'expected a CIDR, with @ and ports if not all are meant, such as 10.1.0.0/16@443+5000',
 )
 export const Url = z.url({ protocol: /^https?$/ })

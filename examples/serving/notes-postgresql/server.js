@@ -2,7 +2,10 @@ const { createServer } = require('node:http')
 const { Pool } = require('pg')
 
 // The platform fills it with the connection string of the database, and starts the app anew when it changes.
-const pool = new Pool({ connectionString: process.env.DATABASE_URL })
+const url = new URL(process.env.DATABASE_URL)
+// As PostgreSQL's own clients read sslmode=require: encrypted, whoever signed the certificate.
+url.searchParams.set('uselibpqcompat', 'true')
+const pool = new Pool({ connectionString: url.href })
 
 async function answer(request, response) {
   if (request.method === 'POST')

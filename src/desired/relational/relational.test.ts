@@ -240,7 +240,7 @@ spec:
     const apiServer = [{ cidr: '10.96.0.1/32', ports: [443] }]
     const egress = (over: object) => {
       const found = relationalChildren(relationalInput({}, over)).find(({ kind }) => kind === 'NetworkPolicy')
-      const { policyTypes, egress: rules } = found?.spec as { policyTypes: string[]; egress?: object[] }
+      const { policyTypes, egress: rules } = (found?.spec ?? {}) as { policyTypes?: string[]; egress?: object[] }
       return { policyTypes, rules }
     }
     expect(egress({ apiServer })).to.deep.equal({
