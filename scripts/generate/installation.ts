@@ -100,7 +100,7 @@ export function chartFiles(installation: Installation, monitoring: readonly Kube
     ['Chart.yaml', dump(CHART_FILE)],
     ['values.yaml', values(installation.settings)],
     ['values.schema.json', `${JSON.stringify(VALUES_SCHEMA, null, 2)}\n`],
-    ['templates/definitions.yaml', literal(yaml(installation.definitions))],
+    ['templates/definitions.yaml', installation.definitions.map(definitionTemplate).join('---\n')],
     ['templates/platform.yaml', plain.map(template).join('---\n')],
     [
       'templates/configuration.yaml',
@@ -116,6 +116,17 @@ export function chartFiles(installation: Installation, monitoring: readonly Kube
 const literal = (text: string) => text.replaceAll('{{', '{{ "{{" }}')
 
 const when = (value: string, text: string) => `{{- if .Values.${value} }}\n${literal(text)}{{- end }}\n`
+
+/** Helm leaves what has this annotation when it uninstalls. With a definition every record of its kind would go. */
+const KEEP = `{{- if .Values.keepDefinitions }}
+  annotations:
+    helm.sh/resource-policy: keep
+  {{- end }}
+`
+
+function definitionTemplate(definition: KubeObject): string {
+  return literal(yaml([definition])).replace(/^metadata:\n/m, (line) => `${line}  ${KEEP}`)
+}
 
 function template(object: KubeObject): string {
   if (!isWorkload(object)) return literal(yaml([object]))
@@ -164,6 +175,8 @@ activator:
   replicas: 1
 # Whether the chart makes the namespace ${SYSTEM_NAMESPACE}; Helm needs it before, unless the release lives elsewhere.
 createNamespace: false
+# Whether the definitions, and with them every record, stay when the release is uninstalled.
+keepDefinitions: true
 # Further environment of both, in the form of a container: secrets, such as PLATFORM_SMTP_URL.
 env: []
 # PodMonitor, alerts and a dashboard; they need the kinds of the Prometheus operator.
@@ -188,6 +201,7 @@ const VALUES_SCHEMA = {
     controllers: replicasSchema(),
     activator: replicasSchema(),
     createNamespace: { type: 'boolean' },
+    keepDefinitions: { type: 'boolean' },
     env: { type: 'array', items: { type: 'object', required: ['name'] } },
     monitoring: { type: 'object', additionalProperties: false, properties: { enabled: { type: 'boolean' } } },
     configuration: settingsSchema(),

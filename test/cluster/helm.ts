@@ -1,13 +1,15 @@
-import { findTool, isToolBuilt, type Tool } from '../../scripts/controlplane/tool.ts'
+import type { Context } from 'mocha'
+import { silentProgress } from '../../scripts/controlplane/index.ts'
+import { builtTool, isToolBuilt, type Tool } from '../../scripts/controlplane/tool.ts'
+import { TEST_CONFIG } from '../config.ts'
 
 const TOOL = { folder: 'helm', package: 'helm.sh/helm/v3/cmd/helm', name: 'helm' } as const satisfies Tool
 
-export const isHelmBuilt = () => isToolBuilt(TOOL)
-
-/** @throws Error if it cannot be built */
-export async function findHelm(): Promise<string> {
-  const progress = { step: <T>(_what: string, work: () => Promise<T>) => work(), note: () => undefined }
-  const found = await findTool(TOOL, { progress, signal: undefined })
-  if ('program' in found) return found.program
-  throw new Error(`Helm needs Go ${found.needsGo} to be built.`)
+/** The path of Helm; where it is not built, only a whole run builds it. @throws Error if it cannot be built */
+export async function helmOrSkip(test: Context): Promise<string> {
+  if (TEST_CONFIG.sized(0, 1) !== 1 && !(await isToolBuilt(TOOL))) {
+    console.log('    skipped: Helm is not built; `npm run faults` builds it')
+    test.skip()
+  }
+  return builtTool(TOOL, { progress: silentProgress, signal: undefined })
 }

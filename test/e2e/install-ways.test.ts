@@ -7,8 +7,7 @@ import { expect } from 'chai'
 import { dump, load, loadAll } from 'js-yaml'
 import { metricNames } from '../../scripts/generate/metrics.ts'
 import type { KubeObject } from '../../src/core/object.ts'
-import { findHelm, isHelmBuilt } from '../cluster/helm.ts'
-import { TEST_CONFIG } from '../config.ts'
+import { helmOrSkip } from '../cluster/helm.ts'
 import { until } from '../make/until.ts'
 import { testPlatform } from '../worlds/tenant.ts'
 
@@ -17,6 +16,8 @@ const DEPLOY = join(import.meta.dirname, '../../deploy')
 const CHART = join(DEPLOY, 'helm/freehold')
 const BUFFER = { maxBuffer: 16 * 1024 * 1024 }
 const NAME = 'freehold-configuration'
+/** The chart leaves the namespace to Helm, and marks the definitions as to be kept. */
+const EVERYTHING = ['--set', 'createNamespace=true', '--set', 'keepDefinitions=false']
 
 type Workload = KubeObject & {
   spec: { template: { metadata: { annotations?: object }; spec: { volumes: { configMap?: { name: string } }[] } } }
@@ -82,16 +83,12 @@ describe('the ways to install', () => {
       objectsOf((await run(helm, ['template', 'freehold', CHART, '-n', 'freehold-system', ...words], BUFFER)).stdout)
 
     before(async function () {
-      if (TEST_CONFIG.sized(0, 1) !== 1 && !(await isHelmBuilt())) {
-        console.log('    skipped: Helm is not built; `npm run faults` builds it')
-        this.skip()
-      }
-      helm = await findHelm()
+      helm = await helmOrSkip(this)
     })
 
     it('bring the same objects too', async () => {
       const built = compared(objectsOf(await kustomize(DEPLOY)))
-      const rendered = compared(await template('--set', 'createNamespace=true', '--kube-version', '1.36.0'))
+      const rendered = compared(await template(...EVERYTHING, '--kube-version', '1.36.0'))
       expect([...rendered.keys()].sort()).to.deep.equal([...built.keys()].sort())
       for (const [key, object] of built) expect(rendered.get(key), key).to.deep.equal(object)
     })

@@ -10,11 +10,13 @@ import { announce, openOwnAuthority } from '../../src/composition/ownAuthority.t
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { WEBHOOK_CONFIGURATION } from '../../src/core/webhook.ts'
+import { Boundary } from '../../src/crds/boundaries.ts'
 import { KINDS } from '../../src/crds/index.ts'
 import { RoleAssignment } from '../../src/crds/rbac.ts'
 import { customResourceDefinition, deployment, pod, validatingWebhookConfiguration } from '../../src/kube/builtin.ts'
 import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
 import { loadKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
+import { helmOrSkip } from '../cluster/helm.ts'
 import { startOwnControlPlane, type TestControlPlane } from '../cluster/index.ts'
 import { until } from '../make/until.ts'
 
@@ -172,5 +174,61 @@ describe('installing into a cluster with kubectl apply -k', () => {
         JSON.stringify(rule),
       ).to.equal(false)
     }
+  })
+
+  describe('with Helm, when all of it is gone', () => {
+    const boundary = '22222222-2222-4222-8222-222222222222'
+    const release = ['freehold', '-n', SYSTEM_NAMESPACE]
+    let helm: string
+    const helmed = (...words: string[]) =>
+      run(helm, [...words, '--kubeconfig', controlPlane.kubeconfigPath], { maxBuffer: 16 * 1024 * 1024 })
+    const upgrade = (...words: string[]) =>
+      helmed('upgrade', '--install', ...release, join(deploy, 'helm/freehold'), ...words).then(() => undefined)
+    const definitions = async () => (await client.list(customResourceDefinition)).items.length
+    const boundaryLives = async () => (await client.get(Boundary.resource, { name: boundary })).metadata.uid
+
+    before(async function () {
+      helm = await helmOrSkip(this)
+      await kubectl('delete', '--ignore-not-found', '-k', deploy)
+      await kubectl('apply', '-f', join(deploy, 'manifests/namespace.yaml'))
+    })
+
+    it('installs, and an upgrade without a change changes nothing', async () => {
+      await upgrade()
+      const generations = async () =>
+        (await client.list(deployment, { namespace: SYSTEM_NAMESPACE })).items.map(
+          ({ metadata }) => metadata.generation,
+        )
+      const before = await generations()
+      expect(before).to.have.length(3)
+      await upgrade()
+      expect(await generations()).to.deep.equal(before)
+    })
+
+    it('keeps the definitions and every record when it uninstalls, and takes them over again', async () => {
+      await until('a record is made', () =>
+        client
+          .create(Boundary.resource, {
+            apiVersion: Boundary.apiVersion,
+            kind: Boundary.kind,
+            metadata: { name: boundary },
+            spec: { displayName: 'Acme' },
+          } as KubeObject)
+          .then(() => true),
+      )
+      const [uid, count] = [await boundaryLives(), await definitions()]
+      const { stdout } = await helmed('uninstall', ...release)
+      expect(stdout).to.contain('kept due to the resource policy')
+      expect((await client.list(deployment, { namespace: SYSTEM_NAMESPACE })).items).to.deep.equal([])
+      expect([await boundaryLives(), await definitions()]).to.deep.equal([uid, count])
+      await upgrade()
+      expect(await boundaryLives()).to.equal(uid)
+    })
+
+    it('leaves nothing when it was told not to keep them', async () => {
+      await upgrade('--set', 'keepDefinitions=false')
+      await helmed('uninstall', ...release, '--wait')
+      await until('no definition is left', async () => (await definitions()) === 0)
+    })
   })
 })
