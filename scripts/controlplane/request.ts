@@ -63,7 +63,8 @@ export async function waitUntil(
         last = error instanceof Error ? error.message : String(error)
       }
     }
-    throw new Error(`${what} did not come within ${deadlineMs / 1000} s: ${last}`)
+    const advice = 'Logs are in the folder "logs" of the data folder; where the machine was busy, start again.'
+    throw new Error(`${what} did not come within ${deadlineMs / 1000} s (${last}). ${advice}`)
   }
   await Promise.race([poll(), failed])
 }

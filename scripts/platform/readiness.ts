@@ -25,5 +25,6 @@ export async function untilAnswers(url: string, within: number, signal: AbortSig
     }
     await delay(ASK_EVERY)
   }
-  throw new Error(`${url} was not ready within ${within / 1000} s; the last answer was: ${last}`)
+  const advice = 'Logs are in the folder "logs" of the data folder; where the machine was busy, start again.'
+  throw new Error(`${url} was not ready within ${within / 1000} s; the last answer was: ${last}. ${advice}`)
 }

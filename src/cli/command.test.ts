@@ -49,7 +49,10 @@ describe('help and completion', () => {
     const text = overview(COMMANDS)
     for (const command of COMMANDS) {
       expect(text).to.include(`  ${command.name} `)
-      for (const { long } of command.options ?? []) expect(helpOf(command)).to.include(`--${long}`)
+      for (const option of command.options ?? []) {
+        expect(helpOf(command)).to.include(`--${option.long}`)
+        if (option.openChoice) expect(helpOf(command)).to.include(`${option.openChoice}=...`)
+      }
     }
   })
 

@@ -125,13 +125,18 @@ function withValues(words: readonly string[], options: readonly Option[]): strin
   })
 }
 
+/** What an option takes, as messages and help say it; undefined where it takes anything. */
+export function choicesOf({ choices, openChoice }: Option): string | undefined {
+  return choices === undefined ? undefined : [...choices, ...(openChoice ? [`${openChoice}=...`] : [])].join(', ')
+}
+
 function check(command: Command, input: Input): void {
-  for (const { long, choices, openChoice } of optionsOf(command)) {
+  for (const option of optionsOf(command)) {
+    const { long, choices, openChoice } = option
     const value = input.text(long)
     const isOpen = openChoice !== undefined && value?.startsWith(`${openChoice}=`) === true
     if (choices !== undefined && value !== undefined && !choices.includes(value) && !isOpen) {
-      const all = openChoice === undefined ? choices : [...choices, `${openChoice}=...`]
-      throw usage(`--${long} is one of ${all.join(', ')}, not "${value}".`)
+      throw usage(`--${long} is one of ${choicesOf(option)}, not "${value}".`)
     }
   }
   const all = command.positionals ?? []

@@ -1,4 +1,4 @@
-import { type Command, type Option, optionsOf, usageLine } from './command.ts'
+import { type Command, choicesOf, type Option, optionsOf, usageLine } from './command.ts'
 import { table } from './output.ts'
 
 export function overview(commands: readonly Command[]): string {
@@ -18,4 +18,7 @@ function flags({ long, short, value, many, whenAlone }: Option): string {
   return `${dash}--${long}${value === undefined ? '' : whenAlone === undefined ? ` ${value}` : ` [${value}]`}${many ? ' ...' : ''}`
 }
 
-const choices = ({ choices: all }: Option) => (all === undefined ? '' : `: ${all.join(', ')}`)
+function choices(option: Option): string {
+  const all = choicesOf(option)
+  return all === undefined ? '' : `: ${all}`
+}
