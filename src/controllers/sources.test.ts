@@ -2,7 +2,9 @@ import { expect } from 'chai'
 import { ControllerBench } from '../../test/worlds/controllers.ts'
 import { FakeCircuit, FakeSources } from '../adapters/sources/fake.ts'
 import { sourceSecretName } from '../contracts/sources/providers.ts'
-import type { KubeObject } from '../core/object.ts'
+import { sha256 } from '../core/names.ts'
+import { type KubeObject, refOf } from '../core/object.ts'
+import { PlatformApp } from '../crds/apps.ts'
 import { DeploymentSource } from '../crds/sources.ts'
 import { secret } from '../kube/builtin.ts'
 import { sourceController } from './sources.ts'
@@ -18,11 +20,14 @@ describe('the controller of deployment sources', () => {
   let port: FakeSources
   let circuit: FakeCircuit
   let space: string
+  let groupSpace: string
   const open = (host: string | undefined = HOST) => {
     port = new FakeSources()
     circuit = host === 'none' ? Object.assign(new FakeCircuit(), { baseUrl: undefined }) : new FakeCircuit(host)
     bench = new ControllerBench([sourceController({ port, circuit })])
-    space = bench.seedGroup('shop').boundarySpace
+    const group = bench.seedGroup('shop')
+    space = group.boundarySpace
+    groupSpace = group.groupSpace
   }
   const source = (spec: object) =>
     bench.seed(DeploymentSource, ID, { displayName: 'Shop', ...spec }, { namespace: space })
@@ -127,5 +132,64 @@ describe('the controller of deployment sources', () => {
     source({ provider: 'Circuit', baseUrl: HOST })
     await bench.start()
     expect((await status()).phase).to.equal('EngineMissing')
+  })
+
+  describe('keeps previews', () => {
+    const DAY = 24 * HOUR
+    const url = 'https://git.example.com/acme/shop'
+    const push = (branch: string) => {
+      const [repositoryName, ref, kind] = ['acme/shop', `refs/heads/${branch}`, 'Push']
+      const receivedAt = new Date(bench.clock.now()).toISOString()
+      return {
+        ...{ kind, ref, repositoryName, repositoryId: '1', deliveryId: branch, receivedAt },
+        commit: 'c'.repeat(40),
+      }
+    }
+    const tell = async (...heads: object[]) => {
+      const ref = { namespace: space, name: ID }
+      await bench.client.mergePatch(DeploymentSource.resource, ref, { status: { heads } }, { subresource: 'status' })
+      await bench.rest()
+    }
+    const apps = async () => {
+      const { items } = await bench.client.list<PlatformApp & KubeObject>(PlatformApp.resource)
+      return items.map(({ spec }) => spec.branch).sort()
+    }
+    const follow = { sourceKind: 'Repository', repositoryUrl: url, deploymentSourceId: ID, branch: 'main' }
+
+    beforeEach(async () => {
+      source(gitea)
+      keep({ token: 'good-token' })
+      bench.seed(PlatformApp, 'shop', { ...follow, previewBranches: ['feature/*'] }, { namespace: groupSpace })
+      await bench.start()
+    })
+
+    it('of the branches that are named, until the branch is deleted', async () => {
+      await tell(push('feature/a'), push('main'), push('other'))
+      expect(await apps()).to.deep.equal(['feature/a', 'main'])
+      await tell(push('main'), push('other'))
+      expect(await apps()).to.deep.equal(['main'])
+    })
+
+    it('for seven days after the last push', async () => {
+      await tell(push('feature/a'))
+      await bench.clock.advance(6 * DAY)
+      await bench.rest()
+      expect(await apps()).to.deep.equal(['feature/a', 'main'])
+      await bench.clock.advance(DAY + 1)
+      await bench.rest()
+      expect(await apps()).to.deep.equal(['main'])
+    })
+
+    it('until the pattern is taken away, and never of somebody else', async () => {
+      const name = `shop-${sha256('feature/a').slice(0, 8)}`
+      bench.seed(PlatformApp, name, { ...follow, branch: 'mine' }, { namespace: groupSpace })
+      await tell(push('feature/a'), push('feature/b'))
+      expect(await apps()).to.deep.equal(['feature/b', 'main', 'mine'])
+      const own = (await bench.client.list(PlatformApp.resource)).items.find(({ metadata }) => metadata.name === 'shop')
+      if (own === undefined) throw new Error('no app')
+      await bench.client.mergePatch(PlatformApp.resource, refOf(own), { spec: { previewBranches: [] } })
+      await bench.rest()
+      expect(await apps()).to.deep.equal(['main', 'mine'])
+    })
   })
 })

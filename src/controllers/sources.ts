@@ -23,6 +23,7 @@ import { DeploymentSource } from '../crds/sources.ts'
 import { sourceOf, sourceSecret, WITH_SOURCES } from '../desired/sources.ts'
 import { namespace, secret } from '../kube/builtin.ts'
 import { isKubeError } from '../kube/errors.ts'
+import { keepPreviews, PREVIEW_RIGHTS } from './deployments/previews.ts'
 import { deployPushed } from './deployments/pushes.ts'
 import { controllerWith, type Pass, steps, type Workspace } from './engine/controller.ts'
 import { readSecret, withSecretRights } from './workload/secrets.ts'
@@ -43,10 +44,13 @@ export const sourceController = controllerWith(
   {
     observes: WITH_SOURCES.map(({ resource }) => ({ resource, keysOf: concernedSources })),
     reads: [namespace, { resource: DeploymentRecord.resource, in: 'records' }],
-    writes: [{ resource: DeploymentRecord.resource, verbs: ['create'] }],
+    writes: [{ resource: DeploymentRecord.resource, verbs: ['create'] }, ...PREVIEW_RIGHTS],
   },
   ({ port, circuit }: SourceOptions) => {
-    return { reconcile: steps(tellWhatHolds, deployPushed, openCircuit, checkProvider), finalize: steps(closeCircuit) }
+    return {
+      reconcile: steps(tellWhatHolds, keepPreviews, deployPushed, openCircuit, checkProvider),
+      finalize: steps(closeCircuit),
+    }
 
     function openCircuit(pass: SourcePass): Outcome | Promise<Outcome> {
       const { provider, baseUrl } = pass.object.spec

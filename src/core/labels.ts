@@ -39,6 +39,8 @@ export function createdByOf({ annotations }: { annotations?: Record<string, stri
 export const TENANT_ANNOTATION = `${PREFIX}tenant`
 /** On a Boundary: its initial owner was made Owner by an assignment, and from then on only assignments count. */
 export const INITIAL_OWNER_ASSIGNED_ANNOTATION = `${PREFIX}initial-owner-assigned`
+/** On an app or a site that was made for a branch of another one: the name of that one. */
+export const PREVIEW_LABEL = `${PREFIX}preview-of`
 /** On a volume claim kept after its resource was deleted: the kind and name that may have it back. */
 export const RETAINED_FOR_ANNOTATION = `${PREFIX}retained-for`
 

@@ -19,6 +19,13 @@ describe('what a delivery deploys', () => {
     ['a tag of that name does not', [head('refs/tags/main', 5, 'Tag')], follower(), false],
     ['a pull request does not, wherever it is from', [head('refs/heads/main', 5, 'PullRequest')], follower(), false],
     ['a push from before there was a follower does not', [head('refs/heads/main')], follower({ made: at(6) }), false],
+    ['a push in the second in which its follower was made', [head('refs/heads/main')], follower({ made: at(5) }), true],
+    [
+      'the push that its follower was made by does not',
+      [head('refs/heads/main')],
+      follower({ made: at(5), isMadeByPush: true }),
+      false,
+    ],
     ['a push after others', [head('refs/heads/main')], follower({ known: records(1, 2, 3) }), true],
     ['a push before some that are kept', [head('refs/heads/main')], follower({ known: records(4, 6, 7) }), true],
     [

@@ -5,7 +5,13 @@ type Known = {
 }
 
 /** The deployments of whoever follows a branch, and since when there is one to follow it. */
-export type Follower = { made: string | undefined; known: readonly Known[]; kept: number }
+export type Follower = {
+  made: string | undefined
+  /** By the push itself: times have whole seconds, and its first build takes what was pushed. */
+  isMadeByPush?: boolean
+  known: readonly Known[]
+  kept: number
+}
 
 /**
  * What of the deliveries of a repository is to be deployed: where its branch stands now. A pull request is none, of a fork
@@ -16,12 +22,13 @@ export type Follower = { made: string | undefined; known: readonly Known[]; kept
 export function headToDeploy<One extends Head>(
   heads: readonly One[],
   branch: string,
-  { made, known, kept }: Follower,
+  { made, isMadeByPush = false, known, kept }: Follower,
 ): One | undefined {
   const found = heads.find(({ kind, ref }) => kind === 'Push' && ref === `refs/heads/${branch}`)
   if (found === undefined) return undefined
   const at = Date.parse(found.receivedAt)
-  if (at < Date.parse(made ?? found.receivedAt)) return undefined
+  const since = Date.parse(made ?? found.receivedAt)
+  if (at < since || (isMadeByPush && at === since)) return undefined
   const newest = known.toSorted((one, other) => madeAt(other) - madeAt(one))[0]
   if (newest?.status?.commitSha === found.commit) return undefined
   const times = known.map(({ metadata }) => Date.parse(metadata.creationTimestamp ?? found.receivedAt))

@@ -111,8 +111,9 @@ describe('apps of a repository', () => {
     expect((await send(source, image)).status).to.equal(409)
   })
 
-  it('are deployed by a push to their branch, with the credentials of their source, and by no other push', async () => {
-    const repositoryUrl = 'ssh://git@git.example.com/shop.git'
+  /** A source of plain Git, code that is of it, and pushes that it is told of. */
+  async function sourceOfPushes() {
+    const repositoryUrl = `ssh://git@git.example.com/${uniqueName('shop')}.git`
     const body = { displayName: 'Shop', baseUrl: repositoryUrl, privateKey: 'a-canary-for-builds' }
     const begun = await expectCall<Begun>(201, 'POST', `/boundaries/${boundaryId}/sources/git/create`, body)
     const { deploymentSourceId, webhookUrl, webhookSecret } = begun.body
@@ -127,8 +128,12 @@ describe('apps of a repository', () => {
       const answer = await fetch(webhookUrl, { method: 'POST', headers, body: text })
       expect(answer.status).to.equal(202)
     }
+    return { push, code: { ...CODE, repositoryUrl, deploymentSourceId } }
+  }
+
+  it('are deployed by a push to their branch, with the credentials of their source, and by no other push', async () => {
+    const { push, code } = await sourceOfPushes()
     const [name, deaf] = [uniqueName('shop'), uniqueName('deaf')]
-    const code = { ...CODE, repositoryUrl, deploymentSourceId }
     await expectCall(201, 'POST', `${base}/${name}`, code)
     await expectCall(201, 'POST', `${base}/${deaf}`, { ...code, deployOnPush: false })
     await succeeded(name, 1)
@@ -141,6 +146,39 @@ describe('apps of a repository', () => {
     await push('refs/heads/main', 'd'.repeat(40))
     await succeeded(name, 3)
     await succeeded(deaf, 1)
+  })
+
+  it('have a preview of each branch that they name, which goes with the branch and with them', async () => {
+    type Preview = { name: string; publicUrl: string | null; tags: Record<string, string> }
+    const { push, code } = await sourceOfPushes()
+    const [name, branch] = [uniqueName('shop'), 'feature/login']
+    await expectCall(201, 'POST', `${base}/${name}`, { ...code, previewBranches: ['feature/*'] })
+    await succeeded(name, 1)
+    const own = (await expectCall<Preview>(200, 'GET', `${base}/${name}`)).body
+    const previews = async () =>
+      (await expectCall<Page<Preview>>(200, 'GET', `${base}?pageSize=200`)).body.items.filter(
+        ({ tags }) => tags.preview === name,
+      )
+    const only = (count: number) =>
+      until(`there are ${count} previews`, async () => {
+        const found = await previews()
+        return found.length === count && found
+      })
+    await push('refs/heads/other', 'a'.repeat(40))
+    await push(`refs/heads/${branch}`, 'b'.repeat(40))
+    const [preview = own] = await only(1)
+    expect(preview.publicUrl).not.to.equal(own.publicUrl)
+    await succeeded(preview.name, 1)
+    await push(`refs/heads/${branch}`, 'c'.repeat(40))
+    const [newest] = await succeeded(preview.name, 2)
+    expect(newest).to.include({ commitSha: 'c'.repeat(40), source: 'Shop' })
+    await push(`refs/heads/${branch}`, '0'.repeat(40))
+    await only(0)
+    await push(`refs/heads/${branch}`, 'd'.repeat(40))
+    await only(1)
+    await succeeded(name, 1)
+    await expectCall(202, 'DELETE', `${base}/${name}`)
+    await only(0)
   })
 
   it('from a manifest are built as well', async () => {

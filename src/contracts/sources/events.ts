@@ -13,13 +13,16 @@ export type Head = {
   commit: string
 }
 
+/** A branch or tag that was deleted. */
+export type GoneRef = Pick<Head, 'kind' | 'repositoryId' | 'ref'>
+
 /** What a delivery says, as far as the platform acts on it. */
 export type SourceEvent =
-  | { kind: 'Heads'; heads: Head[] }
+  | { kind: 'Heads'; heads: Head[]; gone?: GoneRef[] }
   | { kind: 'Ping' }
   /** The installation that deliveries came from is gone. */
   | { kind: 'Removed'; installationId: string }
-  /** Well understood and of no consequence: a branch that went, a pull request of a fork. */
+  /** Well understood and of no consequence, as a pull request of a fork. */
   | { kind: 'Ignored' }
 
 const HEADS_IN_A_PUSH = 50
@@ -35,14 +38,16 @@ const Commit = z.string().regex(/^[0-9a-f]{7,64}$/)
 const GONE = /^0+$/
 
 const ignored: SourceEvent = { kind: 'Ignored' }
-const heads = (all: Head[]): SourceEvent => (all.length === 0 ? ignored : { kind: 'Heads', heads: all })
+const heads = (all: Head[], gone: GoneRef[] = []): SourceEvent =>
+  all.length + gone.length === 0 ? ignored : { kind: 'Heads', heads: all, ...(gone.length === 0 ? {} : { gone }) }
 
 type Reader = z.ZodType<SourceEvent>
 
 function pushed(repository: { id: string; name: string }, ref: string, commit: string): SourceEvent {
-  if (GONE.test(commit)) return ignored
   const kind = ref.startsWith('refs/tags/') ? 'Tag' : 'Push'
-  return heads([{ kind, repositoryId: repository.id, repositoryName: repository.name, ref, commit }])
+  const { id: repositoryId, name: repositoryName } = repository
+  if (GONE.test(commit)) return heads([], [{ kind, repositoryId, ref }])
+  return heads([{ kind, repositoryId, repositoryName, ref, commit }])
 }
 
 const Repository = z.object({ id: Id, full_name: Name }).transform(({ id, full_name: name }) => ({ id, name }))
@@ -108,19 +113,25 @@ const BitbucketRepository = z
   .object({ uuid: Id, full_name: Name })
   .transform(({ uuid: id, full_name: name }) => ({ id, name }))
 
+const BitbucketRef = z
+  .object({ type: z.string().max(64), name: Ref })
+  .transform(({ type, name }) =>
+    type === 'tag' || type === 'annotated_tag'
+      ? { kind: 'Tag' as const, ref: `refs/tags/${name}` }
+      : { kind: 'Push' as const, ref: `refs/heads/${name}` },
+  )
 const Change = z.object({
-  new: z.object({ type: z.string().max(64), name: Ref, target: z.object({ hash: Commit }) }).nullish(),
+  new: BitbucketRef.and(z.object({ target: z.object({ hash: Commit }) })).nullish(),
+  old: BitbucketRef.nullish(),
 })
 const bitbucketPush: Reader = z
   .object({ push: z.object({ changes: z.array(Change).max(HEADS_IN_A_PUSH) }), repository: BitbucketRepository })
-  .transform(({ push, repository: { id: repositoryId, name: repositoryName } }) =>
+  .transform(({ push: { changes }, repository: { id: repositoryId, name: repositoryName } }) =>
     heads(
-      push.changes.flatMap(({ new: now }) => {
-        if (now === null || now === undefined) return []
-        const isTag = now.type === 'tag' || now.type === 'annotated_tag'
-        const ref = `refs/${isTag ? 'tags' : 'heads'}/${now.name}`
-        return [{ kind: isTag ? 'Tag' : 'Push', repositoryId, repositoryName, ref, commit: now.target.hash } as const]
-      }),
+      changes.flatMap(({ new: now }) =>
+        now ? [{ kind: now.kind, repositoryId, repositoryName, ref: now.ref, commit: now.target.hash }] : [],
+      ),
+      changes.flatMap(({ new: now, old }) => (old && !now ? [{ kind: old.kind, repositoryId, ref: old.ref }] : [])),
     ),
   )
 

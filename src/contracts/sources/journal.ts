@@ -1,4 +1,4 @@
-import type { Head, SourceEvent } from './events.ts'
+import type { GoneRef, Head, SourceEvent } from './events.ts'
 
 /** What a source remembers of deliveries: where refs stand, and which deliveries it had. */
 export type Journal = {
@@ -27,13 +27,14 @@ export function withDelivery(journal: Journal, delivery: Delivery, installationI
   const next: Journal = { deliveries: [...known, ...keys].slice(-DELIVERY_KEYS_KEPT), lastEventAt: at }
   if (event.kind === 'Heads') {
     const fresh = event.heads.map((head) => ({ ...head, deliveryId: deliveryId.slice(0, 128), receivedAt: at }))
-    const isReplaced = (old: Head) => fresh.some((head) => keyOf(head) === keyOf(old))
+    const told = [...fresh, ...(event.gone ?? [])].map(keyOf)
+    const isReplaced = (old: Head) => told.includes(keyOf(old))
     next.heads = [...(journal.heads ?? []).filter((old) => !isReplaced(old)), ...fresh].slice(-HEADS_KEPT)
   }
   if (event.kind === 'Removed' && event.installationId === installationId) next.removedAt = at
   return next
 }
 
-function keyOf({ kind, repositoryId, ref }: Head): string {
+function keyOf({ kind, repositoryId, ref }: GoneRef): string {
   return JSON.stringify([kind, repositoryId, ref])
 }

@@ -104,7 +104,28 @@ describe('events of deliveries', () => {
       { ...gitHubPush, ref: 'refs/tags/v1' },
       { kind: 'Heads', heads: [{ ...head, kind: 'Tag', ref: 'refs/tags/v1' }] },
     ],
-    ['a branch that went', 'GitHub', 'push', { ...gitHubPush, after: '0'.repeat(40) }, { kind: 'Ignored' }],
+    [
+      'a branch that went',
+      'GitHub',
+      'push',
+      { ...gitHubPush, after: '0'.repeat(40) },
+      { kind: 'Heads', heads: [], gone: [{ kind: 'Push', repositoryId: '7', ref: 'refs/heads/main' }] },
+    ],
+    [
+      'a branch that went, and one that came',
+      'Bitbucket',
+      'repo:push',
+      {
+        push: {
+          changes: [
+            { new: null, old: { type: 'branch', name: 'old' } },
+            { new: { type: 'branch', name: 'main', target: { hash: ONE } }, old: null },
+          ],
+        },
+        repository: { uuid: '7', full_name: 'acme/site' },
+      },
+      { kind: 'Heads', heads: [head], gone: [{ kind: 'Push', repositoryId: '7', ref: 'refs/heads/old' }] },
+    ],
     ['a pull request of the repository', 'GitHub', 'pull_request', fork(7), { kind: 'Heads', heads: [request] }],
     ['a pull request of a fork', 'GitHub', 'pull_request', fork(8), { kind: 'Ignored' }],
     ['a pull request of a fork', 'Gitea', 'pull_request', fork(8), { kind: 'Ignored' }],
@@ -157,6 +178,13 @@ describe('the journal of deliveries', () => {
     const first = withDelivery({}, delivery('one', ['a']))
     const second = withDelivery(first ?? {}, delivery('two', ['b'], TWO))
     expect(second?.heads?.map(({ commit, deliveryId }) => [commit, deliveryId])).to.deep.equal([[TWO, 'two']])
+  })
+
+  it('forgets where a branch stood that went', () => {
+    const first = withDelivery({}, delivery('one', ['a'], ONE, 'refs/heads/next'))
+    const second = withDelivery(first ?? {}, delivery('two', ['b']))
+    const third = withDelivery({ ...first, ...second }, delivery('three', ['c'], '0'.repeat(40), 'refs/heads/next'))
+    expect(third?.heads?.map(({ ref }) => ref)).to.deep.equal(['refs/heads/main'])
   })
 
   it('is bounded, whatever comes', () => {

@@ -1,16 +1,17 @@
 import { DEPLOYMENTS_KEPT, type DeployedCollection, deploymentIdFor } from '../../contracts/deployments.ts'
 import { isOfRepository, repositoryNameOf } from '../../contracts/sources/repositories.ts'
-import { BOUNDARY_LABEL } from '../../core/labels.ts'
+import { BOUNDARY_LABEL, PREVIEW_LABEL } from '../../core/labels.ts'
 import { boundaryNamespace } from '../../core/names.ts'
-import type { KubeObject } from '../../core/object.ts'
+import type { KubeObject, Resource } from '../../core/object.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import type { DeploymentSource } from '../../crds/sources.ts'
 import { headToDeploy } from '../../desired/pushes.ts'
+import { sourceOf, WITH_SOURCES } from '../../desired/sources.ts'
 import { namespace } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { Pass, Workspace } from '../engine/controller.ts'
-import { deploymentsOf, OWNER_KINDS } from './owners.ts'
+import { deploymentsOf } from './owners.ts'
 
 type Pushed = KubeObject & {
   spec: {
@@ -31,16 +32,23 @@ const PROVIDERS = {
 
 /** Deploys what was pushed: to each app and site of the boundary that follows the branch, once. */
 export async function deployPushed(pass: Pass<typeof DeploymentSource>): Promise<Outcome> {
-  const { object, records } = pass
-  if ((object.status?.heads ?? []).length === 0) return done()
-  for (const { resource, segment } of OWNER_KINDS) {
-    for (const owner of records.cache<Pushed>(resource).list()) {
-      if (owner.spec.deploymentSourceId !== object.metadata.name || owner.metadata.deletionTimestamp !== undefined)
-        continue
-      if (isHere(owner, object, records)) await deploy(pass, owner, segment as DeployedCollection)
-    }
+  if ((pass.object.status?.heads ?? []).length === 0) return done()
+  for (const { resource, segment } of WITH_SOURCES) {
+    for (const owner of followersOf<Pushed>(pass, resource)) await deploy(pass, owner, segment as DeployedCollection)
   }
   return done()
+}
+
+/** Whose code comes from the source, of one kind. */
+export function followersOf<Follower extends KubeObject>(
+  { object: source, records }: Pass<typeof DeploymentSource>,
+  resource: Resource,
+): Follower[] {
+  return records
+    .cache<Follower>(resource)
+    .list()
+    .filter((one) => sourceOf(one) === source.metadata.name && one.metadata.deletionTimestamp === undefined)
+    .filter((one) => isHere(one, source, records))
 }
 
 /** One of another boundary that names this source gets nothing of it. */
@@ -59,7 +67,11 @@ async function deploy(
   const { namespace: space = '', name } = owner.metadata
   const known = deploymentsOf(records, { namespace: space, collection, name })
   const heads = (source.status?.heads ?? []).filter((head) => isOfRepository(source.spec, head, repositoryUrl))
-  const head = headToDeploy(heads, branch, { made: owner.metadata.creationTimestamp, known, kept: DEPLOYMENTS_KEPT })
+  const made = {
+    made: owner.metadata.creationTimestamp,
+    isMadeByPush: owner.metadata.labels?.[PREVIEW_LABEL] !== undefined,
+  }
+  const head = headToDeploy(heads, branch, { ...made, known, kept: DEPLOYMENTS_KEPT })
   if (head === undefined) return
   const { commit, deliveryId } = head
   const id = deploymentIdFor(`${space}/${collection}/${name}`, 'push', source.metadata.name, deliveryId, commit)

@@ -1,0 +1,74 @@
+import { expect } from 'chai'
+import type { KubeObject } from '../core/object.ts'
+import { PlatformApp } from '../crds/apps.ts'
+import { isPreviewOf, PREVIEW_LIFE, PREVIEWS_KEPT, type Previewed, previewedBranches, previewOf } from './previews.ts'
+
+const NOW = Date.UTC(2026, 0, 31)
+const app = (spec: object = {}) =>
+  ({
+    apiVersion: PlatformApp.apiVersion,
+    kind: PlatformApp.kind,
+    metadata: { name: 'shop', namespace: 'shop-1', uid: 'u1' },
+    spec: { branch: 'main', previewBranches: ['feature/*', 'next'], ...spec },
+  }) as unknown as Previewed
+const head = (branch: string, daysAgo = 1, kind = 'Push') => ({
+  kind,
+  ref: kind === 'Tag' ? `refs/tags/${branch}` : `refs/heads/${branch}`,
+  receivedAt: new Date(NOW - daysAgo * 86_400_000).toISOString(),
+})
+
+describe('branches with a preview', () => {
+  const cases: [string, ReturnType<typeof head>[], object, string[]][] = [
+    ['are those that a pattern names', [head('feature/a'), head('next'), head('other')], {}, ['feature/a', 'next']],
+    ['are none without a pattern', [head('feature/a')], { previewBranches: [] }, []],
+    ['are never the own branch', [head('main')], { previewBranches: ['*'] }, []],
+    ['are no tags and no pull requests', [head('next', 1, 'Tag'), head('next', 1, 'PullRequest')], {}, []],
+    ['are those of the last seven days', [head('next', 8), head('feature/a', 6)], {}, ['feature/a']],
+    [
+      'are the ten that were pushed to last',
+      Array.from({ length: 12 }, (_, index) => head(`feature/${index}`, 5 - index / 4)),
+      {},
+      Array.from({ length: PREVIEWS_KEPT }, (_, index) => `feature/${11 - index}`),
+    ],
+  ]
+  for (const [title, heads, spec, expected] of cases)
+    it(title, () => {
+      const found = previewedBranches(app(spec), heads, NOW)
+      expect(found.map(({ branch }) => branch)).to.deep.equal(expected)
+    })
+
+  it('have it for seven days after the push', () => {
+    const [{ endsAt } = { endsAt: 0 }] = previewedBranches(app(), [head('next', 2)], NOW)
+    expect(endsAt).to.equal(NOW - 2 * 86_400_000 + PREVIEW_LIFE)
+  })
+})
+
+describe('a preview', () => {
+  const owner = app({
+    ...{ env: [{ name: 'A', value: 'b' }], customDomains: ['shop.example.com'], releaseCommand: 'migrate' },
+    ...{ minReplicas: 2, maxReplicas: 5, replicas: 3, running: false, tags: { team: 'web' } },
+  })
+  const preview = previewOf(owner, 'feature/login')
+
+  it('has the settings of its owner, one copy, and the branch', () => {
+    expect(preview.spec).to.deep.equal({
+      ...{ branch: 'feature/login', env: [{ name: 'A', value: 'b' }], replicas: 1, running: true },
+      tags: { team: 'web', preview: 'shop' },
+    })
+  })
+
+  it('is named by its owner and its branch, and never too long', () => {
+    expect(preview.metadata.name).to.match(/^shop-[0-9a-f]{8}$/)
+    const long = { ...owner, metadata: { ...owner.metadata, name: 'a'.repeat(52) } }
+    expect(previewOf(long, 'next').metadata.name).to.have.length(52)
+    expect(previewOf(owner, 'next').metadata.name).not.to.equal(preview.metadata.name)
+  })
+
+  it('is that of one life of its owner', () => {
+    expect(isPreviewOf(preview, owner)).to.equal(true)
+    const next = { ...owner, metadata: { ...owner.metadata, uid: 'u2' } } as KubeObject
+    expect(isPreviewOf(preview, next)).to.equal(false)
+    const bare = { ...preview, metadata: { ...preview.metadata, labels: {} } } as KubeObject
+    expect(isPreviewOf(bare, owner)).to.equal(false)
+  })
+})

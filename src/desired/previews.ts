@@ -1,0 +1,66 @@
+import { PREVIEW_LABEL } from '../core/labels.ts'
+import { RESOURCE_NAME_MAX_LENGTH, sha256 } from '../core/names.ts'
+import type { KubeObject } from '../core/object.ts'
+import { matchesWildcard } from '../core/wildcard.ts'
+
+/** Milliseconds after the last push to its branch: a branch that nobody works on costs nothing. */
+export const PREVIEW_LIFE = 7 * 86_400_000
+/** Of one app or site, those that were pushed to last. */
+export const PREVIEWS_KEPT = 10
+const HASH_LENGTH = 8
+const BRANCH = 'refs/heads/'
+
+type Head = { kind: string; ref: string; receivedAt: string }
+export type Previewed = KubeObject & {
+  spec: { branch?: string; previewBranches?: readonly string[]; repositoryUrl?: string; tags?: Record<string, string> }
+}
+export type PreviewedBranch = { branch: string; endsAt: number }
+
+/** The branches that have a preview now, and until when each has it. */
+export function previewedBranches({ spec }: Previewed, heads: readonly Head[], now: number): PreviewedBranch[] {
+  const { branch: own = 'main', previewBranches = [] } = spec
+  return heads
+    .filter(({ kind, ref }) => kind === 'Push' && ref.startsWith(BRANCH))
+    .map(({ ref, receivedAt }) => ({ branch: ref.slice(BRANCH.length), endsAt: Date.parse(receivedAt) + PREVIEW_LIFE }))
+    .filter(({ branch, endsAt }) => branch !== own && endsAt > now)
+    .filter(({ branch }) => previewBranches.some((pattern) => matchesWildcard(pattern, branch)))
+    .sort((one, other) => other.endsAt - one.endsAt)
+    .slice(0, PREVIEWS_KEPT)
+}
+
+/**
+ * A preview is a resource of the same kind, which follows another branch and goes with the one it belongs to. Hosts and
+ * backups of that one are not its own, and its release command would change what that one serves from.
+ */
+export function previewOf(owner: Previewed, branch: string): KubeObject {
+  const { apiVersion, kind, metadata, spec } = owner
+  const { name, namespace, uid } = metadata
+  const hash = sha256(branch).slice(0, HASH_LENGTH)
+  const stem = name.slice(0, RESOURCE_NAME_MAX_LENGTH - HASH_LENGTH - 1)
+  const kept = Object.fromEntries(Object.entries(spec).filter(([field]) => !NOT_TAKEN_OVER.has(field)))
+  const tags = { ...Object.fromEntries(Object.entries(spec.tags ?? {}).slice(0, TAGS_TAKEN_OVER)), preview: name }
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      name: `${stem}-${hash}`,
+      ...(namespace === undefined ? {} : { namespace }),
+      labels: { [PREVIEW_LABEL]: name },
+      ownerReferences: [{ apiVersion, kind, name, uid: uid ?? '', controller: true, blockOwnerDeletion: false }],
+    },
+    spec: { ...kept, branch, replicas: 1, running: true, tags },
+  } as KubeObject
+}
+
+const NOT_TAKEN_OVER: ReadonlySet<string> = new Set([
+  ...['previewBranches', 'customDomains', 'ingressHost', 'releaseCommand', 'backupPolicy', 'onDelete'],
+  ...['minReplicas', 'maxReplicas', 'deploy', 'rollback', 'restartedAt'],
+])
+/** One fewer than there may be. */
+const TAGS_TAKEN_OVER = 49
+
+/** Whether it is a preview of this very life of its owner. */
+export function isPreviewOf({ metadata }: KubeObject, owner: KubeObject): boolean {
+  const isOwned = metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid) === true
+  return isOwned && metadata.labels?.[PREVIEW_LABEL] === owner.metadata.name
+}
