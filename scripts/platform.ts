@@ -109,7 +109,7 @@ export async function installPlatform(
 /** The record of the cluster, which the operator has made by now, names the Gateway of the node. */
 async function openGateway(controlPlane: ControlPlane, progress: Progress): Promise<void> {
   const { gateway } = controlPlane
-  const admin = adminOf(controlPlane)
+  const admin = administrator(controlPlane)
   try {
     await routeThroughGateway(admin, gateway)
     if (gateway === undefined) return
@@ -119,7 +119,8 @@ async function openGateway(controlPlane: ControlPlane, progress: Progress): Prom
   }
 }
 
-function adminOf({ kubeconfigPath }: ControlPlane): KubeClient {
+/** With all rights; to be closed. */
+export function administrator({ kubeconfigPath }: ControlPlane): KubeClient {
   const userAgent = 'freehold-up'
   return createKubeClient(loadKubeconfig(kubeconfigPath), { fieldManager: 'freehold-install', userAgent })
 }
@@ -127,7 +128,7 @@ function adminOf({ kubeconfigPath }: ControlPlane): KubeClient {
 /** Everything but starting the operator; tests that kill and restart it begin here. */
 export async function preparePlatform(controlPlane: ControlPlane, options: PlatformOptions): Promise<PreparedPlatform> {
   const { folder, ports, progress } = options
-  const admin = adminOf(controlPlane)
+  const admin = administrator(controlPlane)
   // Nothing of a cluster that exists is known to reach this machine.
   const isReached = controlPlane.source !== 'kubeconfig'
   const webhook = isReached

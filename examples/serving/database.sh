@@ -1,7 +1,7 @@
 #!/bin/sh
 # An app with a database: `database.sh [NAME] [ENGINE]` makes a MariaDB, or with `postgresql` a PostgreSQL, and an app that is
-# given its connection string by reference and keeps notes in it. Needs `npm run up -- --node`, and `freehold use`;
-# PostgreSQL needs CloudNativePG on the node as well.
+# given its connection string by reference and keeps notes in it. Needs `npm run up -- --node`, and `freehold use`.
+# POSTGRESQL_VERSION is a major version whose image the node has.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/page.sh"

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, readFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { loadAll } from 'js-yaml'
@@ -35,8 +35,11 @@ const PROJECT = fileURLToPath(new URL('../..', import.meta.url))
 const READY_DEADLINE_MS = 180_000
 /** Played instead of run, wherever this control plane is our own. */
 export const SIMULATED: readonly Simulated[] = ['nodes', 'pods', 'volumes', 'load-balancers', 'relational-engine']
-/** What stays played beside a real node: nobody gives its load balancers addresses, and no operator runs there. */
-const SIMULATED_BESIDE_A_NODE: readonly Simulated[] = ['load-balancers', 'relational-engine']
+/** Types in `deploy/played`; beside a real node the first come with CloudNativePG itself. */
+const RELATIONAL_ENGINE = 'cloudnative-pg.yaml'
+const STORE_ENGINE = 'seaweedfs.yaml'
+/** What stays played beside a real node: nobody gives its load balancers addresses. */
+const SIMULATED_BESIDE_A_NODE: readonly Simulated[] = ['load-balancers']
 
 /**
  * Starts a control plane on a data folder, or opens an existing cluster. What an earlier run of this folder left
@@ -162,8 +165,12 @@ async function run({ group, programs, files, progress, version, node, nodes }: R
     await applyBasics(client, node === undefined ? 'cluster' : 'real-node')
     if (node === undefined) await applyPlayedNodes(client, version, nodes)
     else await node.join({ server: files.server, ca: files.authorities.ca, programs })
-    await applyPlayedTypes(client, group.failed)
-    launch('kwok', playerFlags(flagOptions))
+    await applyPlayedTypes(
+      client,
+      node === undefined ? [RELATIONAL_ENGINE, STORE_ENGINE] : [STORE_ENGINE],
+      group.failed,
+    )
+    if (node === undefined) launch('kwok', playerFlags(flagOptions))
     const allReady = async () => {
       const answers = await Promise.all(names.map((name) => isNodeReady(client, name)))
       return answers.every(Boolean) && (await isOk('/api/v1/namespaces/default/serviceaccounts/default'))
@@ -190,8 +197,7 @@ async function applyPlayedNodes(client: AdminClient, version: string, nodes: num
 }
 
 /** The types of played operators. The player looks for them when it starts, and ends where one is not there. */
-async function applyPlayedTypes(client: AdminClient, failed: Promise<never>): Promise<void> {
-  const files = (await readdir(PLAYED)).filter((name) => name.endsWith('.yaml'))
+async function applyPlayedTypes(client: AdminClient, files: readonly string[], failed: Promise<never>): Promise<void> {
   const texts = await Promise.all(files.map((name) => readFile(join(PLAYED, name), 'utf8')))
   const definitions = texts.flatMap((text) => loadAll(text) as Definition[])
   const path = (name: string) => `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${name}`

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { constants, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { goBuild, goVersion, isGoOlder, takeBuildLock } from './build.ts'
+import { goBuild, goVersion, isGoOlder, requireGo, takeBuildLock } from './build.ts'
 import { cachedAt } from './cache.ts'
 import { exists } from './files.ts'
 import type { Progress } from './progress.ts'
@@ -39,6 +39,14 @@ export async function findTool(tool: Tool, search: ToolSearch): Promise<{ progra
   if (found === undefined || isGoOlder(found, wanted)) return { needsGo: wanted }
   await build(tool, folder, search)
   return { program }
+}
+
+/** As `findTool`. @throws Error if it cannot be built here either */
+export async function builtTool(tool: Tool, search: ToolSearch): Promise<string> {
+  const found = await findTool(tool, search)
+  if ('program' in found) return found.program
+  requireGo(await goVersion(), found.needsGo)
+  throw new Error(`${tool.name} cannot be built here.`)
 }
 
 /** Whether it was built before. */

@@ -5,9 +5,8 @@ import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { AUTHORITY_BUNDLE } from '../../src/contracts/builds/pod.ts'
-import { goVersion, requireGo } from '../controlplane/build.ts'
 import { cachedAt } from '../controlplane/cache.ts'
-import { findTool, type Tool, type ToolSearch } from '../controlplane/tool.ts'
+import { builtTool, type Tool, type ToolSearch } from '../controlplane/tool.ts'
 import { REGISTRY } from './addresses.ts'
 import { withDependencies } from './filesImage.ts'
 import { type Image, makeImage } from './image.ts'
@@ -34,7 +33,7 @@ const MAPPERS = { newuidmap: 'cap_setuid+ep', newgidmap: 'cap_setgid+ep' }
 
 /** What builds run: BuildKit without root, git, a client of registries, and our program. @throws Error that says what is missing */
 export async function builderImage(search: ToolSearch): Promise<Image> {
-  const programs = await Promise.all(TOOLS.map((tool) => programOf(tool, search)))
+  const programs = await Promise.all(TOOLS.map((tool) => builtTool(tool, search)))
   const base = await unpackedPackages(
     { name: 'builder', packages: [...PACKAGES, ...NODE_LIBRARIES.packages], dependencies: 'all' },
     search,
@@ -60,13 +59,6 @@ export async function builderImage(search: ToolSearch): Promise<Image> {
   } finally {
     await rm(account, { recursive: true, force: true })
   }
-}
-
-async function programOf(tool: Tool, search: ToolSearch): Promise<string> {
-  const found = await findTool(tool, search)
-  if ('program' in found) return found.program
-  requireGo(await goVersion(), found.needsGo)
-  throw new Error(`${tool.name} cannot be built here.`)
 }
 
 const FILES = {

@@ -16,7 +16,7 @@ export type PackageImage = {
   readonly config: ImageConfig
 }
 
-const PATH = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+export const PATH = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 /** An image whose only file is one static program. */
 export function programImage(name: string, program: string, config: ImageConfig = {}): Promise<Image> {

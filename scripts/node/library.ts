@@ -34,9 +34,14 @@ export const MARIADB: PackageImage = {
   config: { Entrypoint: ['docker-entrypoint.sh'], User: '999:999' },
 }
 
+/** MariaDB, for SQL instances. @throws Error that says what is missing */
+export async function pushEngines(node: Pick<Namespaces, 'inNetwork'>, search: ToolSearch): Promise<void> {
+  await pushInto(node, [await packageImage({ ...MARIADB, key: await contentOf(MARIADB_FILES) }, search)])
+}
+
 /**
- * What no registry outside can give a node: the image of builds, those that code in Node.js and sites begin with, and MariaDB;
- * of Debian's packages, the Node of the platform, and the npm of this machine.
+ * What no registry outside can give a node: the image of builds, and those that code in Node.js and sites begin with; of
+ * Debian's packages, the Node of the platform, and the npm of this machine.
  *
  * @throws Error that says what is missing
  */
@@ -45,7 +50,6 @@ export async function pushLibrary(node: Pick<Namespaces, 'inNetwork'>, search: T
     await nodeBase(search),
     await packageImage({ ...NGINX_BASE, key: await contentOf(NGINX_FILES) }, search),
   ])
-  await pushInto(node, [await packageImage({ ...MARIADB, key: await contentOf(MARIADB_FILES) }, search)])
   await pushInto(node, [await builderImage(search)])
 }
 

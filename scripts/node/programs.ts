@@ -1,5 +1,4 @@
-import { goVersion, requireGo } from '../controlplane/build.ts'
-import { findTool, type Tool, type ToolSearch } from '../controlplane/tool.ts'
+import { builtTool, type Tool, type ToolSearch } from '../controlplane/tool.ts'
 import { REGISTRY_TOOL } from '../registry/find.ts'
 import { filesImage } from './filesImage.ts'
 import type { Image } from './image.ts'
@@ -38,9 +37,7 @@ export async function findNodeParts(search: ToolSearch): Promise<NodeParts> {
   const packages = await unpackedPackages(request, search)
   const found = {} as Record<keyof typeof TOOLS, string>
   for (const [name, tool] of Object.entries(TOOLS)) {
-    const result = await findTool(tool, search)
-    if ('needsGo' in result) requireGo(await goVersion(), result.needsGo)
-    else found[name as keyof typeof TOOLS] = result.program
+    found[name as keyof typeof TOOLS] = await builtTool(tool, search)
   }
   const images = await Promise.all([
     ...IN_PODS.map((name) => programImage(`${name}:1`, found[name], { User: '65535:65535' })),

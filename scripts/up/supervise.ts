@@ -6,11 +6,13 @@ import { type ControlPlane, type Progress, startControlPlane } from '../controlp
 import { writeKubeconfigFile } from '../controlplane/kubeconfig.ts'
 import { choosePorts } from '../controlplane/ports.ts'
 import { stopLeftovers } from '../controlplane/processes.ts'
+import type { ToolSearch } from '../controlplane/tool.ts'
 import { findGitHost, isGitHostBuilt } from '../githost/find.ts'
-import { pushLibrary } from '../node/library.ts'
+import { pushEngines, pushLibrary } from '../node/library.ts'
 import { runningNamespaces } from '../node/namespaces.ts'
+import { installRelationalEngine } from '../node/relationalEngine.ts'
 import { findObjectStore } from '../objectstore/find.ts'
-import { installPlatform, PLATFORM_PORTS, platformAccess } from '../platform.ts'
+import { administrator, installPlatform, PLATFORM_PORTS, platformAccess } from '../platform.ts'
 import { findRegistry } from '../registry/find.ts'
 import type { UpArguments } from './arguments.ts'
 import { becomeSupervisor, type DevFile, forgetData, writeDevFile } from './state.ts'
@@ -61,7 +63,7 @@ export async function supervise(options: UpArguments, { progress, signal, onRead
       signal,
       ...platformAccess(ports),
     })
-    if (options.node) void prepareBuilds(folder, progress, signal)
+    if (options.node) void completeNode(controlPlane, folder, { progress, signal })
     const {
       isPersonNew,
       store: _store,
@@ -92,16 +94,36 @@ export async function supervise(options: UpArguments, { progress, signal, onRead
   return true
 }
 
-/** Beside everything else: the platform is of use before, and the builder is compiled for twenty minutes the first time. */
-async function prepareBuilds(folder: string, progress: Progress, signal: AbortSignal): Promise<void> {
+/** Beside everything else: the platform is of use before, and the first time programs are compiled for half an hour. */
+async function completeNode(controlPlane: ControlPlane, folder: string, search: ToolSearch): Promise<void> {
+  const { progress, signal } = search
   const node = await runningNamespaces(folder)
   if (node === undefined) return
-  try {
-    await pushLibrary(node, { progress, signal })
-    progress.note('Code can be built: images of the builder and of Node.js are on the node')
-  } catch (error) {
-    if (!signal.aborted) progress.note(`No code can be built: ${messageOf(error)}`)
+  const told = async (what: string, complete: () => Promise<string>) => {
+    const failed = (error: unknown) => `${what} cannot run: ${messageOf(error)}`
+    const line = await complete().catch(failed)
+    if (signal?.aborted !== true) progress.note(line)
   }
+  await told('SQL instances', async () => {
+    await pushEngines(node, search)
+    return 'SQL instances can run: MariaDB is on the node'
+  })
+  await told('Relational databases', async () => {
+    const client = administrator(controlPlane)
+    try {
+      const major = await installRelationalEngine(
+        { node, client, kubectl: controlPlane.kubectlPath ?? 'kubectl' },
+        search,
+      )
+      return `Relational databases can run: CloudNativePG and PostgreSQL ${major} are on the node`
+    } finally {
+      await client.close()
+    }
+  })
+  await told('Builds', async () => {
+    await pushLibrary(node, search)
+    return 'Code can be built: images of the builder and of Node.js are on the node'
+  })
 }
 
 async function describe(folder: string, controlPlane: ControlPlane) {

@@ -6,8 +6,9 @@ import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { silentProgress } from '../../scripts/controlplane/index.ts'
 import { pushLibrary } from '../../scripts/node/library.ts'
+import { installRelationalEngine } from '../../scripts/node/relationalEngine.ts'
 import { expectCall, makeBoundary, makeGroup, until } from '../worlds/platform.ts'
-import { PLATFORM_VARIABLE, testPlatform } from '../worlds/tenant.ts'
+import { administrator, PLATFORM_VARIABLE, testPlatform } from '../worlds/tenant.ts'
 import { servedThroughout } from './load.ts'
 import { PublicHosts } from './publicHosts.ts'
 import { testNode } from './shell.ts'
@@ -17,6 +18,8 @@ const ROOT = resolve(import.meta.dirname, '../..')
 const EXAMPLES = join(ROOT, 'examples/serving')
 
 type App = { status: string; statusMessage: string; publicUrl: string | null; servingRevision: number | null }
+
+const [NODE_MAJOR] = process.versions.node.split('.')
 
 /** Answers as its variables say. */
 const SERVER = `
@@ -56,11 +59,11 @@ describe('from source to serving, on a node', function () {
   const freehold = (...words: string[]) => run('freehold', words, { env: environment })
 
   /** Runs an example as a person would, and shows what it printed. */
-  async function example(name: string): Promise<string> {
+  async function example(name: string, words: readonly string[] = [], more: NodeJS.ProcessEnv = {}): Promise<string> {
     const script = join(EXAMPLES, `${name}.sh`)
     const told = (stdout: string) => console.log(stdout.trim().replaceAll(/^/gm, '      '))
     try {
-      const { stdout } = await run('sh', [script], { env: environment, cwd: home })
+      const { stdout } = await run('sh', [script, ...words], { env: { ...environment, ...more }, cwd: home })
       told(stdout)
       return stdout
     } catch (error) {
@@ -89,6 +92,58 @@ describe('from source to serving, on a node', function () {
     expect(await example('database')).to.include('buy milk')
   })
 
+  it('an app reaches a PostgreSQL that CloudNativePG keeps', async () => {
+    const client = await administrator()
+    try {
+      const home = { node: await testNode(), client, kubectl: testPlatform().kubectlPath }
+      const version = await installRelationalEngine(home, { progress: silentProgress, signal: undefined })
+      const said = await example('database', ['lists', 'postgresql'], { POSTGRESQL_VERSION: version })
+      expect(said).to.include('buy milk')
+    } finally {
+      await client.close()
+    }
+  })
+
+  /** A folder of sources, of that name. */
+  async function sources(name: string, files: Readonly<Record<string, string>>): Promise<string> {
+    const folder = join(home, name)
+    await mkdir(folder)
+    for (const [path, text] of Object.entries(files)) await writeFile(join(folder, path), text)
+    return folder
+  }
+  const SERVICE = {
+    'package.json': '{"name": "service", "scripts": {"start": "node server.js"}}',
+    'server.js': SERVER,
+  }
+
+  it('a build begins with the image of its own app, and with none of another boundary', async () => {
+    await freehold('deploy', await sources('origin', SERVICE))
+    const { items } = (
+      await expectCall<{ items: { containerImage: string }[] }>(200, 'GET', `${path}/origin/deployments`)
+    ).body
+    const image = items[0]?.containerImage
+    expect(image).to.include('/apps/origin')
+    const derived = await sources('derived', { Dockerfile: `FROM ${image}\nENV GREETING=derived\n` })
+    await freehold('deploy', derived, '--name', 'origin')
+    const { publicUrl } = (await expectCall<App>(200, 'GET', `${path}/origin`)).body
+    await until('it serves what begins with its own image', async () => {
+      const { text } = await hosts.get(publicUrl ?? '')
+      return text === 'derived'
+    })
+    const other = await makeBoundary()
+    const elsewhere = ['--boundary', other.id, '--group', (await makeGroup(other.id)).name]
+    for (const [name, dockerfile] of [
+      ['thief', `FROM ${image}\n`],
+      ['copyist', `FROM library/node:${NODE_MAJOR}-slim\nCOPY --from=${image} / /all\n`],
+    ] as const) {
+      const folder = await sources(name, { Dockerfile: dockerfile })
+      const failed = await freehold('deploy', folder, ...elsewhere).catch((error: unknown) => error)
+      expect((failed as { stderr: string }).stderr, name).to.match(
+        /The image \S+\/apps\/origin\S+, .* cannot be had here/,
+      )
+    }
+  })
+
   describe('under fifty requests a second', () => {
     const name = 'robust'
     let folder: string
@@ -109,10 +164,7 @@ describe('from source to serving, on a node', function () {
       })
 
     before(async () => {
-      folder = join(home, name)
-      await mkdir(folder)
-      await writeFile(join(folder, 'package.json'), '{"name": "robust", "scripts": {"start": "node server.js"}}')
-      await writeFile(join(folder, 'server.js'), SERVER)
+      folder = await sources(name, SERVICE)
       await freehold('deploy', folder)
       url = (await app()).publicUrl ?? ''
       await untilServed('well')
