@@ -83,9 +83,9 @@ describe('a relational database on a node, by CloudNativePG', function () {
   })
 
   it('gets a second instance, and gives it up again', async () => {
-    await expectCall(202, 'PUT', `${path}/actions/scale`, { targetScale: 2 })
+    await expectCall(202, 'POST', `${path}/scale`, { targetScale: 2 })
     await untilIt('has two instances', ({ status, readyReplicas }) => status === 'Running' && readyReplicas === 2)
-    await expectCall(202, 'PUT', `${path}/actions/scale`, { targetScale: 1 })
+    await expectCall(202, 'POST', `${path}/scale`, { targetScale: 1 })
     await untilIt('has one instance', ({ status, readyReplicas }) => status === 'Running' && readyReplicas === 1)
   })
 
