@@ -66,11 +66,22 @@ export function forward(
       }),
     )
     upstream.on('response', (answer) => {
-      const status = answer.statusCode ?? 502
-      to.writeHead(status, withoutHop(answer.headers))
+      const status = answer.statusCode ?? 0
+      try {
+        begin(to, status, answer.headers)
+      } catch (error) {
+        // Thrown in an event, it would end the process, and with it the functions of everybody.
+        upstream.destroy(error as Error)
+        return reject(error)
+      }
       answer.pipe(to)
       answer.on('error', reject)
       answer.on('end', () => resolve(status))
+    })
+    // No other event follows, not even that of the deadline.
+    upstream.on('upgrade', (_answer, socket) => {
+      socket.destroy()
+      reject(new Error('The copy speaks another protocol.'))
     })
     upstream.on('error', (error) => {
       from.unpipe(upstream)
@@ -80,6 +91,12 @@ export function forward(
       if (!to.writableFinished) upstream.destroy(new Error('The caller has gone.'))
     })
   })
+}
+
+/** @throws Error for an answer that a client of HTTP accepts and a server cannot give */
+function begin(to: ServerResponse, status: number, headers: IncomingHttpHeaders): void {
+  if (status < 200 || status > 599) throw new Error(`The copy answered with the status ${status}.`)
+  to.writeHead(status, withoutHop(headers))
 }
 
 export function splitAddress(address: string): { host: string; port: number } {

@@ -1,0 +1,89 @@
+import { once } from 'node:events'
+import { createServer as createHttpServer, request } from 'node:http'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { expect } from 'chai'
+import { forward } from './proxy.ts'
+
+type Seen = { answer: string; outcome: string }
+
+/** Sends one call to a copy that answers with these bytes. */
+async function called(bytes: string | Buffer, { within = 60_000 } = {}): Promise<Seen> {
+  const sockets = new Set<Socket>()
+  const copy = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    socket.once('data', () => socket.write(bytes))
+  }).listen(0, '127.0.0.1')
+  await once(copy, 'listening')
+  const address = `127.0.0.1:${(copy.address() as AddressInfo).port}`
+  let outcome = ''
+  const front = createHttpServer((from, to) => {
+    const signal = AbortSignal.timeout(within)
+    forward(from, to, { address, headers: {}, signal }).then(
+      (status) => {
+        outcome = String(status)
+      },
+      () => {
+        outcome = 'refused'
+        if (to.headersSent) to.destroy()
+        else to.writeHead(502).end()
+      },
+    )
+  }).listen(0, '127.0.0.1')
+  await once(front, 'listening')
+  try {
+    const answer = await new Promise<string>((done) => {
+      const asked = request({ port: (front.address() as AddressInfo).port }, (response) => {
+        let text = ''
+        response.on('data', (chunk) => {
+          text += chunk
+        })
+        response.on('close', () => done(`${response.statusCode} ${text}`.trim()))
+      })
+      asked.on('error', () => done('broken'))
+      asked.end()
+    })
+    return { answer, outcome }
+  } finally {
+    for (const socket of sockets) socket.destroy()
+    front.closeAllConnections()
+    front.close()
+    copy.close()
+  }
+}
+
+describe('a copy that answers', () => {
+  const cases: [sentence: string, bytes: string | Buffer, expected: Seen][] = [
+    ['well', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi', { answer: '200 hi', outcome: '200' }],
+    ['with a status of its own', 'HTTP/1.1 599 X\r\nContent-Length: 0\r\n\r\n', { answer: '599', outcome: '599' }],
+    ['after a hint', 'HTTP/1.1 103 Hints\r\n\r\nHTTP/1.1 204 X\r\n\r\n', { answer: '204', outcome: '204' }],
+    ...['099', '000', '001'].map((status): [string, string, Seen] => [
+      `with the status ${status}, which no answer has`,
+      `HTTP/1.1 ${status} X\r\nContent-Length: 0\r\n\r\n`,
+      { answer: '502', outcome: 'refused' },
+    ]),
+    [
+      'with another protocol',
+      'HTTP/1.1 101 Switching Protocols\r\nUpgrade: other\r\nConnection: Upgrade\r\n\r\n',
+      { answer: '502', outcome: 'refused' },
+    ],
+    ['with another protocol that it does not name', 'HTTP/1.1 101 X\r\n\r\n', { answer: '502', outcome: 'refused' }],
+    ['with what is no HTTP', 'nonsense\r\n\r\n', { answer: '502', outcome: 'refused' }],
+    [
+      'with a header that cannot be sent on',
+      Buffer.concat([Buffer.from('HTTP/1.1 200 OK\r\nX-Odd: a'), Buffer.from([0x7f]), Buffer.from('b\r\n\r\n')]),
+      { answer: '502', outcome: 'refused' },
+    ],
+  ]
+  for (const [sentence, bytes, expected] of cases)
+    it(`${sentence} ends its call, and nothing else`, async () => {
+      expect(await called(bytes)).to.deep.equal(expected)
+    })
+
+  it('with a hint alone is given up when its time is over', async () => {
+    expect(await called('HTTP/1.1 103 Hints\r\n\r\n', { within: 300 })).to.deep.equal({
+      answer: '502',
+      outcome: 'refused',
+    })
+  })
+})
