@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { silentProgress } from '../../scripts/controlplane/index.ts'
-import { pushLibrary } from '../../scripts/node/library.ts'
+import { pushEngines, pushLibrary } from '../../scripts/node/library.ts'
 import { installRelationalEngine } from '../../scripts/node/relationalEngine.ts'
 import { expectCall, makeBoundary, makeGroup, until } from '../worlds/platform.ts'
 import { administrator, PLATFORM_VARIABLE, testPlatform } from '../worlds/tenant.ts'
@@ -38,7 +38,9 @@ describe('from source to serving, on a node', function () {
   let path: string
 
   before(async () => {
-    await pushLibrary(await testNode(), { progress: silentProgress, signal: undefined })
+    const search = { progress: silentProgress, signal: undefined }
+    await pushEngines(await testNode(), search)
+    await pushLibrary(await testNode(), search)
     hosts = new PublicHosts()
     home = await mkdtemp(join(tmpdir(), 'freehold-serving-'))
     await mkdir(join(home, 'bin'))

@@ -56,7 +56,7 @@ export function followBuild(options: BuildOptions): RecordStep {
     const observed = observeBuild(found, pods)
     const progress = options.isPlayed ? playedBuild(found, observed, object.metadata.name) : observed
     const seen = deploymentBuild(progress, `${registryHostOf(options)}/${repository}`)
-    state.build = { job: found, pods, seen, isOver: isOver(found) }
+    state.build = { job: found, pods, seen, isOver: isOver(found) || observed.outcome !== undefined }
     return done()
   }
 }

@@ -205,6 +205,16 @@ describe('how far a build has come', () => {
       'Pushing; Succeeded; The image was built and pushed.',
     ],
     [
+      'has succeeded when its last container has, before the Job says so',
+      observed([ended(found), ended(), ended({ digest })]),
+      'Pushing; Succeeded; The image was built and pushed.',
+    ],
+    [
+      'goes on after an end of the last container without a digest',
+      observed([ended(found), ended(), ended()]),
+      'Pushing; running; The image is being pushed.',
+    ],
+    [
       'has not succeeded without a digest',
       observed([ended(found), ended(), ended()], complete),
       'Pushing; Failed; BuilderFailed; The builder failed, which the source is not to blame for.',

@@ -19,7 +19,7 @@ export type BuildJob = KubeObject & {
   }
 }
 
-type Terminated = { exitCode: number; reason?: string; message?: string }
+type Terminated = { exitCode: number; reason?: string; message?: string; finishedAt?: string }
 type Container = {
   name: string
   state?: { waiting?: { reason?: string }; running?: object; terminated?: Terminated }
@@ -72,9 +72,9 @@ export function observeBuild(job: BuildJob | undefined, pods: readonly BuildPod[
     ...(runtime !== undefined && { runtime }),
     ...(runtimeVersion !== undefined && { runtimeVersion }),
   }
-  const ended = endOf(job)
-  if (ended === undefined) return { ...known, outcome: undefined, message: waitingWords(parts[0], last, known.phase) }
   const digest = words[2]?.digest
+  const ended = endOf(job) ?? endOfPush(parts[2], digest)
+  if (ended === undefined) return { ...known, outcome: undefined, message: waitingWords(parts[0], last, known.phase) }
   if (ended.isComplete && digest !== undefined) {
     return { ...known, outcome: 'Succeeded', message: 'The image was built and pushed.', finishedAt: ended.at, digest }
   }
@@ -125,7 +125,16 @@ function failureOf(
   return isKnown(failure) ? { failure, message } : { failure: 'BuilderFailed' }
 }
 
-function endOf(job: BuildJob | undefined) {
+type End = { isComplete: boolean; reason?: string | undefined; at?: string | undefined }
+
+/** The image is there when its container has ended; Kubernetes takes two more seconds to say the same of the Job. */
+function endOfPush(last: Container | undefined, digest: string | undefined): End | undefined {
+  const ended = last?.state?.terminated
+  if (ended?.exitCode !== 0 || digest === undefined) return undefined
+  return { isComplete: true, at: ended.finishedAt }
+}
+
+function endOf(job: BuildJob | undefined): End | undefined {
   const { conditions = [], completionTime } = job?.status ?? {}
   const found = conditions.find(({ type, status }) => ['Complete', 'Failed'].includes(type) && status === 'True')
   if (found === undefined) return undefined
