@@ -11,6 +11,19 @@ describe('redacted text', () => {
     ['loses a field of JSON', '{"clientSecret": "a b c", "n": 1}', '{"clientSecret": ***, "n": 1}'],
     ['loses an access key', 'key AKIAABCDEFGHIJKLMNOP', 'key ***'],
     ['loses a token of a Git host', 'ghp_0123456789abcdefghij', '***'],
+    ['loses an access token behind a hyphen', 'token-eyJhbGciOi.eyJzdWIiOiIx.abc', 'token-***'],
+    ['loses an access token behind what is none', 'eyJ.a.eyJhbGciOi.eyJzdWIi.abc x', 'eyJ.a.*** x'],
+    ['keeps words that only look like one', 'heyJude.andso and eyJ.on', 'heyJude.andso and eyJ.on'],
+    [
+      'loses each private key and keeps what is between',
+      'a -----BEGIN PRIVATE KEY-----x-----END PRIVATE KEY----- b -----BEGIN RSA PRIVATE KEY-----y-----END RSA PRIVATE KEY----- c',
+      'a *** b *** c',
+    ],
+    [
+      'loses a private key however long it is',
+      `a -----BEGIN PRIVATE KEY-----${'x'.repeat(20_000)}-----END PRIVATE KEY----- b`,
+      'a *** b',
+    ],
     ['loses a private key whose end is missing', 'a -----BEGIN EC PRIVATE KEY-----\nMHc\nx', 'a ***'],
     ['loses a secret of a query', 'https://x.test/?a=1&api_key=q1w2&b=2', 'https://x.test/?a=1&api_key=***&b=2'],
   ]

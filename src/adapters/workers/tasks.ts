@@ -1,4 +1,5 @@
 import { type ReadJson, readJson } from '../../core/json.ts'
+import { redacted } from '../../core/redaction.ts'
 import { type ReadBatch, readBatch } from '../../editor/batch.ts'
 import { loadParsers } from '../../editor/classify.ts'
 import type { Dialect } from '../../editor/dialect.ts'
@@ -9,6 +10,8 @@ export const TASKS = {
     readBatch(dialect, sql, new Set(parameters)) satisfies Promise<ReadBatch>,
   /** Of a large body. */
   readJson: (bytes: Uint8Array): ReadJson => readJson(bytes),
+  /** Of a large text. */
+  redacted: (text: string): string => redacted(text),
   warm: (_: null) => loadParsers(),
 }
 

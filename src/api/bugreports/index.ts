@@ -5,10 +5,11 @@ import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { idOf } from '../../core/ids.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
-import { redacted } from '../../core/redaction.ts'
+import { MASK, redacted } from '../../core/redaction.ts'
 import { BUG_MEDIA_TYPES, BUG_SEVERITIES, BUG_STATES, BugReport } from '../../crds/bugreports.ts'
 import { PlainText, Prose } from '../../crds/fields.ts'
 import { created } from '../http/answer.ts'
+import { beside } from '../http/beside.ts'
 import type { Context } from '../http/context.ts'
 import { authenticated, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
@@ -88,8 +89,9 @@ function refuseTooMany({ services, caller }: Context, all: readonly Report[]): v
   throw new PlatformError('too-many-reports', message, { retryAfterSeconds })
 }
 
-async function store(context: Context<string, unknown, Submitted>, name: string, attached: readonly Attached[]) {
+async function store(context: Context<string, unknown, Submitted>, name: string, sent: readonly Attached[]) {
   const { services, caller, body } = context
+  const attached = await Promise.all(sent.map(async (file) => ({ ...file, bytes: await kept(context, file) })))
   const words = (text: string | null | undefined) => (text ? redacted(text) : undefined)
   const spec = {
     title: redacted(body.title).slice(0, 256),
@@ -105,8 +107,8 @@ async function store(context: Context<string, unknown, Submitted>, name: string,
     attachments: attached.map(({ fileName, mediaType, bytes }, index) => ({
       fileName: redacted(fileName).slice(0, 128),
       mediaType,
-      bytes: kept({ mediaType, bytes }).length,
-      sha256: hash('sha256', kept({ mediaType, bytes })),
+      bytes: bytes.length,
+      sha256: hash('sha256', bytes),
       secretName: `${name}-${index}`,
     })),
   }
@@ -115,14 +117,20 @@ async function store(context: Context<string, unknown, Submitted>, name: string,
   const owner = { apiVersion, kind, name, uid: metadata.uid ?? '', labels: {} }
   for (const [index, file] of attached.entries()) {
     const ref = { namespace: SYSTEM_NAMESPACE, name: `${name}-${index}` }
-    await services.bugReports.blobs.write(ref, kept(file), { version: undefined, owner })
+    await services.bugReports.blobs.write(ref, file.bytes, { version: undefined, owner })
   }
   return object
 }
 
-/** Of a picture nobody can tell what it shows; of a text one can. */
-function kept({ mediaType, bytes }: Pick<Attached, 'mediaType' | 'bytes'>): Buffer {
-  return mediaType === 'text/plain' ? Buffer.from(redacted(bytes.toString('utf8'))) : bytes
+/** Of a picture nobody can tell what it shows; of a text one can, beside the thread that answers others. */
+async function kept({ services, caller }: Context, { mediaType, bytes }: Attached): Promise<Buffer> {
+  if (mediaType !== 'text/plain') return bytes
+  const text = await beside(
+    'attachments',
+    () => services.workers.run('redacted', bytes.toString('utf8'), caller.principalId),
+    () => MASK,
+  )
+  return Buffer.from(text)
 }
 
 export const bugReportRoutes: readonly RouteDraft[] = [
