@@ -4,6 +4,7 @@ import { type RunningControllers, startControllers } from '../controllers/index.
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
+import { HostName } from '../crds/containerinstances.ts'
 import type { CacheSet } from '../kube/caches.ts'
 import { createKubeClient } from '../kube/client.ts'
 import { EventRecorder } from '../kube/events.ts'
@@ -72,7 +73,7 @@ export async function runControllers(
         registry,
         log,
         ports,
-        platform: { domain, region },
+        platform: { domain, region, hosts: hostsOf(configuration) },
         workers,
       })
       if (state === 'starting') state = 'running'
@@ -108,4 +109,14 @@ function openLease(
   const client = createKubeClient(access, { fieldManager: FIELD_MANAGER, userAgent: userAgent('lease'), log })
   onStop(() => client.close())
   return new LeaderLease({ client, namespace: SYSTEM_NAMESPACE, name: LEASE, identity: instanceName(), log, ...hears })
+}
+
+/** Where the platform itself answers, as the settings tell; addresses and names without a dot are nobody's domain. */
+function hostsOf(configuration: Configuration): string[] {
+  const { publicUrl, issuer, agentUrl, registryUrl, circuitUrl } = configuration
+  const { objectStoreEndpoint, objectStoreUsersEndpoint, objectStorePublicEndpoint } = configuration
+  const stores = [objectStoreEndpoint, objectStoreUsersEndpoint, objectStorePublicEndpoint]
+  const urls = [publicUrl, issuer, agentUrl, registryUrl, circuitUrl, ...stores]
+  const hosts = urls.flatMap((url) => URL.parse(url ?? '')?.hostname ?? [])
+  return [...new Set(hosts)].filter((host) => HostName.safeParse(host).success)
 }

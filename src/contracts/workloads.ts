@@ -77,3 +77,12 @@ export function defaultHost(collection: string, namespace: string, name: string,
 export function publicUrl(host: string, port = 443): string {
   return port === 443 ? `https://${host}` : `https://${host}:${port}`
 }
+
+/** Names that a cluster's own DNS gives: a host there would be one of a Service. */
+const INSIDE = 'cluster.local'
+
+/** The domain that a host is or lies below, of those whose hosts the platform gives: the domains of all clusters. */
+export function platformDomainOf(host: string, clusterDomains: readonly string[]): string | undefined {
+  const domains = [...clusterDomains, INSIDE].filter((domain) => domain !== '')
+  return domains.find((domain) => host === domain || host.endsWith(`.${domain}`))
+}

@@ -36,6 +36,7 @@ import { invitationController, passwordResetController } from './invitations.ts'
 import { type JobOptions, jobController } from './jobs.ts'
 import { managedIdentityController } from './managedidentities.ts'
 import { STORAGE_CONTROLLERS, type StorageOptions } from './objectstorage/index.ts'
+import { claimPlatformHosts, PLATFORM_HOSTS_RIGHTS } from './platformHosts.ts'
 import { groupController } from './principals.ts'
 import { projectionController } from './projections.ts'
 import { withProjection } from './projector.ts'
@@ -162,7 +163,8 @@ export type ControllersOptions = {
   log: Log
   ports: ControllerPorts
   /** What the record of the platform's own cluster says when it is first made. */
-  platform: { domain: string; region: string }
+  /** `hosts`: where the platform itself answers. */
+  platform: { domain: string; region: string; hosts: readonly string[] }
   clock?: Clock
   random?: () => number
   /** Keys of each controller that are worked on at once; 4. */
@@ -188,6 +190,7 @@ export async function startControllers(options: ControllersOptions): Promise<Run
   const { records, workloads } = openWorkspaces(options, list)
   await whenSynced(options, clock)
   await installDefaults(options.records.client, options.platform, log)
+  await claimPlatformHosts(options.records.client, options.platform.hosts, log)
   if (options.ports.registry !== undefined) await scheduleRun(options.records.client, clock.now())
   const others = followOthers(options, list, clock)
   const environment: Environment = {
@@ -258,6 +261,7 @@ const READ = ['get', 'list', 'watch'] as const
 export function operatorRights(): Rights[] {
   const rights: Rights[] = [
     ...DEFAULTS_RIGHTS,
+    ...PLATFORM_HOSTS_RIGHTS,
     { resource: event, verbs: ['create', 'patch'] },
     { resource: namespace, verbs: READ },
     ...declaredRights(),

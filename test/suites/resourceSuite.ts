@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import request from 'supertest'
 import { SERVED_ROUTES } from '../../src/api/index.ts'
 import { boundaryNamespace, groupNamespace } from '../../src/core/names.ts'
+import { PlatformCluster } from '../../src/crds/clusters.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { DenyAssignment } from '../../src/crds/rbac.ts'
 import { bearer, CLUSTER, startFacade } from '../worlds/facadeServer.ts'
@@ -207,6 +209,21 @@ function hostTests({ body, hosted }: ResourceCase, world: World): void {
     for (let index = 0; index < 6; index += 1) expect((await create(`site-${index}`, body)).status).to.equal(201)
     const answers = await askAtOnce(world.server, (app, index) => sent(app, 'patch', `site-${index}`))
     expect(outcomes(answers)).to.deep.equal(['200', ...Array(answers.length - 1).fill('409 HOST_TAKEN')])
+  })
+
+  const takesDomains = hosted !== undefined && 'customDomains' in hosted
+  const itOfDomains = takesDomains ? it : () => undefined
+  itOfDomains('get no host below the domain of a cluster, their own or another', async () => {
+    const { server } = world
+    server.put(PlatformCluster, randomUUID(), {
+      displayName: 'East',
+      domain: 'apps.east.example.org',
+      isPlatform: false,
+    })
+    for (const host of ['a.apps.east.example.org', 'apps.east.example.org', 'a.b.svc.cluster.local']) {
+      const refused = await create(NAME, { ...hosted, customDomains: [host] })
+      expect([refused.status, refused.body.errors?.[0]?.field], host).to.deep.equal([400, 'customDomains'])
+    }
   })
 
   it('leave no host taken by what was refused', async () => {

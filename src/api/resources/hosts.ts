@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { CERTIFICATE_STATES, type CertificateState } from '../../contracts/certificates.ts'
-import { defaultHost, hostSuffixOf, isHostOf } from '../../contracts/workloads.ts'
+import { defaultHost, hostSuffixOf, isHostOf, platformDomainOf } from '../../contracts/workloads.ts'
 import { badRequest } from '../../core/errors.ts'
 import { groupNamespace } from '../../core/names.ts'
 import type { ObjectMeta } from '../../core/object.ts'
+import { PlatformCluster } from '../../crds/clusters.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { enumeration } from './paging.ts'
 import { clusterWords } from './places.ts'
@@ -51,9 +52,9 @@ type Hosting = {
 }
 
 /**
- * Hosts below the domain of a cluster are the platform's to give.
+ * Hosts below the domain of any cluster are the platform's to give.
  *
- * @returns that domain
+ * @returns the domain of the resource's own cluster
  * @throws PlatformError BAD_REQUEST
  */
 export function refuseOwnDomain(
@@ -61,9 +62,11 @@ export function refuseOwnDomain(
   { services, boundaryId }: Pick<WriteView, 'services' | 'boundaryId'>,
 ): string {
   const { domain } = clusterWords(services, boundaryId, clusterId)
-  const host = customDomains.find((one) => one === domain || one.endsWith(`.${domain}`))
+  const domains = services.records.peekAll(PlatformCluster, {}).map(({ spec }) => spec.domain)
+  const isOfPlatform = (one: string) => platformDomainOf(one, [domain, ...domains])
+  const host = customDomains.find((one) => isOfPlatform(one) !== undefined)
   if (host === undefined) return domain
-  const message = `must not lie below "${domain}", whose hosts the platform gives`
+  const message = `must not lie below "${isOfPlatform(host)}", whose hosts the platform gives`
   throw badRequest(`Custom domain "${host}" ${message}.`, [{ field: 'customDomains', message }])
 }
 

@@ -1,4 +1,4 @@
-import { defaultHost, hostSuffixOf, isHostOf } from '../../contracts/workloads.ts'
+import { defaultHost, hostSuffixOf, isHostOf, platformDomainOf } from '../../contracts/workloads.ts'
 import { sourceRanges } from '../../core/cidr.ts'
 import { type KubeObject, keyOf, type ObjectMeta, objectKey } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
@@ -74,9 +74,11 @@ export async function claimHosts(pass: ClaimPass): Promise<Outcome> {
       `ingressHost "${host}" must end with ${suffix}, as hosts of this boundary do.`,
     )
   }
-  const foreign = domains.find((each) => each === domain || each.endsWith(`.${domain}`))
+  const clusters = pass.records.cache<PlatformCluster & KubeObject>(PlatformCluster.resource).list()
+  const isOfPlatform = (each: string) => platformDomainOf(each, [domain, ...clusters.map(({ spec }) => spec.domain)])
+  const foreign = domains.find((each) => isOfPlatform(each) !== undefined)
   if (foreign !== undefined) {
-    const message = `Custom domain "${foreign}" lies below "${domain}", whose hosts the platform gives.`
+    const message = `Custom domain "${foreign}" lies below "${isOfPlatform(foreign)}", whose hosts the platform gives.`
     return stalled('ConfigurationInvalid', message)
   }
   for (const each of host === undefined ? [] : [host, ...domains]) {
