@@ -118,9 +118,11 @@ async function startParts(
   if (connection !== undefined) parts.push(connection)
   if (role === 'controllers' || role === 'all')
     parts.push(await runControllers(configuration, surroundings, connection?.caches, agents))
-  if (connection !== undefined) parts.push(await runFacade(configuration, surroundings, connection, checks, agents))
+  const figuresHere = { figures: undefined }
+  if (connection !== undefined)
+    parts.push(await runFacade(configuration, surroundings, connection, checks, agents, figuresHere))
   if (role === 'activator' || role === 'all')
-    parts.push(await runActivator(configuration, surroundings, connection?.caches))
+    parts.push(await runActivator(configuration, surroundings, connection?.caches, figuresHere))
   isStarted = true
   return connection
 }

@@ -38,12 +38,22 @@ describe('the activator', () => {
     expect(answers.every(({ status, text: body }) => status === 200 && body === 'hello')).to.equal(true)
     expect(activator.asked[0]).to.be.within(1, 3)
     expect(most).to.be.at.most(30)
-    const [bucket] = activator.figures.of('group/shop.hello')
+    const [bucket] = activator.figures.of('group/shop.hello').buckets
     expect([bucket?.invocations, bucket?.errors]).to.deep.equal([50, 0])
     expect(bucket?.coldStarts).to.be.at.least(1)
     await until('it sleeps', () => activator.copies() === 0)
     expect(activator.asked.at(-1)).to.equal(0)
     expect((await activator.call('/hello')).status).to.equal(200)
+  })
+
+  it('forgets the calls of a function that is deleted: the next one of its name has its own', async () => {
+    const activator = await world(hello, { startMilliseconds: 1 })
+    const given = { spec: { triggers: open('/hello') } }
+    activator.put('hello', given)
+    await activator.call('/hello')
+    activator.remove('hello')
+    activator.put('hello', given)
+    expect(activator.figures.of('group/shop.hello').buckets).to.deep.equal([])
   })
 
   it('passes on the body and the answer, and nothing that only the platform may see', async () => {
@@ -101,6 +111,8 @@ describe('the activator', () => {
       ['/hello/../other', {}, 400],
       ['/off', {}, 503],
       ['/hello', { headers: { host: 'elsewhere.test' } }, 404],
+      // What was counted is told on another port.
+      ['/calls?namespace=group&name=shop.hello', {}, 404],
     ]
     for (const [path, init, expected] of answers)
       expect([path, (await activator.call(path, init)).status]).to.deep.equal([path, expected])

@@ -1,34 +1,27 @@
+import {
+  BUCKET_SECONDS,
+  type CallBucket,
+  type CountedCalls,
+  KEPT_SECONDS,
+  MOST_SAMPLES,
+} from '../contracts/functionCalls.ts'
 import type { Clock } from '../core/clock.ts'
-
-/** What is counted of one function in fifteen seconds. */
-export type Bucket = {
-  /** Seconds since the epoch at which it begins. */
-  at: number
-  invocations: number
-  errors: number
-  throttles: number
-  coldStarts: number
-  /** Milliseconds of some of the calls, at most `MOST_SAMPLES`. */
-  durations: number[]
-}
-
-export const BUCKET_SECONDS = 15
-/** An hour. */
-const MOST_BUCKETS = 240
-const MOST_SAMPLES = 256
+import type { CachedFunction, View } from './switchboard.ts'
 
 type Called = { milliseconds: number; isError: boolean; wasCold: boolean }
+
+const beginOf = (seconds: number) => seconds - (seconds % BUCKET_SECONDS)
 
 /** Calls of the last hour, in memory, for the functions that were called. */
 export class Figures {
   readonly #clock: Clock
-  readonly #buckets = new Map<string, Bucket[]>()
+  readonly #buckets = new Map<string, CallBucket[]>()
   /** Seconds since the epoch; before it nothing was counted. */
-  readonly since: number
+  readonly #begun: number
 
   constructor(clock: Clock) {
     this.#clock = clock
-    this.since = Math.floor(clock.now() / 1000)
+    this.#begun = this.#now()
   }
 
   called(key: string, { milliseconds, isError, wasCold }: Called): void {
@@ -39,32 +32,58 @@ export class Figures {
     // Each call is as likely to be among the samples as any other.
     const at =
       bucket.durations.length < MOST_SAMPLES ? bucket.durations.length : Math.floor(Math.random() * bucket.invocations)
-    if (at < MOST_SAMPLES) bucket.durations[at] = milliseconds
+    // Tenths are enough, and short where they are told.
+    if (at < MOST_SAMPLES) bucket.durations[at] = Math.round(milliseconds * 10) / 10
   }
 
   throttled(key: string): void {
     this.#bucket(key).throttles += 1
   }
 
-  /** The oldest first. */
-  of(key: string): readonly Bucket[] {
-    return this.#buckets.get(key) ?? []
+  of(key: string): CountedCalls {
+    const now = this.#now()
+    const since = Math.max(this.#begun, this.#oldest(now))
+    const buckets = this.#buckets.get(key) ?? []
+    // The second that runs counts too: a call of this moment has happened.
+    return { since, until: now + 1, buckets: buckets.filter(({ at }) => at + BUCKET_SECONDS > since) }
   }
 
-  forget(isKept: (key: string) => boolean): void {
-    for (const key of this.#buckets.keys()) if (!isKept(key)) this.#buckets.delete(key)
+  /** A function of the same name that is made later has calls of its own. */
+  forget(key: string): void {
+    this.#buckets.delete(key)
   }
 
-  #bucket(key: string): Bucket {
-    const seconds = Math.floor(this.#clock.now() / 1000)
-    const at = seconds - (seconds % BUCKET_SECONDS)
+  #now(): number {
+    return Math.floor(this.#clock.now() / 1000)
+  }
+
+  /** When the oldest bucket begins that is kept. */
+  #oldest(now: number): number {
+    return beginOf(now) - KEPT_SECONDS
+  }
+
+  #bucket(key: string): CallBucket {
+    const now = this.#now()
+    const at = beginOf(now)
     const buckets = this.#buckets.get(key) ?? []
     this.#buckets.set(key, buckets)
     const last = buckets.at(-1)
     if (last?.at === at) return last
-    const made: Bucket = { at, invocations: 0, errors: 0, throttles: 0, coldStarts: 0, durations: [] }
+    const made: CallBucket = { at, invocations: 0, errors: 0, throttles: 0, coldStarts: 0, durations: [] }
     buckets.push(made)
-    if (buckets.length > MOST_BUCKETS) buckets.shift()
+    while ((buckets[0]?.at ?? at) < this.#oldest(now)) buckets.shift()
     return made
   }
+}
+
+/**
+ * Forgets the calls of functions that are no more, also where another one has the name already.
+ *
+ * @returns what ends it
+ */
+export function forgetGone(figures: Figures, functions: Pick<View<CachedFunction>, 'subscribe'>): () => void {
+  return functions.subscribe(({ type, object: { metadata }, previous }) => {
+    const isAnother = previous !== undefined && previous.metadata.uid !== metadata.uid
+    if (type === 'removed' || isAnother) figures.forget(`${metadata.namespace}/${metadata.name}`)
+  })
 }

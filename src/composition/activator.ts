@@ -1,4 +1,6 @@
-import { Figures } from '../activator/figures.ts'
+import type { Server } from 'node:http'
+import { Figures, forgetGone } from '../activator/figures.ts'
+import { createFiguresServer } from '../activator/figuresServer.ts'
 import { Gate } from '../activator/gate.ts'
 import { createActivatorServer, sent } from '../activator/server.ts'
 import { type CachedFunction, type CachedNamespace, type Line, Switchboard } from '../activator/switchboard.ts'
@@ -17,14 +19,11 @@ import { createKubeClient, type KubeClient } from '../kube/client.ts'
 import { isKubeError } from '../kube/errors.ts'
 import { LeaderLease } from '../kube/lease.ts'
 import { loadKubeconfig } from '../kubeconfig/kubeconfig.ts'
-import { Closing } from './areas/setup.ts'
+import { Closing, type FiguresHere } from './areas/setup.ts'
 import { type Connection, connect, instanceName, untilServed, userAgent } from './connection.ts'
 import type { Part, Surroundings } from './part.ts'
 
 const LEASE = 'freehold-activator'
-
-/** What was counted of calls, for the facade of the same process. */
-export type CountedCalls = { figures: Figures | undefined }
 
 /**
  * The activator of functions: it holds calls until a copy has room, and says how many copies they need. One works at a
@@ -35,7 +34,7 @@ export async function runActivator(
   configuration: Configuration,
   { log: root, fail }: Surroundings,
   facade: CacheSet | undefined,
-  counted: CountedCalls = { figures: undefined },
+  figuresHere: FiguresHere,
 ): Promise<Part> {
   const log = root.child({ part: 'activator' })
   const closing = new Closing()
@@ -46,7 +45,7 @@ export async function runActivator(
   let isWorking = false
   const work = async () => {
     isWorking = true
-    const running = await start(configuration, connection, log, counted)
+    const running = await start(configuration, connection, log, figuresHere)
     closing.onStop(() => running.stop())
   }
   const begin = () => void work().catch((error: unknown) => fail(`The activator could not start: ${messageOf(error)}`))
@@ -86,18 +85,15 @@ function lead(
   lease.start()
 }
 
-async function start(
-  { activatorHost, activatorPort, facadeUrl, facadePort, engines }: Configuration,
-  { client, caches }: Connection,
-  log: Log,
-  counted: CountedCalls,
-) {
+async function start(configuration: Configuration, { client, caches }: Connection, log: Log, figuresHere: FiguresHere) {
+  const { activatorHost, activatorPort, facadeUrl, facadePort, engines } = configuration
   const isPlayed = engines === 'simulated'
   const scaler = new Scaler(client, log)
   const figures = new Figures(systemClock)
-  counted.figures = figures
+  figuresHere.figures = figures
+  const functions = caches.get<CachedFunction>(ServerlessFunction.resource)
   const switchboard = new Switchboard({
-    functions: caches.get<CachedFunction>(ServerlessFunction.resource),
+    functions,
     namespaces: caches.get<CachedNamespace>(FunctionNamespace.resource),
     clock: systemClock,
     scale: (object, desired) => scaler.scale(object, desired),
@@ -113,21 +109,38 @@ async function start(
         log.warn({ ...due, error: messageOf(error) }, 'A timer did not reach its function.'),
       ),
   })
-  const look = caches.get(ServerlessFunction.resource).subscribe(() => timers.look())
+  const endings = [functions.subscribe(() => timers.look()), forgetGone(figures, functions)]
   timers.look()
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(activatorPort, activatorHost, resolve)
-  })
+  const servers = [server]
+  await listen(server, activatorPort, activatorHost)
+  if (configuration.role === 'activator') servers.push(await tellFigures(figures, configuration))
   return {
     async stop() {
-      look()
+      for (const end of endings) end()
       timers.stop()
       switchboard.stop()
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
+      await Promise.all(servers.map(close))
     },
   }
+}
+
+/** On a port of its own: callers reach the one of calls, and whoever scrapes the one of management. */
+async function tellFigures(figures: Figures, { managementHost, figuresPort }: Configuration): Promise<Server> {
+  const server = createFiguresServer(figures)
+  await listen(server, figuresPort, managementHost)
+  return server
+}
+
+function listen(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
+  })
+}
+
+async function close(server: Server): Promise<void> {
+  server.closeAllConnections()
+  await new Promise((resolve) => server.close(resolve))
 }
 
 /** Writes how many copies are needed: the last word of each function, one write after the other. */

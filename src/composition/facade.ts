@@ -38,7 +38,7 @@ import { openAdministration } from './administration.ts'
 import type { AgentHub, runGate } from './agents/hub.ts'
 import { activityRecorder } from './areas/activity.ts'
 import { areaServices } from './areas/index.ts'
-import { Closing } from './areas/setup.ts'
+import { Closing, type FiguresHere } from './areas/setup.ts'
 import { type Connection, connect, untilServed } from './connection.ts'
 import { runIdentityProvider } from './identity.ts'
 import { readOpenApi } from './openApi.ts'
@@ -56,6 +56,7 @@ export async function runFacade(
   { client, caches, exec }: Connection,
   otherChecks: () => readonly ReadinessCheck[],
   agents: AgentHub,
+  figuresHere: FiguresHere,
 ): Promise<Part> {
   const log = surroundings.log.child({ part: 'facade' })
   const closing = new Closing()
@@ -77,7 +78,7 @@ export async function runFacade(
   const people = await openPeople(configuration, { client, caches, exec }, { surroundings, log, closing, tokens })
   const { onStop } = closing
   const { linkBase } = people.accounts
-  const setup = { configuration, client, agents, caches, exec, log, onStop, linkBase }
+  const setup = { configuration, client, agents, caches, exec, log, onStop, linkBase, figuresHere }
   const gate = await openedGate(configuration, agents, { client, caches, records: people.records, log })
   closing.onStop(() => gate?.stop())
   const services: Services = {

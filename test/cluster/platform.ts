@@ -41,7 +41,7 @@ export type OwnPlatformOptions = {
 /** Milliseconds. */
 const RESTART_AFTER = 1_000
 
-type Role = 'facade' | 'controllers'
+type Role = 'facade' | 'controllers' | 'activator'
 type Command = { program: string; args: readonly string[]; environment: Record<string, string> }
 
 /** A platform of one test's own, whose operator it may kill and start again. */
@@ -162,7 +162,7 @@ export class OwnPlatform {
    *
    * @returns its address
    */
-  async startReplica(role: Role = 'facade'): Promise<string> {
+  async startReplica(role: Role = 'facade', more: Record<string, string> = {}): Promise<string> {
     this.#started += 1
     const number = this.#started
     const { folder } = this.controlPlane
@@ -181,7 +181,7 @@ export class OwnPlatform {
       PLATFORM_WEBHOOK_PORT: String(ports.webhook),
       PLATFORM_AGENT_PORT: String(ports.agent),
     }
-    const child = spawn(program, args, { stdio: ['ignore', log, log], env: { ...environment, ...own } })
+    const child = spawn(program, args, { stdio: ['ignore', log, log], env: { ...environment, ...own, ...more } })
     this.#replicas.push({ role, child })
     await untilReady(ports, new AbortController().signal)
     return `http://127.0.0.1:${ports.facade}`

@@ -24,10 +24,14 @@ type FunctionDto = {
   triggers: { name: string; path: string | null; nextRunAt: string | null; authLevel: string }[]
 }
 type Problem = { code: string }
+type Metrics = { isComplete: boolean; series: { name: string; points: { value: number }[] }[] }
 type Identity = { id: string; principalId: string; resourceName: string }
 
 const IMAGE = 'docker.io/library/hello:1'
 const open = (path: string) => [{ name: 'web', kind: 'Http', path, authLevel: 'Anonymous' }]
+
+const greatest = ({ series }: Metrics, name: string) =>
+  Math.max(0, ...series.flatMap((each) => (each.name === name ? each.points.map(({ value }) => value) : [])))
 
 describe('functions', () => {
   let client: KubeClient
@@ -170,6 +174,7 @@ describe('functions', () => {
       const found = await client.get(FunctionNamespace.resource, { namespace, name: home })
       return (found.status as FunctionNamespace['status'])?.publicHost
     })
+    const before = Math.floor(Date.now() / 1000)
     // Pods are played: the call wakes one, and nobody is called at its address, which is made up.
     const answer = await until('the activator knows it', async () => {
       const found = await callFunction(testPlatform().activatorUrl, '/wake', { headers: { host } })
@@ -177,7 +182,13 @@ describe('functions', () => {
     })
     expect([answer.status, JSON.parse(answer.text).code]).to.deep.equal([503, 'SIMULATED'])
     await until('a copy runs', async () => (await read(name)).readyReplicas === 1)
-    for (const part of ['logs', 'metrics']) await expectCall(200, 'GET', `${path(name)}/${part}`)
+    await expectCall(200, 'GET', `${path(name)}/logs`)
+    const metrics = await until('its metrics show the call', async () => {
+      const { body } = await expectCall<Metrics>(200, 'GET', `${path(name)}/metrics?from=${before}&step=15s`)
+      return greatest(body, 'Invocations') > 0 && body
+    })
+    expect(metrics.isComplete).to.equal(true)
+    expect(greatest(metrics, 'Errors')).to.be.greaterThan(0)
     await until('it sleeps again', async () => (await stored(name)).status?.replicas === 0)
     expect((await callFunction(testPlatform().activatorUrl, '/nothing', { headers: { host } })).status).to.equal(404)
   })

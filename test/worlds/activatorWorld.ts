@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Figures } from '../../src/activator/figures.ts'
+import { Figures, forgetGone } from '../../src/activator/figures.ts'
 import { Gate, type GateOptions } from '../../src/activator/gate.ts'
 import { createActivatorServer } from '../../src/activator/server.ts'
 import { type CachedFunction, type CachedNamespace, Switchboard, type View } from '../../src/activator/switchboard.ts'
@@ -108,6 +108,7 @@ export async function startActivator(
     scale: (object, desired) => void scale(object, desired).catch(() => {}),
   })
   const figures = new Figures(systemClock)
+  forgetGone(figures, functions)
   const refusing: GateOptions = { digestKey: async () => undefined, mayRead: async () => false }
   const server = createActivatorServer({
     isPlayed: false,

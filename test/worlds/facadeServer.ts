@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { FakeActivityStore } from '../../src/adapters/activity/fake.ts'
 import { fakeBlobs } from '../../src/adapters/blobs/fake.ts'
 import { blobBuildLogs } from '../../src/adapters/buildlogs/client.ts'
+import { sameProcessCallFigures } from '../../src/adapters/calls/sameProcess.ts'
 import { FakeObjectStore } from '../../src/adapters/objectstorage/fake.ts'
 import { FakePodLogs } from '../../src/adapters/podlogs/fake.ts'
 import { followedPodLogs } from '../../src/adapters/podlogs/followed.ts'
@@ -180,7 +181,7 @@ async function serve(client: FakeKubeClient, change: Partial<FacadeOptions>, ser
       accounts: makeAccounts().accounts,
       objectStorage: { store: new FakeObjectStore(), secrets: kubeSecrets(client) },
       jobs: { blobs: fakeBlobs() },
-      functions: { blobs: fakeBlobs() },
+      functions: { blobs: fakeBlobs(), calls: sameProcessCallFigures(() => undefined) },
       deployments: { logs: blobBuildLogs(fakeBlobs()), archives: undefined, podOf: () => undefined },
       activity: new FakeActivityStore(),
       bugReports: { blobs: fakeBlobs() },

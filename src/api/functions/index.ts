@@ -7,6 +7,7 @@ import { containersOf, logRoute } from '../resources/logs.ts'
 import { metricsRoutes, OF_CALLS } from '../resources/metrics.ts'
 import { planFields, planRoutes } from '../resources/plans.ts'
 import { resource } from '../resources/resource.ts'
+import { callSeries } from './callSeries.ts'
 import { deployedFunction, refuseForeignDeployment } from './deployments.ts'
 import { FUNCTION, findFunction, functionRoutes, NAMESPACE } from './functions.ts'
 import { namespaceFields, namespaceRecord } from './namespaces.ts'
@@ -56,7 +57,11 @@ export const functionAreaRoutes: readonly RouteDraft[] = [
     FUNCTION,
     action('functions/read'),
     async (context) => ({ kind: ServerlessFunction.kind, ...(await findFunction(context)).ref }),
-    { measures: OF_CALLS },
+    {
+      measures: OF_CALLS,
+      counted: async ({ services }, { namespace, name }, span) =>
+        callSeries(await services.functions.calls.of(namespace, name), span),
+    },
   ),
   logRoute(FUNCTION, dataAction('functions/readLogs'), async (context, request) => {
     const { ref } = await findFunction(context)

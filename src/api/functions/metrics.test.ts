@@ -1,18 +1,26 @@
 import { expect } from 'chai'
 import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
+import { fakeBlobs } from '../../adapters/blobs/fake.ts'
+import type { CallFigures } from '../../adapters/calls/port.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
 
 const SHOP = groupNamespace(B, 'shop')
 
+const BASE = `/boundaries/${B}/resourcegroups/shop/resources/functionnamespaces/home/functions`
+type Shown = { name: string; unit: string; points: { timestamp: string; value: number }[] }
+
+async function startHome(calls?: CallFigures) {
+  const server = await startShop({}, calls && { functions: { blobs: fakeBlobs(), calls } })
+  server.put(FunctionNamespace, 'home', { runtime: 'nodejs' }, SHOP)
+  const spec = { namespaceName: 'home', functionName: 'hello', handler: 'index' }
+  server.put(ServerlessFunction, 'home.hello', spec, SHOP)
+  return { server, ask: (path: string) => server.ask('get', `${BASE}/${path}`) }
+}
+
 describe('metrics of a function', () => {
-  it('name all that there may be, and say that nothing keeps it', async () => {
-    const server = await startShop()
-    server.put(FunctionNamespace, 'home', { runtime: 'nodejs' }, SHOP)
-    const spec = { namespaceName: 'home', functionName: 'hello', handler: 'index' }
-    server.put(ServerlessFunction, 'home.hello', spec, SHOP)
-    const base = `/boundaries/${B}/resourcegroups/shop/resources/functionnamespaces/home/functions`
-    const ask = (path: string) => server.ask('get', `${base}/${path}`)
+  it('name all that there may be, and say that nobody counted', async () => {
+    const { server, ask } = await startHome()
     const { status, body } = await ask('hello/metrics?step=5m')
     const missing = await ask('nobody/metrics')
     const twice = await ask('hello/metrics?step=5m&stepSeconds=300')
@@ -28,5 +36,32 @@ describe('metrics of a function', () => {
     const values = body.series.map(({ points }: { points: { value: number }[] }) => points[0]?.value ?? null)
     expect(values).to.deep.equal([null, null, null, null, null, null, null, 0, null, null])
     expect([missing.status, twice.status]).to.deep.equal([404, 400])
+  })
+
+  it('show what the activator counted of this function, and whether that is all', async () => {
+    const now = Math.floor(Date.now() / 1000)
+    const at = now - (now % 15) - 60
+    const asked: string[] = []
+    const bucket = { at, invocations: 30, errors: 15, throttles: 3, coldStarts: 6, durations: [10, 20, 30] }
+    const { server, ask } = await startHome({
+      async of(...place) {
+        asked.push(place.join(' '))
+        return { since: at, until: now, buckets: [bucket] }
+      },
+    })
+    const { status, body } = await ask(`hello/metrics?from=${at}&to=${at + 30}&step=15s`)
+    const hour = await ask('hello/metrics')
+    await ask('nobody/metrics')
+    await server.stop()
+    expect(status, JSON.stringify(body)).to.equal(200)
+    expect([body.isComplete, hour.body.isComplete]).to.deep.equal([true, false])
+    const valuesOf = ({ name, points }: Shown) => [name, points.map(({ value }) => value)]
+    expect(Object.fromEntries(body.series.map(valuesOf))).to.deep.equal({
+      ...{ Invocations: [2, 0], Errors: [1, 0], Throttles: [0.2, 0], ColdStarts: [0.4, 0] },
+      ...{ DurationP50: [20], DurationP95: [30], DurationP99: [30] },
+      ...{ Replicas: [], CpuUsage: [], MemoryUsage: [] },
+    })
+    expect(body.series[0].points[0].timestamp).to.equal(new Date(at * 1000).toISOString())
+    expect(asked).to.deep.equal([`${SHOP} home.hello`, `${SHOP} home.hello`])
   })
 })

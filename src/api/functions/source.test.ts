@@ -4,6 +4,7 @@ import { bearer } from '../../../test/worlds/facadeServer.ts'
 import { BOUNDARY as B, OWNER, startShop } from '../../../test/worlds/shop.ts'
 import { fakeBlobs } from '../../adapters/blobs/fake.ts'
 import type { BlobRef, BlobStore } from '../../adapters/blobs/port.ts'
+import { sameProcessCallFigures } from '../../adapters/calls/sameProcess.ts'
 import { functionObjectName } from '../../contracts/functions.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
@@ -32,7 +33,7 @@ describe('sources of functions', () => {
         return isNew
       },
     }
-    server = await startShop({}, { functions: { blobs } })
+    server = await startShop({}, { functions: { blobs, calls: sameProcessCallFigures(() => undefined) } })
     server.put(FunctionNamespace, 'calls', { runtime: 'nodejs' }, NAMESPACE)
     const spec = { namespaceName: 'calls', functionName: 'hello', handler: 'index' }
     server.put(ServerlessFunction, ref.name, spec, NAMESPACE)

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { z } from 'zod'
 import type { BlobRef, BlobStore } from '../../adapters/blobs/port.ts'
+import type { CallFigures } from '../../adapters/calls/port.ts'
 import { MOST_SOURCE_BYTES, type SourceFile, sourceObstacle } from '../../contracts/functionSources.ts'
 import { functionNames } from '../../contracts/functions.ts'
 import { ownerSelector } from '../../contracts/workloads.ts'
@@ -20,7 +21,7 @@ import { refuseForeignCode } from './record.ts'
 
 declare module '../http/context.ts' {
   interface Services {
-    readonly functions: { readonly blobs: BlobStore }
+    readonly functions: { readonly blobs: BlobStore; readonly calls: CallFigures }
   }
 }
 

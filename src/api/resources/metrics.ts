@@ -30,6 +30,7 @@ export const SeriesDto = z
   })
   .meta({ id: 'Series' })
 type Series = z.output<typeof SeriesDto>
+export type Points = Series['points']
 
 const window = {
   from: DateTime,
@@ -37,7 +38,9 @@ const window = {
   stepSeconds: z.int(),
   isComplete: z
     .boolean()
-    .describe('False where nothing keeps what was measured: then there is what is measured now at most'),
+    .describe(
+      'True if all calls of the time that is asked for were counted, which only functions can say. What the cluster measures, such as CpuUsage, is known of now at most, whatever this says',
+    ),
 }
 const MetricsDto = z.object({ ...window, series: z.array(SeriesDto) }).meta({ id: 'MetricsDto' })
 const WebMetricsDto = z
@@ -86,14 +89,31 @@ export function windowOf({ from, to, stepSeconds, step }: z.output<typeof Metric
 
 const at = (seconds: number) => new Date(seconds * 1000).toISOString()
 
-type Find = (context: Context) => Promise<{ kind: string; namespace: string; name: string }>
+type Place = { kind: string; namespace: string; name: string }
+type Find = (context: Context) => Promise<Place>
+/** The part of time that is asked for, in seconds since the epoch. */
+export type Span = { from: number; to: number; stepSeconds: number }
+/** What was counted, by the name of the series; `isComplete` if all of the span was. */
+export type Counted = { isComplete: boolean; points: Readonly<Record<string, Points>> }
 
-/** `<base>/metrics` and, of what answers to the web, `<base>/metrics/web`. The cluster tells what is used now, and keeps nothing. */
+type MetricsOptions = {
+  isWeb?: boolean
+  measures?: Measures
+  /** What somebody counted, where somebody counts. */
+  counted?: (context: Context, place: Place, span: Span) => Promise<Counted>
+}
+
+const nothingCounted = async (): Promise<Counted> => ({ isComplete: false, points: {} })
+
+/**
+ * `<base>/metrics` and, of what answers to the web, `<base>/metrics/web`. The cluster tells what is used now, and keeps
+ * nothing.
+ */
 export function metricsRoutes(
   base: string,
   auth: Authorization,
   find: Find,
-  { isWeb = false, measures = OF_PODS }: { isWeb?: boolean; measures?: Measures } = {},
+  { isWeb = false, measures = OF_PODS, counted = nothingCounted }: MetricsOptions = {},
 ): RouteDraft[] {
   const path: string = `${base}/metrics`
   const use = route(
@@ -103,11 +123,12 @@ export function metricsRoutes(
     async (context) => {
       const place = await find(context as Context)
       const { holdsNow, ...shown } = windowOf(context.query, context.services.clock.now())
-      return ok({
-        ...shown,
-        isComplete: false,
-        series: await seriesOf(context as Context, place, { holdsNow, measures }),
-      })
+      const [{ isComplete, points }, now] = await Promise.all([
+        counted(context as Context, place, spanOf(shown)),
+        pointsOfNow(context as Context, place, holdsNow),
+      ])
+      const all: Counted['points'] = { ...now, ...points }
+      return ok({ ...shown, isComplete, series: measures.map(([name, unit]) => series(name, unit, all[name])) })
     },
   )
   if (!isWeb) return [use]
@@ -124,7 +145,13 @@ export function metricsRoutes(
   return [use, web]
 }
 
-const series = (name: string, unit: string, points: Series['points'] = []): Series => ({
+const spanOf = ({ from, to, stepSeconds }: { from: string; to: string; stepSeconds: number }): Span => ({
+  from: Date.parse(from) / 1000,
+  to: Date.parse(to) / 1000,
+  stepSeconds,
+})
+
+const series = (name: string, unit: string, points: Points = []): Series => ({
   name,
   unit,
   labels: {},
@@ -169,11 +196,8 @@ export const OF_CALLS: Measures = [
   ['MemoryUsage', 'bytes'],
 ]
 
-async function seriesOf(
-  { services }: Context,
-  place: Awaited<ReturnType<Find>>,
-  { holdsNow, measures }: { holdsNow: boolean; measures: Measures },
-): Promise<Series[]> {
+/** What the cluster measures at this moment, if the end of the span is that near. */
+async function pointsOfNow({ services }: Context, place: Place, holdsNow: boolean): Promise<Counted['points']> {
   const pods = holdsNow ? services.live.pods(place) : []
   const usage = [...(pods.length === 0 ? new Map<string, never>() : await services.live.usage(place)).values()]
   const sum = (what: 'cpu' | 'memory') =>
@@ -188,8 +212,5 @@ async function seriesOf(
     }),
   }
   const timestamp = new Date(services.clock.now()).toISOString()
-  return measures.map(([name, unit]) => {
-    const value = now[name]
-    return series(name, unit, value === undefined ? [] : [{ timestamp, value }])
-  })
+  return Object.fromEntries(Object.entries(now).map(([name, value]) => [name, [{ timestamp, value }]]))
 }

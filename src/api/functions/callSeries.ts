@@ -1,0 +1,79 @@
+import { BUCKET_SECONDS, type CallBucket, type CountedCalls } from '../../contracts/functionCalls.ts'
+import type { Counted, Points, Span } from '../resources/metrics.ts'
+
+/** What was counted in one step, and in how many of its seconds somebody counted. */
+type Step = { seconds: number; buckets: Readonly<CallBucket>[] }
+
+const RATES = [
+  ['Invocations', 'invocations'],
+  ['Errors', 'errors'],
+  ['Throttles', 'throttles'],
+  ['ColdStarts', 'coldStarts'],
+] as const
+const PERCENTILES = [
+  ['DurationP50', 0.5],
+  ['DurationP95', 0.95],
+  ['DurationP99', 0.99],
+] as const
+
+/**
+ * The series of calls, with a point at the beginning of each step in which somebody counted, and of durations only where
+ * there was a call. Counts are of fifteen seconds, and belong to the step in which these begin; those that run when the span
+ * begins, to its first step. A rate is over the seconds
+ * that were counted, so that the step that runs, or the one in which counting began, shows no fall that is none.
+ *
+ * `isComplete` if all calls of the span were counted: it begins no earlier than what is known, and ends no later.
+ */
+export function callSeries(counted: CountedCalls | undefined, span: Span): Counted {
+  if (counted === undefined) return { isComplete: false, points: {} }
+  const steps = [...stepsOf(counted, span)]
+  const series = (read: (step: Step) => number | undefined): Points =>
+    steps.flatMap(([at, step]) => {
+      const value = read(step)
+      return value === undefined ? [] : [{ timestamp: new Date(at * 1000).toISOString(), value }]
+    })
+  const points = Object.fromEntries([
+    ...RATES.map(([name, what]) => [name, series((step) => rateOf(step, what))] as const),
+    ...PERCENTILES.map(([name, part]) => [name, series(({ buckets }) => percentile(buckets, part))] as const),
+  ])
+  // Clocks of two machines differ a little: now is not a time to come.
+  const isComplete = span.from >= counted.since && span.to < counted.until + BUCKET_SECONDS
+  return { isComplete, points }
+}
+
+/** By the second at which they begin. */
+function stepsOf({ since, until, buckets }: CountedCalls, { from, to, stepSeconds }: Span): Map<number, Step> {
+  const byBegin = new Map(buckets.map((bucket) => [bucket.at, bucket]))
+  const steps = new Map<number, Step>()
+  const first = Math.floor(Math.max(from, since) / BUCKET_SECONDS) * BUCKET_SECONDS
+  for (let at = first; at < Math.min(to, until); at += BUCKET_SECONDS) {
+    const begin = from + Math.max(0, Math.floor((at - from) / stepSeconds)) * stepSeconds
+    const step = steps.get(begin) ?? { seconds: 0, buckets: [] }
+    steps.set(begin, step)
+    step.seconds += Math.min(at + BUCKET_SECONDS, until) - Math.max(at, since)
+    const bucket = byBegin.get(at)
+    if (bucket !== undefined) step.buckets.push(bucket)
+  }
+  return steps
+}
+
+function rateOf({ seconds, buckets }: Step, what: (typeof RATES)[number][1]): number {
+  return buckets.reduce((total, bucket) => total + bucket[what], 0) / seconds
+}
+
+/** The shortest duration that this part of the calls does not exceed; of many calls a sample stands for several. */
+function percentile(buckets: readonly Readonly<CallBucket>[], part: number): number | undefined {
+  const samples = buckets
+    .flatMap(({ durations, invocations }) =>
+      durations.map((milliseconds) => ({ milliseconds, calls: invocations / durations.length })),
+    )
+    .sort((one, other) => one.milliseconds - other.milliseconds)
+  const wanted = part * samples.reduce((total, { calls }) => total + calls, 0)
+  let passed = 0
+  for (const { milliseconds, calls } of samples) {
+    passed += calls
+    // Sums of fractions are not exact.
+    if (passed >= wanted - 1e-9) return milliseconds
+  }
+  return samples.at(-1)?.milliseconds
+}
