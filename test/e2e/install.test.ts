@@ -13,7 +13,13 @@ import { WEBHOOK_CONFIGURATION } from '../../src/core/webhook.ts'
 import { Boundary } from '../../src/crds/boundaries.ts'
 import { KINDS } from '../../src/crds/index.ts'
 import { RoleAssignment } from '../../src/crds/rbac.ts'
-import { customResourceDefinition, deployment, pod, validatingWebhookConfiguration } from '../../src/kube/builtin.ts'
+import {
+  customResourceDefinition,
+  deployment,
+  namespace,
+  pod,
+  validatingWebhookConfiguration,
+} from '../../src/kube/builtin.ts'
 import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
 import { loadKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
 import { helmOrSkip } from '../cluster/helm.ts'
@@ -185,6 +191,8 @@ describe('installing into a cluster with kubectl apply -k', () => {
     const upgrade = (...words: string[]) =>
       helmed('upgrade', '--install', ...release, join(deploy, 'helm/freehold'), ...words).then(() => undefined)
     const definitions = async () => (await client.list(customResourceDefinition)).items.length
+    const leaving = async () =>
+      (await client.list(namespace)).items.filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
     const boundaryLives = async () => (await client.get(Boundary.resource, { name: boundary })).metadata.uid
 
     before(async function () {
@@ -221,6 +229,8 @@ describe('installing into a cluster with kubectl apply -k', () => {
       expect(stdout).to.contain('kept due to the resource policy')
       expect((await client.list(deployment, { namespace: SYSTEM_NAMESPACE })).items).to.deep.equal([])
       expect([await boundaryLives(), await definitions()]).to.deep.equal([uid, count])
+      // Its namespaces take a moment to go, and take in nothing meanwhile.
+      await until('its namespaces are gone', async () => (await leaving()).length === 0)
       await upgrade()
       expect(await boundaryLives()).to.equal(uid)
     })

@@ -54,3 +54,25 @@ describe('what the activator counted', () => {
     expect(lets.every((line) => line.includes('dport'))).to.equal(true)
   })
 })
+
+describe('the ports of what is installed', () => {
+  type Deployment = KubeObject & {
+    spec: { template: { spec: { containers: { ports?: { name: string; containerPort: number }[] }[] } } }
+  }
+  const deployments = installed.filter(({ kind }) => kind === 'Deployment') as Deployment[]
+  const open = deployments.flatMap(({ metadata, spec }) =>
+    spec.template.spec.containers.flatMap(({ ports = [] }) =>
+      ports.map(({ name, containerPort }) => [metadata.name, name, containerPort] as const),
+    ),
+  )
+
+  it('are several of each deployment', () => expect(open.length).to.be.greaterThan(deployments.length))
+
+  for (const [deployment, name, port] of open)
+    it(`${name} of ${deployment} is reached by somebody`, () => {
+      const target = pod(SYSTEM_NAMESPACE, deployment, '10.244.1.1')
+      const script = rulesOf({ policies, pods: [target, FACADE, ...others], namespaces })
+      const chain = /chain to_10_244_1_1 \{\n([^}]*)\n {2}\}/.exec(script)?.[1] ?? ''
+      expect(chain).to.match(new RegExp(`dport ${port} return`))
+    })
+})
