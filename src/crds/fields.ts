@@ -78,10 +78,14 @@ export const Prose = z
 
 export const Description = Prose.max(512).describe('What it is for, in words for people')
 
-/** A map of at most so many names. */
+/** A map of at most so many names. REST takes none of these in a body: what has one could not be changed there any more. */
 export function mapOf<Value extends z.ZodType>(value: Value, most: number): z.ZodRecord<z.ZodString, Value> {
   const isSmall = (map: object) => Object.keys(map).length <= most
-  return z.record(z.string(), value).refine(isSmall, `must have at most ${most} names`).meta({ maxProperties: most })
+  const validations = [{ rule: "!('__proto__' in self)", message: 'must not have the name __proto__' }]
+  return z
+    .record(z.string(), value)
+    .refine(isSmall, `must have at most ${most} names`)
+    .meta({ maxProperties: most, 'x-kubernetes-validations': validations })
 }
 
 /** A list of at most so many records, which the API server merges by the field that tells them apart. */

@@ -190,7 +190,8 @@ describe('installing into a cluster with kubectl apply -k', () => {
       run(helm, [...words, '--kubeconfig', controlPlane.kubeconfigPath], { maxBuffer: 16 * 1024 * 1024 })
     const upgrade = (...words: string[]) =>
       helmed('upgrade', '--install', ...release, join(deploy, 'helm/freehold'), ...words).then(() => undefined)
-    const definitions = async () => (await client.list(customResourceDefinition)).items.length
+    const labelSelector = 'app.kubernetes.io/part-of=freehold'
+    const definitions = async () => (await client.list(customResourceDefinition, { labelSelector })).items.length
     const leaving = async () =>
       (await client.list(namespace)).items.filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
     const boundaryLives = async () => (await client.get(Boundary.resource, { name: boundary })).metadata.uid
