@@ -60,6 +60,11 @@ describe('from source to serving, on a node', function () {
 
   const freehold = (...words: string[]) => run('freehold', words, { env: environment })
 
+  /** A node of two cores has no room for a build beside all that the examples leave. */
+  async function remove(...places: readonly string[]): Promise<void> {
+    for (const place of places) await expectCall(202, 'DELETE', `${dirname(path)}/${place}`)
+  }
+
   /** Runs an example as a person would, and shows what it printed. */
   async function example(name: string, words: readonly string[] = [], more: NodeJS.ProcessEnv = {}): Promise<string> {
     const script = join(EXAMPLES, `${name}.sh`)
@@ -77,10 +82,12 @@ describe('from source to serving, on a node', function () {
   it('a folder becomes a page, a changed line another, and a rollback brings the first back', async () => {
     const said = await example('folder')
     expect(said).to.include('Hello from the new shop').and.to.include('The first page was back')
+    await remove('apps/shop')
   })
 
   it('a push to a real Git host becomes a page, and the next one another', async () => {
     expect(await example('git')).to.include('Hello from the pushed shop')
+    await remove('apps/shop-from-git')
   })
 
   it('a function sleeps, answers fifty calls at once without losing one, and sleeps again', async () => {
@@ -92,6 +99,7 @@ describe('from source to serving, on a node', function () {
 
   it('an app reaches the database that it refers to', async () => {
     expect(await example('database')).to.include('buy milk')
+    await remove('apps/notes', 'sqlclusters/notes')
   })
 
   it('an app reaches a PostgreSQL that CloudNativePG keeps', async () => {
@@ -101,6 +109,7 @@ describe('from source to serving, on a node', function () {
       const version = await installRelationalEngine(home, { progress: silentProgress, signal: undefined })
       const said = await example('database', ['lists', 'postgresql'], { POSTGRESQL_VERSION: version })
       expect(said).to.include('buy milk')
+      await remove('apps/lists', 'relationalclusters/lists')
     } finally {
       await client.close()
     }
