@@ -95,7 +95,8 @@ export class Ground {
     const path = `/${name}/-/${name}-${version}.tgz`
     const file = join(this.#folder, path)
     await mkdir(dirname(file), { recursive: true })
-    await run('tar', ['-czf', file, '-C', folder, 'package'])
+    // The same package is the same file, as it is at a real registry: a lock file names its hash.
+    await run('tar', ['-czf', file, '--mtime=@0', '--sort=name', '-C', folder, 'package'])
     const integrity = `sha512-${createHash('sha512')
       .update(await readFile(file))
       .digest('base64')}`
