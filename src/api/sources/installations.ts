@@ -39,7 +39,7 @@ export const RepositoryDto = z
     isArchived: z.boolean(),
     description: z.string().nullable(),
     language: z.string().nullable(),
-    pushedAt: z.string().nullable(),
+    pushedAt: DateTime.nullable(),
   })
   .meta({ id: 'Repository' })
 
@@ -49,7 +49,7 @@ export const WebhookStateDto = z
     url: z.string(),
     isActive: z.boolean(),
     events: z.array(z.string()),
-    lastDeliveryAt: z.string().nullable(),
+    lastDeliveryAt: DateTime.nullable(),
     lastDeliveryStatus: z.int().nullable(),
     created: z.boolean().describe('Whether there was none before'),
   })
@@ -60,7 +60,7 @@ export const RepositoryTokenDto = z
     token: z.string(),
     username: z.string(),
     cloneUrl: z.string(),
-    expiresAt: z.string().nullable(),
+    expiresAt: DateTime.nullable(),
     permissions: z
       .record(z.string(), z.string())
       .describe('repositories is "one", or "all" where the provider makes no token for a single repository'),
