@@ -95,6 +95,12 @@ class TwoClusters {
     this.bench.seed(BoundaryProjection, FAR, { clusterId: FAR, ...spec }, { namespace: this.outer })
   }
 
+  async revoke(): Promise<void> {
+    const spec = { revokedAt: '2026-01-01T00:00:00Z' }
+    await this.bench.client.mergePatch(PlatformCluster.resource, { name: FAR }, { spec })
+    await this.bench.rest()
+  }
+
   async says(kind: typeof PlatformCluster | typeof BoundaryProjection): Promise<Shown['status'] & object> {
     const found = await this.bench.find<Shown>(kind.resource, FAR, kind.resource.namespaced ? this.outer : undefined)
     return found?.status ?? {}
@@ -131,12 +137,7 @@ describe('another cluster', () => {
     world.cluster({ joinedAt: undefined, lastSeenAt: undefined })
     await world.start()
     expect((await world.says(PlatformCluster)).phase).to.equal('WaitingForCluster')
-    await world.bench.client.mergePatch(
-      PlatformCluster.resource,
-      { name: FAR },
-      { spec: { revokedAt: '2026-01-01T00:00:00Z' } },
-    )
-    await world.bench.rest()
+    await world.revoke()
     expect(await world.says(PlatformCluster)).to.deep.include({ state: 'Revoked', phase: 'ClusterRevoked' })
   })
 
@@ -218,5 +219,40 @@ describe('another cluster', () => {
     await world.bench.rest()
     expect(await world.bench.find(BoundaryProjection.resource, FAR, world.outer)).to.equal(undefined)
     expect((await world.far.list(persistentVolumeClaim)).items).to.deep.equal([])
+  })
+
+  for (const [whose, agent] of [
+    ['that once worked on it', {}],
+    ['that never joined', { joinedAt: undefined, lastSeenAt: undefined }],
+  ] as const) {
+    it(`holds up no deletion of a projection, nor its own, once an agent is revoked ${whose}`, async () => {
+      world.cluster(agent)
+      world.project()
+      await world.start()
+      await world.revoke()
+      await world.bench.client.remove(BoundaryProjection.resource, { namespace: world.outer, name: FAR })
+      await world.bench.rest()
+      expect(await world.bench.find(BoundaryProjection.resource, FAR, world.outer)).to.equal(undefined)
+      await world.bench.client.remove(PlatformCluster.resource, { name: FAR })
+      await world.bench.rest()
+      expect(await world.bench.find(PlatformCluster.resource, FAR)).to.equal(undefined)
+    })
+  }
+
+  it('keeps the projection on a revoked cluster while a resource names that', async () => {
+    world.cluster()
+    world.project()
+    await world.start()
+    world.bench.seed(VectorCluster, 'search', { clusterId: FAR }, { namespace: world.home })
+    await world.bench.client.remove(BoundaryProjection.resource, { namespace: world.outer, name: FAR })
+    await world.revoke()
+    expect(await world.says(BoundaryProjection)).to.include({
+      ...{ status: 'Deleting', phase: 'DeletionBlocked' },
+      statusMessage: 'It is still used by vectorclusters/shop/search.',
+    })
+    await world.bench.client.remove(VectorCluster.resource, { namespace: world.home, name: 'search' })
+    await world.bench.rest()
+    expect(await world.bench.find(BoundaryProjection.resource, FAR, world.outer)).to.equal(undefined)
+    expect(await world.namespaces(), 'what is there is left').to.deep.equal([world.home])
   })
 })

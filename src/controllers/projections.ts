@@ -1,4 +1,4 @@
-import { OWNER_NAMESPACE_ANNOTATION } from '../core/labels.ts'
+import { BOUNDARY_LABEL, GROUP_LABEL, OWNER_NAMESPACE_ANNOTATION } from '../core/labels.ts'
 import { type KubeObject, keyOf } from '../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
@@ -95,6 +95,7 @@ export const projectionController = controllerWith<typeof BoundaryProjection, Tr
     clusterOf: otherClusterOf,
     reconcile: steps(checkCluster, projectNamespaces(closedNetworks)),
     finalize: steps(removeNamespaces),
+    abandon: steps(stopWhileUsed),
   }),
 )
 
@@ -230,6 +231,24 @@ async function removeNamespaces(pass: ProjectionPass): Promise<Outcome> {
   const held = left.find(({ state }) => state === 'Drifted')
   if (held !== undefined) return waiting('DeletionBlocked', `Namespace "${held.namespace}": ${held.message}`)
   return waiting('TearingDown', `Waiting for the deletion of ${shownOf(left.map((each) => each.namespace))}.`)
+}
+
+/** On a revoked cluster only records count: what they name there would otherwise lose its projection without a word. */
+function stopWhileUsed(pass: ProjectionPass): Outcome {
+  const { object, place, records } = pass
+  const homes = records.cache(namespace).list()
+  const inBoundary = homes.filter(({ metadata }) => metadata.labels?.[BOUNDARY_LABEL] === place.boundaryId)
+  const users = inBoundary.flatMap(({ metadata: { name: space, labels } }) =>
+    ANYWHERE.flatMap((kind) =>
+      records
+        .cache<Placed>(kind.resource)
+        .list({ namespace: space })
+        .filter(({ spec }) => spec.clusterId === object.spec.clusterId)
+        .map(({ metadata }) => `${kind.segment}/${labels?.[GROUP_LABEL]}/${metadata.name}`),
+    ),
+  )
+  if (users.length === 0) return done()
+  return waiting('DeletionBlocked', `It is still used by ${shownOf(users)}.`)
 }
 
 function tell(pass: ProjectionPass, shown: ProjectedNamespace[]): void {

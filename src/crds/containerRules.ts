@@ -278,6 +278,16 @@ export const publicRule: Rule<Sparse & Omit<Public, keyof Containers>> = {
   test: (next) => !next.isPublic || publicTarget(complete(next)) !== undefined,
 }
 
+/** Also while nothing is public: a name that nothing has is a mistake, and would be found only once it is to be public. */
+export const publicComponentRule: Rule<Sparse & Pick<Public, 'publicComponent'>> = {
+  cel: '!has(self.publicComponent) || self.components.exists(c, c.name == self.publicComponent)',
+  message: 'publicComponent names one of the components',
+  code: 'BAD_REQUEST',
+  field: 'publicComponent',
+  test: ({ publicComponent, components }) =>
+    publicComponent === undefined || components.some(({ name }) => name === publicComponent),
+}
+
 export const identityRule: Rule<Sparse & { managedIdentity: boolean }> = {
   cel: `!self.managedIdentity || self.components.all(c, !has(c.mounts) || c.mounts.all(m, m.path != '${IDENTITY_PATH}'))`,
   message: `no volume is mounted at ${IDENTITY_PATH}, where credentials of the managed identity are`,

@@ -12,7 +12,7 @@ import {
   VolumeField,
   type VolumeSpec,
 } from './containerFields.ts'
-import { backupRules, containerRules, identityRule, publicRule } from './containerRules.ts'
+import { backupRules, containerRules, identityRule, publicComponentRule, publicRule } from './containerRules.ts'
 import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
 import { DateTime, listBy, mapOf, PlainText, ResourceName, setOf, Tags } from './fields.ts'
 import { namesRule } from './mapRules.ts'
@@ -108,6 +108,7 @@ const rules: Rule<Spec>[] = [
   ...containerRules,
   identityRule,
   publicRule,
+  publicComponentRule,
   ...backupRules,
   allowedCidrsRule,
   namesRule('parameters', {

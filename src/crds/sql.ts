@@ -32,7 +32,7 @@ export const PAID_EDITIONS: readonly string[] = ['Standard', 'Enterprise']
 export const LICENSE_STATES = ['NotRequired', 'Missing', 'Applying', 'Active', 'Rejected'] as const
 
 const VERSIONS = [...SQL_VERSIONS.MsSql, ...SQL_VERSIONS.MariaDb] as const
-const EDITIONS = [...SQL_EDITIONS.MsSql, ...SQL_EDITIONS.MariaDb] as const
+export const EDITIONS = [...SQL_EDITIONS.MsSql, ...SQL_EDITIONS.MariaDb] as const
 
 export function newestVersion(engine: SqlEngineName): string {
   return SQL_VERSIONS[engine].at(-1) ?? ''

@@ -282,6 +282,18 @@ describe('a boundary on another cluster, through an agent that only calls out', 
     await until('the record is gone', async () => (await request('GET', `/clusters/${clusterId}`)).status === 404)
   })
 
+  step('that is revoked holds up the deletion of nothing', async () => {
+    const name = `lost-${boundaryId.slice(0, 8)}`
+    const { id } = await call<{ id: string }>(201, 'POST', '/clusters', { name })
+    await call(201, 'POST', `/boundaries/${boundaryId}/projections`, { clusterId: id })
+    await call(200, 'POST', `/clusters/${id}/agent/revoke`)
+    const projection = `/boundaries/${boundaryId}/projections/${id}`
+    expect([202, 204]).to.include((await request('DELETE', projection)).status)
+    await until('the projection is gone', async () => (await request('GET', projection)).status === 404)
+    expect([202, 204]).to.include((await request('DELETE', `/clusters/${id}`)).status)
+    await until('its record is gone', async () => (await request('GET', `/clusters/${id}`)).status === 404)
+  })
+
   it('joins, is given a boundary, runs a database, outlives the hub, is turned away, comes back and is drained', async () => {
     for (const [name, work] of steps) {
       await work().catch((cause: unknown) => {

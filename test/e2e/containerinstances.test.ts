@@ -167,8 +167,9 @@ describe('container instances', () => {
 
   it('say what is public, whether or not it was asked for, and keep it as it was asked for', async () => {
     const other = { name: 'other', image: web.image, ports: [{ name: 'http', port: 9090 }] }
+    const silent = { name: 'silent', image: web.image }
     const cases: [object, string, number | null][] = [
-      [{ isPublic: false, publicComponent: 'later' }, 'later', null],
+      [{ components: [web, silent], isPublic: false, publicComponent: 'silent' }, 'silent', null],
       [{}, 'web', 8080],
       [{ publicComponent: 'other' }, 'other', 9090],
       [{ publicPort: 9090 }, 'other', 9090],

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
+import { z } from 'zod'
 import { ADDITIONS } from '../../src/api/additions.ts'
 import { METHODS, type Route } from '../../src/api/http/route.ts'
 import { Router } from '../../src/api/http/router.ts'
@@ -36,6 +37,15 @@ function said(route: Route): Omit<Row, 'answers' | 'query'> {
   return { ...base, action: authorization.action, dataAction: authorization.isData, scope: scope ?? 'none' }
 }
 
+/** What a field of the items of a list may hold, if that is a choice. */
+function choicesOf(reply: z.ZodType | undefined, name: string): readonly string[] {
+  const { items } = (reply as z.ZodObject).shape as { items: z.ZodArray<z.ZodObject> }
+  let field: unknown = items.element.shape[name]
+  while (field instanceof z.ZodOptional || field instanceof z.ZodNullable || field instanceof z.ZodDefault)
+    field = field.unwrap()
+  return field instanceof z.ZodEnum ? field.options.map(String) : []
+}
+
 describe('the table of routes', () => {
   it('has every route of the interface and no other', () => {
     expect([...ours.keys()].sort()).to.deep.equal(golden.routes.map(keyOf).sort())
@@ -49,6 +59,17 @@ describe('the table of routes', () => {
       ...{ boundaries: 9, monitoring: 11 },
       ...{ blueprints: 18, lifecycle: 37 },
     })
+  })
+
+  it('filters on what is written in words of a choice without regard to case', () => {
+    const ofOtherTypes = SERVED_ROUTES.flatMap(({ list, reply, path }) =>
+      Object.entries(list?.fields ?? {})
+        .filter(
+          ([name, field]) => field.type !== 'enumeration' && choicesOf(reply, name).some((text) => /[a-z]/i.test(text)),
+        )
+        .map(([name]) => `${path} ${name}`),
+    )
+    expect(ofOtherTypes).to.deep.equal([])
   })
 
   for (const row of golden.routes) {

@@ -42,7 +42,8 @@ export const ManifestDocument = z.object({
   subject: Descriptor.optional(),
 })
 const ImageConfiguration = z.object({
-  created: z.string().optional(),
+  // Whoever pushes writes it: what is no date tells nothing.
+  created: z.iso.datetime({ offset: true }).optional().catch(undefined),
   os: z.string().optional(),
   architecture: z.string().optional(),
   config: z.object({ Labels: z.record(z.string(), z.string()).nullish() }).nullish(),

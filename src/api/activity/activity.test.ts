@@ -171,6 +171,7 @@ describe('reports of activity', () => {
 
   const refusals: [string, object, number, string][] = [
     ['an action that is no word', { action: 'Deploy!' }, 400, 'BAD_REQUEST'],
+    ['a time that is not kept', { occurredAt: '2020-01-01T00:00:00Z' }, 400, 'invalid-activity'],
     ['a time ahead', { occurredAt: '2999-01-01T00:00:00Z' }, 400, 'invalid-activity'],
     [
       'too much metadata',

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import type { ActivityStore, ResourcePath } from '../../adapters/activity/port.ts'
-import { CHANNELS, OUTCOMES } from '../../contracts/activity.ts'
+import { CHANNELS, OUTCOMES, RETENTION_DAYS } from '../../contracts/activity.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
 import { redacted } from '../../core/redaction.ts'
 import { PlainText, Prose } from '../../crds/fields.ts'
@@ -26,6 +26,7 @@ type Parameters = 'boundaryId' | 'resourceGroup' | 'resourceType' | 'resourceNam
 const ACTIVITY = '{B}/resourcegroups/{resourceGroup}/resources/{resourceType}/{resourceName}/activity'
 /** Clocks of callers may be a little ahead. */
 const AHEAD_MAX = 300_000
+const DAY = 86_400_000
 const METADATA_BYTES_MAX = 2_048
 
 const ActivityRequest = z
@@ -80,6 +81,8 @@ async function report(context: Context<'boundaryId', unknown, z.output<typeof Ac
   const now = services.clock.now()
   const occurredAt = body.occurredAt === undefined || body.occurredAt === null ? now : Date.parse(body.occurredAt)
   if (occurredAt > now + AHEAD_MAX) throw refused('occurredAt is more than five minutes ahead.')
+  if (occurredAt < now - RETENTION_DAYS * DAY)
+    throw refused(`occurredAt is more than ${RETENTION_DAYS} days ago: it would not be kept.`)
   const metadata = Object.entries(body.metadata ?? {}).map(([name, value]) => [redacted(name), hidden(name, value)])
   if (JSON.stringify(metadata).length > METADATA_BYTES_MAX)
     throw refused(`metadata has more than ${METADATA_BYTES_MAX} characters in all.`)

@@ -77,6 +77,26 @@ describe('deployments that others tell of', () => {
     expect([again.status, again.body.healthPath]).to.deep.equal([200, null])
   })
 
+  it('are of an app whose copies follow the load: how many it has is read only', async () => {
+    facade.put(ComputePlan, 'app-default', { family: 'App', displayName: 'App', ...SIZES, isDefault: true })
+    const body = { sourceKind: 'Image', image: 'site:1', minReplicas: 2, maxReplicas: 4 }
+    const made = await tell('post', 'scaled', body)
+    expect([made.status, made.body.replicas]).to.deep.equal([201, 2])
+    const path = new URL(`${BASE}/scaled`, 'http://here').pathname
+    const patch = (change: object) =>
+      request(facade.app).patch(path).set('authorization', bearer(contributor)).send(change)
+    expect((await patch({ replicas: 9 })).body.replicas).to.equal(2)
+    const stored = async () => {
+      const { metadata, spec } = await facade.client.get(PlatformApp.resource, { namespace: SHOP, name: 'scaled' })
+      return { version: metadata.resourceVersion, replicas: (spec as { replicas: number }).replicas }
+    }
+    const before = await stored()
+    expect((await tell('put', 'scaled', made.body)).status).to.equal(200)
+    expect(await stored()).to.deep.equal(before)
+    expect((await patch({ minReplicas: null, maxReplicas: null })).body.replicas).to.equal(1)
+    expect((await patch({ replicas: 3 })).body.replicas).to.equal(3)
+  })
+
   it('are answered as they were just told, and over as soon as that was said', async () => {
     facade.put(PlatformApp, 'shop', CODE, SHOP)
     const begun = await tell('post', 'shop/deployments', { phase: 'Cloning', lastMessage: 'It fetches.' })
@@ -91,6 +111,24 @@ describe('deployments that others tell of', () => {
     expect([ended.status, ended.body.phase]).to.deep.equal([200, 'Failed'])
     const late = await tell('put', path, { phase: 'Succeeded' })
     expect([late.status, late.body.code]).to.deep.equal([409, 'INVALID_STATE'])
+  })
+
+  it('keep what a report leaves out, lose what it says is null, and take no time from it', async () => {
+    facade.put(PlatformApp, 'shop', CODE, SHOP)
+    const timestamp = '2020-01-01T00:00:00Z'
+    const first = { branch: 'b1', commitSha: 'abcdef12', lastMessage: 'It fetches.', phase: 'Cloning', timestamp }
+    const begun = await tell('post', 'shop/deployments', first)
+    expect([begun.status, begun.body.branch]).to.deep.equal([201, 'b1'])
+    expect(begun.body.timestamp).to.not.equal(timestamp)
+    const path = `shop/deployments/${begun.body.id}`
+    const more = (await tell('put', path, { phase: 'Building' })).body
+    expect([more.branch, more.commitSha, more.lastMessage]).to.deep.equal(['b1', 'abcdef12', 'It fetches.'])
+    const less = (await tell('put', path, { branch: null, lastMessage: null, phase: null })).body
+    expect([less.branch, less.commitSha, less.lastMessage, less.phase]).to.deep.equal([
+      ...[null, 'abcdef12', '', 'Building'],
+    ])
+    const wrong = await tell('post', 'shop/deployments', { timestamp: 'nonsense' })
+    expect([wrong.status, wrong.body.code]).to.deep.equal([400, 'MODEL_BINDING_FAILED'])
   })
 
   it('that succeeded are deployed now: the platform sees whether they are served', async () => {

@@ -46,6 +46,15 @@ function revisionsOf({ object: { status } }: AppView): z.output<typeof AppRevisi
   }))
 }
 
+/** How many copies run is then not asked for, but seen: what a body says of it is ignored. */
+const isScaledByLoad = ({ minReplicas, maxReplicas }: Partial<Spec>) =>
+  minReplicas !== undefined && maxReplicas !== undefined
+
+/** Before the load was ever looked at, the fewest run. */
+function scaledReplicas({ running, minReplicas = 0 }: Spec, seen: number): number {
+  return running ? Math.max(seen, minReplicas) : seen
+}
+
 const record = recordOf(PlatformApp, {
   id: 'AppDto',
   hidden: ['running', 'restartedAt', 'onDelete', 'rollback'],
@@ -73,19 +82,21 @@ const record = recordOf(PlatformApp, {
     computePlan: ({ services, object: { spec } }) => shownPlan(spec, planOf(services, 'App', spec)),
   },
   shownAs: {
-    replicas: ({ object: { spec, status } }) => (spec.maxReplicas === undefined ? spec.replicas : status?.replicas),
+    replicas: ({ object: { spec, status } }) =>
+      spec.maxReplicas === undefined ? spec.replicas : scaledReplicas(spec, status?.replicas ?? 0),
   },
   refine: (given, view) => {
     const body = view.context.body as { healthPath?: unknown } | undefined
     // Null stands for a check of the connection alone, which is stored as an empty path.
     const healthPath = body?.healthPath === null || body?.healthPath === '' ? '' : (given.healthPath ?? '/')
-    const draft = PlatformApp.spec.parse(withoutAbsent({ ...given, healthPath }))
+    const replicas = isScaledByLoad(given) ? view.previous?.spec.replicas : given.replicas
+    const draft = PlatformApp.spec.parse(withoutAbsent({ ...given, healthPath, replicas }))
     refuseForeign(draft, view)
     refuseSource(draft, view)
     refuseRuntime(draft, view)
     refuseUnshared(draft, view.services)
     refuseTakenHosts(PlatformApp, draft, view)
-    return { healthPath }
+    return { healthPath, replicas: draft.replicas }
   },
 })
 

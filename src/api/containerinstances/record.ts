@@ -96,7 +96,7 @@ const mountersOf = ({ components }: Pick<SpecOfContainerInstance, 'components'>,
 
 type Target = Pick<Draft, 'publicComponent' | 'publicPort'>
 
-/** What was asked for stays to be seen where no component has it, as it may have while nothing is public. */
+/** What was asked for stays to be seen where it leads to no port, as it may while nothing is public. */
 const shownTarget = (spec: Pick<Draft, 'components'> & Target): Target => {
   const { component, port } = publicTarget(spec) ?? {}
   return { publicComponent: component?.name ?? spec.publicComponent, publicPort: port?.port ?? spec.publicPort }

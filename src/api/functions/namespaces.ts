@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { newestVersion, versionsOf } from '../../contracts/functions.ts'
+import { FUNCTION_RUNTIME_NAMES, newestVersion, versionsOf } from '../../contracts/functions.ts'
 import { badRequest } from '../../core/errors.ts'
 import { FunctionNamespace } from '../../crds/functions.ts'
 import { hostFields, refuseOwnDomain } from '../resources/hosts.ts'
-import { flag, number, text } from '../resources/paging.ts'
+import { enumeration, flag, number } from '../resources/paging.ts'
 import { recordOf } from '../resources/record.ts'
 import { refuseForeignReferences, refuseMissingReferences } from '../resources/references.ts'
 import { planOf, shownPlan, unprocessable } from '../resources/sizing.ts'
@@ -56,7 +56,7 @@ function chosenVersion({ runtime, runtimeVersion }: Draft, { previous }: Write):
 }
 
 export const namespaceFields = {
-  runtime: text('Runtime'),
+  runtime: enumeration('Runtime', FUNCTION_RUNTIME_NAMES),
   isPublic: flag('Public', { isSorted: false }),
   functionCount: number<{ object: { status?: { functionCount: number } | undefined } }>('Functions', {
     of: ({ object }) => object.status?.functionCount ?? 0,

@@ -1,4 +1,6 @@
 import type { Readable } from 'node:stream'
+import type { z } from 'zod'
+import { datesInUtc } from '../../crds/dates.ts'
 
 /** What a handler answers. `body` becomes JSON; `parts` is JSON already, piece by piece; `stream` goes out as it comes. */
 export type Answer<Body = unknown> = {
@@ -38,4 +40,11 @@ export function noContent(): Answer<never> {
 /** Accepted with nothing to show: a deletion that still tears something down. */
 export function acceptedEmpty(): Answer<never> {
   return { status: 202 }
+}
+
+/** Dates are told in UTC; kubectl may have stored one with an offset. */
+export function withDatesInUtc(answer: Answer, reply: z.ZodType | undefined): Answer {
+  if (reply === undefined || answer.body === undefined) return answer
+  const body = datesInUtc(reply)(answer.body)
+  return body === answer.body ? answer : { ...answer, body }
 }

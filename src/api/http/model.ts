@@ -34,15 +34,19 @@ function fieldErrors(issue: Issue): FieldError[] {
  *   BAD_REQUEST for values that are out of bounds
  */
 export function readModel<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
-  const first = schema.safeParse(value, { reportInput: true })
-  if (first.success) return first.data
-  const folded = withCaseOfChoices(value, first.error.issues)
-  const result = folded === undefined ? first : schema.safeParse(folded, { reportInput: true })
+  const result = parsed(schema, value)
   if (result.success) return result.data
   const { issues } = result.error
   const code: ErrorCode = issues.some(isBinding) ? 'MODEL_BINDING_FAILED' : 'BAD_REQUEST'
   const errors = issues.flatMap(fieldErrors).slice(0, SHOWN_MAX)
   throw new PlatformError(code, firstReason(errors), { errors })
+}
+
+/** Reads a value, enumerations without regard to case. */
+export function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown) {
+  const first = schema.safeParse(value, { reportInput: true })
+  const folded = first.success ? undefined : withCaseOfChoices(value, first.error.issues)
+  return folded === undefined ? first : schema.safeParse(folded, { reportInput: true })
 }
 
 /** The value with each enumerated text as its enumeration writes it; undefined if none differs by case alone. */

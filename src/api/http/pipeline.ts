@@ -7,7 +7,7 @@ import { onBehalfOf } from '../../core/origin.ts'
 import { type PathPlaces, placesOf, scopeOfPath } from '../callers/scopes.ts'
 import type { Standing } from '../callers/standing.ts'
 import { authorizationHeader } from '../callers/tokens.ts'
-import type { Answer } from './answer.ts'
+import { type Answer, withDatesInUtc } from './answer.ts'
 import { badName } from './badName.ts'
 import { beside } from './beside.ts'
 import { beginRawBody, hasBody, JSON_LIMIT_BYTES, readJsonBody } from './body.ts'
@@ -179,7 +179,8 @@ export class Pipeline {
       ? route.handler(context)
       : onBehalfOf(attendance, () => route.handler(context)))
     if (this.#options.checkReplies === true) checkReply(route, answer)
-    return answer.status === 201 ? this.#located(route, mark < 0 ? url : url.slice(0, mark), answer) : answer
+    const told = withDatesInUtc(answer, route.reply)
+    return told.status === 201 ? this.#located(route, mark < 0 ? url : url.slice(0, mark), told) : told
   }
 
   /**

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { PlatformError } from '../../core/errors.ts'
 import { reasonOf } from '../../core/reasonOf.ts'
 import { badParameter, LIST_QUERY_NAMES, type ListRequest, parseListRequest } from '../resources/paging.ts'
+import { parsed } from './model.ts'
 import type { Route } from './route.ts'
 
 const QUERY_MAX_LENGTH = 8192
@@ -82,7 +83,7 @@ function isListName(route: Route, name: string): boolean {
 
 function readOwn(route: Route, own: Record<string, unknown>): unknown {
   if (route.query === undefined) return undefined
-  const result = route.query.safeParse(own, { reportInput: true })
+  const result = parsed(route.query, own)
   if (result.success) return result.data
   const [issue] = result.error.issues
   const parameter = String(issue?.path[0] ?? '')

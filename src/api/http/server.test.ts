@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { request as rawRequest } from 'node:http'
 import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
@@ -6,7 +7,8 @@ import request from 'supertest'
 import { badNames } from '../../../test/cases/names.ts'
 import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
 import { BOUNDARY as B, OWNER, startShop } from '../../../test/worlds/shop.ts'
-import { groupNamespace } from '../../core/names.ts'
+import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
+import { RoleAssignment } from '../../crds/rbac.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 
 const RG = `/boundaries/${B}/resourcegroups/shop/resources`
@@ -52,6 +54,16 @@ describe('the facade as a server', () => {
       .set('traceparent', `00-${'0'.repeat(32)}-b7ad6b7169203331-01`)
     expect(forged.headers['x-correlation-id']).to.match(/^[0-9a-f-]{36}$/)
     expect(forged.headers.traceparent).to.not.include('0'.repeat(32))
+  })
+
+  it('tells dates in UTC, also those that kubectl stored with an offset', async () => {
+    const path = `/boundaries/${B}/providers/authorization/roleAssignments`
+    const id = randomUUID()
+    const whom = { principalId: OWNER, principalType: 'User', roleDefinitionName: 'Reader', scope: `/boundaries/${B}` }
+    const spec = { ...whom, scopeIncarnation: 'life', expiresAt: '2999-01-01T02:00:00+02:00' }
+    server.put(RoleAssignment, id, spec, boundaryNamespace(B))
+    const { items } = (await as(request(server.app).get(path))).body as { items: { expiresAt: string }[] }
+    expect(items.map(({ expiresAt }) => expiresAt)).to.include('2999-01-01T00:00:00Z')
   })
 
   it('answers 404 to anything that is not a route, and 501 to what is not built, after the permission', async () => {

@@ -12,6 +12,7 @@ import { boundaryNamespace, boundaryOfNamespace, groupNamespace, isResourceName,
 import type { KubeObject, ObjectMeta, ObjectRef, Resource } from '../../core/object.ts'
 import { currentOrigin } from '../../core/origin.ts'
 import { Boundary } from '../../crds/boundaries.ts'
+import { datesInUtc } from '../../crds/dates.ts'
 import { type AnyKind, type BrokenRule, brokenRules } from '../../crds/define.ts'
 import {
   incarnationsNamedBy,
@@ -336,7 +337,7 @@ function sameOrTaken<K extends AnyKind>(
  * @throws PlatformError BAD_REQUEST or the code of the first rule that is broken
  */
 export function checkSpec(kind: AnyKind, spec: object, previous: object | undefined): object {
-  const next = readModel(kind.spec, withoutAbsent(spec)) as object
+  const next = datesInUtc(kind.spec)(readModel(kind.spec, withoutAbsent(spec)), previous) as object
   const broken = brokenRules<unknown>(kind as never, next, previous)
   const [first] = broken
   if (first === undefined) return next

@@ -32,10 +32,9 @@ const RegistryAuditEntryDto = z
 /** The newest entries that one look-up considers. */
 const ENTRIES_MAX = 10_000
 
-/** Compared as they are written, but for the action, which is an enumeration. */
 const AuditQuery = z.object({
-  action: z.string().max(32).optional(),
-  boundary: z.string().max(64).optional(),
+  action: z.enum(AUDIT_ACTIONS).optional(),
+  boundary: Uuid.optional(),
   repository: z.string().max(255).optional(),
   correlation_id: Uuid.optional(),
   from: DateTime.optional(),
@@ -57,7 +56,7 @@ const auditRoute = listRoute('/resources/registries/audit', {
     const found = await registryOf(services).audit.newest(
       ENTRIES_MAX,
       (entry) =>
-        (wanted === undefined || entry.action.toLowerCase() === wanted.toLowerCase()) &&
+        (wanted === undefined || entry.action === wanted) &&
         (boundary === undefined || entry.boundary === boundary) &&
         (repository === undefined || entry.repository === repository) &&
         (correlationId === undefined || entry.correlationId === correlationId) &&

@@ -7,6 +7,7 @@ import { RegistryPin } from '../../crds/registry.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { authenticated, type RouteDraft, route } from '../http/route.ts'
+import { DateTime } from '../resources/dto.ts'
 import { knownRepository, rightsTo } from './rights.ts'
 import { registryOf } from './service.ts'
 
@@ -18,7 +19,7 @@ const ManifestDto = z
     mediaType: z.string(),
     sizeBytes: z.int().describe('Of the manifest and everything that it names'),
     platforms: z.array(z.string()),
-    createdAt: z.string().nullable(),
+    createdAt: DateTime.nullable(),
     labels: z.record(z.string(), z.string()),
     isPinned: z.boolean(),
     isRunning: z.boolean(),

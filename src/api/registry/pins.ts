@@ -14,6 +14,7 @@ import type { RecordOf } from '../records/records.ts'
 import { BUILD } from '../resources/deployments/reporters.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { findBoundary } from '../resources/places.ts'
+import { actionPrefix } from './rights.ts'
 import { record, refuse, registryOf } from './service.ts'
 
 type PinObject = RecordOf<typeof RegistryPin>
@@ -56,7 +57,8 @@ async function mayPin(context: Context, boundary: string, repository: string): P
     const entry = { actor: caller.principalId, boundary, repository: repository.slice(0, 200), detail: 'pin' }
     await refuse(context, entry, permissionMissing(BUILD, scope))
   }
-  if (parseRepository(repository)?.boundaryId === boundary) return
+  const name = parseRepository(repository)
+  if (name?.boundaryId === boundary && actionPrefix(name.collection) !== undefined) return
   const message = `must be <boundaryId>/<resourceGroup>/<collection>/<name> and begin with ${boundary}/`
   throw badRequest(`The repository ${message}.`, [{ field: 'repository', message }])
 }

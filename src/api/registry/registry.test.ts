@@ -179,6 +179,43 @@ describe('the token endpoint of the registry', () => {
     expect(answers, 'until the run is over').to.deep.equal([200])
   })
 
+  const asOwner = (method: 'get' | 'put', path: string) =>
+    supertest(facade.app)
+      [method](path)
+      .set('authorization', bearer(withRole('Owner', '/')))
+
+  it('pins no repository that cannot be, and tells until when in UTC', async () => {
+    const pin = (repository: string) => {
+      const body = { boundary: BOUNDARY, repository, digests: [], expiresAt: '2999-01-01T02:00:00+02:00' }
+      return asOwner('put', '/v1/internal/registries/pins').send(body)
+    }
+    for (const name of [`${BOUNDARY}/shop/zz/report`, `${BOUNDARY}/shop/jobs`, `${OTHER}/shop/jobs/report`])
+      expect((await pin(name)).status, name).to.equal(400)
+    const { status, body } = await pin(REPOSITORY)
+    expect([status, body.expiresAt]).to.deep.equal([200, '2999-01-01T00:00:00Z'])
+  })
+
+  it('reads what the audit log is asked for as strictly as other queries, without regard to case', async () => {
+    const audit = (query: string) => asOwner('get', `/resources/registries/audit?${query}`)
+    for (const query of ['action=zz', 'boundary=x']) expect((await audit(query)).status, query).to.equal(400)
+    expect((await audit(`action=retain&boundary=${BOUNDARY}`)).status).to.equal(200)
+  })
+
+  it('lists the next run of the schedule once it is due', async () => {
+    const names = [randomUUID(), randomUUID(), randomUUID()] as const
+    facade.put(RetentionRun, names[0], { trigger: 'Manual' }, SYSTEM_NAMESPACE)
+    for (const [name, notBefore] of [
+      [names[1], '2999-01-01T03:00:00Z'],
+      [names[2], '2020-01-01T03:00:00Z'],
+    ] as const)
+      facade.put(RetentionRun, name, { trigger: 'Scheduled', notBefore }, SYSTEM_NAMESPACE)
+    const { body } = await asOwner('get', '/v1/registries/retention/runs')
+    const told = body.items.map(
+      ({ trigger, startedAt }: Record<string, string>) => `${trigger} ${startedAt?.slice(0, 4)}`,
+    )
+    expect(told).to.have.lengthOf(2).and.to.include('Scheduled 2020')
+  })
+
   it('answers 503 with what to do where no registry is configured', async () => {
     const bare = await startFacade({}, { registry: undefined })
     try {

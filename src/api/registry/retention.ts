@@ -95,7 +95,7 @@ const RetentionRunDto = z
     trigger: z.enum(['Manual', 'Scheduled']),
     status: z.enum(RUN_STATES),
     startedBy: z.string().nullable(),
-    startedAt: DateTime.describe('Of one that waits: when it is to begin'),
+    startedAt: DateTime.describe('Of one that waits: when it could begin'),
     finishedAt: DateTime.nullable(),
     removedManifests: z.int(),
     failedManifests: z.int(),
@@ -123,6 +123,11 @@ function runDto({ metadata, spec, status }: RunObject): z.output<typeof Retentio
   }
 }
 
+/** The next one of the schedule is stored beforehand, and is none yet. */
+function isDue({ spec }: RunObject, now: number): boolean {
+  return spec.notBefore === undefined || Date.parse(spec.notBefore) <= now
+}
+
 const PostRunRequest = z.strictObject({ dryRun: z.boolean().nullish() }).meta({ id: 'PostRunRequest' })
 const PLACE = { namespace: SYSTEM_NAMESPACE }
 
@@ -133,8 +138,7 @@ async function startRun(context: Context<string, unknown, z.output<typeof PostRu
   return oneAtATime(services, turn, async () => {
     const runs = await services.records.list(RetentionRun, PLACE, { fresh: true })
     const now = services.clock.now()
-    const isDue = ({ spec }: RunObject) => spec.notBefore === undefined || Date.parse(spec.notBefore) <= now
-    const open = runs.find((run) => !isRunOver(run.status?.state) && isDue(run))
+    const open = runs.find((run) => !isRunOver(run.status?.state) && isDue(run, now))
     if (open !== undefined) {
       const { id } = runDto(open)
       throw new PlatformError('RETENTION_RUNNING', 'A retention run is under way: wait until it has ended.', {
@@ -165,7 +169,7 @@ export const retentionRoutes: readonly RouteDraft[] = [
   ),
   listRoute(RUNS, {
     auth: action('registry/audit/read'),
-    summary: 'Retention runs, newest first',
+    summary: 'Retention runs that began or are due, newest first',
     dto: RetentionRunDto,
     columns: {
       startedAt: dateTime('Started'),
@@ -176,7 +180,8 @@ export const retentionRoutes: readonly RouteDraft[] = [
     limitName: 'limit',
     rows: async ({ services, fresh }) => {
       registryOf(services)
-      return (await services.records.list(RetentionRun, PLACE, { fresh })).map(runDto)
+      const runs = await services.records.list(RetentionRun, PLACE, { fresh })
+      return runs.filter((run) => run.status?.startedAt !== undefined || isDue(run, services.clock.now())).map(runDto)
     },
     answers: [503],
   }),

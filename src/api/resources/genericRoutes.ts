@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { PlatformError } from '../../core/errors.ts'
 import { FINALIZER } from '../../core/labels.ts'
 import { groupNamespace } from '../../core/names.ts'
+import { datesInUtc } from '../../crds/dates.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { type Answer, acceptedEmpty, created, noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
@@ -181,7 +182,8 @@ const TEXTS = new WeakMap<object, unknown>()
 /** One store of texts for all routes of a kind. */
 function textsOf<K extends AnyKind>(declaration: AnyDeclaration<K>): RecordTexts<K> {
   const known = TEXTS.get(declaration) as RecordTexts<K> | undefined
-  const texts = known ?? new RecordTexts<K>(declaration.toDto, declaration.dependsOn)
+  const told = datesInUtc(declaration.dto)
+  const texts = known ?? new RecordTexts<K>((view) => told(declaration.toDto(view)) as object, declaration.dependsOn)
   TEXTS.set(declaration, texts)
   return texts
 }

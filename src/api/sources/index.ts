@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { SOURCE_NAMES } from '../../contracts/sources/providers.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { createdByOf } from '../../core/labels.ts'
 import { createdAtOf } from '../../core/object.ts'
@@ -57,7 +58,7 @@ const sources = {
   auth: read,
   columns: {
     displayName: text('Name', { isSearched: true }),
-    sourceName: text('Type'),
+    sourceName: enumeration('Type', SOURCE_NAMES),
     status: enumeration('Status', SOURCE_STATES, { isSorted: false }),
     createdAt: dateTime('Created', { isFiltered: false }),
     lastEventAt: dateTime('Last event', { isFiltered: false }),

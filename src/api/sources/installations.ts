@@ -39,7 +39,7 @@ export const RepositoryDto = z
     isArchived: z.boolean(),
     description: z.string().nullable(),
     language: z.string().nullable(),
-    pushedAt: z.string().nullable(),
+    pushedAt: DateTime.nullable(),
   })
   .meta({ id: 'Repository' })
 
@@ -49,7 +49,7 @@ export const WebhookStateDto = z
     url: z.string(),
     isActive: z.boolean(),
     events: z.array(z.string()),
-    lastDeliveryAt: z.string().nullable(),
+    lastDeliveryAt: DateTime.nullable(),
     lastDeliveryStatus: z.int().nullable(),
     created: z.boolean().describe('Whether there was none before'),
   })
@@ -60,7 +60,7 @@ export const RepositoryTokenDto = z
     token: z.string(),
     username: z.string(),
     cloneUrl: z.string(),
-    expiresAt: z.string().nullable(),
+    expiresAt: DateTime.nullable(),
     permissions: z
       .record(z.string(), z.string())
       .describe('repositories is "one", or "all" where the provider makes no token for a single repository'),
@@ -160,8 +160,11 @@ const check = (
   durationMs: number | null = null,
 ) => ({ name, status, message, durationMs }) satisfies Check
 
+/** What cannot be told of a provider that was not asked, or does not answer. */
+const UNASKED: readonly Check[] = [check('Credential', 'Unknown'), check('Permissions', 'Unknown')]
+
 function refusedChecks(): Check[] {
-  return [check('Reachable', 'Unhealthy', 'Its address is not one that the platform calls.')]
+  return [check('Reachable', 'Unhealthy', 'Its address is not one that the platform calls.'), ...UNASKED]
 }
 
 async function askedChecks({ services, signal }: Context, connection: Connection): Promise<Check[]> {
@@ -169,7 +172,7 @@ async function askedChecks({ services, signal }: Context, connection: Connection
   const start = clock.monotonic()
   const took = () => Math.round(clock.monotonic() - start)
   if (connection.baseUrl.startsWith('ssh://'))
-    return [check('Reachable', 'Unknown', 'Nothing is asked over ssh before the first build.')]
+    return [check('Reachable', 'Unknown', 'Nothing is asked over ssh before the first build.'), ...UNASKED]
   try {
     const { installation } = await sources.port.check(connection, signal)
     const isSuspended = installation?.suspendedAt !== undefined
@@ -183,8 +186,9 @@ async function askedChecks({ services, signal }: Context, connection: Connection
   } catch (error) {
     if (!(error instanceof SourceError)) throw error
     const isThere = error.reason === 'CredentialRejected' || error.reason === 'NotFound'
-    if (!isThere) return [check('Reachable', 'Unhealthy', error.message, took()), check('Credential', 'Unknown')]
-    return [check('Reachable', 'Healthy', null, took()), check('Credential', 'Unhealthy', error.message)]
+    if (!isThere) return [check('Reachable', 'Unhealthy', error.message, took()), ...UNASKED]
+    const reached = check('Reachable', 'Healthy', null, took())
+    return [reached, check('Credential', 'Unhealthy', error.message), check('Permissions', 'Unknown')]
   }
 }
 

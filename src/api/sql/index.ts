@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { BlobStore } from '../../adapters/blobs/port.ts'
 import type { SqlEngine } from '../../adapters/sql/port.ts'
 import { SQL_ENGINES } from '../../contracts/sql.ts'
-import { LICENSE_STATES, SqlInstance } from '../../crds/sql.ts'
+import { EDITIONS, LICENSE_STATES, SqlInstance } from '../../crds/sql.ts'
 import { connectionRoutes } from '../databases/connectionRoutes.ts'
 import { editorRoutes, historyRoute } from '../databases/editor/routes.ts'
 import { ok } from '../http/answer.ts'
@@ -50,7 +50,7 @@ const generic = resource(SqlInstance, {
   example: { engine: 'MariaDb', engineVersion: '11.4', databaseName: 'ledger', computePlan: 'sql-small' },
   fields: {
     engine: enumeration('Engine', SQL_ENGINES, { isSorted: false }),
-    edition: text('Edition', { of: editionOf }),
+    edition: enumeration('Edition', EDITIONS, { of: editionOf }),
     engineVersion: text('Version', { of: versionOf, isSorted: false }),
     licenseStatus: enumeration('License', LICENSE_STATES, { of: licenseOf, isSorted: false }),
     storageSize: storageField(SqlInstance),

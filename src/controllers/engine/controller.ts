@@ -1,4 +1,5 @@
 import type { Resource } from '../../core/object.ts'
+import { done } from '../../core/outcome.ts'
 import type { AnyKind, ObjectOf, SpecOf } from '../../crds/define.ts'
 import type { Observed, Rights, Side, Step, Workspace } from './pass.ts'
 import { otherClusterOf, WHEREABOUTS_READS } from './whereabouts.ts'
@@ -27,6 +28,11 @@ export type ControllerOptions<K extends AnyKind, State> = {
    * comes the finalizer, which is put on before the first step.
    */
   finalize?: Step<K, State>
+  /**
+   * Runs instead of `finalize` where the cluster of the workload was revoked, so that nothing can be removed there: what the
+   * records still hold of the object. Nothing if absent.
+   */
+  abandon?: Step<K, State>
   /** Whether deletion of an object waits for `finalize`; true. One that does not wait goes without the controllers. */
   isHeld?: (object: ObjectOf<K>) => boolean
   /** Milliseconds from deletion until a wait is reported as DeletionBlocked; 10 minutes. */
@@ -83,6 +89,7 @@ export function controller<K extends AnyKind, State = undefined>(
     fillSpec: options.fillSpec ?? (() => undefined),
     reconcile: options.reconcile,
     finalize: options.finalize,
+    abandon: options.abandon ?? (() => done()),
     isHeld: options.isHeld ?? (() => true),
     finalizeWithin: options.finalizeWithin ?? TEN_MINUTES,
     wakesAll: options.wakesAll ?? (() => () => {}),

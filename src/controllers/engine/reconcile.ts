@@ -144,7 +144,7 @@ export class Reconciler {
     const { place } = this.#place(object)
     const where = this.#whereabouts(object, place, true)
     const { pass, draft } = this.#begin(key, object, place, where)
-    const outcome = where.kind === 'away' ? leavingOf(where) : await this.#run(pass, finalize)
+    const outcome = where.kind === 'away' ? await this.#leave(pass, where) : await this.#run(pass, finalize)
     if (outcome.kind === 'done') {
       await this.#removeFinalizer(object)
       return settled()
@@ -153,6 +153,22 @@ export class Reconciler {
     const deletedAt = object.metadata.deletionTimestamp ?? ''
     const ends = 'error' in outcome ? outcome : withDeadline(outcome, deletedAt, finalizeWithin, now)
     return this.#conclude(pass, draft, ends)
+  }
+
+  /** The deletion of what is in a cluster that cannot be worked on. What stays there is told, as the object is gone then. */
+  async #leave(
+    pass: Pass,
+    { obstacle, ending }: Whereabouts & { kind: 'away' },
+  ): Promise<Outcome | (Failed & { error: unknown })> {
+    if (ending === 'nothing there') return done()
+    if (ending === 'waits') return obstacle
+    const outcome = await this.#run(pass, this.#controller.abandon)
+    if (outcome.kind === 'done') {
+      const note =
+        'The agent of its cluster was revoked: what is there is not removed. Whoever has that cluster may do so.'
+      pass.event('Warning', 'ClusterRevoked', note)
+    }
+    return outcome
   }
 
   #place(object: KubeObject): { place: Place; obstacle: Outcome | undefined } {
@@ -310,11 +326,6 @@ export class Reconciler {
   #sentence(step: string, error: unknown): string {
     return `Step "${step}" failed and is retried: ${describe(error)}`
   }
-}
-
-/** What never had an agent holds nothing of ours. */
-function leavingOf({ obstacle, hasNothingThere }: Whereabouts & { kind: 'away' }): Outcome {
-  return hasNothingThere ? done() : obstacle
 }
 
 function describe(error: unknown): string {

@@ -9,7 +9,13 @@ import type { CachedCluster, OtherClusters, Place, Workspace } from './pass.ts'
 export type Whereabouts =
   | { kind: 'here' }
   | { kind: 'there'; workspace: Workspace }
-  | { kind: 'away'; obstacle: Outcome; hasNothingThere: boolean }
+  | { kind: 'away'; obstacle: Outcome; ending: Ending }
+
+/**
+ * What a deletion does about what is there: wait until the cluster answers, nothing since nothing of ours was ever there,
+ * or leave it, since no agent is trusted to remove it.
+ */
+type Ending = 'waits' | 'nothing there' | 'left'
 
 export const NO_OTHER_CLUSTERS: OtherClusters = {
   find: () => undefined,
@@ -41,15 +47,14 @@ export function reach(clusterId: string, records: Workspace, others: OtherCluste
   const cluster = records.cache<CachedCluster>(PlatformCluster.resource).get(undefined, clusterId)
   const name = cluster?.spec.displayName ?? clusterId
   const state = (cluster?.status?.state ?? 'AwaitingJoin') as ClusterState
-  const away = (obstacle: Outcome, hasNothingThere = false): Whereabouts => ({
-    kind: 'away',
-    obstacle,
-    hasNothingThere,
-  })
-  if (state === 'Revoked')
-    return away(stalled('ClusterRevoked', `The agent of cluster "${name}" was revoked. Let it join again.`))
+  const away = (obstacle: Outcome, ending: Ending = 'waits'): Whereabouts => ({ kind: 'away', obstacle, ending })
+  if (state === 'Revoked') {
+    const hadAgent = cluster?.status?.agent?.joinedAt !== undefined
+    const obstacle = stalled('ClusterRevoked', `The agent of cluster "${name}" was revoked. Let it join again.`)
+    return away(obstacle, hadAgent ? 'left' : 'nothing there')
+  }
   if (state === 'AwaitingJoin')
-    return away(waiting('WaitingForCluster', `Cluster "${name}" has no agent yet. Let one join.`), true)
+    return away(waiting('WaitingForCluster', `Cluster "${name}" has no agent yet. Let one join.`), 'nothing there')
   if (state === 'Offline') {
     const seen = cluster?.status?.agent?.lastSeenAt ?? 'never'
     return away(
@@ -96,5 +101,5 @@ export function whereaboutsOf(
   const found = reach(clusterId, records, others)
   if (isLeaving || kind.placement !== 'group') return found
   const obstacle = projected(clusterId, place, namespace ?? '', records)
-  return obstacle.kind === 'done' ? found : { kind: 'away', obstacle, hasNothingThere: false }
+  return obstacle.kind === 'done' ? found : { kind: 'away', obstacle, ending: 'waits' }
 }

@@ -2,9 +2,12 @@ import { expect } from 'chai'
 import { DOMAIN, HOME, VectorWorld } from '../../../test/worlds/vectorWorld.ts'
 import { defaultHost } from '../../contracts/workloads.ts'
 import { claimName } from '../../core/nameClaims.ts'
+import { PlatformCluster } from '../../crds/clusters.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { VectorCluster } from '../../crds/vector.ts'
-import { ingress } from '../../kube/builtin.ts'
+import { ingress, statefulSet } from '../../kube/builtin.ts'
+
+const FAR = '4a7f8a52-7a4e-4b52-9a55-0d6c8f3f9b77'
 
 describe('the public host of a vector database', () => {
   let world: VectorWorld
@@ -44,6 +47,22 @@ describe('the public host of a vector database', () => {
     await world.converge('second')
     expect(await claims()).to.deep.equal([`${host} second`])
     expect(await world.says('second')).to.match(/^Running/)
+  })
+
+  it('is let go with the deletion of one whose cluster was revoked, and what runs there is left', async () => {
+    await world.create({ enableIngress: true, ingressHost: host })
+    await world.converge()
+    world.client.seed(PlatformCluster.resource, {
+      ...{ apiVersion: PlatformCluster.apiVersion, kind: PlatformCluster.kind, metadata: { name: FAR } },
+      spec: { displayName: 'Far', isPlatform: false },
+      status: { state: 'Revoked', agent: { joinedAt: '2026-01-01T00:00:00Z' } },
+    })
+    await world.change({ clusterId: FAR })
+    await world.client.remove(VectorCluster.resource, { namespace: HOME, name: 'products' })
+    await world.converge()
+    expect(await world.object(VectorCluster.resource, 'products')).to.equal(undefined)
+    expect(await claims()).to.deep.equal([])
+    expect(await world.object(statefulSet, 'vc-products')).not.to.equal(undefined)
   })
 
   it('is let go only after the Ingress answers under the next one', async () => {

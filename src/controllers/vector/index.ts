@@ -81,5 +81,6 @@ export const vectorController = controllerWith<
       releaseHosts,
       releaseQuota,
     ),
+    abandon: steps(releaseHosts, releaseQuota),
   }
 })

@@ -198,7 +198,12 @@ const CONTAINER_RULES: readonly RuleCase[] = cases(ContainerInstance, { componen
     'size of a volume may grow but not shrink: volumes cannot give space back',
   ],
   ['refuses a public host without a port', undefined, { components: [worker], isPublic: true }, TARGET],
-  ['refuses a public component that is not there', undefined, { isPublic: true, publicComponent: 'db' }, TARGET],
+  [
+    'refuses a public component that is not there, also while nothing is public',
+    undefined,
+    { publicComponent: 'db' },
+    'publicComponent names one of the components',
+  ],
   [
     'refuses a volume where the credentials of its identity are',
     undefined,

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { datesInUtc } from '../../../crds/dates.ts'
 import { ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
 import { type Authorization, type RouteDraft, route } from '../../http/route.ts'
@@ -55,6 +56,7 @@ export function listRoute<Dto extends z.ZodObject, Query extends z.ZodObject = z
 ): RouteDraft {
   const { auth, summary, query, dto, answers = [], errors = 'platform', rows } = declaration
   const list = shapeOf(declaration)
+  const told = datesInUtc(dto)
   return route(
     'GET',
     path,
@@ -67,7 +69,7 @@ export function listRoute<Dto extends z.ZodObject, Query extends z.ZodObject = z
       errors,
       ...(query !== undefined && { query: query as z.ZodObject }),
     },
-    async (context) => pagedParts(await rows(context as never), context.list, list, (row) => row),
+    async (context) => pagedParts(await rows(context as never), context.list, list, (row) => told(row) as object),
   )
 }
 

@@ -80,7 +80,7 @@ export const DeploymentBody = z
     provider: provider.unwrap().nullish(),
     repositoryName: repositoryName.unwrap().nullish(),
     source: source.unwrap().nullish(),
-    timestamp: IGNORED,
+    timestamp: DateTime.nullish().meta({ description: 'When it was asked for, as read; ignored', readOnly: true }),
     canServe: IGNORED,
     isServing: IGNORED,
   })

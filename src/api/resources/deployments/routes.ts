@@ -113,7 +113,10 @@ function refuseAsTold(error: unknown): never {
   throw renamed(error, (field) => BODY_NAMES[field] ?? field)
 }
 
-/** What a body says, without what it leaves open. */
+/**
+ * What a body says. What it leaves out stays as it was last told, as whoever builds tells only how far it has come; null takes
+ * it away, save what a deployment is known by from then on.
+ */
 function said(body: DeploymentBody, context: Context) {
   const {
     branch,
@@ -126,8 +129,11 @@ function said(body: DeploymentBody, context: Context) {
     source,
   } = body
   const all = { branch, commitSha, image, phase, message, provider, repositoryName, source }
-  const known = Object.entries(all).filter(([, value]) => value !== undefined && value !== null)
-  return { ...Object.fromEntries(known), timestamp: nowOf(context) }
+  const told = Object.entries(all).flatMap(([name, value]) => {
+    if (value === undefined || (value === null && (name === 'image' || name === 'phase'))) return []
+    return [[name, value ?? undefined] as const]
+  })
+  return { ...Object.fromEntries(told), timestamp: nowOf(context) }
 }
 
 async function begin<K extends AnyKind>(

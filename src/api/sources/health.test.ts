@@ -1,0 +1,31 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import { BOUNDARY, startShop } from '../../../test/worlds/shop.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import { DeploymentSource } from '../../crds/sources.ts'
+
+describe('the health of a source', () => {
+  let shop: Awaited<ReturnType<typeof startShop>>
+  before(async () => {
+    shop = await startShop()
+  })
+  after(() => shop.stop())
+
+  for (const [title, spec, told] of [
+    ['that the platform does not call', { baseUrl: 'https://127.0.0.1' }, 'Unhealthy'],
+    ['that is not asked before the first build', { provider: 'Git', baseUrl: 'ssh://git.test/site' }, 'Unknown'],
+    ['whose credential is refused', { baseUrl: 'https://gitlab.test' }, undefined],
+  ] as const) {
+    it(`tells of all four checks of one ${title}`, async () => {
+      const [id, namespace] = [randomUUID(), boundaryNamespace(BOUNDARY)]
+      const whole = { provider: 'GitLab', displayName: 'Ours', ...spec }
+      shop.put(DeploymentSource, id, whole, namespace)
+      const type = whole.provider.toLowerCase()
+      const { status, body } = await shop.ask('get', `/boundaries/${BOUNDARY}/sources/${type}/${id}/health`)
+      expect(status, JSON.stringify(body)).to.equal(200)
+      const checks = body.checks as { name: string; status: string }[]
+      expect(checks.map(({ name }) => name)).to.deep.equal(['Reachable', 'Credential', 'Permissions', 'Webhook'])
+      if (told !== undefined) expect(checks[0]?.status).to.equal(told)
+    })
+  }
+})

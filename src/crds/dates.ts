@@ -1,0 +1,85 @@
+import { z } from 'zod'
+
+/** Returns the value with each of its dates in UTC; the same value if they are. */
+type InUtc = (value: unknown, previous?: unknown) => unknown
+
+const AS_IT_IS: InUtc = (value) => value
+const KNOWN = new WeakMap<z.ZodType, InUtc>()
+
+/**
+ * Dates are read with any offset and told in UTC with `Z`: those of a body before they are stored, and those of an answer,
+ * since kubectl stores them as they were written. A date that says the same time as the one before stays as it is written,
+ * so that what was read can be sent back.
+ *
+ * @param schema which fields are dates
+ */
+export function datesInUtc(schema: z.ZodType): InUtc {
+  const known = KNOWN.get(schema)
+  if (known !== undefined) return known
+  // A schema that holds itself ends there.
+  KNOWN.set(schema, (value, previous) => made(value, previous))
+  const made = converterOf(schema)
+  KNOWN.set(schema, made)
+  return made
+}
+
+function converterOf(schema: z.ZodType): InUtc {
+  if (schema instanceof z.ZodISODateTime) return inUtc
+  if (schema instanceof z.ZodArray) return ofItems(datesInUtc(schema.element as z.ZodType))
+  if (schema instanceof z.ZodRecord) return ofFields(() => datesInUtc(schema.valueType as z.ZodType))
+  if (schema instanceof z.ZodUnion) return ofAny(schema.options.map((option) => datesInUtc(option as z.ZodType)))
+  if (schema instanceof z.ZodObject) {
+    const fields = Object.entries(schema.shape as Record<string, z.ZodType>)
+    const dated = fields
+      .map(([name, field]) => [name, datesInUtc(field)] as const)
+      .filter(([, convert]) => convert !== AS_IT_IS)
+    const byName = new Map(dated)
+    return byName.size === 0 ? AS_IT_IS : ofFields((name) => byName.get(name))
+  }
+  const { innerType } = schema.def as { innerType?: z.ZodType }
+  return innerType === undefined ? AS_IT_IS : datesInUtc(innerType)
+}
+
+function ofItems(convert: InUtc): InUtc {
+  if (convert === AS_IT_IS) return AS_IT_IS
+  return (value, previous) => {
+    if (!Array.isArray(value)) return value
+    const before = Array.isArray(previous) ? previous : []
+    const items = value.map((item, index) => convert(item, before[index]))
+    return items.some((item, index) => item !== value[index]) ? items : value
+  }
+}
+
+function ofFields(converterOf: (name: string) => InUtc | undefined): InUtc {
+  return (value, previous) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+    const before = (previous ?? {}) as Record<string, unknown>
+    let copy: Record<string, unknown> | undefined
+    for (const [name, part] of Object.entries(value)) {
+      const next = converterOf(name)?.(part, before[name]) ?? part
+      if (next === part) continue
+      copy ??= { ...value }
+      copy[name] = next
+    }
+    return copy ?? value
+  }
+}
+
+function ofAny(options: readonly InUtc[]): InUtc {
+  const converters = options.filter((convert) => convert !== AS_IT_IS)
+  if (converters.length === 0) return AS_IT_IS
+  return (value, previous) => converters.reduce((next, convert) => convert(next, previous), value)
+}
+
+const WITH_OFFSET = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?(\.\d+)?[+-]\d\d:\d\d$/
+
+function inUtc(value: unknown, previous: unknown): unknown {
+  if (typeof value !== 'string' || value === previous) return value
+  const time = Date.parse(value)
+  if (typeof previous === 'string' && Date.parse(previous) === time) return previous
+  const parts = WITH_OFFSET.exec(value)
+  // The years before 0000 and after 9999 have no such form.
+  if (parts === null || Number.isNaN(time) || !/^\d/.test(new Date(time).toISOString())) return value
+  // Offsets are whole minutes: what is below a second stays as exact as it was given.
+  return `${new Date(time).toISOString().slice(0, 19)}${parts[2] ?? ''}Z`
+}
