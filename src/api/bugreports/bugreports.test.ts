@@ -63,13 +63,13 @@ describe('bug reports', () => {
 
   const long = 'x'.repeat(300 * 1024)
   const refusals: [string, object, string][] = [
-    ['no title', { title: ' ' }, 'BAD_REQUEST'],
-    ['a description that is too long', { description: 'x'.repeat(16_385) }, 'BAD_REQUEST'],
+    ['no title', { title: ' ' }, 'bad-request'],
+    ['a description that is too long', { description: 'x'.repeat(16_385) }, 'bad-request'],
     ['an unknown field', { nothing: 1 }, 'MODEL_BINDING_FAILED'],
     ['a text that is a picture', { attachments: [{ ...text('x'), mediaType: 'image/png' }] }, 'invalid-attachment'],
     ['a picture that is a text', { attachments: [{ ...text(''), content: PNG }] }, 'invalid-attachment'],
     ['attachments that are too long', { attachments: [text(long), text(long)] }, 'invalid-attachment'],
-    ['four attachments', { attachments: [1, 2, 3, 4].map(() => text('x')) }, 'BAD_REQUEST'],
+    ['four attachments', { attachments: [1, 2, 3, 4].map(() => text('x')) }, 'bad-request'],
   ]
   for (const [title, more, code] of refusals) {
     it(`are refused with ${title}`, async () => {
