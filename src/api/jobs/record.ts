@@ -10,10 +10,10 @@ import type { ResourceView } from '../resources/types.ts'
 
 export type JobView = ResourceView<typeof PlatformJob>
 
-const STATUSES = [...JOB_STATES, 'Deleting'] as const
+export const JOB_STATUSES = [...JOB_STATES, 'Deleting'] as const
 
 /** Of a job, the status says how far it has come, not how its object is reconciled. */
-export function statusOf({ object }: JobView): (typeof STATUSES)[number] {
+export function statusOf({ object }: JobView): (typeof JOB_STATUSES)[number] {
   return object.metadata.deletionTimestamp === undefined ? (object.status?.state ?? 'Pending') : 'Deleting'
 }
 
@@ -25,7 +25,7 @@ export const jobRecord = recordOf(PlatformJob, {
   headless: ['id', 'boundary', 'boundaryId', 'collection', 'clusterName', 'region', 'phase', 'statusMessage'],
   hidden: ['command', 'args', 'retries', 'noRetryExitCodes', 'runAsUser', 'tags'],
   computed: {
-    status: [z.enum(STATUSES), statusOf],
+    status: [z.enum(JOB_STATUSES), statusOf],
     completedAt: [DateTime.nullable().describe('When it ended, well or not'), completedAt],
   },
   filled: { computePlan: ({ services, object }) => shownPlan(object.spec, planOf(services, 'Job', object.spec)) },
@@ -41,7 +41,7 @@ export const jobRecord = recordOf(PlatformJob, {
 
 /** What the list can be asked for beyond what every resource has. */
 export const jobFields = {
-  status: enumeration('Status', STATUSES, { of: statusOf }),
+  status: enumeration('Status', JOB_STATUSES, { of: statusOf }),
   image: text('Image', { isSorted: false }),
   completedAt: dateTime('Ended', { of: completedAt }),
 } as const
