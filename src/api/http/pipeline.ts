@@ -11,6 +11,7 @@ import type { Answer } from './answer.ts'
 import { badName } from './badName.ts'
 import { beside } from './beside.ts'
 import { beginRawBody, hasBody, JSON_LIMIT_BYTES, readJsonBody } from './body.ts'
+import { checkReply } from './checkReply.ts'
 import type { Caller, Context, Services, TokenVerifier } from './context.ts'
 import { refuseSecondHost } from './hostHeader.ts'
 import { addressKey, BodyBudget, RateLimit } from './limits.ts'
@@ -379,30 +380,4 @@ function sendError(passage: Passage, error: PlatformError): void {
   const text = JSON.stringify(body)
   response.setHeader('content-length', Buffer.byteLength(text))
   response.end(text)
-}
-
-/** @throws TypeError if an answer does not match its route's declaration, which is a bug */
-function checkReply(route: Route, answer: Answer): void {
-  if (!route.answers.includes(answer.status)) {
-    throw new TypeError(`${route.method} ${route.path} answered ${answer.status}, which it does not declare.`)
-  }
-  const body = answer.parts === undefined ? answer.body : (JSON.parse(answer.parts.join('')) as unknown)
-  if (route.reply === undefined || body === undefined) return
-  const result = route.reply.safeParse(body)
-  if (!result.success) throw new TypeError(`${route.method} ${route.path}: ${result.error.message}`)
-  const extra = undeclared(body, result.data)
-  if (extra !== undefined)
-    throw new TypeError(`${route.method} ${route.path} answers ${extra}, which its record lacks.`)
-}
-
-/** The path of the first field of an answer that its schema does not know. */
-function undeclared(body: unknown, known: unknown): string | undefined {
-  if (typeof body !== 'object' || body === null || typeof known !== 'object' || known === null) return undefined
-  for (const [name, value] of Object.entries(body)) {
-    if (value === undefined) continue
-    if (!Object.hasOwn(known, name)) return name
-    const below = undeclared(value, (known as Record<string, unknown>)[name])
-    if (below !== undefined) return `${name}.${below}`
-  }
-  return undefined
 }
