@@ -31,6 +31,7 @@ describe('bug reports', () => {
     const one = await send({ ...REPORT, url: 'https://me:pw@x.test/?token=abc' })
     const two = await send(REPORT)
     expect([one.status, two.body.number - one.body.number, two.body.status]).to.deep.equal([201, 1, 'Open'])
+    expect(one.headers.etag).to.match(/^"1-/)
     const { spec } = await stored(one.body.number)
     expect(spec.description).to.equal('I used password=*** and it broke.')
     expect(spec.url).to.equal('https://***@x.test/?token=***')
