@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { JOB_STATES, vaultReference } from '../../contracts/jobs.ts'
+import { JOB_STATUSES, jobStatusOf, vaultReference } from '../../contracts/jobs.ts'
 import { PlatformJob } from '../../crds/jobs.ts'
 import { DateTime } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
@@ -10,12 +10,7 @@ import type { ResourceView } from '../resources/types.ts'
 
 export type JobView = ResourceView<typeof PlatformJob>
 
-export const JOB_STATUSES = [...JOB_STATES, 'Deleting'] as const
-
-/** Of a job, the status says how far it has come, not how its object is reconciled. */
-export function statusOf({ object }: JobView): (typeof JOB_STATUSES)[number] {
-  return object.metadata.deletionTimestamp === undefined ? (object.status?.state ?? 'Pending') : 'Deleting'
-}
+const statusOf = ({ object }: JobView) => jobStatusOf(object)
 
 const completedAt = ({ object }: JobView) => object.status?.completedAt
 

@@ -1,10 +1,11 @@
 import { z } from 'zod'
+import { JOB_STATUSES, jobStatusOf } from '../../contracts/jobs.ts'
 import { RESOURCE_STATES } from '../../core/conditions.ts'
 import { RESOURCE_KINDS } from '../../crds/index.ts'
 import { PlatformJob } from '../../crds/jobs.ts'
 import { resourceScope } from '../callers/visibility.ts'
 import type { Context } from '../http/context.ts'
-import { JOB_STATUSES, type JobView, statusOf as statusOfJob } from '../jobs/record.ts'
+import type { RecordOf } from '../records/records.ts'
 import type { GroupResource } from '../resources/contents.ts'
 import { headFields, Tags, Uuid } from '../resources/dto.ts'
 import { enumeration, type ListShape, text } from '../resources/paging.ts'
@@ -31,7 +32,7 @@ export type SummaryView = ResourceView & { readonly collection: string }
 /** What the record of the resource itself says: that of a job tells how far it has come. */
 function statusOf(view: SummaryView): (typeof STATUSES)[number] {
   return view.collection === PlatformJob.segment
-    ? statusOfJob(view as unknown as JobView)
+    ? jobStatusOf(view.object as RecordOf<typeof PlatformJob>)
     : headOf(view, view.collection).status
 }
 
