@@ -89,7 +89,7 @@ export const DOCUMENTED_CODES: Readonly<Record<string, readonly string[]>> = {
   ...editorCodes(RELATIONAL),
   ...editorCodes(RELATIONAL.replace('relationalclusters', 'sqlclusters')),
   [`POST ${SOURCES}/create`]: [
-    ...['source-unknown', 'missing-credential', 'credential-rejected', 'URL_NOT_ALLOWED', 'BAD_REQUEST'],
+    ...['source-unknown', 'missing-credential', 'credential-rejected', 'url-not-allowed', 'bad-request'],
   ],
   [`GET ${SOURCES}/finalize`]: ['state-invalid'],
   [`GET ${SOURCES}/validate`]: ['state-invalid'],
@@ -98,9 +98,9 @@ export const DOCUMENTED_CODES: Readonly<Record<string, readonly string[]>> = {
   ],
   [`POST ${SOURCES}/installations/{installationId}/token/{repositoryId}`]: ['tokens-not-supported'],
   [`PUT ${SOURCES}/{deploymentSourceId}/circuit`]: ['not-a-circuit'],
-  [`POST ${SOURCES}/{deploymentSourceId}/circuit/repositories`]: ['already-exists', 'INVALID_STATE'],
-  [`POST ${SOURCES}/{deploymentSourceId}/materialize`]: ['already-exists', 'NOT_FOUND'],
-  [`POST ${SOURCES}/{deploymentSourceId}/verify`]: ['URL_NOT_ALLOWED', 'missing-credential'],
+  [`POST ${SOURCES}/{deploymentSourceId}/circuit/repositories`]: ['already-exists', 'invalid-state'],
+  [`POST ${SOURCES}/{deploymentSourceId}/materialize`]: ['already-exists', 'not-found'],
+  [`POST ${SOURCES}/{deploymentSourceId}/verify`]: ['url-not-allowed', 'missing-credential'],
   'POST /admin/tenants': ['already_exists'],
   'DELETE /admin/tenants/{tenantId}': ['conflict'],
 }

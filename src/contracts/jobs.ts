@@ -41,3 +41,15 @@ export function vaultReference(value: string): VaultReference | undefined {
   const [, vault, secret] = new RegExp(VAULT_REFERENCE_PATTERN).exec(value) ?? []
   return vault === undefined || secret === undefined ? undefined : { vault, secret }
 }
+
+export const JOB_STATUSES = [...JOB_STATES, 'Deleting'] as const
+
+type StoredJob = {
+  metadata: { deletionTimestamp?: string | undefined }
+  status?: { state?: (typeof JOB_STATES)[number] | undefined } | undefined
+}
+
+/** Of a job, the status says how far it has come, not how its object is reconciled. */
+export function jobStatusOf({ metadata, status }: StoredJob): (typeof JOB_STATUSES)[number] {
+  return metadata.deletionTimestamp === undefined ? (status?.state ?? 'Pending') : 'Deleting'
+}

@@ -56,19 +56,22 @@ const SQL_BODIES = [
 /** What browsers bring back is a state: it says nothing of what else there is. */
 const isReturn = ({ path }: Route) => /\/sources\/\{sourceName\}\/(finalize|validate)$/.test(path)
 
+/** The kernel answers problem-details, with codes in kebab-case. */
+const notFoundOf = ({ errors }: Route) => (errors === 'problem' ? '404 not-found' : '404 NOT_FOUND')
+
 /** Invitations and sources have codes of their own for what is missing (interface sections 7 and 4.20). */
 function missingThing(route: Route): string {
   const { method, path } = route
   if (isReturn(route)) return '400 state-invalid'
   if (path.includes('/sources/{sourceName}')) return '404 source-unknown'
   const isOwn = /invitations\/\{(invitationId|token)\}/.test(path) && method !== 'GET'
-  return isOwn ? '404 not_found' : '404 NOT_FOUND'
+  return isOwn ? '404 not_found' : notFoundOf(route)
 }
 
 function missingBoundary(route: Route): string {
   const { method, path } = route
   if (isReturn(route)) return '400 state-invalid'
-  return method === 'POST' && path.endsWith('/invitations') ? '503 tenant_resolution_failed' : '404 NOT_FOUND'
+  return method === 'POST' && path.endsWith('/invitations') ? '503 tenant_resolution_failed' : notFoundOf(route)
 }
 
 /** Some body that the route's schema takes, so that a refusal is about something else. */
@@ -232,7 +235,7 @@ describe('refusals, over the whole route table', () => {
       if (ofGroup.length > 0) {
         it('answers 404 in a group that is not there', async () => {
           const request = send({}, goodBody, { group: 'no-such-group' })
-          expect(await deviations(ofGroup, request, () => '404 NOT_FOUND')).to.deep.equal([])
+          expect(await deviations(ofGroup, request, notFoundOf)).to.deep.equal([])
         })
       }
 

@@ -132,7 +132,8 @@ describe('retention', () => {
     await makeJob(uniqueName('job'), { image: 'docker.io/library/busybox', env: names })
     const pin = { boundary: world.boundary, repository: pinned, digests: [used.pinned[0]] }
     const until2030 = { ...pin, expiresAt: '2030-01-01T00:00:00Z' }
-    await expectCall(200, 'PUT', PINS, until2030, asOwner())
+    const put = await expectCall(200, 'PUT', PINS, until2030, asOwner())
+    expect(put.headers.get('etag')).to.match(/^"1-/)
     for (const each of [name, running, pinned]) {
       await until('the repository is known', async () => (await stored(each)).status?.digests?.length === 2)
       await age(each)

@@ -166,24 +166,24 @@ describe('deployment sources', () => {
         400,
         'credential-rejected',
       ],
-      ['with a credential of another type', 'gitlab', { privateKey: 'x', accessToken: 'x' }, 400, 'BAD_REQUEST'],
+      ['with a credential of another type', 'gitlab', { privateKey: 'x', accessToken: 'x' }, 400, 'bad-request'],
       [
         'at an address of the inside',
         'gitea',
         { baseUrl: 'https://10.0.0.1', accessToken: 'x' },
         400,
-        'URL_NOT_ALLOWED',
+        'url-not-allowed',
       ],
       [
         'at a cloud metadata address',
         'git',
         { baseUrl: 'https://169.254.169.254/x', accessToken: 'x' },
         400,
-        'URL_NOT_ALLOWED',
+        'url-not-allowed',
       ],
-      ['over ssh to the inside', 'git', { baseUrl: 'ssh://git@127.0.0.1/x', privateKey: 'x' }, 400, 'URL_NOT_ALLOWED'],
-      ['over plain http', 'gitea', { baseUrl: 'http://git.example.com', accessToken: 'x' }, 400, 'URL_NOT_ALLOWED'],
-      ['with a way back to somewhere else', 'github', { returnUrl: 'https://evil.example/' }, 400, 'BAD_REQUEST'],
+      ['over ssh to the inside', 'git', { baseUrl: 'ssh://git@127.0.0.1/x', privateKey: 'x' }, 400, 'url-not-allowed'],
+      ['over plain http', 'gitea', { baseUrl: 'http://git.example.com', accessToken: 'x' }, 400, 'url-not-allowed'],
+      ['with a way back to somewhere else', 'github', { returnUrl: 'https://evil.example/' }, 400, 'bad-request'],
       ['with an unknown field', 'github', { colour: 'red' }, 400, 'MODEL_BINDING_FAILED'],
     ]
     for (const [title, type, body, status, code] of cases) {
@@ -267,7 +267,7 @@ describe('deployment sources', () => {
       const elsewhere = await call('POST', `${at}/verify`, { registryUrl: 'https://registry.example.com' })
       expect([elsewhere.status, elsewhere.body.code]).to.deep.equal([400, 'missing-credential'])
       const inside = await call('POST', `${at}/verify`, { registryUrl: 'https://127.0.0.1', password: 'x' })
-      expect(inside.body.code).to.equal('URL_NOT_ALLOWED')
+      expect(inside.body.code).to.equal('url-not-allowed')
     })
 
     it('become the pull secret of a group, for who may write there', async () => {
@@ -291,7 +291,7 @@ describe('deployment sources', () => {
       const taken = await call('POST', `${at}/materialize`, { ...body, secretName: 'registry-somebody' })
       expect([taken.status, taken.body.code]).to.deep.equal([409, 'already-exists'])
       const other = await call('POST', `${at}/materialize`, { ...body, secretName: 'ctienv-shop--web' })
-      expect([other.status, other.body.code]).to.deep.equal([400, 'BAD_REQUEST'])
+      expect([other.status, other.body.code]).to.deep.equal([400, 'bad-request'])
       const reader = await makeCaller({ Reader: `/boundaries/${boundaryId}` })
       expect((await call('POST', `${at}/materialize`, body, { token: reader.token })).status).to.equal(404)
       const unsupported = `${path}/registry/installations/${begun.deploymentSourceId}`
@@ -313,7 +313,7 @@ describe('deployment sources', () => {
       const settings = { enabled: false, sizeLimitMegabytes: 20 }
       const put = await expectCall<{ status: string; repositoryCount: number }>(200, 'PUT', at, settings)
       expect(put.body).to.include({ status: 'Disabled', repositoryCount: 1, sizeLimitMegabytes: 20 })
-      expect((await call('POST', `${at}/repositories`, { name: 'other' })).body.code).to.equal('INVALID_STATE')
+      expect((await call('POST', `${at}/repositories`, { name: 'other' })).body.code).to.equal('invalid-state')
       const other = await create('bitbucket', { baseUrl: base('bitbucket'), organization: 'acme', accessToken: 'bb' })
       const wrong = await call('PUT', `${path}/bitbucket/${other.deploymentSourceId}/circuit`, settings)
       expect([wrong.status, wrong.body.code]).to.deep.equal([409, 'not-a-circuit'])

@@ -149,7 +149,7 @@ function creationTests({ kind, body, other, isBrief = false }: ResourceCase, seg
   }
 }
 
-function listTests({ body }: ResourceCase, segment: string, world: World): void {
+function listTests({ kind, body }: ResourceCase, segment: string, world: World): void {
   const { base, call, create, has } = world
 
   it('are listed page by page, filtered and sorted', async () => {
@@ -173,6 +173,24 @@ function listTests({ body }: ResourceCase, segment: string, world: World): void 
     if (!SERVED_ROUTES.some((route) => isServed(route, 'get', across))) return
     const all = await call('get', `${across}?filter=resourceGroup:eq:shop`)
     expect(all.body.pagination.totalItems).to.equal(3)
+  })
+
+  it('have the status of their record in the list over all kinds', async () => {
+    await create()
+    const ref = { namespace: groupNamespace(BOUNDARY, 'shop'), name: NAME }
+    // A job tells how far it has come; whatever a kind says of itself is what both show.
+    const { server } = world
+    if (segment === 'jobs') {
+      const ended = server.client.edit(kind.resource, ref, (object) => {
+        Object.assign(object, { status: { state: 'Succeeded' } })
+      })
+      server.caches.get(kind.resource).observeWrite(ended)
+    }
+    const { status } = (await call('get', `${base}/${NAME}`)).body
+    const all = await call('get', `${GROUP}/resources?filter=status:eq:${status}&filter=collection:eq:${segment}`)
+    expect(all.status, JSON.stringify(all.body)).to.equal(200)
+    expect(all.body.items.map((item: { status: string }) => item.status)).to.deep.equal([status])
+    if (segment === 'jobs') expect(status).to.equal('Succeeded')
   })
 
   it('are not there in a group that is not', async () => {

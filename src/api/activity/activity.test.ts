@@ -170,7 +170,7 @@ describe('reports of activity', () => {
   })
 
   const refusals: [string, object, number, string][] = [
-    ['an action that is no word', { action: 'Deploy!' }, 400, 'BAD_REQUEST'],
+    ['an action that is no word', { action: 'Deploy!' }, 400, 'bad-request'],
     ['a time that is not kept', { occurredAt: '2020-01-01T00:00:00Z' }, 400, 'invalid-activity'],
     ['a time ahead', { occurredAt: '2999-01-01T00:00:00Z' }, 400, 'invalid-activity'],
     [
@@ -179,8 +179,8 @@ describe('reports of activity', () => {
       400,
       'invalid-activity',
     ],
-    ['a resource that is not there', { resourceName: 'other' }, 404, 'NOT_FOUND'],
-    ['a group that is not there', { resourceGroup: 'other' }, 404, 'NOT_FOUND'],
+    ['a resource that is not there', { resourceName: 'other' }, 404, 'not-found'],
+    ['a group that is not there', { resourceGroup: 'other' }, 404, 'not-found'],
     ['an unknown field', { actor: 'me' }, 400, 'MODEL_BINDING_FAILED'],
   ]
   for (const [title, more, status, code] of refusals) {

@@ -46,10 +46,7 @@ export const ActivityEntry = z
   .meta({ id: 'ActivityEntry' })
 export type ActivityEntry = z.output<typeof ActivityEntry>
 
-/** For the order of entries of one millisecond. */
-export type OrderedEntry = ActivityEntry & { readonly version: string }
-
-export function entryDto(entry: Entry, resource: ResourcePath, known: ReadonlyMap<string, Principal>): OrderedEntry {
+export function entryDto(entry: Entry, resource: ResourcePath, known: ReadonlyMap<string, Principal>): ActivityEntry {
   const { boundaryId, resourceGroup, resourceType, resourceName } = resource
   return {
     id: entry.id,
@@ -68,7 +65,6 @@ export function entryDto(entry: Entry, resource: ResourcePath, known: ReadonlyMa
     correlationId: entry.correlationId ?? null,
     traceId: entry.traceId ?? null,
     remoteAddress: entry.remoteAddress ?? null,
-    version: (entry.version ?? '').padStart(20, '0'),
   }
 }
 

@@ -31,6 +31,7 @@ describe('bug reports', () => {
     const one = await send({ ...REPORT, url: 'https://me:pw@x.test/?token=abc' })
     const two = await send(REPORT)
     expect([one.status, two.body.number - one.body.number, two.body.status]).to.deep.equal([201, 1, 'Open'])
+    expect(one.headers.etag).to.match(/^"1-/)
     const { spec } = await stored(one.body.number)
     expect(spec.description).to.equal('I used password=*** and it broke.')
     expect(spec.url).to.equal('https://***@x.test/?token=***')
@@ -63,13 +64,13 @@ describe('bug reports', () => {
 
   const long = 'x'.repeat(300 * 1024)
   const refusals: [string, object, string][] = [
-    ['no title', { title: ' ' }, 'BAD_REQUEST'],
-    ['a description that is too long', { description: 'x'.repeat(16_385) }, 'BAD_REQUEST'],
+    ['no title', { title: ' ' }, 'bad-request'],
+    ['a description that is too long', { description: 'x'.repeat(16_385) }, 'bad-request'],
     ['an unknown field', { nothing: 1 }, 'MODEL_BINDING_FAILED'],
     ['a text that is a picture', { attachments: [{ ...text('x'), mediaType: 'image/png' }] }, 'invalid-attachment'],
     ['a picture that is a text', { attachments: [{ ...text(''), content: PNG }] }, 'invalid-attachment'],
     ['attachments that are too long', { attachments: [text(long), text(long)] }, 'invalid-attachment'],
-    ['four attachments', { attachments: [1, 2, 3, 4].map(() => text('x')) }, 'BAD_REQUEST'],
+    ['four attachments', { attachments: [1, 2, 3, 4].map(() => text('x')) }, 'bad-request'],
   ]
   for (const [title, more, code] of refusals) {
     it(`are refused with ${title}`, async () => {

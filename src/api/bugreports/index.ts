@@ -11,6 +11,7 @@ import { PlainText, Prose } from '../../crds/fields.ts'
 import { created } from '../http/answer.ts'
 import { beside } from '../http/beside.ts'
 import type { Context } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
 import { authenticated, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
@@ -70,7 +71,8 @@ function submit(context: Context<string, unknown, Submitted>) {
     const { metadata, spec } = report
     const { group, kind } = BugReport.resource
     const id = idOf({ kind, group, namespace: metadata.namespace, name: metadata.name })
-    return created({ id, number, status: spec.state, createdAt: spec.reportedAt })
+    const etag = etagOf(report)
+    return created({ id, number, status: spec.state, createdAt: spec.reportedAt }, { etag })
   })
 }
 

@@ -74,7 +74,10 @@ export function usersOf({ records }: Pick<Services, 'records'>, { metadata, spec
   }
 }
 
-export function clusterDto(services: Pick<Services, 'records' | 'clock'>, cluster: ClusterRecord): ClusterViewModel {
+export function clusterDto(
+  services: Pick<Services, 'records' | 'clock' | 'storage'>,
+  cluster: ClusterRecord,
+): ClusterViewModel {
   const { metadata, spec, status } = cluster
   const agent = status?.agent
   return {
@@ -103,7 +106,10 @@ export function clusterDto(services: Pick<Services, 'records' | 'clock'>, cluste
     capabilities: [],
     ingressDomain: spec.domain,
     defaultStorageClass: spec.defaultStorageClass ?? null,
-    storageClasses: (status?.storageClasses ?? []).map((each) => ({ ...each, isShareable: null })),
+    storageClasses: (status?.storageClasses ?? []).map((each) => ({
+      ...each,
+      isShareable: spec.isPlatform ? services.storage.isShared(each.name) : null,
+    })),
     certificateExpiresAt: agent?.certificateExpiresAt ?? null,
     clockSkewMilliseconds: agent?.clockSkewMilliseconds ?? null,
     ...usersOf(services, cluster),

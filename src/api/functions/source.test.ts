@@ -53,7 +53,8 @@ describe('sources of functions', () => {
   }
 
   it('are kept', async () => {
-    expect((await upload(await etag())).status).to.equal(200)
+    const answer = await upload(await etag())
+    expect([answer.status, answer.headers.etag]).to.deep.equal([200, await etag()])
     expect(await left()).to.equal(1)
   })
 

@@ -11,6 +11,7 @@ import { messageOf, notFound, PlatformError } from '../../core/errors.ts'
 import { FunctionNamespace, hasServer, ServerlessFunction } from '../../crds/functions.ts'
 import { type Answer, noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
 import { action, authenticated, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { unprocessable } from '../resources/sizing.ts'
@@ -124,7 +125,7 @@ async function upload(context: Context<string, unknown, z.output<typeof UploadSo
   await write(false)
   const { object } = await withParts({ services, found, hash, bytes }, () => write(true))
   const { parts: _, ...shown } = object.spec.source ?? source
-  return ok(shown)
+  return ok(shown, { etag: etagOf(object) })
 }
 
 function runtimeOf({ services }: Context, { ref, at }: FoundFunction) {

@@ -16,6 +16,7 @@ import {
   PAGE_SIZE_MAX,
   sortsOf,
 } from '../resources/paging.ts'
+import { type ErrorForm, shownAs } from './problem.ts'
 import type { Route } from './route.ts'
 import { templateSegments } from './template.ts'
 
@@ -276,22 +277,27 @@ const USUAL_CODES: Readonly<Record<number, ErrorCode>> = {
 const REFUSALS = new Map<string, ZodOpenApiResponseObject>()
 
 /** A refusal with its example: always the same object, so that a document holds it once. */
-function refusal(status: number, form: Route['errors']): ZodOpenApiResponseObject {
+function refusal(status: number, form: ErrorForm): ZodOpenApiResponseObject {
   const known = REFUSALS.get(`${form} ${status}`) ?? makeRefusal(status, form)
   REFUSALS.set(`${form} ${status}`, known)
   return known
 }
 
-function makeRefusal(status: number, form: Route['errors']): ZodOpenApiResponseObject {
+function makeRefusal(status: number, form: ErrorForm): ZodOpenApiResponseObject {
   const code = USUAL_CODES[status] ?? 'INTERNAL_ERROR'
   const description = DESCRIPTIONS[status] ?? 'It was refused'
-  const place = { code, module: 'platform', correlationId: '0af76519-16cd-43dd-8448-eb211c80319c' }
-  const example = { error: `${description}.`, ...place, traceId: '4bf92f3577b34da6a3ce929d0e0e4736' }
+  const place = { module: 'platform', correlationId: '0af76519-16cd-43dd-8448-eb211c80319c' }
+  const example = { error: `${description}.`, code, ...place, traceId: '4bf92f3577b34da6a3ce929d0e0e4736' }
   const content = { 'application/json': { schema: PlatformError, example } }
   if (form === 'platform') return { id: `Refusal${status}`, description, content }
-  const details = { type: `urn:freehold:error:${code}`, title: code, status, detail: `${description}.`, ...place }
+  // What cannot be read is refused before the route runs, what is not allowed by the route.
+  const shown = shownAs(form, status === 400 ? 'BAD_REQUEST' : code)
+  if (!shown.isProblem) return refusal(status, 'platform')
+  const type = `urn:freehold:error:${shown.code}`
+  const details = { type, title: shown.code, status, detail: `${description}.`, code: shown.code, ...place }
   const problem = { 'application/problem+json': { schema: ProblemDetails, example: details } }
-  return { id: `Problem${status}`, description, content: { ...content, ...problem } }
+  const id = `${form === 'problem' ? 'Problem' : 'Failure'}${status}`
+  return { id, description, content: { ...(status === 400 && content), ...problem } }
 }
 
 function responseOf(route: Route, status: number) {

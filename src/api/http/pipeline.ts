@@ -11,6 +11,7 @@ import { type Answer, withDatesInUtc } from './answer.ts'
 import { badName } from './badName.ts'
 import { beside } from './beside.ts'
 import { beginRawBody, hasBody, JSON_LIMIT_BYTES, readJsonBody } from './body.ts'
+import { checkReply } from './checkReply.ts'
 import type { Caller, Context, Services, TokenVerifier } from './context.ts'
 import { refuseSecondHost } from './hostHeader.ts'
 import { addressKey, BodyBudget, RateLimit } from './limits.ts'
@@ -380,15 +381,4 @@ function sendError(passage: Passage, error: PlatformError): void {
   const text = JSON.stringify(body)
   response.setHeader('content-length', Buffer.byteLength(text))
   response.end(text)
-}
-
-/** @throws TypeError if an answer does not match its route's declaration, which is a bug */
-function checkReply(route: Route, answer: Answer): void {
-  if (!route.answers.includes(answer.status)) {
-    throw new TypeError(`${route.method} ${route.path} answered ${answer.status}, which it does not declare.`)
-  }
-  const body = answer.parts === undefined ? answer.body : (JSON.parse(answer.parts.join('')) as unknown)
-  if (route.reply === undefined || body === undefined) return
-  const result = route.reply.safeParse(body)
-  if (!result.success) throw new TypeError(`${route.method} ${route.path}: ${result.error.message}`)
 }

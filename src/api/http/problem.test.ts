@@ -1,7 +1,8 @@
 import { expect } from 'chai'
-import { PlatformError } from '../../core/errors.ts'
+import { type ErrorCode, PlatformError } from '../../core/errors.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import { errorFromAnswer, errorFromTransport } from '../../kube/errors.ts'
+import { SERVED_ROUTES } from '../index.ts'
 import { errorAnswer, toPlatformError } from './problem.ts'
 
 const attempt = { verb: 'create', resource: VectorCluster.resource, ref: { namespace: 'shop-1', name: 'orders' } }
@@ -79,12 +80,39 @@ describe('what went wrong, in the words of the interface', () => {
   })
 
   it('has the problem form for a 500 of a plan route only', () => {
-    const problem = { ...place, form: 'problem' as const }
+    const problem = { ...place, form: 'problem of 500' as const }
     const failed = errorAnswer(new PlatformError('INTERNAL_ERROR', 'Failed.'), problem)
     expect(failed.headers['content-type']).to.equal('application/problem+json')
     expect(failed.body).to.include({ title: 'INTERNAL_ERROR', status: 500, detail: 'Failed.', code: 'INTERNAL_ERROR' })
     expect(failed.body).to.not.have.property('error')
     expect(errorAnswer(new PlatformError('NOT_FOUND', 'No.'), problem).body).to.have.property('error')
+  })
+
+  const forms: [ErrorCode, string, string][] = [
+    ['BAD_REQUEST', 'problem', 'bad-request'],
+    ['NOT_FOUND', 'problem', 'not-found'],
+    ['CONFLICT', 'problem', 'conflict'],
+    ['ENGINE_MISSING', 'problem', 'engine-missing'],
+    ['INTERNAL_ERROR', 'problem', 'internal-error'],
+    ['source-unknown', 'problem', 'source-unknown'],
+    ['UNAUTHORIZED', 'json', 'UNAUTHORIZED'],
+    ['FORBIDDEN', 'json', 'FORBIDDEN'],
+    ['MODEL_BINDING_FAILED', 'json', 'MODEL_BINDING_FAILED'],
+    ['TOO_MANY_REQUESTS', 'json', 'TOO_MANY_REQUESTS'],
+  ]
+  for (const [code, form, wanted] of forms) {
+    it(`answers ${code} of a module with problem-details as ${wanted}`, () => {
+      const { headers, body } = errorAnswer(new PlatformError(code, 'No.'), { ...place, form: 'problem' })
+      expect(headers['content-type']).to.include(form)
+      expect(body).to.include({ code: wanted })
+      expect(body).to.have.property(form === 'problem' ? 'detail' : 'error', 'No.')
+    })
+  }
+
+  it('is problem-details on every route of the kernel', () => {
+    const kernel = SERVED_ROUTES.filter(({ module }) => module === 'kernel')
+    expect(kernel).to.have.length.above(20)
+    expect(kernel.filter(({ errors }) => errors !== 'problem').map(({ path }) => path)).to.deep.equal([])
   })
 
   it('lets no extra replace the code', () => {

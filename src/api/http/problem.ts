@@ -1,10 +1,13 @@
 import { IdentityProviderError } from '../../adapters/identity/port.ts'
-import { PlatformError } from '../../core/errors.ts'
+import { ERROR_STATUS, type ErrorCode, PlatformError } from '../../core/errors.ts'
 import { isKubeError, type KubeError } from '../../kube/errors.ts'
+
+/** The form of error bodies (interface section 7); `problem of 500` where only a failure is problem-details: plans. */
+export type ErrorForm = 'platform' | 'problem' | 'problem of 500'
 
 export type ErrorPlace = {
   module: string
-  form: 'platform' | 'problem'
+  form: ErrorForm
   correlationId: string
   traceId: string
   /** Whether the request carried an access token, valid or not. */
@@ -13,9 +16,26 @@ export type ErrorPlace = {
 
 export type ErrorAnswer = { status: number; headers: Record<string, string>; body: object }
 
-/** The codes that areas write in kebab-case belong to problem-details answers; platform-wide codes to the other form. */
-function isProblem(form: ErrorPlace['form'], code: string, status: number): boolean {
-  return form === 'problem' && (/^[a-z]+(-[a-z]+)*$/.test(code) || status >= 500)
+/**
+ * Errors before the route runs keep the platform-wide codes, and their form (interface section 7): no sign-in, no
+ * permission, a body that cannot be read, and what every route is refused alike. A body that can be read but is not
+ * allowed is refused by the route.
+ */
+const BEFORE_THE_ROUTE: ReadonlySet<ErrorCode> = new Set([
+  'UNAUTHORIZED',
+  'FORBIDDEN',
+  'MODEL_BINDING_FAILED',
+  'BODY_TOO_LARGE',
+  'NOT_ACCEPTABLE',
+  'TOO_MANY_REQUESTS',
+  'NOT_IMPLEMENTED',
+])
+
+/** The form and the code that an error has at a route: problem-details of a whole module have codes in kebab-case. */
+export function shownAs(form: ErrorForm, code: ErrorCode): { isProblem: boolean; code: string } {
+  if (form === 'problem' && !BEFORE_THE_ROUTE.has(code))
+    return { isProblem: true, code: code.toLowerCase().replaceAll('_', '-') }
+  return { isProblem: form === 'problem of 500' && ERROR_STATUS[code] === 500, code }
 }
 
 /** What becomes a header: `challenge` where something other than a bearer token is asked for. */
@@ -23,14 +43,14 @@ type Unshown = { retryAfterSeconds?: number; challenge?: string }
 
 /** The two error bodies of section 7 of the interface. */
 export function errorAnswer(error: PlatformError, place: ErrorPlace): ErrorAnswer {
-  const { code, message, extras } = error
-  const { status } = error
+  const { message, extras, status } = error
+  const { isProblem, code } = shownAs(place.form, error.code)
   const { retryAfterSeconds, challenge, ...shown } = extras as Record<string, unknown> & Unshown
   const headers: Record<string, string> = {}
   if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds)
   if (status === 401) headers['www-authenticate'] = challenge ?? bearerChallenge(place)
   const { module, correlationId, traceId } = place
-  if (isProblem(place.form, code, status)) {
+  if (isProblem) {
     headers['content-type'] = 'application/problem+json'
     const type = `urn:freehold:error:${code}`
     return {

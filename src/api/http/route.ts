@@ -4,6 +4,7 @@ import type { ListShape } from '../resources/paging.ts'
 import type { Answer } from './answer.ts'
 import type { Context, Services } from './context.ts'
 import { interfaceRow } from './interface.ts'
+import type { ErrorForm } from './problem.ts'
 import { expandPath, levelOfPath, type PathParameters } from './template.ts'
 
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
@@ -75,7 +76,7 @@ export type Route = {
   readonly replyMediaType: string
   readonly answers: readonly number[]
   /** The form of error bodies (interface section 7). */
-  readonly errors: 'platform' | 'problem'
+  readonly errors: ErrorForm
   readonly isBuilt: boolean
   /** Not among the rows of the interface: served by the same rules, and marked in documents. */
   readonly isAddition: boolean
@@ -108,7 +109,7 @@ export type Declaration<Query extends z.ZodObject, Body extends z.ZodType, Reply
   replyMediaType?: string
   /** Statuses beyond those that the interface lists for the row; without a row, all of them: 200 if absent. */
   answers?: readonly number[]
-  errors?: 'platform' | 'problem'
+  errors?: ErrorForm
 }
 
 export type Handler<Path extends string, Query extends z.ZodObject, Body extends z.ZodType, Reply extends z.ZodType> = (

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { JOB_STATES, vaultReference } from '../../contracts/jobs.ts'
+import { JOB_STATUSES, jobStatusOf, vaultReference } from '../../contracts/jobs.ts'
 import { PlatformJob } from '../../crds/jobs.ts'
 import { DateTime } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
@@ -10,12 +10,7 @@ import type { ResourceView } from '../resources/types.ts'
 
 export type JobView = ResourceView<typeof PlatformJob>
 
-const STATUSES = [...JOB_STATES, 'Deleting'] as const
-
-/** Of a job, the status says how far it has come, not how its object is reconciled. */
-export function statusOf({ object }: JobView): (typeof STATUSES)[number] {
-  return object.metadata.deletionTimestamp === undefined ? (object.status?.state ?? 'Pending') : 'Deleting'
-}
+const statusOf = ({ object }: JobView) => jobStatusOf(object)
 
 const completedAt = ({ object }: JobView) => object.status?.completedAt
 
@@ -25,7 +20,7 @@ export const jobRecord = recordOf(PlatformJob, {
   headless: ['id', 'boundary', 'boundaryId', 'collection', 'clusterName', 'region', 'phase', 'statusMessage'],
   hidden: ['command', 'args', 'retries', 'noRetryExitCodes', 'runAsUser', 'tags'],
   computed: {
-    status: [z.enum(STATUSES), statusOf],
+    status: [z.enum(JOB_STATUSES), statusOf],
     completedAt: [DateTime.nullable().describe('When it ended, well or not'), completedAt],
   },
   filled: { computePlan: ({ services, object }) => shownPlan(object.spec, planOf(services, 'Job', object.spec)) },
@@ -41,7 +36,7 @@ export const jobRecord = recordOf(PlatformJob, {
 
 /** What the list can be asked for beyond what every resource has. */
 export const jobFields = {
-  status: enumeration('Status', STATUSES, { of: statusOf }),
+  status: enumeration('Status', JOB_STATUSES, { of: statusOf }),
   image: text('Image', { isSorted: false }),
   completedAt: dateTime('Ended', { of: completedAt }),
 } as const

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { parseRepository, repositoryObjectName } from '../../contracts/registry/names.ts'
-import { badRequest, permissionMissing } from '../../core/errors.ts'
+import { badRequest, PlatformError, permissionMissing } from '../../core/errors.ts'
 import { idOf } from '../../core/ids.ts'
 import { ACTOR_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace } from '../../core/names.ts'
@@ -9,6 +9,7 @@ import { RegistryPin, RegistryRepository, Repository } from '../../crds/registry
 import { boundaryScope } from '../callers/visibility.ts'
 import { noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
 import { authenticated, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { BUILD } from '../resources/deployments/reporters.ts'
@@ -107,10 +108,19 @@ async function putPin(context: Context<string, unknown, z.output<typeof PinUpser
             caller,
           })
         ).object
-      : (await services.records.update(RegistryPin, refOf(found), { caller, ifMatch, change: () => spec })).object
+      : await services.records
+          .update(RegistryPin, refOf(found), { caller, ifMatch, change: () => spec })
+          .then(({ object: written }) => written, inWordsOf(repository))
   // What is replaced is the pin of the repository, not one of several.
   for (const other of others) await services.records.remove(RegistryPin, refOf(other), { caller })
-  return ok(pinDto(context, boundary, object))
+  return ok(pinDto(context, boundary, object), { etag: etagOf(object) })
+}
+
+/** Callers know the repository of a pin, not the name of its object. */
+const inWordsOf = (repository: string) => (error: unknown) => {
+  if (!(error instanceof PlatformError) || error.code !== 'CONFLICT') throw error
+  const message = `The pin of "${repository}" has changed since it was read; send the ETag of its last answer in If-Match.`
+  throw new PlatformError('CONFLICT', message, { ...error.extras }, { cause: error })
 }
 
 const refOf = ({ metadata: { namespace, name } }: PinObject) => ({ namespace, name })

@@ -8,6 +8,7 @@ import { createdAtOf } from '../../core/object.ts'
 import { isRunOver, RegistryPin, RegistryRepository, RetentionRun, RUN_STATES } from '../../crds/registry.ts'
 import { accepted, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { listRoute } from '../resources/collection/columns.ts'
@@ -148,7 +149,7 @@ async function startRun(context: Context<string, unknown, z.output<typeof PostRu
     const spec = { dryRun: body?.dryRun ?? false, trigger: 'Manual', startedBy: caller.principalId }
     const name = randomUUID()
     const { object } = await services.records.create(RetentionRun, { ...PLACE, name, spec, caller })
-    return accepted(runDto(object))
+    return accepted(runDto(object), { etag: etagOf(object) })
   })
 }
 

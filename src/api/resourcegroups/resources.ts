@@ -1,7 +1,11 @@
 import { z } from 'zod'
+import { JOB_STATUSES, jobStatusOf } from '../../contracts/jobs.ts'
+import { RESOURCE_STATES } from '../../core/conditions.ts'
 import { RESOURCE_KINDS } from '../../crds/index.ts'
+import { PlatformJob } from '../../crds/jobs.ts'
 import { resourceScope } from '../callers/visibility.ts'
 import type { Context } from '../http/context.ts'
+import type { RecordOf } from '../records/records.ts'
 import type { GroupResource } from '../resources/contents.ts'
 import { headFields, Tags, Uuid } from '../resources/dto.ts'
 import { enumeration, type ListShape, text } from '../resources/paging.ts'
@@ -9,9 +13,12 @@ import { viewMaker } from '../resources/places.ts'
 import { headOf, resourceShape } from '../resources/shape.ts'
 import { actionOf, type ResourceView } from '../resources/types.ts'
 
+const STATUSES = [...new Set([...RESOURCE_STATES, ...JOB_STATUSES])]
+
 export const ResourceSummaryDto = z
   .object({
     ...headFields,
+    status: z.enum(STATUSES).describe('As the record of the resource shows it'),
     clusterId: Uuid,
     computePlan: z.string().nullable(),
     tags: Tags,
@@ -22,13 +29,20 @@ export const ResourceSummaryDto = z
 /** A resource of whatever kind, as lists over kinds show it. */
 export type SummaryView = ResourceView & { readonly collection: string }
 
+/** What the record of the resource itself says: that of a job tells how far it has come. */
+function statusOf(view: SummaryView): (typeof STATUSES)[number] {
+  return view.collection === PlatformJob.segment
+    ? jobStatusOf(view.object as RecordOf<typeof PlatformJob>)
+    : headOf(view, view.collection).status
+}
+
 type Planned = { computePlan?: string; tags?: Record<string, string> }
 
 export function summaryDto(view: SummaryView): z.input<typeof ResourceSummaryDto> {
   const { collection, boundaryId, resourceGroup, object } = view
   const { computePlan = null, tags = {} } = object.spec as Planned
   const href = resourceScope(boundaryId, resourceGroup, collection, object.metadata.name)
-  return { ...headOf(view, collection), computePlan, tags, href }
+  return { ...headOf(view, collection), status: statusOf(view), computePlan, tags, href }
 }
 
 /** Whether the caller may read this very resource: a role may hold one collection and not another. */
@@ -64,6 +78,7 @@ function summaryShape(isAcross: boolean): ListShape<SummaryView> {
       ),
       resourceGroup: text('Resource group'),
       ...others,
+      status: enumeration('Status', STATUSES, { of: statusOf }),
     },
   }
 }

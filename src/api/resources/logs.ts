@@ -18,7 +18,7 @@ declare module '../http/context.ts' {
 }
 
 /** The query of every log route (records: shared answers). */
-const LogQuery = z.strictObject({
+export const LogQuery = z.strictObject({
   tail: z.coerce.number().int().min(0).max(10_000).default(500).describe('Lines from the end'),
   sinceSeconds: z.coerce.number().int().min(1).max(604_800).optional(),
   timestamps: Flag.default(false).describe('Each line begins with its time'),

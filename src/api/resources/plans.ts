@@ -162,7 +162,7 @@ export function planRoutes({
         summary: `Compute plans of family ${family}, each with whether it would fit now`,
         list: planShape,
         reply: pagedListOf(dto),
-        errors: 'problem',
+        errors: 'problem of 500',
       },
       async (context) => {
         await findVisibleBoundary(context, context.parameters.boundaryId ?? '')
@@ -173,7 +173,7 @@ export function planRoutes({
     route(
       'GET',
       `${path}/{resourceId}` as string,
-      { auth, summary: `One compute plan of family ${family}`, reply: dto, errors: 'problem' },
+      { auth, summary: `One compute plan of family ${family}`, reply: dto, errors: 'problem of 500' },
       async (context) => {
         await findVisibleBoundary(context, context.parameters.boundaryId ?? '')
         const id = context.parameters.resourceId

@@ -106,9 +106,15 @@ async function removeSource(context: Context<'boundaryId' | 'sourceName' | 'depl
 
 /** The deployment sources of section 4.20 of the interface. */
 export const sourceRoutes: readonly RouteDraft[] = [
-  listRoute(SOURCES, { ...sources, summary: 'Where code and images of the boundary come from', rows: allSources }),
+  listRoute(SOURCES, {
+    ...sources,
+    errors,
+    summary: 'Where code and images of the boundary come from',
+    rows: allSources,
+  }),
   configRoute(`${SOURCES}/config`, {
     ...sources,
+    errors,
     summary: 'What the list of sources can be asked for',
     collection: 'sources',
     actionPrefix: 'kernel/deployments',

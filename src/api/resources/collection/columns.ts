@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import { datesInUtc } from '../../../crds/dates.ts'
 import { ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
+import type { ErrorForm } from '../../http/problem.ts'
 import { type Authorization, type RouteDraft, route } from '../../http/route.ts'
 import { ListConfigDto, pagedListOf } from '../dto.ts'
 import { listConfig } from '../listConfig.ts'
@@ -44,7 +45,7 @@ type ListDeclaration<Dto extends z.ZodObject, Query extends z.ZodObject> = Colum
   query?: Query
   dto: Dto
   answers?: readonly number[]
-  errors?: 'platform' | 'problem'
+  errors?: ErrorForm
   /** Every record that the caller may see; filtered, searched, sorted and cut here. */
   rows: (context: Context<string, z.output<Query>>) => readonly z.output<Dto>[] | Promise<readonly z.output<Dto>[]>
 }
@@ -81,7 +82,7 @@ type ConfigDeclaration<Dto extends z.ZodObject> = Columns<z.output<Dto>> & {
   collection: string
   /** Of the actions that are listed if the caller holds them. */
   actionPrefix: string
-  errors?: 'platform' | 'problem'
+  errors?: ErrorForm
   /** Throws if there is no such list. */
   before?: (context: Context) => unknown
 }

@@ -7,6 +7,7 @@ import { BUILD_LOG_LINES } from '../../../contracts/deployments.ts'
 import { groupNamespace } from '../../../core/names.ts'
 import { PlatformApp } from '../../../crds/apps.ts'
 import { DeploymentRecord } from '../../../crds/deployments.ts'
+import { SERVED_ROUTES } from '../../index.ts'
 
 const ID = '33333333-3333-4333-8333-333333333333'
 const PATH = `/boundaries/${B}/resourcegroups/shop/resources/apps/web/deployments/${ID}`
@@ -37,6 +38,27 @@ describe('the log of a build over REST', () => {
       const { status, body: problem } = await add(body)
       expect([status, problem.code, problem.limitLines]).to.deep.equal([400, 'BODY_TOO_LARGE', BUILD_LOG_LINES])
     }
+  })
+
+  it('takes the query of every log: lines from the end, as text and as JSON', async () => {
+    await add({ lines: ['a', 'b', 'c'], isFinal: true })
+    const ask = (query: object, accept = 'text/plain') =>
+      server.ask('get', `${PATH}/build-logs`).query(query).set({ accept })
+    expect((await ask({ tail: 2, timestamps: true, sinceSeconds: 60, process: 'build' })).text).to.equal('b\nc\n')
+    expect((await ask({ tail: 2, offset: 2 })).text).to.equal('c\n')
+    expect((await ask({ tail: 2, follow: true })).text).to.equal('b\nc\n')
+    const { body } = await ask({ tail: 1 }, 'application/json')
+    expect(body.lines).to.deep.equal([{ timestamp: null, source: 'build', text: 'c' }])
+    expect((await ask({ process: 'other' })).status).to.equal(400)
+    expect((await ask({ previous: true })).status).to.equal(404)
+  })
+
+  it('takes the same query as every other log route', () => {
+    const logs = SERVED_ROUTES.filter(({ method, path }) => method === 'GET' && /(?<!audit)[/-]logs$/.test(path))
+    expect(logs).to.have.length.above(5)
+    const wanted = ['tail', 'sinceSeconds', 'timestamps', 'follow', 'previous', 'process']
+    for (const { path, query, isBuilt } of logs)
+      if (isBuilt) expect(Object.keys(query?.shape ?? {}), path).to.include.members(wanted)
   })
 
   it('is given as JSON page by page, and as text whole', async () => {

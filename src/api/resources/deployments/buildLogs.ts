@@ -9,13 +9,15 @@ import {
   newestFirst,
   OWNER_LOG_BYTES,
 } from '../../../contracts/deployments.ts'
-import { PlatformError } from '../../../core/errors.ts'
+import { notFound, PlatformError } from '../../../core/errors.ts'
 import type { AnyKind } from '../../../crds/define.ts'
 import { DeploymentRecord, loggedOf, stageOf } from '../../../crds/deployments.ts'
 import { type Answer, ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
 import { Flag } from '../../http/query.ts'
 import { authenticated, type RouteDraft, route } from '../../http/route.ts'
+import { LogQuery } from '../logs.ts'
+import { badParameter } from '../paging.ts'
 import { findResource } from '../places.ts'
 import { linesOfBuild } from './liveLog.ts'
 import { deploymentsOf, findDeployment, type StoredDeployment } from './record.ts'
@@ -34,9 +36,15 @@ const BuildLogStateDto = z
   .object({ lineCount: z.int(), sizeBytes: z.int(), isFinal: z.boolean() })
   .meta({ id: 'BuildLogState' })
 
-const BuildLogQuery = z.strictObject({
+/** The query of every log route. Lines of a build have no times, so what asks for times changes nothing. */
+const BuildLogQuery = LogQuery.extend({
   offset: z.coerce.number().int().min(0).default(0).describe('Lines to leave out at the beginning'),
+  tail: LogQuery.shape.tail.unwrap().optional().describe('Lines from the end; the whole log if absent'),
   follow: Flag.default(false).describe('Goes on with new lines until the last one'),
+  timestamps: Flag.default(false).describe('Without effect: lines of a build have no times'),
+  sinceSeconds: LogQuery.shape.sinceSeconds.describe('Without effect: lines of a build have no times'),
+  previous: Flag.default(false).describe('A build runs once: there is no earlier run, 404'),
+  process: LogQuery.shape.process.describe('A build has one, which is build'),
 })
 
 const BuildLogPageDto = z
@@ -125,6 +133,9 @@ function refuseTooManyLines(given: readonly string[]): void {
   throw new PlatformError('BODY_TOO_LARGE', message, { limitLines: BUILD_LOG_LINES })
 }
 
+/** What the lines of a build are said to come from. */
+const PROCESS = 'build'
+
 /** Lines of one page. */
 const MOST_LINES = 10_000
 
@@ -135,39 +146,74 @@ type LogContext = Context<string, z.output<typeof BuildLogQuery>>
 
 async function show(context: LogContext, record: StoredDeployment): Promise<Answer<never>> {
   const { services, query } = context
+  const { process = PROCESS } = query
+  if (process !== PROCESS) throw badParameter('process', `There is no process "${process}", only ${PROCESS}.`)
+  if (query.previous) throw notFound('An earlier run of the build')
   if (context.header('accept')?.includes('application/json') === true) {
-    const found = await services.deployments.logs.read(loggedOf(record), query.offset, MOST_LINES)
-    const lines = found.lines.map((text) => ({ timestamp: null, source: 'build', text }))
+    const kept = (offset: number) => keptLines(context, record, offset)
+    const found = await services.deployments.logs.read(loggedOf(record), await beginning(query, kept), MOST_LINES)
+    const lines = found.lines.map((text) => ({ timestamp: null, source: PROCESS, text }))
     return ok({ lines, truncated: !found.isEnd, isFinal: found.isFinal && found.isEnd }) as Answer<never>
   }
-  const stream = Readable.from(textOf(context, record), { highWaterMark: 1 })
+  const { whilePermitted } = context
+  const now = (offset: number) =>
+    linesFrom({ services, whilePermitted, query: { ...query, follow: false } } as LogContext, record, offset)
+  const lines = linesFrom(context, record, await beginning(query, now))
+  const stream = Readable.from(textOf(lines), { highWaterMark: 1 })
   const answer = { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' }, stream }
   return query.follow ? { ...answer, isOpenEnded: true } : answer
 }
 
+/** The first line that is shown: those from the end are counted in what there is now. */
+async function beginning(
+  { offset, tail }: LogContext['query'],
+  linesNow: (offset: number) => AsyncIterable<readonly string[]>,
+): Promise<number> {
+  if (tail === undefined) return offset
+  let count = offset
+  for await (const lines of linesNow(offset)) count += lines.length
+  return Math.max(offset, count - tail)
+}
+
+async function* keptLines({ services }: LogContext, record: StoredDeployment, from: number): AsyncGenerator<string[]> {
+  for (let offset = from; ; ) {
+    const { lines, isEnd: isRead } = await services.deployments.logs.read(loggedOf(record), offset, MOST_LINES)
+    yield lines
+    offset += lines.length
+    if (isRead || lines.length === 0) return
+    await setImmediate()
+  }
+}
+
+async function* textOf(found: AsyncIterable<readonly string[]>): AsyncGenerator<string> {
+  for await (const lines of found) yield `${lines.join('\n')}\n`
+}
+
 /** First what a build of ours writes now, then what is kept, page by page; others have their turn between two pages. */
-async function* textOf(context: LogContext, record: StoredDeployment): AsyncGenerator<string> {
+async function* linesFrom(
+  context: LogContext,
+  record: StoredDeployment,
+  from: number,
+): AsyncGenerator<readonly string[]> {
   const { services, query, whilePermitted: signal } = context
   const read = (from: number, most: number) => services.deployments.logs.read(loggedOf(record), from, most)
-  let offset = query.offset
+  let offset = from
   if (record.spec.strategy === 'Build' && !(await read(0, 0)).isFinal) {
     for await (const { number, lines } of linesOfBuild(context, record, () => isKept(context, record))) {
       const fresh = lines.slice(Math.max(0, offset - number))
       offset = Math.max(offset, number + lines.length)
-      if (fresh.length > 0) yield shown(fresh)
+      if (fresh.length > 0) yield fresh
     }
   }
   while (!signal.aborted) {
     const { lines, isEnd: isRead, isFinal } = await read(offset, MOST_LINES)
     offset += lines.length
-    if (lines.length > 0) yield shown(lines)
+    if (lines.length > 0) yield lines
     if (isRead && (!query.follow || isFinal || isOver(context, record))) return
     if (isRead) await new Promise<void>((resolve) => services.clock.setTimeout(resolve, NEXT_LOOK))
     else await setImmediate()
   }
 }
-
-const shown = (lines: readonly string[]) => `${lines.join('\n')}\n`
 
 const stored = ({ services }: Pick<Context, 'services'>, { metadata: { namespace = '', name } }: StoredDeployment) =>
   services.records.peek(DeploymentRecord, { namespace, name })

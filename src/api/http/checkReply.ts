@@ -1,0 +1,28 @@
+import type { Answer } from './answer.ts'
+import type { Route } from './route.ts'
+
+/** @throws TypeError if an answer does not match its route's declaration, which is a bug */
+export function checkReply(route: Route, answer: Answer): void {
+  if (!route.answers.includes(answer.status)) {
+    throw new TypeError(`${route.method} ${route.path} answered ${answer.status}, which it does not declare.`)
+  }
+  const body = answer.parts === undefined ? answer.body : (JSON.parse(answer.parts.join('')) as unknown)
+  if (route.reply === undefined || body === undefined) return
+  const result = route.reply.safeParse(body)
+  if (!result.success) throw new TypeError(`${route.method} ${route.path}: ${result.error.message}`)
+  const extra = undeclared(body, result.data)
+  if (extra !== undefined)
+    throw new TypeError(`${route.method} ${route.path} answers ${extra}, which its record lacks.`)
+}
+
+/** The path of the first field of an answer that its schema does not know. */
+function undeclared(body: unknown, known: unknown): string | undefined {
+  if (typeof body !== 'object' || body === null || typeof known !== 'object' || known === null) return undefined
+  for (const [name, value] of Object.entries(body)) {
+    if (value === undefined) continue
+    if (!Object.hasOwn(known, name)) return name
+    const below = undeclared(value, (known as Record<string, unknown>)[name])
+    if (below !== undefined) return `${name}.${below}`
+  }
+  return undefined
+}
