@@ -104,14 +104,15 @@ describe('deliveries to a deployment source', () => {
     expect([after.heads, after.deliveries]).to.deep.equal([before.heads, before.deliveries])
   })
 
-  it('of a branch that went are understood and record nothing', async () => {
-    const before = (await stored()).heads
-    const gone = JSON.stringify({
-      ref: 'refs/heads/main',
-      after: '0'.repeat(40),
-      repository: { id: 1, full_name: 'acme/site' },
-    })
-    expect(await receipt(await send(gone, 'gone'))).to.deep.equal([202, { deliveryId: 'gone', accepted: false }])
+  it('of a branch that went forget where it stood, and of one that nobody knew change no other', async () => {
+    const at = (ref: string, after: string) =>
+      JSON.stringify({ ref, after, repository: { id: 1, full_name: 'acme/site' } })
+    const before = (await stored()).heads ?? []
+    await send(at('refs/heads/short', ONE), 'came')
+    expect((await stored()).heads).to.have.length(before.length + 1)
+    const gone = await receipt(await send(at('refs/heads/short', '0'.repeat(40)), 'gone'))
+    expect(gone).to.deep.equal([202, { deliveryId: 'gone', accepted: true }])
+    await send(at('refs/heads/never', '0'.repeat(40)), 'unknown')
     expect((await stored()).heads).to.deep.equal(before)
   })
 
