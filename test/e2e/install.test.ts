@@ -198,7 +198,8 @@ describe('installing into a cluster with kubectl apply -k', () => {
 
     before(async function () {
       helm = await helmOrSkip(this)
-      await kubectl('delete', '--ignore-not-found', '-k', deploy)
+      // A namespace that goes while definitions do may be looked at again only minutes later.
+      for (const part of ['manifests', 'crds']) await kubectl('delete', '--ignore-not-found', '-k', join(deploy, part))
       await kubectl('apply', '-f', join(deploy, 'manifests/namespace.yaml'))
     })
 
