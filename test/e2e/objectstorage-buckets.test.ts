@@ -55,8 +55,8 @@ describe('accounts and buckets of object storage', () => {
     const { storeName } = await makeBucket(account, 'one')
     const key = await issue(account)
     const client = clientOf(key)
-    await put(client, storeName, 'dir/a b')
-    await get(client, storeName, 'none')
+    expect(await put(client, storeName, 'dir/a b')).to.equal(200)
+    expect(await get(client, storeName, 'none')).to.equal(404)
     type Entry = { operation: string; bucket: string; key: string; statusCode: number; accessKeyId: string }
     const path = `${account.path}/audit?filter=accessKeyId:eq:${key.accessKeyId}`
     const entries = await until('both are told of', async () => {

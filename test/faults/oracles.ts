@@ -1,8 +1,9 @@
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import type { KubeObject } from '../../src/core/object.ts'
 import { ManagedIdentity } from '../../src/crds/managedidentities.ts'
 import { SecretVault } from '../../src/crds/vaults.ts'
 import { KEYS_SECRET } from '../../src/identity/keyStore.ts'
-import { secret } from '../../src/kube/builtin.ts'
+import { configMap, secret } from '../../src/kube/builtin.ts'
 import { promised, until } from '../make/until.ts'
 import { objectOf } from '../worlds/fleet.ts'
 import { type Oracle, oracle, seconds, statuses, within } from './oracle.ts'
@@ -39,9 +40,9 @@ export async function restored(scene: Scene): Promise<Oracle[]> {
     'writes work again',
     async () => (await scene.call('POST', resources + vector(lost), spec)).status === 201,
   )
-  // The lost history is longer than what the restored one grows by itself.
-  for (let size = 1; size <= 40; size += 1)
-    await scene.call('PATCH', resources + vector(lost), { tags: { round: String(size) } })
+  await outgrow(scene, 1_000)
+  // What is known of the kind is as new as that.
+  await scene.call('PATCH', resources + vector(lost), { tags: { round: 'last' } })
   await scene.restore()
   // A refusal lists nothing either: what is known may be too old to answer from for a moment.
   const isGone = async () => {
@@ -57,6 +58,14 @@ export async function restored(scene: Scene): Promise<Oracle[]> {
     oracle('a write to what is left is accepted', patched.status === 200, String(patched.status)),
     oracle('and read at once', read <= promised(1_000), seconds(read)),
   ]
+}
+
+/** Makes the history that will be lost longer than what the restored one grows by itself until somebody looks. */
+async function outgrow({ own: { admin }, home }: Scene, versions: number): Promise<void> {
+  const ref = { namespace: home, name: 'rounds' }
+  await admin.create(configMap, { apiVersion: 'v1', kind: 'ConfigMap', metadata: ref } as KubeObject)
+  for (let round = 1; round <= versions; round += 1)
+    await admin.mergePatch(configMap, ref, { data: { round: String(round) } })
 }
 
 /** The control plane is away. `bound` is how long reads may be answered, in seconds. */

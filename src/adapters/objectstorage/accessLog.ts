@@ -30,10 +30,10 @@ export function fileAudit(path: string | undefined, platform: string): ObjectSto
  * owner bucket [time] address requester requestId operation key uri status error bytesSent objectSize ...
  *
  * Everything up to the operation is the store's own. The key is taken from the URI, which is encoded: a key with a
- * space or a line's end could otherwise tell any story.
+ * space or a line's end could otherwise tell any story. An error that S3 has no code for is a sentence.
  */
 const LINE =
-  /^\S+ (\S+) \[([^\]]+)\] (\S+) (\S+) (\S+) ([\w-]+) .*? (\/\S*) (\d{3}) (\S+) (\d+) (\d+) \d+ \d+ \S+ .*SigV\S* \S+ AuthHeader /
+  /^\S+ (\S+) \[([^\]]+)\] (\S+) (\S+) (\S+) ([\w-]+) .*? (\/\S*) (\d{3}) (.{1,500}?) (\d+) (\d+) \d+ \d+ \S+ .*SigV\S* \S+ AuthHeader /
 
 const MONTHS = 'JanFebMarAprMayJunJulAugSepOctNovDec'
 

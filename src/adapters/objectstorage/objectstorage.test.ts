@@ -138,6 +138,11 @@ describe('lines of an access log', () => {
     })
   })
 
+  it('may end in an error that S3 has no code for', () => {
+    const failed = line('a', '/acc-one/a').replace(' 200 - ', ' 500 get iam data: no such file ')
+    expect(parseAccess(failed)).to.deep.include({ statusCode: 500, errorCode: 'get iam data: no such file', bytes: 7 })
+  })
+
   it('that are invalid are skipped', () => {
     for (const text of ['', 'log starts 2026', 'a b c', line('x', 'no-path')])
       expect(parseAccess(text)).to.equal(undefined)
