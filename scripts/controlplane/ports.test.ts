@@ -39,6 +39,11 @@ describe('ports', () => {
       expect(new Set([first.a, first.b, other.c]).size).to.equal(3)
     })
 
+    it('are none that the kernel gives to connections, nor node ports', async () => {
+      for (const port of Object.values(await choosePorts(folder, ['a', 'b', 'c', 'd'])))
+        expect(port).to.be.within(12_000, 29_999)
+    })
+
     it('move when somebody else listens there', async () => {
       const first = await choosePorts(folder, names)
       const thief = createServer()

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { readIfThere, writePrivate } from './files.ts'
@@ -23,6 +24,12 @@ export function keptPorts<Name extends string>(
 }
 
 /**
+ * Below the ports that the kernel gives to outgoing connections and to listeners that name none, and below node ports:
+ * seconds pass until the last program of a platform listens, and any connection could take its port in between.
+ */
+const FREE_RANGE = { from: 12_000, below: 30_000 }
+
+/**
  * Ports on loopback for the named listeners: those of the last run where they are free, so that kubeconfigs and
  * bookmarks stay good, else free ones. All are held open while choosing, so no two are the same.
  */
@@ -33,7 +40,7 @@ export async function choosePorts<Name extends string>(folder: string, names: re
   try {
     for (const port of Object.values(stored)) await hold(port, held)
     const chosen = keptPorts(names, stored as Partial<Ports<Name>>, (port) => held.has(port))
-    for (const name of names) chosen[name] ??= await hold(0, held)
+    for (const name of names) chosen[name] ??= await holdAny(held)
     await writePrivate(path, `${JSON.stringify({ ...stored, ...chosen }, null, 2)}\n`)
     return chosen as Ports<Name>
   } finally {
@@ -48,6 +55,16 @@ function parsed(text: string | undefined): Record<string, unknown> {
   } catch {
     return {}
   }
+}
+
+/** @throws Error where a hundred ports of the range are taken */
+async function holdAny(held: Map<number, Server>): Promise<number> {
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    const port = await hold(randomInt(FREE_RANGE.from, FREE_RANGE.below), held)
+    if (port !== 0) return port
+  }
+  const { from, below } = FREE_RANGE
+  throw new Error(`No free port was found on 127.0.0.1 between ${from} and ${below - 1}: end what listens there.`)
 }
 
 async function hold(port: unknown, held: Map<number, Server>): Promise<number> {
