@@ -350,6 +350,15 @@ describe('watch cache', () => {
       expect(seen).to.deep.equal(['added x', 'removed x', 'added x'])
     })
 
+    it('of deletions, and a late answer to a write from before does not bring the object back', async () => {
+      await play(listing(10, sent('x', 9)))
+      cache.observeRemoval({ namespace: 'a', name: 'x' }, 'uid-of-x')
+      cache.observeWrite(sent('x', 11))
+      expect(names()).to.deep.equal([])
+      cache.observeWrite(sent('x', 14, { uid: 'another' }))
+      expect(seen).to.deep.equal(['added x', 'removed x', 'added x'])
+    })
+
     it('but a deletion of one incarnation does not hide the next', async () => {
       await play(listing(10, sent('x', 9, { uid: 'second' })))
       cache.observeRemoval({ namespace: 'a', name: 'x' }, 'first')

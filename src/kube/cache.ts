@@ -177,8 +177,10 @@ export class WatchCache<T extends KubeObject = KubeObject> {
 
   /** The API server's answer to a call of ours: readers see it at once, unless the stream is already ahead. */
   observeWrite(object: T): void {
-    const { resourceVersion, namespace } = object.metadata
+    const { resourceVersion, namespace, uid = '' } = object.metadata
     if (resourceVersion === undefined || (this.namespace !== undefined && namespace !== this.namespace)) return
+    // An answer to a write from before the delete, which came after that of the delete.
+    if (this.#buried.has(uid)) return
     const known = this.#store.versionOf(keyOf(object)) !== undefined
     // Absent although the stream has passed this version: it was deleted since, and must not come back.
     if (!known && !isNewer(resourceVersion, this.#version)) return

@@ -1,13 +1,15 @@
+import { boundaryNamespace } from '../../../src/core/names.ts'
 import type { KubeObject } from '../../../src/core/object.ts'
 import { RelationalCluster } from '../../../src/crds/relational.ts'
 import { RelationalSnapshot } from '../../../src/crds/relationalSnapshots.ts'
+import { ResourceGroup } from '../../../src/crds/resourcegroups.ts'
 import { until } from '../../make/until.ts'
 import { type Scenario, WAIT } from '../crashes.ts'
 
 const SNAPSHOT = '0ad1b2c3-4d5e-4f60-8a7b-9c0d1e2f3a4b'
 
 /** A relational database is made, scaled, snapshotted, restored beside itself and deleted. */
-export const relational: Scenario = async ({ own, home, create, untilReady }) => {
+export const relational: Scenario = async ({ own, boundaryId, home, create, untilReady }) => {
   const { admin } = own
   const ref = { namespace: home, name: 'orders' }
   await create(RelationalCluster, 'orders', {
@@ -49,4 +51,14 @@ export const relational: Scenario = async ({ own, home, create, untilReady }) =>
     WAIT,
   )
   await untilReady(RelationalCluster, 'heir')
+  // The group is ready all along: what holds it is told by a pass of its own.
+  await until(
+    'the group tells that the last snapshot holds it, and no more the database',
+    async () => {
+      const group = { namespace: boundaryNamespace(boundaryId), name: 'search' }
+      const { status } = await admin.get<KubeObject & { status?: { heldBy?: string[] } }>(ResourceGroup.resource, group)
+      return status?.heldBy?.length === 1 && status.heldBy[0]?.startsWith(`${RelationalSnapshot.segment}/`) === true
+    },
+    WAIT,
+  )
 }
