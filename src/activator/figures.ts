@@ -6,6 +6,7 @@ import {
   MOST_SAMPLES,
 } from '../contracts/functionCalls.ts'
 import type { Clock } from '../core/clock.ts'
+import { NoPlace } from './lane.ts'
 import type { CachedFunction, View } from './switchboard.ts'
 
 type Called = { milliseconds: number; isError: boolean; wasCold: boolean }
@@ -34,6 +35,29 @@ export class Figures {
       bucket.durations.length < MOST_SAMPLES ? bucket.durations.length : Math.floor(Math.random() * bucket.invocations)
     // Tenths are enough, and short where they are told.
     if (at < MOST_SAMPLES) bucket.durations[at] = Math.round(milliseconds * 10) / 10
+  }
+
+  /**
+   * Counts a call however it ends, and hands on how.
+   *
+   * @param isLeft whether nobody waits for its end any more: then it is not counted
+   */
+  async count(
+    key: string,
+    clock: Pick<Clock, 'monotonic'>,
+    send: () => Promise<{ status: number; wasCold: boolean }>,
+    isLeft = () => false,
+  ): Promise<void> {
+    const started = clock.monotonic()
+    const took = () => clock.monotonic() - started
+    try {
+      const { status, wasCold } = await send()
+      this.called(key, { milliseconds: took(), isError: status >= 500, wasCold })
+    } catch (error) {
+      if (error instanceof NoPlace && error.why === 'refused') this.throttled(key)
+      else if (!isLeft()) this.called(key, { milliseconds: took(), isError: true, wasCold: false })
+      throw error
+    }
   }
 
   throttled(key: string): void {

@@ -78,23 +78,22 @@ async function serve(
   { request, response }: Exchange,
 ): Promise<void> {
   const { key } = line.callable
-  const started = clock.monotonic()
   const deadline = AbortSignal.timeout(line.object.spec.timeoutSeconds * 1000)
   const gone = new AbortController()
   response.on('close', () => gone.abort())
+  const isLeft = () => gone.signal.aborted && !deadline.aborted
   const signal = AbortSignal.any([deadline, gone.signal])
   const headers = forwardedHeaders(request.headers, trigger, request.socket.remoteAddress)
-  try {
-    const { status, wasCold } = await sent(line, signal, async (address) => {
+  const send = () =>
+    sent(line, signal, async (address) => {
       if (isPlayed) throw new Played('Nothing runs at the address of the copy.')
       return forward(request, response, { address, headers, signal })
     })
-    figures.called(key, { milliseconds: clock.monotonic() - started, isError: status >= 500, wasCold })
+  try {
+    await figures.count(key, clock, send, isLeft)
   } catch (error) {
-    if (gone.signal.aborted && !deadline.aborted) return
+    if (isLeft()) return
     const refusal = refusalOf(error, deadline)
-    if (refusal === 'TOO_MANY_REQUESTS') figures.throttled(key)
-    else figures.called(key, { milliseconds: clock.monotonic() - started, isError: true, wasCold: false })
     log.debug({ function: key, error: messageOf(error) }, 'A call was not answered by its function.')
     refuse(response, refusal, refusal === 'TOO_MANY_REQUESTS' ? { 'retry-after': '1' } : {})
   }

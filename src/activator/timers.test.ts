@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { ManualClock } from '../../test/make/clock.ts'
+import { silentLog } from '../core/log.ts'
 import { type Due, dueTimers, type Scheduled, Timers } from './timers.ts'
 
 const timer = (schedule: string, timeZone = 'UTC') => ({ name: 'tick', kind: 'Timer' as const, schedule, timeZone })
@@ -69,23 +70,54 @@ describe('timers', () => {
     })
   }
 
-  it('fire as time passes, with one timer of the process for all', async () => {
+  /** Timers of a function, and of another one that is off. */
+  function played(note: (due: Due) => Promise<void> = async () => {}) {
     const clock = new ManualClock(at('2026-01-01T00:05:00Z'))
-    const fired: Due[] = []
+    const called: string[] = []
     const lastRuns: Record<string, string> = {}
     const timers = new Timers({
       clock,
+      log: silentLog,
       functions: () => [scheduled({ lastRuns }), scheduled({ key: 'other', lastRuns, enabled: false })],
-      fire: (due) => {
-        fired.push(due)
+      async note(due) {
+        await note(due)
         lastRuns[due.trigger] = due.scheduledAt
       },
+      call: async ({ scheduledAt }) => void called.push(scheduledAt.slice(11, 16)),
     })
     timers.look()
+    return { clock, called, timers }
+  }
+
+  it('fire as time passes, with one timer of the process for all', async () => {
+    const { clock, called, timers } = played()
     expect(clock.pending).to.equal(1)
     await clock.advance(30 * 60_000)
-    expect(fired.map(({ scheduledAt }) => scheduledAt.slice(11, 16))).to.deep.equal(['00:10', '00:20', '00:30'])
+    expect(called).to.deep.equal(['00:10', '00:20', '00:30'])
     timers.stop()
     expect(clock.pending).to.equal(0)
+  })
+
+  it('fire once, although functions change while that is being noted', async () => {
+    const noted = Promise.withResolvers<void>()
+    const { clock, called, timers } = played(() => noted.promise)
+    await clock.advance(5 * 60_000)
+    timers.look()
+    timers.look()
+    noted.resolve()
+    await clock.advance(60_000)
+    expect(called).to.deep.equal(['00:10'])
+  })
+
+  it('fire a moment later if it could not be noted at their time', async () => {
+    let refusals = 2
+    const { clock, called } = played(async () => {
+      refusals -= 1
+      if (refusals >= 0) throw new Error('The API server is away.')
+    })
+    await clock.advance(5 * 60_000)
+    expect(called).to.deep.equal([])
+    await clock.advance(3_000)
+    expect(called).to.deep.equal(['00:10'])
   })
 })

@@ -1,4 +1,6 @@
 import type { Clock, Timer } from '../core/clock.ts'
+import { messageOf } from '../core/errors.ts'
+import type { Log } from '../core/log.ts'
 import type { FunctionTrigger } from '../crds/functionFields.ts'
 import { everRuns, isTimeZone, lastRun, nextRun } from '../crds/schedule.ts'
 
@@ -37,15 +39,23 @@ export function dueTimers(functions: readonly Scheduled[], now: number): { due: 
 export type TimersOptions = {
   clock: Clock
   functions: () => readonly Scheduled[]
-  fire: (due: Due) => void
+  /** Stores that it has fired, which `functions` shows as soon as this resolves. */
+  note: (due: Due) => Promise<void>
+  /** Calls the function. What it throws is told already. */
+  call: (due: Due) => Promise<void>
+  log: Pick<Log, 'warn'>
 }
 
 /** Timers of the process count to 24 days. */
 const A_DAY = 86_400_000
+/** Milliseconds after which what could not be noted is tried again. */
+const AGAIN = 1_000
 
 /** Fires what is due. One timer of the process for all: the one of the next moment. */
 export class Timers {
   readonly #options: TimersOptions
+  /** What is being noted: functions may change meanwhile, and it is due still. */
+  readonly #underWay = new Set<string>()
   #timer: Timer | undefined
   #isStopped = false
 
@@ -56,16 +66,39 @@ export class Timers {
   /** Looks again: at the start, when a moment has come, and when functions have changed. */
   look(): void {
     if (this.#isStopped) return
-    const { clock, functions, fire } = this.#options
-    this.#timer?.cancel()
+    const { clock, functions } = this.#options
     const now = clock.now()
     const { due, next } = dueTimers(functions(), now)
-    for (const each of due) fire(each)
-    if (next !== undefined) this.#timer = clock.setTimeout(() => this.look(), Math.min(next - now, A_DAY))
+    for (const each of due) void this.#fire(each)
+    this.#lookIn(next === undefined ? undefined : Math.min(next - now, A_DAY))
   }
 
   stop(): void {
     this.#isStopped = true
     this.#timer?.cancel()
+  }
+
+  /** First it is written that it has fired: after a crash a time is rather missed than called twice. */
+  async #fire(due: Due): Promise<void> {
+    const { note, call, log } = this.#options
+    const id = JSON.stringify([due.key, due.trigger, due.scheduledAt])
+    if (this.#underWay.has(id)) return
+    this.#underWay.add(id)
+    try {
+      await note(due)
+    } catch (error) {
+      log.warn({ ...due, error: messageOf(error) }, 'A timer could not be noted, and did not fire; trying again.')
+      this.#lookIn(AGAIN)
+      return
+    } finally {
+      this.#underWay.delete(id)
+    }
+    await call(due)
+  }
+
+  #lookIn(milliseconds: number | undefined): void {
+    this.#timer?.cancel()
+    if (this.#isStopped || milliseconds === undefined) return
+    this.#timer = this.#options.clock.setTimeout(() => this.look(), milliseconds)
   }
 }

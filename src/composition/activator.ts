@@ -2,11 +2,12 @@ import type { Server } from 'node:http'
 import { Figures, forgetGone } from '../activator/figures.ts'
 import { createFiguresServer } from '../activator/figuresServer.ts'
 import { Gate } from '../activator/gate.ts'
-import { createActivatorServer, sent } from '../activator/server.ts'
-import { type CachedFunction, type CachedNamespace, type Line, Switchboard } from '../activator/switchboard.ts'
-import { type Due, Timers } from '../activator/timers.ts'
+import { createActivatorServer } from '../activator/server.ts'
+import { type CachedFunction, type CachedNamespace, Switchboard } from '../activator/switchboard.ts'
+import { timerRuns } from '../activator/timerRuns.ts'
+import { Timers } from '../activator/timers.ts'
 import type { Configuration } from '../config.ts'
-import { DIGEST_ENTRY, DIGEST_SECRET, EVENT_HEADER } from '../contracts/functions.ts'
+import { DIGEST_ENTRY, DIGEST_SECRET } from '../contracts/functions.ts'
 import { systemClock } from '../core/clock.ts'
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
@@ -101,14 +102,8 @@ async function start(configuration: Configuration, { client, caches }: Connectio
   const base = facadeUrl ?? `http://127.0.0.1:${facadePort}`
   const gate = new Gate({ digestKey: () => digestKey(client), mayRead: (token, path) => mayRead(base, token, path) })
   const server = createActivatorServer({ switchboard, gate, figures, clock: systemClock, log, isPlayed })
-  const timers = new Timers({
-    clock: systemClock,
-    functions: () => switchboard.lines().map(scheduledOf),
-    fire: (due) =>
-      void fire(switchboard, client, due, isPlayed).catch((error) =>
-        log.warn({ ...due, error: messageOf(error) }, 'A timer did not reach its function.'),
-      ),
-  })
+  const runs = timerRuns({ switchboard, client, figures, clock: systemClock, log, isPlayed })
+  const timers = new Timers({ clock: systemClock, log, ...runs })
   const endings = [functions.subscribe(() => timers.look()), forgetGone(figures, functions)]
   timers.look()
   const servers = [server]
@@ -208,41 +203,4 @@ async function mayRead(base: string, token: string, path: string): Promise<boole
   })
   await answer.body?.cancel()
   return answer.status === 200
-}
-
-const scheduledOf = ({ object, callable }: Line) => ({
-  key: callable.key,
-  enabled: object.spec.enabled && object.metadata.deletionTimestamp === undefined,
-  createdAt: object.metadata.creationTimestamp ?? '',
-  triggers: callable.triggers,
-  lastRuns: object.status?.lastRuns ?? {},
-})
-
-/** First it is written that it has fired: after a crash a time is rather missed than called twice. */
-async function fire(
-  switchboard: Switchboard,
-  client: KubeClient,
-  { key, trigger, scheduledAt }: Due,
-  isPlayed: boolean,
-): Promise<void> {
-  const line = switchboard.lines().find(({ callable }) => callable.key === key)
-  if (line === undefined) return
-  const { object } = line
-  const status = { lastRuns: { [trigger]: scheduledAt } }
-  await client.mergePatch(ServerlessFunction.resource, refOf(object), { status }, { subresource: 'status' })
-  const signal = AbortSignal.timeout(object.spec.timeoutSeconds * 1000)
-  await sent(line, signal, async (address) => {
-    // Addresses of played pods are made up, and may be somebody's.
-    if (isPlayed) return
-    const answer = await fetch(`http://${address}/`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', [EVENT_HEADER]: 'timer' },
-      body: JSON.stringify({ trigger, scheduledAt }),
-      signal,
-      // Where an answer leads is the tenant's word: nothing of the platform goes there.
-      redirect: 'manual',
-    })
-    await answer.body?.cancel()
-    if (!answer.ok) throw new Error(`The function answered ${answer.status}.`)
-  })
 }

@@ -97,6 +97,28 @@ describe('from source to serving, on a node', function () {
       .and.to.match(/^\s*50 200$/m)
   })
 
+  it('a timer wakes that function at its minute, and counts', async () => {
+    type Function = { triggers: { name: string; lastRunAt: string | null }[] }
+    type Metrics = { series: { name: string; points: { value: number }[] }[] }
+    const from = Math.floor(Date.now() / 1000)
+    const place = `${dirname(path)}/functionnamespaces/greetings/functions/hello`
+    const { body } = await expectCall<Function>(200, 'GET', place)
+    const minutely = { name: 'minutely', kind: 'Timer', schedule: '* * * * *' }
+    await expectCall(200, 'PUT', place, { ...body, triggers: [...body.triggers, minutely] })
+    const hasFired = async () => {
+      const { triggers } = (await expectCall<Function>(200, 'GET', place)).body
+      return triggers.some(({ name, lastRunAt }) => name === 'minutely' && lastRunAt !== null)
+    }
+    await until('the timer has fired', hasFired, 120_000)
+    const worst = async (name: string) => {
+      const { series } = (await expectCall<Metrics>(200, 'GET', `${place}/metrics?from=${from}&step=15s`)).body
+      return Math.max(0, ...(series.find((one) => one.name === name)?.points ?? []).map(({ value }) => value))
+    }
+    await until('its run is counted', async () => (await worst('Invocations')) > 0)
+    expect(await worst('Errors')).to.equal(0)
+    await remove('functionnamespaces/greetings')
+  })
+
   it('an app reaches the database that it refers to', async () => {
     expect(await example('database')).to.include('buy milk')
     await remove('apps/notes', 'sqlclusters/notes')

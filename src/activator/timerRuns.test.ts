@@ -1,0 +1,80 @@
+import type { RequestListener } from 'node:http'
+import { json } from 'node:stream/consumers'
+import { expect } from 'chai'
+import { startActivator } from '../../test/worlds/activatorWorld.ts'
+import { systemClock } from '../core/clock.ts'
+import { silentLog } from '../core/log.ts'
+import { timerRuns } from './timerRuns.ts'
+
+const due = { key: 'group/shop.night', trigger: 'tick', scheduledAt: '2026-01-01T00:10:00.000Z' }
+
+describe('runs of timers', () => {
+  const ends: (() => Promise<void>)[] = []
+  afterEach(async () => {
+    for (const end of ends.splice(0)) await end()
+  })
+
+  async function world(listener: RequestListener, isPlayed = false) {
+    const activator = await startActivator(listener, { startMilliseconds: 1 })
+    ends.push(() => activator.stop())
+    activator.put('night', { spec: { triggers: [{ name: 'tick', kind: 'Timer', schedule: '*/10 * * * *' }] } })
+    const patches: unknown[] = []
+    const client = { mergePatch: async (...given: unknown[]) => void patches.push(given) } as never
+    const { switchboard, figures } = activator
+    const runs = timerRuns({ switchboard, client, figures, clock: systemClock, log: silentLog, isPlayed })
+    const counted = () => {
+      const [bucket] = figures.of(due.key).buckets
+      return bucket && { invocations: bucket.invocations, errors: bucket.errors, coldStarts: bucket.coldStarts }
+    }
+    return { activator, runs, patches, counted }
+  }
+
+  it('wake the function with an event that only the platform can send, and are counted', async () => {
+    const seen: unknown[] = []
+    const { runs, counted } = await world(async (request, response) => {
+      const { method, url, headers } = request
+      seen.push([method, url, headers['x-function-event'], await json(request)])
+      response.end()
+    })
+    await runs.call(due)
+    const { trigger, scheduledAt } = due
+    expect(seen).to.deep.equal([['POST', '/', 'timer', { trigger, scheduledAt }]])
+    expect(counted()).to.deep.equal({ invocations: 1, errors: 0, coldStarts: 1 })
+  })
+
+  for (const status of [302, 404, 500]) {
+    it(`are counted as an error if the function answers ${status}, and go nowhere else`, async () => {
+      const { runs, counted } = await world((_, response) => void response.writeHead(status, { location: '/' }).end())
+      await runs.call(due)
+      expect(counted()).to.deep.equal({ invocations: 1, errors: 1, coldStarts: 0 })
+    })
+  }
+
+  it('wake a function whose pods are played, and call nobody', async () => {
+    const seen: unknown[] = []
+    const { runs, activator, counted } = await world((request) => void seen.push(request.url), true)
+    await runs.call(due)
+    expect([activator.asked[0], seen, counted()]).to.deep.equal([1, [], undefined])
+  })
+
+  it('are noted in the status of this life of the function', async () => {
+    const { runs, patches } = await world(() => {})
+    await runs.note(due)
+    expect(patches).to.have.length(1)
+    const [, ref, patch, options] = patches[0] as unknown[]
+    expect([ref, patch, options]).to.deep.equal([
+      { namespace: 'group', name: 'shop.night' },
+      { status: { lastRuns: { tick: due.scheduledAt } } },
+      { subresource: 'status', uid: 'night' },
+    ])
+  })
+
+  it('know the schedules of all functions that are there', async () => {
+    const { runs, activator } = await world(() => {})
+    expect(runs.functions().map(({ key, enabled }) => [key, enabled])).to.deep.equal([[due.key, true]])
+    activator.remove('night')
+    expect(runs.functions()).to.deep.equal([])
+    await runs.note(due)
+    await runs.call(due)
+  })
+})
