@@ -3,7 +3,7 @@ import { IDENTITY_PATH } from '../contracts/managedIdentities.ts'
 import type { codeFields } from './codeFields.ts'
 import { sourceAdmission, sourceRule } from './codeFields.ts'
 import type { BackupPolicyInSpec, ComponentField, VolumeField } from './containerFields.ts'
-import { backupRules, variableRules, volumeRules } from './containerRules.ts'
+import { backupRules, rulesOver, variableRules, volumeRules } from './containerRules.ts'
 import type { AdmissionRule, Rule } from './define.ts'
 import { referenceAdmission, variablesOf } from './referenceAdmission.ts'
 import { tagKeyRule } from './tags.ts'
@@ -29,8 +29,6 @@ type App = Pick<Code, 'repositoryUrl' | 'deploymentSourceId'> & {
   tags: Record<string, string>
 }
 
-type Containers = Parameters<(typeof volumeRules)[number]['test']>[0]
-
 /** An app as what runs one component, for rules that speak of such. */
 const asContainers = (app: App) => ({
   components: [{ name: 'app', image: 'image', env: app.env }],
@@ -38,12 +36,7 @@ const asContainers = (app: App) => ({
   ...(app.backupPolicy !== undefined && { backupPolicy: app.backupPolicy }),
 })
 
-const ofApp = (rules: readonly Rule<Containers>[], field?: string): Rule<App>[] =>
-  rules.map(({ explain: _, ...rule }) => ({
-    ...rule,
-    field: field ?? rule.field,
-    test: (next, previous) => rule.test(asContainers(next) as Containers, asContainers(previous) as Containers),
-  }))
+const ofApp = (rules: readonly Rule<never>[], field?: string) => rulesOver(asContainers, rules, field)
 
 function refuse(field: string, cel: string, message: string, test: Rule<App>['test']): Rule<App> {
   return { cel, message, code: 'BAD_REQUEST', field, test }
@@ -97,7 +90,7 @@ export const appRules: readonly Rule<App>[] = [
   ),
   ...ofApp(variableRules('[self]'), 'env'),
   ...ofApp(volumeRules),
-  ...ofApp(backupRules.slice(0, 2) as readonly Rule<Containers>[]),
+  ...ofApp(backupRules.slice(0, 2)),
   refuse(
     'backupPolicy',
     "!has(self.backupPolicy) || self.backupPolicy.hooks.all(h, h.component == 'app')",

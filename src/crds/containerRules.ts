@@ -52,8 +52,26 @@ const outputsInCel = `{${Object.keys(OUTPUTS)
   .map((name) => `'${name}': ${celList(outputsOf(name as OutputCollection))}`)
   .join(', ')}}`
 
-/** @param list CEL for what holds the components that have variables */
-export const variableRules = (list: string): readonly Rule<Sparse>[] => [
+/**
+ * Rules over components for a kind whose spec is not made of them.
+ *
+ * @param view the spec as components and volumes
+ * @param field in the place of that of the rules
+ */
+export const rulesOver = <Spec>(view: (spec: Spec) => Sparse, rules: readonly Rule<never>[], field?: string) =>
+  rules.map(
+    ({ explain: _, test, ...rule }): Rule<Spec> => ({
+      ...rule,
+      field: field ?? rule.field,
+      test: (next, previous) => test(view(next) as never, view(previous) as never),
+    }),
+  )
+
+/**
+ * @param list CEL for what holds the components that have variables
+ * @param volumes whether the kind has volumes, which refer to secrets too
+ */
+export const variableRules = (list: string, { volumes: hasVolumes } = { volumes: true }): readonly Rule<Sparse>[] => [
   ofEachIn(list)(
     {
       cel: `!has(c.env) || c.env.all(e, ${count('value', 'secret', 'output')} == 1)`,
@@ -81,8 +99,10 @@ export const variableRules = (list: string): readonly Rule<Sparse>[] => [
   ),
   refuse(
     {
-      cel: `${list}.map(c, has(c.env) ? c.env.filter(e, has(e.secret) || has(e.output)).size() : 0).sum() + self.volumes.filter(v, has(v.secret)).size() <= ${MOST_REFERENCES}`,
-      message: `env and volumes refer to at most ${MOST_REFERENCES} secrets and outputs in all`,
+      cel: `${list}.map(c, has(c.env) ? c.env.filter(e, has(e.secret) || has(e.output)).size() : 0).sum()${hasVolumes ? ' + self.volumes.filter(v, has(v.secret)).size()' : ''} <= ${MOST_REFERENCES}`,
+      message: hasVolumes
+        ? `env and volumes refer to at most ${MOST_REFERENCES} secrets and outputs in all`
+        : `env refers to at most ${MOST_REFERENCES} secrets and outputs`,
     },
     ({ components, volumes }) =>
       present(...components.flatMap(({ env }) => env.map(({ secret, output }) => secret ?? output))) +

@@ -117,6 +117,9 @@ export const FunctionNamespace = defineKind({
 })
 export type FunctionNamespace = ObjectOf<typeof FunctionNamespace>
 
+/** How far the build of the last source has come. */
+export const BUILD_STATES = ['NoSource', 'Queued', 'Building', 'Succeeded', 'Failed'] as const
+
 /** Pods label what is theirs with the name of the object, and a label has 63 characters. */
 const MOST_OF_BOTH_NAMES = 62
 
@@ -199,10 +202,7 @@ export const ServerlessFunction = defineKind({
       .optional()
       .describe('The source whose files are kept'),
     image: z.string().optional().describe('Image that its copies run; absent without one'),
-    buildStatus: z
-      .enum(['NoSource', 'Queued', 'Building', 'Succeeded', 'Failed'])
-      .optional()
-      .describe('How far the build of the last source has come'),
+    buildStatus: z.enum(BUILD_STATES).optional().describe('How far the build of the last source has come'),
     builtHash: z.string().optional().describe('Hash of the source that the image was built of'),
     lastDeploymentId: z.string().optional().describe('The last deployment; absent before the first'),
     ...deployedStatus,

@@ -5,8 +5,8 @@ import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
 import type { EffectivePlan } from '../core/sizing/plans.ts'
 import type { FunctionNamespace, ServerlessFunction } from '../crds/functions.ts'
-import { type Child, child, type WorkloadInput, workloadInput } from './workload/child.ts'
-import { type Hosted, httpRoute, ingress } from './workload/host.ts'
+import { type Child, type WorkloadInput, workloadInput } from './workload/child.ts'
+import { certificates, type Hosted, httpRoute, ingress } from './workload/host.ts'
 import { identityFiles, secretMount, secretVolume } from './workload/mountedSecrets.ts'
 import { deployment, restrictedContainer, restrictedPod, secretVariable } from './workload/pod.ts'
 
@@ -106,7 +106,7 @@ export type RouteInput = Hosted & {
 
 /** What leads the hosts of a namespace to the activator: it stands where that is, and not in the tenant's namespace. */
 export function routeObjects(input: RouteInput): KubeObject[] {
-  const { object, service, port, certificateIssuer, domains = [] } = input
+  const { object, service, port, certificateIssuer } = input
   const { namespace = '', name } = object.metadata
   const { labels, selector, isPublic, ranges } = workloadInput(
     { ...object, spec: { allowedCidrs: object.spec.allowedCidrs } },
@@ -116,19 +116,7 @@ export function routeObjects(input: RouteInput): KubeObject[] {
   const shared: WorkloadInput = { namespace: SYSTEM_NAMESPACE, labels, selector, isPublic, ranges, names: undefined }
   const backend = { name: functionRouteName(namespace, name), service, port: { name: 'functions', number: port } }
   const hosted = { ...input, ...shared }
-  const certificates = domains.flatMap(({ host, secretName }) =>
-    secretName === undefined || certificateIssuer === undefined
-      ? []
-      : [certificate(shared, host, secretName, certificateIssuer)],
-  )
-  return [ingress(hosted, backend), httpRoute(hosted, backend), ...certificates].filter((each) => each !== undefined)
-}
-
-function certificate(shared: WorkloadInput, host: string, secretName: string, issuer: string): Child<'Certificate'> {
-  const issuerRef = { group: 'cert-manager.io', kind: 'ClusterIssuer', name: issuer }
-  return child(
-    shared,
-    { apiVersion: 'cert-manager.io/v1', kind: 'Certificate', name: secretName },
-    { spec: { secretName, dnsNames: [host], issuerRef } },
+  return [ingress(hosted, backend), httpRoute(hosted, backend), ...certificates(hosted, certificateIssuer)].filter(
+    (each) => each !== undefined,
   )
 }

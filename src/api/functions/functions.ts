@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { functionObjectName } from '../../contracts/functions.ts'
+import { RESOURCE_STATES } from '../../core/conditions.ts'
 import { notFound } from '../../core/errors.ts'
 import { FINALIZER } from '../../core/labels.ts'
-import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
+import { BUILD_STATES, FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
 import { type Answer, created, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
@@ -49,12 +50,8 @@ const functions = collection(ServerlessFunction, {
   toDto: (object, { context }) => recordOfFunction(object as Stored, context, groupOf(context)) as never,
   columns: {
     name: text('Name', { isSearched: true }),
-    status: enumeration(
-      'Status',
-      ['Pending', 'Provisioning', 'Running', 'Updating', 'Stopped', 'Degraded', 'Failed', 'Deleting'],
-      { isSorted: false },
-    ),
-    buildStatus: enumeration('Build', ['NoSource', 'Queued', 'Building', 'Succeeded', 'Failed'], { isSorted: false }),
+    status: enumeration('Status', RESOURCE_STATES, { isSorted: false }),
+    buildStatus: enumeration('Build', BUILD_STATES, { isSorted: false }),
     enabled: flag('Enabled', { isSorted: false }),
     createdAt: dateTime('Created', { isFiltered: false }),
   },

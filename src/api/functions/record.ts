@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { badRequest } from '../../core/errors.ts'
 import { groupNamespace } from '../../core/names.ts'
 import {
+  BUILD_STATES,
   FunctionNamespace,
   type ServerlessFunction as Kind,
   ServerlessFunction,
@@ -37,7 +38,7 @@ const record = recordOf(ServerlessFunction, {
     ],
     sourceUpdatedAt: [DateTime.nullable(), ({ object }) => object.spec.source?.uploadedAt],
     buildStatus: [
-      z.enum(['NoSource', 'Queued', 'Building', 'Succeeded', 'Failed']),
+      z.enum(BUILD_STATES),
       ({ object }) => object.status?.buildStatus ?? (object.spec.source === undefined ? 'NoSource' : 'Queued'),
     ],
     lastDeploymentId: [

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { z } from 'zod'
-import type { BlobRef, BlobStore } from '../../adapters/blobs/port.ts'
+import { type BlobStore, partsNeeded, readParts, withParts } from '../../adapters/blobs/port.ts'
 import type { CallFigures } from '../../adapters/calls/port.ts'
 import { MOST_SOURCE_BYTES, type SourceFile, sourceObstacle } from '../../contracts/functionSources.ts'
 import { functionNames } from '../../contracts/functions.ts'
@@ -101,12 +101,12 @@ async function upload(context: Context<string, unknown, z.output<typeof UploadSo
   const files = filesOf(body.files)
   const { bytes, hash } = await archiveOf(files)
   refuseTooMuch(context as Context, found, bytes.length)
-  const parts = Math.ceil(bytes.length / services.functions.blobs.maxBytes)
+  const { blobs } = services.functions
   const source = {
     hash,
     sizeBytes: bytes.length,
     fileCount: files.length,
-    parts,
+    parts: partsNeeded(blobs, bytes.length),
     deploymentId: randomUUID(),
     uploadedAt: timestamp(services.clock.now()),
     uploadedBy: caller.principalId,
@@ -123,10 +123,28 @@ async function upload(context: Context<string, unknown, z.output<typeof UploadSo
     })
   // Changes nothing: who saw another version is told before anything is kept.
   await write(false)
-  const { object } = await withParts({ services, found, hash, bytes }, () => write(true))
+  const { apiVersion, kind, metadata } = found.object
+  const labels = ownerSelector(kind, found.ref.name)
+  const owner = { apiVersion, kind, name: found.ref.name, uid: metadata.uid ?? '', labels }
+  const parted = { bytes, placeOf: placeOfPart(found.ref, hash), owner }
+  const { object } = await withParts(blobs, parted, () => write(true), {
+    async isReferredTo() {
+      const stored = await services.records.get(ServerlessFunction, found.ref, { fresh: true })
+      return stored?.metadata.uid === metadata.uid && stored?.spec.source?.hash === hash
+    },
+    onLeft: (failure) =>
+      services.log.warn({ ...found.ref, hash, error: messageOf(failure) }, 'Parts of a refused source were left.'),
+  })
   const { parts: _, ...shown } = object.spec.source ?? source
   return ok(shown, { etag: etagOf(object) })
 }
+
+const placeOfPart =
+  ({ namespace, name }: FoundFunction['ref'], hash: string) =>
+  (part: number) => ({
+    namespace,
+    name: functionNames(name).source(hash, part),
+  })
 
 function runtimeOf({ services }: Context, { ref, at }: FoundFunction) {
   return services.records.peek(FunctionNamespace, { namespace: ref.namespace, name: at.namespaceName })?.spec.runtime
@@ -169,59 +187,6 @@ function refuseTooMuch({ services }: Context, { object, at }: FoundFunction, byt
   throw new PlatformError('QUOTA_EXCEEDED', message, extras)
 }
 
-type Upload = { services: Context['services']; found: FoundFunction; hash: string; bytes: Buffer }
-
-/** Keeps the parts for the change, and if it is refused, removes those that were not there before. */
-async function withParts<Result>(upload: Upload, change: () => Promise<Result>): Promise<Result> {
-  const { services, found, hash } = upload
-  const isStored = async () => {
-    const stored = await services.records.get(ServerlessFunction, found.ref, { fresh: true })
-    return stored?.metadata.uid === found.object.metadata.uid && stored?.spec.source?.hash === hash
-  }
-  const made: BlobRef[] = []
-  try {
-    const { isAllNew } = await keep(upload, made)
-    const result = await change()
-    // Parts that were there may have been those of an upload that was refused meanwhile.
-    if (!isAllNew) await keep(upload, [])
-    return result
-  } catch (error) {
-    await takeBack().catch((failure: unknown) =>
-      services.log.warn({ ...found.ref, hash, error: messageOf(failure) }, 'Parts of a refused source were left.'),
-    )
-    throw error
-  }
-
-  async function takeBack(): Promise<void> {
-    if (await isStored()) return
-    for (const part of made) await services.functions.blobs.remove(part)
-    // Somebody else may have uploaded the same files between the two.
-    if (await isStored()) await keep(upload, [])
-  }
-}
-
-/**
- * Under names that the hash makes: an upload that was interrupted is taken up by the next one of the same files.
- *
- * @param made gets each part that was not there
- * @returns whether no part was
- */
-async function keep({ services, found, hash, bytes }: Upload, made: BlobRef[]): Promise<{ isAllNew: boolean }> {
-  const { blobs } = services.functions
-  const { object, ref } = found
-  const { apiVersion, kind, metadata } = object
-  const labels = ownerSelector(kind, ref.name)
-  const owner = { apiVersion, kind, name: ref.name, uid: metadata.uid ?? '', labels }
-  let isAllNew = true
-  for (let part = 0; part * blobs.maxBytes < bytes.length; part += 1) {
-    const blob = { namespace: ref.namespace, name: functionNames(ref.name).source(hash, part) }
-    const piece = bytes.subarray(part * blobs.maxBytes, (part + 1) * blobs.maxBytes)
-    if (await blobs.write(blob, piece, { version: undefined, owner })) made.push(blob)
-    else isAllNew = false
-  }
-  return { isAllNew }
-}
-
 /**
  * For whoever may write the function. A caller who may not learns nothing of it.
  *
@@ -239,14 +204,10 @@ async function writable(context: Context): Promise<FoundFunction> {
 async function download(context: Context): Promise<Answer<never>> {
   const { object, ref } = await writable(context)
   const { source } = object.spec
-  if (source === undefined) throw notFound(`A stored source of function "${object.spec.functionName}"`)
-  const pieces: Uint8Array[] = []
-  for (let part = 0; part < source.parts; part += 1) {
-    const name = functionNames(ref.name).source(source.hash, part)
-    const blob = await context.services.functions.blobs.read({ namespace: ref.namespace, name })
-    if (blob === undefined) throw notFound(`A stored source of function "${object.spec.functionName}"`)
-    pieces.push(blob.bytes)
-  }
+  const { blobs } = context.services.functions
+  const pieces = source && (await readParts(blobs, placeOfPart(ref, source.hash), source.parts))
+  if (source === undefined || pieces === undefined)
+    throw notFound(`A stored source of function "${object.spec.functionName}"`)
   const headers = {
     'content-type': 'application/zip',
     'content-length': String(source.sizeBytes),

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { BlobRef } from '../../adapters/blobs/port.ts'
+import { readParts } from '../../adapters/blobs/port.ts'
 import { tarOfZip } from '../../adapters/builds/zipped.ts'
 import { FUNCTION_PORT, type FunctionRuntime, functionNames } from '../../contracts/functions.ts'
 import { FunctionNamespace, type ServerlessFunction } from '../../crds/functions.ts'
@@ -45,31 +45,25 @@ export async function functionCode(
   const served = runtime && SERVED[runtime]
   if (served === undefined) throw new NoBuild(`Sources of functions of runtime ${runtime ?? 'none'} cannot be built.`)
   const names = functionNames(object.spec.ownerName)
-  const parts = Array.from({ length: source.parts }, (_, part) => ({
-    namespace,
-    name: names.source(source.hash, part),
-  }))
+  const placeOf = (part: number) => ({ namespace, name: names.source(source.hash, part) })
+  const read = () => readParts(options.sourceBlobs, placeOf, source.parts)
   const pipeline = { rootPath: '/', buildEnv: [], buildTimeoutMinutes: BUILD_MINUTES }
   const code = { branch: functionName, pipeline, runtime, runtimeVersion, startCommand: served.start }
   return {
     code: { ...code, port: FUNCTION_PORT } as unknown as Code,
     // A played build fetches nothing.
-    archive: options.isPlayed ? `${repository}@${NOTHING}` : await keptArchive(parts, repository, options),
+    archive: options.isPlayed ? `${repository}@${NOTHING}` : await keptArchive(read, repository, options),
     files: { [served.to]: await readFile(join(SERVERS, served.from), 'utf8') },
   }
 }
 
 async function keptArchive(
-  parts: readonly BlobRef[],
+  read: () => Promise<Uint8Array[] | undefined>,
   repository: string,
-  { archives, sourceBlobs }: Pick<BuildOptions, 'archives' | 'sourceBlobs'>,
+  { archives }: Pick<BuildOptions, 'archives'>,
 ): Promise<string> {
   if (archives === undefined) throw new NoBuild('This platform has no registry to keep sources in.')
-  const pieces: Uint8Array[] = []
-  for (const part of parts) {
-    const found = await sourceBlobs.read(part)
-    if (found === undefined) throw new NoBuild('The uploaded files are not there any more: upload them again.')
-    pieces.push(found.bytes)
-  }
+  const pieces = await read()
+  if (pieces === undefined) throw new NoBuild('The uploaded files are not there any more: upload them again.')
   return (await archives.keep(repository, tarOfZip(Buffer.concat(pieces)))).reference
 }

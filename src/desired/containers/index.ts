@@ -6,7 +6,7 @@ import type { ComponentSpec, VolumeSpec } from '../../crds/containerFields.ts'
 import type { ContainerInstance } from '../../crds/containerinstances.ts'
 import { publicTarget } from '../../crds/containerRules.ts'
 import { type Child, child, type WorkloadInput, workloadInput } from '../workload/child.ts'
-import { type Hosted, httpRoute, ingress, proxies } from '../workload/host.ts'
+import { certificates, type Hosted, httpRoute, ingress, proxies } from '../workload/host.ts'
 import type { MountedSecret } from '../workload/mountedSecrets.ts'
 import { allow, networkPolicy, podDisruptionBudget, service, servicePort } from '../workload/network.ts'
 import { deployment, RESTARTED_AT_ANNOTATION } from '../workload/pod.ts'
@@ -85,17 +85,8 @@ function publicChildren(input: InstanceInput, { component, port }: NonNullable<R
     networkPolicy(input, names.whole, { rules, selector }),
     ingress(input, backend),
     httpRoute(input, backend),
-    ...(input.domains ?? []).map(({ host, secretName }) => secretName && certificate(input, host, secretName)),
-  ].filter((object) => object !== undefined && object !== '')
-}
-
-function certificate(input: InstanceInput, host: string, secretName: string): Child<'Certificate'> {
-  const issuerRef = { group: 'cert-manager.io', kind: 'ClusterIssuer', name: input.certificateIssuer ?? '' }
-  return child(
-    input,
-    { apiVersion: 'cert-manager.io/v1', kind: 'Certificate', name: secretName },
-    { spec: { secretName, dnsNames: [host], issuerRef } },
-  )
+    ...certificates(input, input.certificateIssuer),
+  ].filter((object) => object !== undefined)
 }
 
 /** The Deployment of one component. */

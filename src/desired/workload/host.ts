@@ -132,6 +132,19 @@ export function httpRoute(
   )
 }
 
+/** What asks cert-manager for the certificates of the caller's own hosts. */
+export function certificates(
+  input: WorkloadInput & Pick<Hosted, 'domains'>,
+  issuer: string | undefined,
+): Child<'Certificate'>[] {
+  const issuerRef = { group: 'cert-manager.io', kind: 'ClusterIssuer', name: issuer }
+  return (input.domains ?? []).flatMap(({ host, secretName }) => {
+    if (secretName === undefined || issuer === undefined) return []
+    const identity = { apiVersion: 'cert-manager.io/v1', kind: 'Certificate', name: secretName } as const
+    return [child(input, identity, { spec: { secretName, dnsNames: [host], issuerRef } })]
+  })
+}
+
 /** What the Gateway makes of the route. A refusal carries its reason word; its message may hold anything. */
 export type RouteVerdict = { kind: 'accepted' } | { kind: 'pending' } | { kind: 'refused'; reason: string }
 

@@ -1,10 +1,13 @@
+import { OUTPUTS, type OutputCollection, outputsOf } from '../../../src/contracts/references.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../../src/crds/functions.ts'
 import { CIDRS, cases, fixed, ID, type RuleCase, TAGS } from './case.ts'
 
 type Case = [name: string, previous: object | undefined, next: object, ...refused: string[]]
 
 const ONE = 'each variable in env has exactly one of value, secret and output'
-const OUTPUT = 'an output in env is one that the collection has'
+const OUTPUT = `outputs are, of ${Object.keys(OUTPUTS)
+  .map((name) => `${name}: ${outputsOf(name as OutputCollection).join(', ')}`)
+  .join('; of ')}`
 const SUM = 'values in env have at most 262144 characters in all'
 const REFERENCES = 'env refers to at most 20 secrets and outputs'
 const output = (name: string) => ({ collection: 'vectorclusters', name: 'products', output: name })
