@@ -62,6 +62,8 @@ export type PlatformOptions = {
   otherGitHost?: GitHost
   /** Hosts of sources beside those on the Internet: what tests play. */
   outgoingHosts?: readonly string[]
+  /** Variables of the platform that win over those that follow from all this. */
+  environment?: Readonly<Record<string, string>>
 }
 
 /** How to reach the platform, as `dev.json` tells it. */
@@ -217,7 +219,7 @@ async function operatorCommand(
   beside: Beside,
   admin: KubeClient,
 ): Promise<PreparedPlatform['operator']> {
-  const { folder, ports, outgoingHosts = [] } = options
+  const { folder, ports, outgoingHosts = [], environment = {} } = options
   const kubeconfig = await writeOperatorKubeconfig(controlPlane, folder, admin)
   const { certPem, keyPem } = await controlPlane.issueServingCertificate(['127.0.0.1', 'localhost'])
   const file = (name: string) => join(folder, 'platform', name)
@@ -244,15 +246,18 @@ async function operatorCommand(
   return {
     program: process.execPath,
     args: [join(import.meta.dirname, '..', 'src', 'main.ts')],
-    environment: operatorEnvironment(controlPlane, {
-      ports,
-      kubeconfig,
-      ...identity,
-      mailFolder: join(folder, 'mails'),
-      vaultKeys,
-      playedEngines: file('engines.json'),
-      ...beside,
-      outgoingHosts,
-    }),
+    environment: {
+      ...operatorEnvironment(controlPlane, {
+        ports,
+        kubeconfig,
+        ...identity,
+        mailFolder: join(folder, 'mails'),
+        vaultKeys,
+        playedEngines: file('engines.json'),
+        ...beside,
+        outgoingHosts,
+      }),
+      ...environment,
+    },
   }
 }

@@ -260,6 +260,9 @@ export const Configuration = z.strictObject({
     .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/, 'must be the name of a namespace')
     .default('velero')
     .describe('Where Velero is, which backs up volumes of container instances to its default BackupStorageLocation'),
+  prometheusUrl: Url.optional().describe(
+    'Prometheus that measures the Traefik of the Gateway, such as http://prometheus.monitoring:9090, for web metrics of apps; they stay empty when absent',
+  ),
   otlpEndpoint: Url.optional().describe(
     'Collector of OpenTelemetry that takes traces of requests by OTLP over HTTP, such as http://collector:4318; nothing is traced when absent',
   ),

@@ -77,7 +77,7 @@ async function unpack({ packages, dependencies }: PackageRequest, folder: string
         root,
       ])
     }
-    for (const path of ['doc', 'man', 'locale', 'info', 'lintian']) {
+    for (const path of ['doc', 'man', 'locale', 'info', 'lintian', 'javascript']) {
       await rm(join(root, 'usr/share', path), { recursive: true, force: true })
     }
     await rename(root, folder)

@@ -9,6 +9,7 @@ import type { GitHost } from '../githost/start.ts'
 import { CLOSED_NETWORKS, NODE_ADDRESS, PACKAGES, REGISTRY, REGISTRY_PORT } from '../node/addresses.ts'
 import { BUILDER_IMAGE } from '../node/builderImage.ts'
 import { FILES_IMAGE } from '../node/filesImage.ts'
+import { PROMETHEUS_URL } from '../node/prometheus.ts'
 import type { RunningStore } from '../objectstore/start.ts'
 import type { PlatformPorts } from '../platform.ts'
 import type { RunningRegistry } from '../registry/start.ts'
@@ -150,6 +151,7 @@ function nodeEnvironment(
     PLATFORM_CLOSED_NETWORKS: CLOSED_NETWORKS.join(','),
     PLATFORM_API_SERVER_NETWORKS: `${API_SERVICE_ADDRESS}/32@443,${apiServer}`,
     PLATFORM_FILES_IMAGE: FILES_IMAGE,
+    PLATFORM_PROMETHEUS_URL: PROMETHEUS_URL,
     PLATFORM_BUILD_IMAGE: BUILDER_IMAGE,
     PLATFORM_BUILD_IMAGE_MIRROR: REGISTRY,
     PLATFORM_BUILD_PACKAGE_MIRRORS: `npm=${PACKAGES.url}`,

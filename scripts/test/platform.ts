@@ -85,6 +85,8 @@ export async function startTestPlatform({ hasRealNode = false } = {}): Promise<T
         ? { gitHost: findGitHost(progress, signal) }
         : { otherGitHost: { url: `https://${git.host}/circuit`, tokenFile: git.tokenFile } }),
       outgoingHosts: [git.host],
+      // All tests call from one address, and many of them to be refused.
+      environment: { PLATFORM_ANONYMOUS_REQUESTS_PER_MINUTE: '100000' },
     })
     const certificateAuthority = join(folder, 'certificate-authority.crt')
     await writePrivate(certificateAuthority, controlPlane.servingCaPem)

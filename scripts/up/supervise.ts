@@ -1,6 +1,7 @@
 import { rm, symlink } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { messageOf } from '../../src/core/errors.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
 import { writePrivate } from '../controlplane/files.ts'
 import { type ControlPlane, type Progress, startControlPlane } from '../controlplane/index.ts'
 import { writeKubeconfigFile } from '../controlplane/kubeconfig.ts'
@@ -10,6 +11,7 @@ import type { ToolSearch } from '../controlplane/tool.ts'
 import { findGitHost, isGitHostBuilt } from '../githost/find.ts'
 import { pushEngines, pushLibrary } from '../node/library.ts'
 import { runningNamespaces } from '../node/namespaces.ts'
+import { installPrometheus } from '../node/prometheus.ts'
 import { installRelationalEngine } from '../node/relationalEngine.ts'
 import { findObjectStore } from '../objectstore/find.ts'
 import { administrator, installPlatform, PLATFORM_PORTS, platformAccess } from '../platform.ts'
@@ -108,18 +110,23 @@ async function completeNode(controlPlane: ControlPlane, folder: string, search: 
     await pushEngines(node, search)
     return 'SQL instances can run: MariaDB is on the node'
   })
-  await told('Relational databases', async () => {
+  const asAdministrator = async <Result>(work: (client: KubeClient) => Promise<Result>) => {
     const client = administrator(controlPlane)
-    try {
-      const major = await installRelationalEngine(
-        { node, client, kubectl: controlPlane.kubectlPath ?? 'kubectl' },
-        search,
-      )
+    return work(client).finally(() => client.close())
+  }
+  await told('Relational databases', () =>
+    asAdministrator(async (client) => {
+      const home = { node, client, kubectl: controlPlane.kubectlPath ?? 'kubectl' }
+      const major = await installRelationalEngine(home, search)
       return `Relational databases can run: CloudNativePG and PostgreSQL ${major} are on the node`
-    } finally {
-      await client.close()
-    }
-  })
+    }),
+  )
+  await told('Web metrics', () =>
+    asAdministrator(async (client) => {
+      await installPrometheus({ node, client }, search)
+      return 'Requests are counted: Prometheus is on the node'
+    }),
+  )
   await told('Builds', async () => {
     await pushLibrary(node, search)
     return 'Code can be built: images of the builder and of Node.js are on the node'

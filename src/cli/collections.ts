@@ -1,5 +1,6 @@
 import { OPERATIONS, type Operation, RESOURCE_KINDS } from '../client/index.ts'
 import { usage } from './failure.ts'
+import { suggestion } from './suggestion.ts'
 
 export const VERBS = ['list', 'get', 'create', 'update', 'patch', 'delete'] as const
 export type Verb = (typeof VERBS)[number]
@@ -107,7 +108,8 @@ export function findCollection(word: string, collections: readonly Collection[])
   )
   const routes = found?.routes.filter(({ path }) => isBelow(literalsOf(path), before))
   if (found === undefined || routes === undefined || routes.length === 0) {
-    throw usage(`There is no kind "${word}"; \`freehold kinds\` lists them.`)
+    const known = collections.flatMap(({ noun, singular }) => [singular, noun])
+    throw usage(`There is no kind "${word}"${suggestion(last, known) || '; `freehold kinds` lists them.'}`)
   }
   return { ...found, routes }
 }

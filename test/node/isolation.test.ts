@@ -2,7 +2,7 @@ import { execFile, spawn } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { API_SERVICE_ADDRESS } from '../../scripts/controlplane/flags.ts'
-import { NODE_ADDRESS, REGISTRY } from '../../scripts/node/addresses.ts'
+import { GATEWAY, NODE_ADDRESS, REGISTRY } from '../../scripts/node/addresses.ts'
 import { groupNamespace } from '../../src/core/names.ts'
 import { pod } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
@@ -19,6 +19,8 @@ const ATTEMPTS = 5
 
 /** Where something listens; `whose` is the group that may reach it, of none if undefined. */
 type Target = { name: string; address: string; port: number; whose: number | undefined }
+/** What protects itself: nobody of no group reaches it either. */
+const NOBODY = -1
 
 describe('isolation, by connections that are made', function () {
   this.timeout(600_000)
@@ -51,7 +53,17 @@ describe('isolation, by connections that are made', function () {
       port: Number(port),
       whose: undefined,
     })
+    const { items: gateways } = await client.list(pod, {
+      namespace: GATEWAY.namespace,
+      labelSelector: 'app.kubernetes.io/name=traefik',
+    })
     targets = [
+      ...gateways.map(({ status }) => ({
+        name: 'what the Gateway counted',
+        address: (status as { podIP?: string }).podIP ?? '',
+        port: 8080,
+        whose: NOBODY,
+      })),
       ...listeners.map(({ status }, whose) => ({
         name: `group ${whose}`,
         address: status?.podIP ?? '',

@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { silentProgress } from '../../scripts/controlplane/index.ts'
 import { pushEngines, pushLibrary } from '../../scripts/node/library.ts'
+import { installPrometheus } from '../../scripts/node/prometheus.ts'
 import { installRelationalEngine } from '../../scripts/node/relationalEngine.ts'
 import { expectCall, makeBoundary, makeGroup, until } from '../worlds/platform.ts'
 import { administrator, PLATFORM_VARIABLE, testPlatform } from '../worlds/tenant.ts'
@@ -41,6 +42,8 @@ describe('from source to serving, on a node', function () {
     const search = { progress: silentProgress, signal: undefined }
     await pushEngines(await testNode(), search)
     await pushLibrary(await testNode(), search)
+    const client = await administrator()
+    await installPrometheus({ node: await testNode(), client }, search).finally(() => client.close())
     hosts = new PublicHosts()
     home = await mkdtemp(join(tmpdir(), 'freehold-serving-'))
     await mkdir(join(home, 'bin'))
@@ -82,6 +85,16 @@ describe('from source to serving, on a node', function () {
   it('a folder becomes a page, a changed line another, and a rollback brings the first back', async () => {
     const said = await example('folder')
     expect(said).to.include('Hello from the new shop').and.to.include('The first page was back')
+    type Counted = {
+      isComplete: boolean
+      totals: { requests: number; bytesOut: number; p95Milliseconds: number | null }
+    }
+    const counted = await until('its requests are counted', async () => {
+      const { isComplete, totals } = (await expectCall<Counted>(200, 'GET', `${path}/shop/metrics/web`)).body
+      return totals.requests > 0 && { isComplete, ...totals }
+    })
+    expect(counted.bytesOut).to.be.above(0)
+    expect(counted.p95Milliseconds).to.be.above(0)
     await remove('apps/shop')
   })
 
@@ -100,14 +113,17 @@ describe('from source to serving, on a node', function () {
   it('a timer wakes that function at its minute, and counts', async () => {
     type Function = { triggers: { name: string; lastRunAt: string | null }[] }
     type Metrics = { series: { name: string; points: { value: number }[] }[] }
-    const from = Math.floor(Date.now() / 1000)
+    // Where the next step of the figures begins: nothing that was called before counts.
+    const from = Math.ceil(Date.now() / 15_000) * 15
     const place = `${dirname(path)}/functionnamespaces/greetings/functions/hello`
     const { body } = await expectCall<Function>(200, 'GET', place)
     const minutely = { name: 'minutely', kind: 'Timer', schedule: '* * * * *' }
     await expectCall(200, 'PUT', place, { ...body, triggers: [...body.triggers, minutely] })
     const hasFired = async () => {
       const { triggers } = (await expectCall<Function>(200, 'GET', place)).body
-      return triggers.some(({ name, lastRunAt }) => name === 'minutely' && lastRunAt !== null)
+      return triggers.some(
+        ({ name, lastRunAt }) => name === 'minutely' && lastRunAt !== null && Date.parse(lastRunAt) / 1000 >= from,
+      )
     }
     await until('the timer has fired', hasFired, 120_000)
     const worst = async (name: string) => {
@@ -116,7 +132,7 @@ describe('from source to serving, on a node', function () {
     }
     await until('its run is counted', async () => (await worst('Invocations')) > 0)
     expect(await worst('Errors')).to.equal(0)
-    await remove('functionnamespaces/greetings')
+    await expectCall(204, 'DELETE', `${dirname(path)}/functionnamespaces/greetings`)
   })
 
   it('an app reaches the database that it refers to', async () => {

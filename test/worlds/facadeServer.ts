@@ -6,6 +6,7 @@ import { sameProcessCallFigures } from '../../src/adapters/calls/sameProcess.ts'
 import { FakeObjectStore } from '../../src/adapters/objectstorage/fake.ts'
 import { FakePodLogs } from '../../src/adapters/podlogs/fake.ts'
 import { followedPodLogs } from '../../src/adapters/podlogs/followed.ts'
+import { FakeRequestFigures } from '../../src/adapters/prometheus/fake.ts'
 import { FakeCircuit, FakeSources } from '../../src/adapters/sources/fake.ts'
 import { silentEngine } from '../../src/adapters/sql/fake.ts'
 import { LocalVolumeFiles } from '../../src/adapters/volumefiles/fake.ts'
@@ -180,6 +181,7 @@ async function serve(client: FakeKubeClient, change: Partial<FacadeOptions>, ser
       },
       accounts: makeAccounts().accounts,
       objectStorage: { store: new FakeObjectStore(), secrets: kubeSecrets(client) },
+      requestFigures: new FakeRequestFigures([], { from: 0, to: Number.POSITIVE_INFINITY }),
       jobs: { blobs: fakeBlobs() },
       functions: { blobs: fakeBlobs(), calls: sameProcessCallFigures(() => undefined) },
       deployments: { logs: blobBuildLogs(fakeBlobs()), archives: undefined, podOf: () => undefined },

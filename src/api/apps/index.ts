@@ -11,12 +11,13 @@ import { sourceRoute } from '../resources/deployments/source.ts'
 import { componentWithFiles, type FoundFiles, fileRoutes } from '../resources/files.ts'
 import { certificateField } from '../resources/hosts.ts'
 import { containersOf, logRoute } from '../resources/logs.ts'
-import { metricsRoutes } from '../resources/metrics.ts'
+import { metricsRoute } from '../resources/metrics.ts'
 import { enumeration, flag, number, text } from '../resources/paging.ts'
 import { findResource } from '../resources/places.ts'
 import { planFields, planRoutes } from '../resources/plans.ts'
 import { podRoute } from '../resources/pods.ts'
 import { resource } from '../resources/resource.ts'
+import { webMetricsRoute } from '../resources/webMetrics.ts'
 import { certificateRoute } from './certificates.ts'
 import { appRecord, refuseCode } from './record.ts'
 import { appRevisionRoutes } from './revisions.ts'
@@ -56,12 +57,15 @@ export const appRoutes: readonly RouteDraft[] = [
   runtimeRoute,
   certificateRoute,
   ...appRevisionRoutes,
-  ...metricsRoutes(
-    BASE,
-    action('apps/read'),
-    async (context) => ({ kind: PlatformApp.kind, ...(await findApp(context)).ref }),
-    { isWeb: true },
-  ),
+  metricsRoute(BASE, action('apps/read'), async (context) => ({
+    kind: PlatformApp.kind,
+    ...(await findApp(context)).ref,
+  })),
+  webMetricsRoute(BASE, action('apps/read'), async (context) => {
+    const { object, ref } = await findApp(context)
+    const { whole, component } = containerNames(ref.name, 'PlatformApp')
+    return { object, routed: { namespace: ref.namespace, route: whole, service: component(APP_COMPONENT) } }
+  }),
   ...deploymentRoutes(PlatformApp, BASE, {
     collection: 'apps',
     actionPrefix: 'apps',

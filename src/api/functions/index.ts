@@ -4,7 +4,7 @@ import { interfaceRow } from '../http/interface.ts'
 import { action, dataAction, type RouteDraft } from '../http/route.ts'
 import { deploymentRoutes } from '../resources/deployments/routes.ts'
 import { containersOf, logRoute } from '../resources/logs.ts'
-import { metricsRoutes, OF_CALLS } from '../resources/metrics.ts'
+import { metricsRoute, OF_CALLS } from '../resources/metrics.ts'
 import { planFields, planRoutes } from '../resources/plans.ts'
 import { resource } from '../resources/resource.ts'
 import { callSeries } from './callSeries.ts'
@@ -53,7 +53,7 @@ export const functionAreaRoutes: readonly RouteDraft[] = [
   }).filter((draft) => interfaceRow(draft) !== undefined),
   ...functionRoutes,
   ...sourceRoutes,
-  ...metricsRoutes(
+  metricsRoute(
     FUNCTION,
     action('functions/read'),
     async (context) => ({ kind: ServerlessFunction.kind, ...(await findFunction(context)).ref }),

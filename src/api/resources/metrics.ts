@@ -9,7 +9,7 @@ import { badParameter } from './paging.ts'
 import { podOf } from './pods.ts'
 
 const Second = z.coerce.number().int().min(0).max(253_402_300_799)
-const MetricsQuery = z.strictObject({
+export const MetricsQuery = z.strictObject({
   from: Second.optional().describe('Seconds since 1970; an hour before to if absent'),
   to: Second.optional().describe('Seconds since 1970; now if absent'),
   stepSeconds: z.coerce.number().int().min(15).max(86_400).optional().describe('Seconds from point to point'),
@@ -32,39 +32,17 @@ export const SeriesDto = z
 type Series = z.output<typeof SeriesDto>
 export type Points = Series['points']
 
-const window = {
+export const windowFields = {
   from: DateTime,
   to: DateTime,
   stepSeconds: z.int(),
   isComplete: z
     .boolean()
     .describe(
-      'True if all calls of the time that is asked for were counted, which only functions can say. What the cluster measures, such as CpuUsage, is known of now at most, whatever this says',
+      'True if all calls or requests of the time that is asked for were counted. What the cluster measures, such as CpuUsage, is known of now at most, whatever this says',
     ),
 }
-const MetricsDto = z.object({ ...window, series: z.array(SeriesDto) }).meta({ id: 'MetricsDto' })
-const WebMetricsDto = z
-  .object({
-    ...window,
-    totals: z.object({
-      requests: z.int(),
-      errors4xx: z.int(),
-      errors5xx: z.int(),
-      bytesIn: z.int(),
-      bytesOut: z.int(),
-      averageMilliseconds: z.number().nullable(),
-      p95Milliseconds: z.number().nullable(),
-    }),
-    series: z.array(SeriesDto),
-    topPaths: z.array(
-      z
-        .object({ path: z.string(), requests: z.int(), errors5xx: z.int(), p95Milliseconds: z.number().nullable() })
-        .meta({ id: 'WebPathDto' }),
-    ),
-    statusCodes: z.record(z.string(), z.int()),
-  })
-  .meta({ id: 'WebMetricsDto' })
-
+const MetricsDto = z.object({ ...windowFields, series: z.array(SeriesDto) }).meta({ id: 'MetricsDto' })
 const UNITS = { s: 1, m: 60, h: 3600, d: 86_400 } as const
 const MOST_SECONDS = 31 * 86_400
 const MOST_POINTS = 1500
@@ -97,7 +75,6 @@ export type Span = { from: number; to: number; stepSeconds: number }
 export type Counted = { isComplete: boolean; points: Readonly<Record<string, Points>> }
 
 type MetricsOptions = {
-  isWeb?: boolean
   measures?: Measures
   /** What somebody counted, where somebody counts. */
   counted?: (context: Context, place: Place, span: Span) => Promise<Counted>
@@ -105,20 +82,16 @@ type MetricsOptions = {
 
 const nothingCounted = async (): Promise<Counted> => ({ isComplete: false, points: {} })
 
-/**
- * `<base>/metrics` and, of what answers to the web, `<base>/metrics/web`. The cluster tells what is used now, and keeps
- * nothing.
- */
-export function metricsRoutes(
+/** `<base>/metrics`. The cluster tells what is used now, and keeps nothing. */
+export function metricsRoute(
   base: string,
   auth: Authorization,
   find: Find,
-  { isWeb = false, measures = OF_PODS, counted = nothingCounted }: MetricsOptions = {},
-): RouteDraft[] {
-  const path: string = `${base}/metrics`
-  const use = route(
+  { measures = OF_PODS, counted = nothingCounted }: MetricsOptions = {},
+): RouteDraft {
+  return route(
     'GET',
-    path,
+    `${base}/metrics` as string,
     { auth, summary: 'What it uses', query: MetricsQuery, reply: MetricsDto },
     async (context) => {
       const place = await find(context as Context)
@@ -131,45 +104,20 @@ export function metricsRoutes(
       return ok({ ...shown, isComplete, series: measures.map(([name, unit]) => series(name, unit, all[name])) })
     },
   )
-  if (!isWeb) return [use]
-  const web = route(
-    'GET',
-    `${path}/web` as string,
-    { auth, summary: 'What it answered to the web', query: MetricsQuery, reply: WebMetricsDto },
-    async (context) => {
-      await find(context as Context)
-      const { holdsNow: _, ...shown } = windowOf(context.query, context.services.clock.now())
-      return ok({ ...shown, isComplete: false, ...NOTHING_KNOWN })
-    },
-  )
-  return [use, web]
 }
 
-const spanOf = ({ from, to, stepSeconds }: { from: string; to: string; stepSeconds: number }): Span => ({
+export const spanOf = ({ from, to, stepSeconds }: { from: string; to: string; stepSeconds: number }): Span => ({
   from: Date.parse(from) / 1000,
   to: Date.parse(to) / 1000,
   stepSeconds,
 })
 
-const series = (name: string, unit: string, points: Points = []): Series => ({
+export const series = (name: string, unit: string, points: Points = []): Series => ({
   name,
   unit,
   labels: {},
   points,
 })
-
-const NOTHING_KNOWN = {
-  totals: {
-    ...{ requests: 0, errors4xx: 0, errors5xx: 0, bytesIn: 0, bytesOut: 0 },
-    ...{ averageMilliseconds: null, p95Milliseconds: null },
-  },
-  series: [
-    ...['Requests', 'Errors4xx', 'Errors5xx'].map((name) => series(name, 'count')),
-    ...['LatencyP50', 'LatencyP95', 'LatencyP99'].map((name) => series(name, 'milliseconds')),
-  ],
-  topPaths: [],
-  statusCodes: {},
-}
 
 const THOUSAND = 1000
 

@@ -2,6 +2,7 @@ import type { Command } from '../command.ts'
 import { completionScript, SHELLS, type Shell } from '../completion.ts'
 import { usage } from '../failure.ts'
 import { helpOf, overview } from '../help.ts'
+import { suggestion } from '../suggestion.ts'
 import { events, rotate } from './activity.ts'
 import { apply } from './apply.ts'
 import { logs, read } from './below.ts'
@@ -86,6 +87,12 @@ export const COMMANDS: readonly Command[] = [
 /** @throws CommandFailure (usage) */
 export function findCommand(name: string): Command {
   const command = COMMANDS.find((entry) => entry.name === name)
-  if (command === undefined) throw usage(`There is no command "${name}"; \`freehold help\` lists them.`)
+  if (command === undefined) {
+    const meant = suggestion(
+      name,
+      COMMANDS.map((entry) => entry.name),
+    )
+    throw usage(`There is no command "${name}"${meant || '; `freehold help` lists them.'}`)
+  }
   return command
 }

@@ -40,6 +40,7 @@ type AreaServices = Pick<
   | 'storage'
   | 'live'
   | 'backups'
+  | 'requestFigures'
   | 'sources'
 >
 

@@ -1,3 +1,4 @@
+import { createRequestFigures } from '../../adapters/prometheus/client.ts'
 import type { Services } from '../../api/http/context.ts'
 import { createBackups } from '../../api/resources/backups.ts'
 import { createLiveState } from '../../api/resources/liveState.ts'
@@ -9,10 +10,13 @@ export function workloadServices({
   client,
   caches,
   configuration,
-}: FacadeSetup): Pick<Services, 'storage' | 'live' | 'backups'> {
+  log,
+}: FacadeSetup): Pick<Services, 'storage' | 'live' | 'backups' | 'requestFigures'> {
+  const { prometheusUrl: url, backupNamespace } = configuration
   return {
     storage: createStorage(caches),
     live: createLiveState({ client, caches }),
-    backups: createBackups(caches, configuration.backupNamespace),
+    backups: createBackups(caches, backupNamespace),
+    requestFigures: url === undefined ? { of: async () => undefined } : createRequestFigures({ url, log }),
   }
 }

@@ -1,0 +1,90 @@
+import { request } from 'undici'
+import { z } from 'zod'
+import { messageOf } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
+import { readWithin } from '../../core/readWithin.ts'
+import { type Counter, incrementsOf, timesOf, WHATS } from './increments.ts'
+import type { CountedRequests, RequestFigures, Steps } from './port.ts'
+import { trafficQuery } from './traefik.ts'
+
+export type PrometheusOptions = {
+  /** Such as http://prometheus:9090. */
+  url: string
+  log: Pick<Log, 'debug'>
+  /** Milliseconds for all that one answer takes; 5 s. */
+  timeout?: number
+}
+
+/** Bytes; 1,500 points of a hundred counters take a third of it. */
+const ANSWER_MAX = 16 * 1024 * 1024
+
+const Sample = z.tuple([z.number(), z.string()])
+const Labels = z.object({
+  what: z.enum(WHATS),
+  instance: z.string().default(''),
+  code: z.string().optional(),
+  le: z.string().optional(),
+})
+const Answer = z.object({
+  data: z.object({
+    result: z.array(
+      z.object({
+        metric: Labels,
+        values: z.array(Sample).default([]),
+        value: Sample.transform((one) => [one]).default([]),
+      }),
+    ),
+  }),
+})
+type Found = z.output<typeof Answer>['data']['result']
+
+/** Asks Prometheus what the Traefik of the Gateway counted (HTTP API of Prometheus, version 1). */
+export function createRequestFigures({ url, log, timeout = 5_000 }: PrometheusOptions): RequestFigures {
+  const base = url.replace(/\/$/, '')
+
+  async function ask(path: string, question: Record<string, string>, signal: AbortSignal): Promise<Found> {
+    const form = new URLSearchParams(question)
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    const answer = await request(`${base}/api/v1/${path}`, { method: 'POST', headers, body: form.toString(), signal })
+    const text = await readWithin(ANSWER_MAX, answer.body, () => new Error('Prometheus tells more than was asked for.'))
+    if (answer.statusCode !== 200) throw new Error(`Prometheus answered ${answer.statusCode}.`)
+    return Answer.parse(JSON.parse(text.toString('utf8'))).data.result
+  }
+
+  return {
+    async of(routed, steps): Promise<CountedRequests | undefined> {
+      const query = trafficQuery(routed)
+      const [start, step] = [String(steps.from), String(steps.stepSeconds)]
+      const end = lastWhole(steps)
+      try {
+        const signal = AbortSignal.timeout(timeout)
+        // A range has steps of one length; the last one may be shorter.
+        const found = await Promise.all([
+          ask('query_range', { query, start, end: String(end), step }, signal),
+          ...(end === steps.to ? [] : [ask('query', { query, time: String(steps.to) }, signal)]),
+        ])
+        return incrementsOf(countersOf(found.flat()), timesOf(steps))
+      } catch (error) {
+        log.debug({ error: messageOf(error) }, 'Prometheus did not tell what the Gateway counted.')
+        return undefined
+      }
+    },
+  }
+}
+
+const lastWhole = ({ from, to, stepSeconds }: Steps) => from + Math.floor((to - from) / stepSeconds) * stepSeconds
+
+/** The samples of the range and of its end belong together where their labels are the same. */
+function countersOf(found: Found): Counter[] {
+  const counters = new Map<string, Counter & { values: Map<number, number> }>()
+  for (const { metric, values, value } of found) {
+    const { what, instance, code, le } = metric
+    const of = code ?? le ?? ''
+    const key = JSON.stringify([what, instance, of])
+    const counter = counters.get(key) ?? { what, instance, of, values: new Map() }
+    counters.set(key, counter)
+    for (const [time, text] of [...values, ...value])
+      if (Number.isFinite(Number(text))) counter.values.set(time, Number(text))
+  }
+  return [...counters.values()]
+}

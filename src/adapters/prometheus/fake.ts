@@ -1,0 +1,56 @@
+import { timesOf } from './increments.ts'
+import type { CountedRequests, RequestFigures, Routed, Steps } from './port.ts'
+
+export type PlayedRequest = { at: number; code: number; seconds: number; bytesIn?: number; bytesOut?: number }
+
+const keyOf = ({ namespace, route, service }: Routed) => `${namespace}/${route}/${service}`
+
+/** A Gateway that was measured from one time on, and what it answered, in memory. */
+export class FakeRequestFigures implements RequestFigures {
+  readonly #requests = new Map<string, PlayedRequest[]>()
+  readonly #bounds: readonly number[]
+  readonly #measured: { from: number; to: number }
+  isGone = false
+
+  /** @param bounds of the durations, in seconds; @param measured from when to when, in seconds since the epoch */
+  constructor(bounds: readonly number[], measured: { from: number; to: number }) {
+    this.#bounds = bounds
+    this.#measured = measured
+  }
+
+  answered(routed: Routed, ...requests: readonly PlayedRequest[]): void {
+    this.#requests.set(keyOf(routed), [...(this.#requests.get(keyOf(routed)) ?? []), ...requests])
+  }
+
+  async of(routed: Routed, steps: Steps): Promise<CountedRequests | undefined> {
+    if (this.isGone) return undefined
+    const isMeasured = (time: number) => time >= this.#measured.from && time <= this.#measured.to
+    const times = timesOf(steps)
+    const all = this.#requests.get(keyOf(routed)) ?? []
+    return {
+      isComplete: isMeasured(steps.from) && isMeasured(steps.to),
+      steps: times.slice(1).flatMap((end, index) => {
+        const at = times[index] ?? end
+        const those = all.filter((one) => one.at > at && one.at <= end && isMeasured(at))
+        return isMeasured(end) ? [{ at, ...this.#summed(those) }] : []
+      }),
+    }
+  }
+
+  #summed(requests: readonly PlayedRequest[]) {
+    const sum = (of: (one: PlayedRequest) => number) => requests.reduce((total, one) => total + of(one), 0)
+    const codes = [...new Set(requests.map(({ code }) => code))]
+    return {
+      codes: Object.fromEntries(codes.map((code) => [code, requests.filter((one) => one.code === code).length])),
+      bytesIn: sum(({ bytesIn = 0 }) => bytesIn),
+      bytesOut: sum(({ bytesOut = 0 }) => bytesOut),
+      seconds: sum(({ seconds }) => seconds),
+      durations:
+        requests.length === 0
+          ? []
+          : [...this.#bounds, Number.POSITIVE_INFINITY].map(
+              (bound) => [bound, requests.filter(({ seconds }) => seconds <= bound).length] as const,
+            ),
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import type { CountedRequests, CountedStep, Steps } from './port.ts'
+
+/** What a counter can be of; `since` is no counter, but when the process began that counts, in seconds since the epoch. */
+export const WHATS = ['codes', 'durations', 'seconds', 'bytesIn', 'bytesOut', 'since'] as const
+
+/** One counter of one process of the Gateway, by the time at which it was read. */
+export type Counter = {
+  what: (typeof WHATS)[number]
+  instance: string
+  /** The status code, or the bound in seconds. */
+  of: string
+  values: ReadonlyMap<number, number>
+}
+
+/** Both ends of every step, in seconds since the epoch. */
+export function timesOf({ from, to, stepSeconds }: Steps): number[] {
+  const whole = Math.floor((to - from) / stepSeconds)
+  const times = Array.from({ length: whole + 1 }, (_, index) => from + index * stepSeconds)
+  return times.at(-1) === to ? times : [...times, to]
+}
+
+/**
+ * How far the counters came between those times. Unlike `increase` of PromQL it does not extrapolate, and it knows the first
+ * requests of a Service: Traefik has no counter before there is something to count.
+ */
+export function incrementsOf(counters: readonly Counter[], times: readonly number[]): CountedRequests {
+  const began = new Map(counters.filter(({ what }) => what === 'since').map((one) => [one.instance, one.values]))
+  const isMeasured = (time: number | undefined) =>
+    time !== undefined && [...began.values()].some((values) => values.has(time))
+  const steps = new Map<number, Increments>()
+  for (const [index, time] of times.slice(1).entries())
+    if (isMeasured(time)) steps.set(time, new Increments(times[index] ?? time))
+  for (const counter of counters)
+    for (const [time, increment] of increments(counter, began.get(counter.instance) ?? new Map(), times))
+      steps.get(time)?.add(counter, increment)
+  return {
+    isComplete: isMeasured(times[0]) && isMeasured(times.at(-1)),
+    steps: [...steps.values()].map((step) => step.counted()),
+  }
+}
+
+function* increments(
+  { what, values }: Counter,
+  began: ReadonlyMap<number, number>,
+  times: readonly number[],
+): Generator<[time: number, increment: number]> {
+  if (what === 'since') return
+  let known = values.get(times[0] ?? Number.NaN)
+  for (const [index, time] of times.slice(1).entries()) {
+    const value = values.get(time)
+    if (value === undefined) continue
+    const before = times[index] ?? time
+    // Of a counter that is new, all counts, unless nobody looked when it began.
+    const isNew = began.has(before) || (began.get(time) ?? 0) >= before
+    if (known !== undefined) yield [time, value >= known ? value - known : value]
+    else if (isNew) yield [time, value]
+    known = value
+  }
+}
+
+class Increments {
+  readonly #at: number
+  readonly #codes = new Map<string, number>()
+  readonly #durations = new Map<number, number>()
+  readonly #sums = { seconds: 0, bytesIn: 0, bytesOut: 0, since: 0 }
+
+  constructor(at: number) {
+    this.#at = at
+  }
+
+  add({ what, of }: Counter, increment: number): void {
+    if (what === 'codes') this.#codes.set(of, (this.#codes.get(of) ?? 0) + increment)
+    else if (what === 'durations') {
+      const atMost = of === '+Inf' ? Number.POSITIVE_INFINITY : Number(of)
+      this.#durations.set(atMost, (this.#durations.get(atMost) ?? 0) + increment)
+    } else this.#sums[what] += increment
+  }
+
+  counted(): CountedStep {
+    const { since: _, ...sums } = this.#sums
+    const isAny = [...this.#durations.values()].some((requests) => requests > 0)
+    return {
+      at: this.#at,
+      codes: Object.fromEntries([...this.#codes].filter(([, requests]) => requests > 0)),
+      ...sums,
+      durations: [...this.#durations].filter(() => isAny).sort(([one], [other]) => one - other),
+    }
+  }
+}

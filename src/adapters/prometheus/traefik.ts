@@ -1,0 +1,30 @@
+import type { Counter } from './increments.ts'
+import type { Routed } from './port.ts'
+
+/** What Traefik counts for a Service, and the label that tells its counters apart. */
+const COUNTERS: Readonly<Record<Exclude<Counter['what'], 'since'>, readonly [name: string, label?: string]>> = {
+  codes: ['traefik_service_requests_total', 'code'],
+  durations: ['traefik_service_request_duration_seconds_bucket', 'le'],
+  seconds: ['traefik_service_request_duration_seconds_sum'],
+  bytesIn: ['traefik_service_requests_bytes_total'],
+  bytesOut: ['traefik_service_responses_bytes_total'],
+}
+/** Traefik has it from its start on. */
+const ALWAYS_THERE = 'traefik_config_reloads_total'
+
+/**
+ * One query for all that is asked of a route and Service, in PromQL; the label `what` tells its parts apart. Traefik names a
+ * Service of the Gateway API by route, Gateway, entry point, rule and a hash of the match.
+ */
+export function trafficQuery({ namespace, route, service }: Routed): string {
+  const [space, from, to] = [namespace, route, service].map((name) => name.replaceAll('.', '[.]'))
+  const named = `httproute-${space}-${from}-gw-.+-ep-.+-[0-9]+-[0-9a-f]{8,}-svc-${space}-${to}-[0-9]+@kubernetesgateway`
+  const parts = Object.entries(COUNTERS).map(([what, [name, label]]) => {
+    const labels = ['instance', ...(label === undefined ? [] : [label])].join(', ')
+    return called(what, `sum by (${labels}) (${name}{service=~"${named}"})`)
+  })
+  const since = `max by (instance) (process_start_time_seconds and on (instance, job) ${ALWAYS_THERE})`
+  return [...parts, called('since', since)].join(' or ')
+}
+
+const called = (what: string, query: string) => `label_replace(${query}, "what", "${what}", "", "")`

@@ -1,0 +1,114 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { silentProgress } from '../../scripts/controlplane/index.ts'
+import { choosePorts } from '../../scripts/controlplane/ports.ts'
+import { waitUntil } from '../../scripts/controlplane/request.ts'
+import { prometheusPrograms } from '../../scripts/node/prometheus.ts'
+import { createRequestFigures } from '../../src/adapters/prometheus/client.ts'
+import type { RequestFigures, Routed } from '../../src/adapters/prometheus/port.ts'
+import { silentLog as log } from '../../src/core/log.ts'
+import { debianIsMissing } from '../cluster/debian.ts'
+import { PLAYED, requestFiguresContract } from '../suites/requestFiguresContract.ts'
+
+const SCRAPE_SECONDS = 15
+/** The name as Traefik writes it, on a node. */
+const serviceOf = ({ namespace, route, service }: Routed) =>
+  `httproute-${namespace}-${route}-gw-freehold-gateway-public-ep-websecure-0-c2f2c2bb7572614a6653-svc-${namespace}-${service}-0@kubernetesgateway`
+
+type Sample = readonly [name: string, labels: Readonly<Record<string, string>>, value: number]
+
+/** What Traefik says of itself at that time, had it answered what is played. */
+function saidAt(time: number): Sample[] {
+  const { bounds, measured, restartedAt, requests } = PLAYED
+  const began = time < restartedAt ? measured.from - 3_600 : restartedAt
+  const samples: Sample[] = [
+    ['process_start_time_seconds', {}, began],
+    ['traefik_config_reloads_total', {}, 1],
+  ]
+  const routes = new Map(requests.map(([routed]) => [serviceOf(routed), routed]))
+  for (const service of routes.keys()) {
+    const all = requests
+      .filter(([routed]) => serviceOf(routed) === service)
+      .flatMap(([, those]) => those)
+      .filter(({ at }) => at <= time && at >= began)
+    for (const code of new Set(all.map((one) => one.code))) {
+      const those = all.filter((one) => one.code === code)
+      const sum = (of: (one: (typeof those)[number]) => number) => those.reduce((total, one) => total + of(one), 0)
+      const labels = { service, code: String(code), method: 'GET', protocol: 'http' }
+      samples.push(
+        ['traefik_service_requests_total', labels, those.length],
+        ['traefik_service_requests_bytes_total', labels, sum(({ bytesIn = 0 }) => bytesIn)],
+        ['traefik_service_responses_bytes_total', labels, sum(({ bytesOut = 0 }) => bytesOut)],
+        ['traefik_service_request_duration_seconds_sum', labels, sum(({ seconds }) => seconds)],
+        ...[...bounds, Number.POSITIVE_INFINITY].map((bound): Sample => {
+          const le = Number.isFinite(bound) ? String(bound) : '+Inf'
+          const within = those.filter(({ seconds }) => seconds <= bound).length
+          return ['traefik_service_request_duration_seconds_bucket', { ...labels, le }, within]
+        }),
+      )
+    }
+  }
+  return samples
+}
+
+/** Everything that is played, scraped every 15 seconds, in the form of OpenMetrics. */
+function scraped(): string {
+  const { from, to } = PLAYED.measured
+  // Together by series, each in the order of time.
+  const bySeries = new Map<string, string[]>()
+  for (let time = from; time <= to; time += SCRAPE_SECONDS) {
+    for (const [name, labels, value] of saidAt(time)) {
+      const named = Object.entries({ instance: 'gateway:8080', job: 'gateway', ...labels })
+      const series = `${name}{${named.map(([label, text]) => `${label}="${text}"`).join(',')}}`
+      bySeries.set(series, [...(bySeries.get(series) ?? []), `${series} ${value} ${time}`])
+    }
+  }
+  return `${[...bySeries.values()].flat().join('\n')}\n# EOF\n`
+}
+
+const missing = debianIsMissing('prometheus')
+describe('figures of a Gateway from Prometheus itself', function () {
+  this.timeout(300_000)
+  if (missing !== undefined) {
+    it(`is skipped: ${missing}`, function () {
+      this.skip()
+    })
+    return
+  }
+  let folder: string
+  let server: ChildProcess | undefined
+  let figures: RequestFigures
+
+  before(async () => {
+    const programs = await prometheusPrograms({ progress: silentProgress, signal: undefined })
+    folder = await mkdtemp(join(tmpdir(), 'freehold-prometheus-'))
+    const [played, storage, configuration] = ['played', 'storage', 'prometheus.yml'].map((name) => join(folder, name))
+    await writeFile(played ?? '', scraped())
+    await writeFile(configuration ?? '', 'scrape_configs: []\n')
+    const words = ['tsdb', 'create-blocks-from', 'openmetrics', '--quiet', played ?? '', storage ?? '']
+    await promisify(execFile)(join(programs, 'promtool'), words)
+    const { prometheus: port = 0 } = await choosePorts(folder, ['prometheus'])
+    const flags = {
+      'config.file': configuration,
+      'storage.tsdb.path': storage,
+      'storage.tsdb.retention.time': '100y',
+      'web.listen-address': `127.0.0.1:${port}`,
+    }
+    const options = Object.entries(flags).map(([name, value]) => `--${name}=${value}`)
+    server = spawn(join(programs, 'prometheus'), options, { stdio: 'ignore' })
+    const url = `http://127.0.0.1:${port}`
+    const ended = new Promise<never>((_, failed) => server?.once('exit', (code) => failed(new Error(`ended: ${code}`))))
+    ended.catch(() => undefined)
+    await waitUntil('Prometheus', 60_000, async () => (await fetch(`${url}/-/ready`)).ok, ended)
+    figures = createRequestFigures({ url, log })
+  })
+  after(async () => {
+    server?.kill()
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true })
+  })
+
+  requestFiguresContract(() => figures)
+})
