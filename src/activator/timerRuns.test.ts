@@ -57,6 +57,19 @@ describe('runs of timers', () => {
     expect([activator.asked[0], seen, counted()]).to.deep.equal([1, [], undefined])
   })
 
+  it('are known in the status of this life of the function, and forgotten with the timer', async () => {
+    const { runs, patches } = await world(() => {})
+    const timer = { schedule: '*/10 * * * * UTC', since: '2026-01-01T00:00:00Z' }
+    await runs.learn(due.key, { tick: timer, gone: null })
+    expect(patches.map((given) => (given as unknown[]).slice(1))).to.deep.equal([
+      [
+        { namespace: 'group', name: 'shop.night' },
+        { status: { timers: { tick: timer, gone: null }, lastRuns: { gone: null } } },
+        { subresource: 'status', uid: 'night' },
+      ],
+    ])
+  })
+
   it('are noted in the status of this life of the function', async () => {
     const { runs, patches } = await world(() => {})
     await runs.note(due)

@@ -21,20 +21,24 @@ export type TimerRunsOptions = {
 }
 
 /** How timers find the functions, note in their status that they fired, and call them. */
-export function timerRuns(options: TimerRunsOptions): Pick<TimersOptions, 'functions' | 'note' | 'call'> {
+export function timerRuns(options: TimerRunsOptions): Pick<TimersOptions, 'functions' | 'learn' | 'note' | 'call'> {
   const { switchboard, client, log } = options
-  const lineOf = ({ key }: Due) => switchboard.lines().find(({ callable }) => callable.key === key)
+  const lineOf = (key: string) => switchboard.lines().find(({ callable }) => callable.key === key)
+  const store = async (key: string, status: object) => {
+    const object = lineOf(key)?.object
+    if (object === undefined) return
+    const change = { subresource: 'status', uid: object.metadata.uid }
+    await client.mergePatch(ServerlessFunction.resource, refOf(object), { status }, change)
+  }
   return {
     functions: () => switchboard.lines().map(scheduledOf),
-    async note(due) {
-      const object = lineOf(due)?.object
-      if (object === undefined) return
-      const status = { lastRuns: { [due.trigger]: due.scheduledAt } }
-      const change = { subresource: 'status', uid: object.metadata.uid }
-      await client.mergePatch(ServerlessFunction.resource, refOf(object), { status }, change)
+    learn: (key, timers) => {
+      const gone = Object.entries(timers).filter(([, timer]) => timer === null)
+      return store(key, { timers, lastRuns: Object.fromEntries(gone) })
     },
+    note: ({ key, trigger, scheduledAt }) => store(key, { lastRuns: { [trigger]: scheduledAt } }),
     async call(due) {
-      const line = lineOf(due)
+      const line = lineOf(due.key)
       if (line === undefined) return
       try {
         await run(options, line, due)
@@ -49,8 +53,10 @@ const scheduledOf = ({ object, callable }: Line): Scheduled => ({
   key: callable.key,
   enabled: object.spec.enabled && object.metadata.deletionTimestamp === undefined,
   createdAt: object.metadata.creationTimestamp ?? '',
+  isUnchanged: object.metadata.generation === 1,
   triggers: callable.triggers,
   lastRuns: object.status?.lastRuns ?? {},
+  known: object.status?.timers ?? {},
 })
 
 async function run({ figures, clock, isPlayed }: TimerRunsOptions, line: Line, due: Due): Promise<void> {

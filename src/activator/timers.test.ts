@@ -1,21 +1,37 @@
 import { expect } from 'chai'
 import { ManualClock } from '../../test/make/clock.ts'
 import { silentLog } from '../core/log.ts'
-import { type Due, dueTimers, type Scheduled, Timers } from './timers.ts'
+import { changedTimers, type Due, dueTimers, type Scheduled, Timers } from './timers.ts'
 
 const timer = (schedule: string, timeZone = 'UTC') => ({ name: 'tick', kind: 'Timer' as const, schedule, timeZone })
-const scheduled = (given: Partial<Scheduled>): Scheduled => ({
+const MADE = '2026-01-01T00:00:00Z'
+const TENTH = timer('*/10 * * * *')
+const knownOf = ({ schedule, timeZone }: typeof TENTH, since = MADE) => ({
+  tick: { schedule: `${schedule} ${timeZone}`, since },
+})
+const scheduled = ({
+  triggers = [TENTH],
+  ...given
+}: Partial<Scheduled> & { triggers?: (typeof TENTH)[] }): Scheduled => ({
   key: 'f',
   enabled: true,
-  createdAt: '2026-01-01T00:00:00Z',
-  triggers: [timer('*/10 * * * *')],
+  createdAt: MADE,
+  isUnchanged: true,
+  triggers,
   lastRuns: {},
+  known: triggers[0] === undefined ? {} : knownOf(triggers[0], given.createdAt),
   ...given,
 })
 
 describe('timers', () => {
   const at = (time: string) => Date.parse(time)
-  const cases: [sentence: string, given: Partial<Scheduled>, now: string, due: string[], next: string | undefined][] = [
+  const cases: [
+    sentence: string,
+    given: Parameters<typeof scheduled>[0],
+    now: string,
+    due: string[],
+    next: string | undefined,
+  ][] = [
     ['wait for their time', {}, '2026-01-01T00:09:59Z', [], '2026-01-01T00:10:00.000Z'],
     ['are due at it', {}, '2026-01-01T00:10:00Z', ['2026-01-01T00:10:00.000Z'], '2026-01-01T00:20:00.000Z'],
     [
@@ -39,6 +55,28 @@ describe('timers', () => {
       '2026-01-01T00:15:00Z',
       [],
       '2026-01-01T00:20:00.000Z',
+    ],
+    [
+      'do not fire for a time before they were added',
+      { known: knownOf(TENTH, '2026-01-01T05:01:00Z') },
+      '2026-01-01T05:05:00Z',
+      [],
+      '2026-01-01T05:10:00.000Z',
+    ],
+    [
+      'do not fire for a time before they got this schedule, although they fired for another',
+      { known: knownOf(TENTH, '2026-01-01T05:01:00Z'), lastRuns: { tick: '2026-01-01T03:33:00.000Z' } },
+      '2026-01-01T05:05:00Z',
+      [],
+      '2026-01-01T05:10:00.000Z',
+    ],
+    ['do not fire before it is known since when they are there', { known: {} }, '2026-01-01T05:10:00Z', [], undefined],
+    [
+      'do not fire by a schedule that is not known yet',
+      { known: knownOf(timer('*/7 * * * *')) },
+      '2026-01-01T05:10:00Z',
+      [],
+      undefined,
     ],
     [
       'read their schedule in their time zone',
@@ -70,6 +108,23 @@ describe('timers', () => {
     })
   }
 
+  const now = '2026-01-05T00:00:00.000Z'
+  const learned: [sentence: string, given: Parameters<typeof scheduled>[0], changed: object | undefined][] = [
+    ['are known already', {}, undefined],
+    ['are there since the function is, if it was made with them', { known: {} }, knownOf(TENTH)],
+    ['are there since now, if the function was changed', { known: {}, isUnchanged: false }, knownOf(TENTH, now)],
+    [
+      'are there anew with another time zone',
+      { known: knownOf(timer('*/10 * * * *', 'Asia/Tokyo')), isUnchanged: false },
+      knownOf(TENTH, now),
+    ],
+    ['are forgotten when they are gone', { triggers: [], known: knownOf(TENTH) }, { tick: null }],
+    ['are known of a function that is off, too', { known: {}, enabled: false }, knownOf(TENTH)],
+  ]
+  for (const [sentence, given, changed] of learned) {
+    it(sentence, () => expect(changedTimers(scheduled(given), at(now))).to.deep.equal(changed))
+  }
+
   /** Timers of a function, and of another one that is off. */
   function played(note: (due: Due) => Promise<void> = async () => {}) {
     const clock = new ManualClock(at('2026-01-01T00:05:00Z'))
@@ -79,6 +134,9 @@ describe('timers', () => {
       clock,
       log: silentLog,
       functions: () => [scheduled({ lastRuns }), scheduled({ key: 'other', lastRuns, enabled: false })],
+      learn: async () => {
+        throw new Error('All timers are known.')
+      },
       async note(due) {
         await note(due)
         lastRuns[due.trigger] = due.scheduledAt
@@ -107,6 +165,31 @@ describe('timers', () => {
     noted.resolve()
     await clock.advance(60_000)
     expect(called).to.deep.equal(['00:10'])
+  })
+
+  it('begin when it is stored that they are there, and that is tried until it is', async () => {
+    const clock = new ManualClock(at('2026-01-01T00:05:00Z'))
+    let known: Scheduled['known'] = {}
+    let refusals = 2
+    const called: string[] = []
+    const timers = new Timers({
+      clock,
+      log: silentLog,
+      functions: () => [scheduled({ known, isUnchanged: false })],
+      async learn(_, changed) {
+        refusals -= 1
+        if (refusals >= 0) throw new Error('The API server is away.')
+        known = changed as typeof known
+      },
+      note: async () => {},
+      call: async ({ scheduledAt }) => void called.push(scheduledAt.slice(11, 16)),
+    })
+    timers.look()
+    await clock.advance(3_000)
+    expect(known.tick?.since).to.match(/^2026-01-01T00:05:0[1-3]/)
+    await clock.advance(5 * 60_000)
+    expect([...new Set(called)]).to.deep.equal(['00:10'])
+    timers.stop()
   })
 
   it('fire a moment later if it could not be noted at their time', async () => {

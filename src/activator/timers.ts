@@ -9,25 +9,53 @@ import { everRuns, isTimeZone, lastRun, nextRun } from '../crds/schedule.ts'
 export type Scheduled = {
   key: string
   enabled: boolean
-  /** Nothing was due before. */
   createdAt: string
+  /** Whether its timers are those that it was made with. */
+  isUnchanged: boolean
   triggers: readonly Pick<FunctionTrigger, 'name' | 'kind' | 'schedule' | 'timeZone'>[]
   /** By trigger: the last time that it fired for. */
   lastRuns: Readonly<Record<string, string>>
+  /** By trigger: the schedule that is known of it, and since when. */
+  known: Readonly<Record<string, KnownTimer>>
 }
 
+export type KnownTimer = { schedule: string; since: string }
+
 export type Due = { key: string; trigger: string; scheduledAt: string }
+
+const scheduleOf = ({ schedule, timeZone }: Scheduled['triggers'][number]) => `${schedule} ${timeZone}`
+
+/**
+ * What is to be known of timers that are new or have another schedule now, and null for those that are gone; undefined if
+ * nothing changed. Without it, a timer that is added to a function of last week would be due at once.
+ */
+export function changedTimers(
+  { createdAt, isUnchanged, triggers, known }: Scheduled,
+  now: number,
+): Record<string, KnownTimer | null> | undefined {
+  const since = isUnchanged ? createdAt : new Date(now).toISOString()
+  const timers = triggers.filter(({ kind }) => kind === 'Timer')
+  const changed = timers.filter((timer) => known[timer.name]?.schedule !== scheduleOf(timer))
+  const gone = Object.keys(known).filter((name) => timers.every((timer) => timer.name !== name))
+  if (changed.length + gone.length === 0) return undefined
+  return Object.fromEntries([
+    ...changed.map((timer) => [timer.name, { schedule: scheduleOf(timer), since }] as const),
+    ...gone.map((name) => [name, null] as const),
+  ])
+}
 
 /** What is due now, of missed times the last one only; and when the next one is. */
 export function dueTimers(functions: readonly Scheduled[], now: number): { due: Due[]; next: number | undefined } {
   const due: Due[] = []
   let next: number | undefined
-  for (const { key, enabled, createdAt, triggers, lastRuns } of functions) {
+  for (const { key, enabled, triggers, lastRuns, known } of functions) {
     if (!enabled) continue
-    for (const { name, kind, schedule, timeZone } of triggers) {
+    for (const timer of triggers) {
+      const { name, kind, schedule, timeZone } = timer
       if (kind !== 'Timer' || schedule === undefined || !everRuns(schedule) || !isTimeZone(timeZone)) continue
+      if (known[name]?.schedule !== scheduleOf(timer)) continue
       const scheduledAt = lastRun(schedule, now, timeZone)
-      const since = Date.parse(lastRuns[name] ?? createdAt)
+      const since = Math.max(Date.parse(known[name].since), Date.parse(lastRuns[name] ?? known[name].since))
       if (scheduledAt !== null && Date.parse(scheduledAt) > since) due.push({ key, trigger: name, scheduledAt })
       const following = nextRun(schedule, now, timeZone)
       if (following !== null) next = Math.min(next ?? Number.POSITIVE_INFINITY, Date.parse(following))
@@ -39,6 +67,8 @@ export function dueTimers(functions: readonly Scheduled[], now: number): { due: 
 export type TimersOptions = {
   clock: Clock
   functions: () => readonly Scheduled[]
+  /** Stores what `changedTimers` found, which `functions` shows then. */
+  learn: (key: string, timers: Readonly<Record<string, KnownTimer | null>>) => Promise<void>
   /** Stores that it has fired, which `functions` shows as soon as this resolves. */
   note: (due: Due) => Promise<void>
   /** Calls the function. What it throws is told already. */
@@ -68,9 +98,14 @@ export class Timers {
     if (this.#isStopped) return
     const { clock, functions } = this.#options
     const now = clock.now()
-    const { due, next } = dueTimers(functions(), now)
-    for (const each of due) void this.#fire(each)
+    const all = functions()
+    const { due, next } = dueTimers(all, now)
     this.#lookIn(next === undefined ? undefined : Math.min(next - now, A_DAY))
+    for (const each of due) void this.#fire(each)
+    for (const each of all) {
+      const changed = changedTimers(each, now)
+      if (changed !== undefined) void this.#learn(each.key, changed)
+    }
   }
 
   stop(): void {
@@ -78,22 +113,34 @@ export class Timers {
     this.#timer?.cancel()
   }
 
+  async #learn(key: string, timers: Readonly<Record<string, KnownTimer | null>>): Promise<void> {
+    const id = JSON.stringify([key])
+    const learned = await this.#once(id, { key }, () => this.#options.learn(key, timers))
+    if (learned) this.look()
+  }
+
   /** First it is written that it has fired: after a crash a time is rather missed than called twice. */
   async #fire(due: Due): Promise<void> {
-    const { note, call, log } = this.#options
+    const { note, call } = this.#options
     const id = JSON.stringify([due.key, due.trigger, due.scheduledAt])
-    if (this.#underWay.has(id)) return
+    if (await this.#once(id, due, () => note(due))) await call(due)
+  }
+
+  /** Whether it was written by this call; what could not be is tried again in a moment. */
+  async #once(id: string, about: object, write: () => Promise<void>): Promise<boolean> {
+    if (this.#underWay.has(id)) return false
     this.#underWay.add(id)
     try {
-      await note(due)
+      await write()
+      return true
     } catch (error) {
-      log.warn({ ...due, error: messageOf(error) }, 'A timer could not be noted, and did not fire; trying again.')
+      const what = 'What is known of a timer could not be stored, so it did not fire; trying again.'
+      this.#options.log.warn({ ...about, error: messageOf(error) }, what)
       this.#lookIn(AGAIN)
-      return
+      return false
     } finally {
       this.#underWay.delete(id)
     }
-    await call(due)
   }
 
   #lookIn(milliseconds: number | undefined): void {
