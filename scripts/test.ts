@@ -1,11 +1,13 @@
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, normalize } from 'node:path'
+import { isNodeBuilt } from './node/programs.ts'
+import { machineFacts, nodeIsImpossible } from './node/requirements.ts'
 import { runChecks } from './test/checks.ts'
 import { unseenCodes } from './test/codes.ts'
 import { keepSeenRoutes, SEEN_VARIABLE, untestedRoutes } from './test/coverage.ts'
 import { type Counts, type MochaRun, runMocha } from './test/mocha.ts'
-import { startTestPlatform, type TestPlatform } from './test/platform.ts'
+import { BACKUPS, startTestPlatform, type TestPlatform } from './test/platform.ts'
 import { CORES, runSideBySide, type Work } from './test/schedule.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -18,12 +20,15 @@ const SLOWEST = 10
 
 const PARTS = ['--unit', '--e2e', '--node', '--hours']
 
+const NOT_BUILT = 'its programs are not built yet, which `npm run test:node` does in a quarter of an hour.'
+const isMarked = (file: string, mark: string) => readFileSync(join(root, file), 'utf8').includes(mark)
+
 type Selection = { checks: boolean; unit: boolean; e2e: boolean; node: boolean; hours: boolean; rest: string[] }
 
 /**
- * `npm test`: checks, unit tests, and end-to-end tests on a real control plane that is started once for all of them.
- * `--unit` and `--e2e` run one part, `--node` what needs a real node (Linux, as root), `--hours` the first hours of people;
- * neither is in a run of everything. `-- --grep=...` and file names go to mocha. Closes with `N passed, N failed`.
+ * `npm test`: checks, unit tests, and end-to-end tests on a real control plane that is started once for all of them, and the
+ * files marked `@everyRun` on a real node where one can start within seconds. `--unit` and `--e2e` run one part, `--node` all
+ * that needs a node (Linux, as root), `--hours` the first hours of people, which are in no run of everything. `-- --grep=...` and file names go to mocha. Closes with `N passed, N failed`.
  */
 class TestRun {
   readonly #selection: Selection
@@ -49,11 +54,12 @@ class TestRun {
       const passes = results.filter((result) => result.passed).length
       this.#add({ passes, failures: results.length - passes, pending: 0 })
     }
-    const { unit, e2e, node, hours } = this.#selection
+    const { checks, unit, e2e, node, hours } = this.#selection
     const works = [
       ...(unit ? this.#unit() : []),
       ...(e2e ? this.#endToEnd() : []),
-      ...(node ? [this.#onNode()] : []),
+      ...(node ? [this.#onNode(this.#filesIn('test/node'))] : []),
+      ...(checks ? await this.#onNodeInEveryRun() : []),
       ...(hours ? [this.#mocha(WEIGHTS.shared, { title: 'first hours', files: this.#filesIn('test/hours') })] : []),
     ]
     this.#isHeldBack = works.length > 1
@@ -88,7 +94,7 @@ class TestRun {
   /** Files marked `@alone` count requests, kill things or take other settings: each starts a platform of its own. */
   #endToEnd(): Work[] {
     const files = this.#filesIn('test/e2e')
-    const alone = files.filter((file) => readFileSync(join(root, file), 'utf8').includes('@alone'))
+    const alone = files.filter((file) => isMarked(file, '@alone'))
     const shared = files.filter((file) => !alone.includes(file))
     return [
       ...(shared.length > 0 ? [{ weight: WEIGHTS.shared, run: () => this.#shared(shared) }] : []),
@@ -96,19 +102,35 @@ class TestRun {
     ]
   }
 
-  /** Files that need pods that run. */
-  #onNode(): Work {
+  /** What everything on a node hangs on, if one can start here at once; else it says why not, and counts as skipped. */
+  async #onNodeInEveryRun(): Promise<Work[]> {
+    const files = this.#filesIn('test/node').filter((file) => isMarked(file, '@everyRun'))
+    const cannot = nodeIsImpossible(machineFacts()) ?? ((await isNodeBuilt()) ? undefined : NOT_BUILT)
+    if (cannot === undefined) return [this.#onNode(files)]
+    console.log(`-- skipped ${files.length} files on a real node: ${cannot}`)
+    this.#add({ passes: 0, failures: 0, pending: files.length })
+    return []
+  }
+
+  /** Files that need pods that run, one node after the other. Those marked `@backups` have a target for backups. */
+  #onNode(files: string[]): Work {
+    const marked = files.filter((file) => isMarked(file, '@backups'))
+    const others = files.filter((file) => !marked.includes(file))
     const run = async () => {
-      const platform = await startTestPlatform({ hasRealNode: true })
-      try {
-        const { environment } = platform
-        const files = this.#filesIn('test/node')
-        await this.#mocha(0, { title: 'end-to-end tests on a node', files, environment }).run()
-      } finally {
-        await platform.stop()
-      }
+      await this.#node('end-to-end tests on a node', others)
+      await this.#node('end-to-end tests on a node with backups', marked, BACKUPS)
     }
     return { weight: WEIGHTS.shared, run }
+  }
+
+  async #node(title: string, files: string[], settings: Record<string, string> = {}): Promise<void> {
+    if (files.length === 0) return
+    const platform = await startTestPlatform({ hasRealNode: true, environment: settings })
+    try {
+      await this.#mocha(0, { title, files, environment: platform.environment }).run()
+    } finally {
+      await platform.stop()
+    }
   }
 
   async #shared(files: string[]): Promise<void> {

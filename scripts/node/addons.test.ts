@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import { readManifests } from '../platform/manifests.ts'
 import { GATEWAY, GATEWAY_ADDRESS, REGISTRY } from './addresses.ts'
 import { NODE_IMAGES } from './programs.ts'
+import { PROMETHEUS_IMAGE } from './prometheus.ts'
 
 const folder = join(import.meta.dirname, '../../deploy/node')
 
@@ -13,8 +14,8 @@ describe('the manifests of a node', () => {
 
   it('use images that its registry holds', () => {
     const images = [...JSON.stringify(objects).matchAll(/"image":"([^"]+)"/g)].map(([, image]) => image)
-    expect(images).to.have.length(2)
-    expect(NODE_IMAGES.map((name) => `${REGISTRY}/${name}`)).to.include.members(images)
+    expect(images).to.have.length(3)
+    expect([...NODE_IMAGES, PROMETHEUS_IMAGE].map((name) => `${REGISTRY}/${name}`)).to.include.members(images)
   })
 
   it('put the Gateway where ports lead to and the record of the cluster says', () => {

@@ -1,4 +1,7 @@
-import { builtTool, type Tool, type ToolSearch } from '../controlplane/tool.ts'
+import { join } from 'node:path'
+import { NODE_PROGRAMS, readToolLock } from '../controlplane/modules.ts'
+import { cacheFolder, programsIn } from '../controlplane/sources.ts'
+import { builtTool, isToolBuilt, type Tool, type ToolSearch } from '../controlplane/tool.ts'
 import { REGISTRY_TOOL } from '../registry/find.ts'
 import { filesImage } from './filesImage.ts'
 import type { Image } from './image.ts'
@@ -44,4 +47,12 @@ export async function findNodeParts(search: ToolSearch): Promise<NodeParts> {
     filesImage(search),
   ])
   return { ...found, packages, images }
+}
+
+/** Whether a node starts within seconds: its programs were all built before. */
+export async function isNodeBuilt(environment = process.env): Promise<boolean> {
+  const lock = await readToolLock(join(import.meta.dirname, '../../tools'))
+  const found = await programsIn(cacheFolder(lock, environment))
+  if (NODE_PROGRAMS.some(({ name }) => found[name] === undefined)) return false
+  return (await Promise.all(Object.values(TOOLS).map((tool) => isToolBuilt(tool)))).every(Boolean)
 }

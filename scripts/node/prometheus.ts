@@ -11,6 +11,7 @@ import { unpackedPackages } from './packages.ts'
 import { NODE_LIBRARIES } from './platformImage.ts'
 
 const MANIFESTS = join(import.meta.dirname, '../../deploy/node/prometheus.yaml')
+export const PROMETHEUS_IMAGE = 'prometheus:1'
 /** Where the platform asks it, on a node that has it (setting `prometheusUrl`). */
 export const PROMETHEUS_URL = `http://prometheus.${GATEWAY.namespace}.svc.${DNS_DOMAIN}:9090`
 
@@ -31,7 +32,7 @@ export async function installPrometheus(
 ): Promise<void> {
   const [programs, base] = [await prometheusPrograms(search), await unpackedPackages(NODE_LIBRARIES, search)]
   const image = await makeImage({
-    name: 'prometheus:1',
+    name: PROMETHEUS_IMAGE,
     layers: [base, { from: programs, paths: ['prometheus'], to: 'usr/bin' }],
     key: `${programs} ${base}`,
     config: { Entrypoint: ['/usr/bin/prometheus'], User: '65534:65534' },

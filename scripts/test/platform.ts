@@ -17,6 +17,13 @@ export type TestPlatform = {
   stop(): Promise<void>
 }
 
+/** Of tests on a node that are marked `@backups`: they put a store there (test/node/backupStore.ts). */
+export const BACKUPS = {
+  PLATFORM_BACKUP_BUCKET: 'backups',
+  PLATFORM_BACKUP_ENDPOINT: 'http://store.backups.svc.cluster.local:7070',
+  PLATFORM_BACKUP_REGION: 'us-east-1',
+}
+
 /** Where tests play Git hosts and registries: the platform calls this port, at which nobody listens before they do. */
 async function placeOfProviders(controlPlane: ControlPlane, folder: string, port: number) {
   const { certPem, keyPem } = await controlPlane.issueServingCertificate(['127.0.0.1'])
@@ -41,7 +48,13 @@ function interruption(): AbortSignal {
  * Starts a control plane and a platform in a temporary folder. What `FREEHOLD_TEST_PLATFORM` names holds what
  * `dev.json` holds and the path of kubectl; `FREEHOLD_TEST_CLUSTER` names the same file for tests of the kube room.
  */
-export async function startTestPlatform({ hasRealNode = false } = {}): Promise<TestPlatform> {
+export async function startTestPlatform({
+  hasRealNode = false,
+  environment = {},
+}: {
+  hasRealNode?: boolean
+  environment?: Record<string, string>
+} = {}): Promise<TestPlatform> {
   const folder = await mkdtemp(join(tmpdir(), 'freehold-platform-'))
   const progress = createProgress(process.stderr)
   const signal = interruption()
@@ -86,7 +99,7 @@ export async function startTestPlatform({ hasRealNode = false } = {}): Promise<T
         : { otherGitHost: { url: `https://${git.host}/circuit`, tokenFile: git.tokenFile } }),
       outgoingHosts: [git.host],
       // All tests call from one address, and many of them to be refused.
-      environment: { PLATFORM_ANONYMOUS_REQUESTS_PER_MINUTE: '100000' },
+      environment: { PLATFORM_ANONYMOUS_REQUESTS_PER_MINUTE: '100000', ...environment },
     })
     const certificateAuthority = join(folder, 'certificate-authority.crt')
     await writePrivate(certificateAuthority, controlPlane.servingCaPem)

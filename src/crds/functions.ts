@@ -194,7 +194,13 @@ export const ServerlessFunction = defineKind({
       .optional()
       .describe('For each Timer, the last time that it fired for, RFC 3339; written by the activator'),
     timers: z
-      .record(z.string(), z.object({ schedule: z.string(), since: z.string() }))
+      .record(
+        z.string(),
+        z.object({
+          schedule: z.string().describe('With its time zone'),
+          since: z.string().describe('RFC 3339'),
+        }),
+      )
       .optional()
       .describe('For each Timer, the schedule that it has and since when; no time before that was missed'),
     hasValues: z.boolean().optional().describe('Whether a Secret holds what its variables refer to'),

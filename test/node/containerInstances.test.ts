@@ -40,6 +40,7 @@ const components = (greeting: string) => [
   },
 ]
 
+/** @everyRun */
 describe('a container instance on a node', function () {
   this.timeout(600_000)
   let hosts: PublicHosts

@@ -22,6 +22,7 @@ type Target = { name: string; address: string; port: number; whose: number | und
 /** What protects itself: nobody of no group reaches it either. */
 const NOBODY = -1
 
+/** @everyRun */
 describe('isolation, by connections that are made', function () {
   this.timeout(600_000)
   let client: KubeClient

@@ -38,6 +38,7 @@ const run = promisify(execFile)
 
 type Volume = { name: string; emptyDir: object }
 
+/** @everyRun */
 describe('logs and files on a node', function () {
   this.timeout(180_000)
   let client: KubeClient

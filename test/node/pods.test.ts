@@ -9,6 +9,7 @@ import { expectCall, makeBoundary, makeGroup, uniqueName, until } from '../world
 import { administrator } from '../worlds/tenant.ts'
 import { podIn, pushShell, SHELL_IMAGE, shellPod } from './shell.ts'
 
+/** @everyRun */
 describe('pods on a node', function () {
   this.timeout(120_000)
   let client: KubeClient

@@ -35,12 +35,15 @@ export class RelationalWorld {
   readonly bench: ControllerBench
   home = ''
 
-  constructor({ target, engine = silentEngine }: { target?: typeof TARGET; engine?: Pick<SqlEngine, 'admit'> } = {}) {
+  constructor({
+    target,
+    engine = silentEngine,
+  }: { target?: typeof TARGET; engine?: Partial<Pick<SqlEngine, 'admit' | 'run'>> } = {}) {
     let made = 0
     const generatePassword = () => (made++ === 0 ? 'made-once' : `made-${made}`)
     this.bench = new ControllerBench(
       RELATIONAL_CONTROLLERS.map((each) =>
-        each({ engine, allowOwnImages: false, backupTarget: target, generatePassword }),
+        each({ engine: { ...silentEngine, ...engine }, allowOwnImages: false, backupTarget: target, generatePassword }),
       ),
     )
   }

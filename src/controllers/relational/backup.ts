@@ -95,7 +95,7 @@ async function inherited(pass: RelationalPass): Promise<string | undefined> {
   return passwordOf((await readSecret(pass, placeOfPass(pass).namespace, relationalNames(takesOver).owner))?.data)
 }
 
-function passwordOf(data: SecretObject['data']): string | undefined {
+export function passwordOf(data: SecretObject['data']): string | undefined {
   const encoded = data?.password
   return encoded === undefined || encoded === '' ? undefined : Buffer.from(encoded, 'base64').toString('utf8')
 }

@@ -1,18 +1,10 @@
-import { isSqlFault, type SqlTarget } from '../../adapters/sql/port.ts'
-import {
-  authoritySecret,
-  engineHost,
-  RELATIONAL_PORT,
-  relationalNames,
-  relationalUsers,
-} from '../../contracts/relational.ts'
-import type { KubeObject } from '../../core/object.ts'
+import { isSqlFault } from '../../adapters/sql/port.ts'
+import { relationalUsers } from '../../contracts/relational.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
 import type { RelationalCluster } from '../../crds/relational.ts'
-import { secret } from '../../kube/builtin.ts'
-import { isKubeError } from '../../kube/errors.ts'
 import type { Step } from '../engine/controller.ts'
 import { isHealthy } from './health.ts'
+import { ownerTarget } from './owner.ts'
 import { placeOfPass, type RelationalOptions, type RelationalPass, type RelationalState } from './types.ts'
 
 /** Milliseconds until an engine that has not made the logins yet, or did not answer, is asked again. */
@@ -33,11 +25,16 @@ export function admitEditor({
     if (owner === undefined || !object.spec.running || !isHealthy(state.engine)) return done()
     const { reader, writer } = relationalUsers(owner.username)
     const cluster = state.engine?.metadata.uid
+    const database = state.origin?.databaseName ?? object.spec.databaseName
     if (object.status?.editorAdmittedFor === cluster) return done()
     const giveUp = new AbortController()
     const timer = clock.setTimeout(() => giveUp.abort(), DEADLINE)
     try {
-      await engine.admit(await ownerTarget(pass, owner), { reader, writer }, { signal: giveUp.signal })
+      await engine.admit(
+        await ownerTarget(pass, { ...placeOfPass(pass), database }, owner),
+        { reader, writer },
+        { signal: giveUp.signal },
+      )
       pass.report({ editorAdmittedFor: cluster })
     } catch (error) {
       if (!isSqlFault(error)) throw error
@@ -47,34 +44,5 @@ export function admitEditor({
       timer.cancel()
     }
     return done()
-  }
-}
-
-async function ownerTarget(
-  pass: RelationalPass,
-  { username: user, password }: { username: string; password: string },
-): Promise<SqlTarget> {
-  const { namespace, name } = placeOfPass(pass)
-  return {
-    dialect: 'postgresql',
-    host: engineHost(namespace, name),
-    port: RELATIONAL_PORT,
-    database: pass.state.origin?.databaseName ?? pass.object.spec.databaseName,
-    user,
-    password,
-    certificateAuthority: await authority(pass),
-  }
-}
-
-/** Empty until the engine has made it: nothing is said before. */
-async function authority(pass: RelationalPass): Promise<string> {
-  const { namespace, name } = placeOfPass(pass)
-  const ref = { namespace, name: authoritySecret(relationalNames(name).cluster) }
-  try {
-    const { data } = await pass.workloads.client.get<KubeObject & { data?: Record<string, string> }>(secret, ref)
-    return Buffer.from(data?.['ca.crt'] ?? '', 'base64').toString('utf8')
-  } catch (error) {
-    if (isKubeError(error, 'NotFound')) return ''
-    throw error
   }
 }

@@ -29,6 +29,7 @@ import { checkImage, checkQuota, fillReplicas, resolvePlan } from '../workload/r
 import { BACKUP_SECRET, ensureSecrets, resolveBackup } from './backup.ts'
 import { admitEditor } from './editor.ts'
 import { judgeHealth, observeEngine, reportStatus } from './health.ts'
+import { endLog } from './log.ts'
 import { checkEngine, checkReferences, limitConnections, resolveOrigin } from './resolve.ts'
 import { relationalSnapshotController } from './snapshots.ts'
 import { releaseConnections, removeEngine, removeSnapshots, removeSurroundings, takeFinalSnapshot } from './teardown.ts'
@@ -138,6 +139,7 @@ const relationalController = controllerWith<
       resolveOrigin(given),
       checkStorage,
       ensureSecrets(given),
+      endLog(given),
       applyChildren(given),
       mirrorBackups,
       reportStatus,

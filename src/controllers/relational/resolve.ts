@@ -89,7 +89,7 @@ export function resolveOrigin(options: Pick<RelationalOptions, 'backupTarget'>):
 type RestoreFrom = NonNullable<RelationalPass['object']['spec']['restoreFrom']>
 
 /** The namespace of the snapshot; undefined if it is another group's and nobody checked the rights on it. */
-function homeOfOrigin({ object, place }: RelationalPass, restoreFrom: RestoreFrom): string | undefined {
+export function homeOfOrigin({ object, place }: RelationalPass, restoreFrom: RestoreFrom): string | undefined {
   const { namespace = '', annotations } = object.metadata
   if (restoreFrom.resourceGroup === undefined) return namespace
   const home = groupNamespace(place.boundaryId ?? '', restoreFrom.resourceGroup)

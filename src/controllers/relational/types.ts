@@ -21,7 +21,7 @@ export type RelationalOptions = {
   /** Where the API server is, if it is closed to the pods of groups; nowhere. */
   apiServer?: readonly Network[] | undefined
   /** How the instances are spoken to, as their owner. */
-  engine: Pick<SqlEngine, 'admit'>
+  engine: Pick<SqlEngine, 'admit' | 'run'>
   /** Makes a random password. */
   generatePassword: () => string
 }

@@ -92,6 +92,7 @@ export function scheduledBackup(input: RelationalInput): Child<'ScheduledBackup'
     suspend: !running || archivingSuspended,
     backupOwnerReference: 'none',
     ...backupOf(names.cluster),
+    target: 'prefer-standby',
   }
   return child(input, { apiVersion: ENGINE_API, kind: 'ScheduledBackup', name: names.backup }, { spec })
 }
@@ -101,18 +102,20 @@ function backupOf(cluster: string): Record<string, unknown> {
     cluster: { name: cluster },
     method: 'plugin',
     pluginConfiguration: { name: BARMAN_PLUGIN },
-    target: 'prefer-standby',
   }
 }
 
-/** The Backup of one snapshot. */
+/**
+ * The Backup of one snapshot. Only of the primary it ends when the log that it needs is in the store: that of a standby is
+ * completed minutes before it can be restored.
+ */
 export function snapshotBackup(snapshot: RelationalSnapshot): Child<'Backup'> {
   const { name, namespace = '' } = snapshot.metadata
   return {
     apiVersion: ENGINE_API,
     kind: 'Backup',
     metadata: { name: snapshotBackupName(name), namespace },
-    spec: backupOf(relationalNames(snapshot.spec.clusterName).cluster),
+    spec: { ...backupOf(relationalNames(snapshot.spec.clusterName).cluster), target: 'primary' },
   }
 }
 

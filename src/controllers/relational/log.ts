@@ -1,0 +1,84 @@
+import { isSqlFault } from '../../adapters/sql/port.ts'
+import { relationalNames, relationalUsers } from '../../contracts/relational.ts'
+import { done, type Outcome } from '../../core/outcome.ts'
+import { RelationalCluster } from '../../crds/relational.ts'
+import { readSecret, withSecretRights } from '../workload/secrets.ts'
+import { passwordOf } from './backup.ts'
+import { ownerTarget } from './owner.ts'
+import { homeOfOrigin } from './resolve.ts'
+import {
+  observedEngine,
+  type RelationalOptions,
+  type RelationalPass,
+  type RelationalStep,
+  type StoredCluster,
+} from './types.ts'
+
+const DEADLINE = 10_000
+/** Each is a transaction of its own. The second fills the file of the log that holds the first, which so is archived at once. */
+const STATEMENTS = [
+  `SELECT pg_logical_emit_message(true, 'freehold', 'restore')`,
+  `SELECT pg_logical_emit_message(true, 'freehold', repeat(' ', pg_size_bytes(current_setting('wal_segment_size'))::int))`,
+]
+
+/**
+ * Before a database is restored to a time: writes a commit to the log of the one that it comes from, and ends the file. The
+ * engine restores to a time only if the archive holds a commit after it; otherwise a database in which nothing was
+ * written since could not be restored, and any other not before the log is archived, up to five minutes later.
+ *
+ * What does not run, or cannot be spoken to (its owner is the tenant's), has ended its log by itself, or will in those
+ * minutes: the engine tries several times.
+ */
+export function endLog({ engine }: Pick<RelationalOptions, 'engine'>): RelationalStep {
+  return async function endLog(pass: RelationalPass): Promise<Outcome> {
+    if (pass.state.origin?.targetTime === undefined || observedEngine(pass) !== undefined) return done()
+    const source = sourceOf(pass)
+    if (source === undefined) return done()
+    return withSecretRights(async () => {
+      const { namespace = '', name } = source.metadata
+      const { databaseName, ownerName } = { ...source.spec, ...source.status?.origin }
+      const password = passwordOf((await readSecret(pass, namespace, relationalNames(name).owner))?.data)
+      if (password === undefined) return done()
+      const login = { username: relationalUsers(ownerName).owner, password }
+      const target = await ownerTarget(pass, { namespace, name, database: databaseName }, login)
+      await write(pass, engine, target)
+      return done()
+    })
+  }
+}
+
+/** The very database that wrote the archive, if it runs. */
+function sourceOf(pass: RelationalPass): StoredCluster | undefined {
+  const { restoreFrom } = pass.object.spec
+  const namespace = restoreFrom && homeOfOrigin(pass, restoreFrom)
+  const found = pass.records
+    .cache<StoredCluster>(RelationalCluster.resource)
+    .get(namespace, pass.state.origin?.clusterName ?? '')
+  if (found?.status?.serverName !== pass.state.origin?.serverName) return undefined
+  const isServed = found?.spec.running === true && found.spec.connectTo === undefined
+  return isServed && (found.status?.readyReplicas ?? 0) > 0 ? found : undefined
+}
+
+async function write(
+  { clock, log }: RelationalPass,
+  engine: RelationalOptions['engine'],
+  target: Parameters<RelationalOptions['engine']['run']>[0],
+): Promise<void> {
+  const giveUp = new AbortController()
+  const timer = clock.setTimeout(() => giveUp.abort(), DEADLINE)
+  const limits = { parameters: {}, isReadOnly: false, maxRows: 1, timeoutMilliseconds: DEADLINE }
+  try {
+    for (const text of STATEMENTS) {
+      const statements = [{ index: 0, text, parameters: [] }]
+      const { failure } = await engine.run(target, { statements, ...limits }, { signal: giveUp.signal })
+      if (failure !== undefined) return log.info({ failure: failure.code }, NOT_ENDED)
+    }
+  } catch (error) {
+    if (!isSqlFault(error)) throw error
+    log.info({ reason: error.reason, code: error.details.engineCode }, NOT_ENDED)
+  } finally {
+    timer.cancel()
+  }
+}
+
+const NOT_ENDED = 'The log of a database could not be ended before another one is restored from it.'

@@ -1,0 +1,147 @@
+import { expect } from 'chai'
+import { silentProgress } from '../../scripts/controlplane/index.ts'
+import { installRelationalEngine } from '../../scripts/node/relationalEngine.ts'
+import { ENGINE_CLUSTER_LABEL, ENGINE_ROLE_LABEL, relationalNames } from '../../src/contracts/relational.ts'
+import { groupNamespace } from '../../src/core/names.ts'
+import { pod } from '../../src/kube/builtin.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+import { call, expectCall, makeBoundary, makeGroup, uniqueName, until } from '../worlds/platform.ts'
+import { administrator, testPlatform } from '../worlds/tenant.ts'
+import { installBackupStore } from './backupStore.ts'
+import { installRelationalBackups } from './barmanPlugin.ts'
+import { logOf, podIn, shellPod, testNode } from './shell.ts'
+
+type Database = { status: string; statusMessage: string; readyReplicas: number }
+type Window = { isAvailable: boolean; earliest: string | null; latest: string | null; archiving: string }
+
+/** @backups */
+describe('a relational database that is backed up, on a node', function () {
+  this.timeout(2_000_000)
+  let client: KubeClient
+  let namespace: string
+  let base: string
+  let path: string
+  let version: string
+
+  before(async () => {
+    client = await administrator()
+    const home = { node: await testNode(), client, kubectl: testPlatform().kubectlPath }
+    const search = { progress: silentProgress, signal: undefined }
+    await installBackupStore(client)
+    version = await installRelationalEngine(home, search)
+    await installRelationalBackups(home, search)
+    const { id } = await makeBoundary()
+    const group = (await makeGroup(id)).name
+    namespace = groupNamespace(id, group)
+    base = `/boundaries/${id}/resourcegroups/${group}/resources/relationalclusters`
+    path = `${base}/orders`
+    await expectCall(201, 'POST', path, { databaseName: 'shop', engineVersion: version })
+    await untilServed(path)
+  })
+  after(() => client?.close())
+
+  const untilIt = (of: string, sentence: string, is: (database: Database) => boolean) =>
+    until(
+      `it ${sentence}`,
+      async () => {
+        const { body } = await expectCall<Database>(200, 'GET', of)
+        if (is(body)) return body
+        throw new Error(`${body.status}: ${body.statusMessage}`)
+      },
+      800_000,
+    )
+  async function untilServed(of: string): Promise<void> {
+    await untilIt(of, 'runs', ({ status }) => status === 'Running')
+    await until('the logins are made', async () => (await call('GET', `${of}/editor/schemas`)).status === 200)
+  }
+
+  /** What psql prints that runs in the group, with the string that REST hands out. */
+  async function ask(of: string, statement: string): Promise<string> {
+    const { body } = await expectCall<{ connectionString: string }>(200, 'GET', `${of}/connectionstring`)
+    const command = `PGCONNECT_TIMEOUT=10 psql '${body.connectionString}' -qAtc '${statement}' 2>&1`
+    const image = `ghcr.io/cloudnative-pg/postgresql:${version}`
+    const made = shellPod(uniqueName('client'), namespace, command, { image })
+    await client.create(pod, made)
+    const ref = { namespace, name: made.metadata.name }
+    const { status } = await podIn(client, ref, 'Succeeded', 'Failed')
+    const text = await logOf(client, ref)
+    if (status?.phase !== 'Succeeded') throw new Error(text)
+    return text.trim()
+  }
+
+  const primary = async () => {
+    const labels = { [ENGINE_CLUSTER_LABEL]: relationalNames('orders').cluster, [ENGINE_ROLE_LABEL]: 'primary' }
+    const labelSelector = Object.entries(labels)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(',')
+    const { items } = await client.list(pod, { namespace, labelSelector })
+    return items[0]?.metadata.name
+  }
+
+  it('serves from its other instance when the first one is gone', async () => {
+    await ask(path, 'CREATE TABLE kept (id INT PRIMARY KEY); INSERT INTO kept VALUES (1)')
+    await expectCall(202, 'POST', `${path}/scale`, { targetScale: 2 })
+    await untilIt(path, 'has two instances', (one) => one.status === 'Running' && one.readyReplicas === 2)
+    const before = (await primary()) ?? ''
+    await client.remove(pod, { namespace, name: before })
+    await until('another instance leads', async () => {
+      const now = await primary()
+      return now !== undefined && now !== before
+    })
+    await untilIt(path, 'has two instances', (one) => one.status === 'Running' && one.readyReplicas === 2)
+    expect(await ask(path, 'SELECT id FROM kept')).to.equal('1')
+  })
+
+  it('is restored as it was at a time, from a snapshot and the log', async () => {
+    const { body: snapshot } = await expectCall<{ id: string }>(202, 'POST', `${path}/snapshots`, { name: 'first' })
+    await until(
+      'the snapshot is completed',
+      async () => {
+        const { body } = await expectCall<{ items: { id: string; status: string; statusMessage: string }[] }>(
+          200,
+          'GET',
+          `${path}/snapshots`,
+        )
+        const found = body.items.find(({ id }) => id === snapshot.id)
+        if (found?.status === 'Completed') return true
+        throw new Error(JSON.stringify(found))
+      },
+      300_000,
+    )
+    await ask(path, 'INSERT INTO kept VALUES (2)')
+    const time = Date.now() + 1_000
+    await until('that time is over', async () => Date.now() > time + 1_000)
+    await ask(path, 'INSERT INTO kept VALUES (3)')
+    const targetTime = new Date(time).toISOString()
+    await until(
+      'the log reaches that time',
+      async () => {
+        const { body } = await expectCall<Window>(200, 'GET', `${path}/snapshots/pitr-window`)
+        if (body.latest !== null && Date.parse(body.latest) >= Date.parse(targetTime)) return true
+        throw new Error(JSON.stringify(body))
+      },
+      400_000,
+    )
+    await expectCall(202, 'POST', `${path}/snapshots/${snapshot.id}/restore`, { newName: 'restored', targetTime })
+    await untilServed(`${base}/restored`)
+    expect((await ask(`${base}/restored`, 'SELECT id FROM kept ORDER BY id')).split('\n')).to.deep.equal(['1', '2'])
+    expect((await ask(path, 'SELECT id FROM kept ORDER BY id')).split('\n')).to.deep.equal(['1', '2', '3'])
+  })
+
+  it('is restored as it was at a time after which nothing was written', async () => {
+    const { body } = await expectCall<{ items: { id: string; kind: string }[] }>(200, 'GET', `${path}/snapshots`)
+    const snapshot = body.items.find(({ kind }) => kind === 'Manual')
+    const targetTime = new Date().toISOString()
+    await expectCall(202, 'POST', `${path}/snapshots/${snapshot?.id}/restore`, { newName: 'idle', targetTime })
+    await untilServed(`${base}/idle`)
+    expect((await ask(`${base}/idle`, 'SELECT id FROM kept ORDER BY id')).split('\n')).to.deep.equal(['1', '2', '3'])
+  })
+
+  it('keeps its backups while it sleeps', async () => {
+    await expectCall(202, 'PUT', `${path}/actions/stop`)
+    await untilIt(path, 'is stopped', ({ status }) => status === 'Stopped')
+    await expectCall(202, 'PUT', `${path}/actions/start`)
+    await untilServed(path)
+    expect((await ask(path, 'SELECT count(*) FROM kept')).trim()).to.equal('3')
+  })
+})
