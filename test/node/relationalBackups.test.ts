@@ -131,7 +131,7 @@ describe('a relational database that is backed up, on a node', function () {
   it('is restored as it was at a time after which nothing was written', async () => {
     const { body } = await expectCall<{ items: { id: string; kind: string }[] }>(200, 'GET', `${path}/snapshots`)
     const snapshot = body.items.find(({ kind }) => kind === 'Manual')
-    const targetTime = new Date().toISOString()
+    const targetTime = new Date(Date.now() - 1_000).toISOString()
     await expectCall(202, 'POST', `${path}/snapshots/${snapshot?.id}/restore`, { newName: 'idle', targetTime })
     await untilServed(`${base}/idle`)
     expect((await ask(`${base}/idle`, 'SELECT id FROM kept ORDER BY id')).split('\n')).to.deep.equal(['1', '2', '3'])
