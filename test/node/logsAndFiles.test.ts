@@ -270,6 +270,7 @@ describe('logs and files on a node', function () {
 
     it('go up and down without being held by the facade', async function () {
       this.timeout(900_000)
+      // One upload takes half of a gigabyte: twice that goes as two files.
       const SIZE = Number(process.env.FILE_MEBIBYTES ?? 512) * 1024 ** 2
       const routes = area('apps', 'platform', [
         fileRoutes('{RG}/apps/{appName}', {
@@ -329,19 +330,23 @@ describe('logs and files on a node', function () {
       try {
         const file = join(folder, 'file')
         // Bytes that nothing on the way could have made by itself.
-        await run('dd', ['if=/dev/urandom', `of=${file}`, 'bs=1M', `count=${SIZE / 1024 ** 2}`])
-        const up = await timed('through the facade, up', () =>
-          curl('-X', 'POST', '-T', file, `${url}/upload?path=/data&name=large`),
-        )
-        const down = await timed('through the facade, down', () =>
-          curl('-o', join(folder, 'back'), `${url}/download?path=/data/large`),
-        )
-        await run('cmp', [file, join(folder, 'back')])
+        const halves = ['one', 'two']
+        for (const half of halves)
+          await run('dd', ['if=/dev/urandom', `of=${file}.${half}`, 'bs=1M', `count=${SIZE / 2 / 1024 ** 2}`])
+        const up = await timed('through the facade, up', async () => {
+          for (const half of halves)
+            await curl('-X', 'POST', '-T', `${file}.${half}`, `${url}/upload?path=/data&name=${half}`)
+        })
+        const back = (half: string) => join(folder, `back.${half}`)
+        const down = await timed('through the facade, down', async () => {
+          for (const half of halves) await curl('-o', back(half), `${url}/download?path=/data/${half}`)
+        })
+        for (const half of halves) await run('cmp', [`${file}.${half}`, back(half)])
         const share = (raw: { seconds: number }, own: { seconds: number }) =>
           `${((100 * raw.seconds) / own.seconds).toFixed()} %`
         console.log(`      of the raw stream: ${share(rawUp, up)} up, ${share(rawDown, down)} down`)
         expect(Math.max(up.grown, down.grown)).to.be.below(64)
-        await ask({ op: 'remove', path: '/data/large', recursive: false })
+        for (const half of halves) await ask({ op: 'remove', path: `/data/${half}`, recursive: false })
       } finally {
         await rm(folder, { recursive: true })
         await world.stop()
