@@ -1,5 +1,9 @@
-/** A packed value: JSON of its leaves if its shape is shared, else of the whole value. */
+/** A packed value: JSON of its leaves if its shape is shared, else of the whole value, with `BETWEEN_STRINGS`. */
 export type Packed = { readonly text: string; readonly shape: Shape | undefined }
+
+/** Stands for `","`. JSON escapes this character wherever it is meant, so that nothing else can be taken for it. */
+const BETWEEN_STRINGS = '\u0000'
+const shortened = (json: string) => json.replaceAll('","', BETWEEN_STRINGS)
 
 /** The structure of a value without its leaves: 0 for a leaf, a list for an array, key and part for a record. */
 type Template =
@@ -24,11 +28,11 @@ export class Packer {
     const leaves: unknown[] = []
     const skeleton = describe(value, leaves)
     const shape = this.#shapes.get(skeleton) ?? this.#learn(skeleton)
-    return shape === undefined ? { text: JSON.stringify(value), shape } : { text: JSON.stringify(leaves), shape }
+    return { text: shortened(JSON.stringify(shape === undefined ? value : leaves)), shape }
   }
 
   unpack({ text, shape }: Packed): unknown {
-    const parsed: unknown = JSON.parse(text)
+    const parsed: unknown = JSON.parse(text.replaceAll(BETWEEN_STRINGS, '","'))
     return shape === undefined ? parsed : rebuild(shape.template, (parsed as unknown[]).values())
   }
 

@@ -11,6 +11,10 @@ describe('packed objects', () => {
     ['lists of records', { list: [{ a: 1 }, { b: [] }, 'x', [1, [2]]] }],
     ['keys with quotes and dots', { 'a"b': { 'c.d/e': 1 }, '': 2 }],
     ['a key that is a trap', JSON.parse('{"__proto__": {"polluted": true}, "a": 1}')],
+    [
+      'texts that look like the boundary of two',
+      { a: '","', b: '\\","', c: '"', d: ',', e: '\u0000', f: '\\u0000', g: '\\' },
+    ],
     ['text beyond Latin', { a: 'žluťoučký 🐎' }],
   ]
   for (const [what, value] of values) {

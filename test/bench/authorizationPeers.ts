@@ -192,6 +192,21 @@ async function cedarSliced(records: Records): Promise<Decide> {
   }
 }
 
+/**
+ * A deny for everyone below the root does not count for owners of the platform. Other engines do not know this rule of
+ * ours, and so such denies name them.
+ */
+function spareRootOwners({ assignments, denies, groups }: Records): void {
+  const isOwner = ({ roleName, scope }: Assignment) => roleName === 'Owner' && scope === '/'
+  const owners = new Set(assignments.filter(isOwner).map(({ principalId }) => principalId))
+  const members = new Map(groups.map(({ id, memberIds }) => [id, memberIds]))
+  for (const owner of owners) for (const member of members.get(owner) ?? []) owners.add(member)
+  denies.forEach((deny, index) => {
+    if (deny.principal !== 'everyone' || deny.scope === '/') return
+    denies[index] = { ...deny, excludedPrincipalIds: [...deny.excludedPrincipalIds, ...owners] }
+  })
+}
+
 const ENGINES: Record<string, (records: Records) => Promise<Decide>> = {
   'node-casbin': casbin,
   'cedar-wasm, whole': cedarWhole,
@@ -249,6 +264,7 @@ export async function comparePeers(
       upsertDeny: (deny: Deny) => void records.denies.push(deny),
     }
     fill(sink, size, drawn)
+    spareRootOwners(records)
     const index = new PolicyIndex()
     for (const group of records.groups) index.upsertGroup(group)
     for (const one of records.assignments) index.upsertAssignment(one)
