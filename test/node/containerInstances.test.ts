@@ -10,10 +10,11 @@ import { WORKER } from './testImages.ts'
 
 type Instance = { status: string; statusMessage: string; publicUrl: string | null; components: object[] }
 
-/** Writes the page that the web server serves, and says so. */
+/** Writes the page that the web server serves, and says so. In one step: a page that is cut off while it is read ends its answer. */
 const SCRIPT = `
-  const { writeFileSync } = require('node:fs')
-  writeFileSync('/srv/site/index.html', process.env.GREETING)
+  const { renameSync, writeFileSync } = require('node:fs')
+  writeFileSync('/srv/site/.next', process.env.GREETING)
+  renameSync('/srv/site/.next', '/srv/site/index.html')
   console.log('wrote ' + process.env.GREETING)
   setInterval(() => undefined, 1000)`
 
