@@ -135,7 +135,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
   }
 
   get(namespace: string | undefined, name: string): T | undefined {
-    return this.#store.get(objectKey(namespace, name))
+    return this.#store.get({ namespace, name })
   }
 
   list(filter: { namespace?: string | undefined } = {}): readonly T[] {
@@ -181,7 +181,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     if (resourceVersion === undefined || (this.namespace !== undefined && namespace !== this.namespace)) return
     // An answer to a write from before the delete, which came after that of the delete.
     if (this.#buried.has(uid)) return
-    const known = this.#store.versionOf(keyOf(object)) !== undefined
+    const known = this.#store.versionOf(object.metadata) !== undefined
     // Absent although the stream has passed this version: it was deleted since, and must not come back.
     if (!known && !isNewer(resourceVersion, this.#version)) return
     if ((this.labelSelector !== undefined || this.#fieldSelector !== undefined) && !known) return // It may not match; the stream knows.
@@ -190,11 +190,10 @@ export class WatchCache<T extends KubeObject = KubeObject> {
 
   /** The API server confirmed that the object is gone. */
   observeRemoval(ref: ObjectRef, uid: string | undefined): void {
-    const key = objectKey(ref.namespace, ref.name)
-    const held = this.#store.uidOf(key)
+    const held = this.#store.uidOf(ref)
     if (held === undefined || (uid !== undefined && held !== uid)) return
     if (held !== '') this.#buried.add(held)
-    this.#drop(key)
+    this.#drop(ref)
   }
 
   start(): void {
@@ -263,13 +262,13 @@ export class WatchCache<T extends KubeObject = KubeObject> {
 
   #listed(object: T): void {
     this.#requireRoom()
-    const key = keyOf(object)
-    this.#seen?.add(key)
+    this.#seen?.add(keyOf(object))
     const uid = object.metadata.uid ?? ''
     const version = object.metadata.resourceVersion ?? '0'
     if (this.#rebase) this.#put(object, { force: true })
     else if (this.#buried.has(uid)) this.#stillListed.add(uid)
-    else if (this.#store.versionOf(key) === undefined && !isNewer(version, this.#version)) this.#doubtful.push(object)
+    else if (this.#store.versionOf(object.metadata) === undefined && !isNewer(version, this.#version))
+      this.#doubtful.push(object)
     else this.#put(object)
   }
 
@@ -286,9 +285,10 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     this.#rebase = false
     if (rebase) this.#buried.clear()
     for (const object of doubtful) this.#put(object)
-    for (const key of [...this.#store.keys()]) {
+    for (const ref of [...this.#store.refs()]) {
+      const isListed = seen.has(objectKey(ref.namespace, ref.name))
       // Objects newer than the listing were written meanwhile; the stream will report them.
-      if (!seen.has(key) && (rebase || !isNewer(this.#store.versionOf(key) ?? '0', version))) this.#drop(key)
+      if (!isListed && (rebase || !isNewer(this.#store.versionOf(ref) ?? '0', version))) this.#drop(ref)
     }
     for (const uid of this.#buried) if (!this.#stillListed.has(uid)) this.#buried.delete(uid)
     this.#version = version
@@ -298,12 +298,11 @@ export class WatchCache<T extends KubeObject = KubeObject> {
 
   #changed(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void {
     this.#counts.events += 1
-    const key = keyOf(object)
     const version = object.metadata.resourceVersion ?? '0'
     const uid = object.metadata.uid ?? ''
-    const held = this.#store.versionOf(key)
+    const held = this.#store.versionOf(object.metadata)
     if (type === 'DELETED') {
-      if (held !== undefined && !isNewer(held, version)) this.#drop(key)
+      if (held !== undefined && !isNewer(held, version)) this.#drop(object.metadata)
       this.#buried.delete(uid)
     } else if (this.#buried.has(uid) || (held === undefined && !isNewer(version, this.#version))) {
       this.#counts.stale += 1
@@ -327,15 +326,14 @@ export class WatchCache<T extends KubeObject = KubeObject> {
       return
     }
     if (this.#handlers.size === 0) return
-    const key = keyOf(object)
-    const stored = this.#store.get(key)
+    const stored = this.#store.get(object.metadata)
     if (stored !== undefined)
       this.#emit(previous === undefined ? { type: 'added', object: stored } : modified(stored, previous))
   }
 
-  #drop(key: string): void {
+  #drop(ref: ObjectRef): void {
     const before = this.#store.bytes
-    const previous = this.#store.delete(key)
+    const previous = this.#store.delete(ref)
     if (this.#room !== undefined) this.#room.taken += this.#store.bytes - before
     if (previous !== undefined && this.#handlers.size > 0) this.#emit({ type: 'removed', object: previous.object() })
   }

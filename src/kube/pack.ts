@@ -10,39 +10,82 @@ type Template =
   | 0
   | { readonly items: readonly Template[] }
   | { readonly fields: readonly (readonly [string, Template])[] }
-export type Shape = { readonly template: Template }
+/** `first` holds the leaves of the first value of this shape. */
+export type Shape = { readonly template: Template; readonly first: readonly unknown[] }
+
+/** Characters of leaves from which on they are kept whole: what is kept for a shape outlives the value that brought it. */
+const MOST_FIRST = 4_096
 
 /**
- * Objects of one type repeat their keys, which are about half of their JSON. A packer keeps each structure once and of
- * each object only the leaves. If structures do not repeat (free labels and data keys) it stops collecting them.
+ * Objects of one type repeat their keys, which are about half of their JSON, and many of their values: defaults, types
+ * and reasons of conditions, names of plans. A packer keeps each structure once, with the leaves of the first value that had it,
+ * and of each other value only the leaves that differ. If structures do not repeat (free labels and data keys) it stops
+ * collecting them.
  */
 export class Packer {
   readonly #shapes = new Map<string, Shape>()
   readonly #mostShapes: number
+  readonly #sharesLeaves: boolean
 
-  constructor(mostShapes = 500) {
+  /** @param sharesLeaves false for secrets: none of them may be kept for the sake of another */
+  constructor({ mostShapes = 500, sharesLeaves = true } = {}) {
     this.#mostShapes = mostShapes
+    this.#sharesLeaves = sharesLeaves
   }
 
   pack(value: unknown): Packed {
     const leaves: unknown[] = []
     const skeleton = describe(value, leaves)
-    const shape = this.#shapes.get(skeleton) ?? this.#learn(skeleton)
-    return { text: shortened(JSON.stringify(shape === undefined ? value : leaves)), shape }
+    const shape = this.#shapes.get(skeleton) ?? this.#learn(skeleton, leaves)
+    return { text: shortened(JSON.stringify(shape === undefined ? value : differing(leaves, shape.first))), shape }
   }
 
   unpack({ text, shape }: Packed): unknown {
     const parsed: unknown = JSON.parse(text.replaceAll(BETWEEN_STRINGS, '","'))
-    return shape === undefined ? parsed : rebuild(shape.template, (parsed as unknown[]).values())
+    return shape === undefined ? parsed : rebuild(shape.template, completed(parsed as Differing, shape.first))
   }
 
-  #learn(skeleton: string): Shape | undefined {
+  #learn(skeleton: string, leaves: readonly unknown[]): Shape | undefined {
     // Assigning to `__proto__` would set a prototype instead of a field; such an object stays as it is.
     if (this.#shapes.size >= this.#mostShapes || skeleton.includes('"__proto__"')) return undefined
-    const shape = { template: templateOf(JSON.parse(skeleton)) }
+    const text = this.#sharesLeaves ? JSON.stringify(leaves) : ''
+    // Read from text: a piece of a larger text would keep all of it.
+    const first = text === '' || text.length > MOST_FIRST ? [] : (JSON.parse(text) as unknown[])
+    const shape = { template: templateOf(JSON.parse(skeleton)), first }
     this.#shapes.set(skeleton, shape)
     return shape
   }
+}
+
+/** Marks that tell which leaves differ from the first ones, then these leaves. */
+type Differing = readonly [marks: string, ...leaves: unknown[]]
+
+/** Leaves to a character, and the first of the characters: JSON escapes none of those that follow, and all are Latin. */
+const MARKED = 7
+const FIRST_MARK = 93
+
+function differing(leaves: readonly unknown[], first: readonly unknown[]): Differing {
+  const marks = new Uint8Array(Math.ceil(first.length / MARKED)).fill(FIRST_MARK)
+  const different = leaves.filter((leaf, at) => {
+    if (at >= first.length) return true
+    if (leaf === first[at]) return false
+    const place = Math.floor(at / MARKED)
+    marks[place] = (marks[place] ?? 0) + (1 << (at % MARKED))
+    return true
+  })
+  return [String.fromCharCode(...marks), ...different]
+}
+
+function completed([marks, ...different]: Differing, first: readonly unknown[]): Iterator<unknown> {
+  if (first.length === 0) return different.values()
+  let next = 0
+  const leaves = first.map((leaf, at) => {
+    const mark = marks.charCodeAt(Math.floor(at / MARKED)) - FIRST_MARK
+    if ((mark & (1 << (at % MARKED))) === 0) return leaf
+    next += 1
+    return different[next - 1]
+  })
+  return leaves.values()
 }
 
 function describe(value: unknown, leaves: unknown[]): string {

@@ -19,7 +19,7 @@ describe('packed objects', () => {
   ]
   for (const [what, value] of values) {
     it(`come back as they were: ${what}`, () => {
-      for (const packer of [new Packer(), new Packer(0)]) {
+      for (const packer of [new Packer(), new Packer({ sharesLeaves: false }), new Packer({ mostShapes: 0 })]) {
         for (let time = 0; time < 2; time += 1) {
           expect(JSON.stringify(packer.unpack(packer.pack(value)))).to.equal(JSON.stringify(value))
         }
@@ -28,10 +28,33 @@ describe('packed objects', () => {
   }
 
   it('share their structure until there are too many', () => {
-    const packer = new Packer(1)
+    const packer = new Packer({ mostShapes: 1 })
     const first = packer.pack({ a: 1 })
     expect(packer.pack({ a: 2 }).shape).to.equal(first.shape)
     expect(packer.pack({ b: 2 })).to.deep.equal({ text: '{"b":2}', shape: undefined })
+  })
+
+  it('keep only the leaves in which they differ from the first of their shape, whichever these are', () => {
+    const packer = new Packer()
+    const first = Array.from({ length: 30 }, (_, index) => `value ${index}`)
+    packer.pack(first)
+    expect(packer.pack(first).text.length).to.be.lessThan(12)
+    for (let place = 0; place < 2 ** 10; place += 1) {
+      const other = first.map((leaf, index) => ((place >> (index % 10)) & 1 ? `${leaf} changed` : leaf))
+      expect(packer.unpack(packer.pack(other))).to.deep.equal(other)
+    }
+  })
+
+  it('keep all of their leaves where the first was long, or nothing may be kept for another', () => {
+    const long = 'x'.repeat(5_000)
+    for (const [packer, leaf] of [
+      [new Packer(), long],
+      [new Packer({ sharesLeaves: false }), 'secret'],
+    ] as const) {
+      const packed = [packer.pack({ leaf }), packer.pack({ leaf })]
+      for (const { text, shape } of packed) expect([text.includes(leaf), shape?.first]).to.deep.equal([true, []])
+      expect(packed.map((each) => packer.unpack(each))).to.deep.equal([{ leaf }, { leaf }])
+    }
   })
 })
 
@@ -50,7 +73,7 @@ describe('object store', () => {
     store.put(make('y', 2, 'two'))
     const under = (key: string) => store.byIndex('owner', key).map((object) => object.metadata.name)
     expect([under('one'), under('two')]).to.deep.equal([['x', 'z'], ['y']])
-    store.delete('a/x')
+    store.delete({ namespace: 'a', name: 'x' })
     expect(under('one')).to.deep.equal(['z'])
     expect(() => store.byIndex('unknown', 'x')).to.throw(RangeError)
   })
@@ -60,15 +83,15 @@ describe('object store', () => {
     store.put(make('x', 1, ''))
     expect(store.byUid('uid-x')?.metadata.name).to.equal('x')
     store.put(make('y', 2, ''))
-    store.delete('a/x')
+    store.delete({ namespace: 'a', name: 'x' })
     expect([store.byUid('uid-x'), store.byUid('uid-y')?.metadata.name]).to.deep.equal([undefined, 'y'])
   })
 
   it('gives the same object twice while somebody holds it', () => {
     const store = new ObjectStore<KubeObject>(configMap)
     store.put(make('x', 1, ''))
-    const held = store.get('a/x')
-    expect(store.get('a/x')).to.equal(held)
+    const held = store.get({ namespace: 'a', name: 'x' })
+    expect(store.get({ namespace: 'a', name: 'x' })).to.equal(held)
   })
 
   it('has another revision after each change, of all objects and of those in the namespace', () => {
@@ -81,7 +104,7 @@ describe('object store', () => {
     store.put(make('y', 3, 'one'))
     const elsewhere = store.revision('b')
     for (const name of ['x', 'y']) {
-      store.delete(`a/${name}`)
+      store.delete({ namespace: 'a', name })
       seen.push(store.revision('a'))
     }
     store.put(make('x', 4, 'one'))
@@ -93,7 +116,7 @@ describe('object store', () => {
     const store = new ObjectStore<KubeObject>(configMap)
     store.put(make('x', 1, ''))
     expect(store.bytes).to.be.greaterThan(0)
-    store.delete('a/x')
+    store.delete({ namespace: 'a', name: 'x' })
     expect([store.size, store.bytes]).to.deep.equal([0, 0])
   })
 })

@@ -1,4 +1,4 @@
-import { apiVersionOf, type KubeObject, keyOf, type Resource } from './object.ts'
+import { apiVersionOf, type KubeObject, type ObjectRef, type Resource } from './object.ts'
 import { type Packed, Packer, type Shape } from './pack.ts'
 import { compareVersions } from './version.ts'
 
@@ -13,24 +13,37 @@ const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
  * or the garbage collector's patience, holds it.
  */
 class Entry<T extends KubeObject> {
-  readonly key: string
+  readonly namespace: string
+  readonly name: string
   readonly uid: string
-  readonly version: string
+  readonly #version: number | string
   readonly text: string
   readonly shape: Shape | undefined
   parsed: WeakRef<T> | undefined
 
-  constructor(key: string, uid: string, version: string, packed: Packed) {
-    this.key = key
+  constructor({ namespace = '', name, uid = '', resourceVersion = '0' }: KubeObject['metadata'], packed: Packed) {
+    this.namespace = namespace
+    this.name = name
     this.uid = uid
-    this.version = version
+    // A small number takes no memory of its own, a text does.
+    const number = Number(resourceVersion)
+    this.#version = number <= MOST_SMALL && String(number) === resourceVersion ? number : resourceVersion
     this.text = packed.text
     this.shape = packed.shape
   }
+
+  get version(): string {
+    return String(this.#version)
+  }
 }
+
+const MOST_SMALL = 2 ** 31 - 1
 
 /** Entries under one index key. Most keys hold one, and a Set for one costs as much as the entry. */
 type Bucket<T extends KubeObject> = Entry<T> | Set<Entry<T>>
+
+/** Entries of one namespace by name. */
+type Names<T extends KubeObject> = Entry<T> | Map<string, Entry<T>>
 
 export type PutOptions = {
   /** The caller keeps the object and may change it. */
@@ -50,19 +63,21 @@ export class ObjectStore<T extends KubeObject> {
   readonly #apiVersion: string
   readonly #kind: string
   readonly #indexes: Record<string, IndexFunction<T>>
-  readonly #entries = new Map<string, Entry<T>>()
-  readonly #packer = new Packer()
+  /** By namespace, then by name: cheaper than a key of both for each, and a namespace is listed without a second index. */
+  readonly #entries = new Map<string, Names<T>>()
+  readonly #packer: Packer
   /** Built on first use: most caches never need it. */
   #uids: Map<string, Entry<T>> | undefined
-  readonly #namespaces = new Map<string, Bucket<T>>()
   readonly #buckets: Map<string, Map<string, Bucket<T>>>
   readonly #revisions = new Map<string, number>()
   #revision = 0
+  #size = 0
   #bytes = 0
 
   constructor(resource: Resource, indexes: Record<string, IndexFunction<T>> = {}) {
     this.#apiVersion = apiVersionOf(resource)
     this.#kind = resource.kind
+    this.#packer = new Packer({ sharesLeaves: resource.kind !== 'Secret' })
     this.#indexes = { ...indexes }
     this.#buckets = new Map(Object.keys(indexes).map((name) => [name, new Map()]))
   }
@@ -74,13 +89,13 @@ export class ObjectStore<T extends KubeObject> {
       const buckets = new Map<string, Bucket<T>>()
       this.#indexes[name] = keysOf
       this.#buckets.set(name, buckets)
-      for (const entry of this.#entries.values())
+      for (const entry of this.#all())
         for (const key of this.#keysOf(name, this.#read(entry))) insertInto(buckets, key, entry)
     }
   }
 
   get size(): number {
-    return this.#entries.size
+    return this.#size
   }
 
   /** Characters of stored text, for metrics. */
@@ -93,39 +108,40 @@ export class ObjectStore<T extends KubeObject> {
     return namespace === undefined ? this.#revision : (this.#revisions.get(namespace) ?? 0)
   }
 
-  keys(): IterableIterator<string> {
-    return this.#entries.keys()
+  /** The places of all objects. */
+  *refs(): Generator<Required<ObjectRef>> {
+    for (const { namespace, name } of this.#all()) yield { namespace, name }
   }
 
-  get(key: string): T | undefined {
-    const entry = this.#entries.get(key)
+  get(ref: ObjectRef): T | undefined {
+    const entry = this.#find(ref)
     return entry === undefined ? undefined : this.#read(entry)
   }
 
-  versionOf(key: string): string | undefined {
-    return this.#entries.get(key)?.version
+  versionOf(ref: ObjectRef): string | undefined {
+    return this.#find(ref)?.version
   }
 
-  uidOf(key: string): string | undefined {
-    return this.#entries.get(key)?.uid
+  uidOf(ref: ObjectRef): string | undefined {
+    return this.#find(ref)?.uid
   }
 
   byUid(uid: string): T | undefined {
-    this.#uids ??= new Map(Array.from(this.#entries.values(), (entry) => [entry.uid, entry]))
+    this.#uids ??= new Map(Array.from(this.#all(), (entry) => [entry.uid, entry]))
     const entry = this.#uids.get(uid)
     return entry === undefined ? undefined : this.#read(entry)
   }
 
   list(namespace?: string): readonly T[] {
-    if (namespace === undefined) return Array.from(this.#entries.values(), (entry) => this.#read(entry))
-    return this.#readBucket(this.#namespaces.get(namespace))
+    const entries = namespace === undefined ? this.#all() : entriesOf(this.#entries.get(namespace))
+    return Array.from(entries, (entry) => this.#read(entry))
   }
 
   /** @throws RangeError for an index that was not declared */
   byIndex(index: string, key: string): readonly T[] {
     const buckets = this.#buckets.get(index)
     if (buckets === undefined) throw new RangeError(`No index "${index}" is declared for ${this.#kind}.`)
-    return this.#readBucket(buckets.get(key))
+    return Array.from(entriesOf(buckets.get(key)), (entry) => this.#read(entry))
   }
 
   /**
@@ -134,50 +150,61 @@ export class ObjectStore<T extends KubeObject> {
    * @returns `stale` if an equal or newer version of it is already stored
    */
   put(object: T, options: PutOptions = {}): { outcome: 'added' | 'modified' | 'stale'; previous?: Previous<T> } {
-    const key = keyOf(object)
     const version = object.metadata.resourceVersion ?? '0'
-    const before = this.#entries.get(key)
+    const before = this.#find(object.metadata)
     if (before !== undefined && options.force !== true && compareVersions(version, before.version) <= 0) {
       return { outcome: 'stale' }
     }
     const slim = slimmed(object)
-    const entry = new Entry<T>(key, object.metadata.uid ?? '', version, this.#packer.pack(variable(slim)))
+    const entry = new Entry<T>(object.metadata, this.#packer.pack(variable(slim)))
     if (options.shared !== true) entry.parsed = new WeakRef(slim)
     const previous = before === undefined ? undefined : this.#remove(before)
     this.#insert(entry, slim)
     return previous === undefined ? { outcome: 'added' } : { outcome: 'modified', previous }
   }
 
-  delete(key: string): Previous<T> | undefined {
-    const entry = this.#entries.get(key)
+  delete(ref: ObjectRef): Previous<T> | undefined {
+    const entry = this.#find(ref)
     return entry === undefined ? undefined : this.#remove(entry)
   }
 
+  #find({ namespace = '', name }: ObjectRef): Entry<T> | undefined {
+    const names = this.#entries.get(namespace)
+    if (names instanceof Entry) return names.name === name ? names : undefined
+    return names?.get(name)
+  }
+
+  *#all(): Generator<Entry<T>> {
+    for (const names of this.#entries.values()) yield* entriesOf(names)
+  }
+
   #insert(entry: Entry<T>, object: T): void {
-    this.#entries.set(entry.key, entry)
+    const { namespace, name } = entry
+    const names = this.#entries.get(namespace)
+    if (names === undefined) this.#entries.set(namespace, entry)
+    else if (names instanceof Entry)
+      this.#entries.set(namespace, new Map([names, entry].map((each) => [each.name, each])))
+    else names.set(name, entry)
+    this.#size += 1
     this.#bytes += entry.text.length
     this.#uids?.set(entry.uid, entry)
-    const namespace = object.metadata.namespace
     this.#revision += 1
-    if (namespace !== undefined) {
-      insertInto(this.#namespaces, namespace, entry)
-      this.#revisions.set(namespace, this.#revision)
-    }
+    this.#revisions.set(namespace, this.#revision)
     this.#eachIndexKey(object, (buckets, key) => insertInto(buckets, key, entry))
   }
 
   #remove(entry: Entry<T>): Previous<T> {
     const object = this.#read(entry)
-    this.#entries.delete(entry.key)
+    const { namespace, name } = entry
+    const names = this.#entries.get(namespace)
+    if (names === entry || (names instanceof Map && names.delete(name) && names.size === 0))
+      this.#entries.delete(namespace)
+    this.#size -= 1
     this.#bytes -= entry.text.length
     if (this.#uids?.get(entry.uid) === entry) this.#uids.delete(entry.uid)
-    const namespace = object.metadata.namespace
     this.#revision += 1
-    if (namespace !== undefined) {
-      removeFrom(this.#namespaces, namespace, entry)
-      if (this.#namespaces.has(namespace)) this.#revisions.set(namespace, this.#revision)
-      else this.#revisions.delete(namespace)
-    }
+    if (this.#entries.has(namespace)) this.#revisions.set(namespace, this.#revision)
+    else this.#revisions.delete(namespace)
     this.#eachIndexKey(object, (buckets, key) => removeFrom(buckets, key, entry))
     return { version: entry.version, uid: entry.uid, object: () => this.#read(entry) }
   }
@@ -196,12 +223,6 @@ export class ObjectStore<T extends KubeObject> {
     }
   }
 
-  #readBucket(bucket: Bucket<T> | undefined): readonly T[] {
-    if (bucket === undefined) return []
-    if (bucket instanceof Entry) return [this.#read(bucket)]
-    return Array.from(bucket, (entry) => this.#read(entry))
-  }
-
   #read(entry: Entry<T>): T {
     const held = entry.parsed?.deref()
     if (held !== undefined) return freeze(held)
@@ -209,6 +230,11 @@ export class ObjectStore<T extends KubeObject> {
     entry.parsed = new WeakRef(object)
     return object
   }
+}
+
+function entriesOf<T extends KubeObject>(held: Bucket<T> | Names<T> | undefined): Iterable<Entry<T>> {
+  if (held === undefined) return []
+  return held instanceof Entry ? [held] : held.values()
 }
 
 function insertInto<T extends KubeObject>(buckets: Map<string, Bucket<T>>, key: string, entry: Entry<T>): void {
@@ -244,12 +270,12 @@ function variable(object: KubeObject): [object, object] {
 
 function whole<T extends KubeObject>(entry: Entry<T>, parts: unknown, apiVersion: string, kind: string): KubeObject {
   const [others, rest] = parts as [object, object]
-  const slash = entry.key.indexOf('/')
+  const { namespace, name, uid, version } = entry
   const metadata = {
-    name: entry.key.slice(slash + 1),
-    ...(slash < 0 ? {} : { namespace: entry.key.slice(0, slash) }),
-    ...(entry.uid === '' ? {} : { uid: entry.uid }),
-    resourceVersion: entry.version,
+    name,
+    ...(namespace !== '' && { namespace }),
+    ...(uid !== '' && { uid }),
+    resourceVersion: version,
     ...others,
   }
   return { apiVersion, kind, metadata, ...rest }

@@ -26,6 +26,7 @@ export async function runLists({ rounds }: BenchmarkOptions): Promise<object> {
     benchmark: 'lists',
     ...machine(),
     walks,
+    heapBytesPerObjectWithTagsAlike: await heapWithTagsAlike(10_000),
     heapBytesPerParsedObject: await parsedHeap(10_000),
     goals: [
       atMost('whole list of 10,000 over one of 1,000', '', 11, large / small),
@@ -55,6 +56,12 @@ async function measured(size: number, rounds: number): Promise<Walk> {
   } finally {
     await stop()
   }
+}
+
+async function heapWithTagsAlike(count: number): Promise<number> {
+  const { stop, heapBytes } = await makeFacade(count, 'alike')
+  await stop()
+  return Math.round(heapBytes / count)
 }
 
 async function parsedHeap(count: number): Promise<number> {
