@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { AnyKind, SpecOf } from '../../crds/define.ts'
+import { ComputePlan } from '../../crds/plans.ts'
 import { sparseValue, wholeSchema } from '../../crds/sparse.ts'
 import type { Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
@@ -23,7 +24,7 @@ import {
   type SizedSpec,
   shownPlan,
 } from './sizing.ts'
-import type { ResourceView, WriteView } from './types.ts'
+import type { ResourceView, Surroundings, WriteView } from './types.ts'
 
 type Values<K extends AnyKind> = { readonly [Field in keyof SpecOf<K>]?: (view: ResourceView<K>) => unknown }
 
@@ -61,7 +62,7 @@ export type ResourceRecord<K extends AnyKind> = {
   readonly toDto: (view: ResourceView<K>) => Record<string, unknown>
   readonly toBody: (object: RecordOf<K>) => Record<string, unknown>
   readonly toSpec: (body: Record<string, unknown>, view: WriteView<K>) => object
-  readonly dependsOn?: (view: ResourceView<K>) => string
+  readonly dependsOn?: Surroundings<K>
 }
 
 /**
@@ -109,7 +110,9 @@ export function recordOf<const K extends AnyKind>(kind: K, differences: RecordDi
     toDto: dtoMaker(kind, differences, fields),
     toBody: ({ spec }) => stored(spec, (name) => !(hidden as readonly string[]).includes(name)),
     toSpec: specMaker(kind, differences),
-    ...(kind.sized !== undefined && { dependsOn: (view) => planOfView(kind, view)?.metadata.resourceVersion ?? '' }),
+    ...(kind.sized !== undefined && {
+      dependsOn: { kinds: [ComputePlan], versionOf: (view) => planOfView(kind, view)?.metadata.resourceVersion ?? '' },
+    }),
   }
 }
 

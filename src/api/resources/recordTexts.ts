@@ -1,8 +1,12 @@
 import { LRUCache } from 'lru-cache'
+import { Boundary } from '../../crds/boundaries.ts'
+import { PlatformCluster } from '../../crds/clusters.ts'
 import type { AnyKind } from '../../crds/define.ts'
-import type { ResourceView } from './types.ts'
+import type { Records } from '../records/records.ts'
+import type { ResourceView, Surroundings } from './types.ts'
 
-type Entry = { readonly version: string; readonly text: string }
+/** A record as text. `text` is undefined once there is no room for it any more, or another took its place. */
+export type KeptText = { readonly version: string; text: string | undefined }
 
 /** Of all kinds together; room for about 50,000 records of 2 KB, so that a walk through that many still finds them. */
 const BYTES_MAX = 128 * 1024 * 1024
@@ -13,9 +17,12 @@ const BYTES_MAX = 128 * 1024 * 1024
 const FULL_TAKES_ONE_IN = 8
 
 /** By uid, which no two objects share, whatever their kinds. Most texts take a byte per character. */
-const entries = new LRUCache<string, Entry>({
+const entries = new LRUCache<string, KeptText>({
   maxSize: BYTES_MAX,
-  sizeCalculation: ({ version, text }) => version.length + text.length,
+  sizeCalculation: ({ version, text = '' }) => version.length + text.length,
+  dispose: (entry) => {
+    entry.text = undefined
+  },
 })
 
 /**
@@ -24,23 +31,38 @@ const entries = new LRUCache<string, Entry>({
  */
 export class RecordTexts<K extends AnyKind> {
   readonly #toDto: (view: ResourceView<K>) => object
-  readonly #dependsOn: ((view: ResourceView<K>) => string) | undefined
+  readonly #dependsOn: Surroundings<K> | undefined
 
   /** @param dependsOn undefined if a record depends on more than versions can tell; then nothing is kept */
-  constructor(toDto: (view: ResourceView<K>) => object, dependsOn: ((view: ResourceView<K>) => string) | undefined) {
+  constructor(toDto: (view: ResourceView<K>) => object, dependsOn: Surroundings<K> | undefined) {
     this.#toDto = toDto
     this.#dependsOn = dependsOn
   }
 
+  /** Stays the same only while no record of objects that stay the same can have changed. */
+  surroundings(records: Pick<Records, 'revision'>): string {
+    const kinds = [Boundary, PlatformCluster, ...(this.#dependsOn?.kinds ?? [])]
+    return kinds.map((kind) => records.revision(kind)).join()
+  }
+
   textOf(view: ResourceView<K>): string {
+    return this.find(view).text
+  }
+
+  /** The text, and where it is kept if it is: who holds on to that needs neither the object nor the view to find it again. */
+  find(view: ResourceView<K>): { text: string; kept: KeptText | undefined } {
     const { uid, resourceVersion } = view.object.metadata
-    if (this.#dependsOn === undefined || uid === undefined) return JSON.stringify(this.#toDto(view))
-    const version = `${resourceVersion} ${view.contextVersion} ${this.#dependsOn(view)}`
+    if (this.#dependsOn === undefined || uid === undefined) {
+      return { text: JSON.stringify(this.#toDto(view)), kept: undefined }
+    }
+    const version = `${resourceVersion} ${view.contextVersion} ${this.#dependsOn.versionOf(view)}`
     const known = entries.get(uid)
-    if (known?.version === version) return known.text
+    if (known?.text !== undefined && known.version === version) return { text: known.text, kept: known }
     const text = JSON.stringify(this.#toDto(view))
     const isFull = entries.calculatedSize + version.length + text.length > BYTES_MAX
-    if (known !== undefined || !isFull || Math.random() * FULL_TAKES_ONE_IN < 1) entries.set(uid, { version, text })
-    return text
+    if (known === undefined && isFull && Math.random() * FULL_TAKES_ONE_IN >= 1) return { text, kept: undefined }
+    const kept = { version, text }
+    entries.set(uid, kept)
+    return { text, kept }
   }
 }

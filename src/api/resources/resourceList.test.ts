@@ -2,6 +2,9 @@ import { expect } from 'chai'
 import request from 'supertest'
 import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
 import { groupNamespace } from '../../core/names.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { ComputePlan } from '../../crds/plans.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 
 const B = '11111111-1111-4111-8111-111111111111'
@@ -51,6 +54,40 @@ describe('lists of resources, page by page', () => {
     }
     expect(await walk()).to.equal('ab|cd')
     expect(listings).to.equal(0)
+  })
+
+  it('ask for no object at all, once the records are known', async () => {
+    await walk()
+    const cache = server.caches.get(VectorCluster.resource)
+    const get = cache.get.bind(cache)
+    let reads = 0
+    cache.get = (namespace, name) => {
+      reads += 1
+      return get(namespace, name)
+    }
+    expect(await walk()).to.equal('ab|cd')
+    expect(reads).to.equal(0)
+  })
+
+  it('show at once what changed around their objects: the name of the boundary, and a plan', async () => {
+    const told = async () => {
+      const [item] = (await page(`${GROUP}?pageSize=2`)).items as unknown as { boundary: string; cpuLimit: string }[]
+      return [item?.boundary, item?.cpuLimit]
+    }
+    const change = (kind: AnyKind, name: string, changed: object) => {
+      const edited = server.client.edit(kind.resource, { name }, (object) =>
+        Object.assign(object.spec as object, changed),
+      )
+      server.caches.get(kind.resource).observeWrite(edited)
+    }
+    expect([await told(), await told()]).to.deep.equal([
+      ['Shop', '1'],
+      ['Shop', '1'],
+    ])
+    change(Boundary, B, { displayName: 'Store' })
+    expect(await told()).to.deep.equal(['Store', '1'])
+    change(ComputePlan, 'vector-dev', { cpuLimit: '4' })
+    expect(await told()).to.deep.equal(['Store', '4'])
   })
 
   it('follow what was made, changed and deleted since', async () => {

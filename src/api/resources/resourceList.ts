@@ -6,12 +6,13 @@ import type { Records } from '../records/records.ts'
 import { pagedParts, pageParts } from './pages.ts'
 import { cutPage, type ListRequest, type ListShape, sortField, sortRows } from './paging.ts'
 import { viewMaker } from './places.ts'
-import type { RecordTexts } from './recordTexts.ts'
+import type { KeptText, RecordTexts } from './recordTexts.ts'
 import { type AnyDeclaration, actionOf, type ResourceView } from './types.ts'
 
 /** A resource group and the namespace of its resources. */
 type Home = { readonly name: string; readonly namespace: string }
-type Row = { readonly home: Home; readonly name: string }
+/** `kept` is its record as long as the order and what is around its resources stay as they were. */
+type Row = { readonly home: Home; readonly name: string; around?: string; kept?: KeptText | undefined }
 type Order = { readonly revision: string; readonly rows: readonly Row[] }
 
 /** About 10 MB; a longer order is computed again for each page. */
@@ -33,16 +34,23 @@ export async function listResources<K extends AnyKind>(
   const { list: request, fresh } = context
   const { records } = context.services
   const view = viewMaker<K>(context.services, boundaryId)
-  const toText = (row: ResourceView<K>) => texts.textOf(row)
   const mayRead = restriction(context, declaration, boundaryId)
   if (!fresh && mayRead === undefined && isOrderOfAll(request, shape)) {
     const peekRows = () =>
       homes.flatMap(({ name, namespace }) => records.peekAll(kind, { namespace }).map((object) => view(object, name)))
     const rows = keptOrder(kind, records, homes, request.sort, () => sortRows(peekRows(), request.sort, shape))
     const { start, end, pagination } = cutPage(rows.length, request)
-    const items = rows.slice(start, end).flatMap(({ home, name }) => {
+    const around = texts.surroundings(records)
+    const items = rows.slice(start, end).flatMap((row) => {
+      // Looking for the object and its text costs thousands of rows more than the text itself.
+      if (row.around === around && row.kept?.text !== undefined) return row.kept.text
+      const { home, name } = row
       const object = records.peek(kind, { namespace: home.namespace, name })
-      return object === undefined ? [] : [toText(view(object, home.name))]
+      if (object === undefined) return []
+      const { text, kept } = texts.find(view(object, home.name))
+      row.around = around
+      row.kept = kept
+      return text
     })
     return pageParts(items, pagination)
   }
@@ -52,7 +60,7 @@ export async function listResources<K extends AnyKind>(
       if (mayRead?.(name, object.metadata.name) !== false) rows.push(view(object, name))
     }
   }
-  return pagedParts(rows, request, shape, toText)
+  return pagedParts(rows, request, shape, (row) => texts.textOf(row))
 }
 
 function isOrderOfAll<R>(request: ListRequest, shape: ListShape<R>): boolean {

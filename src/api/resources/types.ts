@@ -20,6 +20,13 @@ export type ResourceView<K extends AnyKind = AnyKind> = {
   readonly services: Services
 }
 
+/** What a record shows beyond its object, its boundary and its cluster. */
+export type Surroundings<K extends AnyKind = AnyKind> = {
+  /** As long as no object of these kinds changes, `versionOf` stays the same for an object that stays the same. */
+  readonly kinds: readonly AnyKind[]
+  readonly versionOf: (view: ResourceView<K>) => string
+}
+
 /** The context for turning a body into a spec. */
 export type WriteView<K extends AnyKind = AnyKind> = {
   readonly boundaryId: string
@@ -57,11 +64,8 @@ export type ResourceDeclaration<K extends AnyKind, Dto extends z.ZodObject, Body
    * @throws PlatformError for what the schema cannot see: plan, cluster, quota
    */
   toSpec: (body: z.output<Body>, view: WriteView<K>) => object
-  /**
-   * The version of what a record shows beyond the object, its boundary and its cluster (its plan). Declare it if that
-   * is all: then records are kept as texts until something changes.
-   */
-  dependsOn?: (view: ResourceView<K>) => string
+  /** Such as its plan. Declare it if that is all: then records are kept as texts until something changes. */
+  dependsOn?: Surroundings<K>
   /** Paths of generic routes that are served although the interface does not have them. */
   additions?: readonly string[]
   /** Beyond those that every resource has. One without `of` is the field of that name of the spec. */

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { renamed } from '../../core/errors.ts'
+import { DeploymentRecord } from '../../crds/deployments.ts'
 import { StaticWebApp } from '../../crds/staticwebapps.ts'
 import { readModel } from '../http/model.ts'
 import { withoutAbsent } from '../records/kubeRecords.ts'
@@ -124,8 +125,11 @@ export const siteRecord = {
     resourcePlanId: object.spec.computePlan,
   }),
   toSpec: siteSpec,
-  dependsOn: (view: SiteView) => {
-    const versions = numberedOf(view).map(({ record: { metadata } }) => metadata.resourceVersion)
-    return [record.dependsOn?.(view), ...versions.slice(0, SHOWN_DEPLOYMENTS)].join()
+  dependsOn: {
+    kinds: [DeploymentRecord, ...(record.dependsOn?.kinds ?? [])],
+    versionOf: (view: SiteView) => {
+      const versions = numberedOf(view).map(({ record: { metadata } }) => metadata.resourceVersion)
+      return [record.dependsOn?.versionOf(view), ...versions.slice(0, SHOWN_DEPLOYMENTS)].join()
+    },
   },
 }
