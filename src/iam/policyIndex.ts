@@ -22,7 +22,7 @@ import {
 } from './principals.ts'
 import type { Assignment, Deny, PrincipalGroup, Trust } from './records.ts'
 import { BUILT_IN_ROLES, isAssignableAtRoot, isAssignableBelowRoot, type Role } from './roles.ts'
-import { type ScopeNode, ScopeTree } from './scopeTree.ts'
+import { OWN_MARK, type ScopeNode, ScopeTree } from './scopeTree.ts'
 
 export type TrustEntry = {
   readonly id: string
@@ -45,7 +45,7 @@ export class PolicyIndex {
   readonly scopes = new ScopeTree()
   readonly principals = new PrincipalIndex()
   /** Carries the denies of everyone; not among the principals, so that no principal can have its id. */
-  readonly everyone = new PrincipalNode('everyone')
+  readonly everyone = new PrincipalNode('everyone', OWN_MARK)
   readonly #grants = new Map<string, Grant>()
   readonly #denials = new Map<string, Denial>()
   readonly #trusts = new Map<string, TrustEntry>()

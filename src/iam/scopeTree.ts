@@ -8,7 +8,7 @@ export class ScopeNode {
   children: Map<string, ScopeNode> | undefined = undefined
   /** Records that name this very scope. */
   uses = 0
-  /** One of 31 marks. A principal holds the marks of the scopes that its records name, and so skips most others. */
+  /** One of 31 marks, the root's being its own. A principal holds the marks of the scopes that its records name, and so skips most others. */
   readonly mark: number
   /** The marks of the principals whose assignments, or denies, name this scope: at least those. */
   grantees = 0
@@ -32,9 +32,11 @@ export class ScopeNode {
 /** Texts that are remembered: about 3 MB at most. */
 const LOCATED_MAX = 16_384
 
-const MARKS = 31
+const MARKS = 30
+/** A mark that `markOf` gives to nothing: that of the root, and of everyone, by which every question comes. */
+export const OWN_MARK = 1 << MARKS
 
-/** One of 31 bits, in turn. */
+/** One of 30 bits, in turn. */
 export function markOf(number: number): number {
   return 1 << (number % MARKS)
 }
@@ -52,7 +54,7 @@ export function scopeText(node: ScopeNode): string {
 
 /** The scopes that records name. It grows and shrinks with them, so that questions about others leave nothing behind. */
 export class ScopeTree {
-  readonly root = new ScopeNode(undefined, '', 1)
+  readonly root = new ScopeNode(undefined, '', OWN_MARK)
   readonly #located = new Map<string, ScopeNode>()
   #made = 0
 

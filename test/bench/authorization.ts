@@ -18,7 +18,7 @@ import {
 
 const SIZES = [100, 1_000, 10_000, 100_000] as const
 const ROUNDS = 7
-const REPEATS = 20
+const REPEATS = 100
 
 export type AuthorizationFigure = {
   assignments: number
