@@ -17,7 +17,13 @@ describe('the Containerfile, read without a container daemon', () => {
           'PLATFORM_COMMIT=unknown',
           'PLATFORM_BUILT_AT=1970-01-01T00:00:00Z',
         ],
-        Entrypoint: ['/nodejs/bin/node', '--enable-source-maps', '--max-semi-space-size=8', 'src/main.ts'],
+        Entrypoint: [
+          '/nodejs/bin/node',
+          '--enable-source-maps',
+          '--max-semi-space-size=8',
+          '--preserve-symlinks',
+          'src/main.ts',
+        ],
       },
     })
   })
