@@ -273,7 +273,7 @@ describe('single sign-on of a tenant', () => {
     ['another protocol', { protocol: 'Saml' }, 'BAD_REQUEST', 'protocol'],
     ['an unknown field', { color: null }, 'MODEL_BINDING_FAILED', 'color'],
     ['a wrong type', { enabled: 'yes' }, 'MODEL_BINDING_FAILED', 'enabled'],
-    ['no keys any more', { jwksUrl: null }, 'BAD_REQUEST', 'identityProviders'],
+    ['no keys any more', { jwksUrl: null }, 'BAD_REQUEST', 'metadataUrl'],
   ]
   for (const [title, patch, code, field] of patches) {
     it(`refuses a patch with ${title}: 400 ${code}`, async () => {

@@ -4,6 +4,9 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { CODES_FILE } from '../../scripts/test/codes.ts'
 import type { BoundaryDto } from '../../src/api/boundaries/record.ts'
+import { Router } from '../../src/api/http/router.ts'
+import { statusesOf } from '../../src/api/http/statuses.ts'
+import { SERVED_ROUTES } from '../../src/api/index.ts'
 import type { ResourceGroupDto } from '../../src/api/resourcegroups/record.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import { parseScope } from '../../src/core/scope.ts'
@@ -72,12 +75,34 @@ export async function call<Body = ErrorBody>(
     })
     const content = await answer.text()
     const parsed = parse(content)
-    if (answer.status >= 400) noteCode(method, path, parsed)
+    if (answer.status >= 400) {
+      requireDocumented(method, path, answer.status)
+      noteCode(method, path, parsed)
+    }
     if (answer.status === 429 && options.isPatient !== false && attempt < 5) {
       await delay(Number(answer.headers.get('retry-after') ?? 1) * 1000)
       continue
     }
     return { status: answer.status, headers: answer.headers, text: content, body: parsed as Body }
+  }
+}
+
+const router = new Router(SERVED_ROUTES)
+
+/** @throws Error for a refusal that the document of its route does not name */
+function requireDocumented(method: Method, path: string, status: number): void {
+  const [bare = ''] = path.split('?')
+  const route = findRoute(method, bare)
+  if (route === undefined || statusesOf(route).includes(status)) return
+  throw new Error(`${method} ${path} refuses with ${status}, which the document of ${route.path} does not name.`)
+}
+
+/** Undefined also for a path that is no path. */
+function findRoute(method: Method, path: string) {
+  try {
+    return router.find(method, path)?.route
+  } catch {
+    return undefined
   }
 }
 

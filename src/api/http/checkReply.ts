@@ -1,5 +1,7 @@
+import type { PlatformError } from '../../core/errors.ts'
 import type { Answer } from './answer.ts'
 import type { Route } from './route.ts'
+import { statusesOf } from './statuses.ts'
 
 /** @throws TypeError if an answer does not match its route's declaration, which is a bug */
 export function checkReply(route: Route, answer: Answer): void {
@@ -13,6 +15,12 @@ export function checkReply(route: Route, answer: Answer): void {
   const extra = undeclared(body, result.data)
   if (extra !== undefined)
     throw new TypeError(`${route.method} ${route.path} answers ${extra}, which its record lacks.`)
+}
+
+/** @throws TypeError for a refusal that the document of the route does not name */
+export function checkRefusal(route: Route, { status, code }: PlatformError): void {
+  if (statusesOf(route).includes(status)) return
+  throw new TypeError(`${route.method} ${route.path} refuses with ${status} ${code}, which its document does not name.`)
 }
 
 /** The path of the first field of an answer that its schema does not know. */

@@ -116,3 +116,35 @@ describe('ids and moments in bodies', () => {
     expect(read).to.deep.equal([])
   })
 })
+
+describe('what a body lacks or has in another form', () => {
+  const bodyOf = (method: string, end: string) =>
+    SERVED_ROUTES.find((route) => route.method === method && route.path.endsWith(end))?.body as z.ZodType
+  const refusal = (schema: z.ZodType, value: unknown) => {
+    try {
+      readModel(schema, value)
+      return ''
+    } catch (error) {
+      return (error as PlatformError).message
+    }
+  }
+
+  for (const [sentence, body, said] of [
+    ['a text for a number', { replicas: 'three' }, /replicas.*must be .*number/],
+    ['a number for a text', { storageSize: 5 }, /storageSize.*must be/],
+    ['a list for a record', [], /body.*must be .*(object|record)/],
+  ] as const) {
+    it(`is told as what it is, and not as missing: ${sentence}`, () => {
+      expect(refusal(bodyOf('POST', '/vectorclusters/{name}'), body))
+        .to.match(said)
+        .and.not.include('required')
+    })
+  }
+
+  for (const end of ['/boundaries/{boundaryId}/tenant', '/providers/authorization/tenant-move']) {
+    it(`never detaches a boundary from its tenant by being left out: POST ${end}`, () => {
+      expect(refusal(bodyOf('POST', end), {})).to.match(/tenantId.*required/)
+      expect(refusal(bodyOf('POST', end), { tenantId: null })).to.equal('')
+    })
+  }
+})

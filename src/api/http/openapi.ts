@@ -18,6 +18,7 @@ import {
 } from '../resources/paging.ts'
 import { type ErrorForm, shownAs } from './problem.ts'
 import type { Route } from './route.ts'
+import { statusesOf } from './statuses.ts'
 import { templateSegments } from './template.ts'
 
 const PlatformError = z
@@ -57,6 +58,7 @@ const DESCRIPTIONS: Readonly<Record<number, string>> = {
   406: 'None of the accepted media types is available',
   409: 'It contradicts the current state',
   410: 'It has expired',
+  416: 'No byte of the range is there',
   422: 'A rule of the platform refuses it',
   429: 'Too many requests: wait as long as Retry-After says',
   500: 'The platform failed',
@@ -180,7 +182,7 @@ function describeAuthorization({ authorization, scope }: Route): string {
 function pathParameters({ opaque }: Route, path: string): z.ZodObject {
   const names = templateSegments(path).filter(({ kind }) => kind !== 'literal')
   const schemaOf = (name: string) => {
-    if (name === 'boundaryId') return z.uuid()
+    if (name === 'boundaryId') return z.guid()
     return opaque.includes(name) ? z.string().describe('Any text, percent-encoded') : z.string()
   }
   return z.object(Object.fromEntries(names.map(({ text: name }) => [name, schemaOf(name)])))
@@ -239,21 +241,8 @@ function requestBody(route: Route): Pick<ZodOpenApiOperationObject, 'requestBody
 
 /** What every route may answer beyond its own list (records: errors beyond the interface's). */
 function responsesOf(route: Route): ZodOpenApiResponsesObject {
-  const isAnonymous = route.authorization.kind === 'anonymous'
-  const hasAction = route.authorization.kind === 'iam'
-  // A write may conflict with another or break a rule; data needs an engine, which may not be ready.
-  const writes = route.method === 'GET' ? [] : [409, ...(route.method === 'DELETE' ? [] : [422])]
-  const asksEngine =
-    route.authorization.kind === 'iam' && (route.authorization.isData || route.path.includes('/editor/'))
-  const common = [
-    ...[400, ...(isAnonymous ? [] : [401]), ...(hasAction ? [403] : []), 404, 406, ...writes],
-    ...(asksEngine ? [409, 422, 502] : []),
-    ...(route.path.startsWith('/invitations/') ? [410] : []),
-    ...[429, 500, 503],
-  ]
-  const statuses = [...new Set([...route.answers, ...common, ...(route.isBuilt ? [] : [501])])].sort((a, b) => a - b)
   return Object.fromEntries(
-    statuses.map((status) => [String(status), responseOf(route, status)]),
+    statusesOf(route).map((status) => [String(status), responseOf(route, status)]),
   ) as ZodOpenApiResponsesObject
 }
 
@@ -266,6 +255,7 @@ const USUAL_CODES: Readonly<Record<number, ErrorCode>> = {
   406: 'NOT_ACCEPTABLE',
   409: 'CONFLICT',
   410: 'expired',
+  416: 'BAD_REQUEST',
   422: 'RULE_VIOLATION',
   429: 'TOO_MANY_REQUESTS',
   500: 'INTERNAL_ERROR',

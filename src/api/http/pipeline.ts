@@ -11,9 +11,9 @@ import { type Answer, withDatesInUtc } from './answer.ts'
 import { badName } from './badName.ts'
 import { beside } from './beside.ts'
 import { beginRawBody, hasBody, JSON_LIMIT_BYTES, readJsonBody } from './body.ts'
-import { checkReply } from './checkReply.ts'
+import { checkRefusal, checkReply } from './checkReply.ts'
 import type { Caller, Context, Services, TokenVerifier } from './context.ts'
-import { refuseSecondHost } from './hostHeader.ts'
+import { requireOneHost } from './hostHeader.ts'
 import { addressKey, BodyBudget, RateLimit } from './limits.ts'
 import type { HttpMetrics } from './metrics.ts'
 import { readModel } from './model.ts'
@@ -122,7 +122,7 @@ export class Pipeline {
       const answer = await this.#answer(passage)
       await send(request, response, answer)
     } catch (thrown) {
-      failure = { thrown, error: toPlatformError(thrown) }
+      failure = this.#failure(passage, thrown)
       sendError(passage, failure.error)
     }
     const milliseconds = services.clock.monotonic() - began
@@ -132,6 +132,17 @@ export class Pipeline {
     this.#options.traced?.({ trace, method, route, status: response.statusCode, beganAt, milliseconds })
     this.#log(passage, route, milliseconds, failure)
     this.#tellWitness(passage, beganAt, failure)
+  }
+
+  #failure({ match }: Passage, thrown: unknown): Failure {
+    const error = toPlatformError(thrown)
+    if (this.#options.checkReplies !== true || match === undefined) return { thrown, error }
+    try {
+      checkRefusal(match.route, error)
+      return { thrown, error }
+    } catch (undocumented) {
+      return { thrown: undocumented, error: toPlatformError(undocumented) }
+    }
   }
 
   #tellWitness(passage: Passage, beganAt: number, failure: Failure | undefined) {
@@ -146,7 +157,7 @@ export class Pipeline {
 
   async #answer(passage: Passage): Promise<Answer> {
     const { request } = passage
-    refuseSecondHost(request)
+    requireOneHost(request)
     const url = request.url ?? ''
     const mark = url.indexOf('?')
     passage.match = this.#router.find(request.method ?? '', mark < 0 ? url : url.slice(0, mark))

@@ -28,7 +28,7 @@ export function dataAction(name: ActionName): Authorization {
   return { kind: 'iam', action: name, isData: true }
 }
 
-/** `none`: the route takes no body and ignores one. `raw`: the handler reads the stream itself. */
+/** `none`: the route takes no body and refuses one that says anything. `raw`: the handler reads the stream itself. */
 export type BodyKind = 'none' | 'json' | 'raw'
 
 export type Route = {

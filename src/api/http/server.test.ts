@@ -168,7 +168,9 @@ describe('the facade as a server', () => {
       'a length and chunks',
       'POST /version HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
     ],
-    ['no host', 'GET /version HTTP/1.1\r\n\r\n'],
+    ['no host', 'GET /version HTTP/1.1\r\nConnection: close\r\n\r\n'],
+    ['a way to elsewhere', 'CONNECT example.test:443 HTTP/1.1\r\nHost: example.test:443\r\n\r\n'],
+    ['a hundred and one headers', `GET /version HTTP/1.1\r\nHost: x\r\n${'X: a\r\n'.repeat(101)}\r\n`],
     ['two hosts', 'GET /version HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n'],
   ]
   for (const [sentence, text] of broken) {
@@ -183,6 +185,12 @@ describe('the facade as a server', () => {
         socket.on('close', () => resolve(received)).on('error', () => {})
       })
       expect(answer).to.match(/^HTTP\/1\.1 400 /)
+      const [head = '', body = ''] = answer.split('\r\n\r\n')
+      const { code, correlationId } = JSON.parse(body) as { code: string; correlationId: string }
+      expect([code, head.toLowerCase().includes(`x-correlation-id: ${correlationId}`)]).to.deep.equal([
+        'BAD_REQUEST',
+        true,
+      ])
     })
   }
 

@@ -1,4 +1,5 @@
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 import express from 'express'
 import helmet from 'helmet'
 import type { Log } from '../../core/log.ts'
@@ -7,7 +8,7 @@ import type { Services, TokenVerifier } from './context.ts'
 import { type HttpMetrics, noMetrics } from './metrics.ts'
 import { Pipeline, type Staleness } from './pipeline.ts'
 import type { Route } from './route.ts'
-import type { RequestTracer } from './tracing.ts'
+import { type RequestTracer, traceOf } from './tracing.ts'
 import type { Witness } from './witness.ts'
 
 const HEADERS_MAX = 100
@@ -118,7 +119,8 @@ function createServer(app: express.Express, limits: ServerLimits): Server {
       requestTimeout: 600_000,
       keepAliveTimeout: 65_000,
       connectionsCheckingInterval: 2_000,
-      requireHostHeader: true,
+      // The pipeline asks for it, and says so in the form of every refusal.
+      requireHostHeader: false,
       insecureHTTPParser: false,
     },
     app as (request: IncomingMessage, response: ServerResponse) => void,
@@ -129,11 +131,14 @@ function createServer(app: express.Express, limits: ServerLimits): Server {
   server.on('checkContinue', app)
   server.on('checkExpectation', app)
   server.on('clientError', refuseBrokenRequest)
+  server.on('connect', (_request, socket: Duplex) =>
+    endWith(socket, 'There is no way to elsewhere here: CONNECT is not served.'),
+  )
   return server
 }
 
 /** Malformed HTTP never reaches the routes, but the answer still has the form of section 7. */
-function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: import('node:stream').Duplex): void {
+function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
@@ -142,16 +147,17 @@ function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: import('node:
   const message = isTooLarge
     ? `The headers are larger than 16384 bytes, or more than ${HEADERS_MAX}.`
     : 'The request is not well-formed HTTP.'
-  const body = JSON.stringify({
-    error: message,
-    code: 'BAD_REQUEST',
-    module: 'platform',
-    correlationId: '',
-    traceId: '',
-  })
+  endWith(socket, message)
+}
+
+/** An answer in the form of section 7 to what never became a request. */
+function endWith(socket: Duplex, message: string): void {
+  const { correlationId, traceId } = traceOf(undefined, undefined)
+  const body = JSON.stringify({ error: message, code: 'BAD_REQUEST', module: 'platform', correlationId, traceId })
   const head = [
     'HTTP/1.1 400 Bad Request',
     'Content-Type: application/json; charset=utf-8',
+    `X-Correlation-Id: ${correlationId}`,
     `Content-Length: ${Buffer.byteLength(body)}`,
   ]
   socket.end(`${[...head, 'Connection: close'].join('\r\n')}\r\n\r\n${body}`)

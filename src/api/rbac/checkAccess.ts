@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { findAction, isKnownAction, isOpenAction, OPEN_ACTION_PREFIXES } from '../../core/actions.ts'
-import { badRequest, PlatformError, refusedFields } from '../../core/errors.ts'
+import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { parseScope, scopeContains } from '../../core/scope.ts'
 import type { Decision } from '../../iam/records.ts'
 import { boundaryScope, findVisibleBoundary } from '../callers/visibility.ts'
@@ -88,7 +88,7 @@ export function readChecks(body: CheckAccessRequest, boundaryId: string): Check[
     const path = isSingle ? '' : `checks.${index}.`
     return [...actionErrors(check, path), ...scopeErrors(check.scope, boundaryId, path)]
   })
-  if (errors.length > 0) throw badRequest('The checks are not valid.', errors)
+  if (errors.length > 0) throw refusedFields(errors)
   return asked.map((check) => ({ action: check.action, scope: check.scope ?? boundaryScope(boundaryId) }))
 }
 

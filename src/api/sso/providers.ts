@@ -4,7 +4,7 @@ import { completeProvider } from '../../contracts/ssoProviders.ts'
 import { notFound, PlatformError, refusedFields } from '../../core/errors.ts'
 import { vetOutgoingUrl } from '../../core/outgoingUrl.ts'
 import { brokenRules } from '../../crds/define.ts'
-import { SsoConnection, SsoIdentityProvider } from '../../crds/sso.ts'
+import { isReachable, SsoConnection, SsoIdentityProvider } from '../../crds/sso.ts'
 import { created, noContent, ok } from '../http/answer.ts'
 import type { Caller, Context, Services } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
@@ -49,11 +49,17 @@ function vetAddress(field: string, address: string, allowedHosts: readonly strin
   throw new PlatformError('URL_NOT_ALLOWED', message, { field })
 }
 
+/** The field of a body, which is one provider, for a field of the connection, which holds them all. */
+function ownField(field: string, provider: SsoIdentityProvider): string {
+  const own = field.replace(/^identityProviders(\.0\.?)?/, '')
+  return own || (isReachable(provider) ? 'clientId' : 'metadataUrl')
+}
+
 /** @throws PlatformError BAD_REQUEST, URL_NOT_ALLOWED, unknown_role, NOT_IMPLEMENTED, UPSTREAM_FAILED; the first wins */
 async function checkProvider(context: Context, given: SsoIdentityProvider): Promise<void> {
   const { services, signal } = context
   const broken = brokenRules(SsoConnection, { domains: [], identityProviders: [given] })
-  if (broken.length > 0) throw refusedFields(broken)
+  if (broken.length > 0) throw refusedFields(broken.map((error) => ({ ...error, field: ownField(error.field, given) })))
   const provider = completeProvider(given)
   if (provider.defaultRoleDefinitionName !== undefined) findRole(services, provider.defaultRoleDefinitionName)
   if (!services.sso.federation.protocols.includes(provider.protocol)) {

@@ -1,0 +1,54 @@
+import { expect } from 'chai'
+import request from 'supertest'
+import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { RoleDefinition } from '../../crds/rbac.ts'
+
+const B = '11111111-1111-4111-8111-111111111111'
+const OWNER = '22222222-2222-4222-8222-222222222222'
+const OTHER = '33333333-3333-4333-8333-333333333333'
+const ROLE = 'Bad pattern'
+
+describe('a role that is stored with a pattern that cannot be read', () => {
+  let server: Awaited<ReturnType<typeof startFacade>>
+  beforeEach(async () => {
+    server = await startFacade()
+    server.boundary(B)
+    server.grant(OWNER, 'Owner', '/')
+    const { apiVersion, kind, resource } = RoleDefinition
+    const spec = { displayName: ROLE, actions: ['a', 'vectorcluster/read'], assignableScopes: ['/boundaries/*'] }
+    const stored = server.client.seed(resource, { apiVersion, kind, metadata: { name: 'bad' }, spec })
+    server.caches.get(resource).observeWrite(stored)
+  })
+  afterEach(() => server.stop())
+
+  const doors: Record<string, object> = {
+    'providers/authorization/roleAssignments': {
+      principalId: OTHER,
+      principalType: 'User',
+      roleDefinitionName: ROLE,
+      scope: `/boundaries/${B}`,
+    },
+    members: { principalId: OTHER, principalType: 'User', roleDefinitionName: ROLE },
+    'providers/authorization/invitations': { email: 'ada@example.test', roleDefinitionName: ROLE },
+    'providers/authorization/jitRequests': {
+      roleDefinitionName: ROLE,
+      scope: `/boundaries/${B}`,
+      durationMinutes: 60,
+      justification: 'a fault',
+    },
+  }
+  for (const [door, body] of Object.entries(doors)) {
+    it(`is refused by its name at ${door}, and never an internal error`, async () => {
+      const before = server.client.calls.length
+      const answer = await request(server.app)
+        .post(`/boundaries/${B}/${door}`)
+        .set('authorization', bearer(OWNER))
+        .send(body)
+      expect(answer.status, JSON.stringify(answer.body)).to.be.within(400, 422)
+      expect(JSON.stringify(answer.body)).to.include(ROLE)
+      // A lease alone, by which requests of one kind take turns.
+      const written = server.client.calls.slice(before).filter(({ resource }) => !resource.startsWith('leases.'))
+      expect(written).to.deep.equal([])
+    })
+  }
+})

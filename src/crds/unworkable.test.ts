@@ -1,0 +1,80 @@
+import { expect } from 'chai'
+import { z } from 'zod'
+import { KINDS } from './index.ts'
+import { everRuns } from './schedule.ts'
+
+type Field = { path: string; schema: z.ZodString }
+
+/** The fields of a schema that take text, however deep. */
+function textFields(schema: unknown, path: string): Field[] {
+  if (schema instanceof z.ZodString) return [{ path, schema }]
+  if (schema instanceof z.ZodObject) {
+    return Object.entries(schema.shape).flatMap(([name, part]) => textFields(part, `${path}.${name}`))
+  }
+  if (schema instanceof z.ZodArray) return textFields(schema.element, path)
+  if (schema instanceof z.ZodRecord) return textFields(schema.valueType, path)
+  const isWrapper =
+    schema instanceof z.ZodOptional ||
+    schema instanceof z.ZodNullable ||
+    schema instanceof z.ZodDefault ||
+    schema instanceof z.ZodPrefault
+  return isWrapper ? textFields(schema.unwrap(), path) : []
+}
+
+const FIELDS = KINDS.flatMap((kind) => textFields(kind.spec, kind.kind))
+const rulesOf = ({ schema }: Field) => JSON.stringify(schema.meta()?.['x-kubernetes-validations'] ?? [])
+
+const NEVER = ['99 * * * *', '* * * * 8', '*/0 * * * *', '1-60 * * * *', '0 2 31 2 *', 'daily']
+
+/** Which fields a class of values is meant for, and the values of it that can never work. */
+const CLASSES: { sentence: string; isMeant: (field: Field) => boolean; least: number; values: readonly string[] }[] = [
+  {
+    sentence: 'a quantity below zero, beyond what etcd keeps, or none at all',
+    isMeant: (field) => rulesOf(field).includes('isQuantity'),
+    least: 20,
+    values: ['-1Gi', '-1', '8Ei', '10Ei', '9999Pi', '99999999999999999999', 'lots', ''],
+  },
+  {
+    sentence: 'a size or a limit of zero',
+    isMeant: (field) => rulesOf(field).includes('isQuantity') && !/quota/i.test(field.path),
+    least: 15,
+    values: ['0', '0Gi', '0m', '1n'],
+  },
+  {
+    sentence: 'a storage class that cannot be the name of one',
+    isMeant: ({ path }) => path.endsWith('.storageClass'),
+    least: 3,
+    values: ['Not A Class!', 'a/b', '..', '-a', 'a_b'],
+  },
+  {
+    sentence: 'an origin or a header that no browser sends',
+    isMeant: ({ path }) => /corsRules\.(origins|headers)$/.test(path),
+    least: 2,
+    values: ['**', ' ', 'a b', '\n'],
+  },
+  {
+    sentence: 'a schedule that never comes',
+    // In an item of a list, `everRuns` is asked by those who use it.
+    isMeant: (field) => /schedule$/i.test(field.path) && rulesOf(field) !== '[]',
+    least: 3,
+    values: NEVER,
+  },
+]
+
+describe('values that cannot work', () => {
+  it('are told by who reads a schedule in an item of a list', () => {
+    expect([...NEVER, '0 2 * * *'].filter(everRuns)).to.deep.equal(['0 2 * * *'])
+  })
+
+  for (const { sentence, isMeant, least, values } of CLASSES) {
+    const fields = FIELDS.filter(isMeant)
+
+    it(`are refused in every field of every kind: ${sentence}`, () => {
+      expect(fields.length, fields.map(({ path }) => path).join(' ')).to.be.at.least(least)
+      const taken = fields.flatMap(({ path, schema }) =>
+        values.filter((value) => schema.safeParse(value).success).map((value) => `${path}: ${JSON.stringify(value)}`),
+      )
+      expect(taken).to.deep.equal([])
+    })
+  }
+})
