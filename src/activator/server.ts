@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../core/clock.ts'
 import { messageOf } from '../core/errors.ts'
+import { ambiguityOf } from '../core/framing.ts'
 import type { Log } from '../core/log.ts'
 import type { FunctionTrigger } from '../crds/functionFields.ts'
 import type { Figures } from './figures.ts'
@@ -53,6 +54,7 @@ export function createActivatorServer(options: ServerOptions): Server {
 
 async function handle(options: ServerOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { switchboard, gate } = options
+  if (ambiguityOf(request) !== undefined) return refuse(response, 'BAD_REQUEST')
   const home = switchboard.at(hostOf(request.headers.host))
   if (home === undefined) return refuse(response, 'NOT_FOUND')
   const path = pathOf(request.url ?? '/')

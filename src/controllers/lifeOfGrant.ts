@@ -1,12 +1,12 @@
 import { INCARNATION_ANNOTATION, RESERVED_LABEL, SCOPE_INCARNATION_ANNOTATION } from '../core/labels.ts'
-import { boundaryNamespace, groupNamespace } from '../core/names.ts'
+import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
 import { type KubeObject, keyOf, refOf } from '../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import { parseScope, type Scope } from '../core/scope.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
-import { isYounger, scopeIncarnationOf, scopeObject } from '../crds/scopeObjects.ts'
+import { isYounger, mayStandIn, scopeIncarnationOf, scopeObject } from '../crds/scopeObjects.ts'
 import { namespace } from '../kube/builtin.ts'
 import type { Controller, Pass, Workspace } from './engine/controller.ts'
 
@@ -23,7 +23,9 @@ const SOON = 1_000
 export async function keepToLife(pass: Pass): Promise<Outcome> {
   const grant = pass.object as Grant
   const scope = parseScope(grant.spec.scope)
-  if (scope === undefined || scope.level === 'root' || scopeIncarnationOf(grant) !== undefined) return done()
+  if (scope === undefined || !mayStandIn(scope, grant.metadata.namespace))
+    return stalled('ConfigurationInvalid', astray(grant))
+  if (scope.level === 'root' || scopeIncarnationOf(grant) !== undefined) return done()
   const target = scopeObject(scope)
   const isKnown = target !== undefined && pass.records.isCached(target.resource)
   const object = isKnown ? pass.records.cache(target.resource).get(target.namespace, target.name) : undefined
@@ -39,6 +41,11 @@ export async function keepToLife(pass: Pass): Promise<Outcome> {
   await pass.records.client.mergePatch(pass.kind.resource, refOf(grant), patch, { uid, resourceVersion })
   // Our own write wakes us, with the version that the next steps need.
   return waiting('WaitingForDependency', 'The incarnation of the scope was recorded.', SOON)
+}
+
+/** Made past the admission of tenants, by an administrator: it counts for nothing, and must not look as if it did. */
+function astray({ spec, metadata }: Grant): string {
+  return `It counts for nothing, because ${spec.scope} is no scope that namespace ${metadata.namespace} may hold. Make it again in the namespace of its boundary; that of / is ${SYSTEM_NAMESPACE}.`
 }
 
 function cameLater(grant: Grant, object: KubeObject | undefined): Outcome {

@@ -56,6 +56,39 @@ describe('the controllers of grants', () => {
   })
   afterEach(() => bench.stop())
 
+  const astray: [sentence: string, scope: string][] = [
+    ['of another boundary', '/boundaries/00000000-0000-4000-8000-000000000009'],
+    ['of the root', '/'],
+    ['that is no scope', `${SCOPE}/resourcegroups/-shop-`],
+  ]
+  for (const [sentence, scope] of astray) {
+    for (const kind of [RoleAssignment, DenyAssignment]) {
+      it(`say of a ${kind.kind} with a scope ${sentence} that it counts for nothing`, async () => {
+        const spec = kind === DenyAssignment ? { actions: ['apps/read'] } : { roleDefinitionName: 'Reader' }
+        bench.client.seed(kind.resource, {
+          apiVersion: kind.apiVersion,
+          kind: kind.kind,
+          metadata: { name: 'astray', namespace: space },
+          spec: {
+            principalId: PRINCIPAL,
+            principalType: 'User',
+            excludedPrincipalIds: [],
+            dataActions: [],
+            ...spec,
+            scope,
+          },
+        })
+        await bench.start()
+        const found = (await bench.find(kind.resource, 'astray', space)) as KubeObject & {
+          status?: { conditions?: { reason: string; message: string }[] }
+        }
+        expect(JSON.stringify(found.status?.conditions))
+          .to.include('ConfigurationInvalid')
+          .and.include('counts for nothing')
+      })
+    }
+  }
+
   it('remove what has expired at its time, and leave what has not', async () => {
     assign('for-ever', {})
     assign('hour', { expiresAt: inFuture(HOUR) })

@@ -24,11 +24,14 @@ export const ROOT_SCOPE: RootScope = { level: 'root' }
 const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
 const NAME = '[a-z0-9](?:[a-z0-9-]{0,50}[a-z0-9])?'
 const COLLECTION = '[a-z][a-z0-9]{0,62}'
+/** The same grammar for schemas, whose groups capture nothing. */
+export const SCOPE_PATTERN =
+  `^/(boundaries/${UUID}(/resourcegroups/${NAME}(/resources/${COLLECTION}/${NAME})?)?)?$`.replaceAll('?:', '')
 const BELOW_ROOT = new RegExp(
   `^/boundaries/(${UUID})(?:/resourcegroups/(${NAME})(?:/resources/(${COLLECTION})/(${NAME}))?)?$`,
 )
 /** No valid scope is longer; the check keeps the cost of hostile input constant. */
-const MAX_LENGTH = 260
+export const SCOPE_MAX_LENGTH = 260
 
 /**
  * Reads `/`, `/boundaries/<uuid>`, `…/resourcegroups/<name>` or `…/resources/<collection>/<name>`. Only the canonical
@@ -37,7 +40,7 @@ const MAX_LENGTH = 260
  */
 export function parseScope(text: string): Scope | undefined {
   if (text === '/') return ROOT_SCOPE
-  if (typeof text !== 'string' || text.length > MAX_LENGTH) return undefined
+  if (typeof text !== 'string' || text.length > SCOPE_MAX_LENGTH) return undefined
   const match = BELOW_ROOT.exec(text)
   if (match === null) return undefined
   const [, boundaryId, resourceGroup, collection, name] = match
@@ -59,7 +62,7 @@ const REST = [
  * root: none). For callers that follow scopes step by step; all others call `parseScope`.
  */
 export function isRestOfScope(text: string, depth: 0 | 1 | 2, position: number): boolean {
-  if (text.length > MAX_LENGTH) return false
+  if (text.length > SCOPE_MAX_LENGTH) return false
   REST[depth].lastIndex = position
   return REST[depth].test(text)
 }

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { ADDRESS_MAX_LENGTH, ADDRESS_PATTERN } from '../core/address.ts'
 import { RESOURCE_NAME_MAX_LENGTH, RESOURCE_NAME_PATTERN } from '../core/names.ts'
 import { compareQuantities, isQuantity, parseQuantity, QUANTITY_PATTERN } from '../core/quantity.ts'
+import { SCOPE_MAX_LENGTH, SCOPE_PATTERN } from '../core/scope.ts'
 
 /** Field types that kinds share. Patterns are RE2, because the API server runs them too. */
 
@@ -128,14 +129,11 @@ export const Quota = z.strictObject({
   pods: z.int().min(0).max(1000000).optional().describe('Most replicas that run at once; unlimited when absent'),
 })
 
-/** A scope as IAM writes it; the full shape is checked by `core/scope`. */
+/** A scope as IAM writes it: what `core/scope` reads, so that nothing is stored that it does not. */
 export const Scope = z
   .string()
-  .max(400)
-  .regex(
-    /^\/(boundaries\/[0-9a-f-]{36}(\/resourcegroups\/[a-z0-9-]{1,52}(\/resources\/[a-z]{1,40}\/[a-z0-9-]{1,52})?)?)?$/,
-    'must be a scope, such as / or /boundaries/<id>/resourcegroups/<group>',
-  )
+  .max(SCOPE_MAX_LENGTH)
+  .regex(new RegExp(SCOPE_PATTERN), 'must be a scope, such as / or /boundaries/<id>/resourcegroups/<group>')
   .describe('Where it counts, and everywhere below: /, a boundary, a resource group or a resource; immutable')
 
 /** One e-mail address. */

@@ -1,6 +1,7 @@
 import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { ambiguityOf } from '../core/framing.ts'
 
 const LOOPBACK = '127.0.0.1'
 /** Requests here are one small form: who takes longer to send one only holds a connection. */
@@ -26,9 +27,10 @@ export interface IdentityServers {
 /** @throws Error if a port is taken or the certificate does not fit its key; nothing is left listening then */
 export async function startIdentityServers(options: IdentityServersOptions): Promise<IdentityServers> {
   const { cert, key } = options.tls
-  const tls = createTlsServer({ ...PATIENCE, cert, key, minVersion: 'TLSv1.2' }, options.handler)
+  const handler = plainly(options.handler)
+  const tls = createTlsServer({ ...PATIENCE, cert, key, minVersion: 'TLSv1.2' }, handler)
   await listening(tls, options.tls)
-  const plain = options.http && createHttpServer(PATIENCE, options.handler)
+  const plain = options.http && createHttpServer(PATIENCE, handler)
   try {
     if (plain !== undefined && options.http !== undefined) await listening(plain, options.http)
   } catch (error) {
@@ -42,6 +44,16 @@ export async function startIdentityServers(options: IdentityServersOptions): Pro
     async stop() {
       await Promise.all([tls, plain].map((server) => server && closed(server)))
     },
+  }
+}
+
+/** Addresses of the provider are made from Host: who may be read in two ways is not read at all. */
+function plainly(handler: RequestListener): RequestListener {
+  return (request, response) => {
+    const ambiguity = ambiguityOf(request)
+    if (ambiguity === undefined) return handler(request, response)
+    const body = JSON.stringify({ error: 'invalid_request', error_description: ambiguity })
+    response.writeHead(400, { 'content-type': 'application/json', connection: 'close' }).end(body)
   }
 }
 

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { z } from 'zod'
 import { messageOf, PlatformError, permissionMissing } from '../../core/errors.ts'
 import { FairShare } from '../../core/fairShare.ts'
+import { ambiguityOf } from '../../core/framing.ts'
 import type { Log } from '../../core/log.ts'
 import { onBehalfOf } from '../../core/origin.ts'
 import { type PathPlaces, placesOf, scopeOfPath } from '../callers/scopes.ts'
@@ -13,7 +14,6 @@ import { beside } from './beside.ts'
 import { beginRawBody, hasBody, JSON_LIMIT_BYTES, readJsonBody } from './body.ts'
 import { checkRefusal, checkReply } from './checkReply.ts'
 import type { Caller, Context, Services, TokenVerifier } from './context.ts'
-import { requireOneHost } from './hostHeader.ts'
 import { addressKey, BodyBudget, RateLimit } from './limits.ts'
 import type { HttpMetrics } from './metrics.ts'
 import { readModel } from './model.ts'
@@ -157,7 +157,8 @@ export class Pipeline {
 
   async #answer(passage: Passage): Promise<Answer> {
     const { request } = passage
-    requireOneHost(request)
+    const ambiguity = ambiguityOf(request)
+    if (ambiguity !== undefined) throw new PlatformError('BAD_REQUEST', ambiguity)
     const url = request.url ?? ''
     const mark = url.indexOf('?')
     passage.match = this.#router.find(request.method ?? '', mark < 0 ? url : url.slice(0, mark))

@@ -1,5 +1,5 @@
 import { IdentityProviderError } from '../../adapters/identity/port.ts'
-import { ERROR_STATUS, type ErrorCode, PlatformError } from '../../core/errors.ts'
+import { ERROR_STATUS, type ErrorCode, firstReason, PlatformError } from '../../core/errors.ts'
 import { isKubeError, type KubeError } from '../../kube/errors.ts'
 
 /** The form of error bodies (interface section 7); `problem of 500` where only a failure is problem-details: plans. */
@@ -165,5 +165,6 @@ function refused(error: KubeError): PlatformError {
     return new PlatformError('RULE_VIOLATION', denial.message, { policy: denial.policy, errors }, { cause: error })
   }
   const errors = error.causes.map(({ field, message }) => ({ field: recordField(field), message }))
-  return new PlatformError('BAD_REQUEST', 'The API server refused the object.', { errors }, { cause: error })
+  const message = errors.length === 0 ? 'The API server refused the object.' : firstReason(errors)
+  return new PlatformError('BAD_REQUEST', message, { errors }, { cause: error })
 }

@@ -171,6 +171,11 @@ describe('the facade as a server', () => {
     ['no host', 'GET /version HTTP/1.1\r\nConnection: close\r\n\r\n'],
     ['a way to elsewhere', 'CONNECT example.test:443 HTTP/1.1\r\nHost: example.test:443\r\n\r\n'],
     ['a hundred and one headers', `GET /version HTTP/1.1\r\nHost: x\r\n${'X: a\r\n'.repeat(101)}\r\n`],
+    ['another version of HTTP', 'GET /version HTTP/2.0\r\nHost: x\r\nConnection: close\r\n\r\n'],
+    [
+      'another transfer coding',
+      'POST /version HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\nConnection: close\r\n\r\n0\r\n\r\n',
+    ],
     ['two hosts', 'GET /version HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n'],
   ]
   for (const [sentence, text] of broken) {

@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import { isAddress } from '../../core/address.ts'
 import { timestamp } from '../../core/clock.ts'
 import { counted } from '../../core/counted.ts'
-import { badRequest, PlatformError } from '../../core/errors.ts'
+import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { newLinkToken } from '../../core/linkToken.ts'
 import { boundaryNamespace } from '../../core/names.ts'
@@ -93,7 +93,7 @@ function readAddress(text: string): string {
   const email = text.trim()
   if (email === '') throw new PlatformError('invalid_state', 'The e-mail address is empty.')
   if (isAddress(email)) return email
-  throw badRequest('The e-mail address is not valid.', [{ field: 'email', message: 'must be one e-mail address' }])
+  throw refusedFields([{ field: 'email', message: 'must be one e-mail address' }])
 }
 
 function resolveTenant({ records, accounts }: Services, boundaryId: string): BoundaryRecord {

@@ -20,7 +20,11 @@ import type { InvitationRecord } from './record.ts'
 /** @throws PlatformError invalid_state for an invalid scope, one outside the boundary, or one that does not suit the role */
 export function invitedScope(text: string, boundaryId: string, role: Role): Scope {
   const scope = parseScope(text)
-  if (scope === undefined) throw new PlatformError('invalid_state', 'The scope is not valid.')
+  if (scope === undefined)
+    throw new PlatformError(
+      'invalid_state',
+      'The scope is not valid: write it as /boundaries/<uuid>/resourcegroups/<name>.',
+    )
   if (isRootOnly(role)) {
     if (scope.level === 'root') return scope
     throw new PlatformError('invalid_state', `The role "${role.displayName}" can be assigned at the scope / only.`)

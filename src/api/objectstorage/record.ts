@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ACCOUNT_NAME_MIN_LENGTH, accountLacks, keyState, storeNameOf } from '../../contracts/objectstorage.ts'
 import { RESOURCE_STATES, summarize } from '../../core/conditions.ts'
-import { badRequest } from '../../core/errors.ts'
+import { refusedFields } from '../../core/errors.ts'
 import {
   AccountBucket,
   BucketName,
@@ -59,9 +59,7 @@ export const accountRecord = recordOf(ObjectStorageAccount, {
 
 function checkName({ name }: { name: string }): void {
   if (name.length >= ACCOUNT_NAME_MIN_LENGTH) return
-  throw badRequest(`"${name}" is not a valid name for an account.`, [
-    { field: 'name', message: `must have at least ${ACCOUNT_NAME_MIN_LENGTH} characters` },
-  ])
+  throw refusedFields([{ field: 'name', message: `must have at least ${ACCOUNT_NAME_MIN_LENGTH} characters` }])
 }
 
 /** What the buckets of one account hold, from their own figures. */

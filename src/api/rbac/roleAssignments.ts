@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { badRequest, PlatformError } from '../../core/errors.ts'
+import { badRequest, PlatformError, refusedFields } from '../../core/errors.ts'
 import { parseScope, type Scope, scopeContains } from '../../core/scope.ts'
 import { Description, DisplayName, Uuid } from '../../crds/fields.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
@@ -61,8 +61,7 @@ const RoleAssignmentDto = z
 /** @throws PlatformError BAD_REQUEST */
 function readScope(services: Services, text: string, boundaryId: string): Scope {
   const scope = parseScope(text)
-  const refuse = (message: string) =>
-    badRequest('The scope is not valid for this role assignment.', [{ field: 'scope', message }])
+  const refuse = (message: string) => refusedFields([{ field: 'scope', message }])
   if (scope === undefined) throw refuse('must be a scope, such as /boundaries/<uuid>/resourcegroups/<name>')
   if (!scopeContains({ level: 'boundary', boundaryId }, scope)) throw refuse('must lie in the boundary')
   if (objectAt(services.records, scope) === undefined) throw refuse('there is nothing at this scope')

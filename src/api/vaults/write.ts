@@ -13,7 +13,7 @@ import {
 } from '../../contracts/vaults/history.ts'
 import { entryName, isSecretName, valueNames } from '../../contracts/vaults/names.ts'
 import { timestamp } from '../../core/clock.ts'
-import { badRequest, PlatformError, refusedFields } from '../../core/errors.ts'
+import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { FINALIZER } from '../../core/labels.ts'
 import { Turns } from '../../core/turns.ts'
 import { VaultEntry } from '../../crds/vaults.ts'
@@ -44,8 +44,8 @@ export async function setSecret(context: SetSecretContext) {
   refuseWhileDeleting(vault)
   const { secretName } = context.parameters
   if (!isSecretName(secretName)) {
-    throw badRequest(`"${secretName.slice(0, 64)}" is not a valid name for a secret.`, [
-      { field: 'name', message: 'a name has 1 to 127 letters, digits and hyphens and begins with a letter or digit' },
+    throw refusedFields([
+      { field: 'name', message: 'must have 1 to 127 letters, digits and hyphens and begin with a letter or digit' },
     ])
   }
   if (Buffer.byteLength(context.body.value, 'utf8') > VALUE_MAX_BYTES) {

@@ -6,6 +6,7 @@ import {
   isConsumersKey,
   KEYS_OF_ONE_OWNER,
   keyState,
+  SESSIONS_OF_ACCOUNT,
   storeNameOf,
   storeUserName,
 } from '../../contracts/objectstorage.ts'
@@ -185,8 +186,14 @@ function requireAccount(pass: KeyPass): Outcome {
   const { accountName, managedIdentityId, isSession } = pass.object.spec
   const found = findAccount(pass.records, namespace, accountName)
   if ('obstacle' in found) return found.obstacle
-  if (isSession || isConsumersKey(pass.object) || pass.object.status?.accessKeyId !== undefined) return done()
-  const siblings = keysOfAccount(pass.records, namespace, accountName).filter(
+  if (isConsumersKey(pass.object) || pass.object.status?.accessKeyId !== undefined) return done()
+  const keys = keysOfAccount(pass.records, namespace, accountName)
+  if (isSession) {
+    const sessions = keys.filter((key) => key.spec.isSession)
+    if (isWithin(pass.object, sessions, SESSIONS_OF_ACCOUNT)) return done()
+    return stalled('QuotaExceeded', `An account has at most ${SESSIONS_OF_ACCOUNT} sessions at a time.`)
+  }
+  const siblings = keys.filter(
     (key) => !key.spec.isSession && !isConsumersKey(key) && key.spec.managedIdentityId === managedIdentityId,
   )
   if (isWithin(pass.object, siblings, KEYS_OF_ONE_OWNER)) return done()

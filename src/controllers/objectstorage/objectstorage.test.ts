@@ -296,6 +296,17 @@ describe('the controllers of object storage', () => {
     expect(await says(ObjectAccessKey, 'e')).to.deep.equal(['Running', 'Available'])
   })
 
+  it('make the session after the hundredth of one account wait for another to end, whoever made it', async () => {
+    account()
+    const expiresAt = new Date(bench.clock.now() + 3_600_000).toISOString()
+    const names = Array.from({ length: 101 }, (_, number) => `s${String(number).padStart(3, '0')}`)
+    for (const name of names) key(name, { isSession: true, expiresAt })
+    await bench.start()
+    expect(await says(ObjectAccessKey, 's100')).to.deep.equal(['Failed', 'QuotaExceeded'])
+    await remove(ObjectAccessKey, 's000')
+    expect(await says(ObjectAccessKey, 's100')).to.deep.equal(['Running', 'Available'])
+  })
+
   it('take a key away with its identity', async () => {
     account()
     bucket()

@@ -190,6 +190,14 @@ export const DATABASE_RULES: readonly RuleCase[] = [
       'a name in parameters has 1 to 63 lower-case letters, digits, underscores and dots',
     ],
     ['refuses a parameter that runs a command', undefined, { parameters: { archive_command: 'sh' } }, CODE],
+    ['refuses a parameter that includes a file', undefined, { parameters: { include: '/etc/passwd' } }, CODE],
+    ['refuses a parameter that includes a folder', undefined, { parameters: { include_dir: '/etc' } }, CODE],
+    [
+      'refuses a parameter that includes a file if there is one',
+      undefined,
+      { parameters: { include_if_exists: 'x' } },
+      CODE,
+    ],
     ['refuses a parameter that loads code', undefined, { parameters: { shared_preload_libraries: 'x' } }, CODE],
     ['refuses a parameter that belongs to the platform', undefined, { parameters: { ssl_ca_file: '/x' } }, CODE],
     [

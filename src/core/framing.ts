@@ -1,0 +1,20 @@
+/** What Node lets through although two readers of one request may read it in two ways. */
+type Head = { readonly rawHeaders: readonly string[]; readonly httpVersion: string }
+
+/**
+ * Why a request is refused before anybody looks at what it asks; undefined if it is not. Node takes the first of several
+ * Host headers, and a proxy before us may take the last; none is for HTTP/1.0 alone (RFC 9112 3.2). It reads no other
+ * coding than chunked, and passes the rest on as it came (6.1).
+ */
+export function ambiguityOf({ rawHeaders, httpVersion }: Head): string | undefined {
+  const valuesOf = (wanted: string) =>
+    rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === wanted)
+  const hosts = valuesOf('host').length
+  if (!['1.0', '1.1'].includes(httpVersion)) return `HTTP/${httpVersion} is not spoken here, only HTTP/1.1.`
+  if (hosts > 1) return 'The request has more than one Host header.'
+  if (hosts === 0 && httpVersion !== '1.0') return 'The request has no Host header.'
+  const codings = valuesOf('transfer-encoding')
+  if (codings.some((coding) => coding.trim().toLowerCase() !== 'chunked') || codings.length > 1)
+    return 'The only transfer coding that is read here is chunked.'
+  return undefined
+}
