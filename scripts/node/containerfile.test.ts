@@ -7,7 +7,7 @@ describe('the Containerfile, read without a container daemon', () => {
 
   it('is understood as the project has it', () => {
     expect(lastStageOf(readFileSync('Containerfile', 'utf8'))).to.deep.equal({
-      copied: ['node_modules', 'package.json', 'src', 'docs'],
+      copied: ['node_modules', 'package.json', 'dist', 'src', 'docs'],
       config: {
         WorkingDir: '/app',
         User: '65532:65532',
@@ -17,13 +17,7 @@ describe('the Containerfile, read without a container daemon', () => {
           'PLATFORM_COMMIT=unknown',
           'PLATFORM_BUILT_AT=1970-01-01T00:00:00Z',
         ],
-        Entrypoint: [
-          '/nodejs/bin/node',
-          '--enable-source-maps',
-          '--max-semi-space-size=8',
-          '--preserve-symlinks',
-          'src/main.ts',
-        ],
+        Entrypoint: ['/nodejs/bin/node', '--max-semi-space-size=8', 'dist/main.mjs'],
       },
     })
   })

@@ -1,6 +1,7 @@
 import { readFile, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { BUNDLE, bundle } from '../bundle.ts'
 import type { ToolSearch } from '../controlplane/tool.ts'
 import { lastStageOf } from './containerfile.ts'
 import { type Image, makeImage } from './image.ts'
@@ -41,6 +42,7 @@ export async function platformImage(name: string, search: ToolSearch, root = PRO
     .filter((line) => line !== '')
     .map((line) => line.replace('**/', '*'))
   const locked = JSON.parse(await readFile(join(PROJECT, 'package-lock.json'), 'utf8')).packages as LockedPackages
+  if (copied.includes(BUNDLE)) await bundle(root)
   const base = await unpackedPackages(NODE_LIBRARIES, search)
   const installed = dirname(await realpath(join(PROJECT, 'node_modules')))
   const layers = [

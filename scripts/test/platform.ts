@@ -98,6 +98,8 @@ export async function startTestPlatform({
         ? { gitHost: findGitHost(progress, signal) }
         : { otherGitHost: { url: `https://${git.host}/circuit`, tokenFile: git.tokenFile } }),
       outgoingHosts: [git.host],
+      // What most tests run is what is shipped. Platforms of one test's own, and `up`, run the sources.
+      program: 'bundle',
       // All tests call from one address, and many of them to be refused.
       environment: { PLATFORM_ANONYMOUS_REQUESTS_PER_MINUTE: '100000', ...environment },
     })

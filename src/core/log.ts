@@ -1,4 +1,5 @@
 import { pino } from 'pino'
+import { stackInSources } from './stack.ts'
 
 /** Structured logging: fields first, then one sentence. */
 export type Log = {
@@ -33,6 +34,11 @@ function redactedPaths(): string[] {
   return SECRET_FIELDS.flatMap((field) => [field, `*.${field}`, `*.*.${field}`])
 }
 
+function errorInSources(error: Error): object {
+  const told = pino.stdSerializers.err(error)
+  return typeof told?.stack === 'string' ? { ...told, stack: stackInSources(told.stack) } : told
+}
+
 /** JSON lines on standard output, one per outcome. */
 export function createLog(level: LogLevel, fields: object = {}): Log {
   return pino({
@@ -40,6 +46,7 @@ export function createLog(level: LogLevel, fields: object = {}): Log {
     base: fields,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
+    serializers: { err: errorInSources },
     redact: { paths: redactedPaths(), censor: '[redacted]' },
   })
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { get } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { bundle, bundledProgram } from '../../scripts/bundle.ts'
 import { FACADE_ACCOUNT } from '../../scripts/generate/policies.ts'
 import { KINDS } from '../../src/crds/index.ts'
 import { OwnPlatform } from '../cluster/platform.ts'
@@ -20,9 +21,10 @@ type Start = { seconds: number; cpuSeconds: number; megabytesWhenReady: number; 
 type Arm = { name: string; args: readonly string[]; environment: Record<string, string>; readyAt: string }
 
 /**
- * B10: from the start of a process to its first 200 on `/readyz`, on an empty platform with warm caches of files and of
- * compiled code, and the memory that it holds then. Beside it the same without compiled code, and a process that does
- * nothing but keep the stock informers of client-node over the same kinds.
+ * B10: from the start of a process to its first 200 on `/readyz`, on an empty platform with a warm cache of files, and
+ * the memory that it holds then: the bundle as the image starts it, without compiled code. Beside it the sources as
+ * `npm run up` starts them, with and without compiled code, and a process that does nothing but keep the stock informers
+ * of client-node over the same kinds.
  */
 export async function runStart({ rounds }: BenchmarkOptions): Promise<object> {
   const own = await OwnPlatform.prepare({ proxied: true, environment: UNLIMITED })
@@ -31,14 +33,20 @@ export async function runStart({ rounds }: BenchmarkOptions): Promise<object> {
     const { program, args, environment } = own.command
     const kubeconfig = join(own.controlPlane.folder, 'platform', 'kubeconfig')
     const readyAt = `http://127.0.0.1:${own.ports.management}/readyz`
-    const ours = { name: 'ours', args, environment: { ...environment, PLATFORM_KUBECONFIG: kubeconfig }, readyAt }
+    const compiled = { ...environment, PLATFORM_KUBECONFIG: kubeconfig }
+    const uncompiled = { ...compiled, NODE_DISABLE_COMPILE_CACHE: '1' }
+    await bundle()
+    const ours = { name: 'ours', args: await bundledProgram(), environment: uncompiled, readyAt }
+    const sources = { name: 'sources', args, environment: compiled, readyAt }
     const arms: Arm[] = [
       ours,
-      { ...ours, name: 'uncompiled', environment: { ...ours.environment, NODE_DISABLE_COMPILE_CACHE: '1' } },
+      sources,
+      { ...sources, name: 'uncompiledSources', environment: uncompiled },
       stockInformers(kubeconfig, own.ports.management),
     ]
     const starts = new Map<string, Start[]>(arms.map(({ name }) => [name, []]))
     await measured(program, ours)
+    await measured(program, sources)
     for (let round = 0; round < rounds; round += 1)
       for (const arm of arms) starts.get(arm.name)?.push(await measured(program, arm))
     const of = (name: string, figure: keyof Start) => ratio((starts.get(name) ?? []).map((start) => start[figure]))

@@ -5,6 +5,7 @@ import { FairShare } from '../../core/fairShare.ts'
 import { ambiguityOf } from '../../core/framing.ts'
 import type { Log } from '../../core/log.ts'
 import { onBehalfOf } from '../../core/origin.ts'
+import { stackInSources } from '../../core/stack.ts'
 import { type PathPlaces, placesOf, scopeOfPath } from '../callers/scopes.ts'
 import type { Standing } from '../callers/standing.ts'
 import { authorizationHeader } from '../callers/tokens.ts'
@@ -366,7 +367,10 @@ export class Pipeline {
 function reasonOf(failure: unknown): string {
   const cause = failure instanceof Error ? failure.cause : undefined
   const stack = failure instanceof PlatformError ? undefined : failure instanceof Error ? failure.stack : undefined
-  return [stack ?? messageOf(failure), ...(cause === undefined ? [] : [messageOf(cause)])].join(' <- ')
+  return [
+    stack === undefined ? messageOf(failure) : stackInSources(stack),
+    ...(cause === undefined ? [] : [messageOf(cause)]),
+  ].join(' <- ')
 }
 
 const NEVER_STALE: Staleness = { age: () => 0, bound: Number.POSITIVE_INFINITY }
