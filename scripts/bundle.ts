@@ -37,6 +37,8 @@ export async function bundle(root = PROJECT): Promise<void> {
     outExtension: { '.js': '.mjs' },
     banner: { js: REQUIRE },
     // Identifiers stay, for stacks and logs. The maps are read when an error is told, not by Node at the start.
+    // Packages look things up by the name of a class, which a file of many would change.
+    keepNames: true,
     minifyWhitespace: true,
     minifySyntax: true,
     sourcemap: 'external',
