@@ -13,6 +13,7 @@ import { createHttpMetrics } from '../api/http/metrics.ts'
 import { createFacade } from '../api/http/server.ts'
 import { openApiDocument, reservedNames, SERVED_ROUTES } from '../api/index.ts'
 import { invitationPages } from '../api/invitations/pages.ts'
+import { onAccountPage } from '../api/passwords/index.ts'
 import { resetPages } from '../api/passwords/pages.ts'
 import { linkPages } from '../api/people/forms.ts'
 import { loadDocumentation } from '../api/platform/documentation.ts'
@@ -200,9 +201,13 @@ async function openPeople(
   closing.onStop(() => sso.outgoing.close())
   const recorded = recordedPrincipals(records)
   if (configuration.identityProvider === 'local') {
-    const keysChanged = () => void tokens.keysChanged()
+    const onKeysChange = () => void tokens.keysChanged()
+    const changePassword = onAccountPage({ accounts, records })
     const { fetch } = sso.outgoing
-    const identity = await runIdentityProvider(configuration, connection, fetch, surroundings, keysChanged)
+    const identity = await runIdentityProvider(configuration, connection, fetch, surroundings, {
+      onKeysChange,
+      changePassword,
+    })
     closing.onStop(() => identity.stop())
     return { records, principals: recorded, accounts, sso }
   }

@@ -6,6 +6,7 @@ import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import { PlatformUser } from '../crds/identity.ts'
 import { IdpBinding, SsoConnection } from '../crds/sso.ts'
 import {
+  type ChangePassword,
   createIdentityProvider,
   createLastSeen,
   createSweeper,
@@ -32,7 +33,7 @@ export async function runIdentityProvider(
   { client, caches }: { client: KubeClient; caches: CacheSet },
   fetch: OutgoingFetch,
   surroundings: Surroundings,
-  onKeysChange: () => void,
+  { onKeysChange, changePassword }: { onKeysChange: () => void; changePassword: ChangePassword },
 ): Promise<Part> {
   const log = surroundings.log.child({ part: 'identity' })
   const { identityCertificate, identityKey, identityHost, accessTokenSeconds } = configuration
@@ -63,6 +64,7 @@ export async function runIdentityProvider(
     clients: kubeClientStore(client),
     users: kubeUserStore(client, () => whole(users)),
     passwords: secretPasswords(client),
+    changePassword,
     external: {
       fetch,
       connections: kubeConnections(client, () => whole(connections), fetch),

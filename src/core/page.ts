@@ -11,6 +11,9 @@ body{margin:0;min-height:100vh;display:grid;place-items:center;padding:1.5rem;ba
 main{width:100%;max-width:25rem;background:var(--card);border-top:.375rem solid var(--go);border-radius:.25rem;padding:2rem;box-shadow:0 1px 3px #0003}
 .brand{margin:0 0 1.5rem;font-weight:700;letter-spacing:.04em;color:var(--soft)}
 h1{margin:0 0 .75rem;font-size:1.5rem;line-height:1.25}
+h2{margin:1.5rem 0 .5rem;font-size:1.125rem}
+ul{margin:0 0 1rem;padding:0;list-style:none}
+li{padding:.625rem 0;border-top:1px solid var(--line)}
 p{margin:0 0 1rem}
 label{display:block;margin:0 0 .25rem;font-weight:600}
 input{width:100%;margin:0 0 1rem;padding:.625rem .75rem;font:inherit;color:inherit;background:transparent;border:1px solid var(--line);border-radius:.25rem}

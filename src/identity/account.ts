@@ -1,47 +1,87 @@
-import { randomBytes } from 'node:crypto'
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import express, { type Request, type Response, type Router } from 'express'
 import type Provider from 'oidc-provider'
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
-import { accountPage, errorPage } from './pages.ts'
+import { accountPage } from './accountPage.ts'
+import type { Guesses } from './guesses.ts'
+import { isOutage } from './outage.ts'
+import { errorPage } from './pages.ts'
+import type { PasswordVerifier } from './passwords.ts'
 import { ACCOUNT_CLIENT } from './publicClients.ts'
 import { sendPage } from './shownPages.ts'
-import type { UserStore } from './users.ts'
+import { endOtherSignIns, endSignIn, signInsOf } from './signIns.ts'
+import { grantsOf, type StateStore, sessionIdOf } from './state.ts'
+import type { IdentityUser, UserStore } from './users.ts'
+
+/**
+ * Sets a person's password by the rules of the platform; all sign-ins but the one named end.
+ *
+ * @returns why it is refused, as a sentence for the person
+ */
+export type ChangePassword = (
+  user: IdentityUser,
+  password: string,
+  keepSession: string | undefined,
+) => Promise<string | undefined>
 
 export type AccountOptions = {
   provider: () => Provider
   users: UserStore
+  passwords: PasswordVerifier
+  /** Passwords are not changed here if it is absent. */
+  changePassword?: ChangePassword | undefined
+  guesses: Guesses
+  state: StateStore
+  /** What forms are tied to their session with; alike on all replicas. */
+  formKey: () => string
   issuer: string
+  tokenLifetimeSeconds: number
   log: Log
 }
 
+type Visit = { user: IdentityUser; uid: string; keepSession: string | undefined }
+type Said = { error?: string | undefined; done?: string | undefined }
+
 /**
- * The page that links of mails lead to: it signs a person in if nobody is, and says who is signed in. Its own code is
- * never exchanged; the session of the browser is all that it needs.
+ * The page of a person's account, to which links of mails lead as well: it signs a person in if nobody is, changes the
+ * password, and shows and ends sign-ins. Its own code is never exchanged; the session of the browser is all that it
+ * needs.
  */
 export function accountRouter(options: AccountOptions): Router {
   const router = express.Router()
-  router.get('/', (request, response) => {
-    show(options, request, response).catch((error: unknown) => {
-      options.log.error({ error: messageOf(error) }, 'The account page failed on our side.')
-      sendPage(response, 500, errorPage('The platform could not finish this. Try again in a moment.', 'server_error'))
-    })
-  })
+  router.use(express.urlencoded({ extended: false, limit: '8kb', parameterLimit: 8 }))
+  router.get('/', guarded(options, show))
+  router.post('/', guarded(options, answerForm))
   return router
 }
 
-async function show({ provider, users, issuer }: AccountOptions, request: Request, response: Response): Promise<void> {
+type Step = (options: AccountOptions, visit: Visit, request: Request, response: Response) => Promise<void>
+
+function guarded(options: AccountOptions, step: Step) {
+  return async (request: Request, response: Response): Promise<void> => {
+    try {
+      const visit = await visitOf(options, request, response)
+      if (visit === undefined) signIn(options, request, response)
+      else await step(options, visit, request, response)
+    } catch (error) {
+      options.log.error({ error: messageOf(error) }, 'The account page failed on our side.')
+      const page = errorPage('The platform could not finish this. Try again in a moment.', 'server_error')
+      sendPage(response, isOutage(error) ? 503 : 500, page)
+    }
+  }
+}
+
+async function visitOf({ provider, users }: AccountOptions, request: Request, response: Response) {
   const built = provider()
   const session = await built.Session.get(built.createContext(request, response) as never)
   const user = session.accountId === undefined ? undefined : await users.find(session.accountId)
-  if (user?.isEnabled === true) {
-    sendPage(
-      response,
-      200,
-      accountPage({ name: user.displayName, signOut: `${issuer}/protocol/openid-connect/logout` }),
-    )
-    return
-  }
+  if (user?.isEnabled !== true) return undefined
+  const [grantId] = grantsOf(session)
+  return { user, uid: session.uid, keepSession: grantId === undefined ? undefined : sessionIdOf(grantId) }
+}
+
+function signIn({ issuer }: AccountOptions, request: Request, response: Response): void {
   // A browser that comes back without a session takes no cookies: another round would not end.
   if (new URLSearchParams(request.url.split('?')[1] ?? '').has('state')) {
     sendPage(response, 400, errorPage('This browser did not keep the sign-in.', 'session_not_found'))
@@ -57,4 +97,77 @@ async function show({ provider, users, issuer }: AccountOptions, request: Reques
     code_challenge_method: 'S256',
   })
   response.redirect(303, `${issuer}/protocol/openid-connect/auth?${query}`)
+}
+
+const show: Step = (options, visit, _request, response) => present(options, visit, response, 200, {})
+
+async function present(options: AccountOptions, visit: Visit, response: Response, status: number, said: Said) {
+  const { issuer, state, tokenLifetimeSeconds, changePassword } = options
+  const { user, uid } = visit
+  const page = accountPage({
+    ...said,
+    name: user.displayName,
+    action: `${issuer}/account`,
+    signOut: `${issuer}/protocol/openid-connect/logout`,
+    token: formToken(options, visit),
+    signIns: signInsOf(await state.listOf(user.id), uid),
+    hasPassword: changePassword !== undefined && user.isExternal !== true,
+    afterglow: Math.ceil(tokenLifetimeSeconds / 60),
+  })
+  sendPage(response, status, page)
+}
+
+const answerForm: Step = async (options, visit, request, response) => {
+  const form = (request.body ?? {}) as Record<string, unknown>
+  const field = (name: string) => (typeof form[name] === 'string' ? form[name] : '')
+  if (!isSame(field('csrf'), formToken(options, visit))) {
+    sendPage(response, 400, errorPage('This form was not sent from your account page.', 'invalid_request'))
+    return
+  }
+  const { state } = options
+  const { user, uid } = visit
+  switch (field('choice')) {
+    case 'end':
+      await endSignIn(state, user.id, field('signIn'))
+      return present(options, visit, response, 200, { done: 'The sign-in was ended.' })
+    case 'endOthers':
+      await endOtherSignIns(state, user.id, uid)
+      return present(options, visit, response, 200, { done: 'All other sign-ins were ended.' })
+    case 'password': {
+      const error = await change(options, visit, request, { current: field('current'), next: field('password') })
+      const done = error === undefined ? 'Your password was changed.' : undefined
+      return present(options, visit, response, error === undefined ? 200 : 400, { error, done })
+    }
+    default:
+      return present(options, visit, response, 200, {})
+  }
+}
+
+/** Whoever sits at an open browser is not yet the person: the current password says so, within the limit on guesses. */
+async function change(
+  { changePassword, guesses, passwords, log }: AccountOptions,
+  { user, keepSession }: Visit,
+  request: Request,
+  { current, next }: { current: string; next: string },
+): Promise<string | undefined> {
+  if (changePassword === undefined || user.isExternal === true) return 'Your password is not kept here.'
+  const address = request.ip ?? ''
+  const blocked = await guesses.blockedFor(address, user.userName)
+  if (blocked !== undefined) return `Too many attempts. Wait ${Math.ceil(blocked / 60)} min, then try again.`
+  await guesses.failed(address, user.userName)
+  if (!(await passwords.verify(user.id, current.slice(0, 1024)))) return 'The current password is not correct.'
+  await guesses.succeeded(address, user.userName)
+  const refusal = await changePassword(user, next, keepSession)
+  if (refusal === undefined) log.info({ userId: user.id }, 'A password was changed on the account page.')
+  return refusal
+}
+
+/** What only this page of this browser knows: no other site can read the session's cookie or the page. */
+function formToken({ formKey }: AccountOptions, { uid }: Visit): string {
+  return createHmac('sha256', formKey()).update(`account ${uid}`).digest('base64url')
+}
+
+function isSame(first: string, second: string): boolean {
+  const [a, b] = [Buffer.from(first), Buffer.from(second)]
+  return a.length === b.length && timingSafeEqual(a, b)
 }

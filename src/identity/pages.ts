@@ -125,14 +125,6 @@ export function signOutPage(action: string, token: string, targets: readonly str
   )
 }
 
-export function accountPage({ name, signOut }: { name: string; signOut: string }): Page {
-  return page(
-    'You are signed in',
-    `<p>As <strong>${escapeHtml(name)}</strong>. Programs on this computer can sign in without asking for your password again.</p>
-<p><a href="${escapeHtml(signOut)}">Sign out</a></p>`,
-  )
-}
-
 export function signedOutPage(): Page {
   return page('Signed out', '<p>Your session has ended. You can close this window.</p>')
 }

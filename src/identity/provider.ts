@@ -5,7 +5,7 @@ import { rateLimit } from 'express-rate-limit'
 import Provider, { type errors, type KoaContextWithOIDC } from 'oidc-provider'
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
-import { accountRouter } from './account.ts'
+import { accountRouter, type ChangePassword } from './account.ts'
 import { adapterFor, TooManyAttempts } from './adapter.ts'
 import { type Attempts, countAttempts } from './attempts.ts'
 import type { ClientStore } from './clients.ts'
@@ -45,6 +45,8 @@ export type IdentityProviderOptions = {
   clients: ClientStore
   users: UserStore
   passwords: PasswordVerifier
+  /** Of the account page; absent if passwords are not changed there. */
+  changePassword?: ChangePassword
   /** Identity providers of tenants; nobody signs in elsewhere where it is absent. */
   external?: ExternalSignInOptions
   /** Sign-ins, grants and codes, shared by all replicas. */
@@ -133,19 +135,10 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
   app.post(`${mountPath}/device`, addressLimit(limits.deviceCodesPerMinute))
   app.use(`${mountPath}/device`, addressLimit(limits.signInRequestsPerMinute))
   app.all(`${protocol}/userinfo`, userinfo(options))
-  app.use(
-    signInPath,
-    signInRouter({
-      ...options,
-      external: options.external && createExternalSignIn(options.external, options),
-      provider: () => current.provider,
-      guesses,
-      path: signInPath,
-      formKey: () => formKey(options.keys),
-      sessionLifetimeSeconds,
-    }),
-  )
-  app.use(`${mountPath}/account`, accountRouter({ ...options, provider: () => current.provider }))
+  const shared = { provider: () => current.provider, guesses, formKey: () => formKey(options.keys) }
+  const external = options.external && createExternalSignIn(options.external, options)
+  app.use(signInPath, signInRouter({ ...options, ...shared, external, path: signInPath, sessionLifetimeSeconds }))
+  app.use(`${mountPath}/account`, accountRouter({ ...options, ...shared, tokenLifetimeSeconds }))
   app.use(brokerPath, returnRouter({ path: signInPath }))
   app.use(mountPath, (request, response) => current.serve(request, response))
   app.use((_request, response) => {

@@ -31,6 +31,8 @@ export interface StateStore {
    */
   change(name: string, change: (record: StateRecord) => StateRecord): Promise<boolean>
   remove(name: string): Promise<void>
+  /** What is kept of a user: browser sessions and grants. */
+  listOf(userId: string): Promise<readonly StateRecord[]>
   /** Ends every sign-in and grant of a user, but for one grant, named by its `sid`, and the sign-in that it came of. */
   removeOf(userId: string, keepSession?: string): Promise<void>
   /** Removes what expired before `now` (seconds); tells when the next does. */
@@ -107,6 +109,7 @@ export function secretStateStore(
     async remove(name) {
       await drop(name)
     },
+    listOf: async (userId) => (await list({ [STATE_USER_LABEL]: userId })).map(recordOf),
     async removeOf(userId, keepSession) {
       for (const found of await list({ [STATE_USER_LABEL]: userId })) {
         if (keepSession === undefined || !belongsTo(recordOf(found), keepSession)) await drop(found.metadata.name)

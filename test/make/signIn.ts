@@ -119,6 +119,21 @@ export function signInWorld() {
       clients: { find: async () => undefined },
       users: kubeUserStore(kube, async () => (await kube.list<PlatformUser & KubeObject>(PlatformUser.resource)).items),
       passwords: secretPasswords(kube),
+      // As the facade does it: a rule for passwords, then the Secret and the end of other sign-ins.
+      changePassword: async ({ id }, password, keepSession) => {
+        if (password.length < 8) return 'at least 8 characters.'
+        const changedAt = new Date(systemClock.now()).toISOString()
+        const next = await hashPassword(password, { changedAt, keepSession })
+        kube.edit<KubeObject & { data?: object }>(
+          secret,
+          { namespace: 'freehold-system', name: passwordSecretName(id) },
+          (object) => {
+            object.data = { [PASSWORD_ENTRY]: Buffer.from(JSON.stringify(next)).toString('base64') }
+          },
+        )
+        await secretStateStore(kube).removeOf(id, keepSession)
+        return undefined
+      },
       state: secretStateStore(kube),
       keys,
       log,

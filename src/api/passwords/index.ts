@@ -1,7 +1,8 @@
 import { z } from 'zod'
+import type { UserRecord } from '../../adapters/identity/port.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { ok } from '../http/answer.ts'
-import type { Context } from '../http/context.ts'
+import type { Context, Services } from '../http/context.ts'
 import { anonymous, authenticated, type RouteDraft, route } from '../http/route.ts'
 import { requireGoodPassword } from '../people/accounts.ts'
 import {
@@ -38,10 +39,32 @@ async function changePassword(context: Context<string, unknown, z.output<typeof 
   const now = services.clock.now()
   if (caller.authTime === undefined || now - caller.authTime > SIGN_IN_AGE)
     throw new PlatformError('reauth_required', 'Sign in again first: the last sign-in is more than 5 minutes ago.')
-  await requireGoodPassword(services.accounts, body.password, user.email)
-  await endResets(services, user.id)
-  await users.setPassword(user.id, body.password, { keepSession: caller.sessionId })
+  await setPassword(services, user, body.password, caller.sessionId)
   return ok({ changedAt: new Date(now).toISOString() })
+}
+
+type Changing = Pick<Services, 'accounts' | 'records'>
+
+/** @throws PlatformError password_policy */
+async function setPassword(services: Changing, user: UserRecord, password: string, keepSession: string | undefined) {
+  await requireGoodPassword(services.accounts, password, user.email)
+  await endResets(services, user.id)
+  await services.accounts.users.setPassword(user.id, password, { keepSession })
+}
+
+/** The same for the account page of the identity provider, which tells a person why a password is refused. */
+export function onAccountPage(services: Changing) {
+  return async ({ id }: { id: string }, password: string, keepSession: string | undefined) => {
+    const user = await services.accounts.users.find(id)
+    if (user === undefined) return 'The account is no longer there.'
+    try {
+      await setPassword(services, user, password, keepSession)
+      return undefined
+    } catch (error) {
+      if (error instanceof PlatformError && error.code === 'password_policy') return error.message
+      throw error
+    }
+  }
 }
 
 export const passwordRoutes: readonly RouteDraft[] = [

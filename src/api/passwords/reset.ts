@@ -74,7 +74,11 @@ function isExpired({ clock }: Services, { spec }: ResetRecord): boolean {
 }
 
 /** The links that are open for a person end with the password that they would have replaced. */
-export async function endResets({ records }: Services, userId: string, except?: string): Promise<void> {
+export async function endResets(
+  { records }: Pick<Services, 'records'>,
+  userId: string,
+  except?: string,
+): Promise<void> {
   const all = await records.list(PasswordReset, { namespace }, { fresh: true })
   const open = all.filter(({ metadata, spec }) => spec.userId === userId && metadata.name !== except)
   for (const { metadata } of open) {

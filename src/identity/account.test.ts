@@ -1,0 +1,123 @@
+import { expect } from 'chai'
+import { Browser } from '../../test/make/browser.ts'
+import { ORIGIN, PASSWORD, signInWorld, USER } from '../../test/make/signIn.ts'
+import { secret } from '../kube/builtin.ts'
+
+const ACCOUNT = '/realms/freehold/account'
+const NEXT = 'another horse 9'
+
+describe('the account page', () => {
+  const world = signInWorld()
+
+  const openIn = async (browser: Browser) => {
+    const page = await browser.open(ACCOUNT)
+    return page.html.includes('name="password"') && page.html.includes('id="login"')
+      ? world.submitPassword(page, PASSWORD, 'ada', browser)
+      : page
+  }
+  const open = () => openIn(world.browser)
+  /** The same person elsewhere. */
+  const elsewhere = async (work: (browser: Browser) => Promise<void>) => {
+    const other = new Browser(ORIGIN, { reach: world.reach })
+    try {
+      await openIn(other)
+      await work(other)
+    } finally {
+      await other.close()
+    }
+  }
+  const isSignedIn = async (browser: Browser) => (await browser.open(ACCOUNT)).html.includes('Your account')
+
+  it('signs a person in, names them, shows this browser, and needs no script', async () => {
+    const page = await open()
+    expect(page.status).to.equal(200)
+    expect(page.html).to.include('Ada Lovelace').and.include('This browser').and.not.include('<script')
+    expect(page.headers['content-security-policy']).to.include("default-src 'none'")
+    expect(page.headers['cache-control']).to.equal('no-store')
+    for (const [, id] of page.html.matchAll(/<input id="(\w+)"/g)) expect(page.html).to.include(`<label for="${id}">`)
+  })
+
+  it('changes the password, keeps this browser and ends the others', async () => {
+    await elsewhere(async (other) => {
+      const changed = await world.browser.submit(await open(), 'Change password', { current: PASSWORD, password: NEXT })
+      expect([changed.status, changed.html]).to.satisfy(([status, html]: [number, string]) => {
+        return status === 200 && html.includes('Your password was changed.')
+      })
+      expect(await isSignedIn(world.browser)).to.equal(true)
+      expect(await isSignedIn(other)).to.equal(false)
+      const page = await other.open(ACCOUNT)
+      expect((await world.submitPassword(page, PASSWORD, 'ada', other)).html).to.include('Incorrect user name')
+      expect((await world.submitPassword(await other.open(ACCOUNT), NEXT, 'ada', other)).html).to.include(
+        'Your account',
+      )
+    })
+  })
+
+  it('wants the current password, and says what is wrong with a new one', async () => {
+    const wrong = await world.browser.submit(await open(), 'Change password', { current: 'guess', password: NEXT })
+    expect(wrong.status).to.equal(400)
+    expect(wrong.html).to.include('role="alert"').and.include('The current password is not correct.')
+    const short = await world.browser.submit(wrong, 'Change password', { current: PASSWORD, password: 'short' })
+    expect(short.html).to.include('at least 8 characters.').and.not.include('value="short"')
+  })
+
+  it('stops guesses of the current password', async () => {
+    let page = await open()
+    for (let guess = 0; guess < 6; guess += 1) {
+      page = await world.browser.submit(page, 'Change password', { current: `guess ${guess}`, password: NEXT })
+    }
+    expect(page.html).to.include('Too many attempts.')
+    const right = await world.browser.submit(page, 'Change password', { current: PASSWORD, password: NEXT })
+    expect(right.status).to.equal(400)
+  })
+
+  it('shows other sign-ins and ends one', async () => {
+    await elsewhere(async (other) => {
+      const page = await open()
+      expect(page.html).to.include('A browser')
+      const after = await world.browser.submit(page, 'End this sign-in')
+      expect(after.html).to.include('The sign-in was ended.').and.not.include('A browser')
+      expect(await isSignedIn(other)).to.equal(false)
+      expect(await isSignedIn(world.browser)).to.equal(true)
+    })
+  })
+
+  it('ends the programs of a sign-in with it', async () => {
+    const { answer } = await world.signIn()
+    await elsewhere(async (other) => {
+      const page = await openIn(other)
+      expect(page.html).to.include('freehold-cli')
+      await other.submit(page, 'End this sign-in')
+      expect((await world.refresh(answer.body.refresh_token)).body.error).to.equal('invalid_grant')
+    })
+  })
+
+  it('ends all others at once', async () => {
+    await elsewhere((one) =>
+      elsewhere(async (two) => {
+        const after = await world.browser.submit(await open(), 'End all others')
+        expect(after.html).to.include('All other sign-ins were ended.')
+        expect([await isSignedIn(one), await isSignedIn(two)]).to.deep.equal([false, false])
+        expect(await isSignedIn(world.browser)).to.equal(true)
+      }),
+    )
+  })
+
+  it('takes no form of another page, and ends no sign-in of another person', async () => {
+    const page = await open()
+    const forged = { ...page, html: page.html.replaceAll(/name="csrf" value="[^"]*"/g, 'name="csrf" value="x"') }
+    const answer = await world.browser.submit(forged, 'Change password', { current: PASSWORD, password: NEXT })
+    expect(answer.status).to.equal(400)
+    expect(answer.html).to.include('This form was not sent from your account page.')
+    await world.browser.submit(page, 'Change password', { choice: 'end', signIn: `user-${USER}-password` })
+    expect(await isSignedIn(world.browser)).to.equal(true)
+    const password = { namespace: 'freehold-system', name: `user-${USER}-password` }
+    expect(await world.kube.get(secret, password), 'the Secret of the password').to.be.an('object')
+  })
+
+  it('asks a person who was disabled to sign in again', async () => {
+    await open()
+    world.disable()
+    expect(await isSignedIn(world.browser)).to.equal(false)
+  })
+})

@@ -1,0 +1,76 @@
+import { escapeHtml, type Page, page, problem } from '../core/page.ts'
+
+/** Where a person is signed in. */
+export type SignedIn = {
+  /** What a form names it by. */
+  id: string
+  isHere: boolean
+  isBrowser: boolean
+  /** Client ids of the programs that it was used for. */
+  programs: readonly string[]
+  /** Seconds since the epoch. */
+  since: number | undefined
+}
+
+export type AccountWords = {
+  name: string
+  action: string
+  signOut: string
+  token: string
+  signIns: readonly SignedIn[]
+  hasPassword: boolean
+  /** Minutes for which programs may still act after their sign-in was ended. */
+  afterglow: number
+  error?: string | undefined
+  done?: string | undefined
+}
+
+export function accountPage(words: AccountWords): Page {
+  const { name, signOut, error, done, signIns, afterglow } = words
+  const others = signIns.filter(({ isHere }) => !isHere)
+  return page(
+    'Your account',
+    `<p>You are signed in as <strong>${escapeHtml(name)}</strong>.</p>
+${done === undefined ? '' : `<p role="status">${escapeHtml(done)}</p>`}${problem(error)}
+${words.hasPassword ? passwordForm(words) : ''}
+<h2>Where you are signed in</h2>
+<ul>
+${signIns.map((signIn) => entry(words, signIn)).join('\n')}
+</ul>
+${others.length < 2 ? '' : form(words, '<button class="quiet" type="submit" name="choice" value="endOthers">End all others</button>')}
+<p class="small">A program whose sign-in was ended may act for up to ${afterglow} more minutes.</p>
+<p><a href="${escapeHtml(signOut)}">Sign out</a></p>`,
+  )
+}
+
+function form({ action, token }: AccountWords, content: string): string {
+  return `<form method="post" action="${escapeHtml(action)}">
+<input type="hidden" name="csrf" value="${escapeHtml(token)}">
+${content}
+</form>`
+}
+
+function passwordForm(words: AccountWords): string {
+  const described = words.error === undefined ? '' : ' aria-invalid="true" aria-describedby="problem"'
+  return `<h2>Change your password</h2>
+${form(
+  words,
+  `<label for="current">Current password</label>
+<input id="current" name="current" type="password" autocomplete="current-password" required maxlength="1024"${described}>
+<label for="password">New password</label>
+<input id="password" name="password" type="password" autocomplete="new-password" required maxlength="1024"${described}>
+<button type="submit" name="choice" value="password">Change password</button>`,
+)}
+<p class="small">All other sign-ins end with it.</p>`
+}
+
+function entry(words: AccountWords, { id, isHere, isBrowser, programs, since }: SignedIn): string {
+  const place = isHere ? 'This browser' : isBrowser ? 'A browser' : 'A program'
+  const used = programs.length === 0 ? '' : `, used by ${programs.map(escapeHtml).join(', ')}`
+  const time =
+    since === undefined ? '' : `, since ${new Date(since * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC`
+  const text = `${place}${used}${time}`
+  if (isHere) return `<li>${text}</li>`
+  const button = `<button class="quiet" type="submit" name="choice" value="end" aria-label="End: ${text}">End this sign-in</button>`
+  return `<li>${text}${form(words, `<input type="hidden" name="signIn" value="${escapeHtml(id)}">\n${button}`)}</li>`
+}

@@ -1,0 +1,54 @@
+import type { SignedIn } from './accountPage.ts'
+import { grantsOf, type StateRecord, type StateStore, sessionIdOf } from './state.ts'
+
+const [SESSION, GRANT] = ['identity-session-', 'identity-grant-']
+
+type Value = { uid?: unknown; loginTs?: unknown; clientId?: unknown; authorizations?: object; iat?: unknown }
+
+const valuesOf = ({ entries }: StateRecord) => Object.values(entries) as Value[]
+const grantNames = ({ entries }: StateRecord) => grantsOf(entries.value).map((id) => `${GRANT}${sessionIdOf(id)}`)
+
+/**
+ * Where a person is signed in: browsers with the programs that they were used for, and programs on their own, such as
+ * those of a device.
+ *
+ * @param here the uid of the session of the browser that asks
+ */
+export function signInsOf(records: readonly StateRecord[], here: string): SignedIn[] {
+  const browsers = records.filter(({ name }) => name.startsWith(SESSION))
+  const ofBrowsers = new Set(browsers.flatMap(grantNames))
+  const alone = records.filter(({ name }) => name.startsWith(GRANT) && !ofBrowsers.has(name))
+  return [...browsers, ...alone]
+    .map((record) => signInOf(record, here))
+    .sort((one, other) => Number(other.isHere) - Number(one.isHere) || (other.since ?? 0) - (one.since ?? 0))
+}
+
+function signInOf(record: StateRecord, here: string): SignedIn {
+  const values = valuesOf(record)
+  const numbers = values.flatMap(({ loginTs, iat }) => [loginTs, iat].filter((time) => typeof time === 'number'))
+  const clients = values.flatMap(({ clientId, authorizations }) => [
+    ...(typeof clientId === 'string' ? [clientId] : []),
+    ...Object.keys(authorizations ?? {}),
+  ])
+  return {
+    id: record.name,
+    isBrowser: record.name.startsWith(SESSION),
+    isHere: values.some(({ uid }) => uid === here),
+    programs: [...new Set(clients)].sort(),
+    since: numbers.length === 0 ? undefined : Math.min(...numbers),
+  }
+}
+
+/** Ends one, with the grants that came of it; nothing if it is not the person's. */
+export async function endSignIn(state: StateStore, userId: string, id: string): Promise<void> {
+  const record = (await state.listOf(userId)).find(({ name }) => name === id)
+  if (record === undefined) return
+  for (const name of [...grantNames(record), record.name]) await state.remove(name)
+}
+
+/** Ends all but that of the browser that asks. */
+export async function endOtherSignIns(state: StateStore, userId: string, here: string): Promise<void> {
+  for (const { id, isHere } of signInsOf(await state.listOf(userId), here)) {
+    if (!isHere) await endSignIn(state, userId, id)
+  }
+}
