@@ -16,7 +16,7 @@ import {
 const TYPES: Readonly<Record<string, z.ZodType>> = {
   integer: z.int(),
   boolean: z.boolean(),
-  uuid: z.uuid(),
+  uuid: z.guid(),
   'date-time': z.iso.datetime({ offset: true }),
   'string[]': z.array(z.string()),
 }

@@ -1,6 +1,8 @@
 import { expect } from 'chai'
 import { z } from 'zod'
+import { brokenRules } from './define.ts'
 import { KINDS } from './index.ts'
+import { RelationalCluster } from './relational.ts'
 import { everRuns } from './schedule.ts'
 
 type Field = { path: string; schema: z.ZodString }
@@ -23,6 +25,8 @@ function textFields(schema: unknown, path: string): Field[] {
 
 const FIELDS = KINDS.flatMap((kind) => textFields(kind.spec, kind.kind))
 const rulesOf = ({ schema }: Field) => JSON.stringify(schema.meta()?.['x-kubernetes-validations'] ?? [])
+
+const RELATIONAL = RelationalCluster.spec.parse({})
 
 const NEVER = ['99 * * * *', '* * * * 8', '*/0 * * * *', '1-60 * * * *', '0 2 31 2 *', 'daily']
 
@@ -59,12 +63,41 @@ const CLASSES: { sentence: string; isMeant: (field: Field) => boolean; least: nu
     least: 3,
     values: NEVER,
   },
+  {
+    sentence: 'a parameter that would begin another line or another value',
+    isMeant: ({ path }) => path === 'RelationalCluster.parameters',
+    least: 1,
+    values: ["on'\\", 'a\\nb', 'a\nb', 'a\r', 'a\u0000', '\u0085', 'x'.repeat(1025)],
+  },
 ]
 
 describe('values that cannot work', () => {
   it('are told by who reads a schedule in an item of a list', () => {
     expect([...NEVER, '0 2 * * *'].filter(everRuns)).to.deep.equal(['0 2 * * *'])
   })
+
+  for (const name of [
+    'include',
+    'include_dir',
+    'include_if_exists',
+    'ssl',
+    'ssl_ca_file',
+    'recovery_target_time',
+    'archive_command',
+    'restore_command',
+    'shared_preload_libraries',
+    'Work_Mem',
+    'a b',
+    'a\nb',
+    "x'",
+    '',
+  ]) {
+    it(`are refused as the name of a parameter: ${JSON.stringify(name)}`, () => {
+      const wrong = { ...RELATIONAL, parameters: { work_mem: '64MB', [name]: 'on' } }
+      expect(brokenRules(RelationalCluster, RELATIONAL)).to.deep.equal([])
+      expect(brokenRules(RelationalCluster, wrong).map(({ field }) => field)).to.include('parameters')
+    })
+  }
 
   for (const { sentence, isMeant, least, values } of CLASSES) {
     const fields = FIELDS.filter(isMeant)

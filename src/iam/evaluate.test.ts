@@ -194,7 +194,7 @@ describe('a decision', () => {
     ],
     [
       'lets a deny beat Owner',
-      { assignments: [assign('Owner', '/')], denies: [deny(B1, ['*/read'])] },
+      { assignments: [assign('Owner', B1)], denies: [deny(B1, ['*/read'])] },
       'apps/read',
       INDEX,
       'DeniedByAssignment',
@@ -261,6 +261,34 @@ describe('a decision', () => {
       'apps/read',
       B1,
       'AllowedByAssignment',
+    ],
+    [
+      'spares an Owner of the platform whom a deny of a boundary names',
+      { assignments: [assign('Owner', '/')], denies: [deny(B1, ['*'])] },
+      'apps/read',
+      INDEX,
+      'AllowedByAssignment',
+    ],
+    [
+      'spares an Owner of the platform from a deny of a group',
+      { groups: nested, assignments: [assign('Owner', '/')], denies: [deny(B1, ['*'], { principal: { id: STAFF } })] },
+      'apps/read',
+      B1,
+      'AllowedByAssignment',
+    ],
+    [
+      'denies an Owner of the platform at the root',
+      { assignments: [assign('Owner', '/')], denies: [deny('/', ['*'])] },
+      'apps/read',
+      B1,
+      'DeniedByAssignment',
+    ],
+    [
+      'denies a Reader of the platform in a boundary',
+      { assignments: [assign('Reader', '/')], denies: [deny(B1, ['*'])] },
+      'apps/read',
+      B1,
+      'DeniedByAssignment',
     ],
     [
       'ends a deny at its expiry',

@@ -89,12 +89,12 @@ function isRootOwner(principal: PrincipalNode, root: ScopeNode, at: number): boo
 }
 
 /**
- * A deny spares a principal that it excludes by name or by one of its groups. One for everyone speaks of the people of
- * its boundary: who runs the platform is not locked out by a tenant.
+ * A deny spares a principal that it excludes by name or by one of its groups. One below the root spares Owners of the
+ * platform too, also where they became that later: no tenant locks out who runs it.
  */
 export function isExcluded(denial: Denial, principal: PrincipalNode, at: number): boolean {
   const { excluded } = denial
-  if (denial.isForEveryone && denial.scope.parent !== undefined) {
+  if (denial.scope.parent !== undefined) {
     const root = ancestorAt(denial.scope, 0)
     if (root !== undefined && isRootOwner(principal, root, at)) return true
   }

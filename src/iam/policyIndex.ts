@@ -97,7 +97,6 @@ export class PolicyIndex {
     const scope = this.scopes.retain(deny.scope)
     this.removeDeny(id)
     const principal = deny.principal === 'everyone' ? this.everyone : this.principals.ensure(deny.principal.id)
-    const isForEveryone = deny.principal === 'everyone'
     const excluded = excludedPrincipalIds.length === 0 ? undefined : new Set(excludedPrincipalIds)
     // A time that cannot be read must not end a deny.
     const until = Number.isNaN(expiresAt) ? Number.POSITIVE_INFINITY : expiresAt
@@ -108,7 +107,6 @@ export class PolicyIndex {
       scope,
       expiresAt: until,
       excluded,
-      isForEveryone,
       next: undefined,
     }
     linkDenial(denial)

@@ -37,7 +37,6 @@ export type Denial = {
   readonly scope: ScopeNode
   readonly expiresAt: number
   readonly excluded: ReadonlySet<string> | undefined
-  readonly isForEveryone: boolean
   next: Denial | undefined
 }
 

@@ -43,6 +43,8 @@ export type AuthorizationReport = {
   figures: AuthorizationFigure[]
   /** Exponent by which the time of a decision grows with the assignments, from the smallest to the largest size. */
   growthExponent: number
+  /** The same on texts that were never seen before, as requests bring them. */
+  growthExponentOnFreshTexts: number
   /** The same questions to other engines, on the same policies. */
   peers: PeerFigure[]
   /** One, five and fifteen minutes, before and after: figures of a busy machine are too high. */
@@ -132,10 +134,14 @@ export async function run(seconds: number, write: (line: string) => void = conso
     )
   }
   const [first, last] = [figures.at(0), figures.at(-1)]
-  const ratio = (last?.nanosecondsPerDecision ?? 0) / (first?.nanosecondsPerDecision ?? 1)
-  const growth = Math.log10(ratio) / Math.log10((last?.assignments ?? 0) / (first?.assignments ?? 1))
-  const growthExponent = Number(growth.toFixed(3))
-  write(`growth exponent ${growthExponent}`)
+  const growthOf = (figure: 'nanosecondsPerDecision' | 'nanosecondsPerFreshText') => {
+    const ratio = (last?.[figure] ?? 0) / (first?.[figure] ?? 1)
+    const growth = Math.log10(ratio) / Math.log10((last?.assignments ?? 0) / (first?.assignments ?? 1))
+    return Number(growth.toFixed(3))
+  }
+  const growthExponent = growthOf('nanosecondsPerDecision')
+  const growthExponentOnFreshTexts = growthOf('nanosecondsPerFreshText')
+  write(`growth exponent ${growthExponent}, on new texts ${growthExponentOnFreshTexts}`)
   const peers = await comparePeers([100, 1_000, 10_000], seconds, write)
   const load = { before, after: loadavg() }
   write(
@@ -145,6 +151,7 @@ export async function run(seconds: number, write: (line: string) => void = conso
     node: process.version,
     figures,
     growthExponent,
+    growthExponentOnFreshTexts,
     peers,
     load,
     processor: `${cpus().length} x ${cpus()[0]?.model}`,

@@ -193,8 +193,8 @@ async function cedarSliced(records: Records): Promise<Decide> {
 }
 
 /**
- * A deny for everyone below the root does not count for owners of the platform. Other engines do not know this rule of
- * ours, and so such denies name them.
+ * A deny below the root does not count for owners of the platform. Other engines do not know this rule of ours, and so
+ * such denies name them.
  */
 function spareRootOwners({ assignments, denies, groups }: Records): void {
   const isOwner = ({ roleName, scope }: Assignment) => roleName === 'Owner' && scope === '/'
@@ -202,7 +202,7 @@ function spareRootOwners({ assignments, denies, groups }: Records): void {
   const members = new Map(groups.map(({ id, memberIds }) => [id, memberIds]))
   for (const owner of owners) for (const member of members.get(owner) ?? []) owners.add(member)
   denies.forEach((deny, index) => {
-    if (deny.principal !== 'everyone' || deny.scope === '/') return
+    if (deny.scope === '/') return
     denies[index] = { ...deny, excludedPrincipalIds: [...deny.excludedPrincipalIds, ...owners] }
   })
 }

@@ -67,14 +67,14 @@ function isDenied(policy: NaivePolicy, subjects: Set<string>, action: string, sc
   return policy.denies.some((deny) => {
     if (deny.principal !== 'everyone' && !subjects.has(deny.principal.id)) return false
     if (deny.excludedPrincipalIds.some((id) => subjects.has(id))) return false
-    if (deny.principal === 'everyone' && deny.scope !== '/' && isRootOwner(policy, subjects, at)) return false
+    if (deny.scope !== '/' && isRootOwner(policy, subjects, at)) return false
     if (deny.expiresAt !== undefined && at >= deny.expiresAt) return false
     if (!contains(deny.scope, scope)) return false
     return matches(definition(action)?.isData ? deny.dataActions : deny.actions, action)
   })
 }
 
-/** Whoever runs the platform is not of the boundary that a deny for everyone speaks of. */
+/** Whoever runs the platform is spared by every deny below the root. */
 function isRootOwner(policy: NaivePolicy, subjects: Set<string>, at: number): boolean {
   return policy.assignments.some(
     ({ principalId, roleName, scope, expiresAt }) =>

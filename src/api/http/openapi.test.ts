@@ -3,16 +3,18 @@ import { z } from 'zod'
 import { ERROR_STATUS, type ErrorCode } from '../../core/errors.ts'
 import { openApiDocument, SERVED_ROUTES, wholeOpenApiDocument } from '../index.ts'
 import { DOCUMENTED_MODULES } from '../platform/documentation.ts'
+import { filtersOf } from '../resources/paging.ts'
 import { documentedPaths, documentOf } from './openapi.ts'
 import type { Route } from './route.ts'
 
 type Schema = { $ref?: string; type?: string; properties?: Record<string, object>; additionalProperties?: unknown }
+type ParameterSchema = { type?: string; enum?: string[]; items?: { pattern?: string } }
 type Operation = {
   operationId: string
   summary: string
   security: object[]
   responses: Record<string, { $ref?: string; content?: Record<string, unknown> }>
-  parameters: { name: string; in: string }[]
+  parameters: { name: string; in: string; schema?: ParameterSchema }[]
   requestBody?: { content: Record<string, { schema: Schema }> }
 }
 type Document = {
@@ -111,6 +113,21 @@ describe('the OpenAPI documents', () => {
       const body = route.documentedBody ?? route.body
       expect(body).to.be.instanceOf(z.ZodObject)
       expect(Object.keys((body as z.ZodObject).shape)).to.include.members(Object.keys(reply.shape))
+    })
+  }
+
+  for (const route of SERVED_ROUTES.filter(({ list }) => list !== undefined)) {
+    it(`say what GET ${route.path} is sorted and filtered by`, () => {
+      const schemaOf = (wanted: string) => operationOf(route)?.parameters.find(({ name }) => name === wanted)?.schema
+      const [sort, filter] = [schemaOf('sort'), schemaOf('filter')]
+      const fields = sort?.enum ?? []
+      expect(fields).to.not.be.empty
+      for (const field of fields) expect(fields).to.include(field.startsWith('-') ? field.slice(1) : `-${field}`)
+      expect(filter?.type).to.equal('array')
+      const pattern = new RegExp(filter?.items?.pattern ?? 'none')
+      expect(pattern.test('noSuchField:eq:x')).to.equal(false)
+      const filters = filtersOf(route.list as NonNullable<Route['list']>).filter((field) => !field.endsWith('*'))
+      for (const field of filters) expect(pattern.test(`${field}:eq:x`), field).to.equal(true)
     })
   }
 

@@ -104,7 +104,7 @@ export function refuseSheddingDenies(
 }
 
 /**
- * Nobody may remove a deny that applies to themselves. A deny for everyone does not apply to Owners of the platform.
+ * Nobody may remove a deny that applies to themselves. None of a boundary applies to Owners of the platform.
  *
  * @throws PlatformError forbidden
  */
@@ -115,14 +115,14 @@ export async function refuseOwnDeny(
   deny: DenyRecord,
 ): Promise<void> {
   if (!reaches(services, boundaryId, deny.spec, caller.principalId)) return
-  if (deny.spec.isEveryone === true && (await actingOwners(services, ROOT_SCOPE)).has(caller.principalId)) return
+  if ((await actingOwners(services, ROOT_SCOPE)).has(caller.principalId)) return
   const message = 'This deny holds you back yourself: somebody whom it does not reach must remove it.'
   throw new PlatformError('forbidden', message, { denyId: denyIdOf(deny) })
 }
 
 /**
  * Somebody must remain who can remove the deny: an Owner of the boundary to whom it does not apply. And no
- * boundary can deny Owners of the platform: a deny for everyone spares them, one that names them is refused.
+ * boundary can deny Owners of the platform: none counts for them, and one that names them is refused.
  *
  * @throws PlatformError lockout
  */
