@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { BOUNDARY_ID, ControllerBench } from '../../test/worlds/controllers.ts'
+import { ROLE_INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
 import { PlatformUser } from '../crds/identity.ts'
@@ -57,6 +58,17 @@ describe('what bindings give', () => {
     await bench.client.remove(IdpBinding.resource, { namespace, name: BINDING })
     await bench.rest()
   }
+
+  it('is the role that it was made for, not one made anew under its name', async () => {
+    const base = { tenantId: TENANT, issuer: ISSUER, claim: 'groups', claimValue: 'staff' }
+    const annotations = { [ROLE_INCARNATION_ANNOTATION]: 'first' }
+    const spec = { ...base, roleDefinitionName: 'Custom', scope: `/boundaries/${BOUNDARY_ID}` }
+    bench.seed(IdpBinding, BINDING, spec, { namespace, annotations })
+    person(ADA, ['staff'])
+    await bench.start()
+    const [given] = (await bench.client.list(RoleAssignment.resource)).items
+    expect(given?.metadata.annotations?.[ROLE_INCARNATION_ANNOTATION]).to.equal('first')
+  })
 
   it('is a role for everybody whom the issuer names, for as long as it does', async () => {
     bind({ roleDefinitionName: 'Reader', scope: `/boundaries/${BOUNDARY_ID}` })

@@ -3,6 +3,7 @@ import { CREATED_BY_ANNOTATION, INCARNATION_ANNOTATION } from '../core/labels.ts
 import { type KubeObject, refOf } from '../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import { parseScope } from '../core/scope.ts'
+import { meansPresent, type PrincipalLookup } from '../crds/principals.ts'
 import { JitRequest, RoleAssignment } from '../crds/rbac.ts'
 import { scopeIncarnationOf, scopeObject } from '../crds/scopeObjects.ts'
 import { activeUntil, jitAssignmentName, jitAssignmentSpec, jitState, pendingUntil } from '../iam/jit.ts'
@@ -108,6 +109,9 @@ async function grant(pass: JitPass): Promise<Outcome | undefined> {
       `What was at ${request.spec.scope} when this was asked for is not there any more.`,
     )
   }
+  const find: PrincipalLookup = (resource, home, name) => pass.records.cache(resource).get(home, name)
+  if (!meansPresent(find, request, request.spec.principalId))
+    return stalled('ReferenceMissing', `${request.spec.principalId} is not who asked for this.`)
   const { namespace } = request.metadata
   // Asked afresh: the request may have been ended a moment ago, and what the facade then took away must not come back.
   const now = await pass.records.client.get<JitRequest & KubeObject>(JitRequest.resource, refOf(request as KubeObject))

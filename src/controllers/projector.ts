@@ -3,6 +3,7 @@ import { type KubeObject, keyOf, type Resource } from '../core/object.ts'
 import { done, type Outcome } from '../core/outcome.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
+import { PlatformClient, PlatformUser } from '../crds/identity.ts'
 import { KINDS } from '../crds/index.ts'
 import { meansPresent, PRINCIPAL_RESOURCES, type PrincipalLookup } from '../crds/principals.ts'
 import { PrincipalGroup, RoleAssignment } from '../crds/rbac.ts'
@@ -44,13 +45,33 @@ export function withProjection(controller: Controller, isOn: boolean): Controlle
     resource,
     keysOf: (record: KubeObject, records: Workspace) => keysNear(record, controller.kind.resource, records),
   }))
+  const ofPrincipals = PEOPLE.map((resource) => ({
+    resource,
+    keysOf: ({ metadata }: KubeObject, records: Workspace) =>
+      keysNaming(metadata.name, controller.kind.resource, records),
+  }))
+  const followed = isOn ? [...ofIam, ...ofPrincipals] : []
   return Object.freeze({
     ...controller,
-    observes: [...controller.observes, ...(isOfBoundary ? [roleBinding] : []), ...(isOn ? ofIam : [])],
+    observes: [...controller.observes, ...(isOfBoundary ? [roleBinding] : []), ...followed],
     reads: [...controller.reads, ...(isOn ? PRINCIPAL_RESOURCES : []), ...(isOfBoundary ? [] : [Boundary.resource])],
     writes: [...controller.writes, ...PROJECTION_RIGHTS],
     reconcile: steps(controller.reconcile, (isOn ? projectAssignments : withdrawProjection) as Step<AnyKind, unknown>),
   })
+}
+
+/** Who is made anew under an id has nothing of what was given to the one before. */
+const PEOPLE = [PlatformUser.resource, PlatformClient.resource]
+
+/** Where something is given to the principal, or to a group that it is in. */
+function keysNaming(id: string, resource: Resource, records: Workspace): string[] {
+  const assignments = records.cache<RoleAssignment & KubeObject>(RoleAssignment.resource).list()
+  const groups = records.cache<PrincipalGroup & KubeObject>(PrincipalGroup.resource).list()
+  const naming = [
+    ...assignments.filter(({ spec }) => spec.principalId === id),
+    ...groups.filter(({ spec }) => spec.memberIds.includes(id)),
+  ]
+  return [...new Set(naming.flatMap((record) => keysNear(record, resource, records)))]
 }
 
 /** A record of a boundary concerns that boundary and its groups; one of the platform concerns all. */

@@ -1,12 +1,18 @@
 import { expect } from 'chai'
 import { BOUNDARY_ID, ControllerBench } from '../../test/worlds/controllers.ts'
 import { uuidV5 } from '../core/ids.ts'
-import { INCARNATION_ANNOTATION, ROLE_INCARNATION_ANNOTATION, SCOPE_INCARNATION_ANNOTATION } from '../core/labels.ts'
-import { groupNamespace } from '../core/names.ts'
+import {
+  INCARNATION_ANNOTATION,
+  PRINCIPAL_INCARNATIONS_ANNOTATION,
+  ROLE_INCARNATION_ANNOTATION,
+  SCOPE_INCARNATION_ANNOTATION,
+} from '../core/labels.ts'
+import { groupNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
 import { reservedNamespaceObject } from '../core/namespaces.ts'
 import type { KubeObject } from '../core/object.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
+import { PlatformUser } from '../crds/identity.ts'
 import { DenyAssignment, JitRequest, RoleAssignment, RoleDefinition } from '../crds/rbac.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { VectorCluster } from '../crds/vector.ts'
@@ -204,6 +210,17 @@ describe('the controllers of grants', () => {
       expect(await stateOf()).to.equal('Ended')
       const said = bench.events.filter(({ key }) => key.endsWith(REQUEST)).map(({ reason }) => reason)
       expect(said).to.include.members(['Available', 'Stopped'])
+    })
+
+    it('give nothing to who was made anew under the id of the requester', async () => {
+      bench.seed(PlatformUser, PRINCIPAL, { userName: 'anew' }, { namespace: SYSTEM_NAMESPACE, annotations: LIFE })
+      const named = { [PRINCIPAL_INCARNATIONS_ANNOTATION]: JSON.stringify({ [PRINCIPAL]: 'before' }) }
+      ask(approved())
+      bench.client.edit(JitRequest.resource, { namespace: space, name: REQUEST }, ({ metadata }) => {
+        metadata.annotations = { ...metadata.annotations, ...named }
+      })
+      await startWithoutFacade()
+      expect(await grants()).to.deep.equal([])
     })
 
     it('take it away when the request is ended', async () => {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
-import { DateTime, DisplayName, Email, PlainText, Prose, Scope, Uuid } from './fields.ts'
+import { DateTime, DisplayName, Email, PersonName, PlainText, Prose, Scope, Uuid } from './fields.ts'
 
 /** Where an invitation is in its life (interface section 3). */
 export const INVITATION_STATES = ['Pending', 'AwaitingLogin', 'Accepted', 'Revoked', 'Expired'] as const
@@ -9,7 +9,6 @@ const Sha256 = z
   .string()
   .max(64)
   .regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits in lower case')
-const PersonName = PlainText.max(64)
 
 /** Asks a person by mail to take a role. */
 export const MemberInvitation = defineKind({
@@ -33,6 +32,11 @@ export const MemberInvitation = defineKind({
       .optional()
       .describe(
         'Which life of the object at the scope is meant, so that one made anew inherits no invitation; immutable',
+      ),
+    tenantId: PlainText.max(64)
+      .optional()
+      .describe(
+        'The tenant of the boundary when the invitation was made, which accepting joins; it lapses with a move; immutable',
       ),
     invitedBy: Uuid.describe('Id of the principal who invited; immutable'),
     invitedByName: PlainText.max(256)
@@ -66,7 +70,7 @@ export const MemberInvitation = defineKind({
       .describe('Whether the invited person was told of the expiry once; later calls are told of the state'),
   }),
   status: resourceStatus,
-  immutable: ['email', 'roleDefinitionName', 'scope', 'scopeIncarnation', 'invitedBy', 'accountId'],
+  immutable: ['email', 'roleDefinitionName', 'scope', 'scopeIncarnation', 'tenantId', 'invitedBy', 'accountId'],
   columns: [
     { name: 'Email', path: '.spec.email' },
     { name: 'Role', path: '.spec.roleDefinitionName' },

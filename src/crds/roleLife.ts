@@ -2,13 +2,22 @@ import { INCARNATION_ANNOTATION, ROLE_INCARNATION_ANNOTATION } from '../core/lab
 import type { ObjectMeta } from '../core/object.ts'
 
 /**
- * Which life of a role an assignment means. A custom role that is deleted and made anew under its display name is
- * another role, so assignments carry the incarnation of the one that was there. Built-in roles have one life.
+ * Which life of a role an assignment means, or what promises one: an invitation, a request for a while, a binding. A
+ * custom role that is deleted and made anew under its display name is another role, so they carry the incarnation of the
+ * one that was there. Built-in roles have one life.
  */
 
 type Annotated = { readonly metadata: Pick<ObjectMeta, 'annotations'> }
 type Assignment = Annotated & { readonly spec: { readonly roleDefinitionName: string } }
 type Definition = Annotated & { readonly spec: { readonly displayName: string; readonly isBuiltIn: boolean } }
+
+/** The annotation of a record that gives or promises the role of its spec; nothing for other records. */
+export function roleLifeOf(definitions: readonly Definition[], spec: object): Record<string, string> {
+  const { roleDefinitionName } = spec as { roleDefinitionName?: unknown }
+  if (typeof roleDefinitionName !== 'string') return {}
+  const incarnation = incarnationOfRole(definitions, roleDefinitionName)
+  return incarnation === undefined ? {} : { [ROLE_INCARNATION_ANNOTATION]: incarnation }
+}
 
 /** The incarnation that an assignment was written for; undefined where it counts for whichever role has the name. */
 export function roleIncarnationOf({ metadata }: Annotated): string | undefined {

@@ -64,6 +64,12 @@ const CLASSES: { sentence: string; isMeant: (field: Field) => boolean; least: nu
     values: NEVER,
   },
   {
+    sentence: 'a name of a person with a character that no line of a mail may hold',
+    isMeant: ({ path }) => /\.(firstName|lastName)$/.test(path),
+    least: 4,
+    values: ['a\u0000', 'a\u0007b', 'a\r\nBcc: x', 'a\u0085b', '', ' '],
+  },
+  {
     sentence: 'a parameter that would begin another line or another value',
     isMeant: ({ path }) => path === 'RelationalCluster.parameters',
     least: 1,

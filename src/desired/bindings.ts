@@ -1,9 +1,10 @@
 import { uuidV5 } from '../core/ids.ts'
-import { MANAGED_BY, MANAGED_BY_LABEL, PREFIX } from '../core/labels.ts'
+import { MANAGED_BY, MANAGED_BY_LABEL, PREFIX, ROLE_INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
 import { parseScope } from '../core/scope.ts'
 import { RoleAssignment } from '../crds/rbac.ts'
+import { roleIncarnationOf } from '../crds/roleLife.ts'
 import type { IdpBinding } from '../crds/sso.ts'
 
 /** Names the binding that an assignment follows from. */
@@ -27,7 +28,10 @@ export function boundAssignment(
     reason: 'What the identity provider of the tenant said at the last sign-in',
   }
   const labels = { [MANAGED_BY_LABEL]: MANAGED_BY, [BINDING_LABEL]: name }
-  const metadata = { namespace, name: uuidV5(['idp-binding', name, userId].join('/')), labels }
+  // Of the role that the binding means: one made anew under its name gives nobody anything.
+  const role = roleIncarnationOf(binding)
+  const annotations = role === undefined ? {} : { annotations: { [ROLE_INCARNATION_ANNOTATION]: role } }
+  const metadata = { namespace, name: uuidV5(['idp-binding', name, userId].join('/')), labels, ...annotations }
   return { apiVersion: RoleAssignment.apiVersion, kind: RoleAssignment.kind, metadata, spec } as KubeObject
 }
 

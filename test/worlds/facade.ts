@@ -24,7 +24,9 @@ import { Boundary } from '../../src/crds/boundaries.ts'
 import { PlatformCluster } from '../../src/crds/clusters.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { ComputePlan } from '../../src/crds/plans.ts'
+import { RoleDefinition } from '../../src/crds/rbac.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
+import { roleLifeOf } from '../../src/crds/roleLife.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
 import type { Evaluator } from '../../src/iam/evaluate.ts'
 import { ANNA, evaluatorOf, type Given } from '../make/authorizationRecords.ts'
@@ -125,7 +127,8 @@ export class MemoryRecords implements Records {
       if (isSame(present)) return { object: present, isNew: false }
       throw new PlatformError('ALREADY_EXISTS', 'taken')
     }
-    const { namespace, name, annotations = {}, finalizers = [] } = request
+    const { namespace, name, finalizers = [] } = request
+    const annotations = { ...request.annotations, ...roleLifeOf(this.peekAll(RoleDefinition), request.spec) }
     const metadata = { name, ...(namespace !== undefined && { namespace }), annotations, finalizers }
     return { object: this.put(kind, metadata, request.spec), isNew: true }
   }

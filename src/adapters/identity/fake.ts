@@ -5,6 +5,8 @@ import { IdentityProviderError, type NewUser, type UserChange, type UserDirector
 export class FakeUserDirectory implements UserDirectory {
   readonly users = new Map<string, UserRecord>()
   readonly passwords = new Map<string, string>()
+  /** The session that the last change of a password left. */
+  keptSession: string | undefined
 
   put(user: Partial<UserRecord> & { userName: string }): UserRecord {
     const base = { id: randomUUID(), emailVerified: true, isEnabled: true, isExternal: false, tenantIds: [] }
@@ -38,7 +40,8 @@ export class FakeUserDirectory implements UserDirectory {
     return this.put({ ...user, ...change } as UserRecord)
   }
 
-  async setPassword(userId: string, password: string) {
+  async setPassword(userId: string, password: string, { keepSession }: { keepSession?: string | undefined } = {}) {
+    this.keptSession = keepSession
     this.passwords.set(this.#existing(userId).id, password)
   }
 

@@ -4,6 +4,7 @@ import { ANNA, assign, B1, BERT, TEAM } from '../../../test/make/authorizationRe
 import type { PagedListResponse } from '../../../test/make/page.ts'
 import { codeOf, makeFacade } from '../../../test/worlds/facade.ts'
 import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { INCARNATION_ANNOTATION, PRINCIPAL_INCARNATIONS_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { PlatformUser } from '../../crds/identity.ts'
 import { PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
@@ -104,6 +105,23 @@ describe('members of a boundary', () => {
       const { put, remove } = prepare()
       put(ASSIGNMENT, {})
       if (other !== undefined) put('other', other)
+      expect((await codeOf(remove(ASSIGNMENT))).code).to.equal(code)
+    })
+  }
+
+  for (const [life, code] of [
+    ['first', 'none'],
+    ['second', 'LAST_OWNER'],
+  ] as const) {
+    it(`keep their Owner beside a group whose member is in their ${life} life: ${code}`, async () => {
+      const { put, remove, records } = prepare()
+      put(ASSIGNMENT, {})
+      put('other', { principalId: TEAM, principalType: 'Group' })
+      const annotations = { [PRINCIPAL_INCARNATIONS_ANNOTATION]: JSON.stringify({ [BERT]: 'first' }) }
+      const group = { displayName: 'Team', memberIds: [BERT] }
+      records.put(PrincipalGroup, { namespace: SPACE, name: TEAM, annotations }, group)
+      const bert = { namespace: SYSTEM_NAMESPACE, name: BERT, annotations: { [INCARNATION_ANNOTATION]: life } }
+      records.put(PlatformUser, bert, { userName: 'bert' })
       expect((await codeOf(remove(ASSIGNMENT))).code).to.equal(code)
     })
   }

@@ -68,6 +68,31 @@ describe('moving a boundary to another tenant', () => {
         expect(left()).to.have.members(['owner', 'robot', 'team'])
         expect(records.peekAll(PrincipalGroup)[0]?.spec.memberIds).to.deep.equal([ANNA, ROBOT])
       })
+
+      it('takes groups of the platform with somebody outside the tenant, and leaves the others', async () => {
+        const [mixed, pure] = ['77777777-7777-4777-8777-777777777777', '88888888-8888-4888-8888-888888888888']
+        const { doors, left, records } = open(
+          {
+            owner: [ANNA, 'User', 'Owner'],
+            mixed: [mixed, 'Group', 'Reader'],
+            pure: [pure, 'Group', 'Reader'],
+            team: [TEAM, 'Group', 'Contributor'],
+          },
+          [ANNA, mixed, pure],
+        )
+        const group = (name: string, memberIds: string[]) =>
+          records.put(
+            PrincipalGroup,
+            { namespace: SYSTEM_NAMESPACE, name },
+            { displayName: name.slice(0, 4), memberIds },
+          )
+        group(mixed, [ANNA, BERT])
+        group(pure, [ANNA, ROBOT])
+        await doors[code]()
+        expect(left()).to.have.members(['owner', 'pure', 'team'])
+        const own = records.peekAll(PrincipalGroup, { namespace }).map(({ spec }) => spec.memberIds)
+        expect(own).to.deep.equal([[ANNA, pure]])
+      })
     })
   }
 })

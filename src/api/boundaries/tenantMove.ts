@@ -4,6 +4,7 @@ import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { Uuid } from '../../crds/fields.ts'
 import { BoundaryTrust, PlatformTenant, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
+import { everyoneIn } from '../../iam/groups.ts'
 import type { BoundaryRecord } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Caller, Services } from '../http/context.ts'
@@ -105,11 +106,18 @@ async function outsidersOf(services: Services, boundaryId: string, tenantId: str
     services.records.list(RoleAssignment, { namespace }, { fresh: true }),
     services.records.list(PrincipalGroup, { namespace }, { fresh: true }),
   ])
-  const ids = [...all.map(({ spec }) => spec.principalId), ...groups.flatMap(({ spec }) => spec.memberIds)]
+  const own = new Set(groups.map(({ metadata }) => metadata.name))
+  const memberships = groupsIn(services, boundaryId)
+  const membersBeyond = (id: string) => (own.has(id) ? [] : [...everyoneIn(id, memberships)])
+  const named = [...all.map(({ spec }) => spec.principalId), ...groups.flatMap(({ spec }) => spec.memberIds)]
+  const ids = named.flatMap((id) => [id, ...membersBeyond(id)])
   const known = await services.principals.find(ids, boundaryId)
   const covered = trustedPeople(services, boundaryId)
-  const isOutside = (id: string, type = known.get(id)?.principalType) =>
+  const isOutsider = (id: string, type = known.get(id)?.principalType) =>
     tenantId !== undefined && type === 'User' && !covered.has(id) && !known.get(id)?.tenantIds.includes(tenantId)
+  // A group of the platform cannot be changed for the sake of one boundary: with an outsider in it, it goes as a whole.
+  const isOutside = (id: string, type?: 'User' | 'Group' | 'ServicePrincipal') =>
+    isOutsider(id, type) || membersBeyond(id).some((member) => isOutsider(member))
   const without = (memberIds: readonly string[]) => memberIds.filter((id) => !isOutside(id))
   return {
     total: all.length,

@@ -148,3 +148,23 @@ describe('what a body lacks or has in another form', () => {
     })
   }
 })
+
+describe('enumerations in bodies', () => {
+  const seen = new Set<z.ZodType>()
+  const enumerations = SERVED_ROUTES.flatMap(({ method, path, body }) =>
+    body === undefined ? [] : parts(body, `${method} ${path} `, seen),
+  ).filter(({ schema }) => schema instanceof z.ZodEnum)
+
+  it('are taken in whatever case, in any route', () => {
+    expect(enumerations).to.have.length.above(20)
+    const other = enumerations.flatMap(({ path, schema }) =>
+      (schema as z.ZodEnum).options.flatMap((value) =>
+        [String(value).toLowerCase(), String(value).toUpperCase()].flatMap((text) => {
+          const taken = readModel(z.object({ field: schema }), { field: text }) as { field: unknown }
+          return taken.field === value ? [] : [`${path}: ${text}`]
+        }),
+      ),
+    )
+    expect(other).to.deep.equal([])
+  })
+})

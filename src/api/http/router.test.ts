@@ -281,3 +281,21 @@ describe('reservedNamesOf', () => {
     expect(reservedNamesOf(routes)).to.deep.equal(['config', 'validate'])
   })
 })
+
+describe('an id in a path', () => {
+  const router = new Router(SERVED_ROUTES)
+  const withIds = SERVED_ROUTES.filter(({ path }) => /\{\w+Id\}/.test(path))
+  // Each letter of a hexadecimal digit, and none that a version of RFC 9562 allows.
+  const id = 'abcdef00-abcd-fabc-fabc-abcdefabcdef'
+
+  for (const { method, path } of withIds) {
+    it(`is the same in capitals, and needs no version: ${method} ${path}`, () => {
+      const filled = (value: string) => path.replaceAll(/\{\w+Id\}/g, value).replaceAll(/\{\w+\}/g, 'x1')
+      const [small, large] = [id, id.toUpperCase()].map((value) => router.find(method, filled(value)))
+      expect(large?.route.path).to.equal(path)
+      expect(large?.parameters).to.deep.equal(small?.parameters)
+      for (const name of Object.keys(large?.parameters ?? {}))
+        if (name.endsWith('Id')) expect(large?.parameters[name], name).to.equal(id)
+    })
+  }
+})

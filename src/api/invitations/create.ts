@@ -71,6 +71,7 @@ export async function createInvitation(context: Context<'boundaryId', unknown, R
       roleDefinitionName: role.displayName,
       scope: text,
       scopeIncarnation,
+      tenantId: services.accounts.tenants.ofBoundary(boundary),
       invitedBy: caller.principalId,
       invitedByName: caller.displayName,
       hasAccount: user !== undefined,

@@ -1,7 +1,9 @@
 import { PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { parseScope, type Scope, scopeContains } from '../../core/scope.ts'
-import { RoleAssignment } from '../../crds/rbac.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import { RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
+import { meansPresentRole } from '../../crds/roleLife.ts'
 import { isRootOnly, type Role } from '../../iam/roles.ts'
 import { boundaryScope } from '../callers/visibility.ts'
 import type { Services } from '../http/context.ts'
@@ -69,16 +71,23 @@ export function requireSomethingAt({ records }: Services, scope: Scope): void {
  */
 export async function refuseWithoutGround(
   services: Services,
-  { metadata, spec }: InvitationRecord,
+  invitation: InvitationRecord,
   inviteeId: string,
 ): Promise<void> {
-  const role = knownRole(services.records, spec.roleDefinitionName)
-  if (role === undefined) throw outdated(`The role "${spec.roleDefinitionName}" no longer exists`)
+  const { metadata, spec } = invitation
+  const { records, accounts } = services
+  const role = knownRole(records, spec.roleDefinitionName)
+  if (role === undefined || !meansPresentRole(records.peekAll(RoleDefinition), invitation))
+    throw outdated(`The role "${spec.roleDefinitionName}" no longer exists`)
   const scope = parseScope(spec.scope)
   const isThere = scope?.level === 'root' || (scope !== undefined && objectAt(services.records, scope) !== undefined)
   if (scope === undefined || !isThere || incarnationAt(services, scope) !== spec.scopeIncarnation)
     throw outdated(`What was at ${spec.scope} no longer exists`)
   const boundaryId = (metadata.namespace ?? '').slice('boundary-'.length)
+  const boundary = records.peek(Boundary, { name: boundaryId })
+  const tenantId = boundary === undefined ? undefined : accounts.tenants.ofBoundary(boundary)
+  if (spec.tenantId !== undefined && spec.tenantId !== tenantId)
+    throw outdated('The boundary belongs to another tenant')
   if (!(await mayStillInvite(services, spec.invitedBy, { inviteeId, role, boundaryId, scope: spec.scope })))
     throw outdated('The person who invited you may no longer give this role')
 }

@@ -15,6 +15,7 @@ import { collection } from '../resources/collection/collection.ts'
 import { inBoundary } from '../resources/collection/homes.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { createInvitation, deliver, linkOf } from './create.ts'
+import { refuseWithoutGround } from './grants.ts'
 import { acceptInvitation, assignmentRef, setInvitationPassword, showInvitation, takeBackAssignment } from './link.ts'
 import {
   AcceptInvitationRequest,
@@ -48,9 +49,9 @@ const invitations = collection(MemberInvitation, {
   dto: InvitationDto,
   toDto: (invitation, { services }) => invitationDto(services, invitation),
   columns: {
-    email: text('E-mail', { isSearched: true }),
-    roleDefinitionName: text('Role'),
-    status: enumeration('Status', INVITATION_STATES),
+    email: text('E-mail', { isSearched: true, isSorted: false }),
+    roleDefinitionName: text('Role', { isSorted: false }),
+    status: enumeration('Status', INVITATION_STATES, { isSorted: false }),
     createdAt: dateTime('Created'),
     expiresAt: dateTime('Expires'),
   },
@@ -93,6 +94,9 @@ async function resendInvitation(context: Context<'boundaryId' | 'invitationId'>)
   const { namespace, name } = found.metadata
   const ref = { namespace, name }
   const user = await services.accounts.users.findByEmail(found.spec.email)
+  const refused = refuseResend(found.spec, services.clock.now(), services.accounts.resendLimits)
+  if (refused?.code !== 'invalid_state')
+    await refuseWithoutGround(services, found, user?.id ?? found.spec.accountId ?? '')
   const { token, hash } = newLinkToken([parameters.boundaryId, parameters.invitationId])
   const { object } = await services.records.update(MemberInvitation, ref, {
     caller,

@@ -65,6 +65,21 @@ describe('what an invitation was made under', () => {
       {},
       ({ records }) => records.put(PlatformUser, inSystem(ANNA), { userName: 'anna', isEnabled: false }),
     ],
+    [
+      'another role has its name',
+      { roleDefinitionName: 'Custom' },
+      ({ records }) =>
+        records.put(
+          RoleDefinition,
+          { name: 'custom', annotations: { [INCARNATION_ANNOTATION]: 'another' } },
+          withoutName(CUSTOM),
+        ),
+    ],
+    [
+      'the boundary belongs to another tenant',
+      {},
+      ({ boundary }) => boundary(BOUNDARY, { tenantId: TENANT.replaceAll('5', '6') }),
+    ],
     ['the inviter was deleted', {}, ({ records }) => records.remove(PlatformUser, inSystem(ANNA), {} as never)],
   ]
   for (const [title, body, change] of lapsed) {
@@ -76,6 +91,17 @@ describe('what an invitation was made under', () => {
       expect((await codeOf(world.accept(made, id))).code).to.equal('invalid_state')
       expect(world.records.peekAll(RoleAssignment)).to.deep.equal([])
       expect(world.records.peekAll(MemberInvitation)[0]?.spec.state).to.equal('Pending')
+    })
+  }
+
+  for (const [title, body, change] of lapsed) {
+    it(`makes no account, and is not sent again, where ${title}`, async () => {
+      const world = open()
+      const made = await world.invite(body)
+      await change(world)
+      expect((await codeOf(world.setPassword(made))).code).to.equal('invalid_state')
+      expect([...world.users.users.values()]).to.deep.equal([])
+      expect((await codeOf(world.call('POST', `${PATH}/${made.id}/resend`))).code).to.equal('invalid_state')
     })
   }
 

@@ -115,6 +115,8 @@ export async function setInvitationPassword(
   const { accountId } = spec
   const known = await users.findByEmail(spec.email)
   if (accountId === undefined || (known !== undefined && known.id !== accountId)) throw alreadyExists()
+  // Before the account: one that could accept nothing would only be in the way.
+  await refuseWithoutGround(services, invitation, accountId)
   await requireGoodPassword(services.accounts, body.password, spec.email)
   const { firstName, lastName } = body
   if (known === undefined) await makeAccount(services, { id: accountId, email: spec.email, firstName, lastName })
@@ -135,7 +137,7 @@ export async function setInvitationPassword(
 }
 
 function alreadyExists(cause?: unknown): PlatformError {
-  const message = 'An account with the invited address now exists: ask for a new invitation.'
+  const message = 'An account with the invited address now exists: ask for the invitation to be sent again.'
   return new PlatformError('user_already_exists', message, {}, cause === undefined ? undefined : { cause })
 }
 

@@ -173,6 +173,15 @@ describe('changing a password', () => {
     })
   }
 
+  it('keeps the session that made the change, and a reset keeps none', async () => {
+    const { change, confirm, token, users, clock } = open()
+    users.passwords.set(ANNA, PASSWORD)
+    await change('Another-horse-8', { claims: { authTime: clock.now() - 1000, sessionId: 'mine' } })
+    expect(users.keptSession).to.equal('mine')
+    await confirm(await token(), `${PASSWORD}-2`)
+    expect(users.keptSession).to.equal(undefined)
+  })
+
   it('takes a sign-in of five minutes ago, and none a moment older', async () => {
     const { change, users, clock } = open()
     users.passwords.set(ANNA, PASSWORD)

@@ -5,7 +5,9 @@ import { FINALIZER } from '../../core/labels.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { parseScope, type Scope, scopeContains } from '../../core/scope.ts'
 import { Description, DisplayName } from '../../crds/fields.ts'
-import { JitRequest, RoleAssignment } from '../../crds/rbac.ts'
+import { meansPresent } from '../../crds/principals.ts'
+import { JitRequest, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
+import { meansPresentRole } from '../../crds/roleLife.ts'
 import { scopeIncarnationOf } from '../../crds/scopeObjects.ts'
 import { activeUntil, JIT_STATES, jitAssignmentName, jitAssignmentSpec, jitState } from '../../iam/jit.ts'
 import { isRootOnly } from '../../iam/roles.ts'
@@ -20,7 +22,14 @@ import { type BoundaryHome, inVisibleBoundary } from '../resources/collection/ho
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
-import { exceedingRefused, findRole, grantRefusal, incarnationAt, rootOnlyRefused } from '../rules/grants.ts'
+import {
+  exceedingRefused,
+  findRole,
+  grantRefusal,
+  incarnationAt,
+  principalLookup,
+  rootOnlyRefused,
+} from '../rules/grants.ts'
 
 type JitRecord = RecordOf<typeof JitRequest>
 
@@ -158,6 +167,11 @@ async function approve(context: Decide) {
   const incarnation = scopeIncarnationOf(request)
   if (scope === undefined || incarnation === undefined || incarnationAt(services, scope) !== incarnation) {
     const message = `What was at ${text} when this was asked for is not there any more.`
+    throw new PlatformError('invalid_state', message, { scope: text }, { status: 409 })
+  }
+  if (!meansPresent(principalLookup(services), request, principalId)) throw principalNotFound(principalId)
+  if (!meansPresentRole(services.records.peekAll(RoleDefinition), request)) {
+    const message = `The role "${request.spec.roleDefinitionName}" is another one than was asked for.`
     throw new PlatformError('invalid_state', message, { scope: text }, { status: 409 })
   }
   const decided = await decide(context, request, 'Approved')

@@ -1,9 +1,18 @@
 import { expect } from 'chai'
 import { PlatformError } from '../../core/errors.ts'
-import { ACTOR_ANNOTATION, CREATED_BY_ANNOTATION, INCARNATION_ANNOTATION } from '../../core/labels.ts'
-import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
+import {
+  ACTOR_ANNOTATION,
+  CREATED_BY_ANNOTATION,
+  INCARNATION_ANNOTATION,
+  PRINCIPAL_INCARNATIONS_ANNOTATION,
+  ROLE_INCARNATION_ANNOTATION,
+} from '../../core/labels.ts'
+import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { Boundary } from '../../crds/boundaries.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
+import { JitRequest, PrincipalGroup, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import { CacheSet } from '../../kube/caches.ts'
@@ -98,6 +107,63 @@ describe('records over the API server', () => {
     const { object, isChanged } = await scale(2)
     expect([isChanged, verbs(), object.metadata.generation]).to.deep.equal([true, ['patch'], 2])
     expect(object.metadata.annotations?.[ACTOR_ANNOTATION]).to.equal(`2 ${caller.principalId}`)
+  })
+
+  it('say which lives of principals and of a role they mean, for as long as they name them', async () => {
+    const [ANNA, BERT, TEAM] = ['a', 'b', 'c'].map((digit) => `${digit.repeat(8)}-1111-4111-8111-111111111111`) as [
+      string,
+      string,
+      string,
+    ]
+    for (const kind of [PlatformUser, PlatformClient, PrincipalGroup, RoleDefinition, RoleAssignment, JitRequest])
+      caches.add(kind.resource)
+    caches.start()
+    await caches.whenAllSynced()
+    const home = boundaryNamespace(B)
+    const live = async (kind: AnyKind, name: string, namespace: string | undefined, spec: object) =>
+      client.create(kind.resource, {
+        apiVersion: kind.apiVersion,
+        kind: kind.kind,
+        metadata: {
+          name,
+          ...(namespace === undefined ? {} : { namespace }),
+          annotations: { [INCARNATION_ANNOTATION]: `life of ${name}` },
+        },
+        spec: kind.spec.parse(spec),
+      } as KubeObject)
+    for (const name of [ANNA, BERT]) await live(PlatformUser, name, SYSTEM_NAMESPACE, { userName: name })
+    await live(RoleDefinition, 'custom', undefined, {
+      displayName: 'Custom',
+      actions: ['apps/read'],
+      assignableScopes: ['/'],
+    })
+    const lives = ({ metadata }: { metadata: KubeObject['metadata'] }) => [
+      metadata.annotations?.[PRINCIPAL_INCARNATIONS_ANNOTATION],
+      metadata.annotations?.[ROLE_INCARNATION_ANNOTATION],
+    ]
+    const grant = { principalId: ANNA, principalType: 'User', roleDefinitionName: 'Custom', scope: `/boundaries/${B}` }
+    const asked = { justification: 'x', durationMinutes: 60 }
+    const annas = JSON.stringify({ [ANNA]: `life of ${ANNA}` })
+    for (const [kind, spec] of [
+      [RoleAssignment, grant],
+      [JitRequest, { ...grant, ...asked }],
+    ] as const) {
+      const { object } = await records.create(kind as AnyKind, { namespace: home, name: BERT, spec, caller })
+      expect(lives(object), kind.kind).to.deep.equal([annas, 'life of custom'])
+    }
+    const group = { namespace: home, name: TEAM }
+    const { object } = await records.create(PrincipalGroup, {
+      ...group,
+      spec: { displayName: 'Team', memberIds: [ANNA] },
+      caller,
+    })
+    expect(lives(object)).to.deep.equal([annas, undefined])
+    const members = (memberIds: string[]) =>
+      records.update(PrincipalGroup, group, { caller, change: ({ spec }) => ({ ...spec, memberIds }) })
+    const both = JSON.stringify({ [ANNA]: `life of ${ANNA}`, [BERT]: `life of ${BERT}` })
+    expect(lives((await members([ANNA, BERT])).object)).to.deep.equal([both, undefined])
+    expect(lives((await members([])).object)).to.deep.equal([undefined, undefined])
+    await caches.stopAll()
   })
 
   it('are not written when nothing changes', async () => {

@@ -6,7 +6,6 @@ import {
   CREATED_BY_ANNOTATION,
   INCARNATION_ANNOTATION,
   PRINCIPAL_INCARNATIONS_ANNOTATION,
-  ROLE_INCARNATION_ANNOTATION,
 } from '../../core/labels.ts'
 import { boundaryNamespace, boundaryOfNamespace, groupNamespace, isResourceName, isUuid } from '../../core/names.ts'
 import type { KubeObject, ObjectMeta, ObjectRef, Resource } from '../../core/object.ts'
@@ -20,9 +19,9 @@ import {
   principalIncarnations,
   principalsNamedBy,
 } from '../../crds/principals.ts'
-import { RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
+import { RoleDefinition } from '../../crds/rbac.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
-import { incarnationOfRole } from '../../crds/roleLife.ts'
+import { roleLifeOf } from '../../crds/roleLife.ts'
 import type { WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
@@ -138,7 +137,7 @@ class KubeRecords implements Records {
         annotations: {
           ...annotations,
           ...this.#principalsOf(kind, spec, namespace),
-          ...this.#roleOf(kind, spec),
+          ...this.#roleOf(spec),
           [INCARNATION_ANNOTATION]: request.incarnation ?? randomUUID(),
           [CREATED_BY_ANNOTATION]: caller.principalId,
           [ACTOR_ANNOTATION]: `1 ${caller.principalId}`,
@@ -166,19 +165,17 @@ class KubeRecords implements Records {
   /** The principals that the record means: former ones with their stored incarnation, new ones with the current one. */
   #principalsOf(kind: AnyKind, spec: object, namespace: string | undefined, before?: RecordOf<AnyKind>): object {
     const ids = principalsNamedBy(kind, spec)
-    if (ids.length === 0) return {}
     const find: PrincipalLookup = (resource, home, name) => this.#caches.get<KubeObject>(resource).get(home, name)
     const known = before === undefined ? {} : incarnationsNamedBy(before)
     const wanted = principalIncarnations(find, ids, namespace, known)
-    return wanted === undefined ? {} : { [PRINCIPAL_INCARNATIONS_ANNOTATION]: wanted }
+    // Null takes it off a group whose last member left.
+    if (wanted === undefined && Object.keys(known).length === 0) return {}
+    return { [PRINCIPAL_INCARNATIONS_ANNOTATION]: wanted ?? null }
   }
 
-  /** Which life of a custom role an assignment means: the one of now. */
-  #roleOf(kind: AnyKind, spec: object): object {
-    if ((kind as AnyKind) !== RoleAssignment) return {}
-    const { roleDefinitionName } = spec as RoleAssignment['spec']
-    const incarnation = incarnationOfRole(this.peekAll(RoleDefinition), roleDefinitionName)
-    return incarnation === undefined ? {} : { [ROLE_INCARNATION_ANNOTATION]: incarnation }
+  /** Which life of a custom role the record means: the one of now. */
+  #roleOf(spec: object): object {
+    return 'roleDefinitionName' in spec ? roleLifeOf(this.peekAll(RoleDefinition), spec) : {}
   }
 
   /** Nothing can be created in a boundary or group that is being deleted. @throws PlatformError INVALID_STATE */

@@ -44,12 +44,17 @@ export function knownRole(records: Services['records'], name: string): Role | un
 }
 
 /** The groups that count in a boundary: its own and the platform's; of equal ids the members of both. */
-export function groupsIn({ records }: Services, boundaryId: string | undefined): Memberships {
+export function groupsIn(services: Services, boundaryId: string | undefined): Memberships {
+  const { records } = services
+  const find = principalLookup(services)
   const groups = new Map<string, readonly string[]>()
   const homes = boundaryId === undefined ? [SYSTEM_NAMESPACE] : [boundaryNamespace(boundaryId), SYSTEM_NAMESPACE]
   for (const namespace of homes) {
-    for (const { metadata, spec } of records.peekAll(PrincipalGroup, { namespace })) {
-      groups.set(metadata.name, [...(groups.get(metadata.name) ?? []), ...spec.memberIds])
+    for (const group of records.peekAll(PrincipalGroup, { namespace })) {
+      const { metadata, spec } = group
+      // Whoever was made anew under the id of a member is none.
+      const present = spec.memberIds.filter((id) => meansPresent(find, group, id))
+      groups.set(metadata.name, [...(groups.get(metadata.name) ?? []), ...present])
     }
   }
   return groups
@@ -125,7 +130,7 @@ export function isInForce(services: Services, assignment: AssignmentRecord): boo
   return incarnation !== undefined && incarnation === incarnationAt(services, scope)
 }
 
-function principalLookup({ records }: Pick<Services, 'records'>): PrincipalLookup {
+export function principalLookup({ records }: Pick<Services, 'records'>): PrincipalLookup {
   return (resource, namespace, name) => {
     const kind = PRINCIPAL_KINDS.find((one) => one.resource === resource)
     return kind === undefined ? undefined : (records.peek(kind, { namespace, name }) as unknown as KubeObject)

@@ -128,6 +128,7 @@ export const ACCESS_RULES: readonly RuleCase[] = [
         roleDefinitionName: 'Owner',
         scope: '/',
         scopeIncarnation: OTHER,
+        tenantId: OTHER,
         invitedBy: OTHER,
         hasAccount: true,
         accountId: OTHER,
