@@ -101,6 +101,15 @@ describe('pages behind links of mails', () => {
     expect(records.peekAll(RoleAssignment)).to.have.length(1)
   })
 
+  it('tell a person whose organization keeps the password how to accept, without a form', async () => {
+    const { app, links, users } = await open({ hasAccount: true })
+    const carl = await users.findByEmail(CARL)
+    if (carl !== undefined) users.put({ ...carl, isExternal: true })
+    const page = await request(app).get(links.invitation).set('accept', 'text/html').expect(200)
+    expect(page.text).to.contain('accept on your account page').and.contain('Sign in</a>')
+    expect(page.text).to.not.contain('<form')
+  })
+
   it('set a new password, once', async () => {
     const { app, links, users } = await open()
     await request(app).post(links.reset).type('form').send({ password: PASSWORD }).expect(200)

@@ -12,6 +12,7 @@ import type { ReadinessCheck } from '../api/http/management.ts'
 import { createHttpMetrics } from '../api/http/metrics.ts'
 import { createFacade } from '../api/http/server.ts'
 import { openApiDocument, reservedNames, SERVED_ROUTES } from '../api/index.ts'
+import { invitationsOnAccountPage } from '../api/invitations/account.ts'
 import { invitationPages } from '../api/invitations/pages.ts'
 import { onAccountPage } from '../api/passwords/index.ts'
 import { resetPages } from '../api/passwords/pages.ts'
@@ -64,22 +65,18 @@ export async function runFacade(
   let isStopping = false
   const isReady = () => caches.unsynced().length === 0
   const staleness = { age: () => caches.age, bound: configuration.staleReadSeconds * 1000 }
-  const checks: ReadinessCheck[] = [
-    { name: 'caches', isReady },
-    { name: 'api-server', isReady: () => staleness.age() <= staleness.bound },
-    { name: 'serving', isReady: () => !isStopping },
-  ]
+  const checks = checksOf(isReady, staleness, () => !isStopping)
   const access = createAccess({ caches, clock: systemClock, log })
-  // Whom Keycloak knows is not ours to tell.
-  const standing = configuration.identityProvider === 'local' ? createStanding({ client, caches }) : undefined
+  const standing = standingOf(configuration, { client, caches })
   await untilServed(client, log)
   caches.start()
   const tokens = createTokenVerifier(await tokenOptions(configuration, surroundings))
   closing.onStop(() => tokens.stop())
-  const people = await openPeople(configuration, { client, caches, exec }, { surroundings, log, closing, tokens })
-  const { onStop } = closing
+  let served: Services | undefined
+  const beside: Beside = { surroundings, log, closing, tokens, whole: () => served }
+  const people = await openPeople(configuration, { client, caches, exec }, beside)
   const { linkBase } = people.accounts
-  const setup = { configuration, client, agents, caches, exec, log, onStop, linkBase, figuresHere }
+  const setup = { configuration, client, agents, caches, exec, log, onStop: closing.onStop, linkBase, figuresHere }
   const gate = await openedGate(configuration, agents, { client, caches, records: people.records, log })
   closing.onStop(() => gate?.stop())
   const services: Services = {
@@ -96,6 +93,7 @@ export async function runFacade(
     wholeDocument: wholeDocument(readOpenApi),
     platform: await platformFacts(configuration, client, [...checks, ...otherChecks()]),
   }
+  served = services
   const { recorder, witness } = activityRecorder(setup, services)
   const webhooks = await runWebhooks(configuration, { services, caches, client, isReady, standing, recorder, log })
   closing.onStop(() => webhooks?.stop())
@@ -126,6 +124,23 @@ export async function runFacade(
       await closing.stop()
     },
   }
+}
+
+/** Whom Keycloak knows is not ours to tell. */
+function standingOf({ identityProvider }: Configuration, { client, caches }: Pick<Connection, 'client' | 'caches'>) {
+  return identityProvider === 'local' ? createStanding({ client, caches }) : undefined
+}
+
+function checksOf(
+  isReady: () => boolean,
+  { age, bound }: { age: () => number; bound: number },
+  isServing: () => boolean,
+): ReadinessCheck[] {
+  return [
+    { name: 'caches', isReady },
+    { name: 'api-server', isReady: () => age() <= bound },
+    { name: 'serving', isReady: isServing },
+  ]
 }
 
 /** The records of clusters must be there: without them every agent would be turned away. */
@@ -180,6 +195,8 @@ export function openFacadeConnection(
 }
 
 type Beside = {
+  /** What is served, once all of it is there. */
+  whole: () => Services | undefined
   surroundings: Surroundings
   log: Log
   closing: Closing
@@ -190,7 +207,7 @@ type Beside = {
 async function openPeople(
   configuration: Configuration,
   connection: Connection,
-  { surroundings, log, closing, tokens }: Beside,
+  { surroundings, log, closing, tokens, whole }: Beside,
 ): Promise<Pick<Services, 'records' | 'principals' | 'accounts' | 'sso'>> {
   const { client, caches } = connection
   const administration = await openAdministration(configuration, connection)
@@ -207,6 +224,7 @@ async function openPeople(
     const identity = await runIdentityProvider(configuration, connection, fetch, surroundings, {
       onKeysChange,
       changePassword,
+      invitations: invitationsOnAccountPage(whole),
     })
     closing.onStop(() => identity.stop())
     return { records, principals: recorded, accounts, sso }

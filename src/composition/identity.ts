@@ -10,6 +10,7 @@ import {
   createIdentityProvider,
   createLastSeen,
   createSweeper,
+  type Invitations,
   kubeArrivals,
   kubeClientStore,
   kubeConnections,
@@ -33,7 +34,7 @@ export async function runIdentityProvider(
   { client, caches }: { client: KubeClient; caches: CacheSet },
   fetch: OutgoingFetch,
   surroundings: Surroundings,
-  { onKeysChange, changePassword }: { onKeysChange: () => void; changePassword: ChangePassword },
+  { onKeysChange, ...account }: { onKeysChange: () => void; changePassword: ChangePassword; invitations: Invitations },
 ): Promise<Part> {
   const log = surroundings.log.child({ part: 'identity' })
   const { identityCertificate, identityKey, identityHost, accessTokenSeconds } = configuration
@@ -64,7 +65,7 @@ export async function runIdentityProvider(
     clients: kubeClientStore(client),
     users: kubeUserStore(client, () => whole(users)),
     passwords: secretPasswords(client),
-    changePassword,
+    ...account,
     external: {
       fetch,
       connections: kubeConnections(client, () => whole(connections), fetch),

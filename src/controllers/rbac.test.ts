@@ -116,6 +116,33 @@ describe('the controllers of grants', () => {
     expect(await names(DenyAssignment)).to.deep.equal([])
   })
 
+  for (const [title, annotations] of [
+    ['has one', LIFE],
+    ['was made by kubectl, without one', {}],
+  ] as const) {
+    it(`write down which life of a principal they mean that ${title}`, async () => {
+      bench.seed(PlatformUser, PRINCIPAL, { userName: 'anna' }, { namespace: SYSTEM_NAMESPACE, annotations })
+      assign('grant', { scopeIncarnation: 'now' })
+      seed(DenyAssignment, 'deny', { actions: ['apps/read'], scope: SCOPE })
+      ask({})
+      await bench.start()
+      await bench.clock.advance(2000)
+      await bench.rest()
+      const life = (await bench.find(PlatformUser.resource, PRINCIPAL, SYSTEM_NAMESPACE))?.metadata.annotations?.[
+        INCARNATION_ANNOTATION
+      ]
+      expect(life).to.match(/\S/)
+      for (const [kind, name] of [
+        [RoleAssignment, 'grant'],
+        [DenyAssignment, 'deny'],
+        [JitRequest, REQUEST],
+      ] as const) {
+        const { annotations: written } = (await bench.find(kind.resource, name, space))?.metadata ?? {}
+        expect(written?.[PRINCIPAL_INCARNATIONS_ANNOTATION], kind.kind).to.equal(JSON.stringify({ [PRINCIPAL]: life }))
+      }
+    })
+  }
+
   describe('of a custom role', () => {
     const define = (name: string, displayName: string, incarnation: string) =>
       bench.seed(

@@ -115,6 +115,17 @@ describe('the account page', () => {
     expect(await world.kube.get(secret, password), 'the Secret of the password').to.be.an('object')
   })
 
+  it('shows what the person is invited to, and accepts it', async () => {
+    const page = await open()
+    expect(page.html).to.include('Ann invites you to <strong>Shop &#60;b&#62;</strong> as Reader.')
+    const after = await world.browser.submit(page, 'Accept')
+    expect([after.status, world.accepted]).to.deep.equal([200, ['open']])
+    expect(after.html).to.include('The invitation was accepted.').and.not.include('invites you')
+    const again = await world.browser.submit(page, 'Accept')
+    expect(again.status).to.equal(409)
+    expect(again.html).to.include('The invitation is no longer open.')
+  })
+
   it('asks a person who was disabled to sign in again', async () => {
     await open()
     world.disable()

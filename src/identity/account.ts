@@ -3,7 +3,7 @@ import express, { type Request, type Response, type Router } from 'express'
 import type Provider from 'oidc-provider'
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
-import { accountPage } from './accountPage.ts'
+import { accountPage, type OpenInvitation } from './accountPage.ts'
 import type { Guesses } from './guesses.ts'
 import { isOutage } from './outage.ts'
 import { errorPage } from './pages.ts'
@@ -25,12 +25,21 @@ export type ChangePassword = (
   keepSession: string | undefined,
 ) => Promise<string | undefined>
 
+/** What a person was invited to, by the platform's own records. */
+export type Invitations = {
+  openTo(user: IdentityUser): Promise<readonly OpenInvitation[]>
+  /** @returns why it cannot be accepted, as a sentence for the person */
+  accept(user: IdentityUser, id: string): Promise<string | undefined>
+}
+
 export type AccountOptions = {
   provider: () => Provider
   users: UserStore
   passwords: PasswordVerifier
   /** Passwords are not changed here if it is absent. */
   changePassword?: ChangePassword | undefined
+  /** None are shown if it is absent. */
+  invitations?: Invitations | undefined
   guesses: Guesses
   state: StateStore
   /** What forms are tied to their session with; alike on all replicas. */
@@ -102,7 +111,7 @@ function signIn({ issuer }: AccountOptions, request: Request, response: Response
 const show: Step = (options, visit, _request, response) => present(options, visit, response, 200, {})
 
 async function present(options: AccountOptions, visit: Visit, response: Response, status: number, said: Said) {
-  const { issuer, state, tokenLifetimeSeconds, changePassword } = options
+  const { issuer, state, tokenLifetimeSeconds, changePassword, invitations } = options
   const { user, uid } = visit
   const page = accountPage({
     ...said,
@@ -110,6 +119,7 @@ async function present(options: AccountOptions, visit: Visit, response: Response
     action: `${issuer}/account`,
     signOut: `${issuer}/protocol/openid-connect/logout`,
     token: formToken(options, visit),
+    invitations: (await invitations?.openTo(user)) ?? [],
     signIns: signInsOf(await state.listOf(user.id), uid),
     hasPassword: changePassword !== undefined && user.isExternal !== true,
     afterglow: Math.ceil(tokenLifetimeSeconds / 60),
@@ -133,6 +143,11 @@ const answerForm: Step = async (options, visit, request, response) => {
     case 'endOthers':
       await endOtherSignIns(state, user.id, uid)
       return present(options, visit, response, 200, { done: 'All other sign-ins were ended.' })
+    case 'accept': {
+      const error = await options.invitations?.accept(user, field('invitation'))
+      const done = error === undefined ? 'The invitation was accepted.' : undefined
+      return present(options, visit, response, error === undefined ? 200 : 409, { error, done })
+    }
     case 'password': {
       const error = await change(options, visit, request, { current: field('current'), next: field('password') })
       const done = error === undefined ? 'Your password was changed.' : undefined

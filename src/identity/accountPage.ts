@@ -12,12 +12,21 @@ export type SignedIn = {
   since: number | undefined
 }
 
+export type OpenInvitation = {
+  /** What a form names it by. */
+  id: string
+  boundary: string | undefined
+  roleName: string
+  invitedBy: string | undefined
+}
+
 export type AccountWords = {
   name: string
   action: string
   signOut: string
   token: string
   signIns: readonly SignedIn[]
+  invitations: readonly OpenInvitation[]
   hasPassword: boolean
   /** Minutes for which programs may still act after their sign-in was ended. */
   afterglow: number
@@ -32,6 +41,7 @@ export function accountPage(words: AccountWords): Page {
     'Your account',
     `<p>You are signed in as <strong>${escapeHtml(name)}</strong>.</p>
 ${done === undefined ? '' : `<p role="status">${escapeHtml(done)}</p>`}${problem(error)}
+${invitationsList(words)}
 ${words.hasPassword ? passwordForm(words) : ''}
 <h2>Where you are signed in</h2>
 <ul>
@@ -48,6 +58,16 @@ function form({ action, token }: AccountWords, content: string): string {
 <input type="hidden" name="csrf" value="${escapeHtml(token)}">
 ${content}
 </form>`
+}
+
+function invitationsList(words: AccountWords): string {
+  if (words.invitations.length === 0) return ''
+  const entries = words.invitations.map(({ id, boundary, roleName, invitedBy }) => {
+    const text = `${escapeHtml(invitedBy ?? 'An administrator')} invites you to <strong>${escapeHtml(boundary ?? 'a boundary')}</strong> as ${escapeHtml(roleName)}.`
+    const button = '<button type="submit" name="choice" value="accept">Accept</button>'
+    return `<li>${text}${form(words, `<input type="hidden" name="invitation" value="${escapeHtml(id)}">\n${button}`)}</li>`
+  })
+  return `<h2>Invitations</h2>\n<ul>\n${entries.join('\n')}\n</ul>`
 }
 
 function passwordForm(words: AccountWords): string {

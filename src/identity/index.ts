@@ -1,4 +1,4 @@
-export type { ChangePassword } from './account.ts'
+export type { ChangePassword, Invitations } from './account.ts'
 export { kubeArrivals } from './arrivals.ts'
 export { kubeClientStore } from './clients.ts'
 export { kubeConnections } from './connections.ts'

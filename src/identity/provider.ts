@@ -5,7 +5,7 @@ import { rateLimit } from 'express-rate-limit'
 import Provider, { type errors, type KoaContextWithOIDC } from 'oidc-provider'
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
-import { accountRouter, type ChangePassword } from './account.ts'
+import { accountRouter, type ChangePassword, type Invitations } from './account.ts'
 import { adapterFor, TooManyAttempts } from './adapter.ts'
 import { type Attempts, countAttempts } from './attempts.ts'
 import type { ClientStore } from './clients.ts'
@@ -47,6 +47,8 @@ export type IdentityProviderOptions = {
   passwords: PasswordVerifier
   /** Of the account page; absent if passwords are not changed there. */
   changePassword?: ChangePassword
+  /** Of the account page too. */
+  invitations?: Invitations
   /** Identity providers of tenants; nobody signs in elsewhere where it is absent. */
   external?: ExternalSignInOptions
   /** Sign-ins, grants and codes, shared by all replicas. */

@@ -19,7 +19,8 @@ type Seen = { rest: number[]; kubectl: number[]; kubectlErrors: number }
 
 /**
  * The latency of callers who ask for little, by REST and as kubectl, alone and beside one caller who sends the worst that
- * it may as fast as it can. The limits are those of a platform as it comes; contents are compared before and after.
+ * it may as fast as it can. The limits are those of a platform as it comes; contents are compared before and after. What
+ * the machine alone does to them is told by a second arm: the same caller at a server that answers at once.
  */
 export async function runHostile({ rounds, seconds, count = DATABASES }: BenchmarkOptions): Promise<object> {
   const stage = await setStage(count, { environment: { PLATFORM_REQUESTS_PER_MINUTE: '6000' } })
@@ -112,32 +113,54 @@ async function callers({ own, fleet, ours, raw }: Stage) {
   return { modest, kubectl, attacks }
 }
 
+/** What is seen while a process of its own sends the attack, and what the attack was answered. */
+async function during<Seen>(attack: Attack, look: () => Promise<Seen>): Promise<[Seen, Record<string, number>]> {
+  const child = fork(fileURLToPath(new URL('./hostileCaller.ts', import.meta.url)))
+  child.send(attack)
+  await delay(1_000)
+  const seen = await look()
+  child.send('stop')
+  const [counted] = (await once(child, 'message')) as [Record<string, number>]
+  return [seen, counted]
+}
+
 async function measured(
   attack: Attack,
   modest: Arm,
   kubectl: Arm,
   { rounds, milliseconds }: { rounds: number; milliseconds: number },
 ): Promise<object> {
-  const found: { quiet: Seen; beside: Seen }[] = []
+  const found: { quiet: Seen; beside: Seen; elsewhere: Seen }[] = []
   const statuses: Record<string, number> = {}
   await look(modest, kubectl, 1_000)
   for (let round = 0; round < rounds; round += 1) {
     const quiet = await look(modest, kubectl, milliseconds)
-    const child = fork(fileURLToPath(new URL('./hostileCaller.ts', import.meta.url)))
-    child.send(attack)
-    await delay(1_000)
-    const beside = await look(modest, kubectl, milliseconds)
-    child.send('stop')
-    const [counted] = (await once(child, 'message')) as [Record<string, number>]
+    const [beside, counted] = await during(attack, () => look(modest, kubectl, milliseconds))
     for (const [status, number] of Object.entries(counted)) statuses[status] = (statuses[status] ?? 0) + number
-    found.push({ quiet, beside })
+    const server = fork(fileURLToPath(new URL('./plainServer.ts', import.meta.url)))
+    const [url] = (await once(server, 'message')) as [string]
+    const { ca: _, ...plain } = { ...attack, url }
+    const [elsewhere] = await during(plain, () => look(modest, kubectl, milliseconds))
+    server.kill()
+    found.push({ quiet, beside, elsewhere })
   }
-  const ratioOf = (of: 'rest' | 'kubectl', figure: 'p50' | 'p99') =>
-    ratio(found.map(({ quiet, beside }) => percentiles(beside[of])[figure] / percentiles(quiet[of])[figure]))
+  const ratioOf = (of: 'rest' | 'kubectl', figure: 'p50' | 'p99', to: 'quiet' | 'elsewhere' = 'quiet') =>
+    ratio(found.map((seen) => percentiles(seen.beside[of])[figure] / percentiles(seen[to][of])[figure]))
+  const toElsewhere = (of: 'rest' | 'kubectl') => ({ p99ToElsewhere: ratioOf(of, 'p99', 'elsewhere') })
   const worst = (of: 'rest' | 'kubectl') => Math.round(Math.max(...found.flatMap(({ beside }) => beside[of])))
   return {
-    rest: { p50: ratioOf('rest', 'p50'), p99: ratioOf('rest', 'p99'), worstMilliseconds: worst('rest') },
-    kubectl: { p50: ratioOf('kubectl', 'p50'), p99: ratioOf('kubectl', 'p99'), worstMilliseconds: worst('kubectl') },
+    rest: {
+      p50: ratioOf('rest', 'p50'),
+      p99: ratioOf('rest', 'p99'),
+      ...toElsewhere('rest'),
+      worstMilliseconds: worst('rest'),
+    },
+    kubectl: {
+      p50: ratioOf('kubectl', 'p50'),
+      p99: ratioOf('kubectl', 'p99'),
+      ...toElsewhere('kubectl'),
+      worstMilliseconds: worst('kubectl'),
+    },
     kubectlErrors: found.reduce((sum, { quiet, beside }) => sum + quiet.kubectlErrors + beside.kubectlErrors, 0),
     hostile: statuses,
   }

@@ -2,8 +2,10 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { platformAccess } from '../../scripts/platform.ts'
+import { PRINCIPAL_INCARNATIONS_ANNOTATION } from '../../src/core/labels.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import { Boundary } from '../../src/crds/boundaries.ts'
+import { PlatformUser } from '../../src/crds/identity.ts'
 import { DenyAssignment, PrincipalGroup, RoleAssignment } from '../../src/crds/rbac.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { roleBinding } from '../../src/kube/builtin.ts'
@@ -30,6 +32,7 @@ describe('assignments as RoleBindings', () => {
   after(() => own?.stop())
 
   type Some =
+    | typeof PlatformUser
     | typeof Boundary
     | typeof ResourceGroup
     | typeof RoleAssignment
@@ -50,7 +53,7 @@ describe('assignments as RoleBindings', () => {
   }
 
   async function assign(role: string, scope: string, more: object = {}, namespace = home) {
-    const principalId = randomUUID()
+    const principalId = (more as { principalId?: string }).principalId ?? randomUUID()
     const name = randomUUID()
     const spec = { principalId, principalType: 'User', roleDefinitionName: role, scope, ...more }
     await create(RoleAssignment, name, namespace, spec)
@@ -107,6 +110,29 @@ describe('assignments as RoleBindings', () => {
     await until('the reader may not', async () => !(await may(principalId, 'list', space)))
     const { items } = await own.admin.list(roleBinding, { namespace: space })
     expect(items.map(({ metadata }) => metadata.name)).not.to.include('freehold-project-platform-reader')
+  })
+
+  it('are not for who was made anew under the id of a person who was deleted', async () => {
+    const { principalId, name } = await assign('Reader', group, { principalId: randomUUID() })
+    const person = { namespace: SYSTEM_NAMESPACE, name: principalId }
+    await create(PlatformUser, principalId, SYSTEM_NAMESPACE, { userName: principalId })
+    const assignment = () => own.admin.get(RoleAssignment.resource, { namespace: home, name })
+    await own.admin.mergePatch(
+      RoleAssignment.resource,
+      { namespace: home, name },
+      { metadata: { labels: { seen: 'x' } } },
+      {},
+    )
+    await until('the assignment knows the person', async () =>
+      JSON.stringify((await assignment()).metadata.annotations).includes(`${PRINCIPAL_INCARNATIONS_ANNOTATION}":"{`),
+    )
+    await until('the person may list', () => may(principalId, 'list', space))
+    await own.admin.remove(PlatformUser.resource, person)
+    await until('the person is gone', async () =>
+      (await own.admin.list(PlatformUser.resource)).items.every(({ metadata }) => metadata.name !== principalId),
+    )
+    await create(PlatformUser, principalId, SYSTEM_NAMESPACE, { userName: principalId })
+    await until('the one who came after may not', async () => !(await may(principalId, 'list', space)))
   })
 
   it('end by themselves at their time', async () => {

@@ -44,6 +44,7 @@ export function signInWorld() {
   let reach: string
   let otherReach: string
   let lines: string[]
+  let accepted: string[] = []
   let browser: Browser
 
   before(async () => {
@@ -54,6 +55,7 @@ export function signInWorld() {
   beforeEach(async () => {
     kube = new FakeKubeClient()
     lines = []
+    accepted = []
     seedUser({})
     kube.seed(secret, {
       apiVersion: 'v1',
@@ -134,6 +136,15 @@ export function signInWorld() {
         await secretStateStore(kube).removeOf(id, keepSession)
         return undefined
       },
+      invitations: {
+        openTo: async () =>
+          accepted.length > 0 ? [] : [{ id: 'open', boundary: 'Shop <b>', roleName: 'Reader', invitedBy: 'Ann' }],
+        async accept(_user, id) {
+          if (accepted.length > 0) return 'The invitation is no longer open.'
+          accepted.push(id)
+          return undefined
+        },
+      },
       state: secretStateStore(kube),
       keys,
       log,
@@ -195,6 +206,10 @@ export function signInWorld() {
     },
     get otherReach() {
       return otherReach
+    },
+    /** Ids of the invitations that were accepted on the account page. */
+    get accepted() {
+      return accepted
     },
     get lines() {
       return lines

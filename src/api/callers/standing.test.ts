@@ -66,6 +66,17 @@ describe('the standing of a principal', () => {
     expect(asked).to.equal(1)
   })
 
+  for (const where of ['memory knows', 'only the API server knows'] as const) {
+    it(`is over for a token of somebody who was made anew since, of whom ${where}`, async () => {
+      const anew = object(PlatformUser, ANNA, { isEnabled: true }, { uid: 'second' })
+      client.seed(PlatformUser.resource, anew)
+      if (where === 'memory knows') remember(PlatformUser.resource, anew)
+      expect(await standing().endOf(ANNA, 'User', 'first')).to.equal('deleted')
+      expect(await standing().endOf(ANNA, 'User', 'second')).to.equal(undefined)
+      expect(await standing().endOf(ANNA, 'User')).to.equal(undefined)
+    })
+  }
+
   it('is not that of another kind of principal with the same id', async () => {
     remember(PlatformClient.resource, object(PlatformClient, ROBOT, { isEnabled: true }))
     expect(await standing().endOf(ROBOT, 'User')).to.equal('deleted')

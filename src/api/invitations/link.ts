@@ -10,6 +10,7 @@ import { Boundary } from '../../crds/boundaries.ts'
 import { MemberInvitation } from '../../crds/invitations.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
 import {
+  type Acceptor,
   decideSetPassword,
   isOpen,
   type Refusal,
@@ -164,7 +165,11 @@ export async function acceptInvitation(context: Context<string, unknown, z.outpu
   const acceptor = await addressOf(caller, services.accounts.users)
   const unverified = refuseUnverified(acceptor)
   if (unverified !== undefined) throwRefusal(unverified)
-  const invitation = await requireByToken(services, body.token)
+  return acceptAs(services, caller, acceptor, await requireByToken(services, body.token))
+}
+
+/** @throws PlatformError email_mismatch, expired, invalid_state, in this order */
+export async function acceptAs(services: Services, caller: Caller, acceptor: Acceptor, invitation: InvitationRecord) {
   const { spec, metadata } = invitation
   const refusal = refuseAccept(spec, acceptor, services.clock.now())
   if (refusal !== undefined) {

@@ -19,7 +19,7 @@ export const invitationPages: LinkPages = {
   path: '/invitations/:token',
   async show(services, token) {
     const shown = await shownOf(services, token)
-    return page(`Join ${shown.boundary}`, `${greeting(shown)}\n${await formFor(services, shown)}`)
+    return page(`Join ${shown.boundary}`, `${greeting(shown)}\n${await formFor(services, shown, token)}`)
   },
   async submit(services, token, fields, address) {
     const shown = await shownOf(services, token)
@@ -44,7 +44,7 @@ function greeting({ invitedBy, boundary, roleDefinitionName, email }: Shown): st
   return `<p>${escapeHtml(invitedBy)} invites ${escapeHtml(email)} to <strong>${escapeHtml(boundary)}</strong> as ${escapeHtml(roleDefinitionName)}.</p>`
 }
 
-async function formFor(services: Services, { requiresPassword }: Shown): Promise<string> {
+async function formFor(services: Services, { requiresPassword, email }: Shown, token: string): Promise<string> {
   if (requiresPassword) {
     const names = [
       { name: 'firstName', label: 'First name', autocomplete: 'given-name' },
@@ -53,10 +53,19 @@ async function formFor(services: Services, { requiresPassword }: Shown): Promise
     const rules = rulesList(policySentences(await services.accounts.passwordRules()))
     return `${rules}\n${formOf([...names, newPassword], 'Make my account and join')}`
   }
-  if (services.accounts.isPassword === undefined)
-    return `<p>You have an account. Sign in with it, then accept there with this link.</p>\n${signInLink(services)}`
+  const { isPassword, users } = services.accounts
+  // No password of theirs is known here: they sign in, and accept there.
+  if (isPassword === undefined) return byProgram(token)
+  if ((await users.findByEmail(email))?.isExternal === true)
+    return `<p>You sign in at your organization: do, and accept on your account page.</p>\n${signInLink(services)}`
   const password = { name: 'password', label: 'Your password', type: 'password', autocomplete: 'current-password' }
   return formOf([password], 'Accept')
+}
+
+function byProgram(token: string): string {
+  return `<p>You have an account, whose password is kept elsewhere. Accept in a terminal:</p>
+<pre>freehold login
+freehold invitation accept ${escapeHtml(token)}</pre>`
 }
 
 async function makeAccount(services: Services, token: string, fields: Fields): Promise<void> {

@@ -159,6 +159,27 @@ describe('reviews', () => {
     }
   })
 
+  it('ask about the very principal that the token was issued to', async () => {
+    const asked: unknown[] = []
+    const standing = {
+      endOf: async (...given: unknown[]) => {
+        asked.push(given)
+        return 'deleted' as const
+      },
+    }
+    const answer = await createReviewer({
+      access: access(),
+      placeOf,
+      ownerOf,
+      ownerOfPart: ownerOf,
+      whyNotGiven: everyRole,
+      isReady: () => true,
+      standing,
+    })({ ...review, spec: { ...spec, extra: { 'freehold.dev/principal-uid': ['the-uid'] } } })
+    expect(answer?.status.denied).to.equal(true)
+    expect(asked).to.deep.equal([[ANNA, undefined, 'the-uid']])
+  })
+
   it('of components of Kubernetes are not asked about as principals', async () => {
     const standing = { endOf: async () => 'deleted' as const }
     const other = { ...review, spec: { ...spec, user: 'system:serviceaccount:default:builder' } }

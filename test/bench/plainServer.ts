@@ -1,0 +1,9 @@
+// A process of its own that refuses every request at once: what a hostile caller costs the machine, and nobody else.
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+const server = createServer((request, response) => {
+  request.resume()
+  request.once('end', () => response.writeHead(429, { 'content-type': 'application/json' }).end('{}'))
+})
+server.listen(0, '127.0.0.1', () => process.send?.(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`))
