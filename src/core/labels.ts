@@ -43,6 +43,8 @@ export const INITIAL_OWNER_ASSIGNED_ANNOTATION = `${PREFIX}initial-owner-assigne
 export const PREVIEW_LABEL = `${PREFIX}preview-of`
 /** On a volume claim kept after its resource was deleted: the kind and name that may have it back. */
 export const RETAINED_FOR_ANNOTATION = `${PREFIX}retained-for`
+/** On a volume claim kept so: the engine that wrote the files last, as `<engine> <version>`. */
+export const RETAINED_ENGINE_ANNOTATION = `${PREFIX}retained-engine`
 
 /** On what was kept so: the incarnations of those whose it was, the oldest first, with commas between. */
 export const RETAINED_LIVES_ANNOTATION = `${PREFIX}retained-lives`

@@ -157,13 +157,15 @@ const rules: Rule<Spec>[] = [
   },
   growsOnly('storageSize'),
   {
-    cel: '!has(oldSelf.engineVersion) || (has(self.engineVersion) && double(self.engineVersion) >= double(oldSelf.engineVersion))',
+    // Without one, the newest runs.
+    cel: `has(oldSelf.engineVersion) ? has(self.engineVersion) && double(self.engineVersion) >= double(oldSelf.engineVersion) : !has(self.engineVersion) || self.engineVersion == (self.engine == 'MsSql' ? '${newestVersion('MsSql')}' : '${newestVersion('MariaDb')}')`,
     message: 'engineVersion cannot go back: an older engine does not read the newer files',
     code: 'DOWNGRADE_REFUSED',
     field: 'engineVersion',
     test: (next, previous) =>
-      previous.engineVersion === undefined ||
-      (next.engineVersion !== undefined && Number(next.engineVersion) >= Number(previous.engineVersion)),
+      previous.engineVersion === undefined
+        ? [undefined, newestVersion(next.engine)].includes(next.engineVersion)
+        : next.engineVersion !== undefined && Number(next.engineVersion) >= Number(previous.engineVersion),
   },
   growsByOne('licenseVersion', 'is one product key'),
   {

@@ -1,8 +1,9 @@
 import { sqlNames } from '../../contracts/sql.ts'
-import { SqlInstance } from '../../crds/sql.ts'
+import { newestVersion, SqlInstance } from '../../crds/sql.ts'
 import { configMap, networkPolicy, service, statefulSet } from '../../kube/builtin.ts'
 import { controllerWith, steps } from '../engine/controller.ts'
 import { releaseQuota } from '../quota.ts'
+import type { Engine } from '../stateful/keptEngine.ts'
 import { isMade, observeWorkload } from '../stateful/pass.ts'
 import { statefulRights } from '../stateful/rights.ts'
 import { removeSurroundings, removeVolumes, removeWorkload } from '../stateful/teardown.ts'
@@ -11,8 +12,14 @@ import { findCluster } from '../workload/home.ts'
 import { podObserver, workloadObservers } from '../workload/observers.ts'
 import { checkQuota, resolvePlan } from '../workload/resolve.ts'
 import { checkBackup, checkMemory, chooseLicense, ensureLogins, randomPassword } from './resolve.ts'
-import { newSqlState, type SqlOptions, type SqlState } from './types.ts'
+import { newSqlState, type SqlOptions, type SqlPass, type SqlState } from './types.ts'
 import { applyWorkload, judgeHealth, prepareEngine, reportStatus } from './workload.ts'
+
+const engineOf = ({ object: { spec } }: SqlPass): Engine => ({
+  name: spec.engine,
+  version: spec.engineVersion ?? newestVersion(spec.engine),
+  field: 'engineVersion',
+})
 
 const OWN = statefulRights(SqlInstance, [statefulSet, service, configMap, networkPolicy])
 
@@ -34,7 +41,7 @@ export const sqlController = controllerWith<
       resolvePlan(),
       checkMemory,
       checkQuota(isMade),
-      adoptVolumes,
+      adoptVolumes(engineOf),
       keepStorageClass,
       checkStorage,
       chooseLicense,
@@ -47,7 +54,7 @@ export const sqlController = controllerWith<
     ),
     finalize: steps(
       removeWorkload,
-      removeVolumes,
+      removeVolumes(engineOf),
       removeSurroundings({
         resources: [service, networkPolicy, configMap],
         secretsOf: (name) => {

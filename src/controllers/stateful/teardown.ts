@@ -1,10 +1,11 @@
-import { OWNER_INCARNATION_ANNOTATION, RETAINED_FOR_ANNOTATION } from '../../core/labels.ts'
+import { OWNER_INCARNATION_ANNOTATION, RETAINED_ENGINE_ANNOTATION, RETAINED_FOR_ANNOTATION } from '../../core/labels.ts'
 import { type Resource, refOf } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
 import { persistentVolumeClaim, pod, secret, statefulSet } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import { retainedLives } from '../workload/keptLives.ts'
 import { namespaceIsGoing } from '../workload/pass.ts'
+import { type EngineOf, engineText } from './keptEngine.ts'
 import { liveOfStateful, ordinalOf, placeOfStateful, podsOfStateful, type StatefulPass, workloadOf } from './pass.ts'
 import type { Claim, Pod, StatefulSet } from './types.ts'
 import { isOfFormerLife, isOurClaim, markClaim, retainedFor } from './volumes.ts'
@@ -128,31 +129,34 @@ async function keepSecret(pass: StatefulPass, name: string): Promise<void> {
  * Deletes the volumes, or keeps them for a new resource of this name: what the accepted deletion asked for. Those that a
  * former life of this name left behind go the same way, so that deleting a resource always frees its name.
  */
-export async function removeVolumes(pass: StatefulPass): Promise<Outcome> {
-  const claims = (await liveOfStateful<Claim>(pass, persistentVolumeClaim)).filter(
-    (claim) => isOurClaim(pass, claim) || isOfFormerLife(pass, claim),
-  )
-  if (keepsData(pass)) {
+export const removeVolumes =
+  <P extends StatefulPass>(engineOf: EngineOf<P>) =>
+  async (pass: P): Promise<Outcome> => {
+    const claims = (await liveOfStateful<Claim>(pass, persistentVolumeClaim)).filter(
+      (claim) => isOurClaim(pass, claim) || isOfFormerLife(pass, claim),
+    )
+    if (keepsData(pass)) {
+      for (const claim of claims) {
+        if (claim.metadata.deletionTimestamp !== undefined) continue
+        await markClaim(pass, claim, {
+          ...retainedLives(pass),
+          [RETAINED_FOR_ANNOTATION]: retainedFor(pass),
+          [RETAINED_ENGINE_ANNOTATION]: engineText(engineOf(pass, claims)),
+          [OWNER_INCARNATION_ANNOTATION]: null,
+        })
+      }
+      return done()
+    }
+    const left: string[] = []
     for (const claim of claims) {
-      if (claim.metadata.deletionTimestamp !== undefined) continue
-      await markClaim(pass, claim, {
-        ...retainedLives(pass),
-        [RETAINED_FOR_ANNOTATION]: retainedFor(pass),
-        [OWNER_INCARNATION_ANNOTATION]: null,
-      })
+      const { uid, resourceVersion, deletionTimestamp, name } = claim.metadata
+      if (deletionTimestamp === undefined) {
+        const rest = await pass.workloads.client.remove(persistentVolumeClaim, refOf(claim), { uid, resourceVersion })
+        if (rest === undefined) continue
+      }
+      left.push(name)
     }
-    return done()
+    // The deletion of a namespace takes its claims along; waiting here would only hold it up.
+    if (left.length === 0 || namespaceIsGoing(pass.records, placeOfStateful(pass).namespace)) return done()
+    return waiting('TearingDown', `Volumes are being deleted: ${left.sort().join(', ')}.`)
   }
-  const left: string[] = []
-  for (const claim of claims) {
-    const { uid, resourceVersion, deletionTimestamp, name } = claim.metadata
-    if (deletionTimestamp === undefined) {
-      const rest = await pass.workloads.client.remove(persistentVolumeClaim, refOf(claim), { uid, resourceVersion })
-      if (rest === undefined) continue
-    }
-    left.push(name)
-  }
-  // The deletion of a namespace takes its claims along; waiting here would only hold it up.
-  if (left.length === 0 || namespaceIsGoing(pass.records, placeOfStateful(pass).namespace)) return done()
-  return waiting('TearingDown', `Volumes are being deleted: ${left.sort().join(', ')}.`)
-}

@@ -22,6 +22,7 @@ export type Claim = KubeObject & {
 }
 
 export type Pod = KubeObject & {
+  spec?: { containers?: { image?: string }[] }
   status?: {
     phase?: string
     containerStatuses?: { state?: { waiting?: { reason?: string } }; ready?: boolean }[]

@@ -195,3 +195,29 @@ for (const [kind, base, plan] of KINDS) {
     })
   })
 }
+
+describe('the kept volume of a SqlInstance', () => {
+  let world: StatefulWorld
+  beforeEach(async () => {
+    world = await new StatefulWorld().start()
+    await world.create(SqlInstance, NAME, { engine: 'MariaDb', engineVersion: '11.4', onDelete: 'Retain' })
+    await world.bench.client.remove(SqlInstance.resource, { namespace: world.home, name: NAME })
+    await world.converge()
+  })
+  afterEach(() => world.stop())
+
+  for (const [sentence, spec, says] of [
+    ['is not given to another engine', { engine: 'MsSql' }, /^Failed ConfigurationInvalid: .* create it with MariaDb/],
+    [
+      'is not given to an older version',
+      { engine: 'MariaDb', engineVersion: '10.11' },
+      /^Failed ConfigurationInvalid: .* Set engineVersion to at least 11\.4/,
+    ],
+    ['is given to a newer version, the newest where none is named', { engine: 'MariaDb' }, /^Running Available/],
+  ] as const) {
+    it(sentence, async () => {
+      await world.create(SqlInstance, NAME, spec)
+      expect(await world.says(SqlInstance, NAME)).to.match(says)
+    })
+  }
+})

@@ -11,6 +11,7 @@ import { compareQuantities } from '../../core/quantity.ts'
 import { STORAGE_SIZE_ANNOTATION } from '../../desired/workload/pod.ts'
 import { persistentVolumeClaim, statefulSet, storageClass } from '../../kube/builtin.ts'
 import { continueLives } from '../workload/keptLives.ts'
+import { type EngineOf, engineObstacle } from './keptEngine.ts'
 import { observedWorkload, ordinalOf, placeOfStateful, planOfStateful, type StatefulPass, VOLUME } from './pass.ts'
 import type { Claim, StatefulSet } from './types.ts'
 
@@ -48,32 +49,37 @@ export function isOfFormerLife(pass: StatefulPass, { metadata: { labels, annotat
 
 /**
  * Looks at the claims that are there before a StatefulSet would take them unasked: ours, those kept for a new resource
- * of this name, which are taken back here, or somebody else's, which nobody touches.
+ * of this name, which are taken back here, or somebody else's, which nobody touches. What an engine must migrate step by
+ * step goes on from the version that stays written on the claim.
  */
-export async function adoptVolumes(pass: StatefulPass): Promise<Outcome> {
-  const claims = claimsByName(pass)
-  for (const claim of claims.values()) {
-    if (isOurClaim(pass, claim)) continue
-    const what = `Volume claim "${claim.metadata.name}"`
-    if (claim.metadata.deletionTimestamp !== undefined) {
-      return waiting('WaitingForVolume', `${what} of an earlier object with this name is still being deleted.`)
+export const adoptVolumes =
+  <P extends StatefulPass>(engineOf: EngineOf<P>) =>
+  async (pass: P): Promise<Outcome> => {
+    const claims = claimsByName(pass)
+    for (const claim of claims.values()) {
+      if (isOurClaim(pass, claim)) continue
+      const what = `Volume claim "${claim.metadata.name}"`
+      if (claim.metadata.deletionTimestamp !== undefined) {
+        return waiting('WaitingForVolume', `${what} of an earlier object with this name is still being deleted.`)
+      }
+      if (claim.metadata.annotations?.[RETAINED_FOR_ANNOTATION] !== retainedFor(pass)) {
+        const why = isOfFormerLife(pass, claim)
+          ? `is left from a former ${pass.kind.kind} of this name. Delete this resource, which deletes the volume or keeps it for the next one (onDelete), and create it again.`
+          : 'exists and does not belong to this resource. Delete it, or choose another name.'
+        return stalled('NameOccupied', `${what} ${why}`)
+      }
+      const obstacle = engineObstacle(claim, engineOf(pass, [claim]))
+      if (obstacle !== undefined) return stalled('ConfigurationInvalid', obstacle)
+      await continueLives(pass, claim)
+      await markClaim(pass, claim, {
+        [OWNER_INCARNATION_ANNOTATION]: pass.incarnation,
+        [RETAINED_FOR_ANNOTATION]: null,
+        [RETAINED_LIVES_ANNOTATION]: null,
+      })
     }
-    if (claim.metadata.annotations?.[RETAINED_FOR_ANNOTATION] !== retainedFor(pass)) {
-      const why = isOfFormerLife(pass, claim)
-        ? `is left from a former ${pass.kind.kind} of this name. Delete this resource, which deletes the volume or keeps it for the next one (onDelete), and create it again.`
-        : 'exists and does not belong to this resource. Delete it, or choose another name.'
-      return stalled('NameOccupied', `${what} ${why}`)
-    }
-    await continueLives(pass, claim)
-    await markClaim(pass, claim, {
-      [OWNER_INCARNATION_ANNOTATION]: pass.incarnation,
-      [RETAINED_FOR_ANNOTATION]: null,
-      [RETAINED_LIVES_ANNOTATION]: null,
-    })
+    pass.state.claims = claims
+    return done()
   }
-  pass.state.claims = claims
-  return done()
-}
 
 /** Writes annotations of a claim, only if it is still the object that was judged. */
 export async function markClaim(

@@ -18,7 +18,7 @@ import { judgeHealth, reportStatus } from './health.ts'
 import { claimHost, releaseHosts, wantedHost } from './hosts.ts'
 import { ensureKeys, randomVectorKey, trackRotation } from './keys.ts'
 import { newVectorState, type VectorOptions, type VectorState } from './types.ts'
-import { applyWorkload } from './workload.ts'
+import { applyWorkload, runningEngine, wantedEngine } from './workload.ts'
 
 type Cached = VectorCluster & { [key: string]: unknown }
 
@@ -59,7 +59,7 @@ export const vectorController = controllerWith<
       resolvePlan({ fewest: 0 }),
       checkQuota(isMade),
       claimHost,
-      adoptVolumes,
+      adoptVolumes(wantedEngine),
       keepStorageClass,
       checkStorage,
       ensureKeys(given),
@@ -73,7 +73,7 @@ export const vectorController = controllerWith<
     ),
     finalize: steps(
       removeWorkload,
-      removeVolumes,
+      removeVolumes(runningEngine),
       removeSurroundings({
         resources: [ingress, httpRoute, service, podDisruptionBudget, networkPolicy, configMap],
         secretsOf: (name) => [vectorNames(name).keys],

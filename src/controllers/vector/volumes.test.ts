@@ -156,6 +156,43 @@ describe('the volumes of a vector database', () => {
       expect(taken?.['freehold.dev/incarnation-of-owner']).to.be.a('string')
     })
 
+    describe('and were kept, with the version that wrote them', () => {
+      const image = async () =>
+        (await world.workload())?.spec as { template: { spec: { containers: [{ image: string }] } } } | undefined
+      const runs = async () => (await image())?.template.spec.containers[0].image.match(/v([\d.]+)/)?.[1]
+      beforeEach(async () => {
+        await world.change({ vectorVersion: '1.15.5' })
+        await remove()
+        await world.create({ storageSize: '10Gi', vectorVersion: '1.15.5' })
+        await world.converge()
+        await world.change({ onDelete: 'Retain' })
+        await remove()
+        expect((await claim())?.metadata.annotations['freehold.dev/retained-engine']).to.equal('Qdrant 1.15.5')
+      })
+
+      it('are not given to an older version, which says what to do', async () => {
+        await world.create({ storageSize: '10Gi', vectorVersion: '1.13.6' })
+        await world.converge()
+        expect(await world.says()).to.match(
+          /^Failed ConfigurationInvalid: Volume claim "storage-vc-products-0" holds the files of Qdrant 1\.15\.5, which Qdrant 1\.13\.6 cannot read\. Set vectorVersion to at least 1\.15\.5/,
+        )
+        expect(await world.workload()).to.equal(undefined)
+        expect((await claim())?.metadata.annotations['freehold.dev/retained-for']).to.equal('VectorCluster/products')
+      })
+
+      it('are migrated one minor version at a time', async () => {
+        await world.create({ storageSize: '10Gi', vectorVersion: '1.17.1' })
+        const seen = new Set<string | undefined>()
+        for (let round = 0; round < 12; round += 1) {
+          await world.pass()
+          await world.play()
+          seen.add(await runs())
+        }
+        expect([...seen].filter((version) => version !== undefined)).to.deep.equal(['1.16.3', '1.17.1'])
+        expect(await world.says()).to.match(/^Running/)
+      })
+    })
+
     describe('beside one that a former life of its name left behind', () => {
       const claimRef = { namespace: HOME, name: 'storage-vc-products-0' }
       beforeEach(async () => {

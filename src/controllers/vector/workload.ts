@@ -7,10 +7,13 @@ import {
   vectorInput,
   vectorSurroundings,
   vectorWorkload,
+  versionOfVectorImage,
 } from '../../desired/vector/index.ts'
 import { ingress, podDisruptionBudget, service } from '../../kube/builtin.ts'
 import { httpRoute } from '../../kube/gateway.ts'
-import type { StatefulSet } from '../stateful/types.ts'
+import { compareEngineVersions, type EngineOf, keptEngine } from '../stateful/keptEngine.ts'
+import { podsOfStateful } from '../stateful/pass.ts'
+import type { Claim, StatefulSet } from '../stateful/types.ts'
 import { pruneChildren, writeChildren } from '../workload/children.ts'
 import { gatewayOf } from '../workload/home.ts'
 import { routeVerdict } from '../workload/hosts.ts'
@@ -54,7 +57,28 @@ function inputOf(pass: VectorPass): VectorInput {
   })
 }
 
-/** The version that peers are to run now: no minor is left out, however fast the spec went on. */
-export function versionToRun({ object: { spec, status } }: VectorPass): VectorVersion {
-  return nextVectorVersion(status?.vectorVersion, spec.vectorVersion)
+/**
+ * The version that peers are to run now: no minor is skipped, however fast the spec changes. Until the first rollout has
+ * ended, the status names no version: then kept volumes and pods tell what the files have reached.
+ */
+export function versionToRun(pass: VectorPass, claims: Iterable<Claim> = pass.state.claims.values()): VectorVersion {
+  const { spec, status } = pass.object
+  const running =
+    status?.vectorVersion ??
+    lowest([...claims].map((claim) => keptEngine(claim)?.version)) ??
+    lowest(podsOfStateful(pass).map(({ spec }) => versionOfVectorImage(spec?.containers?.[0]?.image)))
+  return nextVectorVersion(running, spec.vectorVersion)
+}
+
+const engine = (version: string) => ({ name: 'Qdrant', version, field: 'vectorVersion' })
+
+/** The engine that kept volumes are for: files of an older version are migrated up to it, one minor at a time. */
+export const wantedEngine: EngineOf<VectorPass> = ({ object }) => engine(object.spec.vectorVersion)
+
+/** The engine that wrote to the volumes last. */
+export const runningEngine: EngineOf<VectorPass> = (pass, claims) => engine(versionToRun(pass, claims))
+
+/** Before the first rollout has ended, peers may differ. */
+function lowest(versions: readonly (string | undefined)[]): string | undefined {
+  return versions.filter((version) => version !== undefined).sort(compareEngineVersions)[0]
 }

@@ -56,9 +56,16 @@ function podSpec(input: VectorInput): object {
   })
 }
 
+const IMAGE = 'docker.io/qdrant/qdrant:v'
+
 /** The image of the version, without root. An image of one's own is taken as it is. */
 export function vectorImage(spec: { imageName?: string | undefined; vectorVersion: string }): string {
-  return spec.imageName ?? `docker.io/qdrant/qdrant:v${spec.vectorVersion}-unprivileged`
+  return spec.imageName ?? `${IMAGE}${spec.vectorVersion}-unprivileged`
+}
+
+/** The version of such an image; undefined for one of one's own, which may be tagged with anything. */
+export function versionOfVectorImage(image = ''): string | undefined {
+  return image.startsWith(IMAGE) ? image.slice(IMAGE.length).split('-')[0] : undefined
 }
 
 function container(input: VectorInput): object {

@@ -72,6 +72,8 @@ export const DATABASE_RULES: readonly RuleCase[] = [
     ['less storage', { storageSize: '20Gi' }, { storageSize: '10Gi' }, SHRINK],
     ['a newer version', { engineVersion: '10.11' }, { engineVersion: '11.4' }],
     ['an older version', { engineVersion: '11.4' }, { engineVersion: '10.11' }, OLDER],
+    ['the newest version, which runs without one', {}, { engineVersion: '11.8' }],
+    ['an older version than the newest, which runs without one', {}, { engineVersion: '10.11' }, OLDER],
     ['no version any more', { engineVersion: '11.4' }, {}, OLDER],
     ['the next product key', { ...PAID, licenseVersion: 1 }, { ...PAID, licenseVersion: 2 }],
     ['two product keys at once', { ...PAID, licenseVersion: 1 }, { ...PAID, licenseVersion: 3 }, LICENSE],
