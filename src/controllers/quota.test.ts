@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { BOUNDARY_ID, GROUP, OUTER, seedGroup } from '../../test/crashes/seeds.ts'
 import { World } from '../../test/crashes/world.ts'
 import { SeededRandom } from '../../test/make/random.ts'
+import { groupNamespace } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
@@ -10,7 +11,7 @@ import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { SqlInstance } from '../crds/sql.ts'
 import { SecretVault } from '../crds/vaults.ts'
 import { VectorCluster } from '../crds/vector.ts'
-import { statefulSet } from '../kube/builtin.ts'
+import { persistentVolumeClaim, statefulSet } from '../kube/builtin.ts'
 
 const KINDS: readonly [AnyKind, object][] = [
   [VectorCluster, { computePlan: 'vector-dev' }],
@@ -66,6 +67,33 @@ describe('quotas of resources that come by kubectl', () => {
       expect(admitted(), 'the room of what goes is taken').to.have.length(4)
     })
   }
+
+  it('count volumes that were kept, but not beside the resource that takes them back', async () => {
+    await begin(() => limitGroup({ storage: '25Gi', resources: 1 }))
+    world.server.seed(persistentVolumeClaim, {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: {
+        name: 'storage-vc-kept-0',
+        namespace: groupNamespace(BOUNDARY_ID, GROUP),
+        annotations: { 'freehold.dev/retained-for': 'VectorCluster/kept' },
+      },
+      spec: { resources: { requests: { storage: '10Gi' } } },
+    } as KubeObject)
+    await world.rest()
+    const [group] = [...world.server.stored(ResourceGroup.resource)] as ResourceGroup[]
+    const retained = [{ kind: 'VectorCluster', name: 'kept', storage: '10Gi' }]
+    expect(group?.status?.retainedStorage).to.deep.equal(retained)
+    const spec = { computePlan: 'vector-dev', storageSize: '20Gi' }
+    await world.make(VectorCluster, 'new', spec)
+    await world.rest()
+    expect(objects(VectorCluster).map(({ status }) => status?.phase)).to.deep.equal(['QuotaExceeded'])
+    await world.remove(VectorCluster, 'new')
+    await world.pass(60_000)
+    await world.make(VectorCluster, 'kept', spec)
+    await world.pass(60_000)
+    expect(admitted().map(({ metadata }) => metadata.name)).to.deep.equal(['kept'])
+  })
 
   it('leave what a facade granted to the one it was granted to, however old the others are', async () => {
     await begin(() => limitGroup({ resources: 1 }))

@@ -23,6 +23,7 @@ import { RESOURCE_KINDS } from '../crds/index.ts'
 import { ComputePlan } from '../crds/plans.ts'
 import { QuotaLedger } from '../crds/quotas.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
+import { retainedUsers } from '../crds/retainedStorage.ts'
 import { namespace as namespaces } from '../kube/builtin.ts'
 import type { Observed, Pass, Workspace } from './engine/controller.ts'
 import { PHASE_INDEX } from './engine/phaseIndex.ts'
@@ -101,13 +102,14 @@ export async function checkQuotaOf(pass: QuotaPass, isGivingBack: boolean): Prom
   const groups = pass.records
     .cache<Cached<ResourceGroup>>(ResourceGroup.resource)
     .list({ namespace: boundaryNamespace(boundaryId) })
-    .map(({ metadata: { name }, spec: { quota } }) => ({ name, quota }))
+    .map(({ metadata: { name }, spec: { quota }, status }) => ({ name, quota, retained: status?.retainedStorage }))
   const own = groups.find(({ name }) => name === resourceGroup)
   if (!limitsAmounts(boundary.spec.quota) && !limitsAmounts(own?.quota ?? {})) return done()
   const users = quotaUsers(pass.records, boundaryId)
   const key = grantKey(pass.kind.plural, resourceGroup, pass.object.metadata.name)
   const subject = users.find((user) => user.key === key)
   if (subject === undefined) return done()
+  const retained = groups.flatMap((group) => retainedUsers(group.name, group.retained))
   const now = pass.clock.now()
   const ask = ({ grants }: LedgerView): Asked => {
     const grant = grants[key]
@@ -119,7 +121,7 @@ export async function checkQuotaOf(pass: QuotaPass, isGivingBack: boolean): Prom
     if (isGivingBack) return { kind: 'held' }
     const seen = new Set(users.map((user) => user.key))
     const unseen = unseenUsers(grants, (one) => seen.has(one) || isGroupGrant(one), now)
-    const others = [...users.map((user) => beside(user, subject, grants[user.key], now)), ...unseen]
+    const others = [...users.map((user) => beside(user, subject, grants[user.key], now)), ...unseen, ...retained]
     const limits = new Map(groups.map(({ name, quota }) => [name, quota]))
     const verdict = quotaVerdict({ boundary: boundary.spec.quota, groups: limits, subject, others })
     if (verdict.kind === 'fits') return { kind: 'granted', demand: subject.demand }

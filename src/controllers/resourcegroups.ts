@@ -13,6 +13,7 @@ import { QuotaLedger } from '../crds/quotas.ts'
 import { RelationalCluster } from '../crds/relational.ts'
 import { RelationalSnapshot } from '../crds/relationalSnapshots.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
+import { retainedStorage } from '../crds/retainedStorage.ts'
 import { asksToBeKept, claimInGroup, HELD_WITH_OTHERS, heldBy, isRetained, nameInGroup } from '../crds/retention.ts'
 import { SecretVault, VaultEntry } from '../crds/vaults.ts'
 import { groupNetworkPolicy } from '../desired/isolation.ts'
@@ -171,15 +172,20 @@ export async function limitRequests(pass: ResourceGroupPass): Promise<Outcome> {
 
 /** For whoever wants to delete the group without REST, and for REST, which does not read volume claims. */
 export function tellWhatHolds(pass: ResourceGroupPass): Outcome {
-  pass.report({ heldBy: holdersOf(pass).slice(0, HELD_SHOWN) })
+  const retained = retainedStorage(claimsOf(pass))
+  pass.report({
+    heldBy: holdersOf(pass).slice(0, HELD_SHOWN),
+    retainedStorage: retained.length === 0 ? undefined : retained,
+  })
   return done()
 }
 
 function holdersOf(pass: ResourceGroupPass): string[] {
-  return heldBy(
-    (kind) => seenOf(pass, kind),
-    pass.workloads.cache(persistentVolumeClaim).list({ namespace: home(pass) }),
-  )
+  return heldBy((kind) => seenOf(pass, kind), claimsOf(pass))
+}
+
+function claimsOf(pass: ResourceGroupPass): readonly KubeObject[] {
+  return pass.workloads.cache(persistentVolumeClaim).list({ namespace: home(pass) })
 }
 
 function seenOf(pass: ResourceGroupPass, { resource }: AnyKind): readonly KubeObject[] {

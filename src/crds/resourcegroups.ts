@@ -4,6 +4,19 @@ import { Quota, Tags } from './fields.ts'
 import { HeldBy, notWhileHeld } from './held.ts'
 import { tagKeyRule } from './tags.ts'
 
+/** More are not told one by one: the last entry has the storage of the rest. */
+export const MOST_RETAINED_TOLD = 100
+
+const RetainedStorage = z
+  .array(
+    z.strictObject({
+      kind: z.string().describe('Kind of the resource that may have the volumes back'),
+      name: z.string().describe('Its name'),
+      storage: z.string().describe('What the volumes ask for together'),
+    }),
+  )
+  .max(MOST_RETAINED_TOLD)
+
 /** A named part of a boundary. It stands in the boundary's namespace and owns one for its resources. */
 export const ResourceGroup = defineKind({
   group: 'core',
@@ -25,6 +38,9 @@ export const ResourceGroup = defineKind({
     namespace: z.string().optional().describe('Namespace where the resources stand'),
     heldBy: HeldBy.describe(
       'What is to be kept in it, as <collection>/<name>, the first 50: while there is anything, it is not deleted',
+    ),
+    retainedStorage: RetainedStorage.optional().describe(
+      'Volumes that deleted resources left on purpose, by resource: they count as storage in usage and quotas',
     ),
   }),
   admission: [notWhileHeld],

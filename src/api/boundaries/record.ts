@@ -6,12 +6,13 @@ import { createdAtOf } from '../../core/object.ts'
 import { DisplayName } from '../../crds/fields.ts'
 import { BoundaryProjection } from '../../crds/projections.ts'
 import { PlatformTenant, RoleAssignment } from '../../crds/rbac.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import type { BoundaryRecord } from '../callers/visibility.ts'
 import type { Services } from '../http/context.ts'
 import { resourcesOfBoundary } from '../resources/contents.ts'
 import { DateTime, Tags, Uuid } from '../resources/dto.ts'
 import { dateTime, enumeration, type ListShape, text } from '../resources/paging.ts'
-import { defaultClusterOf, groupsOfBoundary } from '../resources/places.ts'
+import { defaultClusterOf } from '../resources/places.ts'
 import { BoundaryQuotaDto, quotaDto } from '../resources/quotaRecord.ts'
 import { usageOf } from '../resources/usage.ts'
 
@@ -48,7 +49,7 @@ export function boundaryDto(services: Services, boundary: BoundaryRecord): Bound
   const { metadata, spec, status } = boundary
   const id = metadata.name
   const resources = resourcesOfBoundary(services, id)
-  const resourceGroupCount = groupsOfBoundary(services, id).length
+  const groups = services.records.peekAll(ResourceGroup, { namespace: boundaryNamespace(id) })
   return {
     id,
     displayName: spec.displayName,
@@ -58,14 +59,14 @@ export function boundaryDto(services: Services, boundary: BoundaryRecord): Bound
     createdAt: createdAtOf(metadata),
     createdBy: createdByOf(metadata),
     ...summarize(status, metadata.deletionTimestamp !== undefined),
-    resourceGroupCount,
+    resourceGroupCount: groups.length,
     resourceCount: resources.length,
     memberCount: countMembers(services, boundary),
     projectionCount: services.records.peekAll(BoundaryProjection, { namespace: boundaryNamespace(id) }).length,
     defaultClusterId: defaultClusterOf(services, id).id,
     crosslinkEnabled: false,
     quota: quotaDto(spec.quota),
-    usage: quotaDto({ ...usageOf(services, resources), resourceGroups: resourceGroupCount }),
+    usage: quotaDto({ ...usageOf(services, groups, resources), resourceGroups: groups.length }),
     permissions: null,
     tags: spec.tags,
   }

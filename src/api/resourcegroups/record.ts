@@ -81,7 +81,7 @@ export function groupDto(services: Services, view: GroupView): ResourceGroupDto 
     resourceCount: resources.length,
     resourceCounts: counts,
     quota: quotaDto(spec.quota),
-    usage: quotaDto(usageOf(services, resources)),
+    usage: quotaDto(usageOf(services, [view.group], resources)),
     tags: spec.tags,
     createdAt: createdAtOf(metadata),
     createdBy: createdByOf(metadata),

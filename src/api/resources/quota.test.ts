@@ -149,6 +149,17 @@ describe('a quota that many ask for at once', () => {
     })
   }
 
+  it('counts volumes that were kept, but not beside the resource that takes them back', async () => {
+    world = new Facades({ storage: '25Gi', resources: 1 }, 'group')
+    const retainedStorage = [{ kind: 'VectorCluster', name: 'kept', storage: '10Gi' }]
+    const group = { namespace: boundaryNamespace(B), name: GROUP }
+    world.server.edit(ResourceGroup.resource, group, (object) => Object.assign(object, { status: { retainedStorage } }))
+    const facade = await world.facade()
+    const spec = { computePlan: 'vector-dev', storageSize: '20Gi' }
+    expect(await facade.create(VectorCluster, 'new', spec), 'beside the kept volumes').to.equal(422)
+    expect(await facade.create(VectorCluster, 'kept', spec), 'with the kept volumes').to.equal(201)
+  })
+
   it('gives back what a refused write took, at once', async () => {
     world = new Facades({ resources: 1 }, 'group')
     const facade = await world.facade()

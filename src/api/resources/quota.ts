@@ -18,10 +18,11 @@ import { Boundary } from '../../crds/boundaries.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import type { Context } from '../http/context.ts'
+import type { RecordOf } from '../records/records.ts'
 import { type GroupResource, resourcesOfBoundary, resourcesOfGroup } from './contents.ts'
 import type { Place } from './places.ts'
 import { givingBack, grantsOf, nowOf, type Taken, takeQuota } from './quotaLedger.ts'
-import { demandIn, shownUsage } from './usage.ts'
+import { demandIn, retainedIn, shownUsage } from './usage.ts'
 
 const NAMES = ['cpu', 'memory', 'storage', 'pods', 'resources'] as const
 type Total = Demand & { resources: number }
@@ -49,7 +50,13 @@ export async function underQuota<Result>(
   )
 }
 
-type Limited = { where: string; limits: QuotaLimits; resources: () => readonly GroupResource[]; group?: string }
+type Limited = {
+  where: string
+  limits: QuotaLimits
+  groups: readonly RecordOf<typeof ResourceGroup>[]
+  resources: () => readonly GroupResource[]
+  group?: string
+}
 
 async function reserve(
   kind: AnyKind,
@@ -93,12 +100,14 @@ function limitsAbove({ boundaryId, resourceGroup }: Place, { services }: Pick<Co
     {
       where: `group "${resourceGroup}"`,
       limits: group?.spec.quota ?? {},
+      groups: group === undefined ? [] : [group],
       resources: () => resourcesOfGroup(services, boundaryId, resourceGroup),
       group: resourceGroup,
     },
     {
       where: `boundary "${boundaryId}"`,
       limits: boundary?.spec.quota ?? {},
+      groups: records.peekAll(ResourceGroup, { namespace: boundaryNamespace(boundaryId) }),
       resources: () => resourcesOfBoundary(services, boundaryId),
     },
   ]
@@ -118,7 +127,7 @@ function keyOf({ kind, resourceGroup, object }: GroupResource): string {
 type Asking = { key: string; wanted: Demand; before: Demand | undefined }
 
 function refuseGrowth(
-  { where, limits, resources, group }: Limited,
+  { where, limits, groups, resources, group }: Limited,
   { key, wanted, before }: Asking,
   grants: Grants,
   { services }: Pick<Context, 'services'>,
@@ -137,6 +146,7 @@ function refuseGrowth(
     .filter((user) => !isGroupGrant(user.key) && (group === undefined || user.resourceGroup === group))
     .map(({ demand }) => demand)
   const used = total([...demands, ...unseen])
+  for (const retained of groups.flatMap(retainedIn)) if (retained.key !== key) used.storage += retained.demand.storage
   const [asked, held] = [total([wanted]), total(before === undefined ? [] : [before])]
   for (const quota of NAMES) {
     const limit = limits[quota]

@@ -1,11 +1,20 @@
 import { formatBytes, formatCores } from '../../core/quantity.ts'
 import { type Demand, demandOf, type Sizable } from '../../core/sizing/demand.ts'
 import { planFor } from '../../core/sizing/plans.ts'
+import type { QuotaUser } from '../../core/sizing/quota.ts'
 import { ComputePlan } from '../../crds/plans.ts'
+import type { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { retainedUsers } from '../../crds/retainedStorage.ts'
 import type { Services } from '../http/context.ts'
+import type { RecordOf } from '../records/records.ts'
 import type { GroupResource } from './contents.ts'
 
 export type Usage = { cpu: string; memory: string; storage: string; pods: number; resources: number }
+
+/** Volumes that former resources of the group left on purpose, as users of its quota. */
+export function retainedIn({ metadata, status }: RecordOf<typeof ResourceGroup>): QuotaUser[] {
+  return retainedUsers(metadata.name, status?.retainedStorage)
+}
 
 /** What one resource asks for, from its spec: a quota counts from the moment of acceptance. */
 export function demandIn({ records }: Services, { kind: { sized }, object }: GroupResource): Demand {
@@ -14,8 +23,12 @@ export function demandIn({ records }: Services, { kind: { sized }, object }: Gro
   return demandOf(resource, plan, (name) => records.peek(ComputePlan, { name }))
 }
 
-/** What resources ask for together. */
-export function usageOf(services: Services, resources: readonly GroupResource[]): Usage {
+/** What the groups' resources ask for together, with the volumes that former ones left on purpose. */
+export function usageOf(
+  services: Services,
+  groups: readonly RecordOf<typeof ResourceGroup>[],
+  resources: readonly GroupResource[],
+): Usage {
   const sum = { cpu: 0n, memory: 0n, storage: 0n, pods: 0 }
   for (const resource of resources) {
     const demand = demandIn(services, resource)
@@ -24,6 +37,7 @@ export function usageOf(services: Services, resources: readonly GroupResource[])
     sum.storage += demand.storage
     sum.pods += demand.pods
   }
+  for (const { demand } of groups.flatMap(retainedIn)) sum.storage += demand.storage
   return shownUsage({ ...sum, resources: resources.length })
 }
 

@@ -19,6 +19,8 @@ export type QuotaUser = {
   demand: Demand
   /** It has what it asks for, and comes before all that wait, whatever their age. */
   isGranted?: boolean
+  /** Volumes that a former resource of this key left on purpose: they take storage, and count as no resource. */
+  isRetained?: boolean
 }
 
 export type QuotaName = 'cpu' | 'memory' | 'storage' | 'pods' | 'resources' | 'resourceGroups'
@@ -63,12 +65,12 @@ export function quotaVerdict(input: {
     exceeded('resourceGroup', groups.get(user.resourceGroup), used.groups.get(user.resourceGroup) ?? zero(), wanted) ??
     exceeded('boundary', boundary, used.boundary, wanted)
   for (const user of [...others.filter(({ isGranted }) => isGranted === true), ...waiting.sort(byAge)]) {
-    const wanted = amountsOf(user.demand)
+    const wanted = amountsOf(user)
     if (user.isGranted !== true && refusalOf(user, wanted) !== undefined) continue
     used.groups.set(user.resourceGroup, sum(used.groups.get(user.resourceGroup) ?? zero(), wanted))
     used.boundary = sum(used.boundary, wanted)
   }
-  return refusalOf(subject, amountsOf(subject.demand)) ?? { kind: 'fits' }
+  return refusalOf(subject, amountsOf(subject)) ?? { kind: 'fits' }
 }
 
 /**
@@ -130,8 +132,8 @@ const SHOWN: Record<(typeof AMOUNTS)[number], (thousandths: bigint) => string> =
 }
 
 /** In thousandths, exactly; a resource counts as one of `resources` whatever it asks for. */
-function amountsOf({ pods, ...demand }: Demand): Amounts {
-  return { ...demand, pods: BigInt(pods) * 1000n, resources: 1000n }
+function amountsOf({ demand: { pods, ...demand }, isRetained }: QuotaUser): Amounts {
+  return { ...demand, pods: BigInt(pods) * 1000n, resources: isRetained === true ? 0n : 1000n }
 }
 
 function zero(): Amounts {

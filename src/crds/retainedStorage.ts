@@ -1,0 +1,44 @@
+import { RETAINED_FOR_ANNOTATION } from '../core/labels.ts'
+import type { KubeObject } from '../core/object.ts'
+import { formatBytes, parseQuantity } from '../core/quantity.ts'
+import { grantKey } from '../core/sizing/ledger.ts'
+import type { QuotaUser } from '../core/sizing/quota.ts'
+import { KINDS } from './index.ts'
+import { MOST_RETAINED_TOLD, type ResourceGroup } from './resourcegroups.ts'
+import { isRetained } from './retention.ts'
+
+type RetainedStorage = NonNullable<NonNullable<ResourceGroup['status']>['retainedStorage']>
+type Claim = KubeObject & { spec?: { resources?: { requests?: { storage?: string } } } }
+
+/** What the volumes that were kept take up, by the resource that may have them back; those that take most come first. */
+export function retainedStorage(claims: readonly Claim[]): RetainedStorage {
+  const sums = new Map<string, bigint>()
+  for (const claim of claims.filter(isRetained)) {
+    const owner = claim.metadata.annotations?.[RETAINED_FOR_ANNOTATION] ?? ''
+    const storage = parseQuantity(claim.spec?.resources?.requests?.storage ?? '0')
+    sums.set(owner, (sums.get(owner) ?? 0n) + storage)
+  }
+  const sorted = [...sums].sort(([a, most], [b, least]) => (most === least ? (a < b ? -1 : 1) : most > least ? -1 : 1))
+  const told = sorted.slice(0, MOST_RETAINED_TOLD)
+  const last = told.at(-1)
+  if (last !== undefined) last[1] += sorted.slice(MOST_RETAINED_TOLD).reduce((sum, [, storage]) => sum + storage, 0n)
+  return told.map(([owner, storage]) => {
+    const [kind = '', name = ''] = owner.split('/')
+    return { kind, name, storage: formatBytes(storage) }
+  })
+}
+
+/**
+ * Kept volumes as users of the quota, under the key of the resource that may have them back: where that resource is the
+ * one that asks, they do not count beside it.
+ */
+export function retainedUsers(resourceGroup: string, retained: RetainedStorage = []): QuotaUser[] {
+  return retained.map(({ kind, name, storage }) => ({
+    key: grantKey(KINDS.find((each) => each.kind === kind)?.plural ?? kind, resourceGroup, name),
+    createdAt: '',
+    resourceGroup,
+    demand: { cpu: 0n, memory: 0n, storage: parseQuantity(storage), pods: 0 },
+    isGranted: true,
+    isRetained: true,
+  }))
+}
