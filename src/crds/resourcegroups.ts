@@ -11,7 +11,7 @@ const RetainedStorage = z
   .array(
     z.strictObject({
       kind: z.string().describe('Kind of the resource that may have the volumes back'),
-      name: z.string().describe('Its name'),
+      name: z.string().describe('Name that this resource had'),
       storage: z.string().describe('What the volumes ask for together'),
     }),
   )
