@@ -8,7 +8,7 @@ import { pipeline } from 'node:stream/promises'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { readWithin } from '../../core/readWithin.ts'
 import type { ClusterAccess } from '../../kubeconfig/access.ts'
-import { keepAsking, LIVENESS, type Liveness } from '../sessions.ts'
+import { keepAsking, LIVENESS, type Liveness, type StreamAnswer } from '../sessions.ts'
 import { Transport, type WireRequest } from '../transport.ts'
 import { relayedHeaders } from './relay.ts'
 import { TUNNEL_PROTOCOL, WINDOWS } from './tunnels.ts'
@@ -50,7 +50,7 @@ export async function serveTunnel(
   answerSelf: (path: string) => Promise<object | undefined>,
   { signal, liveness = LIVENESS }: { signal: AbortSignal; liveness?: Liveness },
 ): Promise<void> {
-  const transport = new Transport(access, 'freehold/agent')
+  const transport = new Transport(access, 'freehold/agent', { liveness })
   const session: ServerHttp2Session = performServerHandshake(socket, {
     settings: { initialWindowSize: WINDOWS.stream, maxConcurrentStreams: 1000 },
   })
@@ -97,18 +97,29 @@ async function serve(
     signal: gone.signal,
     isPatient: true,
   }
-  let answer: Awaited<ReturnType<Transport['send']>>
+  let answer: StreamAnswer
   try {
-    answer = await transport.send(request, () => {})
+    answer = isWatch(request) ? await transport.stream(request) : await called(transport, request)
   } catch {
     if (!stream.destroyed) stream.respond({ ':status': 502 }, { endStream: true })
     return
   }
   // The agent's own credentials may have been replaced.
-  if (answer.statusCode === 401) transport.refreshCredentials()
+  if (answer.status === 401) transport.refreshCredentials()
   if (stream.destroyed) return void answer.body.destroy()
-  stream.respond({ ...relayedHeaders(answer.headers), ':status': answer.statusCode })
+  stream.respond({ ...relayedHeaders(answer.headers), ':status': answer.status })
   await pipeline(answer.body, stream)
+}
+
+/** Watches may be silent for long, so they go where pings tell a dead connection from a quiet one. */
+function isWatch({ method, path }: WireRequest): boolean {
+  const asked = new URLSearchParams(path.split('?')[1]).get('watch')
+  return method === 'GET' && (asked === '1' || asked === 'true')
+}
+
+async function called(transport: Transport, request: WireRequest): Promise<StreamAnswer> {
+  const { statusCode: status, headers, body } = await transport.send(request, () => {})
+  return { status, headers, body }
 }
 
 class TooLong extends Error {}

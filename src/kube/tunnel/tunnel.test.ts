@@ -1,11 +1,11 @@
 import { once } from 'node:events'
-import { createServer as createHttpServer, type Server as HttpServer } from 'node:http'
-import { performServerHandshake } from 'node:http2'
+import { createSecureServer, type Http2SecureServer, performServerHandshake } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
 import { expect } from 'chai'
+import { startWire, type Wire } from '../../../test/faults/wire.ts'
 import { until } from '../../../test/make/until.ts'
-import { createAuthority, issueCertificate } from '../../composition/certificates.ts'
+import { type CertificatePair, createAuthority, issueCertificate } from '../../composition/certificates.ts'
 import type { ClusterAccess } from '../../kubeconfig/access.ts'
 import { namespace } from '../builtin.ts'
 import { createKubeClient, type KubeClient } from '../client.ts'
@@ -17,13 +17,12 @@ import { TUNNEL_PROTOCOL, Tunnels } from './tunnels.ts'
 const CLUSTER = '11111111-1111-4111-8111-111111111111'
 
 /** An API server beside the agent, which says what it was asked. */
-function upstream(): HttpServer {
-  return createHttpServer((request, response) => {
+function upstream({ certPem: cert, keyPem: key }: CertificatePair): Http2SecureServer {
+  return createSecureServer({ cert, key, allowHTTP1: true }, (request, response) => {
     const path = request.url ?? ''
     if (path.includes('watch=')) {
       response.writeHead(200, { 'content-type': 'application/json' })
       response.write('{"type":"ADDED"}\n')
-      request.once('close', () => response.destroy())
       return
     }
     const { authorization = 'none', 'impersonate-user': speaksFor = 'nobody' } = request.headers
@@ -36,9 +35,11 @@ function upstream(): HttpServer {
 describe('a tunnel to the API server of another cluster', () => {
   const tunnels = new Tunnels()
   const entry = new TunnelEntry(tunnels, async () => undefined)
-  const api = upstream()
   const stop = new AbortController()
   let hub: ReturnType<typeof createTlsServer>
+  let api: Http2SecureServer
+  /** Between the agent and the API server. */
+  let wire: Wire
   let client: KubeClient
   let serving: Promise<void>
   let named = CLUSTER
@@ -60,15 +61,17 @@ describe('a tunnel to the API server of another cluster', () => {
       },
       (socket: TLSSocket) => void tunnels.begin(named, socket, () => {}),
     )
+    api = upstream(await issueCertificate(authority, { commonName: 'api', purpose: 'server', names: ['api'] }, now))
     await Promise.all([once(hub.listen(0, '127.0.0.1'), 'listening'), once(api.listen(0, '127.0.0.1'), 'listening')])
+    wire = await startWire(`https://127.0.0.1:${(api.address() as AddressInfo).port}`)
     await entry.listen()
     client = createKubeClient(entry.accessOf(CLUSTER), { fieldManager: 'test', userAgent: 'test', timeout: 2_000 })
     address = { host: '127.0.0.1', port: (hub.address() as AddressInfo).port }
     credentials = { cert: agent.certPem, key: agent.keyPem, ca: authority.certPem, servername: 'hub' }
     const socket = await dial(address, credentials)
-    const material = {}
+    const material = { ca: authority.certPem, servername: 'api' }
     const access: ClusterAccess = {
-      server: `http://127.0.0.1:${(api.address() as AddressInfo).port}`,
+      server: wire.url,
       namespace: 'default',
       proxyUrl: undefined,
       tls: async () => material,
@@ -76,7 +79,8 @@ describe('a tunnel to the API server of another cluster', () => {
       refresh: () => {},
     }
     const answerSelf = async (path: string) => (path === '/.freehold/greeting' ? { version: '1' } : undefined)
-    serving = serveTunnel(socket, access, answerSelf, { signal: stop.signal })
+    const liveness = { pingEvery: 500, pingTimeout: 2_000 }
+    serving = serveTunnel(socket, access, answerSelf, { signal: stop.signal, liveness })
   })
   after(async () => {
     stop.abort()
@@ -84,7 +88,7 @@ describe('a tunnel to the API server of another cluster', () => {
     tunnels.stop()
     await client.close()
     await entry.stop()
-    api.closeAllConnections()
+    await wire.close()
     api.close()
     hub.close()
   })
@@ -158,16 +162,30 @@ describe('a tunnel to the API server of another cluster', () => {
     for (const socket of sockets) socket.destroy()
   })
 
-  it('streams, and ends every stream at once when it is ended', async () => {
-    const answer = await client.request({ path: '/api/v1/namespaces', query: { watch: 'true' } })
+  /** A watch that has told of one object, and how it goes on. */
+  async function watch(): Promise<() => Promise<string>> {
+    const answer = await client.request({ path: '/api/v1/namespaces', query: { watch: '1' } })
     const chunks = answer.body[Symbol.asyncIterator]()
     expect(String((await chunks.next()).value)).to.contain('ADDED')
+    return () =>
+      chunks.next().then(
+        ({ done }) => (done === true ? 'ended' : 'went on'),
+        () => 'broke',
+      )
+  }
+
+  it('ends a watch whose connection to the API server there has fallen silent, and carries the next one', async () => {
+    const next = await watch()
+    wire.silence()
+    expect(await next()).to.equal('broke')
+    await watch()
+    expect((await client.get(namespace, { name: 'shop' })).metadata.name).to.equal('shop')
+  })
+
+  it('streams, and ends every stream at once when it is ended', async () => {
+    const next = await watch()
     tunnels.find(CLUSTER)?.destroy()
-    const end = await chunks.next().then(
-      ({ done }) => (done === true ? 'ended' : 'went on'),
-      () => 'broke',
-    )
-    expect(end).not.to.equal('went on')
+    expect(await next()).not.to.equal('went on')
     await serving
     expect(tunnels.find(CLUSTER)).to.equal(undefined)
   })
