@@ -68,6 +68,8 @@ export async function relayToPeer(
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   const headers = relayedHeaders(request.headers)
   const onward = requestHttps({ ...peer, method: request.method, path: request.url, headers }, resolve)
+  // A watch may be silent for long; probes find a replica that vanished, as nothing stands between the two.
+  onward.setSocketKeepAlive(true, 5_000)
   onward.once('error', reject)
   response.once('close', () => onward.destroy())
   const answered = promise.then((answer) => {
