@@ -1,12 +1,21 @@
 import { expect } from 'chai'
 import { BOUNDARY_ID, ControllerBench } from '../../test/worlds/controllers.ts'
-import { FINALIZER, INCARNATION_ANNOTATION } from '../core/labels.ts'
+import { FINALIZER, INCARNATION_ANNOTATION, RETAINED_FOR_ANNOTATION } from '../core/labels.ts'
 import type { KubeObject } from '../core/object.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
 import { BoundaryProjection } from '../crds/projections.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { VectorCluster } from '../crds/vector.ts'
-import { namespace, node, persistentVolumeClaim, storageClass } from '../kube/builtin.ts'
+import {
+  limitRange,
+  namespace,
+  networkPolicy,
+  node,
+  persistentVolumeClaim,
+  resourceQuota,
+  roleBinding,
+  storageClass,
+} from '../kube/builtin.ts'
 import { CacheSet } from '../kube/caches.ts'
 import { FakeKubeClient } from '../kube/fake.ts'
 import { clusterController } from './clusters.ts'
@@ -37,7 +46,10 @@ class TwoClusters {
       now: () => Date.UTC(2026, 0, 1),
       observer: {
         written: (resource, object) => late.caches?.observer().written(resource, object),
-        removed: (resource, ref, uid) => late.caches?.observer().removed(resource, ref, uid),
+        removed: (resource, ref, uid) => {
+          late.caches?.observer().removed(resource, ref, uid)
+          if (resource === namespace) void this.#empty(ref.name)
+        },
       },
     })
     this.#caches = new CacheSet({ client: this.far, random: () => 0 })
@@ -61,6 +73,14 @@ class TwoClusters {
     this.outer = boundarySpace
     this.home = groupSpace
     this.bench.seed(ResourceGroup, 'shop', { quota: {}, tags: {} }, { namespace: boundarySpace })
+  }
+
+  /** As the namespace controller there does it. */
+  async #empty(space: string): Promise<void> {
+    for (const resource of [networkPolicy, roleBinding, limitRange, resourceQuota]) {
+      const { items } = await this.far.list(resource, { namespace: space })
+      for (const { metadata } of items) await this.far.remove(resource, { namespace: space, name: metadata.name })
+    }
   }
 
   /** Nothing gets through the connection of that id any more. */
@@ -99,6 +119,25 @@ class TwoClusters {
     const spec = { revokedAt: '2026-01-01T00:00:00Z' }
     await this.bench.client.mergePatch(PlatformCluster.resource, { name: FAR }, { spec })
     await this.bench.rest()
+  }
+
+  /** The boundary is taken off the cluster while nobody there is trusted, and projected there again once somebody is. */
+  async projectAgain(meanwhile = async () => {}): Promise<void> {
+    await this.revoke()
+    await this.bench.client.remove(BoundaryProjection.resource, { namespace: this.outer, name: FAR })
+    await this.bench.rest()
+    await meanwhile()
+    const status = { agent: { joinedAt: '2026-01-02T00:00:00Z', connection: 'second' } }
+    await this.bench.client.mergePatch(PlatformCluster.resource, { name: FAR }, { status }, { subresource: 'status' })
+    await this.bench.rest()
+    this.project()
+    await this.bench.rest()
+  }
+
+  /** Its volume, which the removal of its StatefulSet leaves behind. */
+  volume(): void {
+    const metadata = { name: 'storage-vect-search-0', namespace: this.home }
+    this.far.seed(persistentVolumeClaim, { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata })
   }
 
   async says(kind: typeof PlatformCluster | typeof BoundaryProjection): Promise<Shown['status'] & object> {
@@ -254,5 +293,73 @@ describe('another cluster', () => {
     await world.bench.rest()
     expect(await world.bench.find(BoundaryProjection.resource, FAR, world.outer)).to.equal(undefined)
     expect(await world.namespaces(), 'what is there is left').to.deep.equal([world.home])
+  })
+
+  it('that joins again gets the namespaces of a new projection anew where the former one left nothing to lose', async () => {
+    world.cluster()
+    world.project()
+    await world.start()
+    const before = await world.far.get(namespace, { name: world.home })
+    await world.projectAgain()
+    expect(await world.says(BoundaryProjection)).to.include({ status: 'Running', phase: 'Available' })
+    const after = await world.far.get(namespace, { name: world.home })
+    expect(after.metadata.uid).not.to.equal(before.metadata.uid)
+  })
+
+  it('that joins again keeps volumes of a former projection, and a new one says what to delete', async () => {
+    world.cluster()
+    world.project()
+    await world.start()
+    world.volume()
+    await world.projectAgain()
+    const said = await world.says(BoundaryProjection)
+    expect(said.phase).to.equal('NameOccupied')
+    expect(said.statusMessage).to.equal(
+      `Namespace "${world.home}" there is left from a former projection and has volumes: storage-vect-search-0. ` +
+        'Delete the namespace there, or what uses these volumes and then them; it is made anew after that.',
+    )
+    await world.far.remove(persistentVolumeClaim, { namespace: world.home, name: 'storage-vect-search-0' })
+    await world.bench.rest()
+    expect(await world.says(BoundaryProjection)).to.include({ status: 'Running', phase: 'Available' })
+  })
+
+  it('that joins again loses what a former projection left and a new one does not choose', async () => {
+    world.cluster()
+    world.project()
+    await world.start()
+    const group = { namespace: world.outer, name: 'shop' }
+    await world.projectAgain(async () => void (await world.bench.client.remove(ResourceGroup.resource, group)))
+    expect(await world.says(BoundaryProjection)).to.include({ status: 'Running', phase: 'Available' })
+    expect(await world.namespaces()).to.deep.equal([])
+  })
+
+  it('takes nothing from a projection of another life of the boundary', async () => {
+    world.cluster()
+    world.project()
+    await world.start()
+    const annotations = { 'freehold.dev/incarnation-of-owner': 'of-another-boundary' }
+    const outer = { name: world.outer }
+    await world.projectAgain(
+      async () => void (await world.bench.client.mergePatch(namespace, outer, { metadata: { annotations } })),
+    )
+    const said = await world.says(BoundaryProjection)
+    expect(said.phase).to.equal('NameOccupied')
+    expect(said.statusMessage).to.contain('does not belong to this BoundaryProjection')
+  })
+
+  it('ends the wait for a kept volume when somebody deletes it', async () => {
+    world.cluster()
+    world.project()
+    await world.start()
+    world.volume()
+    const claim = { namespace: world.home, name: 'storage-vect-search-0' }
+    const annotations = { [RETAINED_FOR_ANNOTATION]: 'VectorCluster/search' }
+    await world.far.mergePatch(persistentVolumeClaim, claim, { metadata: { annotations } })
+    await world.bench.client.remove(BoundaryProjection.resource, { namespace: world.outer, name: FAR })
+    await world.bench.rest()
+    expect((await world.says(BoundaryProjection)).phase).to.equal('DeletionBlocked')
+    await world.far.remove(persistentVolumeClaim, claim)
+    await world.bench.rest()
+    expect(await world.bench.find(BoundaryProjection.resource, FAR, world.outer)).to.equal(undefined)
   })
 })

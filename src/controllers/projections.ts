@@ -28,6 +28,7 @@ import {
 import { controllerWith, type Pass, type Rights, steps, type Workspace } from './engine/controller.ts'
 import { StalledError, WaitingError } from './engine/interruptions.ts'
 import { otherClusterOf } from './engine/whereabouts.ts'
+import { clearFormer, clearOtherFormers, markOf } from './formerProjections.ts'
 import { shownOf } from './leaving.ts'
 import type { TrafficOptions } from './resourcegroups.ts'
 import { ofCluster } from './workload/observers.ts'
@@ -48,6 +49,17 @@ const concerned = ({ metadata, spec }: KubeObject, records: Workspace): string[]
   const outer = home?.metadata.annotations?.[OWNER_NAMESPACE_ANNOTATION]
   return clusterId === undefined || outer === undefined ? [] : projectionsIn(outer, records).map(keyOf)
 }
+
+/** A volume concerns the projection that told of its namespace, once it goes: it may be what kept that. */
+const kept = ({ metadata }: KubeObject, records: Workspace, clusterId?: string): string[] =>
+  clusterId === undefined
+    ? []
+    : records
+        .cache<BoundaryProjection & KubeObject>(BoundaryProjection.resource)
+        .list()
+        .filter((each) => each.metadata.name === clusterId)
+        .filter(({ status }) => status?.resolvedNamespaces?.some((home) => home.namespace === metadata.namespace))
+        .map(keyOf)
 
 const WRITES: readonly Rights[] = [
   ...[namespace, networkPolicy, roleBinding, resourceQuota, limitRange].map((resource) => ({
@@ -82,13 +94,17 @@ export const projectionController = controllerWith<typeof BoundaryProjection, Tr
             .map(keyOf),
         relevant: ofCluster,
       },
+      {
+        resource: persistentVolumeClaim,
+        keysOf: kept,
+        relevant: (claim) => [isRetained(claim), claim.metadata.deletionTimestamp],
+      },
       ...ANYWHERE.map(({ resource }) => ({
         resource,
         keysOf: concerned,
         relevant: ({ metadata }: KubeObject) => metadata.deletionTimestamp === undefined,
       })),
     ],
-    reads: [persistentVolumeClaim],
     writes: WRITES,
   },
   ({ closedNetworks = [] }) => ({
@@ -125,7 +141,8 @@ const projectNamespaces = (closedNetworks: readonly string[]) =>
       )
     }
     const strange = strangeNamespaces(boundaryId, groups, object.spec.namespaces)
-    shown.push(...(await removeAllBut(pass, new Set(wanted.map(({ name }) => name)))))
+    const names = new Set(wanted.map(({ name }) => name))
+    shown.push(...(await removeAllBut(pass, names)), ...(await clearOtherFormers(pass, names)))
     tell(pass, [...shown, ...strange])
     const [first] = strange
     if (first === undefined) return verdictOf(shown)
@@ -133,13 +150,15 @@ const projectNamespaces = (closedNetworks: readonly string[]) =>
   }
 
 async function furnish(
-  { children }: ProjectionPass,
+  pass: ProjectionPass,
   boundaryId: string,
   { metadata, spec }: Group,
   closedNetworks: readonly string[],
 ): Promise<void> {
-  const home = projectedNamespace(boundaryId, metadata.name)
+  const { children } = pass
+  const home = projectedNamespace(boundaryId, metadata.name, markOf(pass))
   const { name } = home.metadata
+  await clearFormer(pass, name)
   await children.ensure(home, { resource: namespace })
   for (const binding of secretBindings(name)) await children.ensure(binding, { resource: roleBinding })
   await children.ensure(groupNetworkPolicy(name, closedNetworks), { resource: networkPolicy })

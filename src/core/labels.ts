@@ -26,6 +26,8 @@ export const OWNER_NAMESPACE_ANNOTATION = `${PREFIX}owner-namespace`
 export const SCOPE_INCARNATION_ANNOTATION = `${PREFIX}scope-incarnation`
 /** On a record that names principals: the incarnation of each, by id, as JSON. */
 export const PRINCIPAL_INCARNATIONS_ANNOTATION = `${PREFIX}principal-incarnations`
+/** On the namespace of a projection: which boundary on which cluster it is of, however often the projection is made anew. */
+export const PROJECTED_ANNOTATION = `${PREFIX}projected`
 /** On an assignment of a custom role: the incarnation of the role. */
 export const ROLE_INCARNATION_ANNOTATION = `${PREFIX}role-incarnation`
 /** Who wrote the generation that the annotation names: `<generation> <principalId>`. */

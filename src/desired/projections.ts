@@ -1,7 +1,16 @@
-import { GROUP_LABEL, OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../core/labels.ts'
+import { createHash } from 'node:crypto'
+import {
+  BOUNDARY_LABEL,
+  GROUP_LABEL,
+  OWNER_INCARNATION_ANNOTATION,
+  OWNER_KIND_LABEL,
+  OWNER_NAME_LABEL,
+  PROJECTED_ANNOTATION,
+} from '../core/labels.ts'
 import { groupNamespace } from '../core/names.ts'
 import { groupNamespaceObject } from '../core/namespaces.ts'
 import type { KubeObject } from '../core/object.ts'
+import { BoundaryProjection } from '../crds/projections.ts'
 import type { ResourceGroup } from '../crds/resourcegroups.ts'
 
 export type ProjectedNamespace = {
@@ -37,11 +46,42 @@ export function strangeNamespaces(
   return named.filter((name) => !known.has(name)).map((namespace) => ({ namespace, state: 'Failed', message }))
 }
 
-/** As the group has it on the platform's own cluster; here its projection owns it. */
-export function projectedNamespace(boundaryId: string, group: string): KubeObject {
+/**
+ * As the group has it on the platform's own cluster; here its projection owns it.
+ *
+ * @param mark as `projectionMark` says it
+ */
+export function projectedNamespace(boundaryId: string, group: string, mark: string): KubeObject {
   const home = groupNamespaceObject(boundaryId, group, '')
   const { [OWNER_KIND_LABEL]: _kind, [OWNER_NAME_LABEL]: _name, ...labels } = home.metadata.labels ?? {}
-  return { ...home, metadata: { name: home.metadata.name, labels } }
+  return { ...home, metadata: { name: home.metadata.name, labels, annotations: { [PROJECTED_ANNOTATION]: mark } } }
+}
+
+/**
+ * Tells all projections of one life of a boundary on one life of a cluster from all others. A hash: whoever reads it in that
+ * cluster learns no incarnation.
+ *
+ * @param boundary its incarnation
+ * @param cluster that of its record
+ */
+export function projectionMark(boundary: string, cluster: string): string {
+  return createHash('sha256').update(`${boundary} ${cluster}`).digest('hex').slice(0, 32)
+}
+
+/** Whether a former projection of this boundary on this cluster made the namespace, and not the present one. */
+export function isOfFormerProjection(
+  { metadata: { labels, annotations } }: KubeObject,
+  of: { boundaryId: string; clusterId: string; mark: string; incarnation: string },
+): boolean {
+  const incarnation = annotations?.[OWNER_INCARNATION_ANNOTATION] ?? ''
+  return (
+    annotations?.[PROJECTED_ANNOTATION] === of.mark &&
+    labels?.[BOUNDARY_LABEL] === of.boundaryId &&
+    labels[OWNER_KIND_LABEL] === BoundaryProjection.kind &&
+    labels[OWNER_NAME_LABEL] === of.clusterId &&
+    incarnation !== '' &&
+    incarnation !== of.incarnation
+  )
 }
 
 export function groupOfProjected(home: KubeObject | undefined): string {

@@ -1,0 +1,72 @@
+import { INCARNATION_ANNOTATION, OWNER_INCARNATION_ANNOTATION } from '../core/labels.ts'
+import type { KubeObject } from '../core/object.ts'
+import { PlatformCluster } from '../crds/clusters.ts'
+import type { BoundaryProjection } from '../crds/projections.ts'
+import { isOfFormerProjection, type ProjectedNamespace, projectionMark } from '../desired/projections.ts'
+import { namespace, persistentVolumeClaim } from '../kube/builtin.ts'
+import type { Pass } from './engine/controller.ts'
+import { StalledError, WaitingError } from './engine/interruptions.ts'
+import { shownOf } from './leaving.ts'
+
+type ProjectionPass = Pass<typeof BoundaryProjection>
+
+/** What the namespaces of this boundary on this cluster are marked with; see `projectionMark`. */
+export function markOf({ object, records }: ProjectionPass): string {
+  const home = records.cache(namespace).get(undefined, object.metadata.namespace ?? '')
+  const cluster = records.cache(PlatformCluster.resource).get(undefined, object.spec.clusterId)
+  const boundary = home?.metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] ?? ''
+  return projectionMark(boundary, cluster?.metadata.annotations?.[INCARNATION_ANNOTATION] ?? '')
+}
+
+/**
+ * What a projection left that was deleted while its cluster was revoked: every resource in it was deleted as well, so it
+ * is removed as the former projection would have done it. Volumes keep it: which of them were to be kept was never
+ * written there.
+ *
+ * @throws StalledError if it has volumes, WaitingError until it is gone
+ */
+export async function clearFormer(pass: ProjectionPass, name: string): Promise<void> {
+  const found = pass.workloads.cache(namespace).get(undefined, name)
+  if (found === undefined || !isFormer(pass, found)) return
+  const { uid, resourceVersion, deletionTimestamp } = found.metadata
+  if (deletionTimestamp === undefined) {
+    // As it is now: the namespace takes what is in it along.
+    const { items } = await pass.workloads.client.list(persistentVolumeClaim, { namespace: name })
+    if (items.length > 0) {
+      const volumes = shownOf(items.map(({ metadata }) => metadata.name).sort())
+      throw new StalledError(
+        'NameOccupied',
+        `Namespace "${name}" there is left from a former projection and has volumes: ${volumes}. Delete the namespace there, or what uses these volumes and then them; it is made anew after that.`,
+      )
+    }
+    await pass.workloads.client.remove(namespace, { name }, { uid, resourceVersion })
+  }
+  const what = `Namespace "${name}" there is left from a former projection`
+  throw new WaitingError('WaitingForDependency', `${what} and is being removed; it is made anew after that.`)
+}
+
+/** Clears what no namespace of the present projection replaces. */
+export async function clearOtherFormers(
+  pass: ProjectionPass,
+  wanted: ReadonlySet<string>,
+): Promise<ProjectedNamespace[]> {
+  const left: ProjectedNamespace[] = []
+  for (const found of pass.workloads.cache(namespace).list()) {
+    const { name } = found.metadata
+    if (wanted.has(name) || !isFormer(pass, found)) continue
+    try {
+      await clearFormer(pass, name)
+    } catch (error) {
+      if (error instanceof StalledError) left.push({ namespace: name, state: 'Drifted', message: error.message })
+      else if (error instanceof WaitingError) left.push({ namespace: name, state: 'Removing' })
+      else throw error
+    }
+  }
+  return left
+}
+
+function isFormer(pass: ProjectionPass, found: KubeObject): boolean {
+  const { boundaryId = '' } = pass.place
+  const { clusterId } = pass.object.spec
+  return isOfFormerProjection(found, { boundaryId, clusterId, mark: markOf(pass), incarnation: pass.incarnation })
+}
