@@ -56,7 +56,8 @@ export async function applyIfChanged<T extends KubeObject>(
   options: CallOptions = {},
 ): Promise<{ changed: boolean; object: T }> {
   const intent = withHash(desired)
-  if (observed !== undefined && !differs(intent, observed)) return { changed: false, object: observed }
+  if (observed !== undefined && differenceOf(intent, observed) === undefined)
+    return { changed: false, object: observed }
   // With the uid: the API server refuses to change an object that has replaced it, so none is adopted.
   const uid = observed?.metadata.uid
   const guarded = (uid === undefined ? intent : { ...intent, metadata: { ...intent.metadata, uid } }) as T
@@ -70,8 +71,13 @@ export function withHash<T extends KubeObject>(desired: T): T {
   return { ...intent, metadata: { ...intent.metadata, annotations } }
 }
 
-function differs(intent: KubeObject, observed: KubeObject): boolean {
-  return firstDifference(comparable(intent), observed) !== undefined
+/** Where an object is first not as desired, as a path in dots; undefined if nothing differs. */
+export function firstUnlike(desired: KubeObject, observed: KubeObject): string | undefined {
+  return differenceOf(withHash(desired), observed)
+}
+
+function differenceOf(intent: KubeObject, observed: KubeObject): string | undefined {
+  return firstDifference(comparable(intent), observed)
 }
 
 /** Without status, which others write, and the version, which is knowledge and not intent. */

@@ -6,6 +6,7 @@ import type { Expectations } from './expectations.ts'
 import { occupantId, StalledError, WaitingError } from './interruptions.ts'
 import { belongsTo, OWNER_INDEX, type Owner, withOwner } from './ownership.ts'
 import type { CacheView, Children, Ensured, Ensuring, Workspace } from './pass.ts'
+import type { StoredOtherwise } from './storedOtherwise.ts'
 
 /** Children of one object during one pass. */
 export class PassChildren implements Children {
@@ -13,12 +14,21 @@ export class PassChildren implements Children {
   readonly #key: string
   readonly #workspace: Workspace
   readonly #expectations: Expectations
+  readonly #otherwise: StoredOtherwise
+  /** What is to be said of children that are not stored as they were written. */
+  readonly unlike = new Set<string>()
 
-  constructor(owner: Owner, key: string, workspace: Workspace, expectations: Expectations) {
+  constructor(
+    owner: Owner,
+    key: string,
+    workspace: Workspace,
+    remembered: { expectations: Expectations; otherwise: StoredOtherwise },
+  ) {
     this.#owner = owner
     this.#key = key
     this.#workspace = workspace
-    this.#expectations = expectations
+    this.#expectations = remembered.expectations
+    this.#otherwise = remembered.otherwise
   }
 
   async ensure<T extends KubeObject>(desired: T, { resource, adopts }: Ensuring): Promise<Ensured<T>> {
@@ -33,16 +43,27 @@ export class PassChildren implements Children {
     const observed = held ?? (await this.#read<T>(resource, namespace, name))
     if (observed !== undefined && adopts?.(observed) !== true) this.#requireUsable(resource, observed)
     const wanted = withOwner(desired, this.#owner)
+    const standing = this.#otherwise.standing(this.#key, wanted, observed)
+    if (observed !== undefined && standing !== undefined) {
+      this.unlike.add(standing)
+      return { object: observed, changed: false }
+    }
     const { object, changed } = await applyIfChanged<T>(this.#workspace.client, resource, wanted, observed)
-    if (changed && view !== undefined) this.#expectations.written(this.#key, view, object)
+    if (changed) this.#written(wanted, object, view)
     return { object, changed }
   }
 
   async create<T extends KubeObject>(desired: T, { resource }: { resource: Resource }): Promise<T | undefined> {
-    const made = await applyNew<T>(this.#workspace.client, resource, withOwner(desired, this.#owner))
-    const view = this.#view(resource, desired.metadata.namespace)
-    if (made !== undefined && view !== undefined) this.#expectations.written(this.#key, view, made)
+    const wanted = withOwner(desired, this.#owner)
+    const made = await applyNew<T>(this.#workspace.client, resource, wanted)
+    if (made !== undefined) this.#written(wanted, made, this.#view(resource, desired.metadata.namespace))
     return made
+  }
+
+  #written(wanted: KubeObject, stored: KubeObject, view: CacheView | undefined): void {
+    if (view !== undefined) this.#expectations.written(this.#key, view, stored)
+    const unlike = this.#otherwise.written(this.#key, wanted, stored)
+    if (unlike !== undefined) this.unlike.add(unlike)
   }
 
   async get<T extends KubeObject>(

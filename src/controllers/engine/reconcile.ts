@@ -17,6 +17,7 @@ import { placeOf } from './place.ts'
 import { refusalOf } from './refusal.ts'
 import { type Failed, nextStatus, statusPatch, transition } from './status.ts'
 import { currentStep } from './steps.ts'
+import { StoredOtherwise, WRITTEN_AGAIN_AFTER } from './storedOtherwise.ts'
 import { NO_OTHER_CLUSTERS, type Whereabouts, whereaboutsOf } from './whereabouts.ts'
 
 /** What the queue does with the key after a pass. */
@@ -49,12 +50,14 @@ const FAILURES_BEFORE_CONDITION = 3
 const FILLING_MANAGER = 'freehold-replicas'
 
 type Draft = { reported: Record<string, unknown>; serving: boolean | undefined }
+type Begun = { pass: Pass; draft: Draft; children: PassChildren }
 
 /** Reconciles the keys of one kind, one pass at a time. */
 export class Reconciler {
   readonly #controller: Controller
   readonly #environment: Environment
   readonly #expectations = new Expectations()
+  readonly #otherwise: StoredOtherwise
   readonly #failures = new Map<string, number>()
   readonly #conflicts = new Map<string, number>()
   /** Keys that are stalled because a foreign object has the name of a child, by that object. */
@@ -63,6 +66,7 @@ export class Reconciler {
   constructor(controller: Controller, environment: Environment) {
     this.#controller = controller
     this.#environment = environment
+    this.#otherwise = new StoredOtherwise(environment.clock)
   }
 
   /** One pass. Never throws: whatever happens is a verdict about this one key. */
@@ -103,6 +107,7 @@ export class Reconciler {
 
   #forget(key: string): Verdict {
     this.#expectations.forget(key)
+    this.#otherwise.forget(key)
     this.#failures.delete(key)
     this.#conflicts.delete(key)
     return { kind: 'gone' }
@@ -124,9 +129,10 @@ export class Reconciler {
     const { place, obstacle: misplaced = refusal } = this.#place(object)
     const where = this.#whereabouts(object, place, false)
     const obstacle = misplaced ?? (where.kind === 'away' ? where.obstacle : undefined)
-    const { pass, draft } = this.#begin(key, object, place, where)
+    const { pass, draft, children } = this.#begin(key, object, place, where)
     const step = this.#controller.reconcile
-    return this.#conclude(pass, draft, await this.#run(pass, obstacle === undefined ? step : () => obstacle))
+    const outcome = await this.#run(pass, obstacle === undefined ? step : () => obstacle)
+    return this.#conclude(pass, draft, withUnlike(outcome, children.unlike))
   }
 
   /** What was left out of the spec and is decided once; a refusal if it would not agree with what the spec says. */
@@ -204,7 +210,7 @@ export class Reconciler {
     await client.mergePatch(this.#controller.kind.resource, refOf(object), patch, { resourceVersion, uid })
   }
 
-  #begin(key: string, object: KubeObject, place: Place, where: Whereabouts): { pass: Pass; draft: Draft } {
+  #begin(key: string, object: KubeObject, place: Place, where: Whereabouts): Begun {
     const { records, clock, log, events } = this.#environment
     const workloads = where.kind === 'there' ? where.workspace : this.#environment.workloads
     const { kind, childrenIn } = this.#controller
@@ -213,6 +219,8 @@ export class Reconciler {
     const home = childrenIn === 'records' ? records : workloads
     const sameCluster = home === records
     const owner = { object, resource: kind.resource, incarnation, place, sameCluster }
+    const remembered = { expectations: this.#expectations, otherwise: this.#otherwise }
+    const children = new PassChildren(owner, key, home, remembered)
     const pass: Pass = {
       kind,
       key,
@@ -222,7 +230,7 @@ export class Reconciler {
       records,
       workloads,
       others: this.#environment.others ?? NO_OTHER_CLUSTERS,
-      children: new PassChildren(owner, key, home, this.#expectations),
+      children,
       clock,
       log: log.child({ controller: this.#controller.name, key }),
       now: timestamp(clock.now()),
@@ -234,7 +242,7 @@ export class Reconciler {
       },
       event: (type, reason, note) => events.emit(object, { type, reason, note }),
     }
-    return { pass, draft }
+    return { pass, draft, children }
   }
 
   /** The steps' outcome, with everything thrown turned into one. */
@@ -336,6 +344,14 @@ function describe(error: unknown): string {
   }
   if (error instanceof PlatformError) return error.message
   return `internal error (${error instanceof Error ? error.name : typeof error}); the log of the controllers tells more.`
+}
+
+/** Children that are not stored as they were written are told of, and written again after a while. */
+function withUnlike<T extends Outcome | (Failed & { error: unknown })>(outcome: T, unlike: ReadonlySet<string>): T {
+  if (unlike.size === 0 || outcome.kind === 'failed') return outcome
+  const after = 'after' in outcome && outcome.after !== undefined ? outcome.after : WRITTEN_AGAIN_AFTER
+  const message = [...(outcome.message === undefined ? [] : [outcome.message]), ...unlike].join(' ')
+  return { ...outcome, message, after: Math.min(after, WRITTEN_AGAIN_AFTER) }
 }
 
 function settled(after?: number): Verdict {

@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto'
+import type { Clock } from '../../core/clock.ts'
+import { type KubeObject, objectKey } from '../../core/object.ts'
+import { canonicalJson, firstUnlike } from '../../kube/apply.ts'
+
+/** Milliseconds until the same is written again that the API server has stored otherwise. */
+export const WRITTEN_AGAIN_AFTER = 600_000
+
+type Standing = { intent: string; path: string; at: number }
+
+/**
+ * Children that the API server did not store as they were written: an admission webhook changed a field, or a type there is
+ * older and does not have it. Each write may be an event that wakes the owner, so to write the same again at once would
+ * never end.
+ */
+export class StoredOtherwise {
+  readonly #clock: Clock
+  readonly #byKey = new Map<string, Map<string, Standing>>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Keys of owners with such a child. */
+  get size(): number {
+    return this.#byKey.size
+  }
+
+  /** @returns what is to be said about a child that was just written; undefined if it is stored as it was written */
+  written(key: string, wanted: KubeObject, stored: KubeObject): string | undefined {
+    const id = idOf(wanted)
+    const path = firstUnlike(wanted, stored)
+    if (path === undefined) {
+      this.#settled(key, id)
+      return undefined
+    }
+    const standing = this.#byKey.get(key) ?? new Map<string, Standing>()
+    this.#byKey.set(key, standing.set(id, { intent: hashOf(wanted), path, at: this.#clock.monotonic() }))
+    return sentence(id, path)
+  }
+
+  /** @returns the same for a child that is not to be written now, since it would not help */
+  standing(key: string, wanted: KubeObject, observed: KubeObject | undefined): string | undefined {
+    const id = idOf(wanted)
+    const known = this.#byKey.get(key)?.get(id)
+    if (known === undefined) return undefined
+    const isOld = this.#clock.monotonic() - known.at >= WRITTEN_AGAIN_AFTER
+    const isSame = observed !== undefined && !isOld && hashOf(wanted) === known.intent
+    if (isSame && firstUnlike(wanted, observed) === known.path) return sentence(id, known.path)
+    this.#settled(key, id)
+    return undefined
+  }
+
+  forget(key: string): void {
+    this.#byKey.delete(key)
+  }
+
+  #settled(key: string, id: string): void {
+    const standing = this.#byKey.get(key)
+    standing?.delete(id)
+    if (standing?.size === 0) this.#byKey.delete(key)
+  }
+}
+
+function idOf({ kind, metadata }: KubeObject): string {
+  return `${kind} "${objectKey(metadata.namespace, metadata.name)}"`
+}
+
+/** With the values of Secrets, which are nowhere kept so. */
+function hashOf(wanted: KubeObject): string {
+  return createHash('sha256').update(canonicalJson(wanted)).digest('base64')
+}
+
+function sentence(id: string, path: string): string {
+  return `${id} is stored otherwise than it was written, first in ${path}. What changes objects there (an admission webhook, an older type) must let it be.`
+}
