@@ -69,4 +69,13 @@ describe('figures of calls', () => {
     figures.forget('a/b.c')
     expect([figures.of('a/b.c').buckets.length, figures.of('a/b.other').buckets.length]).to.deep.equal([0, 1])
   })
+
+  it('of a call that outlives its function are not kept for longer than any', async () => {
+    const { clock, figures } = start()
+    figures.forget('a/b.c')
+    figures.called('a/b.c', quick)
+    await clock.advance(3_700_000)
+    figures.called('a/b.other', quick)
+    expect(figures.size).to.equal(1)
+  })
 })

@@ -72,6 +72,11 @@ export class Figures {
     return { since, until: now + 1, buckets: buckets.filter(({ at }) => at + BUCKET_SECONDS > since) }
   }
 
+  /** Functions whose calls are kept. */
+  get size(): number {
+    return this.#buckets.size
+  }
+
   /** A function of the same name that is made later has calls of its own. */
   forget(key: string): void {
     this.#buckets.delete(key)
@@ -86,10 +91,17 @@ export class Figures {
     return beginOf(now) - KEPT_SECONDS
   }
 
+  /** A call may end after its function has gone, and nobody forgets it then. */
+  #forgetOld(now: number): void {
+    for (const [key, buckets] of this.#buckets) if ((buckets.at(-1)?.at ?? 0) < this.#oldest(now)) this.forget(key)
+  }
+
   #bucket(key: string): CallBucket {
     const now = this.#now()
     const at = beginOf(now)
-    const buckets = this.#buckets.get(key) ?? []
+    const known = this.#buckets.get(key)
+    if (known === undefined) this.#forgetOld(now)
+    const buckets = known ?? []
     this.#buckets.set(key, buckets)
     const last = buckets.at(-1)
     if (last?.at === at) return last

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { ManualClock, settle } from '../../test/make/clock.ts'
+import { heapUsed } from '../../test/make/garbage.ts'
 import type { KubeObject } from '../core/object.ts'
 import { event as eventResource } from './builtin.ts'
 import { EventRecorder } from './events.ts'
@@ -23,6 +24,10 @@ describe('event recorder', () => {
   })
   const say = (note: string, about = regarding) =>
     recorder.record({ regarding: about, type: 'Warning', reason: 'Tested', note })
+  const sayOf = (about: KubeObject) => {
+    say('large', about)
+    return new WeakRef(about)
+  }
   const events = async () => (await server.list<Event>(eventResource)).items
 
   it('makes one event of the same words, and counts them once a minute', async () => {
@@ -63,6 +68,19 @@ describe('event recorder', () => {
     await settle()
     expect((await events()).map(({ note }) => note)).to.deep.equal(['kept'])
     expect(recorder.dropped).to.equal(2)
+  })
+
+  it('keeps nothing of an object but its name, and that for ten minutes after its last word', async () => {
+    const held = sayOf({ ...regarding, metadata: { ...regarding.metadata } })
+    await settle()
+    await heapUsed()
+    expect(held.deref(), 'the object itself').to.equal(undefined)
+    say('large')
+    await clock.advance(60_000)
+    expect((await events())[0]?.series?.count).to.equal(2)
+    await clock.advance(600_000)
+    for (const name of ['y', 'z']) say('another', { ...regarding, metadata: { name, uid: name } })
+    expect(recorder.remembered, 'of the other ones').to.deep.equal({ series: 2, objects: 2 })
   })
 
   it('puts events of objects without a namespace into default, and cuts long notes', async () => {

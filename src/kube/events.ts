@@ -39,6 +39,14 @@ type Series = {
   event: RecordedEvent
 }
 
+/** A series outlives its object, which may be large. */
+function withNamesOnly({ regarding, ...event }: RecordedEvent): RecordedEvent {
+  const { apiVersion, kind, metadata } = regarding
+  const { name, namespace, uid, resourceVersion } = metadata
+  const named = { name, namespace, uid, resourceVersion } as KubeObject['metadata']
+  return { ...event, regarding: { apiVersion, kind, metadata: named } }
+}
+
 /** Repetitions are written at most once in this time; the same words after it begin a new event. */
 const FLUSH_MILLISECONDS = 60_000
 const SERIES_MILLISECONDS = 600_000
@@ -57,6 +65,7 @@ export class EventRecorder {
   readonly #options: EventRecorderOptions
   readonly #clock: Clock
   readonly #log: Log
+  /** The one that was told of longest ago first; so are the buckets. */
   readonly #series = new Map<string, Series>()
   readonly #buckets = new Map<string, { tokens: number; at: number }>()
   readonly #waiting: Series[] = []
@@ -75,6 +84,11 @@ export class EventRecorder {
     return this.#dropped
   }
 
+  /** What is kept in memory, for tests of what may be kept of objects that are gone. */
+  get remembered(): { series: number; objects: number } {
+    return { series: this.#series.size, objects: this.#buckets.size }
+  }
+
   record(event: RecordedEvent): void {
     const { uid, namespace, name } = event.regarding.metadata
     const key = [uid ?? name, event.type, event.reason, event.action, event.note].join('\n')
@@ -83,15 +97,18 @@ export class EventRecorder {
     if (known !== undefined && now - known.lastAt < SERIES_MILLISECONDS) {
       known.count += 1
       known.lastAt = now
+      this.#series.delete(key)
+      this.#series.set(key, known)
       this.#flushLater()
       return
     }
+    this.#forgetOld(now)
     if (!this.#permits(uid ?? name, now) || this.#waiting.length >= MAX_WAITING) {
       this.#dropped += 1
       return
     }
     const ref = { namespace: namespace ?? 'default', name: `${name.slice(0, 230)}.${randomBytes(8).toString('hex')}` }
-    const series = { ref, count: 1, sentCount: 0, lastAt: now, stored: false, event }
+    const series = { ref, count: 1, sentCount: 0, lastAt: now, stored: false, event: withNamesOnly(event) }
     this.#series.set(key, series)
     this.#enqueue(series)
   }
@@ -106,8 +123,21 @@ export class EventRecorder {
     if (this.#buckets.size > MAX_OBJECTS) this.#buckets.clear()
     const bucket = this.#buckets.get(object) ?? { tokens: BURST, at: now }
     const tokens = Math.min(BURST, bucket.tokens + (now - bucket.at) / REFILL_MILLISECONDS)
+    this.#buckets.delete(object)
     this.#buckets.set(object, { tokens: Math.max(0, tokens - 1), at: now })
     return tokens >= 1
+  }
+
+  /** What is as good as new is not kept: a series that would begin anew, a bucket that is full again. */
+  #forgetOld(now: number): void {
+    for (const [key, { lastAt }] of this.#series) {
+      if (now - lastAt < SERIES_MILLISECONDS) break
+      this.#series.delete(key)
+    }
+    for (const [object, { at }] of this.#buckets) {
+      if (now - at < BURST * REFILL_MILLISECONDS) break
+      this.#buckets.delete(object)
+    }
   }
 
   #flushLater(): void {

@@ -10,22 +10,30 @@ type Template =
   | 0
   | { readonly items: readonly Template[] }
   | { readonly fields: readonly (readonly [string, Template])[] }
-/** `first` holds the leaves of the first value of this shape. */
-export type Shape = { readonly template: Template; readonly first: readonly unknown[] }
+/** `first` holds the leaves of the first value of this shape; `uses` is how many packed values have it. */
+export type Shape = {
+  readonly skeleton: string
+  readonly template: Template
+  readonly first: readonly unknown[]
+  uses: number
+}
 
 /** Characters of leaves from which on they are kept whole: what is kept for a shape outlives the value that brought it. */
 const MOST_FIRST = 4_096
+/** Characters of all structures together. Those that repeat have a few thousand. */
+const MOST_STRUCTURE = 1_000_000
 
 /**
  * Objects of one type repeat their keys, which are about half of their JSON, and many of their values: defaults, types
  * and reasons of conditions, names of plans. A packer keeps each structure once, with the leaves of the first value that had it,
  * and of each other value only the leaves that differ. If structures do not repeat (free labels and data keys) it stops
- * collecting them.
+ * collecting them. One that no value has any more is given up.
  */
 export class Packer {
   readonly #shapes = new Map<string, Shape>()
   readonly #mostShapes: number
   readonly #sharesLeaves: boolean
+  #structure = 0
 
   /** @param sharesLeaves false for secrets: none of them may be kept for the sake of another */
   constructor({ mostShapes = 500, sharesLeaves = true } = {}) {
@@ -37,6 +45,7 @@ export class Packer {
     const leaves: unknown[] = []
     const skeleton = describe(value, leaves)
     const shape = this.#shapes.get(skeleton) ?? this.#learn(skeleton, leaves)
+    if (shape !== undefined) shape.uses += 1
     return { text: shortened(JSON.stringify(shape === undefined ? value : differing(leaves, shape.first))), shape }
   }
 
@@ -45,14 +54,25 @@ export class Packer {
     return shape === undefined ? parsed : rebuild(shape.template, completed(parsed as Differing, shape.first))
   }
 
+  /** The packed value is not kept any more. */
+  release({ shape }: Packed): void {
+    if (shape === undefined) return
+    shape.uses -= 1
+    if (shape.uses > 0) return
+    this.#shapes.delete(shape.skeleton)
+    this.#structure -= shape.skeleton.length
+  }
+
   #learn(skeleton: string, leaves: readonly unknown[]): Shape | undefined {
     // Assigning to `__proto__` would set a prototype instead of a field; such an object stays as it is.
     if (this.#shapes.size >= this.#mostShapes || skeleton.includes('"__proto__"')) return undefined
+    if (this.#structure + skeleton.length > MOST_STRUCTURE) return undefined
     const text = this.#sharesLeaves ? JSON.stringify(leaves) : ''
     // Read from text: a piece of a larger text would keep all of it.
     const first = text === '' || text.length > MOST_FIRST ? [] : (JSON.parse(text) as unknown[])
-    const shape = { template: templateOf(JSON.parse(skeleton)), first }
+    const shape: Shape = { skeleton, template: templateOf(JSON.parse(skeleton)), first, uses: 0 }
     this.#shapes.set(skeleton, shape)
+    this.#structure += skeleton.length
     return shape
   }
 }

@@ -27,6 +27,8 @@ export type QueueMetrics = {
   /** Keys that a timer will add. */
   delayed: number
   working: number
+  /** Keys that failed since they last succeeded. */
+  failing: number
   /** Seconds that the oldest waiting key has waited. */
   oldestSeconds: number
   /** Since start. */
@@ -150,6 +152,7 @@ export class KeyedQueue {
       depth,
       delayed: this.#delayed.size,
       working: this.#working.size,
+      failing: this.#failures.size,
       oldestSeconds: depth === 0 ? 0 : (this.#clock.monotonic() - oldest) / 1000,
       adds: this.#adds,
       retries: this.#retries,

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { KubeObject } from '../core/object.ts'
 import { configMap } from './builtin.ts'
-import { Packer } from './pack.ts'
+import { type Packed, Packer } from './pack.ts'
 import { ObjectStore } from './store.ts'
 
 describe('packed objects', () => {
@@ -32,6 +32,25 @@ describe('packed objects', () => {
     const first = packer.pack({ a: 1 })
     expect(packer.pack({ a: 2 }).shape).to.equal(first.shape)
     expect(packer.pack({ b: 2 })).to.deep.equal({ text: '{"b":2}', shape: undefined })
+  })
+
+  it('share a structure as long as one of them is there, and leave nothing behind', () => {
+    const packer = new Packer({ mostShapes: 1 })
+    const packed = [packer.pack({ a: 1 }), packer.pack({ a: 2 })]
+    packer.release(packed[0] as Packed)
+    expect(packer.pack({ b: 2 }).shape, 'there is one more').to.equal(undefined)
+    packer.release(packed[1] as Packed)
+    expect(packer.unpack(packed[1] as Packed)).to.deep.equal({ a: 2 })
+    expect(packer.pack({ b: 2 }).shape).not.to.equal(undefined)
+  })
+
+  it('share no more structure than there is room for, however large each is', () => {
+    const packer = new Packer()
+    const shared = Array.from({ length: 200 }, (_, index) => {
+      const keys = Array.from({ length: 1_000 }, (_, key) => [`key-${index}-${key}`, 1])
+      return packer.pack(Object.fromEntries(keys)).shape !== undefined
+    })
+    expect(shared.filter(Boolean).length).to.be.within(10, 100)
   })
 
   it('keep only the leaves in which they differ from the first of their shape, whichever these are', () => {

@@ -206,6 +206,7 @@ export class ObjectStore<T extends KubeObject> {
     if (this.#entries.has(namespace)) this.#revisions.set(namespace, this.#revision)
     else this.#revisions.delete(namespace)
     this.#eachIndexKey(object, (buckets, key) => removeFrom(buckets, key, entry))
+    this.#packer.release(entry)
     return { version: entry.version, uid: entry.uid, object: () => this.#read(entry) }
   }
 

@@ -1,8 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { Worker } from 'node:worker_threads'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { Registry } from 'prom-client'
@@ -18,6 +16,7 @@ import { groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { PlatformClient } from '../../src/crds/identity.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
+import { heapUsed } from '../make/garbage.ts'
 import { startFacade } from '../worlds/facadeServer.ts'
 import { SPEC } from './stage.ts'
 
@@ -25,17 +24,6 @@ const ISSUER = 'https://issuer.example/realms/bench'
 const AUDIENCE = 'bench'
 /** Newer than whatever the API server in memory has given out. */
 const FIRST_VERSION = 1_000_000
-
-setFlagsFromString('--expose-gc')
-const collectGarbage = runInNewContext('gc') as () => void
-
-/** Bytes, once everything that nobody holds is gone: what a WeakRef has shown lives until the end of its task. */
-export async function heapUsed(): Promise<number> {
-  await new Promise((resolve) => setImmediate(resolve))
-  collectGarbage()
-  collectGarbage()
-  return process.memoryUsage().heapUsed
-}
 
 /** As the API server hands it out, managed fields and all, and parsed from text, which decides how it lies in memory. */
 export function objectOf(name: string, namespace: string, index: number, spec: object): KubeObject {

@@ -1,4 +1,5 @@
-import { heapUsed, makeFacade, objectOf, processorTimeOf } from './facadeStage.ts'
+import { heapUsed } from '../make/garbage.ts'
+import { makeFacade, objectOf, processorTimeOf } from './facadeStage.ts'
 import { atMost } from './goals.ts'
 import type { BenchmarkOptions } from './index.ts'
 import { ratio } from './load.ts'

@@ -113,6 +113,14 @@ export class ControllerBench {
     }
   }
 
+  /** What the engine keeps for keys: how many, by what it is. */
+  remembered(): Record<string, number> {
+    const sums: Record<string, number> = {}
+    for (const { remembered } of this.#runners)
+      for (const [what, count] of Object.entries(remembered)) sums[what] = (sums[what] ?? 0) + count
+    return sums
+  }
+
   async stop(): Promise<void> {
     await Promise.all(this.#runners.map((runner) => runner.stop()))
     await this.#caches.stopAll()

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
 import type { FileRequest } from '../../contracts/files.ts'
 import { PlatformError } from '../../core/errors.ts'
 import type { KubeObject } from '../../core/object.ts'
@@ -23,6 +24,8 @@ const START_WITHIN = 45_000
 const LOOK_EVERY = 150
 /** Requests that one pod serves at once; each is a process there. */
 const AT_ONCE = 4
+/** Pods that are remembered; of another one it is asked. */
+const MOST_KNOWN = 1_000
 
 type Pod = KubeObject & {
   status?: {
@@ -37,7 +40,7 @@ type Job = KubeObject & { status?: { conditions?: { type: string; status: string
 export function podVolumeFiles({ client, exec, image, isPlayed }: PodVolumeFilesOptions): VolumeFiles {
   const places = new KeyedSemaphore(AT_ONCE)
   /** The pods that answered last, by the name of their Job. */
-  const known = new Map<string, string>()
+  const known = new LRUCache<string, string>({ max: MOST_KNOWN })
 
   async function open(place: FilePlace, key: string, signal: AbortSignal): Promise<ExecSession> {
     const run = (pod: string) => exec({ namespace: place.namespace, pod, container: CONTAINER, command: SERVE, signal })

@@ -31,6 +31,11 @@ export class Expectations {
     return true
   }
 
+  /** Keys that wait to see something. */
+  get size(): number {
+    return this.#byKey.size
+  }
+
   forget(key: string): void {
     this.#byKey.delete(key)
   }

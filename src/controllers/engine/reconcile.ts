@@ -100,6 +100,17 @@ export class Reconciler {
     return keys
   }
 
+  /** Keys that something is kept for, by what it is. Nothing is kept for objects that are gone. */
+  get remembered(): Readonly<Record<string, number>> {
+    return {
+      expectations: this.#expectations.size,
+      storedOtherwise: this.#otherwise.size,
+      failures: this.#failures.size,
+      conflicts: this.#conflicts.size,
+      occupied: this.#occupied.size,
+    }
+  }
+
   #wakeOnRemoval(occupant: string, key: string): void {
     const keys = this.#occupied.get(occupant) ?? new Set<string>()
     this.#occupied.set(occupant, keys.add(key))
@@ -110,6 +121,9 @@ export class Reconciler {
     this.#otherwise.forget(key)
     this.#failures.delete(key)
     this.#conflicts.delete(key)
+    for (const [occupant, keys] of this.#occupied) {
+      if (keys.delete(key) && keys.size === 0) this.#occupied.delete(occupant)
+    }
     return { kind: 'gone' }
   }
 

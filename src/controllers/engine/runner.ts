@@ -79,6 +79,12 @@ export class Runner {
     await this.#queue.shutDown()
   }
 
+  /** Keys that something is kept for, by what it is. */
+  get remembered(): Readonly<Record<string, number>> {
+    const { depth, delayed, working, failing } = this.#queue.metrics()
+    return { ...this.#reconciler.remembered, depth, delayed, working, failing }
+  }
+
   whenIdle(): Promise<void> {
     return this.#queue.whenIdle()
   }
