@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { writePrivate } from '../controlplane/files.ts'
 import { type ControlPlane, createProgress, startControlPlane } from '../controlplane/index.ts'
-import { choosePorts } from '../controlplane/ports.ts'
+import { choosePorts, type Ports } from '../controlplane/ports.ts'
 import { findGitHost } from '../githost/find.ts'
 import { findObjectStore } from '../objectstore/find.ts'
 import { installPlatform, PLATFORM_PORTS, platformAccess } from '../platform.ts'
@@ -24,14 +24,14 @@ export const BACKUPS = {
   PLATFORM_BACKUP_REGION: 'us-east-1',
 }
 
-/** Where tests play Git hosts and registries: the platform calls this port, at which nobody listens before they do. */
-async function placeOfProviders(controlPlane: ControlPlane, folder: string, port: number) {
+/** Where tests play Git hosts and registries: the platform calls these ports, at which nobody listens before they do. */
+async function placeOfProviders(controlPlane: ControlPlane, folder: string, { git, ssh }: Ports<'git' | 'ssh'>) {
   const { certPem, keyPem } = await controlPlane.issueServingCertificate(['127.0.0.1'])
   const file = (name: string) => join(folder, `providers-${name}`)
   const place = { certificate: file('tls.crt'), key: file('tls.key'), tokenFile: file('token') }
   await writePrivate(place.certificate, certPem)
   await writePrivate(place.key, keyPem)
-  return { port, host: `127.0.0.1:${port}`, ...place }
+  return { port: git, host: `127.0.0.1:${git}`, ssh: { port: ssh, host: `127.0.0.1:${ssh}` }, ...place }
 }
 
 /** Exit status after a signal, as shells have it. */
@@ -58,7 +58,7 @@ export async function startTestPlatform({
   const folder = await mkdtemp(join(tmpdir(), 'freehold-platform-'))
   const progress = createProgress(process.stderr)
   const signal = interruption()
-  const ports = await choosePorts(folder, PLATFORM_PORTS)
+  const ports = await choosePorts(folder, [...PLATFORM_PORTS, 'ssh'])
   const objectStore = findObjectStore(progress, signal)
   objectStore.catch(() => undefined)
   const registryProgram = findRegistry(progress, signal)
@@ -80,7 +80,7 @@ export async function startTestPlatform({
   }
   signal.addEventListener('abort', () => void stop().finally(() => process.exit(INTERRUPTED)), { once: true })
   try {
-    const git = await placeOfProviders(controlPlane, folder, ports.git)
+    const git = await placeOfProviders(controlPlane, folder, ports)
     const {
       isPersonNew: _,
       store,
@@ -97,7 +97,7 @@ export async function startTestPlatform({
       ...(hasRealNode
         ? { gitHost: findGitHost(progress, signal) }
         : { otherGitHost: { url: `https://${git.host}/circuit`, tokenFile: git.tokenFile } }),
-      outgoingHosts: [git.host],
+      outgoingHosts: [git.host, git.ssh.host],
       // What most tests run is what is shipped. Platforms of one test's own, and `up`, run the sources.
       program: 'bundle',
       // All tests call from one address, and many of them to be refused.

@@ -1,11 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import {
-  type Checked,
-  type CircuitPort,
-  type Connection,
-  SourceError,
-  type SourcePort,
-} from '../adapters/sources/port.ts'
+import { type Checked, type CircuitPort, connectionTo, SourceError, type SourcePort } from '../adapters/sources/port.ts'
 import {
   CREDENTIAL_KEYS,
   type Credentials,
@@ -75,14 +69,14 @@ export const sourceController = controllerWith(
 
     async function signIn(pass: SourcePass): Promise<Outcome> {
       const { spec, status, metadata } = pass.object
-      const { provider, baseUrl, organization, username, installationId } = spec
+      const { provider } = spec
       const credentials = await credentialsOf(pass)
       pass.report({ hasWebhookSecret: (credentials[CREDENTIAL_KEYS.webhookSecret] ?? '') !== '' })
       if (!hasCredentials(provider, credentials)) {
         const message = `The Secret "${secretNameOf(pass)}" has not what a source of type ${provider} signs in with.`
         return stalled('ReferenceMissing', message, SECRET_RETRY)
       }
-      const connection: Connection = { provider, baseUrl, organization, username, installationId, credentials }
+      const connection = connectionTo(pass.object, credentials)
       const checked = await port.check(connection)
       const isNew = status?.observedGeneration !== metadata.generation || status?.repositoryCount === undefined
       const counted = isNew ? (await port.repositories(connection)).length : status?.repositoryCount
@@ -135,8 +129,8 @@ function isKnownGood({ object: { status, metadata }, clock }: SourcePass): numbe
   return Math.max(0, Date.parse(status.lastCheckedAt) + LOOK_AGAIN - clock.now())
 }
 
-function statusOf({ accountName, accountType, installation }: Checked) {
-  return { accountName, accountType, installation }
+function statusOf({ accountName, accountType, installation, hostKey }: Checked) {
+  return { accountName, accountType, installation, hostKey }
 }
 
 async function withErrors(work: () => Promise<Outcome>): Promise<Outcome> {

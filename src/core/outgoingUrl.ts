@@ -41,6 +41,11 @@ function addNetwork(network: string, family: 'ipv4' | 'ipv6'): void {
   special.addSubnet(address, Number(prefix), family)
 }
 
+/** ssh has no rule of its own: what counts is the host. */
+export function judgedAs(address: string): string {
+  return address.replace(/^ssh:\/\/([^@/]*@)?/, 'https://')
+}
+
 /** Names that mean this machine or a network's own things, whatever a resolver says. */
 const INSIDE_SUFFIXES = [
   'localhost',

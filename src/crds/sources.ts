@@ -72,7 +72,7 @@ const spec = z.strictObject({
   credentials: z
     .strictObject({
       secretName: SecretObjectName.describe(
-        'A Secret of this namespace: token, password or private-key, with webhook-secret for deliveries',
+        'A Secret of this namespace: token, password or private-key, with webhook-secret for deliveries and known-hosts for ssh',
       ),
     })
     .optional()
@@ -185,6 +185,12 @@ export const DeploymentSource = defineKind({
       })
       .optional()
       .describe('What the provider says about the installation, or about the credentials'),
+    hostKey: z
+      .string()
+      .optional()
+      .describe(
+        'Over ssh: the key that the host showed first, as in known_hosts. Another one is refused, unless known-hosts in the Secret names it',
+      ),
     heldBy: HeldBy.describe(
       `What uses it, as <group>/<collection>/<name>, the first ${HELD_SHOWN}: while there is anything, it is not deleted`,
     ),

@@ -11,6 +11,8 @@ import { job } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { call, expectCall, makeBoundary, makeGroup, ownerToken, uniqueName, until } from '../worlds/platform.ts'
+import { PlayedGit } from '../worlds/providers/git.ts'
+import { serveToPlatform } from '../worlds/providers/standIn.ts'
 import { administrator, testPlatform } from '../worlds/tenant.ts'
 
 type Entry = {
@@ -26,6 +28,7 @@ type Entry = {
 type Begun = { deploymentSourceId: string; webhookUrl: string; webhookSecret: string }
 type Page<T> = { items: T[] }
 
+const CANARY = 'a-canary-for-builds'
 const CODE = { sourceKind: 'Repository', repositoryUrl: 'https://git.example.test/acme/shop.git' }
 
 /** Pods are played here: builds end at once, and what is told is told as of real ones. */
@@ -35,15 +38,20 @@ describe('apps of a repository', () => {
   let boundaryId: string
   let group: string
   let namespace: string
+  let close: () => Promise<void>
 
   before(async () => {
     client = await administrator()
+    close = await serveToPlatform({ git: new PlayedGit(CANARY) }, testPlatform().git)
     boundaryId = (await makeBoundary()).id
     group = (await makeGroup(boundaryId)).name
     namespace = groupNamespace(boundaryId, group)
     base = `/boundaries/${boundaryId}/resourcegroups/${group}/resources/apps`
   })
-  after(() => client?.close())
+  after(async () => {
+    await close?.()
+    await client?.close()
+  })
 
   const deployments = async (name: string) =>
     (await expectCall<Page<Entry>>(200, 'GET', `${base}/${name}/deployments`)).body.items
@@ -113,8 +121,8 @@ describe('apps of a repository', () => {
 
   /** A source of plain Git, code that is of it, and pushes that it is told of. */
   async function sourceOfPushes() {
-    const repositoryUrl = `ssh://git@git.example.com/${uniqueName('shop')}.git`
-    const body = { displayName: 'Shop', baseUrl: repositoryUrl, privateKey: 'a-canary-for-builds' }
+    const repositoryUrl = `https://${testPlatform().git.host}/git/${uniqueName('shop')}.git`
+    const body = { displayName: 'Shop', baseUrl: repositoryUrl, accessToken: CANARY }
     const begun = await expectCall<Begun>(201, 'POST', `/boundaries/${boundaryId}/sources/git/create`, body)
     const { deploymentSourceId, webhookUrl, webhookSecret } = begun.body
     const push = async (ref: string, after: string) => {

@@ -13,6 +13,8 @@ import type { KubeClient } from '../../src/kube/client.ts'
 import { POSTGRESQL } from '../../src/kube/postgresql.ts'
 import { s3Client, statusOf } from '../make/s3Client.ts'
 import { call, expectCall, makeBoundary, makeGroup, uniqueName, until } from '../worlds/platform.ts'
+import { PlayedGit } from '../worlds/providers/git.ts'
+import { serveToPlatform } from '../worlds/providers/standIn.ts'
 import { administrator, makeServiceAccount, testPlatform } from '../worlds/tenant.ts'
 import { canary, makeVault } from '../worlds/vaultWorld.ts'
 
@@ -32,11 +34,15 @@ async function toldAtLeast(path: string, least: number, record: (...given: Param
 }
 
 describe('secrets', () => {
+  let close: (() => Promise<void>) | undefined
   let admin: KubeClient
   before(async () => {
     admin = await administrator()
   })
-  after(() => admin.close())
+  after(async () => {
+    await close?.()
+    await admin.close()
+  })
 
   it('of databases and service accounts are in Secret objects and in the one answer that is for them, nowhere else', async () => {
     const boundary = await makeBoundary()
@@ -117,7 +123,9 @@ describe('secrets', () => {
       const answer = await call(...given)
       answers.push(answer.text, JSON.stringify([...answer.headers]))
     }
-    const body = { displayName: 'Guarded', baseUrl: 'ssh://git@git.example.com/x.git', privateKey: planted }
+    const { git } = testPlatform()
+    close = await serveToPlatform({ git: new PlayedGit(planted) }, git)
+    const body = { displayName: 'Guarded', baseUrl: `https://${git.host}/git/x.git`, accessToken: planted }
     type Begun = { deploymentSourceId: string; webhookUrl: string; webhookSecret: string }
     const made = await expectCall<Begun>(201, 'POST', `${path}/git/create`, body)
     const { deploymentSourceId: source, webhookSecret } = made.body
@@ -127,7 +135,7 @@ describe('secrets', () => {
     for (const tail of ['', '/git/installations', `/git/${source}/health`, `/git/${source}/repositories`])
       await record('GET', path + tail)
     await record('POST', `${path}/git/installations/${source}/token/repository`)
-    await record('POST', `${path}/gitea/create`, { ...body, accessToken: planted })
+    await record('POST', `${path}/gitea/create`, { ...body, privateKey: planted })
     await record('POST', `${path}/gitlab/create`, { displayName: planted, accessToken: planted })
     await record('GET', `${path}/github/finalize?installation_id=1&state=${webhookSecret}`)
     const headers = { 'x-hub-signature-256': `sha256=${'0'.repeat(64)}`, 'x-freehold-event': 'push' }

@@ -8,6 +8,8 @@ import type { KubeObject } from '../../src/kube/object.ts'
 import { TEST_CONFIG } from '../config.ts'
 import { SeededRandom } from '../make/random.ts'
 import { type ErrorBody, expectCall, itemsOf, makeBoundary, until } from '../worlds/platform.ts'
+import { PlayedGit } from '../worlds/providers/git.ts'
+import { serveToPlatform } from '../worlds/providers/standIn.ts'
 import { administrator, testPlatform } from '../worlds/tenant.ts'
 
 type Begun = { deploymentSourceId: string; webhookUrl: string; webhookSecret: string }
@@ -20,11 +22,12 @@ const push = (commit: string) =>
   JSON.stringify({ ref: 'refs/heads/main', after: commit, repository: { id: 1, full_name: 'acme/site' } })
 const [ONE, TWO, THREE] = ['a'.repeat(40), 'b'.repeat(40), 'c'.repeat(40)]
 
-/** Of plain Git over ssh, which nobody has to answer for: what is tested is who may tell of pushes. */
+/** Of plain Git, played: what is tested is who may tell of pushes. */
 describe('deliveries to a deployment source', () => {
   let admin: KubeClient
   let boundaryId: string
   let begun: Begun
+  let close: () => Promise<void>
   const stored = async () => {
     const ref = { namespace: boundaryNamespace(boundaryId), name: begun.deploymentSourceId }
     return (await admin.get<KubeObject & { status?: Status }>(DeploymentSource.resource, ref)).status ?? {}
@@ -45,17 +48,22 @@ describe('deliveries to a deployment source', () => {
   const receipt = async (answer: Response) => [answer.status, (await answer.json()) as Receipt]
 
   before(async () => {
+    const { git } = testPlatform()
+    close = await serveToPlatform({ git: new PlayedGit('good') }, git)
     admin = await administrator()
     boundaryId = (await makeBoundary()).id
     const path = `/boundaries/${boundaryId}/sources`
-    const body = { displayName: 'Shop', baseUrl: 'ssh://git@git.example.com/shop.git', privateKey: 'a key' }
+    const body = { displayName: 'Shop', baseUrl: `https://${git.host}/git/shop.git`, accessToken: 'good' }
     begun = (await expectCall<Begun>(201, 'POST', `${path}/git/create`, body)).body
     await until('the source is ready', async () => {
       const [source] = await itemsOf<DeploymentSourceDto>(path)
       return source?.status === 'Ready'
     })
   })
-  after(() => admin.close())
+  after(async () => {
+    await close()
+    await admin.close()
+  })
 
   it('are verified, recorded once, and found by their signature where the address names no source', async () => {
     expect(await receipt(await send(push(ONE), 'one'))).to.deep.equal([202, { deliveryId: 'one', accepted: true }])

@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
-import type { Server } from 'node:https'
 import { expect } from 'chai'
 import type { DeploymentSourceDto } from '../../src/api/sources/record.ts'
 import { boundaryNamespace, groupNamespace } from '../../src/core/names.ts'
@@ -24,7 +22,7 @@ import { PlayedGitea } from '../worlds/providers/gitea.ts'
 import { GITHUB_CODE, INSTALLATION, PlayedGitHub } from '../worlds/providers/github.ts'
 import { PlayedGitLab } from '../worlds/providers/gitlab.ts'
 import { PlayedRegistry } from '../worlds/providers/registry.ts'
-import { serve } from '../worlds/providers/standIn.ts'
+import { serveToPlatform } from '../worlds/providers/standIn.ts'
 import { administrator, clientWithToken, testPlatform } from '../worlds/tenant.ts'
 
 type Begun = {
@@ -39,7 +37,7 @@ type Begun = {
 
 /** GitHub, GitLab, Bitbucket, a registry and a Git host are played, after their public documentation. */
 describe('deployment sources', () => {
-  let server: Server
+  let close: () => Promise<void>
   let admin: KubeClient
   let boundaryId: string
   let path: string
@@ -64,10 +62,7 @@ describe('deployment sources', () => {
     host = git.host
     registry = new PlayedRegistry('ada', planted, base('registry'))
     const all = { github: gitHub, gitlab: gitLab, bitbucket, gitea, circuit: gitea, registry }
-    server = await serve(all, git.port, {
-      cert: readFileSync(git.certificate, 'utf8'),
-      key: readFileSync(git.key, 'utf8'),
-    })
+    close = await serveToPlatform(all, git)
     await writeFile(git.tokenFile, gitea.adminToken)
     admin = await administrator()
     boundaryId = (await makeBoundary()).id
@@ -75,8 +70,7 @@ describe('deployment sources', () => {
   })
   after(async () => {
     await rm(testPlatform().git.tokenFile, { force: true })
-    server.closeAllConnections()
-    await new Promise((resolve) => server.close(resolve))
+    await close()
     await admin.close()
   })
 

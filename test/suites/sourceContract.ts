@@ -12,6 +12,8 @@ export type SourceContract = {
     breakWebhook?: () => Promise<void> | void
   }>
   hasWebhooks: boolean
+  /** Whether its credentials are a token or make one; true. */
+  hasTokens?: boolean
   /** Repositories, more than a page where the provider has pages. */
   count: number
 }
@@ -30,7 +32,7 @@ const WEBHOOK = { url: 'https://platform.example.com/webhooks?source=x', secret:
 const HOSTILE_IDS = ['../1', '1/../../user', '', '1?x=1', '%2e%2e', '1\n', 'x'.repeat(300)]
 
 /** What every provider of code promises, whoever plays it. */
-export function sourceContract(title: string, { open, hasWebhooks, count }: SourceContract): void {
+export function sourceContract(title: string, { open, hasWebhooks, hasTokens = true, count }: SourceContract): void {
   describe(title, () => {
     let world: Awaited<ReturnType<SourceContract['open']>>
     before(async () => {
@@ -52,18 +54,22 @@ export function sourceContract(title: string, { open, hasWebhooks, count }: Sour
       expect(all).to.have.length(count)
       expect(new Set(all.map(({ id }) => id)).size).to.equal(count)
       const one = all.find(({ id }) => id === repositoryId)
-      expect(one?.cloneUrl).to.match(/^https:\/\/[^@]+$/)
+      expect(one?.cloneUrl).to.match(/^(https:\/\/[^@]+|ssh:\/\/[^:]+:\d+\/.+)$/)
       expect((await port.repositories(connection, one?.name)).map(({ id }) => id)).to.include(repositoryId)
       expect(await port.repositories(connection, 'nothing-of-this-name')).to.deep.equal([])
     })
 
-    it('gives a token for a repository that there is, whatever an id looks like', async () => {
+    it(`gives ${hasTokens ? 'a' : 'no'} token for a repository that there is, whatever an id looks like`, async () => {
       const { port, connection, repositoryId } = world
+      for (const id of HOSTILE_IDS) expect(await reasonOf(port.token(connection, id)), id).to.equal('NotFound')
+      if (!hasTokens) {
+        expect(await reasonOf(port.token(connection, repositoryId))).to.equal('Unsupported')
+        return
+      }
       const { token, cloneUrl, permissions } = await port.token(connection, repositoryId)
       expect(token).to.not.equal('')
       expect(cloneUrl).to.match(/^https:/)
       expect(permissions).to.have.any.keys('contents', 'repositories')
-      for (const id of HOSTILE_IDS) expect(await reasonOf(port.token(connection, id)), id).to.equal('NotFound')
     })
 
     if (!hasWebhooks) {

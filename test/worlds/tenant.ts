@@ -30,7 +30,15 @@ export type TestPlatformFile = {
   /** Ports on 127.0.0.1 that lead to the Gateway; absent without a real node. */
   gateway?: GatewayPorts
   /** Where Git hosts and registries are played. */
-  git: { port: number; host: string; certificate: string; key: string; tokenFile: string }
+  git: {
+    port: number
+    host: string
+    /** The same over ssh. */
+    ssh: { port: number; host: string }
+    certificate: string
+    key: string
+    tokenFile: string
+  }
   /** The object store beside the platform; absent if the machine cannot build it. */
   store?: { endpoint: string; usersEndpoint: string; accessKeyId: string; secretAccessKey: string; accessLog: string }
   /** The registry of images beside it; absent likewise. */

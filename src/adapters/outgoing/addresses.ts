@@ -1,5 +1,5 @@
 import { lookup as resolve } from 'node:dns/promises'
-import { isPublicAddress, vetOutgoingUrl } from '../../core/outgoingUrl.ts'
+import { isPublicAddress, judgedAs, vetOutgoingUrl } from '../../core/outgoingUrl.ts'
 import { OutgoingError } from './port.ts'
 
 /** The addresses of a host that somebody named, if all of them may be called. @throws OutgoingError */
@@ -11,8 +11,7 @@ export function judgedAddresses(
   lookup: (host: string) => Promise<{ address: string }[]> = (host) => resolve(host, { all: true }),
 ): AddressesOf {
   return async (address) => {
-    // ssh has no rule of its own: what counts is the host.
-    const { hostname, host } = new URL(address.replace(/^ssh:\/\/([^@/]*@)?/, 'https://'))
+    const { hostname, host } = new URL(judgedAs(address))
     const isListed = allowedHosts.includes(host)
     const verdict = vetOutgoingUrl(`https://${host}`, allowedHosts)
     if (!verdict.isAllowed) throw new OutgoingError('NotAllowed', `The address is not called: ${verdict.why}.`)

@@ -25,10 +25,14 @@ export async function send(fetch: OutgoingFetch, url: string, call: Call = {}): 
       signal,
     })
   } catch (error) {
-    if (!(error instanceof OutgoingError)) throw error
-    const reason = error.reason === 'NotAllowed' ? 'NotAllowed' : 'Unreachable'
-    throw new SourceError(reason, error.message, { cause: error })
+    return asSourceError(error)
   }
+}
+
+/** @throws SourceError for an address that is not called, or a host that does not answer; else what it is given */
+export function asSourceError(error: unknown): never {
+  if (!(error instanceof OutgoingError)) throw error
+  throw new SourceError(error.reason, error.message, { cause: error })
 }
 
 /** What the provider answers, read by the schema. @throws SourceError by status */

@@ -1,4 +1,5 @@
 import type { Provider } from '../../contracts/sources/providers.ts'
+import { type AddressesOf, judgedAddresses } from '../outgoing/addresses.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
 import { bitbucketProvider } from './bitbucket.ts'
 import { gitProvider } from './git.ts'
@@ -8,8 +9,16 @@ import { gitlabProvider } from './gitlab.ts'
 import { type Connection, SourceError, type SourcePort, type SourceProvider } from './port.ts'
 import { verifyRegistry } from './registry.ts'
 
-/** Speaks to every provider, through the calls that tenants' addresses are made with. */
-export function createSources(fetch: OutgoingFetch, now: () => number): SourcePort {
+/**
+ * Speaks to every provider, through the calls that tenants' addresses are made with.
+ *
+ * @param addressesOf judges whom ssh connects to; public addresses alone if absent
+ */
+export function createSources(
+  fetch: OutgoingFetch,
+  now: () => number,
+  addressesOf: AddressesOf = judgedAddresses([]),
+): SourcePort {
   const gitea = giteaProvider(fetch)
   const gitHub = githubProvider(fetch, now)
   const verify: SourcePort['verifyRegistry'] = (...given) => verifyRegistry(fetch, ...given)
@@ -19,7 +28,7 @@ export function createSources(fetch: OutgoingFetch, now: () => number): SourcePo
     Gitea: gitea,
     Circuit: gitea,
     Bitbucket: bitbucketProvider(fetch),
-    Git: gitProvider(fetch),
+    Git: gitProvider(fetch, addressesOf),
     Registry: registryProvider(verify),
   }
   const of = ({ provider }: Connection) => providers[provider]

@@ -26,7 +26,8 @@ export class FakeSources implements SourcePort {
     if (connection.provider === 'GitHub' && connection.installationId !== '1')
       throw new SourceError('NotFound', 'The App has no such installation.')
     const installation = { repositorySelection: 'All' as const, permissions: { contents: 'read' } }
-    return { accountName: 'acme', accountType: 'Organization', installation }
+    const hostKey = connection.baseUrl.startsWith('ssh:') ? { hostKey: 'ssh-ed25519 AAAA' } : {}
+    return { accountName: 'acme', accountType: 'Organization', installation, ...hostKey }
   }
 
   async repositories(connection: Connection, search = ''): Promise<Repository[]> {

@@ -1,44 +1,48 @@
 import { CREDENTIAL_KEYS } from '../../contracts/sources/providers.ts'
+import type { AddressesOf } from '../outgoing/addresses.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
 import { refuseStatus, send } from './calls.ts'
 import { type Connection, type Repository, SourceError, type SourceProvider } from './port.ts'
+import { advertisedOverSsh } from './ssh.ts'
 
 /** The one repository that such a connection is. */
 const ID = 'repository'
 const ADVERTISEMENT = 'application/x-git-upload-pack-advertisement'
 
-/** Plain Git over https, by its smart protocol (gitprotocol-http); over ssh nothing is asked. */
-export function gitProvider(fetch: OutgoingFetch): SourceProvider {
-  async function look(connection: Connection, signal?: AbortSignal): Promise<Repository> {
-    const { baseUrl, username = 'git', credentials } = connection
-    const url = baseUrl.replace(/\/+$/, '')
-    if (!url.startsWith('https://')) return repositoryAt(url, '')
+/** Plain Git: one repository over https (gitprotocol-http) or ssh, asked for the first line of what it has. */
+export function gitProvider(fetch: OutgoingFetch, addressesOf: AddressesOf): SourceProvider {
+  type Found = { repository: Repository; hostKey?: string }
+
+  async function look(connection: Connection, signal?: AbortSignal): Promise<Found> {
+    const url = connection.baseUrl.replace(/\/+$/, '')
+    if (!url.startsWith('https://')) {
+      const { firstLine, hostKey } = await advertisedOverSsh(addressesOf, connection, signal)
+      return { repository: repositoryAt(url, headOf(firstLine)), hostKey }
+    }
+    const { username = 'git', credentials } = connection
     const token = credentials[CREDENTIAL_KEYS.token]
     const authorization = `Basic ${Buffer.from(`${username}:${token}`).toString('base64')}`
     const headers = { accept: ADVERTISEMENT, ...(token !== undefined && { authorization }) }
     const answer = await send(fetch, `${url}/info/refs?service=git-upload-pack`, { headers, signal })
     refuseStatus(answer.status, new URL(url).host)
-    if (answer.headers.get('content-type') === ADVERTISEMENT) return repositoryAt(url, headOf(await answer.text()))
+    if (answer.headers.get('content-type') === ADVERTISEMENT)
+      return { repository: repositoryAt(url, headOf(await answer.text())) }
     throw new SourceError('Unreachable', `${new URL(url).host} does not serve Git at this address.`)
-  }
-  const requireId = (id: string) => {
-    if (id !== ID) throw new SourceError('NotFound', `The one repository of this source has the id "${ID}".`)
   }
   return {
     async check(connection, signal) {
-      await look(connection, signal)
-      const permissions = { contents: 'read' }
-      return { installation: { repositorySelection: 'Selected', permissions } }
+      const { hostKey } = await look(connection, signal)
+      return { installation: { repositorySelection: 'Selected', permissions: { contents: 'read' } }, hostKey }
     },
     async repositories(connection, search = '', signal) {
-      const found = await look(connection, signal)
-      return found.fullName.toLowerCase().includes(search.toLowerCase()) ? [found] : []
+      const { repository } = await look(connection, signal)
+      return repository.fullName.toLowerCase().includes(search.toLowerCase()) ? [repository] : []
     },
     async token(connection, id, signal) {
-      requireId(id)
+      if (id !== ID) throw new SourceError('NotFound', `The one repository of this source has the id "${ID}".`)
       const token = connection.credentials[CREDENTIAL_KEYS.token]
       if (token === undefined) throw new SourceError('Unsupported', 'A source over ssh has a key, which is no token.')
-      const { cloneUrl } = await look(connection, signal)
+      const { cloneUrl } = (await look(connection, signal)).repository
       const permissions = { contents: 'read', repositories: 'one' }
       return { token, username: connection.username ?? 'git', cloneUrl, expiresAt: null, permissions }
     },

@@ -1,4 +1,5 @@
 import type { Credentials, Provider } from '../../contracts/sources/providers.ts'
+import type { DeploymentSource } from '../../crds/sources.ts'
 
 /** How one connection of a tenant is spoken to. */
 export type Connection = {
@@ -8,12 +9,25 @@ export type Connection = {
   readonly username?: string | undefined
   readonly installationId?: string | undefined
   readonly credentials: Credentials
+  /** Over ssh: the key that the host showed first. */
+  readonly hostKey?: string | undefined
+}
+
+/** The connection that a source stands for. */
+export function connectionTo(
+  { spec, status }: Pick<DeploymentSource, 'spec' | 'status'>,
+  credentials: Credentials,
+): Connection {
+  const { provider, baseUrl, organization, username, installationId } = spec
+  return { provider, baseUrl, organization, username, installationId, credentials, hostKey: status?.hostKey }
 }
 
 /** What a provider says about whoever signs in. */
 export type Checked = {
   accountName?: string
   accountType?: 'User' | 'Organization'
+  /** Over ssh: the key that the host showed. */
+  hostKey?: string | undefined
   installation?: {
     avatarUrl?: string | undefined
     repositorySelection: 'All' | 'Selected'
@@ -121,6 +135,8 @@ export type SourceReason =
   | 'NameTaken'
   /** The platform does not call that address. */
   | 'NotAllowed'
+  /** Over ssh: the host shows another key than the known ones. */
+  | 'HostKeyRefused'
   /** No answer, or none that can be read. */
   | 'Unreachable'
   /** The provider cannot do this. */

@@ -1,4 +1,4 @@
-import { type Connection, SourceError } from '../../adapters/sources/port.ts'
+import { type Connection, connectionTo, SourceError } from '../../adapters/sources/port.ts'
 import {
   CREDENTIAL_KEYS,
   type Credentials,
@@ -21,12 +21,11 @@ export async function credentialsOf({ sources }: Services, source: SourceRecord)
 
 /** @throws PlatformError ENGINE_MISSING, URL_NOT_ALLOWED */
 export async function connectionOf(services: Services, source: SourceRecord): Promise<Connection> {
-  const { provider, baseUrl, organization, username, installationId } = source.spec
+  const { provider, baseUrl } = source.spec
   // The token of the platform's own Git host goes nowhere else, whatever kubectl wrote.
   if (provider === 'Circuit') requireCircuit(services, baseUrl)
   else vetSourceUrl(services, baseUrl, 'baseUrl')
-  const credentials = await credentialsOf(services, source)
-  return { provider, baseUrl, organization, username, installationId, credentials }
+  return connectionTo(source, await credentialsOf(services, source))
 }
 
 /** @returns where the Git host is. @throws PlatformError ENGINE_MISSING */
@@ -68,6 +67,7 @@ const CODES: Readonly<Record<SourceError['reason'], ErrorCode>> = {
   NotFound: 'source-unknown',
   NameTaken: 'already-exists',
   NotAllowed: 'URL_NOT_ALLOWED',
+  HostKeyRefused: 'upstream-failed',
   Unreachable: 'upstream-failed',
   Unsupported: 'webhooks-not-supported',
 }

@@ -13,7 +13,7 @@ describe('the health of a source', () => {
 
   for (const [title, spec, told] of [
     ['that the platform does not call', { baseUrl: 'https://127.0.0.1' }, 'Unhealthy'],
-    ['that is not asked before the first build', { provider: 'Git', baseUrl: 'ssh://git.test/site' }, 'Unknown'],
+    ['whose key is refused over ssh', { provider: 'Git', baseUrl: 'ssh://git.test/site' }, 'Healthy'],
     ['whose credential is refused', { baseUrl: 'https://gitlab.test' }, undefined],
   ] as const) {
     it(`tells of all four checks of one ${title}`, async () => {

@@ -171,8 +171,6 @@ async function askedChecks({ services, signal }: Context, connection: Connection
   const { clock, sources } = services
   const start = clock.monotonic()
   const took = () => Math.round(clock.monotonic() - start)
-  if (connection.baseUrl.startsWith('ssh://'))
-    return [check('Reachable', 'Unknown', 'Nothing is asked over ssh before the first build.'), ...UNASKED]
   try {
     const { installation } = await sources.port.check(connection, signal)
     const isSuspended = installation?.suspendedAt !== undefined

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { judgedAddresses } from '../../adapters/outgoing/addresses.ts'
 import { createOutgoing } from '../../adapters/outgoing/client.ts'
 import { giteaCircuit } from '../../adapters/sources/circuit.ts'
 import { createSources } from '../../adapters/sources/client.ts'
@@ -27,7 +28,7 @@ function providers({ configuration, onStop }: AreaSetup): { port: SourcePort; ci
     return text.trim() === '' ? undefined : text.trim()
   }
   return {
-    port: createSources(outgoing.fetch, () => systemClock.now()),
+    port: createSources(outgoing.fetch, () => systemClock.now(), judgedAddresses(allowedHosts)),
     circuit: giteaCircuit(outgoing.fetch, circuitUrl, adminToken),
   }
 }

@@ -40,8 +40,8 @@ export type GitCredentials =
   | { readonly username: string; readonly token: string }
   | {
       readonly privateKey: string
-      /** Lines of known_hosts: without them no host is believed. */
-      readonly knownHosts?: string | undefined
+      /** Lines of known_hosts: no other host is believed. */
+      readonly knownHosts: string
     }
 
 export type BuildRecipe = {

@@ -32,6 +32,8 @@ export const CREDENTIAL_KEYS = {
   privateKey: 'private-key',
   appId: 'app-id',
   appSlug: 'app-slug',
+  /** Of Git over ssh: lines of known_hosts, for whoever knows the key of the host. */
+  knownHosts: 'known-hosts',
   webhookSecret: 'webhook-secret',
 } as const
 

@@ -1,5 +1,6 @@
-import { type Connection, SourceError } from '../../adapters/sources/port.ts'
+import { type Connection, connectionTo, SourceError } from '../../adapters/sources/port.ts'
 import type { GitCredentials } from '../../contracts/builds/request.ts'
+import { knownHostsOf } from '../../contracts/sources/hostKeys.ts'
 import { CREDENTIAL_KEYS, readCredentials, sourceSecretName } from '../../contracts/sources/providers.ts'
 import { isSameRepository } from '../../contracts/sources/repositories.ts'
 import { boundaryNamespace } from '../../core/names.ts'
@@ -25,10 +26,10 @@ export async function checkoutCredentials(
   const source = records.cache<CachedSource>(DeploymentSource.resource).get(namespace, deploymentSourceId)
   if (source === undefined || source.metadata.deletionTimestamp !== undefined)
     throw new SourceError('NotFound', `There is no deployment source "${deploymentSourceId}" in the boundary.`)
-  const { provider, baseUrl, organization, username, installationId } = source.spec
+  const { provider, baseUrl } = source.spec
   const secretName = source.spec.credentials?.secretName ?? sourceSecretName(source.metadata.name)
   const credentials = readCredentials((await readSecret({ workloads: records }, namespace, secretName))?.data)
-  const connection: Connection = { provider, baseUrl, organization, username, installationId, credentials }
+  const connection = connectionTo(source, credentials)
   if (provider === 'Circuit' && baseUrl !== circuitUrl)
     throw new SourceError('NotAllowed', 'The Git host of the deployment source is not the one of this platform.')
   return provider === 'Git' ? ofGit(connection, repositoryUrl) : tokenFor(connection, repositoryUrl, sources)
@@ -38,10 +39,15 @@ const notOfSource = () =>
   new SourceError('NotFound', 'The deployment source has no repository at repositoryUrl: check both.')
 
 /** Such a source is one repository. */
-function ofGit({ baseUrl, username = 'git', credentials }: Connection, repositoryUrl: string): GitCredentials {
+function ofGit(connection: Connection, repositoryUrl: string): GitCredentials {
+  const { baseUrl, username = 'git', credentials } = connection
   if (!isSameRepository(baseUrl, repositoryUrl)) throw notOfSource()
   const { [CREDENTIAL_KEYS.token]: token, [CREDENTIAL_KEYS.privateKey]: privateKey } = credentials
-  if (repositoryUrl.startsWith('ssh:') && privateKey !== undefined) return { privateKey }
+  if (repositoryUrl.startsWith('ssh:') && privateKey !== undefined) {
+    const knownHosts = knownHostsOf(connection)
+    if (knownHosts !== undefined) return { privateKey, knownHosts }
+    throw new SourceError('Unreachable', 'The host key of the deployment source is not known yet: see its status.')
+  }
   if (!repositoryUrl.startsWith('ssh:') && token !== undefined) return { username, token }
   throw new SourceError('CredentialRejected', 'The deployment source holds no credential for this kind of address.')
 }

@@ -83,8 +83,9 @@ function gitEntries({ url, credentials }: Extract<BuildRequest['source'], { kind
   if ('privateKey' in credentials) {
     const { privateKey, knownHosts } = credentials
     return {
-      [BUILD_ENTRIES.privateKey]: privateKey.endsWith('\n') ? privateKey : `${privateKey}\n`,
-      [BUILD_ENTRIES.knownHosts]: knownHosts ?? '',
+      // The program ssh takes lines as Unix ends them, the last one too.
+      [BUILD_ENTRIES.privateKey]: `${privateKey.replace(/\r\n?/g, '\n').trimEnd()}\n`,
+      [BUILD_ENTRIES.knownHosts]: knownHosts,
     }
   }
   const address = new URL(url)

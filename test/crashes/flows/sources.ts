@@ -47,7 +47,7 @@ export const sourceFlows: readonly Flow[] = [
       {
         user: 'makes a source of plain Git, and an app of it',
         act: async (world) => {
-          await world.makeSecret('shop-key', { 'private-key': 'key' }, OUTER)
+          await world.makeSecret('shop-key', { 'private-key': 'good-token' }, OUTER)
           const source = { provider: 'Git', displayName: 'Shop', baseUrl: SSH, credentials: { secretName: 'shop-key' } }
           await world.make(DeploymentSource, ID, source, OUTER)
           await world.make(PlatformApp, 'shop', {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:https'
 import type { OutgoingFetch } from '../../../src/adapters/outgoing/port.ts'
 
@@ -41,7 +42,7 @@ export function fetchOf(all: StandIns): OutgoingFetch {
 }
 
 /** Serves them over TLS. */
-export async function serve(all: StandIns, port: number, tls: { cert: string; key: string }): Promise<Server> {
+async function serve(all: StandIns, port: number, tls: { cert: string; key: string }): Promise<Server> {
   const server = createServer(tls, (request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -58,6 +59,17 @@ export async function serve(all: StandIns, port: number, tls: { cert: string; ke
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
   return server
 }
+
+/** Serves them where the platform of the tests calls providers. */
+export async function serveToPlatform(all: StandIns, { port, certificate, key }: Place): Promise<() => Promise<void>> {
+  const server = await serve(all, port, { cert: readFileSync(certificate, 'utf8'), key: readFileSync(key, 'utf8') })
+  return async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  }
+}
+
+type Place = { readonly port: number; readonly certificate: string; readonly key: string }
 
 /** One page of a list. */
 export function pageOf<Item>(items: readonly Item[], query: URLSearchParams, sizeName: string): Item[] {

@@ -45,7 +45,7 @@ export async function clone({ url, branch, commit }: Git, { settings }: BuildOrd
   }
   await git(['init', '--quiet'])
   const wanted = commit ?? `refs/heads/${branch}`
-  await git(['fetch', '--quiet', '--depth=1', '--no-tags', '--end-of-options', url, wanted])
+  await git(['fetch', '--quiet', '--depth=1', '--no-tags', '--end-of-options', named(url), wanted])
   const judge = new CommitJudge()
   await git(['ls-tree', '-r', '-t', '-z', '--long', 'FETCH_HEAD'], (text) => judge.take(text))
   await git(['checkout', '--quiet', 'FETCH_HEAD'])
@@ -68,6 +68,14 @@ async function authoritiesOf(
 /** Git's own store of credentials, which gives a host what is kept for that host, redirected or not. */
 const credentials = ({ hasEntry, entryAt }: Places) =>
   hasEntry('gitCredentials') ? ['-c', `credential.helper=store --file=${entryAt('gitCredentials')}`] : []
+
+/** Without a name ssh would sign in as the user of this pod. */
+function named(address: string): string {
+  const url = new URL(address)
+  if (url.protocol !== 'ssh:' || url.username !== '') return address
+  url.username = 'git'
+  return url.href
+}
 
 function ssh({ entryAt }: Places): string {
   const known = ['-o', 'StrictHostKeyChecking=yes', '-o', `UserKnownHostsFile=${entryAt('knownHosts')}`]

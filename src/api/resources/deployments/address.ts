@@ -1,12 +1,10 @@
 import { PlatformError } from '../../../core/errors.ts'
-import { vetOutgoingUrl } from '../../../core/outgoingUrl.ts'
+import { judgedAs, vetOutgoingUrl } from '../../../core/outgoingUrl.ts'
 import type { Services } from '../../http/context.ts'
 
 /** @throws PlatformError URL_NOT_ALLOWED */
 export function vetSourceUrl(services: Services, address: string, field: string): void {
-  // ssh has no rule of its own: what counts is the host.
-  const judged = address.startsWith('ssh://') ? `https://${URL.parse(address)?.hostname ?? ''}` : address
-  vetUrl(judged, field, services.sources.allowedHosts)
+  vetUrl(judgedAs(address), field, services.sources.allowedHosts)
 }
 
 /** @throws PlatformError URL_NOT_ALLOWED */

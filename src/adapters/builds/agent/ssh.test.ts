@@ -1,0 +1,81 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { expect } from 'chai'
+import { makeKey, SshServer, sshServerIsMissing } from '../../../../test/cluster/sshServer.ts'
+import { readWord } from '../../../contracts/builds/pod.ts'
+import { knownHostsOf } from '../../../contracts/sources/hostKeys.ts'
+
+/** The program of builds, as its first container runs it, with git and ssh of this machine. */
+describe('a build fetches a repository of a real sshd', () => {
+  let server: SshServer
+  let key: string
+  let above: string
+  before(async function () {
+    const why = sshServerIsMissing()
+    if (why !== undefined) {
+      console.log(`    skipped: ${why}`)
+      this.skip()
+    }
+    server = await SshServer.start()
+    above = await mkdtemp(join(tmpdir(), 'freehold-ssh-builds-'))
+    key = makeKey(server.folder, 'deploy-key')
+    await server.authorize(key)
+  })
+  after(async () => {
+    await server?.stop()
+    if (above !== undefined) await rm(above, { recursive: true, force: true })
+  })
+
+  async function fetchWith(entries: { 'private-key': string; 'known-hosts': string }, url = server.url()) {
+    const root = await mkdtemp(join(above, 'pod-'))
+    for (const folder of ['run/build', 'work', 'dev', 'tmp']) await mkdir(join(root, folder), { recursive: true })
+    const order = {
+      source: { kind: 'Git', url, branch: 'trunk' },
+      recipe: { purpose: 'Service', rootPath: '/', port: 8080, variables: [], environmentVersion: '' },
+      settings: { registry: 'registry.example.test', isRegistryInsecure: false },
+    }
+    const all = { ...entries, 'order.json': JSON.stringify(order) }
+    for (const [name, value] of Object.entries(all))
+      await writeFile(join(root, 'run/build', name), value, { mode: 0o600 })
+    const program = [join(import.meta.dirname, 'main.ts'), 'source', root]
+    const child = spawn(process.execPath, program, { stdio: ['ignore', 'pipe', 'inherit'] })
+    const [log] = await Promise.all([text(child.stdout), once(child, 'close')])
+    const word = readWord(await readFile(join(root, 'dev/termination-log'), 'utf8').catch(() => ''))
+    return { word, log, files: await readdir(join(root, 'work/source')) }
+  }
+  const good = async () => ({ 'private-key': await readFile(key, 'utf8'), 'known-hosts': await server.knownHosts() })
+
+  it('with the key of its source, as git if the address names nobody', async () => {
+    for (const url of [server.url(), server.url('shop.git', '')]) {
+      const { word, files, log } = await fetchWith(await good(), url)
+      expect(word.commit, log).to.match(/^[0-9a-f]{40}$/)
+      expect(files).to.deep.equal(['package.json'])
+    }
+  })
+
+  it('of the key that the host showed to the platform, and of no other', async () => {
+    const [, type, line] = (await server.knownHosts()).trim().split(' ')
+    const connection = { baseUrl: server.url(), credentials: {}, hostKey: `${type} ${line?.split('\n')[0]}` }
+    const known = { ...(await good()), 'known-hosts': knownHostsOf(connection) ?? '' }
+    expect((await fetchWith(known)).word.commit).to.match(/^[0-9a-f]{40}$/)
+    const name = `[127.0.0.1]:${server.port}`
+    const other = (await readFile(`${makeKey(server.folder, 'another')}.pub`, 'utf8')).split(' ').slice(0, 2).join(' ')
+    for (const lines of ['', `${name} ${other}\n`]) {
+      const { word } = await fetchWith({ ...known, 'known-hosts': lines })
+      expect(word).to.include({ failure: 'SourceUnreachable' })
+      expect(word.message).to.equal('The Git host showed a key that is not among the known ones.')
+    }
+  })
+
+  it('not with a key that the host does not know', async () => {
+    const stranger = await readFile(makeKey(server.folder, 'stranger'), 'utf8')
+    const { word } = await fetchWith({ ...(await good()), 'private-key': stranger })
+    expect(word.message).to.equal(
+      'The Git host wants other credentials: check the deployment source of the repository.',
+    )
+  })
+})

@@ -1,0 +1,40 @@
+import { createPrivateKey, type KeyObject } from 'node:crypto'
+import { SourceError } from './port.ts'
+
+const TYPES = /^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521))$/
+const UNREADABLE =
+  'The private key cannot be read: give an Ed25519, ECDSA or RSA key as ssh-keygen writes it, from BEGIN to END.'
+
+/**
+ * A private key in a form that both the platform and the program ssh of builds read.
+ *
+ * @param text as OpenSSH or PEM
+ * @throws SourceError CredentialRejected for a key with a passphrase, and for what is none
+ */
+export async function readPrivateKey(text: string): Promise<string> {
+  const { utils } = (await import('ssh2')).default
+  const given = /-----BEGIN PRIVATE KEY-----/.test(text) ? withoutPkcs8(text) : text
+  const key = utils.parseKey(given)
+  const isEncrypted = /ENCRYPTED/.test(text) || (key instanceof Error && /^Encrypted /.test(key.message))
+  if (isEncrypted)
+    throw new SourceError(
+      'CredentialRejected',
+      'The private key is protected by a passphrase, which nobody can type here: give a key without one.',
+    )
+  if (key instanceof Error || !key.isPrivateKey() || !TYPES.test(key.type) || !given.startsWith('-----BEGIN'))
+    throw new SourceError('CredentialRejected', UNREADABLE)
+  return given
+}
+
+/** RSA and ECDSA keys have a form of their own. For Ed25519 older versions of ssh read that of OpenSSH alone. */
+function withoutPkcs8(text: string): string {
+  let key: KeyObject
+  try {
+    key = createPrivateKey(text)
+  } catch (error) {
+    throw new SourceError('CredentialRejected', UNREADABLE, { cause: error })
+  }
+  if (key.asymmetricKeyType === 'rsa') return key.export({ type: 'pkcs1', format: 'pem' }).toString()
+  if (key.asymmetricKeyType === 'ec') return key.export({ type: 'sec1', format: 'pem' }).toString()
+  throw new SourceError('CredentialRejected', UNREADABLE)
+}

@@ -1,0 +1,155 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { makeKey, SshServer, sshServerIsMissing } from '../../../test/cluster/sshServer.ts'
+import { reasonOf, sourceContract } from '../../../test/suites/sourceContract.ts'
+import { judgedAddresses } from '../outgoing/addresses.ts'
+import { createSources } from './client.ts'
+import type { Connection, SourcePort } from './port.ts'
+
+const WITHOUT_HTTPS = () => Promise.reject(new Error('Nothing is asked over https.'))
+
+describe('plain Git over ssh, of a real sshd', () => {
+  let server: SshServer
+  let port: SourcePort
+  let file: string
+  const portFor = (allowedHosts: string[]) =>
+    createSources(WITHOUT_HTTPS, () => Date.now(), judgedAddresses(allowedHosts))
+  const connectionWith = (privateKey: string, given: Partial<Connection> = {}): Connection => {
+    return { provider: 'Git', baseUrl: server.url(), credentials: { 'private-key': privateKey }, ...given }
+  }
+  const sentenceOf = (connection: Connection) =>
+    port.check(connection).then(
+      () => 'no failure',
+      (error: Error) => error.message,
+    )
+
+  before(async function () {
+    const why = sshServerIsMissing()
+    if (why !== undefined) {
+      console.log(`    skipped: ${why}`)
+      this.skip()
+    }
+    server = await SshServer.start()
+    file = makeKey(server.folder, 'deploy-key')
+    await server.authorize(file)
+    port = portFor([`127.0.0.1:${server.port}`])
+  })
+  after(() => server?.stop())
+
+  sourceContract('asked as a provider', {
+    hasWebhooks: false,
+    hasTokens: false,
+    count: 1,
+    async open() {
+      const connection = connectionWith(await readFile(file, 'utf8'))
+      const nobody = { ...connection, baseUrl: server.url('nothing.git') }
+      return { port, connection, nobody, repositoryId: 'repository' }
+    },
+  })
+
+  it('tells the branch that HEAD stands for, whoever the address names', async () => {
+    const [found] = await port.repositories(
+      connectionWith(await readFile(file, 'utf8'), { baseUrl: server.url('shop.git', '') }),
+    )
+    expect([found?.defaultBranch, found?.name]).to.deep.equal(['trunk', 'shop'])
+  })
+
+  const forms: [string, readonly string[]][] = [
+    ['Ed25519', ['-t', 'ed25519']],
+    ['RSA', ['-t', 'rsa', '-b', '2048']],
+    ['RSA in PEM', ['-t', 'rsa', '-b', '2048', '-m', 'PEM']],
+    ['ECDSA', ['-t', 'ecdsa']],
+    ['ECDSA in PEM', ['-t', 'ecdsa', '-b', '384', '-m', 'PEM']],
+    ['RSA in PKCS #8', ['-t', 'rsa', '-b', '2048', '-m', 'PKCS8']],
+    ['ECDSA in PKCS #8', ['-t', 'ecdsa', '-m', 'PKCS8']],
+  ]
+  for (const [title, words] of forms) {
+    it(`signs in with a key of ${title}, with line ends of any system`, async () => {
+      const other = makeKey(server.folder, title.replaceAll(/\W/g, ''), words)
+      await server.authorize(file, other)
+      const text = await readFile(other, 'utf8')
+      for (const given of [text, text.trimEnd(), text.replaceAll('\n', '\r\n')])
+        expect((await port.check(connectionWith(given))).hostKey).to.match(/^(ssh|ecdsa)-\S+ AAAA/)
+    })
+  }
+
+  const refused: [string, () => string | Promise<string>, RegExp][] = [
+    ['a key that the host does not know', () => readFile(makeKey(server.folder, 'stranger'), 'utf8'), /deploy key/],
+    ['a key with a passphrase', () => readFile(makeKey(server.folder, 'locked', [], 'secret'), 'utf8'), /passphrase/],
+    [
+      'a PEM key with a passphrase',
+      () => readFile(makeKey(server.folder, 'locked-pem', ['-t', 'rsa', '-m', 'PEM'], 'secret'), 'utf8'),
+      /passphrase/,
+    ],
+    [
+      'a PKCS #8 key with a passphrase',
+      () => readFile(makeKey(server.folder, 'locked-8', ['-t', 'rsa', '-m', 'PKCS8'], 'secret'), 'utf8'),
+      /passphrase/,
+    ],
+    ['the public half', () => readFile(`${file}.pub`, 'utf8'), /from BEGIN to END/],
+    ['what is no key', () => 'a key', /from BEGIN to END/],
+    [
+      'an Ed25519 key that ssh of builds cannot read',
+      () => generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
+      /as ssh-keygen writes it/,
+    ],
+  ]
+  for (const [title, key, sentence] of refused) {
+    it(`refuses ${title} in a sentence`, async () => {
+      const connection = connectionWith(await key())
+      expect(await reasonOf(port.check(connection))).to.equal('CredentialRejected')
+      expect(await sentenceOf(connection)).to.match(sentence)
+    })
+  }
+
+  it('believes the key that the host showed first, and then no other, but those of known-hosts', async () => {
+    const privateKey = await readFile(file, 'utf8')
+    const { hostKey } = await port.check(connectionWith(privateKey))
+    expect((await port.check(connectionWith(privateKey, { hostKey }))).hostKey).to.equal(hostKey)
+    await server.halt()
+    await server.renewHostKeys()
+    await server.run()
+    const pinned = connectionWith(privateKey, { hostKey })
+    expect(await reasonOf(port.check(pinned))).to.equal('HostKeyRefused')
+    expect(await sentenceOf(pinned)).to.match(/another host key.*known-hosts/)
+    for (const line of (await server.knownHosts()).split('\n').filter(Boolean)) {
+      const credentials = { 'private-key': privateKey, 'known-hosts': line }
+      const { hostKey: shown } = await port.check({ ...pinned, credentials })
+      expect(line).to.contain(shown)
+    }
+    const credentials = { 'private-key': privateKey, 'known-hosts': 'elsewhere.example.com ssh-ed25519 AAAA' }
+    expect(await reasonOf(port.check({ ...pinned, credentials }))).to.equal('HostKeyRefused')
+  })
+
+  it('connects to nobody inside who is not listed, by number or by name', async () => {
+    const privateKey = await readFile(file, 'utf8')
+    const unlisted = portFor([])
+    const seen = server.log
+    expect(await reasonOf(unlisted.check(connectionWith(privateKey)))).to.equal('NotAllowed')
+    const rebound = createSources(
+      WITHOUT_HTTPS,
+      () => Date.now(),
+      judgedAddresses([], async () => [{ address: '127.0.0.1' }]),
+    )
+    const baseUrl = `ssh://git@git.example.com:${server.port}/shop.git`
+    expect(await reasonOf(rebound.check(connectionWith(privateKey, { baseUrl })))).to.equal('NotAllowed')
+    expect(server.log).to.equal(seen)
+  })
+
+  it('runs nothing of an address but git-upload-pack', async () => {
+    const mark = join(server.folder, 'mark')
+    await writeFile(mark, 'there')
+    const baseUrl = `${server.url()}';rm%20${mark};'`
+    expect(await reasonOf(port.check(connectionWith(await readFile(file, 'utf8'), { baseUrl })))).to.equal('NotFound')
+    expect(await readFile(mark, 'utf8')).to.equal('there')
+  })
+
+  it('that is not there, or is no sshd, is not reachable', async () => {
+    const privateKey = await readFile(file, 'utf8')
+    await server.halt()
+    expect(await reasonOf(port.check(connectionWith(privateKey)))).to.equal('Unreachable')
+    await server.run()
+  })
+})

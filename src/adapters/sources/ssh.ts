@@ -1,0 +1,133 @@
+import { connect, isIP, type Socket } from 'node:net'
+import type { Client, ClientChannel, ConnectConfig, ServerHostKeyAlgorithm } from 'ssh2'
+import { hostKeysIn, knownHostsOf } from '../../contracts/sources/hostKeys.ts'
+import { CREDENTIAL_KEYS } from '../../contracts/sources/providers.ts'
+import type { AddressesOf } from '../outgoing/addresses.ts'
+import { asSourceError } from './calls.ts'
+import { type Connection, SourceError } from './port.ts'
+import { readPrivateKey } from './privateKey.ts'
+
+/** The first line that a Git host says about a repository, and the key that it showed, as `ssh-ed25519 AAAA...`. */
+export type Advertised = { readonly firstLine: string; readonly hostKey: string }
+
+/** Milliseconds for everything together. */
+const TIMEOUT = 10_000
+
+/**
+ * Asks for a repository over ssh as `git fetch` would, and hangs up after the first line of the answer. The name is resolved
+ * once, and the connection made to one of the addresses that were judged.
+ *
+ * @throws SourceError HostKeyRefused if the host shows a key that is not among the known ones
+ */
+export async function advertisedOverSsh(
+  addressesOf: AddressesOf,
+  connection: Connection,
+  signal?: AbortSignal,
+): Promise<Advertised> {
+  const privateKey = await readPrivateKey(connection.credentials[CREDENTIAL_KEYS.privateKey] ?? '')
+  const addresses = await addressesOf(connection.baseUrl).catch(asSourceError)
+  const url = new URL(connection.baseUrl)
+  const { default: ssh2 } = await import('ssh2')
+  const client = new ssh2.Client()
+  const deadline = AbortSignal.timeout(TIMEOUT)
+  const ended = signal === undefined ? deadline : AbortSignal.any([deadline, signal])
+  const sock = socketTo(url, addresses)
+  const stop = () => sock.destroy(new Error('It took too long.'))
+  ended.addEventListener('abort', stop)
+  try {
+    return await ask(client, url, { ...believing(connection), sock, privateKey })
+  } finally {
+    ended.removeEventListener('abort', stop)
+    client.destroy()
+    sock.destroy()
+  }
+}
+
+function socketTo({ hostname, port }: URL, addresses: readonly string[]): Socket {
+  const all = addresses.map((address) => ({ address, family: isIP(address) }))
+  return connect({
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: port === '' ? 22 : Number(port),
+    autoSelectFamily: true,
+    lookup: (_host, _options, callback) => callback(null, all),
+  })
+}
+
+/** Which key the host may show, and the one that it showed. */
+type Believing = Pick<ConnectConfig, 'hostVerifier' | 'algorithms'> & { shown: () => string; isRefused: () => boolean }
+
+function believing(connection: Connection): Believing {
+  const knownHosts = knownHostsOf(connection)
+  const known = knownHosts === undefined ? undefined : hostKeysIn(knownHosts, connection.baseUrl)
+  let [shown, isRefused] = ['', known?.length === 0]
+  return {
+    hostVerifier: (key: Buffer) => {
+      shown = `${key.subarray(4, 4 + key.readUInt32BE(0)).toString()} ${key.toString('base64')}`
+      isRefused = known !== undefined && !known.includes(shown)
+      return !isRefused
+    },
+    // A host has keys of several types: it is asked for one that is known.
+    ...(known !== undefined && known.length > 0 && { algorithms: { serverHostKey: known.flatMap(algorithmsOf) } }),
+    shown: () => shown,
+    isRefused: () => isRefused || (known !== undefined && shown === ''),
+  }
+}
+
+function algorithmsOf(key: string): ServerHostKeyAlgorithm[] {
+  const [type = ''] = key.split(' ')
+  return type === 'ssh-rsa' ? ['rsa-sha2-512', 'rsa-sha2-256'] : [type as ServerHostKeyAlgorithm]
+}
+
+type Session = Believing & Pick<ConnectConfig, 'sock' | 'privateKey'>
+
+function ask(client: Client, url: URL, { shown, isRefused, ...options }: Session): Promise<Advertised> {
+  const { host } = url
+  const username = decodeURIComponent(url.username) || 'git'
+  return new Promise((resolve, reject) => {
+    const unreachable = (cause: unknown) =>
+      reject(new SourceError('Unreachable', `${host} does not answer as an ssh server does.`, { cause }))
+    client
+      .once('ready', () => {
+        client.exec(`git-upload-pack ${quoted(url)}`, (error, channel) => {
+          if (error) unreachable(error)
+          else firstLineOf(channel, host).then((firstLine) => resolve({ firstLine, hostKey: shown() }), reject)
+        })
+      })
+      .on('error', (error) => {
+        const message = `${host} does not let this key in: make its public half known there, as a deploy key for example.`
+        if (error.level === 'client-authentication') reject(new SourceError('CredentialRejected', message))
+        else if (error.level === 'client-socket' || !isRefused()) unreachable(error)
+        else reject(hostKeyRefused(host))
+      })
+      .once('close', () => unreachable(new Error('The connection ended.')))
+      .connect({ ...options, username, readyTimeout: TIMEOUT, authHandler: ['publickey'] })
+  })
+}
+
+function hostKeyRefused(host: string): SourceError {
+  return new SourceError(
+    'HostKeyRefused',
+    `${host} shows another host key than the known one. If that is right, put its lines of ssh-keyscan into the Secret of the source as known-hosts, or make the source anew.`,
+  )
+}
+
+/** As git does it for the shell at the other end. */
+function quoted({ pathname }: URL): string {
+  const path = decodeURIComponent(pathname).replace(/^\/~/, '~')
+  return `'${path.replaceAll(/['!]/g, "'\\$&'")}'`
+}
+
+/** A line begins with its length in hex (gitprotocol-common); 0000 is what an empty repository says. */
+const LINE = /^(?:0000|([0-9a-f]{4})[0-9a-f]{40,64} )/
+
+/** @throws SourceError NotFound */
+async function firstLineOf(channel: ClientChannel, host: string): Promise<string> {
+  let said = ''
+  channel.stderr.resume()
+  for await (const chunk of channel) {
+    said += String(chunk)
+    const [start, length = '0'] = LINE.exec(said) ?? []
+    if (start !== undefined && said.length >= Number.parseInt(length, 16)) return said
+  }
+  throw new SourceError('NotFound', `${host} has no Git repository at this address, or hides it from this key.`)
+}

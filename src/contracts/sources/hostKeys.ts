@@ -1,0 +1,44 @@
+import { createHmac } from 'node:crypto'
+import { CREDENTIAL_KEYS, type Credentials } from './providers.ts'
+
+/** A connection over ssh, as far as it is about the key that its host shows. */
+export type OverSsh = {
+  readonly baseUrl: string
+  readonly credentials: Credentials
+  /** The key that the host showed first, as `ssh-ed25519 AAAA...`. */
+  readonly hostKey?: string | undefined
+}
+
+/**
+ * Lines of known_hosts that a connection believes: those of its Secret, else the key that the host showed first.
+ *
+ * @returns undefined before the first connection, which believes any key
+ */
+export function knownHostsOf({ baseUrl, credentials, hostKey }: OverSsh): string | undefined {
+  const given = credentials[CREDENTIAL_KEYS.knownHosts]
+  if (given !== undefined && given.trim() !== '') return given.replace(/\r\n?/g, '\n').replace(/\n*$/, '\n')
+  return hostKey === undefined ? undefined : `${knownName(baseUrl)} ${hostKey}\n`
+}
+
+/** The keys that lines of known_hosts name for the host of an ssh address, as `ssh-ed25519 AAAA...`. */
+export function hostKeysIn(knownHosts: string, baseUrl: string): string[] {
+  const name = knownName(baseUrl)
+  return knownHosts.split('\n').flatMap((line) => {
+    const [names = '', type, key] = line.trim().split(/\s+/)
+    return type !== undefined && key !== undefined && isNamed(names, name) ? [`${type} ${key}`] : []
+  })
+}
+
+/** As known_hosts names a host: with its port if that is not 22. */
+function knownName(baseUrl: string): string {
+  const { hostname, port } = new URL(baseUrl)
+  const host = hostname.replace(/^\[|\]$/g, '').toLowerCase()
+  return port === '' || port === '22' ? host : `[${host}]:${port}`
+}
+
+/** Names are separated by commas, or hashed with a salt (sshd(8)). Wildcards, and marks such as @revoked, name no host here. */
+function isNamed(names: string, name: string): boolean {
+  const [, salt, hash] = /^\|1\|([A-Za-z0-9+/=]+)\|([A-Za-z0-9+/=]+)$/.exec(names) ?? []
+  if (salt === undefined) return names.toLowerCase().split(',').includes(name)
+  return createHmac('sha1', Buffer.from(salt, 'base64')).update(name).digest('base64') === hash
+}
