@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { OutgoingError, type OutgoingFetch } from '../outgoing/port.ts'
-import { REPOSITORIES_MAX, SourceError } from './port.ts'
+import { SourceError } from './port.ts'
 
 export type Call = {
   method?: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
@@ -60,26 +60,15 @@ export function refuseStatus(status: number, host: string): void {
   throw new SourceError('Unreachable', `${host} answers with status ${status}.`)
 }
 
-const PAGE_SIZE = 50
-
-/** Page after page, until one is not full or there are as many as are read. */
-export async function allPages<Item>(
-  page: (number: number, size: number) => Promise<readonly Item[]>,
-  most = REPOSITORIES_MAX,
-): Promise<Item[]> {
-  const items: Item[] = []
-  for (let number = 1; items.length < most; number += 1) {
-    const next = await page(number, PAGE_SIZE)
-    items.push(...next)
-    if (next.length < PAGE_SIZE) break
-  }
-  return items.slice(0, most)
-}
-
 /** @throws SourceError NotFound for what no id of the provider looks like: it becomes a part of a path */
 export function safeId(id: string, pattern: RegExp): string {
   if (pattern.test(id)) return id
   throw new SourceError('NotFound', 'The provider has no repository of that id.')
+}
+
+/** How a name and a password are said (RFC 7617). */
+export function basic(username: string, password: string | undefined): string {
+  return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
 }
 
 export const NUMBER = /^[0-9]{1,20}$/

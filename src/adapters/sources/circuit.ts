@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import type { OutgoingFetch } from '../outgoing/port.ts'
-import { ask, refuseStatus, send } from './calls.ts'
+import { ask, basic, refuseStatus, send } from './calls.ts'
 import { type CircuitPort, SourceError } from './port.ts'
 
 const TOKEN_NAME = 'freehold'
@@ -38,7 +38,7 @@ export function giteaCircuit(
         const change = { source_id: 0, login_name: name, password, must_change_password: false }
         refuseStatus(await call('PATCH', `/admin/users/${name}`, change), host())
       } else refuseStatus(made, host())
-      const authorization = `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`
+      const authorization = basic(name, password)
       const tokens = `${base}/api/v1/users/${name}/tokens`
       await send(fetch, `${tokens}/${TOKEN_NAME}`, { method: 'DELETE', headers: { authorization } })
       const body = { name: TOKEN_NAME, scopes: SCOPES }

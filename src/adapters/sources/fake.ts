@@ -8,6 +8,7 @@ import {
   SourceError,
   type SourcePort,
 } from './port.ts'
+import { repositoryOf } from './repositories.ts'
 
 /** A provider in memory that knows one token and one repository for each address. */
 export class FakeSources implements SourcePort {
@@ -118,18 +119,5 @@ export class FakeCircuit implements CircuitPort {
 
 function repository(id: string, name: string): Repository {
   const url = `https://provider.test/acme/${name}`
-  return {
-    id,
-    name,
-    fullName: `acme/${name}`,
-    owner: 'acme',
-    url,
-    cloneUrl: `${url}.git`,
-    defaultBranch: 'main',
-    isPrivate: true,
-    isArchived: false,
-    description: null,
-    language: null,
-    pushedAt: null,
-  }
+  return repositoryOf({ id, fullName: `acme/${name}`, url, cloneUrl: `${url}.git`, defaultBranch: 'main' })
 }

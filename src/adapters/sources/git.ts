@@ -1,8 +1,10 @@
 import { CREDENTIAL_KEYS } from '../../contracts/sources/providers.ts'
 import type { AddressesOf } from '../outgoing/addresses.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
-import { refuseStatus, send } from './calls.ts'
+import { basic, refuseStatus, send } from './calls.ts'
 import { type Connection, type Repository, SourceError, type SourceProvider } from './port.ts'
+import { repositoryOf, searched } from './repositories.ts'
+import { hostOf } from './rest.ts'
 import { advertisedOverSsh } from './ssh.ts'
 
 /** The one repository that such a connection is. */
@@ -14,15 +16,14 @@ export function gitProvider(fetch: OutgoingFetch, addressesOf: AddressesOf): Sou
   type Found = { repository: Repository; hostKey?: string }
 
   async function look(connection: Connection, signal?: AbortSignal): Promise<Found> {
-    const url = connection.baseUrl.replace(/\/+$/, '')
+    const url = hostOf(connection)
     if (!url.startsWith('https://')) {
       const { firstLine, hostKey } = await advertisedOverSsh(addressesOf, connection, signal)
       return { repository: repositoryAt(url, headOf(firstLine)), hostKey }
     }
     const { username = 'git', credentials } = connection
     const token = credentials[CREDENTIAL_KEYS.token]
-    const authorization = `Basic ${Buffer.from(`${username}:${token}`).toString('base64')}`
-    const headers = { accept: ADVERTISEMENT, ...(token !== undefined && { authorization }) }
+    const headers = { accept: ADVERTISEMENT, ...(token !== undefined && { authorization: basic(username, token) }) }
     const answer = await send(fetch, `${url}/info/refs?service=git-upload-pack`, { headers, signal })
     refuseStatus(answer.status, new URL(url).host)
     if (answer.headers.get('content-type') === ADVERTISEMENT)
@@ -34,9 +35,9 @@ export function gitProvider(fetch: OutgoingFetch, addressesOf: AddressesOf): Sou
       const { hostKey } = await look(connection, signal)
       return { installation: { repositorySelection: 'Selected', permissions: { contents: 'read' } }, hostKey }
     },
-    async repositories(connection, search = '', signal) {
+    async repositories(connection, search, signal) {
       const { repository } = await look(connection, signal)
-      return repository.fullName.toLowerCase().includes(search.toLowerCase()) ? [repository] : []
+      return searched([repository], search)
     },
     async token(connection, id, signal) {
       if (id !== ID) throw new SourceError('NotFound', `The one repository of this source has the id "${ID}".`)
@@ -50,22 +51,8 @@ export function gitProvider(fetch: OutgoingFetch, addressesOf: AddressesOf): Sou
 }
 
 function repositoryAt(url: string, defaultBranch: string): Repository {
-  const path = new URL(url).pathname.replace(/^\/+/, '').replace(/\.git$/, '')
-  const parts = path.split('/')
-  return {
-    id: ID,
-    name: parts.at(-1) ?? path,
-    fullName: path,
-    owner: parts.slice(0, -1).join('/'),
-    url,
-    cloneUrl: url,
-    defaultBranch,
-    isPrivate: true,
-    isArchived: false,
-    description: null,
-    language: null,
-    pushedAt: null,
-  }
+  const fullName = new URL(url).pathname.replace(/^\/+/, '').replace(/\.git$/, '')
+  return repositoryOf({ id: ID, fullName, url, defaultBranch })
 }
 
 /** The branch that HEAD stands for, from the capabilities on the first line of the advertisement. */

@@ -64,6 +64,9 @@ export type RepositoryToken = {
   permissions: Record<string, string>
 }
 
+/** Where deliveries go, and what they are signed with. */
+export type HookPlace = { readonly url: string; readonly secret: string }
+
 export type Webhook = {
   url: string
   isActive: boolean
@@ -105,18 +108,13 @@ export interface SourcePort {
   /** To read one repository with. @throws SourceError Unsupported where the credentials are no token */
   token(connection: Connection, repositoryId: string, signal?: AbortSignal): Promise<RepositoryToken>
   /** Makes the webhook of a repository, or repairs it. @throws SourceError Unsupported */
-  ensureWebhook(
-    connection: Connection,
-    repositoryId: string,
-    hook: { url: string; secret: string },
-    signal?: AbortSignal,
-  ): Promise<Webhook>
+  ensureWebhook(connection: Connection, repositoryId: string, hook: HookPlace, signal?: AbortSignal): Promise<Webhook>
   /** Of a Git host that the platform runs. @throws SourceError NameTaken */
   createRepository(connection: Connection, repository: NewRepository, signal?: AbortSignal): Promise<Repository>
   /** Kilobytes of all repositories, and how many they are. @throws SourceError */
   usage(connection: Connection, signal?: AbortSignal): Promise<{ repositoryCount: number; kilobytes: number }>
   /** Turns the code that GitHub sent back into the App, whose deliveries are signed with the secret from then on. */
-  makeApp(baseUrl: string, code: string, hook: { url: string; secret: string }, signal?: AbortSignal): Promise<MadeApp>
+  makeApp(baseUrl: string, code: string, hook: HookPlace, signal?: AbortSignal): Promise<MadeApp>
   /** Whether images can be pulled. @throws SourceError NotAllowed alone: everything else is the answer */
   verifyRegistry(
     connection: Connection,

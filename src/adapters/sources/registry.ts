@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { CREDENTIAL_KEYS } from '../../contracts/sources/providers.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
-import { ask, send } from './calls.ts'
+import { ask, basic, send } from './calls.ts'
 import { type Connection, type RegistryVerdict, SourceError } from './port.ts'
 
 const MANIFESTS = [
@@ -60,15 +60,15 @@ async function authorizationFor(
   if (first.status === 200) return undefined
   const challenge = first.headers.get('www-authenticate') ?? ''
   const password = credentials[CREDENTIAL_KEYS.password] ?? ''
-  const basic = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
-  if (!/^bearer\s/i.test(challenge)) return basic
+  const account = basic(username, password)
+  if (!/^bearer\s/i.test(challenge)) return account
   const word = (name: string) => new RegExp(`[\\s,]${name}="([^"]*)"`).exec(challenge)?.[1]
   const realm = URL.parse(word('realm') ?? '')
   if (realm === null) throw new SourceError('Unreachable', 'The registry names no place to get a token from.')
   const service = word('service')
   if (service !== undefined) realm.searchParams.set('service', service)
   if (repository !== undefined) realm.searchParams.set('scope', `repository:${repository}:pull`)
-  const headers: Record<string, string> = password === '' ? {} : { authorization: basic }
+  const headers: Record<string, string> = password === '' ? {} : { authorization: account }
   const { token, access_token: accessToken } = await ask(fetch, realm.href, Token, { headers, signal })
   return `Bearer ${token ?? accessToken ?? ''}`
 }

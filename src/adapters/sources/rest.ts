@@ -1,0 +1,109 @@
+import { z } from 'zod'
+import type { OutgoingFetch } from '../outgoing/port.ts'
+import { ask, type Call } from './calls.ts'
+import { type Checked, type Connection, type HookPlace, REPOSITORIES_MAX, type Webhook } from './port.ts'
+
+/** How the REST interface of a provider is spoken to: what differs from one to the next. */
+export type RestForm = {
+  /** Where it begins. */
+  readonly base: (connection: Connection) => string
+  /** Headers by which a connection signs in, and those that the interface wants. */
+  readonly headers: (connection: Connection) => Record<string, string> | Promise<Record<string, string>>
+  /** The parameter that says how many items a page has. */
+  readonly pageSize: string
+  /** The field of an answer that holds the page; absent where the answer is the page. */
+  readonly pageIn?: string
+}
+
+/** How webhooks of a repository are written; `schema` reads one of them. */
+export type HookForm = {
+  readonly schema: z.ZodType<{ id: string; url: string; isActive: boolean; events: string[] }>
+  readonly body: (hook: HookPlace) => object
+  /** What only a new one is made with. */
+  readonly born?: object
+  readonly change: 'PATCH' | 'PUT'
+}
+
+const PAGE_SIZE = 50
+
+/** Calls of one provider. @throws SourceError by status, and for answers of another form */
+export class Rest {
+  readonly #fetch: OutgoingFetch
+  readonly #form: RestForm
+
+  constructor(fetch: OutgoingFetch, form: RestForm) {
+    this.#fetch = fetch
+    this.#form = form
+  }
+
+  async call<Schema extends z.ZodType>(
+    connection: Connection,
+    path: string,
+    schema: Schema,
+    call: Call = {},
+  ): Promise<z.output<Schema>> {
+    const { base, headers } = this.#form
+    return ask(this.#fetch, `${base(connection)}${path}`, schema, { ...call, headers: await headers(connection) })
+  }
+
+  /** Page after page, until one is not full or there are as many as are read. */
+  async all<Item extends z.ZodType>(
+    connection: Connection,
+    path: string,
+    item: Item,
+    signal?: AbortSignal,
+  ): Promise<z.output<Item>[]> {
+    const { pageSize, pageIn } = this.#form
+    const page = z.preprocess((answer) => (pageIn === undefined ? answer : Object(answer)[pageIn]), z.array(item))
+    const items: z.output<Item>[] = []
+    for (let number = 1; items.length < REPOSITORIES_MAX; number += 1) {
+      const query = `${path.includes('?') ? '&' : '?'}page=${number}&${pageSize}=${PAGE_SIZE}`
+      const next = await this.call(connection, path + query, page, { signal })
+      items.push(...next)
+      if (next.length < PAGE_SIZE) break
+    }
+    return items.slice(0, REPOSITORIES_MAX)
+  }
+
+  /** Makes the webhook, or repairs it: its secret cannot be read, so it is written in any case. */
+  async ensureHook(
+    connection: Connection,
+    path: string,
+    { schema, body, born, change }: HookForm,
+    hook: HookPlace,
+    signal?: AbortSignal,
+  ): Promise<Webhook> {
+    const present = (await this.all(connection, path, schema, signal)).find(({ url }) => url === hook.url)
+    const { isActive, events } =
+      present === undefined
+        ? await this.call(connection, path, schema, { method: 'POST', body: { ...born, ...body(hook) }, signal })
+        : await this.call(connection, `${path}/${encodeURIComponent(present.id)}`, schema, {
+            method: change,
+            body: body(hook),
+            signal,
+          })
+    const created = present === undefined
+    return { url: hook.url, isActive, events, lastDeliveryAt: null, lastDeliveryStatus: null, created }
+  }
+}
+
+/** Whose a token is that reaches all that its account does, or the organization that is meant. */
+export function accountOf(
+  name: string,
+  organization: string | undefined,
+  { avatarUrl, createdAt }: { avatarUrl?: string | null | undefined; createdAt?: string | null | undefined },
+): Checked {
+  return {
+    accountName: organization ?? name,
+    accountType: organization === undefined ? 'User' : 'Organization',
+    installation: {
+      avatarUrl: avatarUrl ?? undefined,
+      repositorySelection: 'All',
+      permissions: { repositories: 'all' },
+      createdAt: createdAt ?? undefined,
+    },
+  }
+}
+
+/** The address of a host without the slash that people write at its end. */
+export const hostOf = ({ baseUrl }: Connection): string => baseUrl.replace(/\/+$/, '')
