@@ -43,6 +43,8 @@ export async function bundle(root = PROJECT): Promise<void> {
     minifySyntax: true,
     sourcemap: 'external',
     sourcesContent: false,
+    // ssh2 is faster with these where somebody has built them, and does without.
+    external: ['cpu-features', '*.node'],
     logLevel: 'warning',
     plugins: [asInPlace(root, fresh), withoutMaps],
   })

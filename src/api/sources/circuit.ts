@@ -2,12 +2,11 @@ import { z } from 'zod'
 import { PlatformError } from '../../core/errors.ts'
 import { CircuitSettings, DeploymentSource, VISIBILITIES } from '../../crds/sources.ts'
 import { created, ok } from '../http/answer.ts'
-import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { vetSourceUrl } from '../resources/deployments/address.ts'
 import { Uuid } from '../resources/dto.ts'
 import { asked, connectionOf } from './connection.ts'
-import { findSource, SOURCE_STATES, type SourceRecord, stateOf } from './record.ts'
+import { findSource, type OfSource, SOURCE_STATES, type SourceRecord, stateOf } from './record.ts'
 
 /** Read without regard to case. */
 const Visibility = z.preprocess(
@@ -53,11 +52,9 @@ export const CircuitRepositoryRequest = z
   })
   .meta({ id: 'CircuitRepositoryRequest' })
 
-type OfSource = Context<'boundaryId' | 'sourceName' | 'deploymentSourceId'>
-
 /** @throws PlatformError source-unknown, not-a-circuit */
 async function findCircuit(context: OfSource): Promise<SourceRecord> {
-  const { source } = await findSource(context, context.parameters.deploymentSourceId)
+  const { source } = await findSource(context)
   if (source.spec.provider === 'Circuit') return source
   const message = `"${source.spec.displayName}" is of type ${source.spec.provider}, not a Git host of the platform.`
   throw new PlatformError('not-a-circuit', message)
@@ -66,15 +63,9 @@ async function findCircuit(context: OfSource): Promise<SourceRecord> {
 const MEGABYTE = 1024
 
 /** PUT .../circuit: replaces the settings. The host is asked first, so that nothing is written if it is away. */
-export async function putCircuit(
-  context: Context<
-    'boundaryId' | 'sourceName' | 'deploymentSourceId',
-    unknown,
-    z.output<typeof CircuitSourceSettingsRequest>
-  >,
-) {
+export async function putCircuit(context: OfSource<z.output<typeof CircuitSourceSettingsRequest>>) {
   const { services, caller, ifMatch, body, signal } = context
-  const source = await findCircuit(context as OfSource)
+  const source = await findCircuit(context)
   const connection = await connectionOf(services, source)
   const { repositoryCount, kilobytes } = await asked(services.sources.port.usage(connection, signal), LATE)
   const { namespace, name } = source.metadata
@@ -98,15 +89,9 @@ export async function putCircuit(
 const LATE = { CredentialRejected: 'upstream-failed', NotFound: 'upstream-failed' } as const
 
 /** @throws PlatformError not-a-circuit, INVALID_STATE, QUOTA_EXCEEDED, REFERENCE_NOT_FOUND, already-exists, upstream-failed */
-export async function createCircuitRepository(
-  context: Context<
-    'boundaryId' | 'sourceName' | 'deploymentSourceId',
-    unknown,
-    z.output<typeof CircuitRepositoryRequest>
-  >,
-) {
+export async function createCircuitRepository(context: OfSource<z.output<typeof CircuitRepositoryRequest>>) {
   const { services, body, signal } = context
-  const source = await findCircuit(context as OfSource)
+  const source = await findCircuit(context)
   const settings = CircuitSettings.parse(source.spec.circuit ?? {})
   if (!settings.enabled) throw new PlatformError('INVALID_STATE', 'The source is disabled.', { status: 'Disabled' })
   const { templateSlug, importUrl } = body

@@ -21,7 +21,7 @@ import { vetSourceUrl } from '../resources/deployments/address.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { asked, requireCircuit, webhookUrlOf, writeCredentials } from './connection.ts'
-import { requireProvider, SOURCE_STATES, type SourceRecord, stateOf } from './record.ts'
+import { type OfType, requireProvider, SOURCE_STATES, type SourceRecord, stateOf } from './record.ts'
 
 const Address = z.string().min(1).max(2048)
 const SecretText = z.string().min(1).max(4096)
@@ -66,7 +66,7 @@ export function newState(services: Services, boundaryId: string, id: string): Li
  *
  * @throws PlatformError source-unknown, missing-credential, URL_NOT_ALLOWED, credential-rejected, upstream-failed, ENGINE_MISSING
  */
-export async function createSource(context: Context<'boundaryId' | 'sourceName', unknown, Request>) {
+export async function createSource(context: OfType<unknown, Request>) {
   const home = await inBoundary(context as Context)
   const provider = requireProvider(context)
   refuseWhileDeleting(home.owner)

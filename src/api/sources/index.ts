@@ -32,7 +32,16 @@ import {
   sourceHealth,
   WebhookStateDto,
 } from './installations.ts'
-import { DeploymentSourceDto, findSource, requireProvider, SOURCE_STATES, sourceDto, usersOf } from './record.ts'
+import {
+  DeploymentSourceDto,
+  findSource,
+  type OfSource,
+  type OfType,
+  requireProvider,
+  SOURCE_STATES,
+  sourceDto,
+  usersOf,
+} from './record.ts'
 import {
   MaterializedRegistryDto,
   MaterializeRegistryRequest,
@@ -43,19 +52,20 @@ import {
 } from './registry.ts'
 import { receiveWebhook, WebhookQuery, WebhookReceiptDto } from './webhooks.ts'
 
-const read = action('kernel/deployments/read')
-const write = action('kernel/deployments/write')
+const actions = 'kernel/deployments'
+const read = action(`${actions}/read`)
+const write = action(`${actions}/write`)
 const SOURCES = '{B}/sources'
 const TYPE = `${SOURCES}/{sourceName}` as const
 const ONE = `${TYPE}/{deploymentSourceId}` as const
 const REPOSITORY = `${TYPE}/installations/{installationId}` as const
-/** Errors of the area are problem-details (interface section 7). */
-const errors = 'problem' as const
 
 // No `collection`: the path of one source names its type, which the path of the list does not, and one is made below it.
 const sources = {
   dto: DeploymentSourceDto,
   auth: read,
+  collection: 'sources',
+  actionPrefix: actions,
   columns: {
     displayName: text('Name', { isSearched: true }),
     sourceName: enumeration('Type', SOURCE_NAMES),
@@ -70,6 +80,8 @@ const sources = {
 const installations = {
   dto: InstallationDto,
   auth: read,
+  collection: 'installations',
+  actionPrefix: actions,
   columns: { accountName: text('Account', { isSearched: true }) },
   sort: 'accountName',
   name: 'accountName',
@@ -91,9 +103,9 @@ async function allSources(context: Context) {
 }
 
 /** @throws PlatformError in-use with `usedBy` */
-async function removeSource(context: Context<'boundaryId' | 'sourceName' | 'deploymentSourceId'>) {
-  const { services, caller, ifMatch, parameters } = context
-  const { source, home } = await findSource(context, parameters.deploymentSourceId)
+async function removeSource(context: OfSource) {
+  const { services, caller, ifMatch } = context
+  const { source, home } = await findSource(context)
   const usedBy = usersOf(services, home.boundaryId, source.metadata.name)
   if (usedBy.length > 0) {
     const message = `"${source.spec.displayName}" is where the code of others comes from: change or delete them first.`
@@ -104,20 +116,11 @@ async function removeSource(context: Context<'boundaryId' | 'sourceName' | 'depl
   return noContent()
 }
 
-/** The deployment sources of section 4.20 of the interface. */
-export const sourceRoutes: readonly RouteDraft[] = [
-  listRoute(SOURCES, {
-    ...sources,
-    errors,
-    summary: 'Where code and images of the boundary come from',
-    rows: allSources,
-  }),
+const routes: readonly RouteDraft[] = [
+  listRoute(SOURCES, { ...sources, summary: 'Where code and images of the boundary come from', rows: allSources }),
   configRoute(`${SOURCES}/config`, {
     ...sources,
-    errors,
     summary: 'What the list of sources can be asked for',
-    collection: 'sources',
-    actionPrefix: 'kernel/deployments',
     before: inBoundary,
   }),
   route(
@@ -128,7 +131,6 @@ export const sourceRoutes: readonly RouteDraft[] = [
       summary: 'Connect a Git host or a registry, or begin the installation of an App',
       body: CreateDeploymentSourceRequest,
       reply: InitiateInstallResponse,
-      errors,
     },
     createSource,
   ),
@@ -141,7 +143,6 @@ export const sourceRoutes: readonly RouteDraft[] = [
       query: FinalizeQuery,
       ignoresUnknownQuery: true,
       reply: FinalizeInstallResult,
-      errors,
     },
     finalizeInstall,
   ),
@@ -153,7 +154,6 @@ export const sourceRoutes: readonly RouteDraft[] = [
       summary: 'Where the provider sends browsers with a code',
       query: ValidateQuery,
       ignoresUnknownQuery: true,
-      errors,
     },
     validateInstall,
   ),
@@ -166,31 +166,22 @@ export const sourceRoutes: readonly RouteDraft[] = [
       query: WebhookQuery,
       bodyKind: 'raw',
       reply: WebhookReceiptDto,
-      errors,
     },
     receiveWebhook,
   ),
-  {
-    ...listRoute(`${TYPE}/installations`, {
-      ...installations,
-      summary: 'What the provider has let the platform into',
-      rows: installationsOf,
-    }),
-    errors,
-  },
-  {
-    ...configRoute(`${TYPE}/installations/config`, {
-      ...installations,
-      summary: 'What the list of installations can be asked for',
-      collection: 'installations',
-      actionPrefix: 'kernel/deployments',
-      before: async (context) => {
-        await inBoundary(context)
-        requireProvider(context as Context<'sourceName'>)
-      },
-    }),
-    errors,
-  },
+  listRoute(`${TYPE}/installations`, {
+    ...installations,
+    summary: 'What the provider has let the platform into',
+    rows: (context) => installationsOf(context as OfType),
+  }),
+  configRoute(`${TYPE}/installations/config`, {
+    ...installations,
+    summary: 'What the list of installations can be asked for',
+    before: async (context) => {
+      await inBoundary(context)
+      requireProvider(context as OfType)
+    },
+  }),
   route(
     'POST',
     `${REPOSITORY}/repositories/{repositoryId}/webhooks/ensure`,
@@ -199,7 +190,6 @@ export const sourceRoutes: readonly RouteDraft[] = [
       summary: 'Make the webhook of a repository, or repair it',
       opaque: ['repositoryId'],
       reply: WebhookStateDto,
-      errors,
     },
     ensureWebhook,
   ),
@@ -207,20 +197,14 @@ export const sourceRoutes: readonly RouteDraft[] = [
     'POST',
     `${REPOSITORY}/token/{repositoryId}`,
     {
-      auth: action('kernel/deployments/token'),
+      auth: action(`${actions}/token`),
       summary: 'A token to read a repository with',
       opaque: ['repositoryId'],
       reply: RepositoryTokenDto,
-      errors,
     },
     issueToken,
   ),
-  route(
-    'DELETE',
-    ONE,
-    { auth: action('kernel/deployments/delete'), summary: 'Disconnect a source', errors },
-    removeSource,
-  ),
+  route('DELETE', ONE, { auth: action(`${actions}/delete`), summary: 'Disconnect a source' }, removeSource),
   route(
     'PUT',
     `${ONE}/circuit`,
@@ -229,7 +213,6 @@ export const sourceRoutes: readonly RouteDraft[] = [
       summary: 'Settings of a Git host that the platform runs',
       body: CircuitSourceSettingsRequest,
       reply: CircuitSourceSettingsDto,
-      errors,
     },
     putCircuit,
   ),
@@ -241,14 +224,13 @@ export const sourceRoutes: readonly RouteDraft[] = [
       summary: 'Make a repository at the Git host of the platform',
       body: CircuitRepositoryRequest,
       reply: RepositoryDto,
-      errors,
     },
     createCircuitRepository,
   ),
   route(
     'GET',
     `${ONE}/health`,
-    { auth: read, summary: 'Asks the provider whether everything works', reply: HealthReportDto, errors },
+    { auth: read, summary: 'Asks the provider whether everything works', reply: HealthReportDto },
     sourceHealth,
   ),
   route(
@@ -259,7 +241,6 @@ export const sourceRoutes: readonly RouteDraft[] = [
       summary: 'Write the pull secret of a registry into a group',
       body: MaterializeRegistryRequest,
       reply: MaterializedRegistryDto,
-      errors,
     },
     materializeRegistry,
   ),
@@ -271,7 +252,6 @@ export const sourceRoutes: readonly RouteDraft[] = [
       summary: 'Whether images can be pulled of a registry',
       body: VerifyRegistryRequest,
       reply: RegistryVerificationDto,
-      errors,
     },
     verifyRegistry,
   ),
@@ -283,8 +263,10 @@ export const sourceRoutes: readonly RouteDraft[] = [
       summary: 'Repositories that a source reaches, at most 1000',
       query: RepositoriesQuery,
       reply: z.array(RepositoryDto),
-      errors,
     },
     listRepositories,
   ),
 ]
+
+/** The deployment sources of section 4.20 of the interface; their errors are problem-details (its section 7). */
+export const sourceRoutes = routes.map((draft): RouteDraft => ({ ...draft, errors: 'problem' }))

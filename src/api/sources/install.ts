@@ -13,7 +13,7 @@ import type { LinkPages } from '../people/forms.ts'
 import { Uuid } from '../resources/dto.ts'
 import { asked, connectionOf, credentialsOf, webhookSecretOf, webhookUrlOf, writeCredentials } from './connection.ts'
 import { newState } from './create.ts'
-import { SOURCE_STATES, type SourceRecord } from './record.ts'
+import { type OfType, SOURCE_STATES, type SourceRecord } from './record.ts'
 
 type Step = 'Register' | 'Install'
 
@@ -59,7 +59,7 @@ function isGood({ clock }: Services, { spec, metadata }: SourceRecord, hash: str
 }
 
 /** @throws PlatformError state-invalid if it is of another boundary or type than the path names */
-function requirePlace({ parameters }: Context<'boundaryId' | 'sourceName'>, source: SourceRecord): void {
+function requirePlace({ parameters }: OfType, source: SourceRecord): void {
   const isHere = source.metadata.namespace === boundaryNamespace(parameters.boundaryId)
   if (!isHere || sourceNameOf(source.spec.provider) !== parameters.sourceName) throw stateInvalid()
 }
@@ -114,9 +114,7 @@ function withResult(services: Services, returnUrl: string | undefined, result: R
  *
  * @throws PlatformError state-invalid
  */
-export async function validateInstall(
-  context: Context<'boundaryId' | 'sourceName', z.output<typeof ValidateQuery>>,
-): Promise<Answer<never>> {
+export async function validateInstall(context: OfType<z.output<typeof ValidateQuery>>): Promise<Answer<never>> {
   const { services, query, signal, log } = context
   const { source, hash } = await sourceOfState(services, query.state, 'Register')
   requirePlace(context, source)
@@ -156,7 +154,7 @@ function pageOfApp(baseUrl: string, { slug, htmlUrl }: { slug: string; htmlUrl: 
  * @throws PlatformError state-invalid, upstream-failed
  */
 export async function finalizeInstall(
-  context: Context<'boundaryId' | 'sourceName', z.output<typeof FinalizeQuery>>,
+  context: OfType<z.output<typeof FinalizeQuery>>,
 ): Promise<Answer<z.input<typeof FinalizeInstallResult>>> {
   const { services, query, signal } = context
   const { installation_id: installationId, app_id: appId, state } = query

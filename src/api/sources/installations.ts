@@ -9,7 +9,16 @@ import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { DateTime, type HealthCheckDto, type HealthReportDto, Uuid } from '../resources/dto.ts'
 import { asked, connectionOf, webhookSecretOf, webhookUrlOf } from './connection.ts'
-import { findInstallation, findSource, type SourceRecord, sourcesOfType, stateOf } from './record.ts'
+import {
+  findInstallation,
+  findSource,
+  type OfInstallation,
+  type OfSource,
+  type OfType,
+  type SourceRecord,
+  sourcesOfType,
+  stateOf,
+} from './record.ts'
 
 export const InstallationDto = z
   .object({
@@ -70,9 +79,8 @@ export const RepositoryTokenDto = z
 export const RepositoriesQuery = z.strictObject({ search: z.string().min(1).max(128).optional() })
 
 /** What the controller was last told; no provider is asked for a list. */
-export async function installationsOf(context: Context): Promise<InstallationDto[]> {
-  const { sources } = await sourcesOfType(context as Context<'boundaryId' | 'sourceName'>)
-  return sources
+export async function installationsOf(context: OfType): Promise<InstallationDto[]> {
+  return (await sourcesOfType(context))
     .filter((source) => stateOf(source) !== 'AwaitingInstall' && source.metadata.deletionTimestamp === undefined)
     .map(installationOf)
 }
@@ -92,13 +100,10 @@ function installationOf({ metadata, spec, status }: SourceRecord): InstallationD
   }
 }
 
-type OfInstallation = Context<'boundaryId' | 'sourceName' | 'installationId'>
 type OfRepository = Context<'boundaryId' | 'sourceName' | 'installationId' | 'repositoryId'>
 
-export async function listRepositories(
-  context: Context<'boundaryId' | 'sourceName' | 'installationId', z.output<typeof RepositoriesQuery>>,
-) {
-  const connection = await connectionOf(context.services, await findInstallation(context as OfInstallation))
+export async function listRepositories(context: OfInstallation<z.output<typeof RepositoriesQuery>>) {
+  const connection = await connectionOf(context.services, await findInstallation(context))
   const { port } = context.services.sources
   return ok(await asked(port.repositories(connection, context.query.search, context.signal)))
 }
@@ -107,7 +112,7 @@ export async function listRepositories(
 export async function ensureWebhook(context: OfRepository) {
   const { services, signal, parameters } = context
   const { boundaryId, repositoryId } = parameters
-  const source = await findInstallation(context as OfInstallation)
+  const source = await findInstallation(context)
   const connection = await connectionOf(services, source)
   const secret = webhookSecretOf(connection.credentials)
   const { provider } = source.spec
@@ -124,7 +129,7 @@ const TOKEN_CODES = { Unsupported: 'tokens-not-supported' } as const
 
 export async function issueToken(context: OfRepository) {
   const { services, signal, parameters } = context
-  const source = await findInstallation(context as OfInstallation)
+  const source = await findInstallation(context)
   if (stateOf(source) === 'Disabled')
     throw new PlatformError('INVALID_STATE', 'The source is disabled: it gives no tokens.', { status: 'Disabled' })
   const connection = await connectionOf(services, source)
@@ -135,9 +140,9 @@ export async function issueToken(context: OfRepository) {
 type Check = Omit<HealthCheckDto, 'observedAt'>
 
 /** GET {B}/sources/{sourceName}/{deploymentSourceId}/health: asks the provider now. */
-export async function sourceHealth(context: Context<'boundaryId' | 'sourceName' | 'deploymentSourceId'>) {
+export async function sourceHealth(context: OfSource) {
   const { services } = context
-  const { source } = await findSource(context, context.parameters.deploymentSourceId)
+  const { source } = await findSource(context)
   const observedAt = timestamp(services.clock.now())
   const connection = await connectionOf(services, source).catch((error: unknown) => {
     if (error instanceof PlatformError && error.status < 500) return undefined

@@ -11,7 +11,6 @@ import {
 import { summarize } from '../../core/conditions.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { isUuid } from '../../core/names.ts'
-import { RESOURCE_KINDS } from '../../crds/index.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
@@ -40,6 +39,11 @@ declare module '../http/context.ts' {
     readonly sources: SourceServices
   }
 }
+
+/** Contexts of the area, by what their paths name. */
+export type OfType<Query = unknown, Body = unknown> = Context<'boundaryId' | 'sourceName', Query, Body>
+export type OfSource<Body = unknown> = Context<'boundaryId' | 'sourceName' | 'deploymentSourceId', unknown, Body>
+export type OfInstallation<Query = unknown> = Context<'boundaryId' | 'sourceName' | 'installationId', Query>
 
 export type SourceRecord = RecordOf<typeof DeploymentSource>
 
@@ -83,7 +87,6 @@ export function stateOf({ metadata, spec, status }: SourceRecord): (typeof SOURC
 
 /** What names the source as where its code comes from. */
 export function usersOf(services: Services, boundaryId: string, id: string): ResourceReference[] {
-  if (!RESOURCE_KINDS.some(({ spec }) => 'deploymentSourceId' in spec.shape)) return []
   return resourcesOfBoundary(services, boundaryId)
     .filter(({ object }) => (object.spec as { deploymentSourceId?: string }).deploymentSourceId === id)
     .map(({ kind, object, resourceGroup }) => {
@@ -119,19 +122,19 @@ export function sourceUnknown(what: string): PlatformError {
 }
 
 /** @throws PlatformError source-unknown */
-export function requireProvider({ parameters }: Context<'sourceName'>): Provider {
+export function requireProvider({ parameters }: OfType): Provider {
   const provider = providerNamed(parameters.sourceName)
   if (provider !== undefined) return provider
   const known = PROVIDERS.map(sourceNameOf).join(', ')
   throw sourceUnknown(`A source of type "${parameters.sourceName.slice(0, 64)}" (there are ${known})`)
 }
 
+/** The source that the path names. @throws PlatformError NOT_FOUND for the boundary, source-unknown */
+export const findSource = (context: OfSource, home?: BoundaryHome) =>
+  sourceWithId(context, context.parameters.deploymentSourceId, home)
+
 /** @throws PlatformError NOT_FOUND for the boundary, source-unknown */
-export async function findSource(
-  context: Context<'boundaryId' | 'sourceName'>,
-  id: string,
-  home?: BoundaryHome,
-): Promise<{ source: SourceRecord; home: BoundaryHome }> {
+export async function sourceWithId(context: OfType, id: string, home?: BoundaryHome) {
   const found = home ?? (await inBoundary(context as Context))
   const provider = requireProvider(context)
   const ref = { namespace: found.namespace, name: id }
@@ -144,27 +147,19 @@ export async function findSource(
 }
 
 /** The sources of the type that the path names. @throws PlatformError NOT_FOUND for the boundary, source-unknown */
-export async function sourcesOfType(context: Context<'boundaryId' | 'sourceName'>): Promise<{
-  sources: readonly SourceRecord[]
-  provider: Provider
-  home: BoundaryHome
-}> {
-  const home = await inBoundary(context as Context)
+export async function sourcesOfType(context: OfType): Promise<readonly SourceRecord[]> {
+  const { namespace } = await inBoundary(context as Context)
   const provider = requireProvider(context)
-  const { namespace } = home
   const all = await context.services.records.list(DeploymentSource, { namespace }, { fresh: context.fresh })
-  return { sources: all.filter(({ spec }) => spec.provider === provider), provider, home }
+  return all.filter(({ spec }) => spec.provider === provider)
 }
 
 /** By the provider's own id, or by that of the source where there are no installations. @throws PlatformError source-unknown */
-export async function findInstallation(
-  context: Context<'boundaryId' | 'sourceName' | 'installationId'>,
-): Promise<SourceRecord> {
-  const { installationId } = context.parameters
-  const { sources, provider } = await sourcesOfType(context)
+export async function findInstallation(context: OfInstallation): Promise<SourceRecord> {
+  const { installationId, sourceName } = context.parameters
   const isIt = ({ metadata, spec }: SourceRecord) =>
-    provider === 'GitHub' ? spec.installationId === installationId : metadata.name === installationId
-  const found = sources.find(isIt)
-  if (found === undefined) throw sourceUnknown(`Installation "${installationId.slice(0, 64)}" of type ${provider}`)
-  return found
+    installationId === (spec.provider === 'GitHub' ? spec.installationId : metadata.name)
+  const found = (await sourcesOfType(context)).find(isIt)
+  if (found !== undefined) return found
+  throw sourceUnknown(`Installation "${installationId.slice(0, 64)}" of type ${providerNamed(sourceName)}`)
 }

@@ -13,7 +13,7 @@ import { vetSourceUrl } from '../resources/deployments/address.ts'
 import { DateTime } from '../resources/dto.ts'
 import { findGroup } from '../resources/places.ts'
 import { asked, connectionOf } from './connection.ts'
-import { findSource, type SourceRecord } from './record.ts'
+import { findSource, type OfSource, type SourceRecord } from './record.ts'
 
 /** As registries name repositories (OCI distribution specification). */
 const RepositoryPath = z
@@ -62,8 +62,6 @@ export const RegistryVerificationDto = z
   })
   .meta({ id: 'RegistryVerificationDto' })
 
-type OfSource = Context<'boundaryId' | 'sourceName' | 'deploymentSourceId'>
-
 function requireRegistry({ spec }: SourceRecord): void {
   if (spec.provider === 'Registry') return
   throw new PlatformError('source-unknown', `"${spec.displayName}" is of type ${spec.provider}, no registry.`)
@@ -75,18 +73,12 @@ function requireRegistry({ spec }: SourceRecord): void {
  *
  * @throws PlatformError NOT_FOUND, source-unknown, already-exists
  */
-export async function materializeRegistry(
-  context: Context<
-    'boundaryId' | 'sourceName' | 'deploymentSourceId',
-    unknown,
-    z.output<typeof MaterializeRegistryRequest>
-  >,
-) {
-  const { services, body, parameters } = context
-  const { boundaryId, deploymentSourceId } = parameters
+export async function materializeRegistry(context: OfSource<z.output<typeof MaterializeRegistryRequest>>) {
+  const { services, body } = context
+  const { boundaryId } = context.parameters
   const home = await inVisibleBoundary(context as Context)
-  const resource = requireWriter(context as OfSource, body)
-  const { source } = await findSource(context as OfSource, deploymentSourceId, home)
+  const resource = requireWriter(context, body)
+  const { source } = await findSource(context, home)
   requireRegistry(source)
   await findGroup(context, boundaryId, body.resourceGroup)
   const { username = '', credentials, baseUrl } = await connectionOf(services, source)
@@ -136,11 +128,9 @@ function ownerOf({ kind: { apiVersion, kind }, object: { metadata } }: GroupReso
  *
  * @throws PlatformError source-unknown, URL_NOT_ALLOWED, missing-credential
  */
-export async function verifyRegistry(
-  context: Context<'boundaryId' | 'sourceName' | 'deploymentSourceId', unknown, z.output<typeof VerifyRegistryRequest>>,
-) {
+export async function verifyRegistry(context: OfSource<z.output<typeof VerifyRegistryRequest>>) {
   const { services, body, signal } = context
-  const { source } = await findSource(context as OfSource, context.parameters.deploymentSourceId)
+  const { source } = await findSource(context)
   requireRegistry(source)
   const stored = await connectionOf(services, source)
   const { registryUrl, username, password, repository, tag } = body

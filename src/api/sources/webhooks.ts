@@ -1,16 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { readEvent } from '../../contracts/sources/events.ts'
-import { readCredentials } from '../../contracts/sources/providers.ts'
 import { type Claim, claimOf, deliveryKeys, isProved } from '../../contracts/sources/signatures.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { readJson } from '../../core/json.ts'
 import { accepted } from '../http/answer.ts'
 import { JSON_LIMIT_BYTES, limitedTo } from '../http/body.ts'
-import type { Context } from '../http/context.ts'
-import { webhookSecretOf } from './connection.ts'
-import { findSource, type SourceRecord, secretNameOf, sourcesOfType, sourceUnknown } from './record.ts'
+import { credentialsOf, webhookSecretOf } from './connection.ts'
+import { type OfType, type SourceRecord, sourcesOfType, sourceUnknown, sourceWithId } from './record.ts'
 
 export const WebhookReceiptDto = z
   .object({
@@ -20,6 +18,7 @@ export const WebhookReceiptDto = z
   .meta({ id: 'WebhookReceiptDto' })
 
 export const WebhookQuery = z.strictObject({ source: z.guid().optional() })
+type Delivered = OfType<z.output<typeof WebhookQuery>>
 
 /** Connections that a delivery without a name is tried on. */
 const TRIED = 50
@@ -36,7 +35,7 @@ function notAcceptable(why: string): PlatformError {
  *
  * @throws PlatformError source-unknown, webhook-not-acceptable, BODY_TOO_LARGE
  */
-export async function receiveWebhook(context: Context<'boundaryId' | 'sourceName', z.output<typeof WebhookQuery>>) {
+export async function receiveWebhook(context: Delivered) {
   const { services, query } = context
   const candidates = await candidatesOf(context)
   const [first] = candidates
@@ -61,17 +60,15 @@ export async function receiveWebhook(context: Context<'boundaryId' | 'sourceName
   return accepted({ deliveryId: id, accepted: isNew && event.kind !== 'Ignored' })
 }
 
-async function candidatesOf(
-  context: Context<'boundaryId' | 'sourceName', z.output<typeof WebhookQuery>>,
-): Promise<readonly SourceRecord[]> {
+async function candidatesOf(context: Delivered): Promise<readonly SourceRecord[]> {
   const { source: named } = context.query
   const isThere = ({ metadata }: SourceRecord) => metadata.deletionTimestamp === undefined
-  if (named !== undefined) return [(await findSource(context, named.toLowerCase())).source].filter(isThere)
-  return (await sourcesOfType(context)).sources.filter(isThere).slice(0, TRIED)
+  if (named !== undefined) return [(await sourceWithId(context, named.toLowerCase())).source].filter(isThere)
+  return (await sourcesOfType(context)).filter(isThere).slice(0, TRIED)
 }
 
 /** @throws PlatformError BODY_TOO_LARGE, webhook-not-acceptable if it does not come to its end */
-async function bytesOf({ request, services }: Context<'boundaryId' | 'sourceName', unknown>): Promise<Uint8Array> {
+async function bytesOf({ request, services }: Delivered): Promise<Uint8Array> {
   const timer = services.clock.setTimeout(() => request.destroy(), BODY_MILLISECONDS)
   const chunks: Uint8Array[] = []
   try {
@@ -87,15 +84,14 @@ async function bytesOf({ request, services }: Context<'boundaryId' | 'sourceName
 
 /** The connection whose secret the sender knows. */
 async function senderOf(
-  { services }: Context<'boundaryId' | 'sourceName', unknown>,
+  { services }: Delivered,
   candidates: readonly SourceRecord[],
   claim: Claim,
   body: Uint8Array,
 ): Promise<SourceRecord | undefined> {
   for (const source of candidates) {
-    const { namespace = '' } = source.metadata
-    const credentials = readCredentials(await services.sources.secrets.read(namespace, secretNameOf(source)))
-    if (isProved(source.spec.provider, claim, webhookSecretOf(credentials), body)) return source
+    const secret = webhookSecretOf(await credentialsOf(services, source))
+    if (isProved(source.spec.provider, claim, secret, body)) return source
   }
   return undefined
 }
