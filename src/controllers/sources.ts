@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type Checked, type CircuitPort, connectionTo, SourceError, type SourcePort } from '../adapters/sources/port.ts'
+import { type CircuitPort, connectionTo, SourceError, type SourcePort } from '../adapters/sources/port.ts'
 import {
   CREDENTIAL_KEYS,
   type Credentials,
@@ -11,12 +11,13 @@ import { BOUNDARY_LABEL, GROUP_LABEL } from '../core/labels.ts'
 import { boundaryNamespace, sha256 } from '../core/names.ts'
 import { type KubeObject, keyOf } from '../core/object.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../core/outcome.ts'
+import { secretData } from '../core/secretData.ts'
 import { DeploymentRecord } from '../crds/deployments.ts'
 import { HELD_SHOWN } from '../crds/held.ts'
 import { DeploymentSource } from '../crds/sources.ts'
-import { sourceOf, sourceSecret, WITH_SOURCES } from '../desired/sources.ts'
-import { namespace, secret } from '../kube/builtin.ts'
-import { isKubeError } from '../kube/errors.ts'
+import { sourceOf, WITH_SOURCES } from '../desired/sources.ts'
+import { namespace } from '../kube/builtin.ts'
+import { putSecret } from '../kube/putSecret.ts'
 import { keepPreviews, PREVIEW_RIGHTS } from './deployments/previews.ts'
 import { deployPushed } from './deployments/pushes.ts'
 import { controllerWith, type Pass, steps, type Workspace } from './engine/controller.ts'
@@ -80,7 +81,7 @@ export const sourceController = controllerWith(
       const checked = await port.check(connection)
       const isNew = status?.observedGeneration !== metadata.generation || status?.repositoryCount === undefined
       const counted = isNew ? (await port.repositories(connection)).length : status?.repositoryCount
-      pass.report({ ...statusOf(checked), repositoryCount: counted, lastCheckedAt: pass.now })
+      pass.report({ ...checked, repositoryCount: counted, lastCheckedAt: pass.now })
       return done({ after: LOOK_AGAIN })
     }
 
@@ -129,10 +130,6 @@ function isKnownGood({ object: { status, metadata }, clock }: SourcePass): numbe
   return Math.max(0, Date.parse(status.lastCheckedAt) + LOOK_AGAIN - clock.now())
 }
 
-function statusOf({ accountName, accountType, installation, hostKey }: Checked) {
-  return { accountName, accountType, installation, hostKey }
-}
-
 async function withErrors(work: () => Promise<Outcome>): Promise<Outcome> {
   try {
     return await work()
@@ -166,14 +163,9 @@ async function openAccount(pass: SourcePass, circuit: CircuitPort): Promise<Outc
     [CREDENTIAL_KEYS.webhookSecret]: known[CREDENTIAL_KEYS.webhookSecret] ?? randomBytes(32).toString('base64url'),
     [CREDENTIAL_KEYS.token]: token,
   }
-  const object = sourceSecret(pass.object, entries)
-  const { client } = pass.records
-  try {
-    await client.create(secret, object)
-  } catch (error) {
-    if (!isKubeError(error, 'AlreadyExists')) throw error
-    const { namespace, name } = object.metadata
-    await client.mergePatch(secret, { namespace, name }, { data: object.data })
-  }
+  const { name, namespace = '', uid = '' } = pass.object.metadata
+  const { apiVersion, kind } = DeploymentSource
+  const ref = { namespace, name: sourceSecretName(name) }
+  await putSecret(pass.records.client, ref, secretData(entries), { apiVersion, kind, name, uid, labels: {} })
   return done()
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { HEAD_KINDS } from '../contracts/sources/events.ts'
 import { DELIVERY_KEYS_KEPT, HEADS_KEPT } from '../contracts/sources/journal.ts'
-import { PROVIDERS } from '../contracts/sources/providers.ts'
+import { PROVIDERS, type Provider } from '../contracts/sources/providers.ts'
 import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
 import { DateTime, DisplayName } from './fields.ts'
 import { HELD_SHOWN, HeldBy, notWhileHeld } from './held.ts'
@@ -98,6 +98,16 @@ type Spec = z.output<typeof spec>
 
 const isInstalled = ({ provider }: Spec) => provider === 'GitHub' || provider === 'Circuit'
 
+function onlyOf(
+  owner: Provider,
+  field: 'circuit' | 'installationId',
+  message: string,
+  code: Rule<Spec>['code'] = 'BAD_REQUEST',
+): Rule<Spec> {
+  const cel = `self.provider == '${owner}' || !has(self.${field})`
+  return { cel, message, code, field, test: (next) => next.provider === owner || next[field] === undefined }
+}
+
 const rules: Rule<Spec>[] = [
   {
     cel: "self.provider in ['GitHub', 'Circuit'] || has(self.credentials)",
@@ -120,20 +130,8 @@ const rules: Rule<Spec>[] = [
     field: 'baseUrl',
     test: ({ provider, baseUrl }) => provider === 'Git' || baseUrl.startsWith('https://'),
   },
-  {
-    cel: "self.provider == 'Circuit' || !has(self.circuit)",
-    message: 'circuit is for provider Circuit only',
-    code: 'not-a-circuit',
-    field: 'circuit',
-    test: ({ provider, circuit }) => provider === 'Circuit' || circuit === undefined,
-  },
-  {
-    cel: "self.provider == 'GitHub' || !has(self.installationId)",
-    message: 'only GitHub has installations',
-    code: 'BAD_REQUEST',
-    field: 'installationId',
-    test: ({ provider, installationId }) => provider === 'GitHub' || installationId === undefined,
-  },
+  onlyOf('Circuit', 'circuit', 'circuit is for provider Circuit only', 'not-a-circuit'),
+  onlyOf('GitHub', 'installationId', 'only GitHub has installations'),
   {
     cel: '!has(oldSelf.installationId) || (has(self.installationId) && self.installationId == oldSelf.installationId)',
     message: 'installationId cannot be changed once it is set',

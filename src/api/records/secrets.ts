@@ -1,8 +1,8 @@
-import { MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { secret } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
+import { putSecret, type SecretOwner } from '../../kube/putSecret.ts'
 
 /** Secrets of resources, for data-plane routes only. Each read goes to the API server: secrets are never kept. */
 export interface SecretReader {
@@ -31,15 +31,6 @@ export function kubeSecrets(client: Getter, clientOf: (clusterId: string) => Get
   }
 }
 
-/** The owner of a Secret, which is deleted with it. */
-export type SecretOwner = {
-  apiVersion: string
-  kind: string
-  name: string
-  uid: string
-  labels: Record<string, string>
-}
-
 /** Sets entries of a resource's Secret and keeps the others. */
 export interface SecretWriter {
   put(
@@ -50,25 +41,5 @@ export interface SecretWriter {
 }
 
 export function kubeSecretWriter(client: Pick<KubeClient, 'create' | 'mergePatch'>): SecretWriter {
-  return {
-    async put({ namespace, name }, data, { labels, ...reference }) {
-      try {
-        await client.mergePatch(secret, { namespace, name }, { data })
-      } catch (error) {
-        if (!isKubeError(error, 'NotFound')) throw error
-        await client.create(secret, {
-          apiVersion: 'v1',
-          kind: 'Secret',
-          metadata: {
-            name,
-            namespace,
-            labels: { ...labels, [MANAGED_BY_LABEL]: MANAGED_BY },
-            ownerReferences: [reference],
-          },
-          type: 'Opaque',
-          data,
-        })
-      }
-    },
-  }
+  return { put: (...given) => putSecret(client, ...given) }
 }

@@ -16,7 +16,7 @@ import { DisplayName } from '../../crds/fields.ts'
 import { AccountName, DeploymentSource } from '../../crds/sources.ts'
 import { created } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
-import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
+import { inBoundary } from '../resources/collection/homes.ts'
 import { vetSourceUrl } from '../resources/deployments/address.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
@@ -70,7 +70,7 @@ export async function createSource(context: OfType<unknown, Request>) {
   const home = await inBoundary(context as Context)
   const provider = requireProvider(context)
   refuseWhileDeleting(home.owner)
-  const { services, body } = context
+  const { services, body, caller } = context
   const id = randomUUID()
   const baseUrl = baseUrlOf(services, provider, body)
   const credentials = credentialsIn(provider, body)
@@ -89,12 +89,21 @@ export async function createSource(context: OfType<unknown, Request>) {
   }
   const webhookSecret = randomBytes(32).toString('base64url')
   const state = provider === 'GitHub' ? newState(services, home.boundaryId, id) : undefined
-  const source = await store(context as Context, home, id, {
+  const spec = {
     ...common,
     ...(provider !== 'GitHub' && provider !== 'Circuit' && { credentials: { secretName: sourceSecretName(id) } }),
     ...(provider === 'Circuit' && { circuit: {} }),
-    ...(state !== undefined && { install: installOf(state, body.returnUrl ?? undefined) }),
-  })
+    ...(state !== undefined && {
+      install: {
+        step: 'Register',
+        stateHash: state.hash,
+        expiresAt: state.expiresAt,
+        ...(body.returnUrl != null && { returnUrl: body.returnUrl }),
+      },
+    }),
+  }
+  const { namespace } = home
+  const { object: source } = await services.records.create(DeploymentSource, { namespace, name: id, spec, caller })
   await writeOrTakeBack(context as Context, source, { ...credentials, [CREDENTIAL_KEYS.webhookSecret]: webhookSecret })
   return created({
     deploymentSourceId: id,
@@ -105,16 +114,6 @@ export async function createSource(context: OfType<unknown, Request>) {
     webhookSecret,
     expiresAt: state?.expiresAt ?? null,
   })
-}
-
-function installOf({ hash: stateHash, expiresAt }: ReturnType<typeof newState>, returnUrl: string | undefined) {
-  return { step: 'Register', stateHash, expiresAt, ...(returnUrl !== undefined && { returnUrl }) }
-}
-
-async function store(context: Context, { namespace }: BoundaryHome, name: string, spec: object) {
-  const { services, caller } = context
-  const { object } = await services.records.create(DeploymentSource, { namespace, name, spec, caller })
-  return object as SourceRecord
 }
 
 /** A source without its Secret could never be used. */
@@ -148,24 +147,24 @@ function baseUrlOf(services: Services, provider: Provider, body: Request): strin
   return given.replace(/\/+$/, '')
 }
 
+/** The field of a request that holds an entry of the Secret. */
+const GIVEN_IN: Readonly<Record<string, 'accessToken' | 'password' | 'privateKey'>> = {
+  [CREDENTIAL_KEYS.token]: 'accessToken',
+  [CREDENTIAL_KEYS.password]: 'password',
+  [CREDENTIAL_KEYS.privateKey]: 'privateKey',
+}
+
 /** Undefined where the platform gets them itself. @throws PlatformError missing-credential, BAD_REQUEST */
 function credentialsIn(provider: Provider, body: Request): Credentials | undefined {
-  const given: Record<string, string | null | undefined> = {
-    [CREDENTIAL_KEYS.token]: body.accessToken,
-    [CREDENTIAL_KEYS.password]: body.password,
-    [CREDENTIAL_KEYS.privateKey]: body.privateKey,
-  }
   const isMadeHere = provider === 'GitHub' || provider === 'Circuit'
   const wanted = isMadeHere ? [] : NEEDED_CREDENTIALS[provider]
-  const fields: Record<string, string> = { token: 'accessToken', password: 'password', 'private-key': 'privateKey' }
-  const idle = Object.entries(given).filter(([key, value]) => value != null && !wanted.includes(key))
-  const [unwanted] = idle
+  const given = Object.entries(GIVEN_IN).filter(([, field]) => body[field] != null)
+  const unwanted = given.find(([entry]) => !wanted.includes(entry))
   if (unwanted !== undefined)
-    throw refusedFields([{ field: fields[unwanted[0]] ?? '', message: `is not used by a source of type ${provider}` }])
+    throw refusedFields([{ field: unwanted[1], message: `is not used by a source of type ${provider}` }])
   if (isMadeHere) return undefined
-  const found = wanted.flatMap((key) => (given[key] == null ? [] : [[key, given[key]] as const]))
-  if (found.length > 0) return Object.fromEntries(found)
-  const names = wanted.map((key) => `"${fields[key]}"`).join(' or ')
+  if (given.length > 0) return Object.fromEntries(given.map(([entry, field]) => [entry, body[field] ?? '']))
+  const names = wanted.map((entry) => `"${GIVEN_IN[entry]}"`).join(' or ')
   throw new PlatformError('missing-credential', `A source of type ${provider} needs ${names}.`)
 }
 
