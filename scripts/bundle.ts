@@ -43,8 +43,8 @@ export async function bundle(root = PROJECT): Promise<void> {
     minifySyntax: true,
     sourcemap: 'external',
     sourcesContent: false,
-    // ssh2 is faster with these where somebody has built them, and does without.
-    external: ['cpu-features', '*.node'],
+    // Looks for files beside its own, and for native parts that may not be built.
+    external: ['ssh2'],
     logLevel: 'warning',
     plugins: [asInPlace(root, fresh), withoutMaps],
   })

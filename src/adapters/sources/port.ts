@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { Credentials, Provider } from '../../contracts/sources/providers.ts'
 import type { DeploymentSource } from '../../crds/sources.ts'
 
@@ -37,45 +38,48 @@ export type Checked = {
   }
 }
 
-export type Repository = {
-  id: string
-  name: string
-  fullName: string
-  owner: string
-  url: string
-  cloneUrl: string
-  defaultBranch: string
-  isPrivate: boolean
-  isArchived: boolean
-  description: string | null
-  language: string | null
-  pushedAt: string | null
-}
+export const Repository = z.object({
+  id: z.string(),
+  name: z.string(),
+  fullName: z.string(),
+  owner: z.string(),
+  url: z.string(),
+  cloneUrl: z.string(),
+  defaultBranch: z.string(),
+  isPrivate: z.boolean(),
+  isArchived: z.boolean(),
+  description: z.string().nullable(),
+  language: z.string().nullable(),
+  pushedAt: z.string().nullable(),
+})
+export type Repository = z.output<typeof Repository>
 
 /** Of what was asked for no more are read. */
 export const REPOSITORIES_MAX = 1000
 
-export type RepositoryToken = {
-  token: string
-  username: string
-  cloneUrl: string
-  expiresAt: string | null
-  /** What it may, by subject; `repositories` says whether it is good for this one only. */
-  permissions: Record<string, string>
-}
+export const RepositoryToken = z.object({
+  token: z.string(),
+  username: z.string(),
+  cloneUrl: z.string(),
+  expiresAt: z.string().nullable(),
+  permissions: z
+    .record(z.string(), z.string())
+    .describe('repositories is "one", or "all" where the provider makes no token for a single repository'),
+})
+export type RepositoryToken = z.output<typeof RepositoryToken>
 
 /** Where deliveries go, and what they are signed with. */
 export type HookPlace = { readonly url: string; readonly secret: string }
 
-export type Webhook = {
-  url: string
-  isActive: boolean
-  events: string[]
-  lastDeliveryAt: string | null
-  lastDeliveryStatus: number | null
-  /** Whether there was none before. */
-  created: boolean
-}
+export const Webhook = z.object({
+  url: z.string(),
+  isActive: z.boolean(),
+  events: z.array(z.string()),
+  lastDeliveryAt: z.string().nullable(),
+  lastDeliveryStatus: z.int().nullable(),
+  created: z.boolean().describe('Whether there was none before'),
+})
+export type Webhook = z.output<typeof Webhook>
 
 export type NewRepository = {
   name: string
@@ -91,13 +95,14 @@ export type NewRepository = {
 /** The App that GitHub made of a manifest. */
 export type MadeApp = { credentials: Credentials; slug: string; htmlUrl: string }
 
-export type RegistryVerdict = {
-  isReachable: boolean
-  isAuthenticated: boolean
-  canPull: boolean
-  digest: string | null
-  message: string | null
-}
+export const RegistryVerdict = z.object({
+  isReachable: z.boolean(),
+  isAuthenticated: z.boolean(),
+  canPull: z.boolean(),
+  digest: z.string().nullable(),
+  message: z.string().nullable(),
+})
+export type RegistryVerdict = z.output<typeof RegistryVerdict>
 
 /** What every provider can be asked. Every address passes the rules for outgoing calls. */
 export interface SourcePort {

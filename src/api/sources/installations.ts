@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { type Connection, SourceError } from '../../adapters/sources/port.ts'
-import { sourceNameOf } from '../../contracts/sources/providers.ts'
+import { type Connection, Repository, RepositoryToken, SourceError, Webhook } from '../../adapters/sources/port.ts'
+import { type Provider, sourceNameOf } from '../../contracts/sources/providers.ts'
 import { sendsWebhooks } from '../../contracts/sources/signatures.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
@@ -35,46 +35,15 @@ export const InstallationDto = z
   .meta({ id: 'Installation' })
 type InstallationDto = z.output<typeof InstallationDto>
 
-export const RepositoryDto = z
-  .object({
-    id: z.string(),
-    name: z.string(),
-    fullName: z.string(),
-    owner: z.string(),
-    url: z.string(),
-    cloneUrl: z.string(),
-    defaultBranch: z.string(),
-    isPrivate: z.boolean(),
-    isArchived: z.boolean(),
-    description: z.string().nullable(),
-    language: z.string().nullable(),
-    pushedAt: DateTime.nullable(),
-  })
-  .meta({ id: 'Repository' })
+export const RepositoryDto = Repository.extend({ pushedAt: DateTime.nullable() }).meta({ id: 'Repository' })
 
 export const WebhookStateDto = z
-  .object({
-    repositoryId: z.string(),
-    url: z.string(),
-    isActive: z.boolean(),
-    events: z.array(z.string()),
-    lastDeliveryAt: DateTime.nullable(),
-    lastDeliveryStatus: z.int().nullable(),
-    created: z.boolean().describe('Whether there was none before'),
-  })
+  .object({ repositoryId: z.string(), ...Webhook.shape, lastDeliveryAt: DateTime.nullable() })
   .meta({ id: 'WebhookStateDto' })
 
-export const RepositoryTokenDto = z
-  .object({
-    token: z.string(),
-    username: z.string(),
-    cloneUrl: z.string(),
-    expiresAt: DateTime.nullable(),
-    permissions: z
-      .record(z.string(), z.string())
-      .describe('repositories is "one", or "all" where the provider makes no token for a single repository'),
-  })
-  .meta({ id: 'RepositoryTokenDto' })
+export const RepositoryTokenDto = RepositoryToken.extend({ expiresAt: DateTime.nullable() }).meta({
+  id: 'RepositoryTokenDto',
+})
 
 export const RepositoriesQuery = z.strictObject({ search: z.string().min(1).max(128).optional() })
 
@@ -139,6 +108,13 @@ export async function issueToken(context: OfRepository) {
 
 type Check = Omit<HealthCheckDto, 'observedAt'>
 
+const check = (
+  name: string,
+  status: Check['status'],
+  message: string | null = null,
+  durationMs: number | null = null,
+) => ({ name, status, message, durationMs }) satisfies Check
+
 /** GET {B}/sources/{sourceName}/{deploymentSourceId}/health: asks the provider now. */
 export async function sourceHealth(context: OfSource) {
   const { services } = context
@@ -148,39 +124,41 @@ export async function sourceHealth(context: OfSource) {
     if (error instanceof PlatformError && error.status < 500) return undefined
     throw error
   })
-  const checks = connection === undefined ? refusedChecks() : await askedChecks(context as Context, connection)
-  const hasSecret = webhookSecretOf(connection?.credentials ?? {}) !== ''
-  const webhook: Check = !sendsWebhooks(source.spec.provider)
-    ? check('Webhook', 'Unknown', 'A source of this type sends no deliveries.')
-    : hasSecret
-      ? check('Webhook', 'Healthy')
-      : check('Webhook', 'Degraded', 'There is no secret that deliveries could be verified with.')
-  return ok(reportOf([...checks, webhook], observedAt))
+  const checks = [
+    ...(connection === undefined ? unasked(UNCALLED) : await askedChecks(context as Context, connection)),
+    webhookCheck(source.spec.provider, webhookSecretOf(connection?.credentials ?? {})),
+  ]
+  const worst = (['Unhealthy', 'Degraded', 'Healthy', 'Unknown'] as const).find((state) =>
+    checks.some(({ status }) => status === state),
+  )
+  const isFine = worst === 'Healthy' || worst === 'Unknown'
+  const message = isFine ? null : (checks.find(({ status }) => status === worst)?.message ?? null)
+  const dated = checks.map((one) => ({ ...one, observedAt }))
+  return ok({ status: worst ?? 'Unknown', checkedAt: observedAt, message, checks: dated } satisfies HealthReport)
 }
+type HealthReport = z.output<typeof HealthReportDto>
 
-const check = (
-  name: string,
-  status: Check['status'],
-  message: string | null = null,
-  durationMs: number | null = null,
-) => ({ name, status, message, durationMs }) satisfies Check
+const UNCALLED = check('Reachable', 'Unhealthy', 'Its address is not one that the platform calls.')
 
 /** What cannot be told of a provider that was not asked, or does not answer. */
-const UNASKED: readonly Check[] = [check('Credential', 'Unknown'), check('Permissions', 'Unknown')]
+const unasked = (reached: Check): Check[] => [reached, check('Credential', 'Unknown'), check('Permissions', 'Unknown')]
 
-function refusedChecks(): Check[] {
-  return [check('Reachable', 'Unhealthy', 'Its address is not one that the platform calls.'), ...UNASKED]
+function webhookCheck(provider: Provider, secret: string): Check {
+  if (!sendsWebhooks(provider)) return check('Webhook', 'Unknown', 'A source of this type sends no deliveries.')
+  if (secret !== '') return check('Webhook', 'Healthy')
+  return check('Webhook', 'Degraded', 'There is no secret that deliveries could be verified with.')
 }
 
 async function askedChecks({ services, signal }: Context, connection: Connection): Promise<Check[]> {
   const { clock, sources } = services
   const start = clock.monotonic()
-  const took = () => Math.round(clock.monotonic() - start)
+  const reached = (status: Check['status'], message: string | null = null) =>
+    check('Reachable', status, message, Math.round(clock.monotonic() - start))
   try {
     const { installation } = await sources.port.check(connection, signal)
     const isSuspended = installation?.suspendedAt !== undefined
     return [
-      check('Reachable', 'Healthy', null, took()),
+      reached('Healthy'),
       check('Credential', 'Healthy'),
       isSuspended
         ? check('Permissions', 'Unhealthy', 'The provider has suspended the installation.')
@@ -189,15 +167,7 @@ async function askedChecks({ services, signal }: Context, connection: Connection
   } catch (error) {
     if (!(error instanceof SourceError)) throw error
     const isThere = error.reason === 'CredentialRejected' || error.reason === 'NotFound'
-    if (!isThere) return [check('Reachable', 'Unhealthy', error.message, took()), ...UNASKED]
-    const reached = check('Reachable', 'Healthy', null, took())
-    return [reached, check('Credential', 'Unhealthy', error.message), check('Permissions', 'Unknown')]
+    if (!isThere) return unasked(reached('Unhealthy', error.message))
+    return [reached('Healthy'), check('Credential', 'Unhealthy', error.message), check('Permissions', 'Unknown')]
   }
-}
-
-function reportOf(checks: readonly Check[], observedAt: string): z.output<typeof HealthReportDto> {
-  const worst = (['Unhealthy', 'Degraded'] as const).find((state) => checks.some(({ status }) => status === state))
-  const status = worst ?? (checks.some((one) => one.status === 'Healthy') ? 'Healthy' : 'Unknown')
-  const message = worst === undefined ? null : (checks.find((one) => one.status === worst)?.message ?? null)
-  return { status, checkedAt: observedAt, message, checks: checks.map((one) => ({ ...one, observedAt })) }
 }

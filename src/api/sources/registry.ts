@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { RegistryVerdict } from '../../adapters/sources/port.ts'
 import { CREDENTIAL_KEYS } from '../../contracts/sources/providers.ts'
 import { timestamp } from '../../core/clock.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
@@ -51,16 +52,9 @@ export const VerifyRegistryRequest = z
   })
   .meta({ id: 'VerifyRegistryRequest' })
 
-export const RegistryVerificationDto = z
-  .object({
-    isReachable: z.boolean(),
-    isAuthenticated: z.boolean(),
-    canPull: z.boolean(),
-    digest: z.string().nullable(),
-    message: z.string().nullable(),
-    checkedAt: DateTime,
-  })
-  .meta({ id: 'RegistryVerificationDto' })
+export const RegistryVerificationDto = RegistryVerdict.extend({ checkedAt: DateTime }).meta({
+  id: 'RegistryVerificationDto',
+})
 
 function requireRegistry({ spec }: SourceRecord): void {
   if (spec.provider === 'Registry') return
