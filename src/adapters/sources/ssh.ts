@@ -120,6 +120,9 @@ function quoted({ pathname }: URL): string {
 /** A line begins with its length in hex (gitprotocol-common); 0000 is what an empty repository says. */
 const LINE = /^(?:0000|([0-9a-f]{4})[0-9a-f]{40,64} )/
 
+/** Characters of the longest line that its four digits can tell of. */
+const LONGEST_LINE = 0xffff
+
 /** @throws SourceError NotFound */
 async function firstLineOf(channel: ClientChannel, host: string): Promise<string> {
   let said = ''
@@ -128,6 +131,7 @@ async function firstLineOf(channel: ClientChannel, host: string): Promise<string
     said += String(chunk)
     const [start, length = '0'] = LINE.exec(said) ?? []
     if (start !== undefined && said.length >= Number.parseInt(length, 16)) return said
+    if (said.length > LONGEST_LINE) break
   }
   throw new SourceError('NotFound', `${host} has no Git repository at this address, or hides it from this key.`)
 }
