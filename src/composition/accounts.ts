@@ -11,7 +11,7 @@ import { systemClock } from '../core/clock.ts'
 import { PlatformError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { RESEND_LIMITS } from '../iam/invitations.ts'
-import { countGuesses, DEFAULT_GUESS_LIMITS, secretPasswords } from '../identity/index.ts'
+import { type Guesses, secretPasswords } from '../identity/index.ts'
 import type { KubeClient } from '../kube/client.ts'
 
 /** Requests for a password reset within an hour (records of section 14). */
@@ -24,13 +24,13 @@ export async function accountServices(
   { users, passwordRules }: Pick<IdentityAdministration, 'users' | 'passwordRules'>,
   records: Records,
   log: Log,
-  client: KubeClient,
+  { client, guesses }: { client: KubeClient; guesses: Guesses },
 ): Promise<AccountServices> {
   const { facadePort, invitationResends, invitationResendHours, issuer, publicUrl } = configuration
   return {
     users,
     passwordRules: remembered(passwordRules),
-    ...(configuration.identityProvider === 'local' ? { isPassword: passwordCheck(client) } : {}),
+    ...(configuration.identityProvider === 'local' ? { isPassword: passwordCheck(client, guesses) } : {}),
     tenants: recordedTenants(records),
     outbox: createOutbox({ mailer: await mailer(configuration), log, clock: systemClock }),
     linkBase: (publicUrl ?? `http://127.0.0.1:${facadePort}`).replace(/\/+$/, ''),
@@ -46,21 +46,15 @@ export async function accountServices(
   }
 }
 
-/** The same limits on guesses as the sign-in page has. */
-function passwordCheck(client: KubeClient): NonNullable<AccountServices['isPassword']> {
+function passwordCheck(client: KubeClient, guesses: Guesses): NonNullable<AccountServices['isPassword']> {
   const passwords = secretPasswords(client)
-  const guesses = countGuesses(DEFAULT_GUESS_LIMITS)
   return async ({ id, userName }, password, address) => {
-    const retryAfterSeconds = await guesses.blockedFor(address, userName)
-    if (retryAfterSeconds !== undefined) {
-      throw new PlatformError('TOO_MANY_REQUESTS', 'Too many attempts. Wait, then try again.', {
-        retryAfterSeconds,
-      })
-    }
-    await guesses.failed(address, userName)
-    const isRight = await passwords.verify(id, password.slice(0, 1024))
-    if (isRight) await guesses.succeeded(address, userName)
-    return isRight
+    const judged = await guesses.judge(address, userName, async () =>
+      (await passwords.verify(id, password.slice(0, 1024))) ? true : undefined,
+    )
+    if ('value' in judged) return judged.value === true
+    const { blockedFor: retryAfterSeconds } = judged
+    throw new PlatformError('TOO_MANY_REQUESTS', 'Too many attempts. Wait, then try again.', { retryAfterSeconds })
   }
 }
 

@@ -33,6 +33,7 @@ import { PlatformCluster } from '../crds/clusters.ts'
 import { KINDS } from '../crds/index.ts'
 import { PlatformTenant } from '../crds/rbac.ts'
 import { SsoConnection } from '../crds/sso.ts'
+import { limitPasswords } from '../identity/guesses.ts'
 import { node, pod, storageClass } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { accountServices } from './accounts.ts'
@@ -212,7 +213,9 @@ async function openPeople(
   const { client, caches } = connection
   const administration = await openAdministration(configuration, connection)
   const records = createRecords({ client, caches })
-  const accounts = await accountServices(configuration, administration, records, log, client)
+  // All doors at which passwords are asked for.
+  const guesses = limitPasswords()
+  const accounts = await accountServices(configuration, administration, records, log, { client, guesses })
   closing.onStop(() => accounts.outbox.stop())
   const sso = ssoServices(configuration, client, administration.federation)
   closing.onStop(() => sso.outgoing.close())
@@ -223,6 +226,7 @@ async function openPeople(
     const { fetch } = sso.outgoing
     const identity = await runIdentityProvider(configuration, connection, fetch, surroundings, {
       onKeysChange,
+      guesses,
       changePassword,
       invitations: invitationsOnAccountPage(whole),
     })

@@ -10,6 +10,7 @@ import {
   createIdentityProvider,
   createLastSeen,
   createSweeper,
+  type Guesses,
   type Invitations,
   kubeArrivals,
   kubeClientStore,
@@ -28,13 +29,20 @@ import type { KubeClient } from '../kube/client.ts'
 import type { KubeObject } from '../kube/object.ts'
 import type { Part, Surroundings } from './part.ts'
 
+type Doors = {
+  onKeysChange: () => void
+  guesses: Guesses
+  changePassword: ChangePassword
+  invitations: Invitations
+}
+
 /** The local identity provider: TLS for the API server, plain http on loopback for tools. */
 export async function runIdentityProvider(
   configuration: Configuration,
   { client, caches }: { client: KubeClient; caches: CacheSet },
   fetch: OutgoingFetch,
   surroundings: Surroundings,
-  { onKeysChange, ...account }: { onKeysChange: () => void; changePassword: ChangePassword; invitations: Invitations },
+  { onKeysChange, ...account }: Doors,
 ): Promise<Part> {
   const log = surroundings.log.child({ part: 'identity' })
   const { identityCertificate, identityKey, identityHost, accessTokenSeconds } = configuration

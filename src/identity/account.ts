@@ -167,11 +167,11 @@ async function change(
 ): Promise<string | undefined> {
   if (changePassword === undefined || user.isExternal === true) return 'Your password is not kept here.'
   const address = request.ip ?? ''
-  const blocked = await guesses.blockedFor(address, user.userName)
-  if (blocked !== undefined) return `Too many attempts. Wait ${Math.ceil(blocked / 60)} min, then try again.`
-  await guesses.failed(address, user.userName)
-  if (!(await passwords.verify(user.id, current.slice(0, 1024)))) return 'The current password is not correct.'
-  await guesses.succeeded(address, user.userName)
+  const judged = await guesses.judge(address, user.userName, async () =>
+    (await passwords.verify(user.id, current.slice(0, 1024))) ? true : undefined,
+  )
+  if ('blockedFor' in judged) return `Too many attempts. Wait ${Math.ceil(judged.blockedFor / 60)} min, then try again.`
+  if (judged.value === undefined) return 'The current password is not correct.'
   const refusal = await changePassword(user, next, keepSession)
   if (refusal === undefined) log.info({ userId: user.id }, 'A password was changed on the account page.')
   return refusal

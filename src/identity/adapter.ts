@@ -1,19 +1,31 @@
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider'
-import type { Attempts } from './attempts.ts'
 import { PRINCIPAL_UID } from './claims.ts'
 import type { ClientStore, IdentityClient } from './clients.ts'
+import type { Guesses } from './guesses.ts'
 import { ACCOUNT_CLIENT, accountClient, PUBLIC_CLIENTS } from './publicClients.ts'
 import type { StateStore } from './state.ts'
 import { stateAdapter } from './stateAdapter.ts'
 
-/** 429 in the form of RFC 6749 section 5.2, with the seconds that the answer's Retry-After names. */
-export class TooManyAttempts extends errors.OIDCProviderError {
-  readonly retryAfterSeconds: number
+/**
+ * Whether a service account knows its secret, within the limit on guesses.
+ *
+ * @throws OIDCProviderError 429 in the form of RFC 6749 section 5.2
+ */
+export type JudgeSecret = (clientId: string, isRight: () => boolean | Promise<boolean>) => Promise<boolean>
 
-  constructor(retryAfterSeconds: number) {
-    super(429, 'temporarily_unavailable')
-    this.error_description = `too many refused secrets for this client; try again in ${retryAfterSeconds} s`
-    this.retryAfterSeconds = retryAfterSeconds
+/** @param current the request that is being answered */
+export function secretJudge(
+  guesses: Guesses,
+  current: () => { address: string; retryAfter(seconds: number): void },
+): JudgeSecret {
+  return async (clientId, isRight) => {
+    const { address, retryAfter } = current()
+    const judged = await guesses.judge(address, clientId, async () => ((await isRight()) ? true : undefined))
+    if ('value' in judged) return judged.value === true
+    retryAfter(judged.blockedFor)
+    const refusal = new errors.OIDCProviderError(429, 'temporarily_unavailable')
+    refusal.error_description = `too many refused secrets for this client; try again in ${judged.blockedFor} s`
+    throw refusal
   }
 }
 
@@ -21,9 +33,9 @@ export type AdapterOptions = {
   issuer: string
   clients: ClientStore
   state: StateStore
-  attempts: Attempts
-  /** The caller's address in the request that is being answered. */
-  address: () => string
+  judgeSecret: JudgeSecret
+  /** Whether the request that is being answered comes from a client that shows its secret. */
+  showsSecret: () => boolean
   /** Whether that request revokes one token (RFC 7009), and so leaves its grant to the others. */
   revokesOne: () => boolean
 }
@@ -37,17 +49,18 @@ export function adapterFor(options: AdapterOptions): (model: string) => Adapter 
     model === 'Client' ? clientAdapter(options) : (stateAdapter(model, options) ?? unusedAdapter(model))
 }
 
-function clientAdapter({ issuer, clients, attempts, address }: AdapterOptions): Adapter {
+function clientAdapter({ issuer, clients, judgeSecret, showsSecret }: AdapterOptions): Adapter {
   return {
     ...unusedAdapter('Client'),
     async find(clientId) {
       const builtIn = PUBLIC_CLIENTS.get(clientId)
       if (builtIn !== undefined) return builtIn
       if (clientId === ACCOUNT_CLIENT) return accountClient(issuer)
-      const blocked = await attempts.blockedFor(address(), clientId)
-      if (blocked !== undefined) throw new TooManyAttempts(blocked)
       const client = await clients.find(clientId)
-      return client?.isEnabled === true ? clientMetadata(client) : undefined
+      if (client?.isEnabled === true) return clientMetadata(client)
+      // Counted like a wrong secret, or the limit would tell which clients there are.
+      if (showsSecret()) await judgeSecret(clientId, () => false)
+      return undefined
     },
   }
 }

@@ -1,5 +1,18 @@
-import { ipKeyGenerator, MemoryStore } from 'express-rate-limit'
-import { sha256 } from '../core/names.ts'
+import { ipKeyGenerator } from 'express-rate-limit'
+import { type Clock, systemClock } from '../core/clock.ts'
+import { isUuid, sha256 } from '../core/names.ts'
+
+/** The value of a right guess, nothing for a wrong one, or the seconds until the next guess is looked at. */
+export type Judged<T> = { value: T | undefined } | { blockedFor: number }
+
+/** Judges guesses at the secret of `name` that come from `address`, within the limits of both. */
+export interface Guesses {
+  /**
+   * @param check looks at the guess, undefined if it is wrong; what throws has judged nothing and does not count
+   * @throws whatever `check` throws
+   */
+  judge<T>(address: string, name: string, check: () => Promise<T | undefined>): Promise<Judged<T>>
+}
 
 export type GuessLimits = {
   /** Wrong passwords for one name from one address. */
@@ -11,48 +24,116 @@ export type GuessLimits = {
 }
 export const DEFAULT_GUESS_LIMITS: GuessLimits = { perNameAndAddress: 5, perName: 50, perAddress: 50 }
 
-const WINDOW_MILLISECONDS = 5 * 60_000
-
-/** Counts wrong passwords. A name that nobody has is counted like any other, or the lock would tell who exists. */
-export interface Guesses {
-  failed(address: string, name: string): Promise<void>
-  /** The person proved who they are: what was mistyped from that address before counts no more. */
-  succeeded(address: string, name: string): Promise<void>
-  /** Seconds until the next try is allowed, or undefined while it is. */
-  blockedFor(address: string, name: string): Promise<number | undefined>
-  stop(): void
+/** Passwords, in five minutes. A name that nobody has is counted like any other, or the lock would tell who exists. */
+export function limitPasswords(limits: GuessLimits = DEFAULT_GUESS_LIMITS, clock: Clock = systemClock): Guesses {
+  const counters = new GuessCounters(5 * 60_000, clock)
+  return {
+    judge(address, name, check) {
+      const [from, whom] = [ipKeyGenerator(address), sha256(name.normalize('NFKC').trim().toLowerCase())]
+      const all = [
+        // Whoever knows the password had mistyped it before.
+        { key: `${from} ${whom}`, limit: limits.perNameAndAddress, endsWhenRight: true },
+        { key: whom, limit: limits.perName },
+        { key: from, limit: limits.perAddress },
+      ]
+      return counters.judge(all, check)
+    },
+  }
 }
 
-export function countGuesses(limits: GuessLimits): Guesses {
-  const store = new MemoryStore()
-  // The store reads nothing but the window of the options of a limiter.
-  store.init({ windowMs: WINDOW_MILLISECONDS } as Parameters<MemoryStore['init']>[0])
-  const countersOf = (address: string, name: string) => {
-    const [from, whom] = [ipKeyGenerator(address), sha256(name.normalize('NFKC').trim().toLowerCase())]
-    return [
-      { key: `${from} ${whom}`, limit: limits.perNameAndAddress },
-      { key: whom, limit: limits.perName },
-      { key: from, limit: limits.perAddress },
-    ]
-  }
+/**
+ * Secrets of service accounts and the like, per address and id, so that one address cannot guess on.
+ *
+ * @param perMinute wrong ones that are looked at
+ */
+export function limitSecrets(perMinute: number, clock: Clock = systemClock): Guesses {
+  const counters = new GuessCounters(60_000, clock)
   return {
-    async failed(address, name) {
-      for (const { key } of countersOf(address, name)) await store.increment(key)
+    judge(address, id, check) {
+      // Ids that cannot exist share one counter: callers must not choose how much is remembered.
+      const key = `${ipKeyGenerator(address)} ${isUuid(id) ? id : 'other'}`
+      return counters.judge([{ key, limit: perMinute }], check)
     },
-    async succeeded(address, name) {
-      const [own] = countersOf(address, name)
-      if (own !== undefined) await store.resetKey(own.key)
-    },
-    async blockedFor(address, name) {
-      let seconds: number | undefined
-      for (const { key, limit } of countersOf(address, name)) {
-        const count = await store.get(key)
-        if (count === undefined || count.totalHits < limit) continue
-        const left = Math.max(1, Math.ceil(((count.resetTime?.getTime() ?? 0) - Date.now()) / 1000))
-        seconds = Math.max(seconds ?? 0, left)
+  }
+}
+
+type Limit = { key: string; limit: number; endsWhenRight?: boolean }
+type Counter = { wrong: number; resetsAt: number; inFlight: number; change: PromiseWithResolvers<void> }
+
+/**
+ * Counts wrong guesses per key in windows that begin with the first one. A guess takes a place in all its counters before
+ * it is looked at, and gives it back if it was right: of those that come at once no more than the limit are looked at.
+ * The others wait for a place, so that a program may be right as often at once as it likes. Each process counts for itself.
+ */
+class GuessCounters {
+  readonly #window: number
+  readonly #clock: Clock
+  readonly #counters = new Map<string, Counter>()
+  #sweptAt: number
+
+  constructor(windowMilliseconds: number, clock: Clock) {
+    this.#window = windowMilliseconds
+    this.#clock = clock
+    this.#sweptAt = clock.monotonic()
+  }
+
+  async judge<T>(limits: readonly Limit[], check: () => Promise<T | undefined>): Promise<Judged<T>> {
+    this.#sweep()
+    for (;;) {
+      const now = this.#clock.monotonic()
+      const taken = limits.map((limit) => ({ ...limit, counter: this.#counterOf(limit.key, now) }))
+      const full = taken.filter(({ counter, limit }) => counter.wrong >= limit)
+      if (full.length > 0) {
+        const resetsAt = Math.max(...full.map(({ counter }) => counter.resetsAt))
+        return { blockedFor: Math.max(1, Math.ceil((resetsAt - now) / 1000)) }
       }
-      return seconds
-    },
-    stop: () => store.shutdown(),
+      const busy = taken.find(({ counter, limit }) => counter.wrong + counter.inFlight >= limit)
+      if (busy === undefined) return { value: await this.#look(taken, check) }
+      await busy.counter.change.promise
+    }
+  }
+
+  async #look<T>(
+    taken: readonly (Limit & { counter: Counter })[],
+    check: () => Promise<T | undefined>,
+  ): Promise<T | undefined> {
+    for (const { counter } of taken) counter.inFlight += 1
+    let isWrong = false
+    try {
+      const value = await check()
+      isWrong = value === undefined
+      if (!isWrong) for (const { counter, endsWhenRight } of taken) if (endsWhenRight === true) counter.wrong = 0
+      return value
+    } finally {
+      for (const { counter } of taken) {
+        counter.inFlight -= 1
+        if (isWrong) this.#countWrong(counter)
+        counter.change.resolve()
+        counter.change = Promise.withResolvers()
+      }
+    }
+  }
+
+  #countWrong(counter: Counter): void {
+    const now = this.#clock.monotonic()
+    if (counter.wrong === 0 || counter.resetsAt <= now)
+      Object.assign(counter, { wrong: 0, resetsAt: now + this.#window })
+    counter.wrong += 1
+  }
+
+  #counterOf(key: string, now: number): Counter {
+    const known = this.#counters.get(key) ?? { wrong: 0, resetsAt: 0, inFlight: 0, change: Promise.withResolvers() }
+    if (known.resetsAt <= now) known.wrong = 0
+    this.#counters.set(key, known)
+    return known
+  }
+
+  /** Once in a window, forgets what counts nothing any more. */
+  #sweep(): void {
+    const now = this.#clock.monotonic()
+    if (now - this.#sweptAt < this.#window) return
+    this.#sweptAt = now
+    for (const [key, { inFlight, resetsAt }] of this.#counters)
+      if (inFlight === 0 && resetsAt <= now) this.#counters.delete(key)
   }
 }

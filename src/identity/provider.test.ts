@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import request from 'supertest'
@@ -19,6 +20,12 @@ const DISCOVERY = '/realms/freehold/.well-known/openid-configuration'
 const CLIENT_ID = '3f0e6f0a-6a43-4a53-9d2b-1f3a7c0f9e11'
 const OTHER_ID = '9d2b3f0e-0a6a-434a-a53d-2b1f3a7c0f9e'
 const SECRET = randomBytes(32).toString('base64url')
+
+/** After others that were asked at the same time have begun. */
+async function afterAWhile<T>(answer: () => T): Promise<T> {
+  for (let turn = 0; turn < 20; turn += 1) await setImmediate()
+  return answer()
+}
 
 /** Keys whose ring and signing key a test sets by hand. */
 class KeysByHand implements SigningKeys {
@@ -221,6 +228,45 @@ describe('the local identity provider', () => {
     expect(blocked.body.error).to.equal('temporarily_unavailable')
     expect(Number(blocked.headers['retry-after'])).to.be.within(1, 60)
     await ask({ client_id: OTHER_ID, client_secret: 'another-secret' }).expect(200)
+  })
+
+  for (const [path, fields] of [
+    [TOKEN, { grant_type: 'client_credentials' }],
+    [TOKEN.replace('token', 'revoke'), { token: 'x' }],
+    [TOKEN.replace('token', 'auth/device'), { scope: 'openid' }],
+  ] as const) {
+    for (const [whose, client_id] of [
+      ['of a client', CLIENT_ID],
+      ['of a client that nobody has', '00000000-0000-4000-8000-000000000000'],
+    ] as const) {
+      it(`looks at no more secrets than the limit, also when they come all at once: ${path}, ${whose}`, async () => {
+        provider.stop()
+        const slow: ClientStore = { find: (clientId) => afterAWhile(() => clients.get(clientId)) }
+        provider = create({ limits: { refusedSecretsPerMinute: 3 }, clients: slow })
+        const guess = (_: unknown, n: number) =>
+          request(provider.handler)
+            .post(path)
+            .type('form')
+            .send({ ...fields, client_id, client_secret: `guess-${n}` })
+        const answers = await Promise.all(Array.from({ length: 12 }, guess))
+        const statuses = answers.map(({ status }) => status).sort()
+        expect(statuses).to.deep.equal([...Array(3).fill(401), ...Array(9).fill(429)])
+        const late = await request(provider.handler)
+          .post(path)
+          .auth(client_id, SECRET)
+          .type('form')
+          .send({ ...fields })
+        expect([late.status, late.body.error]).to.deep.equal([429, 'temporarily_unavailable'])
+        expect(Number(late.headers['retry-after'])).to.be.within(1, 60)
+      })
+    }
+  }
+
+  it('holds up nobody who knows the secret, however often they come at once', async () => {
+    provider.stop()
+    provider = create({ limits: { refusedSecretsPerMinute: 3 } })
+    const answers = await Promise.all(Array.from({ length: 12 }, () => ask()))
+    expect(answers.map(({ status }) => status)).to.deep.equal(Array(12).fill(200))
   })
 
   it('limits the requests of an address', async () => {

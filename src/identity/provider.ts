@@ -2,15 +2,14 @@ import type { EventEmitter } from 'node:events'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import express from 'express'
 import { rateLimit } from 'express-rate-limit'
-import Provider, { type errors, type KoaContextWithOIDC } from 'oidc-provider'
+import Provider, { type Client, type errors, type KoaContextWithOIDC } from 'oidc-provider'
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { accountRouter, type ChangePassword, type Invitations } from './account.ts'
-import { adapterFor, TooManyAttempts } from './adapter.ts'
-import { type Attempts, countAttempts } from './attempts.ts'
+import { adapterFor, secretJudge } from './adapter.ts'
 import type { ClientStore } from './clients.ts'
 import { createExternalSignIn, type ExternalSignInOptions } from './externalSignIn.ts'
-import { countGuesses, DEFAULT_GUESS_LIMITS, type GuessLimits } from './guesses.ts'
+import { DEFAULT_GUESS_LIMITS, type Guesses, type GuessLimits, limitPasswords, limitSecrets } from './guesses.ts'
 import type { LastSeen } from './lastSeen.ts'
 import { type Causes, truthfulErrors } from './outage.ts'
 import type { PasswordVerifier } from './passwords.ts'
@@ -45,6 +44,8 @@ export type IdentityProviderOptions = {
   clients: ClientStore
   users: UserStore
   passwords: PasswordVerifier
+  /** The limit on guesses at them, where others judge passwords too; else one of its own, by `limits`. */
+  guesses?: Guesses
   /** Of the account page; absent if passwords are not changed there. */
   changePassword?: ChangePassword
   /** Of the account page too. */
@@ -108,12 +109,12 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
   const tokenLifetimeSeconds = options.tokenLifetimeSeconds ?? 900
   const sessionLifetimeSeconds = options.sessionLifetimeSeconds ?? SESSION_LIFETIME_SECONDS
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
-  const attempts = countAttempts(limits.refusedSecretsPerMinute)
-  const guesses = countGuesses(limits.passwords)
+  const secrets = limitSecrets(limits.refusedSecretsPerMinute)
+  const guesses = options.guesses ?? limitPasswords(limits.passwords)
   const signInPath = `${mountPath}${SIGN_IN}`
   const build = () => {
     const built = { ...options, tokenLifetimeSeconds, sessionLifetimeSeconds, signInPath }
-    const provider = buildProvider(built, issuer, attempts)
+    const provider = buildProvider(built, issuer, secrets)
     return { provider, serve: provider.callback() }
   }
   // oidc-provider reads its keys once, and keeps nothing that a new one would miss.
@@ -151,8 +152,6 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
     tokenLifetimeSeconds,
     stop() {
       unsubscribe()
-      attempts.stop()
-      guesses.stop()
     },
   }
 }
@@ -185,15 +184,22 @@ type BuildOptions = IdentityProviderOptions & {
   signInPath: string
 }
 
-function buildProvider(options: BuildOptions, issuer: URL, attempts: Attempts): Provider {
+/** What a client asks with its secret, as far as it is served. */
+const SECRET_ROUTES = ['token', 'revocation', 'device_authorization']
+
+function buildProvider(options: BuildOptions, issuer: URL, secrets: Guesses): Provider {
+  const judgeSecret = secretJudge(secrets, () => ({
+    address: addressOf(Provider.ctx),
+    retryAfter: (seconds) => Provider.ctx?.set('retry-after', String(seconds)),
+  }))
   const provider = new Provider(options.issuer, {
     ...settings({ ...options, signInPath: (uid) => `${options.signInPath}/${uid}` }),
     adapter: adapterFor({
       issuer: options.issuer,
       clients: options.clients,
       state: options.state,
-      attempts,
-      address: () => addressOf(Provider.ctx),
+      judgeSecret,
+      showsSecret: () => SECRET_ROUTES.includes(Provider.ctx?.oidc?.route ?? ''),
       revokesOne: () => Provider.ctx?.oidc?.route === 'revocation',
     }),
   })
@@ -210,12 +216,19 @@ function buildProvider(options: BuildOptions, issuer: URL, attempts: Attempts): 
       },
     })
   }
+  // Whatever a client asks, its secret is compared here.
+  const { compareClientSecret } = provider.Client.prototype
+  Object.assign(provider.Client.prototype, {
+    compareClientSecret(this: Client, given: string) {
+      return judgeSecret(this.clientId, () => compareClientSecret.call(this, given))
+    },
+  })
   const causes: Causes = new WeakMap()
   provider.use(truthfulErrors(causes))
   provider.use(guardPages)
   provider.use(cacheHeaders(options.keysMaxAgeSeconds ?? KEYS_MAX_AGE_SECONDS))
   provider.on('server_error', (context, error) => causes.set(context, error))
-  listen(provider, attempts, options.log, options.lastSeen)
+  listen(provider, options.log, options.lastSeen)
   return provider
 }
 
@@ -228,16 +241,14 @@ function cacheHeaders(maxAgeSeconds: number) {
   }
 }
 
-function listen(provider: Provider, attempts: Attempts, log: Log, lastSeen: LastSeen | undefined): void {
+function listen(provider: Provider, log: Log, lastSeen: LastSeen | undefined): void {
   provider.on('grant.success', (context) => {
     noteSeen(context, lastSeen)
     log.debug({ clientId: clientIdOf(context), address: addressOf(context) }, 'An access token was issued.')
   })
   provider.on('grant.error', (context, error) => {
-    if (error instanceof TooManyAttempts) context.set('retry-after', String(error.retryAfterSeconds))
     const clientId = clientIdOf(context)
     log.info({ clientId, address: addressOf(context), error: codeOf(error) }, 'An access token was refused.')
-    if (codeOf(error) === 'invalid_client') void attempts.failed(addressOf(context), clientId)
   })
   provider.on('server_error', (context, error) => {
     log.error({ path: context.path, error: messageOf(error) }, 'The identity provider failed on a request.')

@@ -196,23 +196,26 @@ async function check(
   address: string,
   { login, password }: { login: string; password: string },
 ): Promise<{ user: IdentityUser } | Refused> {
-  const blocked = await guesses.blockedFor(address, login)
-  if (blocked !== undefined) {
+  let whose = {}
+  const judged = await guesses.judge(address, login, async () => {
+    const found = login.length > 254 ? undefined : await users.findByLogin(login)
+    // People who sign in elsewhere have no password here, whatever is stored.
+    const user = found?.isExternal === true ? undefined : found
+    const isRight = await passwords.verify(user?.id ?? NOBODY, password.slice(0, 1024))
+    whose = user === undefined ? {} : { userId: user.id }
+    return isRight ? user : undefined
+  })
+  if ('blockedFor' in judged) {
+    const { blockedFor } = judged
     log.warn({ address }, 'A sign-in was refused unread, after too many wrong passwords.')
-    const problem = `Too many attempts. Wait ${Math.ceil(blocked / 60)} min, then try again.`
-    return { status: 429, problem, retryAfter: blocked }
+    const problem = `Too many attempts. Wait ${Math.ceil(blockedFor / 60)} min, then try again.`
+    return { status: 429, problem, retryAfter: blockedFor }
   }
-  // Counted before the work is done: tries that run beside each other must not all pass.
-  await guesses.failed(address, login)
-  const found = login.length > 254 ? undefined : await users.findByLogin(login)
-  // People who sign in elsewhere have no password here, whatever is stored.
-  const user = found?.isExternal === true ? undefined : found
-  const isRight = await passwords.verify(user?.id ?? NOBODY, password.slice(0, 1024))
-  if (user === undefined || !isRight) {
-    log.info({ address, ...(user === undefined ? {} : { userId: user.id }) }, 'A sign-in was refused.')
+  const { value: user } = judged
+  if (user === undefined) {
+    log.info({ address, ...whose }, 'A sign-in was refused.')
     return { status: 401, problem: WRONG }
   }
-  await guesses.succeeded(address, login)
   if (!user.isEnabled) {
     log.info({ address, userId: user.id }, 'A disabled user was refused.')
     return { status: 403, problem: 'This account is disabled. Ask an administrator.' }

@@ -23,12 +23,6 @@ export class RateLimit {
     return totalHits > this.#perMinute ? secondsUntil(resetTime) : undefined
   }
 
-  /** As `take`, without counting: for what is counted only when it fails. */
-  async peek(key: string): Promise<number | undefined> {
-    const known = await this.#store.get(key)
-    return known !== undefined && known.totalHits >= this.#perMinute ? secondsUntil(known.resetTime) : undefined
-  }
-
   stop(): void {
     this.#store.shutdown()
   }

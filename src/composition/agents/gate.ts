@@ -17,9 +17,8 @@ import { messageOf, PlatformError } from '../../core/errors.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { readLinkToken } from '../../core/linkToken.ts'
 import type { Log } from '../../core/log.ts'
-import { Turns } from '../../core/turns.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
-import { countAttempts } from '../../identity/attempts.ts'
+import { limitSecrets } from '../../identity/guesses.ts'
 import type { CacheSet } from '../../kube/caches.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { readTunnelPath } from '../../kube/tunnel/entry.ts'
@@ -113,8 +112,7 @@ export async function openGate(options: GateOptions, address: { host: string; po
 class AgentGate {
   readonly #options: GateOptions
   readonly #presence: AgentPresence
-  readonly #attempts = countAttempts(WRONG_PER_MINUTE)
-  readonly #turns = new Turns()
+  readonly #guesses = limitSecrets(WRONG_PER_MINUTE)
   #port = 0
 
   constructor(options: GateOptions) {
@@ -128,7 +126,6 @@ class AgentGate {
   }
 
   async stop(): Promise<void> {
-    this.#attempts.stop()
     await this.#presence.stop()
   }
 
@@ -162,20 +159,22 @@ class AgentGate {
     }
   }
 
-  /** One after the other from one address, so that those that come at once are counted as well; slow senders hold up nobody. */
+  /** Within the limit on refused joins; a slow sender takes no place of it. */
   async #limited(request: IncomingMessage): Promise<JoinAnswer> {
     const address = request.socket.remoteAddress ?? ''
     const asked = await readJoinRequest(request)
-    return this.#turns.take(address, async () => {
-      const blocked = await this.#attempts.blockedFor(address, JOIN_PATH)
-      if (blocked !== undefined) throw new Refusal(429, `Too many joins were refused. Try again in ${blocked} s.`)
-      try {
-        return await this.#join(asked)
-      } catch (error) {
-        if (error instanceof Refusal && error.status < 500) await this.#attempts.failed(address, JOIN_PATH)
-        throw error
-      }
-    })
+    let refusal: Refusal | undefined
+    const judged = await this.#guesses.judge(address, JOIN_PATH, () =>
+      this.#join(asked).catch((error: unknown) => {
+        if (!(error instanceof Refusal && error.status < 500)) throw error
+        refusal = error
+        return undefined
+      }),
+    )
+    if ('blockedFor' in judged)
+      throw new Refusal(429, `Too many joins were refused. Try again in ${judged.blockedFor} s.`)
+    if (judged.value === undefined) throw refusal
+    return judged.value
   }
 
   async #join({ token, request: certificateRequest }: JoinRequest): Promise<JoinAnswer> {

@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import { clientSignIn } from './clientSignIn.ts'
 
 const ACCOUNT = '11111111-1111-4111-8111-111111111111'
+const OTHER = '22222222-2222-4222-8222-222222222222'
 
 describe('signing service accounts in', () => {
   let asked = 0
@@ -34,6 +35,18 @@ describe('signing service accounts in', () => {
     expect([refusal.code, asked]).to.deep.equal(['TOO_MANY_REQUESTS', 3])
     expect(refusal.extras.retryAfterSeconds).to.be.within(1, 60)
     expect(await accounts.tokenOf(ACCOUNT, 'right', '198.51.100.7')).to.equal('token')
+  })
+
+  it('asks about no more wrong secrets than the limit, also when they come all at once', async () => {
+    const before = asked
+    const guesses = Array.from({ length: 12 }, (_, n) => accounts.tokenOf(ACCOUNT, `guess-${n}`, '192.0.2.9'))
+    const answers = await Promise.allSettled(guesses)
+    expect([asked - before, answers.filter(({ status }) => status === 'rejected').length]).to.deep.equal([3, 9])
+  })
+
+  it('lets a program be right as often at once as it likes', async () => {
+    const signIns = Array.from({ length: 12 }, () => accounts.tokenOf(OTHER, 'right', '192.0.2.9'))
+    expect(await Promise.all(signIns)).to.deep.equal(Array(12).fill('token'))
   })
 
   it('asks nobody again about a secret that was right a moment ago', async () => {

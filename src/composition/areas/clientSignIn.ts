@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { Configuration } from '../../config.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { sha256 } from '../../core/names.ts'
-import { countAttempts } from '../../identity/attempts.ts'
+import { limitSecrets } from '../../identity/guesses.ts'
 
 /** Milliseconds. */
 const TIMEOUT = 5_000
@@ -30,7 +30,29 @@ export async function clientSignIn({ issuer, issuerCertificateAuthority: path }:
   const agent = new Agent({ connect, headersTimeout: TIMEOUT, bodyTimeout: TIMEOUT })
   // Guesses of others at the same address must not keep out who signed in a moment ago.
   const known = new LRUCache<string, string>({ max: 10_000, ttl: REMEMBERED })
-  const attempts = countAttempts(WRONG_PER_MINUTE)
+  const guesses = limitSecrets(WRONG_PER_MINUTE)
+
+  /** @returns undefined if the secret is wrong */
+  async function ask(clientId: string, secret: string): Promise<string | undefined> {
+    const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: secret }
+    try {
+      const answer = await request(`${issuer}/protocol/openid-connect/token`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body: new URLSearchParams(form).toString(),
+        dispatcher: agent,
+      })
+      const body = await answer.body.json().catch(() => undefined)
+      if (answer.statusCode === 200) return Answer.parse(body).access_token
+      if (answer.statusCode === 429) throw tooMany(Number(answer.headers['retry-after']) || 60)
+      if (answer.statusCode < 500) return undefined
+      throw new Error(`status ${answer.statusCode}`)
+    } catch (cause) {
+      if (cause instanceof PlatformError) throw cause
+      throw new PlatformError('UPSTREAM_FAILED', 'The identity provider is not available.', {}, { cause })
+    }
+  }
+
   return {
     /**
      * An access token; undefined if the secret is not that of the account.
@@ -42,35 +64,16 @@ export async function clientSignIn({ issuer, issuerCertificateAuthority: path }:
       const pair = sha256(JSON.stringify([clientId, secret]))
       const held = known.get(pair)
       if (held !== undefined) return held
-      const blocked = await attempts.blockedFor(address, clientId)
-      if (blocked !== undefined) throw tooMany(blocked)
-      const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: secret }
-      try {
-        const answer = await request(`${issuer}/protocol/openid-connect/token`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/x-www-form-urlencoded' },
-          body: new URLSearchParams(form).toString(),
-          dispatcher: agent,
-        })
-        const body = await answer.body.json().catch(() => undefined)
-        if (answer.statusCode === 200) {
-          const token = Answer.parse(body).access_token
-          known.set(pair, token)
-          return token
-        }
-        if (answer.statusCode === 429) throw tooMany(Number(answer.headers['retry-after']) || 60)
-        if (answer.statusCode < 500) {
-          await attempts.failed(address, clientId)
-          return undefined
-        }
-        throw new Error(`status ${answer.statusCode}`)
-      } catch (cause) {
-        if (cause instanceof PlatformError) throw cause
-        throw new PlatformError('UPSTREAM_FAILED', 'The identity provider is not available.', {}, { cause })
-      }
+      const judged = await guesses.judge(address, clientId, async () => {
+        // Another request may have asked while this one waited.
+        const token = known.get(pair) ?? (await ask(clientId, secret))
+        if (token !== undefined) known.set(pair, token)
+        return token
+      })
+      if ('blockedFor' in judged) throw tooMany(judged.blockedFor)
+      return judged.value
     },
     async close() {
-      attempts.stop()
       await agent.close()
     },
   }
