@@ -8,6 +8,7 @@ import type { AnyKind } from '../../src/crds/define.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../src/crds/functions.ts'
 import { PlatformClient, PlatformUser } from '../../src/crds/identity.ts'
 import { DeploymentSource } from '../../src/crds/sources.ts'
+import { SsoConnection } from '../../src/crds/sso.ts'
 import { BOUNDARY_SECRETS_ROLE } from '../../src/desired/boundaries.ts'
 import { projectedRoles } from '../../src/iam/projection.ts'
 import { ACTIVATOR_ACCOUNT, CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from './policies.ts'
@@ -164,11 +165,14 @@ function subresourceRights(kind: AnyKind, verbs: string[]): Right[] {
 function facadeRights(kinds: readonly AnyKind[], facadeReads: readonly Right[]): Right[] {
   return [
     ...kinds.map((kind) => ({ resource: kind.resource, verbs: [...READ, 'create', 'update', 'patch', 'delete'] })),
-    // When people signed in and service accounts got tokens, which deliveries sources had, and signs of life of agents.
-    ...[PlatformUser, PlatformClient, DeploymentSource, PlatformCluster].map(({ resource: { group, plural } }) => ({
-      resource: { group, plural: `${plural}/status` },
-      verbs: ['patch'],
-    })),
+    // When people signed in and service accounts got tokens, which Secrets of the system namespace are missing, which
+    // deliveries sources had, and signs of life of agents.
+    ...[PlatformUser, PlatformClient, SsoConnection, DeploymentSource, PlatformCluster].map(
+      ({ resource: { group, plural } }) => ({
+        resource: { group, plural: `${plural}/status` },
+        verbs: ['patch'],
+      }),
+    ),
     { resource: { group: '', plural: 'namespaces' }, verbs: ['get', 'create', 'patch'] },
     {
       resource: { group: 'admissionregistration.k8s.io', plural: 'validatingwebhookconfigurations' },

@@ -33,7 +33,7 @@ import { PlatformCluster } from '../crds/clusters.ts'
 import { KINDS } from '../crds/index.ts'
 import { PlatformTenant } from '../crds/rbac.ts'
 import { SsoConnection } from '../crds/sso.ts'
-import { limitPasswords } from '../identity/guesses.ts'
+import { limitPasswords, noteMissingSecrets } from '../identity/index.ts'
 import { node, pod, storageClass } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { accountServices } from './accounts.ts'
@@ -219,6 +219,8 @@ async function openPeople(
   closing.onStop(() => accounts.outbox.stop())
   const sso = ssoServices(configuration, client, administration.federation)
   closing.onStop(() => sso.outgoing.close())
+  const notes = noteMissingSecrets({ client, objects: (kind) => caches.get(kind.resource), log })
+  closing.onStop(() => notes.stop())
   const recorded = recordedPrincipals(records)
   if (configuration.identityProvider === 'local') {
     const onKeysChange = () => void tokens.keysChanged()

@@ -36,6 +36,7 @@ import { invitationController, passwordResetController } from './invitations.ts'
 import { type JobOptions, jobController } from './jobs.ts'
 import { managedIdentityController } from './managedidentities.ts'
 import { STORAGE_CONTROLLERS, type StorageOptions } from './objectstorage/index.ts'
+import { platformClientController } from './platformclients.ts'
 import { claimPlatformHosts, PLATFORM_HOSTS_RIGHTS } from './platformHosts.ts'
 import { groupController } from './principals.ts'
 import { projectionController } from './projections.ts'
@@ -107,6 +108,7 @@ const PARTS: readonly Part[] = [
   fixed(passwordResetController),
   ...grantControllers.map(fixed),
   fixed(groupController),
+  fixed(platformClientController),
   [managedIdentityController(), ({ signIn }) => managedIdentityController(KINDS, signIn)],
   made(ssoController, ({ sso }) => sso),
   fixed(bindingController),

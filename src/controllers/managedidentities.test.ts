@@ -89,6 +89,23 @@ describe('the controller of managed identities', () => {
     expect((await identity())?.status?.secretVersion).to.equal(2)
   })
 
+  it('makes new credentials once when the secret of the account was lost', async () => {
+    await started()
+    const [lost] = await secrets()
+    const [client] = await clients()
+    const name = client?.metadata.name ?? ''
+    await bench.client.remove(secret, { namespace: SYSTEM, name: lost?.metadata.name ?? '' })
+    const status = { missingSecrets: [lost?.metadata.name] }
+    const ref = { namespace: SYSTEM, name }
+    await bench.client.mergePatch(PlatformClient.resource, ref, { status }, { subresource: 'status' })
+    await bench.rest()
+    const [made] = await secrets()
+    expect(made?.metadata.name).to.not.equal(lost?.metadata.name)
+    expect((await clients())[0]?.spec.secretName).to.equal(made?.metadata.name)
+    expect((await identity())?.spec.secretVersion).to.equal(2)
+    expect(await phase()).to.equal('Available')
+  })
+
   it('takes a secret as it is that was made before an interruption', async () => {
     let failures = 0
     bench.client.fail('apply', PlatformClient.resource, () => {

@@ -129,6 +129,9 @@ async function giveCredentials(pass: IdentityPass, value: string): Promise<Outco
   const principalId = principalOf(object, incarnation)
   const client = identityClient(object, incarnation)
   const inForce = object.status?.secretVersion
+  if (inForce === secretVersion && isLost(pass, client)) {
+    return askForNew(pass, 'The credentials of the service account were lost; new ones are made.')
+  }
   if (inForce !== secretVersion || object.status?.principalId !== principalId) {
     await createOnce(pass, identitySecret(object, incarnation, pass.place, value))
   }
@@ -137,6 +140,21 @@ async function giveCredentials(pass: IdentityPass, value: string): Promise<Outco
   const { secretName } = client.spec as { secretName: string }
   pass.report({ principalId, secretName, secretVersion, mounted: object.spec.mounted })
   return done()
+}
+
+/** Whether the Secret that the account is in force with has gone, as the identity provider found. */
+function isLost({ records }: IdentityPass, { metadata: { name }, spec }: KubeObject): boolean {
+  const clients = records.cache<PlatformClient & KubeObject>(PlatformClient.resource)
+  const { missingSecrets = [] } = clients.get(SYSTEM_NAMESPACE, name)?.status ?? {}
+  return missingSecrets.includes((spec as PlatformClient['spec']).secretName)
+}
+
+/** Nobody can have a lost secret again: the next version replaces it. */
+async function askForNew({ object, records, kind }: IdentityPass, message: string): Promise<Outcome> {
+  const { uid, resourceVersion } = object.metadata
+  const patch = { spec: { secretVersion: object.spec.secretVersion + 1 } }
+  await records.client.mergePatch(kind.resource, refOf(object), patch, { uid, resourceVersion })
+  return waiting('RotatingKey', message)
 }
 
 /**
@@ -159,10 +177,7 @@ async function keepCopy(pass: IdentityPass, signIn: SignIn): Promise<string | Ou
   if (object.status?.secretVersion === version && object.status.principalId === principalId) {
     const held = await children.get<SecretObject>(secret, namespace, copyName)
     if (!isKept(decodeCopy(held?.data)) && !isKept(decodeCopy((await readSecret(pass, namespace, copyName))?.data))) {
-      const { uid, resourceVersion } = object.metadata
-      const patch = { spec: { secretVersion: version + 1 } }
-      await pass.records.client.mergePatch(pass.kind.resource, refOf(object), patch, { uid, resourceVersion })
-      return waiting('RotatingKey', 'The credentials that pods mount were lost; new ones are made.')
+      return askForNew(pass, 'The credentials that pods mount were lost; new ones are made.')
     }
   }
   const copy = await keepSecret<IdentityCopy>(pass, copyName, {

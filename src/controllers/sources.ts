@@ -4,6 +4,7 @@ import {
   CREDENTIAL_KEYS,
   type Credentials,
   hasCredentials,
+  NEEDED_CREDENTIALS,
   readCredentials,
   sourceSecretName,
 } from '../contracts/sources/providers.ts'
@@ -74,7 +75,8 @@ export const sourceController = controllerWith(
       const credentials = await credentialsOf(pass)
       pass.report({ hasWebhookSecret: (credentials[CREDENTIAL_KEYS.webhookSecret] ?? '') !== '' })
       if (!hasCredentials(provider, credentials)) {
-        const message = `The Secret "${secretNameOf(pass)}" has not what a source of type ${provider} signs in with.`
+        const needed = NEEDED_CREDENTIALS[provider].join(' or ')
+        const message = `The Secret "${secretNameOf(pass)}" is missing or has no ${needed}, with which a source of type ${provider} signs in: set the credentials of the source again.`
         return stalled('ReferenceMissing', message, SECRET_RETRY)
       }
       const connection = connectionTo(pass.object, credentials)

@@ -99,6 +99,33 @@ describe('the look at single sign-on', () => {
     expect((await status())?.identityProviders?.[0]).to.deep.equal({ alias: 'acme', status: 'Active' })
   })
 
+  it('says that the secret of a provider is missing and what to do, and nothing of one that is off', async () => {
+    connection(TENANT, { identityProviders: [ACME] })
+    await bench.start()
+    const found = (missingSecrets: string[] | null) =>
+      bench.client.mergePatch(
+        SsoConnection.resource,
+        { namespace: SYSTEM_NAMESPACE, name: TENANT },
+        { status: { missingSecrets } },
+        { subresource: 'status' },
+      )
+    await found(['sso-x'])
+    await bench.rest()
+    const missing = await status()
+    expect([missing?.status, missing?.phase]).to.deep.equal(['Degraded', 'ReferenceMissing'])
+    expect(missing?.statusMessage).to.match(
+      /"sso-x" of the identity provider "acme" is missing.*set its clientSecret again/,
+    )
+    expect(missing?.identityProviders?.[0]).to.deep.equal({
+      alias: 'acme',
+      status: 'Failing',
+      lastError: missing?.statusMessage,
+    })
+    await found(null)
+    await bench.rest()
+    expect((await status())?.identityProviders?.[0]).to.deep.equal({ alias: 'acme', status: 'Active' })
+  })
+
   it('believes no metadata of another issuer', async () => {
     connection(TENANT, { identityProviders: [ACME] })
     document = async () => DISCOVERY.replace('"https://login.acme.example"', '"https://login.evil.example"')

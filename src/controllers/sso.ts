@@ -1,11 +1,11 @@
 import type { DnsPort } from '../adapters/dns/port.ts'
 import { OutgoingError, type OutgoingPort } from '../adapters/outgoing/port.ts'
-import { verificationRecord } from '../contracts/sso.ts'
+import { SSO_SECRET_KEY, verificationRecord } from '../contracts/sso.ts'
 import { isSamlMetadata, readDiscovery } from '../contracts/ssoDiscovery.ts'
 import { type Complete, completeProvider } from '../contracts/ssoProviders.ts'
 import { timestamp } from '../core/clock.ts'
 import type { KubeObject } from '../core/object.ts'
-import { degraded, done, type Outcome } from '../core/outcome.ts'
+import { degraded, done, type Outcome, stalled } from '../core/outcome.ts'
 import { SsoConnection, type SsoIdentityProvider } from '../crds/sso.ts'
 import { controllerWith, type Pass, steps } from './engine/controller.ts'
 
@@ -51,9 +51,11 @@ export const ssoController = controllerWith(
 
     async function checkProviders(pass: SsoPass): Promise<Outcome> {
       const all = pass.object.spec.identityProviders.map(completeProvider)
-      const identityProviders = await Promise.all(all.map((provider) => stateOf(provider)))
+      const identityProviders = await Promise.all(all.map((provider) => stateOf(pass.object, provider)))
       pass.report({ identityProviders })
       const failing = identityProviders.find(({ status }) => status === 'Failing')
+      const [hole] = all.flatMap((provider) => secretHole(pass.object, provider) ?? [])
+      if (hole !== undefined) return stalled('ReferenceMissing', hole, DOMAIN_INTERVAL)
       if (failing !== undefined) {
         const message = `The identity provider "${failing.alias}" does not answer as it should: ${failing.lastError}`
         return degraded('PartiallyAvailable', message, DOMAIN_INTERVAL)
@@ -62,9 +64,11 @@ export const ssoController = controllerWith(
       return isAsked ? done({ after: PROVIDER_INTERVAL }) : done()
     }
 
-    async function stateOf(provider: Complete<SsoIdentityProvider>): Promise<ProviderStatus> {
+    async function stateOf(object: SsoConnection, provider: Complete<SsoIdentityProvider>): Promise<ProviderStatus> {
       const { alias, enabled, metadataUrl, protocol } = provider
       if (!enabled) return { alias, status: 'Disabled' }
+      const hole = secretHole(object, provider)
+      if (hole !== undefined) return { alias, status: 'Failing', lastError: hole.slice(0, ERROR_LENGTH) }
       if (metadataUrl === undefined) return { alias, status: 'Active' }
       try {
         const text = await outgoing.document(metadataUrl)
@@ -78,6 +82,13 @@ export const ssoController = controllerWith(
     }
   },
 )
+
+/** A sentence for an enabled provider whose secret is missing; nobody signs in there meanwhile. */
+function secretHole({ status }: SsoConnection, provider: Complete<SsoIdentityProvider>): string | undefined {
+  const { alias, enabled, clientSecretName: name } = provider
+  if (!enabled || name === undefined || status?.missingSecrets?.includes(name) !== true) return undefined
+  return `The Secret "${name}" of the identity provider "${alias}" is missing or has no ${SSO_SECRET_KEY}: set its clientSecret again, or make the Secret.`
+}
 
 /** Domains that a tenant named before this one: of two that kubectl wrote, the older counts. */
 function takenBefore({ object, records }: SsoPass): ReadonlySet<string> {

@@ -145,3 +145,10 @@ export const PrincipalType = z
 
 /** RFC 3339 date and time. */
 export const DateTime = z.iso.datetime({ offset: true }).max(40)
+
+/** Of kinds whose secrets lie in the platform's own namespace, which the controllers may not read. */
+export const MissingSecrets = z
+  .array(z.string())
+  .max(20)
+  .optional()
+  .describe('Secrets named by the spec that are not there or hold no client-secret; absent if there are none')

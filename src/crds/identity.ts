@@ -1,6 +1,16 @@
 import { z } from 'zod'
-import { defineKind, type ObjectOf } from './define.ts'
-import { DateTime, Description, DisplayName, Email, mapOf, PersonName, PlainText, Uuid } from './fields.ts'
+import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import {
+  DateTime,
+  Description,
+  DisplayName,
+  Email,
+  MissingSecrets,
+  mapOf,
+  PersonName,
+  PlainText,
+  Uuid,
+} from './fields.ts'
 
 /** A person, for the local identity provider only. */
 export const PlatformUser = defineKind({
@@ -79,10 +89,12 @@ export const PlatformClient = defineKind({
     isEnabled: z.boolean().default(true).describe('False refuses new tokens and every one that the account still has'),
     secretName: z.string().max(63).describe('A Secret in the same namespace whose key client-secret holds the secret'),
   }),
-  status: z.object({
+  status: resourceStatus.extend({
     lastTokenAt: DateTime.optional().describe('When the account last got a token, to the hour'),
+    missingSecrets: MissingSecrets,
   }),
   columns: [
+    ...statusColumns,
     { name: 'Display Name', path: '.spec.displayName' },
     { name: 'Enabled', path: '.spec.isEnabled', type: 'boolean' },
   ],

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
-import { DateTime, DisplayName, ResourceName, Scope, Uuid } from './fields.ts'
+import { DateTime, DisplayName, MissingSecrets, ResourceName, Scope, Uuid } from './fields.ts'
 
 /** An address that the platform or a browser calls: https only. What may be called is judged when it is called. */
 export const HttpsUrl = z
@@ -195,6 +195,7 @@ export const SsoConnection = defineKind({
       .max(20)
       .optional()
       .describe('Whether each identity provider answers'),
+    missingSecrets: MissingSecrets,
   }),
   rules: [
     {

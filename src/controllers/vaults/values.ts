@@ -214,7 +214,10 @@ async function rewrap(pass: EntryPass, keys: PlatformKeys, newest: string, life:
   const stored = await readSecret(pass, ref.name)
   const wrapped = jweOf(stored?.data)
   if (stored === undefined || wrapped === undefined) {
-    return stalled('ReferenceMissing', 'The data key of this secret is gone, and its values with it.')
+    return stalled(
+      'ReferenceMissing',
+      `The data key of this secret, the Secret "${ref.name}", is gone, and its values with it: restore it from a backup, or delete and purge the secret and set it anew.`,
+    )
   }
   if (wrappingKeyId(wrapped) !== newest) {
     const dataKey = await unwrapDataKey(wrapped, keys, context)

@@ -1,0 +1,111 @@
+import type { Log } from '../core/log.ts'
+import { SYSTEM_NAMESPACE } from '../core/names.ts'
+import { PlatformClient } from '../crds/identity.ts'
+import { SsoConnection } from '../crds/sso.ts'
+import * as builtin from '../kube/builtin.ts'
+import { type CacheHandler, WatchCache } from '../kube/cache.ts'
+import type { KubeClient } from '../kube/client.ts'
+import { isKubeError } from '../kube/errors.ts'
+import type { KubeObject } from '../kube/object.ts'
+import { KeyedQueue } from '../kube/queue.ts'
+import { CLIENT_SECRET_KEY } from './clients.ts'
+
+const namespace = SYSTEM_NAMESPACE
+const KINDS = [PlatformClient, SsoConnection] as const
+type Kind = (typeof KINDS)[number]
+type Named = KubeObject & { status?: { missingSecrets?: string[] } }
+type Source = Pick<WatchCache<KubeObject>, 'get' | 'list' | 'subscribe'>
+
+/** The Secrets of the system namespace that an object says its secrets lie in. */
+function namesIn(kind: Kind, { spec }: KubeObject): string[] {
+  const names =
+    kind === PlatformClient
+      ? [(spec as PlatformClient['spec']).secretName]
+      : (spec as SsoConnection['spec']).identityProviders.map(({ clientSecretName }) => clientSecretName)
+  return [...new Set(names.filter((name) => name !== undefined))].sort()
+}
+
+export type NamedSecretsOptions = {
+  client: Pick<KubeClient, 'get' | 'list' | 'mergePatch' | 'watchStream'>
+  /** The objects of each kind, from a cache. */
+  objects: (kind: Kind) => Source
+  log: Log
+}
+
+/**
+ * Notes in the status of service accounts and of connections to identity providers which of their Secrets are missing or
+ * hold no `client-secret`. The controllers may not read Secrets of the platform's own namespace, this part may: they make
+ * conditions of what it notes. It watches metadata only, and reads a Secret when something about it changes.
+ */
+export function noteMissingSecrets(options: NamedSecretsOptions): { stop(): Promise<void> } {
+  const { client, objects, log } = options
+  const secrets = new WatchCache({
+    client,
+    resource: builtin.secretMetadata,
+    namespace,
+    // Sign-ins come and go all the time.
+    labelSelector: 'app.kubernetes.io/component!=identity-state',
+    log,
+  })
+  const handle = (key: string) => note(options, key)
+  const queue = new KeyedQueue({ name: 'named secrets', handle, workers: 1, log, groupOf: () => '' })
+  const look = (kind: Kind, { metadata }: KubeObject) => queue.add(`${kind.resource.plural}/${metadata.name}`)
+  /** What was whole before a restart and has its Secrets still needs no further look. */
+  const needsLook = (kind: Kind, object: Named) =>
+    (object.status?.missingSecrets ?? []).length > 0 ||
+    namesIn(kind, object).some((name) => secrets.get(namespace, name) === undefined)
+  const ends: (() => void)[] = []
+  const follow = () => {
+    for (const kind of KINDS) {
+      const each: CacheHandler<KubeObject> = ({ type, object, previous }) => {
+        const isChanged = previous?.metadata.generation !== object.metadata.generation
+        if (type === 'added' ? needsLook(kind, object) : type === 'modified' && isChanged) look(kind, object)
+      }
+      ends.push(objects(kind).subscribe(each, { replay: true }))
+    }
+    const naming: CacheHandler<KubeObject> = ({ object: { metadata } }) => {
+      for (const kind of KINDS)
+        for (const object of objects(kind).list({ namespace }))
+          if (namesIn(kind, object).includes(metadata.name)) look(kind, object)
+    }
+    ends.push(secrets.subscribe(naming))
+  }
+
+  secrets.start()
+  queue.start()
+  // Rejected if it is stopped before.
+  void secrets.whenSynced().then(follow, () => {})
+  return {
+    async stop() {
+      for (const end of ends) end()
+      await Promise.all([queue.shutDown(), secrets.stop()])
+    },
+  }
+}
+
+async function note({ client, objects }: NamedSecretsOptions, key: string): Promise<void> {
+  const [plural, name = ''] = key.split('/')
+  const kind = KINDS.find(({ resource }) => resource.plural === plural)
+  const object: Named | undefined = kind && objects(kind).get(namespace, name)
+  if (kind === undefined || object === undefined || object.metadata.deletionTimestamp !== undefined) return
+  const missing: string[] = []
+  for (const each of namesIn(kind, object)) if (!(await holdsSecret(client, each))) missing.push(each)
+  if (missing.join() === (object.status?.missingSecrets ?? []).join()) return
+  const patch = { status: { missingSecrets: missing.length === 0 ? null : missing } }
+  try {
+    await client.mergePatch(kind.resource, { namespace, name }, patch, { subresource: 'status' })
+  } catch (error) {
+    if (!isKubeError(error, 'NotFound')) throw error
+  }
+}
+
+/** Asked of the API server: the watch may not have told yet of what was made a moment ago. */
+async function holdsSecret(client: Pick<KubeClient, 'get'>, name: string): Promise<boolean> {
+  try {
+    const found = await client.get<KubeObject & { data?: Record<string, string> }>(builtin.secret, { namespace, name })
+    return (found.data?.[CLIENT_SECRET_KEY] ?? '') !== ''
+  } catch (error) {
+    if (isKubeError(error, 'NotFound') && !error.typeMissing) return false
+    throw error
+  }
+}
