@@ -73,6 +73,14 @@ export const Configuration = z.strictObject({
     .describe('What the aud claim of accepted tokens must hold'),
   jwksUrl: Url.optional().describe("Where the issuer's keys are; its well-known place when absent"),
   issuerCertificateAuthority: z.string().optional().describe('Path of a PEM bundle that the issuer is verified with'),
+  browserClientId: z
+    .string()
+    .min(1)
+    .max(255)
+    .optional()
+    .describe(
+      'Public client at an identity provider that is not local, with PKCE and the redirect address <publicUrl>/invitations/accept/signed-in; with it people accept invitations in a browser',
+    ),
   keycloakUrl: Url.optional().describe(
     'Where Keycloak is administered, without the path of a realm; from the issuer when absent',
   ),

@@ -6,14 +6,14 @@ import { createAccess } from '../api/callers/access.ts'
 import { directoryPrincipals } from '../api/callers/directoryPrincipals.ts'
 import { recordedPrincipals } from '../api/callers/principals.ts'
 import { createStanding } from '../api/callers/standing.ts'
-import { createTokenVerifier } from '../api/callers/tokens.ts'
+import { createTokenVerifier, type TokenVerifier } from '../api/callers/tokens.ts'
 import type { Services } from '../api/http/context.ts'
 import type { ReadinessCheck } from '../api/http/management.ts'
 import { createHttpMetrics } from '../api/http/metrics.ts'
 import { createFacade } from '../api/http/server.ts'
 import { openApiDocument, reservedNames, SERVED_ROUTES } from '../api/index.ts'
 import { invitationsOnAccountPage } from '../api/invitations/account.ts'
-import { invitationPages } from '../api/invitations/pages.ts'
+import { invitationPages, signedInPages } from '../api/invitations/pages.ts'
 import { onAccountPage } from '../api/passwords/index.ts'
 import { resetPages } from '../api/passwords/pages.ts'
 import { linkPages } from '../api/people/forms.ts'
@@ -42,6 +42,7 @@ import type { AgentHub, runGate } from './agents/hub.ts'
 import { activityRecorder } from './areas/activity.ts'
 import { areaServices } from './areas/index.ts'
 import { Closing, type FiguresHere } from './areas/setup.ts'
+import { browserSignIn } from './browserSignIn.ts'
 import { type Connection, connect, untilServed } from './connection.ts'
 import { runIdentityProvider } from './identity.ts'
 import { readOpenApi } from './openApi.ts'
@@ -51,6 +52,8 @@ import { openTracing } from './tracing.ts'
 import { runWebhooks } from './webhooks.ts'
 
 const DOCUMENTATION = join(import.meta.dirname, '../../docs/areas')
+
+const LINK_PAGES = [signedInPages, invitationPages, resetPages, installPages]
 
 /** The REST facade, and beside it the local identity provider where that is configured. */
 export async function runFacade(
@@ -110,7 +113,7 @@ export async function runFacade(
     traced: await tracer(configuration, closing),
     limits: limitsOf(configuration),
     services,
-    pages: [platformPages(services.platform), linkPages(services, [invitationPages, resetPages, installPages])],
+    pages: [platformPages(services.platform), linkPages(services, LINK_PAGES)],
   })
   closing.onStop(() => facade.stop())
   await facade.listen(configuration.facadePort, configuration.facadeHost)
@@ -201,7 +204,7 @@ type Beside = {
   surroundings: Surroundings
   log: Log
   closing: Closing
-  tokens: { keysChanged(): unknown }
+  tokens: TokenVerifier
 }
 
 /** Who signs in and how: users, mails, sign-on of tenants, and the identity provider itself where it is ours. */
@@ -235,6 +238,11 @@ async function openPeople(
     closing.onStop(() => identity.stop())
     return { records, principals: recorded, accounts, sso }
   }
+  const { browserClientId: clientId } = configuration
+  const { linkBase } = accounts
+  const signIn =
+    clientId === undefined ? undefined : await browserSignIn({ ...configuration, clientId, linkBase, tokens })
+  closing.onStop(() => signIn?.close())
   const follower = followConnections({
     connections: caches.get(SsoConnection.resource),
     tenants: caches.get(PlatformTenant.resource),
@@ -243,7 +251,12 @@ async function openPeople(
     log,
   })
   closing.onStop(() => follower.stop())
-  return { records, principals: directoryPrincipals(recorded, administration.users, systemClock), accounts, sso }
+  return {
+    records,
+    principals: directoryPrincipals(recorded, administration.users, systemClock),
+    accounts: signIn === undefined ? accounts : { ...accounts, browserSignIn: signIn },
+    sso,
+  }
 }
 
 async function platformFacts(

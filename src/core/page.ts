@@ -64,6 +64,13 @@ ${body}
   return { html, policy: pagePolicy(targets) }
 }
 
+/** A page that leads on to another address by itself: no redirect of a form, which our policy would stop half way. */
+export function pageToward(url: string, title: string, body: string): Page {
+  const address = escapeHtml(url)
+  const { html, policy } = page(title, `${body}\n<p><a href="${address}" rel="noreferrer">Continue</a></p>`)
+  return { html: html.replace('</title>', `</title>\n<meta http-equiv="refresh" content="0;url=${address}">`), policy }
+}
+
 /** What was wrong with a form, read out when the page is shown. */
 export const problem = (text: string | undefined) =>
   text === undefined ? '' : `<p class="wrong" role="alert" id="problem">${escapeHtml(text)}</p>`

@@ -1,4 +1,4 @@
-import { escapeHtml, type Page, page, problem } from '../core/page.ts'
+import { escapeHtml, type Page, page, pageToward, problem } from '../core/page.ts'
 
 export type { Page } from '../core/page.ts'
 
@@ -47,13 +47,7 @@ ${problem(error)}
  * that the policy of the page with the form names, and where this one leads on is not ours to know.
  */
 export function organizationPage({ url, displayName }: { url: string; displayName: string }): Page {
-  const address = escapeHtml(url)
-  const { html, policy } = page(
-    'Continue elsewhere',
-    `<p>You sign in at <strong>${escapeHtml(displayName)}</strong>.</p>
-<p><a href="${address}" rel="noreferrer">Continue</a></p>`,
-  )
-  return { html: html.replace('</title>', `</title>\n<meta http-equiv="refresh" content="0;url=${address}">`), policy }
+  return pageToward(url, 'Continue elsewhere', `<p>You sign in at <strong>${escapeHtml(displayName)}</strong>.</p>`)
 }
 
 export type ConsentWords = {

@@ -14,6 +14,7 @@ import { secret } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import type { PagedListResponse } from '../make/page.ts'
 import { mailsTo, personToken, tokenFromMail } from '../make/people.ts'
+import { objectOf } from '../worlds/fleet.ts'
 import { call, expectCall, itemsOf, makeBoundary, makeCaller, uniqueName, until } from '../worlds/platform.ts'
 import { administrator, testPlatform } from '../worlds/tenant.ts'
 
@@ -86,6 +87,49 @@ describe('invitations', () => {
     const again = await call('POST', path, { email: email.toUpperCase(), roleDefinitionName: 'Reader' })
     expect([again.status, again.body.code]).to.deep.equal([409, 'already_member'])
     await expectNowhere([token, PASSWORD])
+  })
+
+  it('put a person into the tenant: a role ends with its boundary, and the tenant when an administrator ends it', async () => {
+    const email = address()
+    await invite({ email, roleDefinitionName: 'Reader' })
+    const token = await tokenFromMail(email)
+    const person = { password: PASSWORD, firstName: 'Anna', lastName: 'Arnold' }
+    await expectCall(200, 'POST', `/invitations/${token}/set-password`, person, anonymous)
+    const user = await until('the user is listed', async () => {
+      const { body } = await call<PagedListResponse<User>>('GET', `/admin/users?search=${encodeURIComponent(email)}`)
+      return body.items.find((one) => one.email === email)
+    })
+    const options = { token: await personToken(user.id) }
+    await expectCall(200, 'POST', '/invitations/accept', { token }, options)
+    const colleague = randomUUID()
+    await admin.create(
+      PlatformUser.resource,
+      objectOf(PlatformUser, colleague, SYSTEM_NAMESPACE, {
+        userName: uniqueName('bert'),
+        tenantIds: [DEFAULT_TENANT_ID],
+      }),
+    )
+    const sees = async () => (await call('GET', `/admin/users/${colleague}`, undefined, options)).status
+    await until('people of the tenant are seen', async () => (await sees()) === 200)
+
+    await until('the member is listed', async () => {
+      return (await call('DELETE', `/boundaries/${boundaryId}/iam/members/${user.id}`)).status === 204
+    })
+    expect((await call('GET', `/boundaries/${boundaryId}`, undefined, options)).status).to.equal(403)
+    const checks = { principalId: user.id, action: 'boundaries/read' }
+    const check = `/boundaries/${boundaryId}/providers/authorization/checkAccess`
+    const { body } = await expectCall<{ results: { allowed: boolean }[] }>(200, 'POST', check, checks)
+    expect(body.results[0]?.allowed).to.equal(false)
+    expect((await expectCall<User>(200, 'GET', `/admin/users/${user.id}`)).body.tenantIds).to.deep.equal([
+      DEFAULT_TENANT_ID,
+    ])
+    expect(await sees()).to.equal(200)
+
+    const membership = `/admin/iam/members/${user.id}/${DEFAULT_TENANT_ID}`
+    expect((await call('DELETE', membership, undefined, options)).status).to.equal(403)
+    await expectCall(204, 'DELETE', membership)
+    expect((await expectCall<User>(200, 'GET', `/admin/users/${user.id}`)).body.tenantIds).to.deep.equal([])
+    await until('the tenant is seen no more', async () => (await sees()) === 404)
   })
 
   /** Not in any object but the Secret's hash, nor in the log. */

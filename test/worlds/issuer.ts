@@ -3,7 +3,7 @@ import type { Server } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import express from 'express'
-import Provider from 'oidc-provider'
+import Provider, { type ClientMetadata } from 'oidc-provider'
 
 const REALM = '/realms/test'
 const OIDC = '/protocol/openid-connect'
@@ -16,7 +16,7 @@ export type TestIssuer = {
 }
 
 /** An OpenID provider for the sign-in of people, at the paths of Keycloak, that lets everyone in who says a name. */
-export async function startIssuer(): Promise<TestIssuer> {
+export async function startIssuer(clients: ClientMetadata[] = []): Promise<TestIssuer> {
   const restore = silenceAdvice()
   const app = express()
   const server: Server = createServer(app)
@@ -32,6 +32,7 @@ export async function startIssuer(): Promise<TestIssuer> {
         response_types: ['code'],
         redirect_uris: ['http://127.0.0.1/callback'],
       },
+      ...clients,
     ],
     cookies: { keys: [randomBytes(16).toString('hex')] },
     features: { deviceFlow: { enabled: true }, revocation: { enabled: true }, devInteractions: { enabled: true } },
@@ -73,7 +74,7 @@ export async function startIssuer(): Promise<TestIssuer> {
 }
 
 /**
- * A browser that fills every form it meets.
+ * A browser that fills every form it meets and follows redirects, those of pages too.
  *
  * @param fields by name of the input
  * @returns the text of the page at the end
@@ -100,6 +101,11 @@ export async function browse(start: string, fields: Record<string, string>): Pro
       continue
     }
     const text = await answer.text()
+    const onward = /<meta http-equiv="refresh" content="0;url=([^"]*)">/.exec(text)?.[1]
+    if (onward !== undefined) {
+      url = new URL(entities(onward), url).href
+      continue
+    }
     const form = /<form[^>]*>[\s\S]*?<\/form>/.exec(text)?.[0]
     if (form === undefined) return text
     url = new URL(attribute(form, 'action') ?? url, url).href
@@ -114,6 +120,8 @@ export async function browse(start: string, fields: Record<string, string>): Pro
 
 const attribute = (tag: string, name: string) =>
   new RegExp(`\\s${name}="([^"]*)"`).exec(tag)?.[1]?.replaceAll('&amp;', '&')
+
+const entities = (text: string) => text.replaceAll(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)))
 
 /** The provider says of every default that production wants another. @returns how to let it speak again */
 function silenceAdvice(): () => void {

@@ -1,8 +1,25 @@
-import { badRequest, PlatformError } from '../../core/errors.ts'
-import { escapeHtml, page } from '../../core/page.ts'
+import { badRequest, messageOf, PlatformError } from '../../core/errors.ts'
+import { escapeHtml, page, pageToward, problem } from '../../core/page.ts'
 import { policySentences } from '../../iam/passwordPolicy.ts'
-import type { Context, Services } from '../http/context.ts'
-import { type Fields, formOf, type LinkPages, newPassword, rulesList, signInLink } from '../people/forms.ts'
+import type { Caller, Context, Services } from '../http/context.ts'
+import {
+  type Journey,
+  keepJourney,
+  peekJourney,
+  SIGNED_IN_PATH,
+  SignInRefused,
+  takeJourney,
+} from '../people/browserSignIn.ts'
+import {
+  type Browser,
+  type Fields,
+  formOf,
+  type LinkPages,
+  newPassword,
+  rulesList,
+  type Shown as ShownPage,
+  signInLink,
+} from '../people/forms.ts'
 import { acceptInvitation, setInvitationPassword, showInvitation } from './link.ts'
 import { SetInvitationPasswordRequest } from './record.ts'
 
@@ -17,23 +34,66 @@ type Shown = {
 /** The page behind the link of an invitation: whoever has no account makes one, everybody else proves who they are. */
 export const invitationPages: LinkPages = {
   path: '/invitations/:token',
-  async show(services, token) {
+  async show(services, token, browser) {
     const shown = await shownOf(services, token)
-    return page(`Join ${shown.boundary}`, `${greeting(shown)}\n${await formFor(services, shown, token)}`)
+    return page(`Join ${shown.boundary}`, `${greeting(shown)}\n${await formFor(services, shown, token, browser)}`)
   },
-  async submit(services, token, fields, address) {
+  async submit(services, token, fields, browser) {
     const shown = await shownOf(services, token)
+    if (fields('state') !== '') return sendToSignIn(services, token, fields('state'), browser)
     if (shown.requiresPassword) await makeAccount(services, token, fields)
-    else await proveAccount(services, shown, fields('password'), address)
+    else await proveAccount(services, shown, fields('password'), browser.address)
     const user = await services.accounts.users.findByEmail(shown.email)
     if (user === undefined) throw new PlatformError('not_found', 'There is no account with the invited address.')
-    const caller = { principalId: user.id, principalType: 'User' as const, expiresAt: 0 }
-    await acceptInvitation({ services, caller, body: { token } } as Parameters<typeof acceptInvitation>[0])
-    return page(
-      'Welcome',
-      `<p>You are ${escapeHtml(shown.roleDefinitionName)} of ${escapeHtml(shown.boundary)} now.</p>\n${signInLink(services)}`,
-    )
+    return accept(services, { principalId: user.id, principalType: 'User', expiresAt: 0 }, token, shown)
   },
+}
+
+async function accept(services: Services, caller: Caller, token: string, shown: Shown): Promise<ShownPage> {
+  await acceptInvitation({ services, caller, body: { token } } as Parameters<typeof acceptInvitation>[0])
+  const { roleDefinitionName, boundary } = shown
+  const words = `<p>You are ${escapeHtml(roleDefinitionName)} of ${escapeHtml(boundary)} now.</p>`
+  return page('Welcome', `${words}\n${signInLink(services)}`)
+}
+
+/** @throws PlatformError FORBIDDEN for a form that this browser was not shown */
+async function sendToSignIn({ accounts }: Services, token: string, state: string, browser: Browser) {
+  const journey = peekJourney(browser)
+  if (accounts.browserSignIn === undefined || journey?.state !== state || journey.token !== token) throw notBegunHere()
+  const url = await accounts.browserSignIn.addressOf(journey)
+  return pageToward(url, 'Sign in', '<p>You sign in, and come back here.</p>')
+}
+
+const notBegunHere = () =>
+  new PlatformError('FORBIDDEN', 'This was begun in another browser, or a while ago. Try it again.')
+
+/** Where people come back to who signed in to accept. The address is the same for all: what it is about is in a cookie. */
+export const signedInPages: LinkPages = {
+  path: SIGNED_IN_PATH.replace(/[^/]+$/, ':token'),
+  async show(services, _token, browser) {
+    const journey = takeJourney(browser)
+    try {
+      const { browserSignIn } = services.accounts
+      if (browserSignIn === undefined || journey === undefined) throw notBegunHere()
+      const shown = await shownOf(services, journey.token)
+      return await accept(services, await browserSignIn.finish(journey, browser.search), journey.token, shown)
+    } catch (error) {
+      return notAccepted(services, error, journey)
+    }
+  },
+  submit: async () => {
+    throw notBegunHere()
+  },
+}
+
+function notAccepted({ log, accounts }: Services, error: unknown, journey: Journey | undefined): ShownPage {
+  const isSaid = error instanceof SignInRefused || (error instanceof PlatformError && error.status < 500)
+  if (!isSaid) log.error({ error: messageOf(error) }, 'A sign-in to accept an invitation could not be finished.')
+  const text = isSaid ? messageOf(error) : 'The platform could not finish this. Try again in a moment.'
+  const link = `${accounts.linkBase}/invitations/${journey?.token}`
+  const again = journey === undefined ? '' : `<p><a href="${escapeHtml(link)}">Back to the invitation</a></p>`
+  const status = error instanceof PlatformError ? error.status : isSaid ? 403 : 502
+  return { ...page('You have not joined', `${problem(text)}\n${again}`), status }
 }
 
 async function shownOf(services: Services, token: string): Promise<Shown> {
@@ -44,7 +104,12 @@ function greeting({ invitedBy, boundary, roleDefinitionName, email }: Shown): st
   return `<p>${escapeHtml(invitedBy)} invites ${escapeHtml(email)} to <strong>${escapeHtml(boundary)}</strong> as ${escapeHtml(roleDefinitionName)}.</p>`
 }
 
-async function formFor(services: Services, { requiresPassword, email }: Shown, token: string): Promise<string> {
+async function formFor(
+  services: Services,
+  { requiresPassword, email }: Shown,
+  token: string,
+  browser: Browser,
+): Promise<string> {
   if (requiresPassword) {
     const names = [
       { name: 'firstName', label: 'First name', autocomplete: 'given-name' },
@@ -53,8 +118,16 @@ async function formFor(services: Services, { requiresPassword, email }: Shown, t
     const rules = rulesList(policySentences(await services.accounts.passwordRules()))
     return `${rules}\n${formOf([...names, newPassword], 'Make my account and join')}`
   }
-  const { isPassword, users } = services.accounts
-  // No password of theirs is known here: they sign in, and accept there.
+  const { isPassword, users, browserSignIn } = services.accounts
+  // No password of theirs is known here: they sign in where it is.
+  if (browserSignIn !== undefined) {
+    const journey = browserSignIn.begin(token)
+    keepJourney(browser, journey)
+    return `<form method="post">
+<input type="hidden" name="state" value="${escapeHtml(journey.state)}">
+<button type="submit">Sign in and accept</button>
+</form>`
+  }
   if (isPassword === undefined) return byProgram(token)
   if ((await users.findByEmail(email))?.isExternal === true)
     return `<p>You sign in at your organization: do, and accept on your account page.</p>\n${signInLink(services)}`

@@ -4,6 +4,7 @@ import type { ResendLimits } from '../../iam/invitations.ts'
 import { type PasswordPolicy, passwordViolations } from '../../iam/passwordPolicy.ts'
 import type { Caller } from '../http/context.ts'
 import type { AttemptLimit } from './attemptLimit.ts'
+import type { BrowserSignIn } from './browserSignIn.ts'
 import type { Outbox } from './outbox.ts'
 import type { Tenants } from './tenants.ts'
 
@@ -18,6 +19,8 @@ export type AccountServices = {
    * @throws PlatformError TOO_MANY_REQUESTS
    */
   readonly isPassword?: (user: UserRecord, password: string, address: string) => Promise<boolean>
+  /** Absent if the facade is no client of the identity provider. */
+  readonly browserSignIn?: BrowserSignIn
   readonly tenants: Tenants
   readonly outbox: Outbox
   /** In front of the paths in links. */

@@ -9,19 +9,29 @@ import type { Services } from '../http/context.ts'
 export type LinkPages = {
   /** The path with `:token`, as the JSON route has it. */
   path: string
-  show(services: Services, token: string): Promise<Page>
+  show(services: Services, token: string, browser: Browser): Promise<Shown>
   /** Handles the form. An error is shown with the form again. */
-  submit(services: Services, token: string, fields: Fields, address: string): Promise<Page>
+  submit(services: Services, token: string, fields: Fields, browser: Browser): Promise<Shown>
 }
 export type Fields = (name: string) => string
+/** A page, with its status if that is not 200. */
+export type Shown = Page & { status?: number }
+/** The browser that asks: its address, what it was told to keep, and the query it came with. */
+export type Browser = {
+  address: string
+  search: string
+  cookie(name: string): string | undefined
+  /** Sent back to us only, over TLS where the platform is reached so, and by no form of another site. */
+  setCookie(name: string, value: string, seconds: number): void
+}
 
 const REQUESTS_PER_MINUTE = 60
 const HEADERS = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer', 'x-frame-options': 'DENY' }
 
 /**
  * Serves the pages if a browser asks: GET that prefers HTML to JSON, and POST of a form. The token in the path is all
- * that a form proves, and no cookie is read, so that no other site can send one in somebody's name. Everything else
- * goes on to the routes.
+ * that a form proves, so that no other site can send one in somebody's name; the one cookie that is read, of a sign-in
+ * elsewhere, is sent with no form of another site. Everything else goes on to the routes.
  */
 export function linkPages(services: Services, all: readonly LinkPages[]): RequestHandler {
   const router = express.Router()
@@ -29,7 +39,10 @@ export function linkPages(services: Services, all: readonly LinkPages[]): Reques
   const form = express.urlencoded({ extended: false, limit: '8kb', parameterLimit: 8 })
   for (const pages of all) {
     router.get(pages.path, limit, (request, response, next) => {
-      if (prefersPage(request)) void answer(services, response, 200, () => pages.show(services, tokenOf(request)))
+      if (prefersPage(request))
+        void answer(services, response, 200, () =>
+          pages.show(services, tokenOf(request), browserOf(services, request, response)),
+        )
       else next()
     })
     router.post(pages.path, (request, response, next) => {
@@ -57,14 +70,15 @@ async function submitted(services: Services, pages: LinkPages, request: Request,
   const body = (request.body ?? {}) as Record<string, unknown>
   const fields: Fields = (name) => (typeof body[name] === 'string' ? body[name] : '')
   const token = tokenOf(request)
+  const browser = browserOf(services, request, response)
   try {
-    const done = await pages.submit(services, token, fields, request.ip ?? '::')
-    send(response, 200, done)
+    const done = await pages.submit(services, token, fields, browser)
+    send(response, done.status ?? 200, done)
   } catch (error) {
     const status = error instanceof PlatformError ? error.status : 500
     if (status >= 500) services.log.error({ error: messageOf(error) }, 'A form could not be taken.')
     const text = status < 500 ? messageOf(error) : 'The platform could not finish this. Try again in a moment.'
-    await answer(services, response, status, async () => withProblem(await pages.show(services, token), text))
+    await answer(services, response, status, async () => withProblem(await pages.show(services, token, browser), text))
   }
 }
 
@@ -77,10 +91,11 @@ async function answer(
   services: Services,
   response: Response,
   status: number,
-  make: () => Promise<Page>,
+  make: () => Promise<Shown>,
 ): Promise<void> {
   try {
-    send(response, status, await make())
+    const made = await make()
+    send(response, made.status ?? status, made)
   } catch (error) {
     const isKnown = error instanceof PlatformError && error.status < 500
     if (!isKnown) services.log.error({ error: messageOf(error) }, 'A page could not be shown.')
@@ -95,6 +110,24 @@ const gonePage = () =>
   )
 const failedPage = () =>
   page('That did not work', '<p role="alert">The platform could not finish this. Try again in a moment.</p>')
+
+function browserOf({ accounts }: Services, request: Request, response: Response): Browser {
+  const isSecure = accounts.linkBase.startsWith('https:')
+  // Of a name with this prefix browsers make sure that nobody else has set it (RFC 6265bis section 4.1.3).
+  const prefix = isSecure ? '__Host-' : ''
+  return {
+    address: request.ip ?? '::',
+    search: request.url.split('?')[1] ?? '',
+    cookie(name) {
+      const all = (request.headers.cookie ?? '').split(/; */)
+      return all.find((pair) => pair.startsWith(`${prefix}${name}=`))?.slice(prefix.length + name.length + 1)
+    },
+    setCookie(name, value, seconds) {
+      const options = { httpOnly: true, sameSite: 'lax', secure: isSecure, path: '/', maxAge: seconds * 1000 } as const
+      response.cookie(`${prefix}${name}`, value, options)
+    },
+  }
+}
 
 function tokenOf(request: Request): string {
   return String(request.params.token)

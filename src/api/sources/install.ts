@@ -186,8 +186,8 @@ export const installPages: LinkPages = {
 </form>`
     return page('Connect GitHub', body, [new URL(baseUrl).origin])
   },
-  async submit(services, token) {
-    return installPages.show(services, token)
+  async submit(services, token, _fields, browser) {
+    return installPages.show(services, token, browser)
   },
 }
 

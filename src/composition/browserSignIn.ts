@@ -1,0 +1,83 @@
+import { readFile } from 'node:fs/promises'
+import { Agent, fetch } from 'undici'
+import type { TokenVerifier } from '../api/callers/tokens.ts'
+import { type BrowserSignIn, SIGNED_IN_PATH, SignInRefused } from '../api/people/browserSignIn.ts'
+import type { Configuration } from '../config.ts'
+import { PlatformError } from '../core/errors.ts'
+
+type Options = Pick<Configuration, 'issuer' | 'issuerCertificateAuthority'> & {
+  clientId: string
+  /** In front of the path that the identity provider sends browsers back to. */
+  linkBase: string
+  tokens: Pick<TokenVerifier, 'verify'>
+}
+
+const TIMEOUT_SECONDS = 10
+
+/**
+ * The facade as a public client of the identity provider (RFC 7636, OpenID Connect Core section 3.1). It keeps no token:
+ * the access token says who the person is, by the same check that requests pass, and is dropped.
+ */
+export async function browserSignIn(options: Options): Promise<BrowserSignIn & { close(): Promise<void> }> {
+  const oidc = await import('openid-client')
+  const { issuer, issuerCertificateAuthority: path, clientId, linkBase, tokens } = options
+  const agent = new Agent(path === undefined ? {} : { connect: { ca: await readFile(path, 'utf8') } })
+  const redirectUri = `${linkBase}${SIGNED_IN_PATH}`
+  const reach = async (url: string, init: object) =>
+    (await fetch(url, { ...init, dispatcher: agent })) as unknown as Response
+  let discovered: ReturnType<typeof oidc.discovery> | undefined
+  const client = async () => {
+    discovered ??= oidc.discovery(new URL(issuer), clientId, undefined, oidc.None(), {
+      execute: issuer.startsWith('http:') ? [oidc.allowInsecureRequests] : [],
+      timeout: TIMEOUT_SECONDS,
+      [oidc.customFetch]: reach,
+    })
+    try {
+      return await discovered
+    } catch (error) {
+      discovered = undefined
+      throw error
+    }
+  }
+  return {
+    begin: (token) => ({
+      token,
+      state: oidc.randomState(),
+      nonce: oidc.randomNonce(),
+      verifier: oidc.randomPKCECodeVerifier(),
+    }),
+    async addressOf({ state, nonce, verifier }) {
+      const url = oidc.buildAuthorizationUrl(await client(), {
+        redirect_uri: redirectUri,
+        scope: 'openid email',
+        // Whoever is signed in there already may be somebody else than was invited.
+        prompt: 'login',
+        code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
+        state,
+        nonce,
+      })
+      return url.href
+    },
+    async finish({ state, nonce, verifier }, search) {
+      const came = new URL(`${redirectUri}?${search}`)
+      const checks = { pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce, idTokenExpected: true }
+      try {
+        const granted = await oidc.authorizationCodeGrant(await client(), came, checks)
+        return await tokens.verify(`Bearer ${granted.access_token}`)
+      } catch (error) {
+        const isAnswer = error instanceof oidc.ResponseBodyError || error instanceof oidc.AuthorizationResponseError
+        const isRefused = isAnswer || (error instanceof oidc.ClientError && !isAbsence(error))
+        const isUnknown = error instanceof PlatformError && error.code === 'UNAUTHORIZED'
+        if (!isRefused && !isUnknown) throw error
+        throw new SignInRefused('The sign-in did not succeed. Begin it again.', { cause: error })
+      }
+    },
+    close: () => agent.close(),
+  }
+}
+
+/** No answer came, which is not the person's doing. */
+function isAbsence({ code }: { code?: string }): boolean {
+  return code === 'OAUTH_TIMEOUT' || code === 'OAUTH_ABORT'
+}
