@@ -7,6 +7,8 @@ import { keycloakAdmin } from '../../src/adapters/identity/keycloakAdmin.ts'
 import type { ClientCredentials } from '../../src/adapters/identity/port.ts'
 import type { IdentityAdministration } from '../../src/adapters/identity/provider.ts'
 import { createTokenVerifier, type TokenVerifier } from '../../src/api/callers/tokens.ts'
+import { SIGNED_IN_PATH, SignInRefused } from '../../src/api/people/browserSignIn.ts'
+import { browserSignIn } from '../../src/composition/browserSignIn.ts'
 import { brokerAlias, brokerCallback } from '../../src/contracts/sso.ts'
 import { type Clock, systemClock } from '../../src/core/clock.ts'
 import { silentLog } from '../../src/core/log.ts'
@@ -16,6 +18,25 @@ import { identityContract } from '../suites/identityContract.ts'
 const REALM = 'freehold'
 const AUDIENCE = 'platform-kubernetes-client'
 const SIGN_IN = 'direct-grant-of-the-test'
+const FACADE = 'http://127.0.0.1:1'
+/** As the documentation has an administrator make it. */
+const BROWSER = {
+  clientId: 'freehold-web',
+  enabled: true,
+  publicClient: true,
+  standardFlowEnabled: true,
+  directAccessGrantsEnabled: false,
+  redirectUris: [`${FACADE}${SIGNED_IN_PATH}`],
+  attributes: { 'pkce.code.challenge.method': 'S256' },
+  protocolMappers: [
+    {
+      name: 'audience',
+      protocol: 'openid-connect',
+      protocolMapper: 'oidc-audience-mapper',
+      config: { 'included.custom.audience': AUDIENCE, 'access.token.claim': 'true', 'id.token.claim': 'false' },
+    },
+  ],
+}
 
 describe('Keycloak', () => {
   let keycloak: Keycloak
@@ -35,7 +56,7 @@ describe('Keycloak', () => {
       sslRequired: 'none',
       organizationsEnabled: true,
       passwordPolicy: 'length(12) and digits(1)',
-      clients: [{ clientId: SIGN_IN, enabled: true, publicClient: true, directAccessGrantsEnabled: true }],
+      clients: [{ clientId: SIGN_IN, enabled: true, publicClient: true, directAccessGrantsEnabled: true }, BROWSER],
     } as { realm: string })
     provider = createKeycloakProvider({
       url: keycloak.url,
@@ -58,6 +79,31 @@ describe('Keycloak', () => {
   }
   const tokenOf = ({ clientId, secret }: Pick<ClientCredentials, 'clientId' | 'secret'>, more = {}) =>
     token({ grant_type: 'client_credentials', client_id: clientId, client_secret: secret, ...more })
+
+  /** A browser that sends these forms, one on each page that it meets; answers where it then leaves for, or undefined. */
+  async function leavesForm(address: string, forms: Record<string, string>[]): Promise<URL | undefined> {
+    const cookies = new Map<string, string>()
+    const open = async (url: string, form?: Record<string, string>) => {
+      const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+      const body = form === undefined ? {} : { method: 'POST', body: new URLSearchParams(form) }
+      const answer = await fetch(url, { redirect: 'manual', headers: { cookie }, ...body })
+      for (const line of answer.headers.getSetCookie()) {
+        const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+        cookies.set(name, value)
+      }
+      return answer
+    }
+    let answer = await open(address)
+    for (let hops = 0; hops < 10; hops += 1) {
+      const location = answer.headers.get('location')
+      if (location !== null && !location.startsWith(keycloak.url)) return new URL(location)
+      const action = /action="([^"]*login-actions\/authenticate[^"]*)"/.exec(await answer.text())?.[1] ?? ''
+      const form = location === null ? forms.shift() : undefined
+      if (location === null && form === undefined) return undefined
+      answer = await open(location ?? action.replaceAll('&amp;', '&'), form)
+    }
+    return undefined
+  }
 
   identityContract(() => ({
     provider,
@@ -116,18 +162,7 @@ describe('Keycloak', () => {
     }
 
     /** Types an address on the page of Keycloak; answers where the browser then leaves for, or undefined. */
-    async function leavesFor(address: string): Promise<URL | undefined> {
-      const cookies = new Map<string, string>()
-      const open = async (url: string, form?: Record<string, string>) => {
-        const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-        const body = form === undefined ? {} : { method: 'POST', body: new URLSearchParams(form) }
-        const answer = await fetch(url, { redirect: 'manual', headers: { cookie }, ...body })
-        for (const line of answer.headers.getSetCookie()) {
-          const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
-          cookies.set(name, value)
-        }
-        return answer
-      }
+    function leavesFor(address: string): Promise<URL | undefined> {
       const query = new URLSearchParams({
         client_id: 'account-console',
         redirect_uri: `${keycloak.url}/realms/${REALM}/account/`,
@@ -136,16 +171,9 @@ describe('Keycloak', () => {
         code_challenge: 'x'.repeat(43),
         code_challenge_method: 'S256',
       })
-      const page = await open(`${keycloak.url}/realms/${REALM}/protocol/openid-connect/auth?${query}`)
-      const action = /action="([^"]*login-actions\/authenticate[^"]*)"/.exec(await page.text())?.[1] ?? ''
-      let answer = await open(action.replaceAll('&amp;', '&'), { username: address })
-      for (let hops = 0; hops < 5; hops += 1) {
-        const location = answer.headers.get('location')
-        if (location === null) return undefined
-        if (!location.startsWith(keycloak.url)) return new URL(location)
-        answer = await open(location)
-      }
-      return undefined
+      return leavesForm(`${keycloak.url}/realms/${REALM}/protocol/openid-connect/auth?${query}`, [
+        { username: address },
+      ])
     }
 
     for (const count of [1, 2]) {
@@ -191,6 +219,26 @@ describe('Keycloak', () => {
       expect(config.validateSignature).to.equal('true')
       expect(config.signingCertificate).to.be.a('string')
     })
+  })
+
+  it('signs a person in for the facade in a browser, once', async () => {
+    const issuer = `${keycloak.url}/realms/${REALM}`
+    const jwksUrl = `${issuer}/protocol/openid-connect/certs`
+    const tokens = createTokenVerifier({ issuer, audience: AUDIENCE, jwksUrl, log: silentLog })
+    const signIn = await browserSignIn({ issuer, clientId: BROWSER.clientId, linkBase: FACADE, tokens })
+    const [password, email] = ['Correct-horse-42-battery', `${randomUUID()}@example.com`]
+    const names = { userName: email, firstName: 'Ada', lastName: 'Lovelace' }
+    const { id } = await provider.users.create({ ...names, email, emailVerified: true, password })
+    const journey = signIn.begin('the-token-of-a-link')
+    const back = await leavesForm(await signIn.addressOf(journey), [{ username: email }, { username: email, password }])
+    expect(`${back?.origin}${back?.pathname}`).to.equal(BROWSER.redirectUris[0])
+    const search = back?.search.slice(1) ?? ''
+    const stranger = await signIn.finish(signIn.begin('x'), search).catch((error) => error)
+    expect(stranger).to.be.instanceOf(SignInRefused)
+    expect(await signIn.finish(journey, search)).to.include({ principalId: id, principalType: 'User', email })
+    const again = await signIn.finish(journey, search).catch((error) => error)
+    expect(again).to.be.instanceOf(SignInRefused)
+    await Promise.all([signIn.close(), tokens.stop()])
   })
 
   describe('tokens', () => {
