@@ -26,8 +26,10 @@ import {
   progressOf,
 } from '../desired/jobs.ts'
 import { job as batchJobs, namespace, pod, secret } from '../kube/builtin.ts'
+import { isKubeError } from '../kube/errors.ts'
 import { controllerWith, type Pass, type Step, steps } from './engine/controller.ts'
 import { PHASE_INDEX } from './engine/phaseIndex.ts'
+import { otherClusterOf } from './engine/whereabouts.ts'
 import { vaultValue } from './vaults/open.ts'
 import { findCluster } from './workload/home.ts'
 import { childRights, podObserver, workloadObservers } from './workload/observers.ts'
@@ -79,6 +81,9 @@ export const jobController = controllerWith<typeof PlatformJob, JobOptions, JobP
   (options) => ({
     state: () => ({ ...newWorkloadState(), progress: START, state: 'Pending' }),
     reconcile: steps(observeJob, beginOrFinish(options)),
+    // In another cluster nobody collects what has no owner there.
+    isHeld: (object, records) => otherClusterOf(object, records) !== undefined,
+    finalize: steps(removeWorkload),
   }),
 )
 
@@ -187,7 +192,12 @@ function keepLog(options: JobOptions): JobStep {
 async function readLog(pass: JobPass, logs: PodLogs): Promise<Uint8Array | 'unavailable'> {
   const last = podsOf(pass).at(-1)
   if (last === undefined) return new Uint8Array()
-  const source = { namespace: placeOfPass(pass).namespace, pod: last.metadata.name, container: JOB_CONTAINER }
+  const source = {
+    namespace: placeOfPass(pass).namespace,
+    pod: last.metadata.name,
+    container: JOB_CONTAINER,
+    clusterId: otherClusterOf(pass.object, pass.records),
+  }
   try {
     const chunks = await logs.open(source, { timestamps: true })
     return chunks === undefined ? new Uint8Array() : await lastBytes(chunks, KEPT_LOG_BYTES)
@@ -228,6 +238,19 @@ async function removeInTime(pass: JobPass): Promise<Outcome> {
   const removed = await children.remove(batchJobs, namespace, jobNames(name).workload)
   if (removed && object.status?.podRemovedAt === undefined) pass.report({ podRemovedAt: pass.now })
   return result(state.state, state.progress, resultUntil - now)
+}
+
+/** The Job with its pod, and the values that it began with. */
+async function removeWorkload(pass: JobPass): Promise<Outcome> {
+  const { namespace, name } = placeOfPass(pass)
+  try {
+    await pass.children.remove(secret, namespace, jobNames(name).environment)
+  } catch (error) {
+    // The permissions for Secrets go with the namespace, and so do the Secrets.
+    if (!isKubeError(error, 'Forbidden')) throw error
+  }
+  const isGone = await pass.children.remove(batchJobs, namespace, jobNames(name).workload)
+  return isGone ? done() : waiting('TearingDown', 'Its Job is being deleted.')
 }
 
 /** Timers count to 24 days; what is further away is looked at again before. */

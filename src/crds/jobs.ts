@@ -124,6 +124,7 @@ export const PlatformJob = defineKind({
   area: 'jobs',
   actions: 'jobs',
   sized: 'Job',
+  runsAnywhere: true,
   description: 'A container that runs to its end once.',
   spec,
   status: resourceStatus.extend({

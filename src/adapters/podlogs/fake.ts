@@ -54,7 +54,8 @@ export class FakePodLogs implements PodLogs {
   }
 }
 
-const keyOf = ({ namespace, pod, container }: LogSource) => `${namespace}/${pod}/${container}`
+const keyOf = ({ namespace, pod, container, clusterId = '' }: LogSource) =>
+  `${clusterId}/${namespace}/${pod}/${container}`
 
 function endOf(text: string, tailLines: number | undefined): string {
   if (tailLines === undefined) return text

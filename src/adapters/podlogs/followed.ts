@@ -8,7 +8,7 @@ import { RecentLines } from './recentLines.ts'
 export type FollowedOptions = {
   clock: Clock
   /** Whether the pod may still write: it has not ended and is not being deleted. */
-  isAlive(source: LogSource): boolean
+  isAlive(source: LogSource): boolean | Promise<boolean>
 }
 
 /** Milliseconds until a container that has ended, or not begun, is asked again. */
@@ -27,7 +27,7 @@ export function followedPodLogs(logs: PodLogs, options: FollowedOptions): Follow
   return {
     open: (source, window) => logs.open(source, window),
     async *follow(source, { tailLines, signal }) {
-      const key = `${source.namespace}/${source.pod}/${source.container}`
+      const key = `${source.clusterId ?? ''}/${source.namespace}/${source.pod}/${source.container}`
       const open = streams.get(key)
       const stream = open?.isOver === false ? open : new SharedStream(logs, source, options, tailLines)
       streams.set(key, stream)
@@ -119,7 +119,7 @@ class SharedStream {
         failures = failure === undefined ? 0 : failures + 1
         if (failures === PATIENCE) throw failure
         // After a lost connection there may be more to read, also of a pod that has ended.
-        if (failures === 0 && !this.#options.isAlive(this.#source)) break
+        if (failures === 0 && !(await this.#options.isAlive(this.#source))) break
         pause = now === last ? Math.min(2 * pause, ASK_AGAIN.most) : ASK_AGAIN.least
         last = now
         await this.#sleep(pause)

@@ -1,6 +1,7 @@
 import type { LogLine } from '../../contracts/logs.ts'
 
-export type LogSource = { namespace: string; pod: string; container: string }
+/** `clusterId` names the cluster that the pod is in; the platform's own if undefined. */
+export type LogSource = { namespace: string; pod: string; container: string; clusterId?: string | undefined }
 
 export type LogWindow = {
   /** Lines from the end. */

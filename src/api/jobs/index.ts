@@ -5,7 +5,7 @@ import { PlatformJob } from '../../crds/jobs.ts'
 import type { Context } from '../http/context.ts'
 import { dataAction, type RouteDraft } from '../http/route.ts'
 import { type FoundLog, type LogRequest, logRoute } from '../resources/logs.ts'
-import { findResource } from '../resources/places.ts'
+import { findResource, otherClusterOf } from '../resources/places.ts'
 import { resource } from '../resources/resource.ts'
 import { jobFields, jobRecord } from './record.ts'
 
@@ -39,7 +39,8 @@ async function findLog(context: Context, { process = JOB_CONTAINER, previous }: 
   if (process !== JOB_CONTAINER) throw unknownProcess(process)
   if (previous) throw notFound(`An earlier run of the container of job "${name}"`)
   const { pod, logParts = 0, state } = object.status ?? {}
-  const sources = pod === undefined ? [] : [{ namespace, pod, container: JOB_CONTAINER, name: process }]
+  const clusterId = otherClusterOf(context.services, object.spec.clusterId)
+  const sources = pod === undefined ? [] : [{ namespace, pod, container: JOB_CONTAINER, name: process, clusterId }]
   const hasEnded = isFinished(state)
   return { sources, hasEnded, kept: { name: process, open: () => keptLog(blobs, namespace, name, logParts) } }
 }

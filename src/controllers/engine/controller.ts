@@ -34,7 +34,7 @@ export type ControllerOptions<K extends AnyKind, State> = {
    */
   abandon?: Step<K, State>
   /** Whether deletion of an object waits for `finalize`; true. One that does not wait goes without the controllers. */
-  isHeld?: (object: ObjectOf<K>) => boolean
+  isHeld?: (object: ObjectOf<K>, records: Workspace) => boolean
   /** Milliseconds from deletion until a wait is reported as DeletionBlocked; 10 minutes. */
   finalizeWithin?: number
   /**

@@ -68,7 +68,10 @@ function mayReference(childNamespace: string | undefined, { object, resource, sa
  * True if the object carries the uid of this owner or its incarnation: the uid is enough if somebody removed
  * the annotation, the incarnation if a backup was restored and every uid is new. Names prove nothing.
  */
-export function belongsTo(object: KubeObject, owner: Owner): boolean {
+export function belongsTo(
+  object: KubeObject,
+  owner: { object: Pick<KubeObject, 'metadata'>; incarnation: string },
+): boolean {
   const uid = owner.object.metadata.uid
   if (uid !== undefined && object.metadata.ownerReferences?.some((reference) => reference.uid === uid)) return true
   return owner.incarnation !== '' && object.metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] === owner.incarnation

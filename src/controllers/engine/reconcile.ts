@@ -204,7 +204,7 @@ export class Reconciler {
     const { annotations, finalizers = [], resourceVersion, uid } = object.metadata
     const lacksIncarnation = (annotations?.[INCARNATION_ANNOTATION] ?? '') === ''
     const { finalize, isHeld, kind } = this.#controller
-    const held = isHeld(object as ObjectOf<typeof kind>) ? [FINALIZER] : []
+    const held = isHeld(object as ObjectOf<typeof kind>, this.#environment.records) ? [FINALIZER] : []
     const wanted = [...finalizers.filter((name) => name !== FINALIZER), ...held]
     const isOther = finalize !== undefined && wanted.length !== finalizers.length
     if (!lacksIncarnation && !isOther && spec === undefined) return object

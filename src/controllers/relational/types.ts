@@ -8,6 +8,7 @@ import type { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import type { BackupPlace, BackupTarget, EngineView, Origin } from '../../desired/relational/index.ts'
 import { postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
 import type { Pass, Step, Workspace } from '../engine/controller.ts'
+import { belongsTo } from '../engine/ownership.ts'
 import { newWorkloadState, placeOfPass, type WorkloadState } from '../workload/pass.ts'
 
 export { placeOfPass } from '../workload/pass.ts'
@@ -104,7 +105,7 @@ export type EngineStore = KubeObject & {
 export function observedEngine(pass: RelationalPass): EngineCluster | undefined {
   const { namespace, name } = placeOfPass(pass)
   const found = pass.workloads.cache<EngineCluster>(postgresqlCluster).get(namespace, relationalNames(name).cluster)
-  return found?.metadata.ownerReferences?.some(({ uid }) => uid === pass.object.metadata.uid) ? found : undefined
+  return found !== undefined && belongsTo(found, pass) ? found : undefined
 }
 
 /** Backups of a Cluster, in any state. */

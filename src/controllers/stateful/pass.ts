@@ -3,6 +3,7 @@ import { childName } from '../../core/names.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
 import { pod, statefulSet } from '../../kube/builtin.ts'
+import { belongsTo } from '../engine/ownership.ts'
 import {
   newWorkloadState,
   placeOfPass as placeOfStateful,
@@ -44,8 +45,7 @@ export function workloadOf({ kind, object }: Pick<StatefulPass, 'kind' | 'object
 export function observedWorkload(pass: StatefulPass): StatefulSet | undefined {
   const { namespace } = placeOfStateful(pass)
   const found = pass.workloads.cache<StatefulSet>(statefulSet).get(namespace, workloadOf(pass))
-  const owners = found?.metadata.ownerReferences ?? []
-  return owners.some(({ uid }) => uid === pass.object.metadata.uid) ? found : undefined
+  return found !== undefined && belongsTo(found, pass) ? found : undefined
 }
 
 /** Whether the StatefulSet exists, so that stopping it frees something. */

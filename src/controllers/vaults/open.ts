@@ -18,7 +18,7 @@ import { readSecret, rightsMissing } from '../workload/secrets.ts'
  * @throws EnvelopeError if no platform key opens it; KubeError Forbidden if the rights on Secrets are not there yet
  */
 export async function openVersion(
-  workloads: Workspace,
+  workspace: Workspace,
   { metadata, spec }: Pick<VaultEntry, 'metadata' | 'spec'>,
   keys: PlatformKeys,
   version = currentVersion(spec),
@@ -26,8 +26,8 @@ export async function openVersion(
   const { namespace = '', name } = metadata
   const life = spec.history?.life ?? 1
   const names = valueNames(name, life)
-  const sealed = jweOf((await readSecret({ workloads }, namespace, names.version(version)))?.data)
-  const wrapped = jweOf((await readSecret({ workloads }, namespace, names.key))?.data)
+  const sealed = jweOf((await readSecret({ workloads: workspace }, namespace, names.version(version)))?.data)
+  const wrapped = jweOf((await readSecret({ workloads: workspace }, namespace, names.key))?.data)
   if (sealed === undefined || wrapped === undefined) return undefined
   const dataKey = await unwrapDataKey(wrapped, keys, keyContext(namespace, name, life))
   return openValue(sealed, dataKey, valueContext(namespace, name, life, version))
@@ -35,7 +35,7 @@ export async function openVersion(
 
 /** The value of a vault secret, or why there is none. Whoever wrote the reference was asked for the right to read it. */
 export async function vaultValue(
-  pass: Pick<Pass, 'records' | 'workloads' | 'clock'> & { object: { metadata: ObjectMeta } },
+  pass: Pick<Pass, 'records' | 'clock'> & { object: { metadata: ObjectMeta } },
   { vaultName, secretName, version }: VaultReference,
   keys: PlatformKeys,
 ): Promise<string | Outcome> {
@@ -48,7 +48,8 @@ export async function vaultValue(
   const refusal = readRefusal(entry, version ?? currentVersion(entry.spec), pass.clock.now())
   if (refusal !== undefined) return stalled('ReferenceMissing', `${named} cannot be read now: ${refusal}.`)
   try {
-    const value = await openVersion(pass.workloads, entry, keys, version)
+    // Vaults are where the records are, wherever the value is used.
+    const value = await openVersion(pass.records, entry, keys, version)
     return value ?? stalled('ReferenceMissing', `${named} no longer has a value.`)
   } catch (error) {
     return outcomeOfEnvelope(error)
