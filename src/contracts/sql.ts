@@ -53,6 +53,9 @@ export function sqlNames(name: string) {
   }
 }
 
+/** The one pod, while it runs. */
+export const sqlPod = (name: string) => `${sqlNames(name).workload}-0`
+
 export function sqlHost(namespace: string, name: string): string {
   return `${sqlNames(name).workload}.${namespace}.svc`
 }

@@ -260,6 +260,7 @@ export const RelationalCluster = defineKind({
   group: 'data',
   kind: 'RelationalCluster',
   sized: 'Relational',
+  runsAnywhere: true,
   plural: 'relationalclusters',
   shortNames: ['relc'],
   placement: 'group',

@@ -17,6 +17,8 @@ export const RelationalSnapshot = defineKind({
   plural: 'relationalsnapshots',
   shortNames: ['rsnap'],
   placement: 'group',
+  // Its Backup is where its database is.
+  runsAnywhere: true,
   area: 'relational',
   name: 'uuid',
   forms: {
@@ -52,6 +54,10 @@ export const RelationalSnapshot = defineKind({
   }),
   status: resourceStatus.extend({
     backupName: z.string().optional().describe('Name of the Backup of CloudNativePG'),
+    clusterId: z
+      .string()
+      .optional()
+      .describe("PlatformCluster that the Backup is on; absent on the platform's own, and until it is asked for"),
     backupId: z.string().optional().describe('Id of the base backup in the backup target'),
     serverName: SERVER_NAME.optional(),
     destinationPath: DESTINATION_PATH.optional(),

@@ -185,6 +185,7 @@ export const SqlInstance = defineKind({
   group: 'data',
   kind: 'SqlInstance',
   sized: 'Sql',
+  runsAnywhere: true,
   plural: 'sqlinstances',
   segment: 'sqlclusters',
   shortNames: ['sqli'],

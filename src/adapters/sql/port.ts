@@ -18,6 +18,10 @@ export type SqlTarget = {
    * there and is not: nothing is said to an engine that nobody vouches for.
    */
   certificateAuthority?: string | undefined
+  /** The name in the engine's certificate; `host` if undefined. */
+  serverName?: string | undefined
+  /** Of an engine in another cluster, whose hosts mean nothing here: the pod that is spoken to through its API server. */
+  through?: { clusterId: string; namespace: string; pod: string } | undefined
 }
 
 export type SqlCall = { signal?: AbortSignal | undefined }

@@ -213,7 +213,9 @@ export const postgresqlDriver: SqlDriver = {
       database: target.database,
       user: target.user,
       password: target.password,
-      ...(target.certificateAuthority === undefined ? {} : { ssl: { ca: target.certificateAuthority } }),
+      ...(target.certificateAuthority === undefined
+        ? {}
+        : { ssl: { ca: target.certificateAuthority, servername: target.serverName ?? target.host } }),
       connectionTimeoutMillis: CONNECT_MILLISECONDS,
       application_name: 'freehold-editor',
       options: settings(mode),

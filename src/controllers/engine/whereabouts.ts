@@ -36,6 +36,15 @@ export function otherClusterOf(object: object, records: Workspace): string | und
   return cluster === undefined || cluster.spec.isPlatform ? undefined : clusterId
 }
 
+/** Where the workload of a resource is worked on, which need not be that of the pass; undefined while it cannot be reached. */
+export function workspaceOf(
+  object: object,
+  { records, others }: { records: Workspace; others: OtherClusters },
+): Workspace | undefined {
+  const clusterId = otherClusterOf(object, records)
+  return clusterId === undefined ? records : others.find(clusterId)
+}
+
 /** What a controller of a kind with `runsAnywhere` needs to know beside its own objects. */
 export const WHEREABOUTS_READS = [PlatformCluster.resource, BoundaryProjection.resource]
 

@@ -3,6 +3,7 @@ import { relationalUsers } from '../../contracts/relational.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
 import type { RelationalCluster } from '../../crds/relational.ts'
 import type { Step } from '../engine/controller.ts'
+import { otherClusterOf } from '../engine/whereabouts.ts'
 import { isHealthy } from './health.ts'
 import { ownerTarget } from './owner.ts'
 import { placeOfPass, type RelationalOptions, type RelationalPass, type RelationalState } from './types.ts'
@@ -20,18 +21,20 @@ export function admitEditor({
   engine,
 }: Pick<RelationalOptions, 'engine'>): Step<typeof RelationalCluster, RelationalState> {
   return async function admitEditor(pass: RelationalPass): Promise<Outcome> {
-    const { object, state, clock, log } = pass
+    const { object, state, clock, log, records, workloads } = pass
     const { owner } = state
     if (owner === undefined || !object.spec.running || !isHealthy(state.engine)) return done()
     const { reader, writer } = relationalUsers(owner.username)
     const cluster = state.engine?.metadata.uid
+    const primary = state.engine?.status?.currentPrimary
+    const clusterId = otherClusterOf(object, records)
     const database = state.origin?.databaseName ?? object.spec.databaseName
     if (object.status?.editorAdmittedFor === cluster) return done()
     const giveUp = new AbortController()
     const timer = clock.setTimeout(() => giveUp.abort(), DEADLINE)
     try {
       await engine.admit(
-        await ownerTarget(pass, { ...placeOfPass(pass), database }, owner),
+        await ownerTarget({ ...placeOfPass(pass), database, workloads, clusterId, primary }, owner),
         { reader, writer },
         { signal: giveUp.signal },
       )

@@ -32,7 +32,14 @@ import { judgeHealth, observeEngine, reportStatus } from './health.ts'
 import { endLog } from './log.ts'
 import { checkEngine, checkReferences, limitConnections, resolveOrigin } from './resolve.ts'
 import { relationalSnapshotController } from './snapshots.ts'
-import { releaseConnections, removeEngine, removeSnapshots, removeSurroundings, takeFinalSnapshot } from './teardown.ts'
+import {
+  releaseConnections,
+  removeEngine,
+  removeHistory,
+  removeSnapshots,
+  removeSurroundings,
+  takeFinalSnapshot,
+} from './teardown.ts'
 import {
   type EngineBackup,
   newRelationalState,
@@ -152,8 +159,10 @@ const relationalController = controllerWith<
       removeSnapshots,
       removeEngine,
       removeSurroundings,
+      removeHistory,
       releaseQuota,
     ),
+    abandon: steps(releaseConnections, removeSnapshots, removeHistory, releaseQuota),
   }
 })
 

@@ -2,6 +2,7 @@ import { isSqlFault } from '../../adapters/sql/port.ts'
 import { relationalNames, relationalUsers } from '../../contracts/relational.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
+import { otherClusterOf, workspaceOf } from '../engine/whereabouts.ts'
 import { readSecret, withSecretRights } from '../workload/secrets.ts'
 import { passwordOf } from './backup.ts'
 import { ownerTarget } from './owner.ts'
@@ -33,14 +34,18 @@ export function endLog({ engine }: Pick<RelationalOptions, 'engine'>): Relationa
   return async function endLog(pass: RelationalPass): Promise<Outcome> {
     if (pass.state.origin?.targetTime === undefined || observedEngine(pass) !== undefined) return done()
     const source = sourceOf(pass)
-    if (source === undefined) return done()
+    const workloads = source && workspaceOf(source, pass)
+    if (source === undefined || workloads === undefined) return done()
     return withSecretRights(async () => {
       const { namespace = '', name } = source.metadata
       const { databaseName, ownerName } = { ...source.spec, ...source.status?.origin }
-      const password = passwordOf((await readSecret(pass, namespace, relationalNames(name).owner))?.data)
+      const password = passwordOf((await readSecret({ workloads }, namespace, relationalNames(name).owner))?.data)
       if (password === undefined) return done()
       const login = { username: relationalUsers(ownerName).owner, password }
-      const target = await ownerTarget(pass, { namespace, name, database: databaseName }, login)
+      const clusterId = otherClusterOf(source, pass.records)
+      const primary = source.status?.currentPrimary
+      const place = { namespace, name, database: databaseName, workloads, clusterId, primary }
+      const target = await ownerTarget(place, login)
       await write(pass, engine, target)
       return done()
     })

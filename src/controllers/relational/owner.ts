@@ -1,15 +1,25 @@
 import type { SqlTarget } from '../../adapters/sql/port.ts'
 import { authoritySecret, engineHost, RELATIONAL_PORT, relationalNames } from '../../contracts/relational.ts'
+import type { Workspace } from '../engine/controller.ts'
 import { readSecret } from '../workload/secrets.ts'
-import type { RelationalPass } from './types.ts'
+
+/** One database, and where it runs. */
+type Spoken = {
+  namespace: string
+  name: string
+  database: string
+  workloads: Workspace
+  /** The cluster, if it is another one than the platform's own, and the primary there. */
+  clusterId: string | undefined
+  primary: string | undefined
+}
 
 /** Where a database answers its owner. Without an authority nothing is said to it: the engine has not made one yet. */
 export async function ownerTarget(
-  pass: Pick<RelationalPass, 'workloads'>,
-  { namespace, name, database }: { namespace: string; name: string; database: string },
+  { namespace, name, database, workloads, clusterId, primary = '' }: Spoken,
   { username: user, password }: { username: string; password: string },
 ): Promise<SqlTarget> {
-  const authority = await readSecret(pass, namespace, authoritySecret(relationalNames(name).cluster))
+  const authority = await readSecret({ workloads }, namespace, authoritySecret(relationalNames(name).cluster))
   return {
     dialect: 'postgresql',
     host: engineHost(namespace, name),
@@ -18,5 +28,6 @@ export async function ownerTarget(
     user,
     password,
     certificateAuthority: Buffer.from(authority?.data?.['ca.crt'] ?? '', 'base64').toString('utf8'),
+    through: clusterId === undefined ? undefined : { clusterId, namespace, pod: primary },
   }
 }

@@ -9,6 +9,7 @@ import { RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import type { Origin } from '../../desired/relational/index.ts'
 import { postgresqlCluster, postgresqlDatabase, postgresqlPooler } from '../../kube/postgresql.ts'
+import { otherClusterOf } from '../engine/whereabouts.ts'
 import {
   INSTALL_ENGINE,
   type RelationalOptions,
@@ -38,14 +39,20 @@ export function limitConnections({ records, state }: RelationalPass): Outcome {
   return done()
 }
 
-/** The database that the connection Services are to point to. */
+/** The database that the connection Services are to point to, and the one whose name is taken over, are on one cluster with it. */
 export function checkReferences({ object, records }: RelationalPass): Outcome {
-  const { connectTo } = object.spec
-  if (connectTo === undefined) return done()
-  const found = records.cache(RelationalCluster.resource).get(object.metadata.namespace, connectTo)
-  return found === undefined
-    ? stalled('ReferenceMissing', `connectTo names the database "${connectTo}", which is not in this group.`)
-    : done()
+  const { connectTo, takesOver } = object.spec
+  const databases = records.cache<StoredCluster>(RelationalCluster.resource)
+  const here = otherClusterOf(object, records)
+  for (const [field, name] of Object.entries({ connectTo, takesOver })) {
+    const found = name === undefined ? undefined : databases.get(object.metadata.namespace, name)
+    if (found === undefined || otherClusterOf(found, records) === here) continue
+    const message = `${field} names the database "${name}" of another cluster, which the Services of this one cannot lead to.`
+    return stalled('ConfigurationInvalid', message)
+  }
+  return connectTo === undefined || databases.get(object.metadata.namespace, connectTo) !== undefined
+    ? done()
+    : stalled('ReferenceMissing', `connectTo names the database "${connectTo}", which is not in this group.`)
 }
 
 /**

@@ -8,6 +8,7 @@ import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import { snapshotBackup } from '../../desired/relational/index.ts'
 import { barmanObjectStore, postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
 import { controllerWith, type Declared, type Pass, type Step, steps, type Workspace } from '../engine/controller.ts'
+import { otherClusterOf } from '../engine/whereabouts.ts'
 import {
   type EngineBackup,
   type EngineCluster,
@@ -69,6 +70,7 @@ export const relationalSnapshotController = controllerWith(
   RelationalSnapshot,
   RIGHTS,
   (options: Pick<RelationalOptions, 'backupTarget'>) => ({
+    clusterOf: clusterOfBackup,
     reconcile: steps(expire, checkSnapshot(options), takeBackup),
     finalize: steps(keepLastBase, waitForRestores, removeBackup),
   }),
@@ -92,6 +94,18 @@ async function expire(pass: SnapshotPass): Promise<Outcome> {
   if (left > 0) return done({ after: Math.min(left, LONGEST_TIMER) })
   await pass.records.client.remove(pass.kind.resource, refOf(pass.object), { uid: metadata.uid })
   return waiting('TearingDown', `Its retention of ${spec.retentionDays} days has ended.`)
+}
+
+/**
+ * The cluster that the Backup is on, or is to be: that of the database until it was asked for; the database may be gone
+ * afterwards. A complete one that does not follow its Backup asks nothing of any cluster before it goes.
+ */
+function clusterOfBackup({ metadata, spec, status }: SnapshotPass['object'], records: Workspace): string | undefined {
+  const isAtRest = metadata.annotations?.[BACKUP_ANNOTATION] === undefined && status?.completedAt !== undefined
+  if (isAtRest && metadata.deletionTimestamp === undefined) return undefined
+  if (status?.backupName !== undefined) return otherClusterOf({ spec: { clusterId: status.clusterId } }, records)
+  const database = records.cache<StoredCluster>(RelationalCluster.resource).get(metadata.namespace, spec.clusterName)
+  return database && otherClusterOf(database, records)
 }
 
 function clusterOf({ records, object }: SnapshotPass): StoredCluster | undefined {
@@ -143,6 +157,7 @@ async function takeBackup(pass: SnapshotPass): Promise<Outcome> {
   const cluster = clusterOf(pass)
   pass.report({
     backupName: backup.metadata.name,
+    clusterId: clusterOfBackup(object, pass.records),
     startedAt,
     serverName: cluster?.status?.serverName,
     destinationPath: cluster?.status?.destinationPath,

@@ -16,6 +16,7 @@ import {
   postgresqlScheduledBackup,
 } from '../../kube/postgresql.ts'
 import { namespaceIsGoing } from '../workload/pass.ts'
+import { removeRecordSecret } from '../workload/secrets.ts'
 import {
   type EngineCluster,
   observedEngine,
@@ -158,7 +159,7 @@ export async function removeSurroundings(pass: RelationalPass): Promise<Outcome>
   const { namespace, name } = placeOfPass(pass)
   for (const resource of [barmanObjectStore, service, networkPolicy]) await pass.children.prune(resource, [])
   const names = relationalNames(name)
-  for (const each of [names.owner, names.reader, names.writer, names.target, names.history]) {
+  for (const each of [names.owner, names.reader, names.writer, names.target]) {
     try {
       await pass.children.remove(secret, namespace, each)
     } catch (error) {
@@ -166,5 +167,11 @@ export async function removeSurroundings(pass: RelationalPass): Promise<Outcome>
       if (!isKubeError(error, 'Forbidden')) throw error
     }
   }
+  return done()
+}
+
+/** The editor's, which a namesake must not show. */
+export async function removeHistory(pass: RelationalPass): Promise<Outcome> {
+  await removeRecordSecret(pass, relationalNames(pass.object.metadata.name).history)
   return done()
 }

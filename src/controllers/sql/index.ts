@@ -13,7 +13,7 @@ import { podObserver, workloadObservers } from '../workload/observers.ts'
 import { checkQuota, resolvePlan } from '../workload/resolve.ts'
 import { checkBackup, checkMemory, chooseLicense, ensureLogins, randomPassword } from './resolve.ts'
 import { newSqlState, type SqlOptions, type SqlPass, type SqlState } from './types.ts'
-import { applyWorkload, judgeHealth, prepareEngine, reportStatus } from './workload.ts'
+import { applyWorkload, judgeHealth, prepareEngine, removeHistory, reportStatus } from './workload.ts'
 
 const engineOf = ({ object: { spec } }: SqlPass): Engine => ({
   name: spec.engine,
@@ -57,13 +57,12 @@ export const sqlController = controllerWith<
       removeVolumes(engineOf),
       removeSurroundings({
         resources: [service, networkPolicy, configMap],
-        secretsOf: (name) => {
-          const { license, history } = sqlNames(name)
-          return [license, history]
-        },
+        secretsOf: (name) => [sqlNames(name).license],
         dataSecretsOf: (name) => [sqlNames(name).logins],
       }),
+      removeHistory,
       releaseQuota,
     ),
+    abandon: steps(removeHistory, releaseQuota),
   }
 })

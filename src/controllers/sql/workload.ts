@@ -1,10 +1,11 @@
 import { isSqlFault, type SqlTarget } from '../../adapters/sql/port.ts'
-import { ADMIN_USERS, SQL_DIALECTS, SQL_PORTS, SQL_USERS, sqlHost, sqlNames } from '../../contracts/sql.ts'
+import { ADMIN_USERS, SQL_DIALECTS, SQL_PORTS, SQL_USERS, sqlHost, sqlNames, sqlPod } from '../../contracts/sql.ts'
 import { sha256 } from '../../core/names.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { defaultEdition, PAID_EDITIONS } from '../../crds/sql.ts'
 import { sqlInput, sqlSurroundings, sqlWorkload } from '../../desired/sql/index.ts'
 import { service } from '../../kube/builtin.ts'
+import { otherClusterOf } from '../engine/whereabouts.ts'
 import { isRolledOut, podTroubleOf } from '../stateful/health.ts'
 import { podsLeft, podsOfStateful } from '../stateful/pass.ts'
 import type { StatefulSet } from '../stateful/types.ts'
@@ -12,6 +13,7 @@ import { judgeAddress, publicAddresses } from '../workload/addresses.ts'
 import { pruneChildren, writeChildren } from '../workload/children.ts'
 import { judgeStart, judgeStop } from '../workload/judge.ts'
 import { placeOfPass, planOf } from '../workload/pass.ts'
+import { removeRecordSecret } from '../workload/secrets.ts'
 import type { SqlOptions, SqlPass, SqlStep } from './types.ts'
 
 /** What the controller of StatefulSets writes on each pod: the template that it was made from. */
@@ -109,6 +111,7 @@ function judgeEdition(pass: SqlPass, reported: string | null): Outcome | undefin
 function adminTarget(pass: SqlPass, password: string): SqlTarget {
   const { namespace, name } = placeOfPass(pass)
   const { engine } = pass.object.spec
+  const clusterId = otherClusterOf(pass.object, pass.records)
   return {
     dialect: SQL_DIALECTS[engine],
     host: sqlHost(namespace, name),
@@ -116,7 +119,14 @@ function adminTarget(pass: SqlPass, password: string): SqlTarget {
     database: '',
     user: ADMIN_USERS[engine],
     password,
+    through: clusterId === undefined ? undefined : { clusterId, namespace, pod: sqlPod(name) },
   }
+}
+
+/** The editor's, which a namesake must not show. */
+export async function removeHistory(pass: SqlPass): Promise<Outcome> {
+  await removeRecordSecret(pass, sqlNames(pass.object.metadata.name).history)
+  return done()
 }
 
 export function judgeHealth(pass: SqlPass): Outcome {

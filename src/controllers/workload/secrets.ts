@@ -3,6 +3,7 @@ import { type Outcome, waiting } from '../../core/outcome.ts'
 import { secret } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { Pass } from '../engine/controller.ts'
+import { belongsTo } from '../engine/ownership.ts'
 import { placeOfPass } from './pass.ts'
 
 export type SecretObject = KubeObject & { data?: Record<string, string> }
@@ -35,6 +36,23 @@ export async function readSecret(
   } catch (error) {
     if (isKubeError(error, 'NotFound') && !error.typeMissing) return undefined
     throw error
+  }
+}
+
+/** Deletes a Secret of the resource that stands with its record, whichever cluster its workload is on. */
+export async function removeRecordSecret(
+  pass: Pick<Pass, 'records' | 'object' | 'incarnation'>,
+  name: string,
+): Promise<void> {
+  const { namespace } = placeOfPass(pass)
+  try {
+    const found = await readSecret({ workloads: pass.records }, namespace, name)
+    if (found === undefined || !belongsTo(found, pass)) return
+    const { uid, resourceVersion } = found.metadata
+    await pass.records.client.remove(secret, { namespace, name }, { uid, resourceVersion })
+  } catch (error) {
+    // The permissions for Secrets go with the namespace, and so do the Secrets.
+    if (!isKubeError(error, 'Forbidden')) throw error
   }
 }
 
