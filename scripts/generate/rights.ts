@@ -183,7 +183,8 @@ function facadeRights(kinds: readonly AnyKind[], facadeReads: readonly Right[]):
   ]
 }
 
-function secretRoles(): KubeObject[] {
+/** @param more what the platform does in the namespaces of groups on other clusters, where the agent is all accounts in one */
+function secretRoles(more: readonly Right[] = []): KubeObject[] {
   return [
     // Bound namespace by namespace, where a group's resources live; nobody of ours reads Secrets anywhere else.
     clusterRole(
@@ -194,6 +195,7 @@ function secretRoles(): KubeObject[] {
         { resource: podsLog, verbs: ['get'] },
         // Pods that a StatefulSet left behind when it was replaced around them.
         { resource: { group: '', plural: 'pods' }, verbs: ['delete'] },
+        ...more,
       ],
       'rbac',
     ),
@@ -228,7 +230,8 @@ export function agentAccessObjects(rights: readonly Right[]): KubeObject[] {
       { resource: secrets, verbs: ['get', 'patch'], resourceNames: [MEMBERSHIP_SECRET] },
       { resource: secrets, verbs: ['create'] },
     ]),
-    ...secretRoles(),
+    // Databases there are spoken to through ports of their pods.
+    ...secretRoles([{ resource: { group: '', plural: 'pods/portforward' }, verbs: ['get', 'create'] }]),
   ]
 }
 

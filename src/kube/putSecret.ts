@@ -1,4 +1,4 @@
-import { MANAGED_BY, MANAGED_BY_LABEL } from '../core/labels.ts'
+import { MANAGED_BY, MANAGED_BY_LABEL, OWNER_INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { secret } from './builtin.ts'
 import type { KubeClient } from './client.ts'
 import { isKubeError } from './errors.ts'
@@ -10,6 +10,8 @@ export type SecretOwner = {
   name: string
   uid: string
   labels: Record<string, string>
+  /** By which its controller knows what is its own in another cluster, where no reference leads to it. */
+  incarnation?: string | undefined
 }
 
 /** Sets entries of a Secret and keeps the others; makes it if there is none. @param data in base64 */
@@ -17,7 +19,7 @@ export async function putSecret(
   client: Pick<KubeClient, 'create' | 'mergePatch'>,
   { namespace, name }: { namespace: string; name: string },
   data: Readonly<Record<string, string>>,
-  { labels, ...reference }: SecretOwner,
+  { labels, incarnation, isElsewhere = false, ...reference }: SecretOwner & { isElsewhere?: boolean },
 ): Promise<void> {
   try {
     await client.mergePatch(secret, { namespace, name }, { data })
@@ -30,7 +32,9 @@ export async function putSecret(
         name,
         namespace,
         labels: { ...labels, [MANAGED_BY_LABEL]: MANAGED_BY },
-        ownerReferences: [reference],
+        ...(incarnation !== undefined && { annotations: { [OWNER_INCARNATION_ANNOTATION]: incarnation } }),
+        // In another cluster the owner is not there, and the garbage collector would take the Secret away.
+        ...(!isElsewhere && { ownerReferences: [reference] }),
       },
       type: 'Opaque',
       data,

@@ -1,4 +1,6 @@
 import { blobBuildLogs } from '../../src/adapters/buildlogs/client.ts'
+import type { PodLogs } from '../../src/adapters/podlogs/port.ts'
+import type { SqlEngine, SqlTarget } from '../../src/adapters/sql/port.ts'
 import { UNUSED } from '../../src/contracts/registry/retention.ts'
 import type { ControllerPorts } from '../../src/controllers/index.ts'
 import { testKeys } from '../make/registry.ts'
@@ -11,9 +13,28 @@ const BUILD_SETTINGS = {
   ...{ cpuLimit: '1', memoryLimit: '1Gi', diskLimit: '1Gi' },
 }
 
+/** Databases of both clusters. */
+function sqlOf(here: SqlEngine, far: SqlEngine): SqlEngine {
+  const at = ({ through }: SqlTarget) => (through === undefined ? here : far)
+  return {
+    describe: (target, ...more) => at(target).describe(target, ...more),
+    catalogue: (target, ...more) => at(target).catalogue(target, ...more),
+    run: (target, ...more) => at(target).run(target, ...more),
+    rows: (target, ...more) => at(target).rows(target, ...more),
+    change: (target, ...more) => at(target).change(target, ...more),
+    prepare: (target, ...more) => at(target).prepare(target, ...more),
+    admit: (target, ...more) => at(target).admit(target, ...more),
+    close: () => here.close(),
+  }
+}
+
 /** The engines as one process of the operator reaches them: it may die at each call that changes something. */
-export function portsOf(engines: Engines, life: Life): ControllerPorts {
-  const { vector, sql, store, platformKeys, domains, sources, circuit } = engines
+export function portsOf(engines: Engines, life: Life, far: Engines): ControllerPorts {
+  const sql = sqlOf(engines.sql, far.sql)
+  const logs: PodLogs = {
+    open: ({ clusterId, ...source }, window) => (clusterId === undefined ? engines : far).podLogs.open(source, window),
+  }
+  const { vector, store, platformKeys, domains, sources, circuit } = engines
   const servers = mortal(sql, { prepare: ({ host }) => host }, 'sqlinstance', life)
   return {
     vectorEngine: mortal(
@@ -47,7 +68,7 @@ export function portsOf(engines: Engines, life: Life): ControllerPorts {
       ),
       usageInterval: 3_600_000,
     },
-    jobs: { logs: engines.podLogs, blobs: mortal(engines.blobs, { write: ({ name }) => name }, 'platformjob', life) },
+    jobs: { logs, blobs: mortal(engines.blobs, { write: ({ name }) => name }, 'platformjob', life) },
     registry: {
       host: 'registry.test',
       registry: mortal(

@@ -37,14 +37,19 @@ export function seedPlatform(server: PlayedApiServer): void {
     server.seed(namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name, uid: `uid-of-${name}` } })
   const standard = { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: { name: 'standard' } }
   server.seed(storageClass, { ...standard, allowVolumeExpansion: true, provisioner: 'disks.example.com' })
-  const established = { conditions: [{ type: 'Established', status: 'True' }] }
-  for (const definition of DEFINITIONS) server.seed(customResourceDefinition, { ...definition, status: established })
+  seedDatabaseEngine(server)
   server.seed(secret, {
     apiVersion: 'v1',
     kind: 'Secret',
     metadata: { name: 'freehold-backup-target', namespace: SYSTEM_NAMESPACE },
     data: { 'access-key-id': 'aWQ=', 'secret-access-key': 'a2V5' },
   })
+}
+
+/** An administrator installs CloudNativePG. */
+export function seedDatabaseEngine(server: PlayedApiServer): void {
+  const established = { conditions: [{ type: 'Established', status: 'True' }] }
+  for (const definition of DEFINITIONS) server.seed(customResourceDefinition, { ...definition, status: established })
 }
 
 /** An administrator installs Velero with a place for backups, and what takes snapshots of volumes. */

@@ -23,6 +23,7 @@ export class World {
   /** Another cluster, with an agent. */
   readonly far = new PlayedApiServer(() => this.clock.now())
   readonly engines = new Engines()
+  readonly farEngines = new Engines()
   readonly kubernetes: PlayedKubernetes
   readonly #farKubernetes: PlayedKubernetes
   /** Text that stands for something that differs from run to run, by that text. */
@@ -44,7 +45,7 @@ export class World {
     workloads?: (server: PlayedApiServer) => WorkloadPlay,
   ) {
     this.kubernetes = new PlayedKubernetes(this.server, this.engines, workloads?.(this.server))
-    this.#farKubernetes = new PlayedKubernetes(this.far, new Engines())
+    this.#farKubernetes = new PlayedKubernetes(this.far, this.farEngines)
     this.#isFirstStart = isFirstStart
     this.#choose = (ports) => choose(controllers(ports))
     for (const played of [this.kubernetes, this.#farKubernetes]) played.onChange = () => this.touch()
@@ -73,7 +74,7 @@ export class World {
           .toString(16)
           .padStart(12, '0')
           .replace(/^(.{8})/, '$1-')}-4000-8000-000000000000`,
-      controllers: this.#choose(portsOf(this.engines, life)),
+      controllers: this.#choose(portsOf(this.engines, life, this.farEngines)),
     })
     await this.#operator.start()
     return life

@@ -17,7 +17,14 @@ export function playedEngine(real: SqlEngine, file: string | undefined, administ
     if (running === undefined || !('port' in running)) return undefined
     const { host, port, user, password, certificateAuthority } = running
     const isAdministrator = administrators.includes(target.user)
-    return { ...target, host, port, certificateAuthority, ...(isAdministrator ? { user, password } : {}) }
+    return {
+      ...target,
+      host,
+      port,
+      through: undefined,
+      certificateAuthority,
+      ...(isAdministrator ? { user, password } : {}),
+    }
   }
   const there = (target: SqlTarget): SqlTarget => {
     const running = found(target)

@@ -33,13 +33,22 @@ export function kubeSecrets(client: Getter, clientOf: (clusterId: string) => Get
 
 /** Sets entries of a resource's Secret and keeps the others. */
 export interface SecretWriter {
+  /** @param clusterId the cluster that the resource runs on; the platform's own if undefined */
   put(
     ref: { namespace: string; name: string },
     data: Readonly<Record<string, string>>,
     owner: SecretOwner,
+    clusterId?: string,
   ): Promise<void>
 }
 
-export function kubeSecretWriter(client: Pick<KubeClient, 'create' | 'mergePatch'>): SecretWriter {
-  return { put: (...given) => putSecret(client, ...given) }
+type Writer = Pick<KubeClient, 'create' | 'mergePatch'>
+
+export function kubeSecretWriter(client: Writer, clientOf: (clusterId: string) => Writer = () => client): SecretWriter {
+  return {
+    async put(ref, data, owner, clusterId) {
+      const there = clusterId === undefined ? client : clientOf(clusterId)
+      await putSecret(there, ref, data, { ...owner, isElsewhere: clusterId !== undefined })
+    },
+  }
 }

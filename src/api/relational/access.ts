@@ -18,7 +18,7 @@ import {
 import { type Answer, ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { ExternalAddressDto } from '../resources/dto.ts'
-import { findResource } from '../resources/places.ts'
+import { findResource, otherClusterOf } from '../resources/places.ts'
 import type { RelationalObject } from './record.ts'
 
 /** The database that the connection Services lead to: another one where that has taken the name over. */
@@ -50,9 +50,10 @@ export async function readConnectionString(
   const served = servedBy(object, context.services)
   const names = relationalNames(served.metadata.name)
   const { secrets } = context.services.relational
+  const clusterId = otherClusterOf(context.services, served.spec.clusterId)
   const [owner, authority] = await Promise.all([
-    secrets.read(namespace, names.owner),
-    secrets.read(namespace, authoritySecret(names.cluster)),
+    secrets.read(namespace, names.owner, clusterId),
+    secrets.read(namespace, authoritySecret(names.cluster), clusterId),
   ])
   const login = loginOf(owner)
   if (login === undefined) throw notYet(object, 'The password')

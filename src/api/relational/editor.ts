@@ -7,7 +7,7 @@ import { type EditorDatabase, type EditorPlace, historyAt } from '../databases/e
 import { editorRoutes } from '../databases/editor/routes.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { RouteDraft } from '../http/route.ts'
-import { findResource } from '../resources/places.ts'
+import { findResource, otherClusterOf } from '../resources/places.ts'
 import { loginOf, textOf } from './access.ts'
 import type { RelationalObject } from './record.ts'
 
@@ -59,11 +59,13 @@ async function openEditor(object: RelationalObject, services: Services): Promise
   if (!object.spec.running) throw new PlatformError('INSTANCE_STOPPED', `"${name}" is stopped; start it first.`)
   const { engine, secrets } = services.relational
   const names = relationalNames(name)
+  const clusterId = otherClusterOf(services, object.spec.clusterId)
+  const pod = object.status?.currentPrimary ?? ''
   const [owner, writer, reader, authority] = await Promise.all([
     ...([names.owner, names.writer, names.reader] as const).map(async (each) =>
-      loginOf(await secrets.read(namespace, each)),
+      loginOf(await secrets.read(namespace, each, clusterId)),
     ),
-    secrets.read(namespace, authoritySecret(names.cluster)),
+    secrets.read(namespace, authoritySecret(names.cluster), clusterId),
   ])
   if (owner === undefined || writer === undefined || reader === undefined) throw notYet(object, 'The login')
   const logins = { owner, writer, reader }
@@ -77,6 +79,7 @@ async function openEditor(object: RelationalObject, services: Services): Promise
       user: logins[level].username,
       password: logins[level].password,
       certificateAuthority: textOf(authority, 'ca.crt') ?? '',
+      through: clusterId === undefined ? undefined : { clusterId, namespace, pod },
     }),
   }
 }

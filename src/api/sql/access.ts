@@ -7,6 +7,7 @@ import {
   sqlConnectionForms,
   sqlHost,
   sqlNames,
+  sqlPod,
 } from '../../contracts/sql.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
@@ -23,12 +24,13 @@ import { type EditorDatabase, type EditorPlace, historyAt } from '../databases/e
 import { type Answer, ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { ExternalAddressDto, HealthCheckDto, HealthReportDto } from '../resources/dto.ts'
-import { findResource } from '../resources/places.ts'
+import { findResource, otherClusterOf } from '../resources/places.ts'
 import type { SqlObject } from './record.ts'
 
-async function passwordsOf(object: SqlObject, { sql }: Services) {
+async function passwordsOf(object: SqlObject, services: Services) {
   const { namespace = '', name } = object.metadata
-  const passwords = decodePasswords(await sql.secrets.read(namespace, sqlNames(name).logins))
+  const clusterId = otherClusterOf(services, object.spec.clusterId)
+  const passwords = decodePasswords(await services.sql.secrets.read(namespace, sqlNames(name).logins, clusterId))
   if (passwords === undefined) throw notYet(object, 'The password')
   return passwords
 }
@@ -137,11 +139,13 @@ async function openEditor(object: SqlObject, services: Services): Promise<Editor
   const { engine, databaseName: database, running } = object.spec
   if (!running) throw new PlatformError('INSTANCE_STOPPED', `"${name}" is stopped; start it first.`)
   const passwords = await passwordsOf(object, services)
+  const clusterId = otherClusterOf(services, object.spec.clusterId)
   const place = {
     dialect: SQL_DIALECTS[engine],
     host: sqlHost(namespace, name),
     port: SQL_PORTS[engine],
     database,
+    through: clusterId === undefined ? undefined : { clusterId, namespace, pod: sqlPod(name) },
   }
   return {
     engine: services.sql.engines[engine],

@@ -3,12 +3,14 @@ import { encodeProductKey, sqlNames } from '../../contracts/sql.ts'
 import { ownerSelector } from '../../contracts/workloads.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
+import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { LICENSE_STATES, PAID_EDITIONS, SqlInstance } from '../../crds/sql.ts'
+import { notYet } from '../databases/databaseAccess.ts'
 import { type Answer, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { DateTime } from '../resources/dto.ts'
-import { findResource } from '../resources/places.ts'
+import { findResource, otherClusterOf } from '../resources/places.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import type { SqlObject } from './record.ts'
 
@@ -48,12 +50,16 @@ export async function setLicense(
   refuseFree(found, edition)
   const version = found.spec.licenseVersion + 1
   const setAt = timestamp(services.clock.now())
-  const { uid = '' } = found.metadata
+  const { uid = '', annotations } = found.metadata
+  const incarnation = annotations?.[INCARNATION_ANNOTATION]
+  const clusterId = otherClusterOf(services, found.spec.clusterId)
+  if (clusterId !== undefined && incarnation === undefined) throw notYet(found, 'Its place in the cluster')
   const { apiVersion, kind } = SqlInstance
   await services.sql.secretWriter.put(
     { namespace: ref.namespace, name: sqlNames(ref.name).license },
     encodeProductKey(version, { key: body.productKey, setAt, setBy: caller.principalId }),
-    { apiVersion, kind, name: ref.name, uid, labels: ownerSelector(kind, ref.name) },
+    { apiVersion, kind, name: ref.name, uid, labels: ownerSelector(kind, ref.name), incarnation },
+    clusterId,
   )
   const { object } = await services.records.update(SqlInstance, ref, {
     caller,

@@ -24,6 +24,7 @@ import type { KubeClient } from '../../kube/client.ts'
 import { readTunnelPath } from '../../kube/tunnel/entry.ts'
 import { refuse, relay } from '../../kube/tunnel/relay.ts'
 import { TUNNEL_PROTOCOL, type Tunnels } from '../../kube/tunnel/tunnels.ts'
+import { refuseUpgrade, relayUpgrade, type Upgrade } from '../../kube/tunnel/upgrades.ts'
 import { type CertificatePair, issueCertificate, signRequest } from '../certificates.ts'
 import { type JoinRequest, Refusal, readJoinRequest, sendJson } from './messages.ts'
 import { PEER_NAME } from './peers.ts'
@@ -66,6 +67,7 @@ export async function openGate(options: GateOptions, address: { host: string; po
   const request = { commonName: HUB_SERVER_NAME, purpose: 'server', names: [HUB_SERVER_NAME] } as const
   const { certPem, keyPem } = await issueCertificate(authority, request, new Date())
   const http = createHttpServer((incoming, response) => void gate.answer(incoming, response))
+  http.on('upgrade', (incoming, socket, head) => gate.upgrade({ request: incoming, socket, head }))
   http.requestTimeout = 0
   const server = createTlsServer(
     {
@@ -157,6 +159,17 @@ class AgentGate {
       this.#options.log.warn({ error: messageOf(error) }, 'A request of an agent could not be answered.')
       sendJson(response, 503, { message: 'The hub cannot answer now.' })
     }
+  }
+
+  /** Of a replica of the platform, for a tunnel that ends here. */
+  upgrade(upgrade: Upgrade): void {
+    const { request, socket } = upgrade
+    socket.on('error', () => {})
+    const asked = readTunnelPath(request.url)
+    if (asked === undefined || !isPeer(request.socket as TLSSocket)) return refuseUpgrade(socket, 403)
+    const session = this.#options.tunnels.find(asked.clusterId)
+    if (session === undefined) return refuseUpgrade(socket, 503)
+    relayUpgrade(session, asked.path, upgrade)
   }
 
   /** Within the limit on refused joins; a slow sender takes no place of it. */

@@ -9,7 +9,9 @@ import type { Log } from '../../core/log.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { CacheSet } from '../../kube/caches.ts'
 import { createKubeClient, type KubeClient, type WriteObserver } from '../../kube/client.ts'
+import { createPortForward } from '../../kube/portForward.ts'
 import { TunnelEntry } from '../../kube/tunnel/entry.ts'
+import { type ForwardedPod, ForwardedPorts } from '../../kube/tunnel/forwardedPorts.ts'
 import { Tunnels } from '../../kube/tunnel/tunnels.ts'
 import type { WatchObserver } from '../../kube/watch.ts'
 import { userAgent } from '../connection.ts'
@@ -33,6 +35,9 @@ export class AgentHub {
   readonly tunnels = new Tunnels()
   readonly #entry: TunnelEntry
   readonly #clients = new Map<string, KubeClient>()
+  readonly #ports = new ForwardedPorts((clusterId) =>
+    createPortForward(this.#entry.accessOf(clusterId), userAgent('facade')),
+  )
   readonly #log: Log
   #caches: CacheSet | undefined
   #client: KubeClient | undefined
@@ -68,6 +73,11 @@ export class AgentHub {
     return client
   }
 
+  /** An address of this machine that leads to a port of a pod in a cluster. */
+  forward(pod: ForwardedPod, port: number): Promise<{ host: string; port: number }> {
+    return this.#ports.open(pod, port)
+  }
+
   /** For a controller's work on a cluster. */
   connect(
     clusterId: string,
@@ -96,6 +106,7 @@ export class AgentHub {
 
   async stop(): Promise<void> {
     this.tunnels.stop()
+    this.#ports.stop()
     await Promise.all([...this.#clients.values()].map((client) => client.close()))
     await this.#entry.stop()
   }

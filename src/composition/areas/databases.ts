@@ -5,6 +5,7 @@ import { mssqlDriver } from '../../adapters/sql/mssql.ts'
 import { playedEngine } from '../../adapters/sql/played.ts'
 import type { SqlEngine } from '../../adapters/sql/port.ts'
 import { postgresqlDriver } from '../../adapters/sql/postgresql.ts'
+import { throughPods } from '../../adapters/sql/throughPods.ts'
 import { startWorkers } from '../../adapters/workers/pool.ts'
 import type { Services } from '../../api/http/context.ts'
 import { kubeSecrets, kubeSecretWriter } from '../../api/records/secrets.ts'
@@ -20,18 +21,20 @@ export function databaseServices({
   configuration,
   client,
   caches,
+  agents,
   onStop,
 }: FacadeSetup): Pick<Services, 'sql' | 'relational' | 'workers'> {
-  const engines = sqlEngines(configuration)
+  const engines = sqlEngines(configuration, agents)
   const workers = startWorkers()
   onStop(() => workers.stop())
   // Ready before anybody can ask them, and no cost if there is no database.
   for (const { resource } of [SqlInstance, RelationalCluster])
     caches.get(resource).subscribe(() => workers.warm(), { replay: true })
-  const secrets = kubeSecrets(client)
+  const clientOf = (clusterId: string) => agents.clientOf(clusterId)
+  const secrets = kubeSecrets(client, clientOf)
   const blobs = secretBlobs(client)
   return {
-    sql: { engines, secrets, secretWriter: kubeSecretWriter(client), blobs },
+    sql: { engines, secrets, secretWriter: kubeSecretWriter(client, clientOf), blobs },
     relational: {
       engine: engines.PostgreSql,
       secrets,
@@ -43,8 +46,11 @@ export function databaseServices({
   }
 }
 
-export function databasePorts({ configuration }: AreaSetup): Pick<ControllerPorts, 'sqlEngines' | 'backupTarget'> {
-  return { sqlEngines: sqlEngines(configuration), backupTarget: backupTarget(configuration) }
+export function databasePorts({
+  configuration,
+  agents,
+}: AreaSetup): Pick<ControllerPorts, 'sqlEngines' | 'backupTarget'> {
+  return { sqlEngines: sqlEngines(configuration, agents), backupTarget: backupTarget(configuration) }
 }
 
 /** Where backups of databases go; undefined if no bucket is configured. */
@@ -55,12 +61,17 @@ function backupTarget(
   return bucket === undefined ? undefined : { bucket, endpoint, prefix, region }
 }
 
-/** How SQL instances and relational databases are spoken to: by DNS inside the cluster; where pods are played, only those that really run. */
+/**
+ * How SQL instances and relational databases are spoken to: by DNS inside the cluster, through the API server in others;
+ * where pods are played, only those that really run.
+ */
 function sqlEngines(
   configuration: Pick<Configuration, 'engines' | 'playedEngines'>,
+  agents: AreaSetup['agents'],
 ): Readonly<Record<'MsSql' | 'MariaDb' | 'PostgreSql', SqlEngine>> {
-  const [mssql, mariadb] = [new DriverEngine(mssqlDriver), new DriverEngine(mariadbDriver)]
-  const postgresql = new DriverEngine(postgresqlDriver)
+  const [mssql, mariadb, postgresql] = [mssqlDriver, mariadbDriver, postgresqlDriver].map((driver) =>
+    throughPods(new DriverEngine(driver), (pod, port) => agents.forward(pod, port)),
+  ) as [SqlEngine, SqlEngine, SqlEngine]
   if (configuration.engines === 'real') return { MsSql: mssql, MariaDb: mariadb, PostgreSql: postgresql }
   const { playedEngines } = configuration
   return {

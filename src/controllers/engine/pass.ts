@@ -79,6 +79,8 @@ export type Pass<K extends AnyKind = AnyKind, State = undefined> = {
   /** The clusters beside the platform's own. */
   readonly others: OtherClusters
   readonly children: Children
+  /** What belongs to it and stands beside it in `records` wherever its workload is: kinds of ours, revisions of its spec. */
+  readonly recordChildren: Children
   readonly clock: Clock
   readonly log: Log
   /** The time of this pass, RFC 3339. One pass has one time. */

@@ -8,7 +8,7 @@ import { namespace } from '../../kube/builtin.ts'
 import type { PatchOptions } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import { PassChildren } from './children.ts'
-import type { Controller, Pass, Place } from './controller.ts'
+import type { Controller, Pass, Place, Workspace } from './controller.ts'
 import { withDeadline } from './deletion.ts'
 import type { Environment } from './environment.ts'
 import { Expectations } from './expectations.ts'
@@ -231,10 +231,12 @@ export class Reconciler {
     const incarnation = object.metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
     const draft: Draft = { reported: {}, serving: undefined }
     const home = childrenIn === 'records' ? records : workloads
-    const sameCluster = home === records
-    const owner = { object, resource: kind.resource, incarnation, place, sameCluster }
     const remembered = { expectations: this.#expectations, otherwise: this.#otherwise }
-    const children = new PassChildren(owner, key, home, remembered)
+    const childrenOn = (workspace: Workspace) => {
+      const owner = { object, resource: kind.resource, incarnation, place, sameCluster: workspace === records }
+      return new PassChildren(owner, key, workspace, remembered)
+    }
+    const children = childrenOn(home)
     const pass: Pass = {
       kind,
       key,
@@ -245,6 +247,7 @@ export class Reconciler {
       workloads,
       others: this.#environment.others ?? NO_OTHER_CLUSTERS,
       children,
+      recordChildren: home === records ? children : childrenOn(records),
       clock,
       log: log.child({ controller: this.#controller.name, key }),
       now: timestamp(clock.now()),

@@ -116,9 +116,7 @@ async function ensureTarget(pass: RelationalPass, { backupTarget: target }: Rela
 }
 
 /** The administrator's Secret is on the platform's own cluster, wherever the database is. */
-async function targetCredentials({
-  records,
-}: RelationalPass): Promise<Readonly<Record<string, string>> | undefined> {
+async function targetCredentials({ records }: RelationalPass): Promise<Readonly<Record<string, string>> | undefined> {
   const data = (await readSecret({ workloads: records }, SYSTEM_NAMESPACE, BACKUP_SECRET))?.data
   return data?.[TARGET_KEYS.id] === undefined || data[TARGET_KEYS.secret] === undefined ? undefined : data
 }

@@ -18,7 +18,7 @@ import { readSecret, rightsMissing } from '../workload/secrets.ts'
  * @throws EnvelopeError if no platform key opens it; KubeError Forbidden if the rights on Secrets are not there yet
  */
 export async function openVersion(
-  workspace: Workspace,
+  records: Workspace,
   { metadata, spec }: Pick<VaultEntry, 'metadata' | 'spec'>,
   keys: PlatformKeys,
   version = currentVersion(spec),
@@ -26,8 +26,8 @@ export async function openVersion(
   const { namespace = '', name } = metadata
   const life = spec.history?.life ?? 1
   const names = valueNames(name, life)
-  const sealed = jweOf((await readSecret({ workloads: workspace }, namespace, names.version(version)))?.data)
-  const wrapped = jweOf((await readSecret({ workloads: workspace }, namespace, names.key))?.data)
+  const sealed = jweOf((await readSecret({ workloads: records }, namespace, names.version(version)))?.data)
+  const wrapped = jweOf((await readSecret({ workloads: records }, namespace, names.key))?.data)
   if (sealed === undefined || wrapped === undefined) return undefined
   const dataKey = await unwrapDataKey(wrapped, keys, keyContext(namespace, name, life))
   return openValue(sealed, dataKey, valueContext(namespace, name, life, version))
@@ -48,7 +48,6 @@ export async function vaultValue(
   const refusal = readRefusal(entry, version ?? currentVersion(entry.spec), pass.clock.now())
   if (refusal !== undefined) return stalled('ReferenceMissing', `${named} cannot be read now: ${refusal}.`)
   try {
-    // Vaults are where the records are, wherever the value is used.
     const value = await openVersion(pass.records, entry, keys, version)
     return value ?? stalled('ReferenceMissing', `${named} no longer has a value.`)
   } catch (error) {

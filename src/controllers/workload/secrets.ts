@@ -3,7 +3,6 @@ import { type Outcome, waiting } from '../../core/outcome.ts'
 import { secret } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { Pass } from '../engine/controller.ts'
-import { belongsTo } from '../engine/ownership.ts'
 import { placeOfPass } from './pass.ts'
 
 export type SecretObject = KubeObject & { data?: Record<string, string> }
@@ -39,17 +38,10 @@ export async function readSecret(
   }
 }
 
-/** Deletes a Secret of the resource that stands with its record, whichever cluster its workload is on. */
-export async function removeRecordSecret(
-  pass: Pick<Pass, 'records' | 'object' | 'incarnation'>,
-  name: string,
-): Promise<void> {
-  const { namespace } = placeOfPass(pass)
+/** Deletes a Secret that stands beside the resource, whichever cluster its workload is on. */
+export async function removeRecordSecret(pass: Pick<Pass, 'recordChildren' | 'object'>, name: string): Promise<void> {
   try {
-    const found = await readSecret({ workloads: pass.records }, namespace, name)
-    if (found === undefined || !belongsTo(found, pass)) return
-    const { uid, resourceVersion } = found.metadata
-    await pass.records.client.remove(secret, { namespace, name }, { uid, resourceVersion })
+    await pass.recordChildren.remove(secret, placeOfPass(pass).namespace, name)
   } catch (error) {
     // The permissions for Secrets go with the namespace, and so do the Secrets.
     if (!isKubeError(error, 'Forbidden')) throw error

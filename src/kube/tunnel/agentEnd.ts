@@ -12,6 +12,7 @@ import { keepAsking, LIVENESS, type Liveness, type StreamAnswer } from '../sessi
 import { Transport, type WireRequest } from '../transport.ts'
 import { relayedHeaders } from './relay.ts'
 import { TUNNEL_PROTOCOL, WINDOWS } from './tunnels.ts'
+import { serveUpgrade } from './upgrades.ts'
 
 /** What an agent shows the hub, and how it knows the hub. PEM. */
 export type TunnelCredentials = { cert: string; key: string; ca: string; servername: string }
@@ -52,7 +53,7 @@ export async function serveTunnel(
 ): Promise<void> {
   const transport = new Transport(access, 'freehold/agent', { liveness })
   const session: ServerHttp2Session = performServerHandshake(socket, {
-    settings: { initialWindowSize: WINDOWS.stream, maxConcurrentStreams: 1000 },
+    settings: { initialWindowSize: WINDOWS.stream, maxConcurrentStreams: 1000, enableConnectProtocol: true },
   })
   session.setLocalWindowSize(WINDOWS.session)
   session.on('error', () => {})
@@ -60,7 +61,10 @@ export async function serveTunnel(
   const end = () => session.destroy()
   signal.addEventListener('abort', end, { once: true })
   session.on('stream', (stream, headers) => {
-    serve(stream, headers, transport, answerSelf).catch(() => stream.destroy())
+    const isUpgrade = headers[':protocol'] !== undefined
+    stream.on('error', () => {})
+    const served = isUpgrade ? serveUpgrade(stream, headers, access) : serve(stream, headers, transport, answerSelf)
+    served.catch(() => stream.destroy())
   })
   await new Promise<void>((resolve) => {
     session.once('close', resolve)
@@ -79,7 +83,6 @@ async function serve(
 ): Promise<void> {
   const gone = new AbortController()
   stream.once('close', () => gone.abort())
-  stream.on('error', () => {})
   const path = String(headers[':path'] ?? '/')
   const own = await answerSelf(path)
   if (own !== undefined) {

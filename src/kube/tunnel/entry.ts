@@ -6,6 +6,7 @@ import { isSameHash } from '../../core/linkToken.ts'
 import type { ClusterAccess } from '../../kubeconfig/access.ts'
 import { refuse, relay, relayToPeer } from './relay.ts'
 import type { Tunnels } from './tunnels.ts'
+import { refuseUpgrade, relayUpgrade, relayUpgradeToPeer, type Upgrade } from './upgrades.ts'
 
 /** The process of the platform where the tunnel of a cluster ends, if that is another one. */
 export type FindPeer = (clusterId: string) => Promise<RequestOptions | undefined>
@@ -33,6 +34,9 @@ export class TunnelEntry {
     this.#findPeer = findPeer
     this.#server = createServer((request, response) => {
       this.#answer(request, response).catch(() => response.destroy())
+    })
+    this.#server.on('upgrade', (request, socket, head) => {
+      this.#upgrade({ request, socket, head }).catch(() => socket.destroy())
     })
     // Watches are silent for long.
     this.#server.requestTimeout = 0
@@ -66,6 +70,19 @@ export class TunnelEntry {
       this.#server.close(() => resolve())
       this.#server.closeAllConnections()
     })
+  }
+
+  async #upgrade(upgrade: Upgrade): Promise<void> {
+    const { request, socket } = upgrade
+    socket.on('error', () => {})
+    if (!isSameHash(request.headers.authorization ?? '', this.#key)) return refuseUpgrade(socket, 403)
+    const asked = readTunnelPath(request.url)
+    if (asked === undefined) return refuseUpgrade(socket, 403)
+    const session = this.#tunnels.find(asked.clusterId)
+    if (session !== undefined) return relayUpgrade(session, asked.path, upgrade)
+    const peer = await this.#findPeer(asked.clusterId).catch(() => undefined)
+    if (peer !== undefined) return relayUpgradeToPeer(peer, upgrade)
+    refuseUpgrade(socket, 503)
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1,24 +1,28 @@
 import { once } from 'node:events'
 import { createSecureServer, type Http2SecureServer, performServerHandshake } from 'node:http2'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
 import { expect } from 'chai'
+import { WebSocketServer } from 'ws'
 import { startWire, type Wire } from '../../../test/faults/wire.ts'
 import { until } from '../../../test/make/until.ts'
 import { type CertificatePair, createAuthority, issueCertificate } from '../../composition/certificates.ts'
 import type { ClusterAccess } from '../../kubeconfig/access.ts'
 import { namespace } from '../builtin.ts'
 import { createKubeClient, type KubeClient } from '../client.ts'
+import { createPortForward } from '../portForward.ts'
 import { dial, serveTunnel, type TunnelCredentials } from './agentEnd.ts'
 import { askTunnel } from './ask.ts'
 import { TunnelEntry } from './entry.ts'
+import { ForwardedPorts } from './forwardedPorts.ts'
 import { TUNNEL_PROTOCOL, Tunnels } from './tunnels.ts'
 
 const CLUSTER = '11111111-1111-4111-8111-111111111111'
 
-/** An API server beside the agent, which says what it was asked. */
+/** An API server beside the agent, which says what it was asked, and whose pods say everything back in capitals. */
 function upstream({ certPem: cert, keyPem: key }: CertificatePair): Http2SecureServer {
-  return createSecureServer({ cert, key, allowHTTP1: true }, (request, response) => {
+  const sockets = new WebSocketServer({ noServer: true, handleProtocols: () => 'v4.channel.k8s.io' })
+  const server = createSecureServer({ cert, key, allowHTTP1: true }, (request, response) => {
     const path = request.url ?? ''
     if (path.includes('watch=')) {
       response.writeHead(200, { 'content-type': 'application/json' })
@@ -30,6 +34,23 @@ function upstream({ certPem: cert, keyPem: key }: CertificatePair): Http2SecureS
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata }))
   })
+  server.on('upgrade', (request, socket, head) => {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://x')
+    const { authorization } = request.headers
+    const isGood = pathname === '/api/v1/namespaces/shop/pods/db-0/portforward'
+    if (!isGood || authorization !== 'Bearer of-the-agent') return socket.end('HTTP/1.1 404 Not Found\r\n\r\n')
+    sockets.handleUpgrade(request, socket, head, (connection) => {
+      const port = Buffer.alloc(2)
+      port.writeUInt16LE(Number(searchParams.get('ports')))
+      for (const channel of [0, 1]) connection.send(Buffer.concat([Buffer.from([channel]), port]))
+      connection.on('message', (message: Buffer) => {
+        const text = message.subarray(1).toString()
+        if (text === 'end') connection.close()
+        else connection.send(Buffer.concat([message.subarray(0, 1), Buffer.from(text.toUpperCase())]))
+      })
+    })
+  })
+  return server
 }
 
 describe('a tunnel to the API server of another cluster', () => {
@@ -108,6 +129,30 @@ describe('a tunnel to the API server of another cluster', () => {
     const session = tunnels.find(CLUSTER)
     if (session === undefined) throw new Error('There is no tunnel.')
     expect(await askTunnel(session, '/.freehold/greeting', 2_000)).to.deep.equal({ version: '1' })
+  })
+
+  it('carries connections to ports of pods, which look like ports of this machine', async () => {
+    const ports = new ForwardedPorts((clusterId) => createPortForward(entry.accessOf(clusterId), 'test'))
+    const pod = { clusterId: CLUSTER, namespace: 'shop', pod: 'db-0' }
+    const open = await ports.open(pod, 5432)
+    expect(await ports.open(pod, 5432), 'the same again').to.deep.equal(open)
+    const socket = connect(open)
+    const chunks = socket[Symbol.asyncIterator]()
+    for (const [said, heard] of [
+      ['hello', 'HELLO'],
+      ['x'.repeat(100_000), 'X'.repeat(100_000)],
+    ] as const) {
+      socket.write(said)
+      let text = ''
+      while (text.length < heard.length) text += String((await chunks.next()).value)
+      expect(text === heard).to.equal(true)
+    }
+    socket.write('end')
+    expect((await chunks.next()).done, 'the pod ends it').to.equal(true)
+    const nobody = connect(await ports.open({ ...pod, pod: 'nobody' }, 5432))
+    nobody.write('hello')
+    expect((await nobody[Symbol.asyncIterator]().next()).done, 'there is no such pod').to.equal(true)
+    ports.stop()
   })
 
   it('says of a body that is too long that it is too long', async () => {

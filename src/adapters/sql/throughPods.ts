@@ -1,0 +1,30 @@
+import { type SqlEngine, SqlFault, type SqlTarget } from './port.ts'
+
+/** Gives an address of this machine that leads to a port of a pod in another cluster. */
+export type ForwardPort = (
+  pod: NonNullable<SqlTarget['through']>,
+  port: number,
+) => Promise<{ host: string; port: number }>
+
+/** Speaks to engines in other clusters through the API servers there; to all others as the engine does. */
+export function throughPods(engine: SqlEngine, forward: ForwardPort): SqlEngine {
+  const at = async (target: SqlTarget): Promise<SqlTarget> => {
+    const { through, ...rest } = target
+    if (through === undefined) return target
+    try {
+      return { ...rest, ...(await forward(through, target.port)), serverName: target.host }
+    } catch (cause) {
+      throw new SqlFault('Unreachable', `Cluster "${through.clusterId}" does not answer.`, { cause })
+    }
+  }
+  return {
+    describe: async (target, ...more) => engine.describe(await at(target), ...more),
+    catalogue: async (target, ...more) => engine.catalogue(await at(target), ...more),
+    run: async (target, ...more) => engine.run(await at(target), ...more),
+    rows: async (target, ...more) => engine.rows(await at(target), ...more),
+    change: async (target, ...more) => engine.change(await at(target), ...more),
+    prepare: async (target, ...more) => engine.prepare(await at(target), ...more),
+    admit: async (target, ...more) => engine.admit(await at(target), ...more),
+    close: () => engine.close(),
+  }
+}

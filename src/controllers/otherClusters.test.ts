@@ -1,0 +1,199 @@
+import { expect } from 'chai'
+import { RESOURCES } from '../../test/crashes/apiServer.ts'
+import { FAR_CONTROLLERS, joinFar } from '../../test/crashes/far.ts'
+import { FAR } from '../../test/crashes/operator.ts'
+import { HOME, seedDatabaseEngine, seedGroup } from '../../test/crashes/seeds.ts'
+import { World } from '../../test/crashes/world.ts'
+import { isReady } from '../../test/worlds/fleet.ts'
+import { jobNames } from '../contracts/jobs.ts'
+import { relationalNames, snapshotBackupName } from '../contracts/relational.ts'
+import { decodePasswords, SQL_USERS, sqlHost, sqlNames } from '../contracts/sql.ts'
+import { entryName } from '../contracts/vaults/names.ts'
+import { OWNER_NAME_LABEL } from '../core/labels.ts'
+import type { KubeObject } from '../core/object.ts'
+import { PlatformCluster } from '../crds/clusters.ts'
+import type { AnyKind } from '../crds/define.ts'
+import { RESOURCE_KINDS } from '../crds/index.ts'
+import { PlatformJob } from '../crds/jobs.ts'
+import { RelationalCluster } from '../crds/relational.ts'
+import { RelationalSnapshot } from '../crds/relationalSnapshots.ts'
+import { SqlInstance } from '../crds/sql.ts'
+import { SecretVault, VaultEntry } from '../crds/vaults.ts'
+import { namespace, persistentVolumeClaim, secret } from '../kube/builtin.ts'
+import { postgresqlBackup } from '../kube/postgresql.ts'
+
+const NAME = 'books'
+const SNAPSHOT = 'f0854e45-9295-490e-92af-fd60a52b56f3'
+const ANYWHERE = RESOURCE_KINDS.filter(({ runsAnywhere }) => runsAnywhere === true)
+
+/** What a kind cannot do without. Kinds that need more than these few fields have a line here. */
+const SPECS: Readonly<Record<string, object>> = {
+  PlatformJob: { image: 'python', computePlan: 'job-small' },
+  SqlInstance: { engine: 'MariaDb' },
+  ContainerInstance: { components: [{ name: 'web', image: 'site:1' }] },
+  PlatformApp: { image: 'site:1' },
+  StaticWebApp: { image: 'site:1' },
+}
+
+describe('a resource that names another cluster', () => {
+  let world: World
+  const enter = async ({ kind }: AnyKind) => {
+    const names = [...FAR_CONTROLLERS, kind.toLowerCase(), 'relationalsnapshot']
+    world = new World((all) => all.filter(({ name }) => names.includes(name)))
+    seedGroup(world.server)
+    seedDatabaseEngine(world.far)
+    await world.lead()
+    await joinFar(world)
+  }
+  afterEach(() => world.stop())
+
+  const make = (kind: AnyKind) => world.make(kind, NAME, { ...SPECS[kind.kind], clusterId: FAR })
+  const found = (kind: AnyKind) => world.find<KubeObject & { status?: Record<string, string> }>(kind.resource, NAME)
+  const says = async (kind: AnyKind) => {
+    const { status = {} } = (await found(kind)) ?? {}
+    return `${status.status} ${status.phase}: ${status.statusMessage}`
+  }
+  const until = (kind: AnyKind, what: string, isSo: () => Promise<boolean>) =>
+    world.until(what, isSo).catch(async (cause: Error) => {
+      throw new Error(`${cause.message} It says: ${await says(kind)}`, { cause })
+    })
+  /** Ready, or done for good. */
+  const untilReady = (kind: AnyKind) =>
+    until(kind, 'it is ready', async () => {
+      const object = await found(kind)
+      return object !== undefined && isReady(object)
+    })
+  /** What carries the labels of the resource on a cluster. */
+  const children = (server: World['server']) =>
+    RESOURCES.flatMap((resource) =>
+      [...server.stored(resource)]
+        .filter(({ metadata }) => metadata.labels?.[OWNER_NAME_LABEL] === NAME)
+        .map(({ metadata }) => `${resource.plural}/${metadata.name}`),
+    )
+
+  for (const kind of ANYWHERE) {
+    it(`has its children there and nowhere else, and its deletion removes them: ${kind.segment}`, async () => {
+      await enter(kind)
+      await make(kind)
+      await untilReady(kind)
+      expect(children(world.far)).to.not.deep.equal([])
+      expect(children(world.server)).to.deep.equal([])
+      await world.remove(kind, NAME)
+      await until(kind, 'it is gone', () => world.isGone(kind, NAME))
+      await world.rest()
+      expect(children(world.far)).to.deep.equal([])
+      expect(await world.far.peek(namespace, { name: HOME })).to.not.equal(undefined)
+    })
+
+    it(`says that its cluster does not answer, and its deletion waits for it: ${kind.segment}`, async () => {
+      await enter(kind)
+      await make(kind)
+      await untilReady(kind)
+      const agent = { connection: 'one', lostConnection: 'one', lastSeenAt: '2025-12-31T00:00:00Z' }
+      const status = { agent }
+      await world.server.mergePatch(PlatformCluster.resource, { name: FAR }, { status }, { subresource: 'status' })
+      await until(kind, 'it says so', async () => (await says(kind)).includes('ClusterUnreachable'))
+      await world.remove(kind, NAME)
+      await world.rest()
+      expect(await says(kind)).to.match(/ClusterUnreachable/)
+      expect(children(world.far), 'what runs there runs on').to.not.deep.equal([])
+    })
+  }
+})
+
+describe('what a resource on another cluster needs of both clusters', () => {
+  let world: World
+  const text = (encoded: string | undefined) => Buffer.from(encoded ?? '', 'base64').toString()
+  const enter = async (...controllers: string[]) => {
+    world = new World((all) => all.filter(({ name }) => [...FAR_CONTROLLERS, ...controllers].includes(name)))
+    seedGroup(world.server)
+    await world.lead()
+    await joinFar(world)
+  }
+  afterEach(() => world.stop())
+  const farSecret = async (name: string) =>
+    (await world.far.peek<KubeObject & { data: Record<string, string> }>(secret, { namespace: HOME, name }))?.data
+  const says = async (kind: AnyKind, name: string) => {
+    const { phase, statusMessage } = ((await world.find(kind.resource, name))?.status ?? {}) as Record<string, string>
+    return `${phase}: ${statusMessage}`
+  }
+
+  it('a job begins with a value of a vault here, and its log is read there and kept here', async () => {
+    await enter('platformjob', 'secretvault', 'vaultentry')
+    await world.make(SecretVault, 'safe', {})
+    await world.makeSecret('incoming', { value: 'hunter2' })
+    const valueFrom = { secretName: 'incoming', key: 'value' }
+    await world.make(VaultEntry, entryName('safe', 'Token'), { vaultName: 'safe', secretName: 'Token', valueFrom })
+    const env = { TOKEN: '@vault(safe/Token)' }
+    await world.make(PlatformJob, NAME, { image: 'python', computePlan: 'job-small', env, clusterId: FAR })
+    await world.until('its log is kept', async () => {
+      const { status } = (await world.find(PlatformJob.resource, NAME)) as unknown as PlatformJob
+      return status?.state === 'Succeeded' && status.logParts === 1
+    })
+    expect(world.engines.startedJobs).to.deep.equal([])
+    expect(world.farEngines.startedJobs).to.have.length(1)
+    const log = await world.engines.blobs.read({ namespace: HOME, name: jobNames(NAME).log(0) })
+    expect(Buffer.from(log?.bytes ?? []).toString()).to.include('TOKEN=hunter2')
+    expect(await farSecret(jobNames(NAME).environment), 'values go when the job has ended').to.equal(undefined)
+  })
+
+  it('a SQL instance has its logins there, grows there, and gives its volume to a namesake', async () => {
+    await enter('sqlinstance')
+    const spec = { engine: 'MariaDb', storageSize: '10Gi', onDelete: 'Retain', clusterId: FAR }
+    await world.make(SqlInstance, NAME, spec)
+    await world.until('it is ready', () => world.isReady(SqlInstance, NAME))
+    const passwords = decodePasswords(await farSecret(sqlNames(NAME).logins))
+    const opens = (password = '') =>
+      world.farEngines.sql.accepts(sqlHost(HOME, NAME), { user: SQL_USERS.owner, password })
+    expect(opens(passwords?.owner)).to.equal(true)
+    await world.change(SqlInstance, NAME, { storageSize: '20Gi' })
+    await world.until('it has grown', () => world.isReady(SqlInstance, NAME))
+    type Claim = KubeObject & { spec: { resources: { requests: { storage: string } } } }
+    const claims = (await world.far.list<Claim>(persistentVolumeClaim)).items
+    expect(claims.map(({ spec: { resources } }) => resources.requests.storage)).to.deep.equal(['20Gi'])
+    await world.remove(SqlInstance, NAME)
+    await world.until('it is gone', () => world.isGone(SqlInstance, NAME))
+    await world.make(SqlInstance, NAME, { ...spec, storageSize: '20Gi' })
+    await world.until('the namesake is ready', () => world.isReady(SqlInstance, NAME))
+    expect(opens(passwords?.owner), 'the engine knows no other passwords').to.equal(true)
+  })
+
+  it('a relational database waits for CloudNativePG there, though it is installed here', async () => {
+    await enter('relationalcluster')
+    await world.make(RelationalCluster, NAME, { clusterId: FAR })
+    await world.rest()
+    expect(await says(RelationalCluster, NAME)).to.match(/^EngineMissing: CloudNativePG is not installed/)
+    seedDatabaseEngine(world.far)
+    await world.until('it is ready', () => world.isReady(RelationalCluster, NAME))
+    const target = await farSecret(relationalNames(NAME).target)
+    expect(Object.values(target ?? {}).map(text), 'credentials come from here').to.include('key')
+  })
+
+  it('the Backup of a snapshot is where its database is, and goes there too when that is gone', async () => {
+    await enter('relationalcluster', 'relationalsnapshot')
+    seedDatabaseEngine(world.far)
+    await world.make(RelationalCluster, NAME, { clusterId: FAR, onDelete: 'Retain' })
+    await world.until('it is ready', () => world.isReady(RelationalCluster, NAME))
+    await world.make(RelationalSnapshot, SNAPSHOT, { clusterName: NAME, name: 'first' })
+    await world.until('it is taken', () => world.isReady(RelationalSnapshot, SNAPSHOT))
+    const backups = async (server: World['server']) =>
+      (await server.list(postgresqlBackup)).items.map(({ metadata }) => metadata.name)
+    expect(await backups(world.far)).to.deep.equal([snapshotBackupName(SNAPSHOT)])
+    expect(await backups(world.server)).to.deep.equal([])
+    await world.remove(RelationalCluster, NAME)
+    await world.until('the database is gone', () => world.isGone(RelationalCluster, NAME))
+    expect(await backups(world.far)).to.include(snapshotBackupName(SNAPSHOT))
+    await world.remove(RelationalSnapshot, SNAPSHOT)
+    await world.until('the snapshot is gone', () => world.isGone(RelationalSnapshot, SNAPSHOT))
+    expect(await backups(world.far)).not.to.include(snapshotBackupName(SNAPSHOT))
+  })
+
+  it('connections lead to databases of their own cluster only', async () => {
+    await enter('relationalcluster')
+    seedDatabaseEngine(world.far)
+    await world.make(RelationalCluster, 'here', {})
+    await world.make(RelationalCluster, NAME, { clusterId: FAR, connectTo: 'here' })
+    await world.rest()
+    expect(await says(RelationalCluster, NAME)).to.match(/^ConfigurationInvalid: connectTo names .* of another cluster/)
+  })
+})

@@ -1,0 +1,74 @@
+import { Duplex } from 'node:stream'
+import type { ClientOptions, WebSocket } from 'ws'
+import type { ClusterAccess } from '../kubeconfig/access.ts'
+import { queryString } from './path.ts'
+
+export type PortForwardRequest = { namespace: string; pod: string; port: number }
+
+/** Opens a connection to a port of a pod. @throws Error if the API server or the node refuses */
+export type PortForward = (request: PortForwardRequest) => Promise<Duplex>
+
+/** The streams of kubelets, each message with its channel in front: data and errors of the one port. */
+const PROTOCOL = 'v4.channel.k8s.io'
+const CHANNEL = { data: 0, error: 1 }
+const HANDSHAKE_TIMEOUT = 15_000
+/** Each channel begins with the number of the port. */
+const PORT_BYTES = 2
+
+/** Connects to pods through the API server, over one WebSocket for each connection. */
+export function createPortForward(access: ClusterAccess, userAgent: string): PortForward {
+  return async ({ namespace, pod, port }) => {
+    const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/portforward`
+    const authorization = await access.authorization()
+    const options: ClientOptions = {
+      ...(await access.tls()),
+      headers: { 'user-agent': userAgent, ...(authorization !== undefined && { authorization }) },
+      handshakeTimeout: HANDSHAKE_TIMEOUT,
+      perMessageDeflate: false,
+    }
+    // Imported when first needed: few processes connect to pods.
+    const { WebSocket: Connection } = await import('ws')
+    const address = `${access.server.replace(/^http/, 'ws')}${path}${queryString({ ports: port })}`
+    const socket = new Connection(address, [PROTOCOL], options)
+    await new Promise<void>((resolve, reject) => {
+      socket.once('open', resolve)
+      socket.once('error', reject)
+      socket.once('unexpected-response', (_request, response) => {
+        response.resume()
+        if (response.statusCode === 401) access.refresh()
+        reject(new Error(`The API server answered ${response.statusCode} to the request to reach port ${port}.`))
+        socket.terminate()
+      })
+    })
+    return streamOf(socket)
+  }
+}
+
+function streamOf(socket: WebSocket): Duplex {
+  const begun = new Set<number>()
+  const stream = new Duplex({
+    read: () => socket.resume(),
+    write: (bytes: Buffer, _encoding, done) =>
+      socket.send(Buffer.concat([Buffer.from([CHANNEL.data]), bytes]), (error) => done(error ?? null)),
+    final(done) {
+      // The protocol cannot say that one side has ended: both end.
+      socket.close()
+      done()
+    },
+    destroy(error, done) {
+      socket.terminate()
+      done(error)
+    },
+  })
+  socket.on('message', (message: Buffer) => {
+    const channel = message[0] ?? CHANNEL.error
+    const bytes = message.subarray(begun.has(channel) ? 1 : 1 + PORT_BYTES)
+    begun.add(channel)
+    if (bytes.length === 0) return
+    if (channel === CHANNEL.error) stream.destroy(new Error('The node does not reach the port of the pod.'))
+    else if (!stream.push(bytes)) socket.pause()
+  })
+  socket.once('close', () => stream.push(null))
+  socket.on('error', (error) => stream.destroy(error))
+  return stream
+}

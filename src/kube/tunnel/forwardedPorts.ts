@@ -1,0 +1,64 @@
+import { type AddressInfo, createServer, type Server } from 'node:net'
+import { pipeline } from 'node:stream'
+import type { PortForward } from '../portForward.ts'
+
+type OpenPort = { server: Server; idle: NodeJS.Timeout }
+export type ForwardedPod = { clusterId: string; namespace: string; pod: string }
+
+/** Milliseconds for which a port stays open that nobody is connected to. */
+const IDLE = 300_000
+
+/**
+ * Addresses of the loopback interface that lead to ports of pods in other clusters, one for each, so that drivers of
+ * databases need not know of tunnels. Whoever is on the machine still needs the password of the database.
+ */
+export class ForwardedPorts {
+  readonly #forwardIn: (clusterId: string) => PortForward
+  readonly #open = new Map<string, Promise<OpenPort>>()
+
+  constructor(forwardIn: (clusterId: string) => PortForward) {
+    this.#forwardIn = forwardIn
+  }
+
+  /** Answers at once: whether the pod is reached shows when something connects. */
+  async open(pod: ForwardedPod, port: number): Promise<{ host: string; port: number }> {
+    const key = JSON.stringify([pod, port])
+    const opening = this.#open.get(key) ?? this.#listen(key, pod, port)
+    this.#open.set(key, opening)
+    const { server, idle } = await opening
+    idle.refresh()
+    const { address: host, port: local } = server.address() as AddressInfo
+    return { host, port: local }
+  }
+
+  stop(): void {
+    for (const opening of this.#open.values()) void opening.then(({ server }) => server.close())
+    this.#open.clear()
+  }
+
+  async #listen(key: string, { clusterId, namespace, pod }: ForwardedPod, port: number): Promise<OpenPort> {
+    const forward = this.#forwardIn(clusterId)
+    const server = createServer((socket) => {
+      idle.refresh()
+      socket.on('error', () => {})
+      forward({ namespace, pod, port }).then(
+        (stream) => pipeline(socket, stream, socket, () => idle.refresh()),
+        () => socket.destroy(),
+      )
+    })
+    const idle = setTimeout(() => {
+      server.getConnections((_, count) => {
+        if (count > 0) return void idle.refresh()
+        this.#open.delete(key)
+        server.close()
+      })
+    }, IDLE)
+    idle.unref()
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(0, '127.0.0.1', resolve)
+    })
+    server.unref()
+    return { server, idle }
+  }
+}

@@ -1,0 +1,104 @@
+import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from 'node:http'
+import { type ClientHttp2Session, constants, type ServerHttp2Stream } from 'node:http2'
+import { type RequestOptions, request as requestHttps } from 'node:https'
+import { type Duplex, pipeline } from 'node:stream'
+import type { ClusterAccess } from '../../kubeconfig/access.ts'
+import { relayedHeaders } from './relay.ts'
+
+/**
+ * WebSockets through a tunnel, for what goes both ways: ports of pods, commands in containers. In HTTP/2 an upgrade is a
+ * CONNECT with a protocol (RFC 8441); what is carried is not looked at.
+ */
+
+/** What asks for an upgrade: the request, its connection, and what came behind the request already. */
+export type Upgrade = { request: IncomingMessage; socket: Duplex; head: Buffer }
+
+const { HTTP2_HEADER_METHOD, HTTP2_HEADER_PATH, HTTP2_HEADER_PROTOCOL, NGHTTP2_CANCEL } = constants
+
+/** Sends an upgrade on through a tunnel. */
+export function relayUpgrade(session: ClientHttp2Session, path: string, { request, socket, head }: Upgrade): void {
+  // An agent of an earlier version does not know of them.
+  if (session.remoteSettings?.enableConnectProtocol !== true) return refuseUpgrade(socket, 501)
+  const stream = session.request({
+    ...relayedHeaders(request.headers),
+    [HTTP2_HEADER_METHOD]: 'CONNECT',
+    [HTTP2_HEADER_PROTOCOL]: request.headers.upgrade ?? 'websocket',
+    [HTTP2_HEADER_PATH]: path,
+  })
+  socket.once('close', () => stream.close(NGHTTP2_CANCEL))
+  stream.once('error', () => socket.destroy())
+  stream.once('response', ({ ':status': status = 502, ...headers }) => {
+    if (status === 200) join(socket, stream, headers, head)
+    else refuseUpgrade(socket, status)
+  })
+}
+
+/** Sends an upgrade on to the process where the tunnel ends. */
+export function relayUpgradeToPeer(peer: RequestOptions, { request, socket, head }: Upgrade): void {
+  const headers = { ...relayedHeaders(request.headers), connection: 'Upgrade', upgrade: request.headers.upgrade }
+  const onward = requestHttps({ ...peer, method: 'GET', path: request.url, headers })
+  socket.once('close', () => onward.destroy())
+  onward.once('error', () => socket.destroy())
+  onward.once('response', (answer) => {
+    answer.resume()
+    refuseUpgrade(socket, answer.statusCode ?? 502)
+  })
+  onward.once('upgrade', (answer, far, behind) => {
+    if (behind.length > 0) far.unshift(behind)
+    join(socket, far, answer.headers, head)
+  })
+  onward.end()
+}
+
+export function refuseUpgrade(socket: Duplex, status: number): void {
+  socket.end(`HTTP/1.1 ${status} Refused\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
+}
+
+function join(socket: Duplex, far: Duplex, headers: IncomingHttpHeaders, head: Buffer): void {
+  const lines = Object.entries(headers)
+    .filter(([name]) => name.startsWith('sec-websocket-'))
+    .map(([name, value]) => `${name}: ${String(value)}\r\n`)
+  socket.write(`HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: websocket\r\n${lines.join('')}\r\n`)
+  if (head.length > 0) socket.unshift(head)
+  pipeline(socket, far, socket, () => {})
+}
+
+/** At the agent: asks the API server beside it for the upgrade, with the agent's rights. */
+export async function serveUpgrade(
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  access: ClusterAccess,
+): Promise<void> {
+  const { protocol, hostname, port, pathname } = new URL(access.server)
+  const authorization = await access.authorization()
+  const asked = {
+    ...relayedHeaders(headers),
+    connection: 'Upgrade',
+    upgrade: String(headers[HTTP2_HEADER_PROTOCOL]),
+    ...(authorization !== undefined && { authorization }),
+  }
+  const onward = (protocol === 'https:' ? requestHttps : requestHttp)({
+    ...(await access.tls()),
+    host: hostname.replace(/^\[|\]$/g, ''),
+    ...(port !== '' && { port }),
+    path: `${pathname.replace(/\/$/, '')}${String(headers[HTTP2_HEADER_PATH])}`,
+    headers: asked,
+  })
+  stream.once('close', () => onward.destroy())
+  const refuse = (status: number) => {
+    if (!stream.destroyed && !stream.headersSent) stream.respond({ ':status': status }, { endStream: true })
+  }
+  onward.once('error', () => refuse(502))
+  onward.once('response', (answer) => {
+    answer.resume()
+    if (answer.statusCode === 401) access.refresh()
+    refuse(answer.statusCode ?? 502)
+  })
+  onward.once('upgrade', (answer, socket, behind) => {
+    if (stream.destroyed) return void socket.destroy()
+    stream.respond({ ...relayedHeaders(answer.headers), ':status': 200 })
+    if (behind.length > 0) socket.unshift(behind)
+    pipeline(stream, socket, stream, () => {})
+  })
+  onward.end()
+}
