@@ -16,6 +16,12 @@ function startServer(): Promise<Server> {
     if (!url.pathname.endsWith('/pods/good/exec')) return socket.end('HTTP/1.1 404 Not Found\r\n\r\n')
     sockets.handleUpgrade(request, socket, head, (client) => {
       const [program = '', ...words] = url.searchParams.getAll('command')
+      if (program === 'quick') {
+        const status = JSON.stringify({ status: 'Success' })
+        for (const [channel, text] of [[1, 'hello'] as const, [3, status] as const])
+          client.send(Buffer.concat([Buffer.from([channel]), Buffer.from(text)]))
+        return client.close(1000)
+      }
       const child = spawn(program, words)
       const forward = (channel: number) => (bytes: Buffer) => {
         const stream = channel === 1 ? child.stdout : child.stderr
@@ -65,6 +71,12 @@ describe('commands in containers', () => {
   it('give what they write, to the last byte', async () => {
     const { stdout } = await run('head -c 20000000 /dev/zero')
     expect((await buffer(stdout)).length).to.equal(20_000_000)
+  })
+
+  it('give what comes together with the answer', async () => {
+    const signal = new AbortController().signal
+    const { stdout } = await exec({ namespace: 'n', pod: 'good', container: 'c', command: ['quick'], signal })
+    expect((await buffer(stdout)).toString()).to.equal('hello')
   })
 
   it('read what is sent, until the end', async () => {

@@ -62,8 +62,10 @@ export function createExec(access: ClusterAccess, userAgent: string): Exec {
     const abort = () => socket.terminate()
     signal.addEventListener('abort', abort, { once: true })
     socket.once('close', () => signal.removeEventListener('abort', abort))
+    // At once: the first bytes may come with the answer.
+    const session = sessionOf(socket)
     await opened(socket, () => access.refresh())
-    return sessionOf(socket)
+    return session
   }
 }
 

@@ -30,6 +30,8 @@ export function createPortForward(access: ClusterAccess, userAgent: string): Por
     const { WebSocket: Connection } = await import('ws')
     const address = `${access.server.replace(/^http/, 'ws')}${path}${queryString({ ports: port })}`
     const socket = new Connection(address, [PROTOCOL], options)
+    // At once: the first bytes may come with the answer.
+    const stream = streamOf(socket)
     await new Promise<void>((resolve, reject) => {
       socket.once('open', resolve)
       socket.once('error', reject)
@@ -40,7 +42,7 @@ export function createPortForward(access: ClusterAccess, userAgent: string): Por
         socket.terminate()
       })
     })
-    return streamOf(socket)
+    return stream
   }
 }
 
@@ -60,6 +62,8 @@ function streamOf(socket: WebSocket): Duplex {
       done(error)
     },
   })
+  // Whoever uses it hears of it; nobody may yet.
+  stream.on('error', () => {})
   socket.on('message', (message: Buffer) => {
     const channel = message[0] ?? CHANNEL.error
     const bytes = message.subarray(begun.has(channel) ? 1 : 1 + PORT_BYTES)

@@ -166,10 +166,10 @@ class AgentGate {
     const { request, socket } = upgrade
     socket.on('error', () => {})
     const asked = readTunnelPath(request.url)
-    if (asked === undefined || !isPeer(request.socket as TLSSocket)) return refuseUpgrade(socket, 403)
-    const session = this.#options.tunnels.find(asked.clusterId)
-    if (session === undefined) return refuseUpgrade(socket, 503)
-    relayUpgrade(session, asked.path, upgrade)
+    const isOurs = asked !== undefined && isPeer(request.socket as TLSSocket)
+    const session = isOurs ? this.#options.tunnels.find(asked.clusterId) : undefined
+    if (isOurs && session !== undefined) relayUpgrade(session, asked.path, upgrade)
+    else refuseUpgrade(socket, isOurs ? 503 : 403)
   }
 
   /** Within the limit on refused joins; a slow sender takes no place of it. */

@@ -13,12 +13,16 @@ import { relayedHeaders } from './relay.ts'
 /** What asks for an upgrade: the request, its connection, and what came behind the request already. */
 export type Upgrade = { request: IncomingMessage; socket: Duplex; head: Buffer }
 
-const { HTTP2_HEADER_METHOD, HTTP2_HEADER_PATH, HTTP2_HEADER_PROTOCOL, NGHTTP2_CANCEL } = constants
+const { HTTP2_HEADER_METHOD, HTTP2_HEADER_PATH, NGHTTP2_CANCEL } = constants
+const HTTP2_HEADER_PROTOCOL = ':protocol'
 
 /** Sends an upgrade on through a tunnel. */
 export function relayUpgrade(session: ClientHttp2Session, path: string, { request, socket, head }: Upgrade): void {
   // An agent of an earlier version does not know of them.
-  if (session.remoteSettings?.enableConnectProtocol !== true) return refuseUpgrade(socket, 501)
+  if (session.remoteSettings?.enableConnectProtocol !== true) {
+    refuseUpgrade(socket, 501)
+    return
+  }
   const stream = session.request({
     ...relayedHeaders(request.headers),
     [HTTP2_HEADER_METHOD]: 'CONNECT',
