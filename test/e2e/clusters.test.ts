@@ -9,10 +9,11 @@ import { messageOf } from '../../src/core/errors.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { PlatformCluster } from '../../src/crds/clusters.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
-import { namespace, secret, statefulSet } from '../../src/kube/builtin.ts'
+import { job, namespace, secret, statefulSet } from '../../src/kube/builtin.ts'
 import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
 import { installManifests } from '../../src/kube/crds.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
+import { postgresqlCluster } from '../../src/kube/postgresql.ts'
 import { loadKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
 import { type OwnControlPlane, startOwnControlPlane } from '../cluster/index.ts'
 import { OwnPlatform } from '../cluster/platform.ts'
@@ -23,6 +24,7 @@ import { tokenFor } from '../worlds/tenant.ts'
 /** Milliseconds for which the hub is away at least. */
 const AWAY = TEST_CONFIG.sized(0, 120_000)
 const DEPLOY = join(import.meta.dirname, '../../deploy/agent')
+const PLAYED_ENGINE = join(import.meta.dirname, '../../deploy/played/cloudnative-pg.yaml')
 
 type Cluster = { id: string; status: string; projectionCount: number; resourceCount: number; nodeCount: number | null }
 type Token = { token: string; serverUrl: string; caFingerprint: string }
@@ -42,7 +44,8 @@ describe('a boundary on another cluster, through an agent that only calls out', 
   const steps: [name: string, work: () => Promise<void>][] = []
   const step = (name: string, work: () => Promise<void>) => void steps.push([name, work])
   const there = { namespace: '', name: 'vc-search' }
-  const vector = () => `/boundaries/${boundaryId}/resourcegroups/shop/resources/vectorclusters/search`
+  const resource = (path: string) => `/boundaries/${boundaryId}/resourcegroups/shop/resources/${path}`
+  const vector = () => resource('vectorclusters/search')
 
   before(async () => {
     own = await OwnPlatform.prepare()
@@ -138,6 +141,13 @@ describe('a boundary on another cluster, through an agent that only calls out', 
       if (found.status === 'Running' && found.readyReplicas === replicas) return found
       throw new Error(`${found.status} ${found.phase} ${found.readyReplicas}: ${found.statusMessage}`)
     })
+  type Shown = { status: string; phase: string; statusMessage: string }
+  const untilIt = (path: string, what: string, isSo: (shown: Shown) => boolean) =>
+    until(`${path} ${what}`, async () => {
+      const found = await call<Shown>(200, 'GET', path)
+      if (isSo(found)) return found
+      throw new Error(JSON.stringify(found))
+    })
   async function exists(client: KubeClient, resource: typeof statefulSet, name: string, space?: string) {
     try {
       await client.get(resource, { namespace: space, name })
@@ -205,6 +215,57 @@ describe('a boundary on another cluster, through an agent that only calls out', 
     await untilRunning(2)
     const { resourceCount, projectionCount } = await cluster()
     expect({ resourceCount, projectionCount }).to.deep.equal({ resourceCount: 1, projectionCount: 1 })
+  })
+
+  step('runs a job there, whose result is read here', async () => {
+    const report = resource('jobs/report')
+    const { clusterId: at } = await call<{ clusterId: string }>(201, 'POST', report, {
+      image: 'docker.io/library/node',
+    })
+    expect(at).to.equal(clusterId)
+    await untilIt(report, 'has ended', ({ status }) => status === 'Succeeded')
+    expect(await exists(far, job, 'pjob-report', home)).to.equal(true)
+    expect(await exists(own.admin, job, 'pjob-report', home)).to.equal(false)
+    expect((await request('GET', `${report}/logs`)).status, 'its node is only played, and has no log').to.equal(502)
+    expect([202, 204]).to.include((await request('DELETE', report)).status)
+    await until('the job is gone', async () => (await request('GET', report)).status === 404)
+    expect(await exists(far, job, 'pjob-report', home)).to.equal(false)
+  })
+
+  step('runs a SQL instance there, which is read, stopped and deleted here', async () => {
+    const books = resource('sqlclusters/books')
+    await call(201, 'POST', books, { engine: 'MariaDb' })
+    await untilIt(books, 'runs', ({ status }) => status === 'Running')
+    expect(await exists(far, statefulSet, 'sqli-books', home)).to.equal(true)
+    expect(await exists(own.admin, statefulSet, 'sqli-books', home)).to.equal(false)
+    const { password } = await call<{ password: string }>(200, 'GET', `${books}/connectionstring`)
+    const name = 'sqli-books-logins'
+    const { data } = await far.get<KubeObject & { data: Record<string, string> }>(secret, { namespace: home, name })
+    expect(Buffer.from(data['owner-password'] ?? '', 'base64').toString()).to.equal(password)
+    await call(202, 'POST', `${books}/stop`)
+    await untilIt(books, 'has stopped', ({ status }) => status === 'Stopped')
+    const { spec } = await far.get<KubeObject & { spec: { replicas: number } }>(statefulSet, {
+      namespace: home,
+      name: 'sqli-books',
+    })
+    expect(spec.replicas).to.equal(0)
+    expect([202, 204]).to.include((await request('DELETE', books)).status)
+    await until('the instance is gone', async () => (await request('GET', books)).status === 404)
+    for (const [kind, left] of [[statefulSet, 'sqli-books'] as const, [secret, name] as const])
+      expect(await exists(far, kind, left, home)).to.equal(false)
+  })
+
+  step('runs a relational database there once CloudNativePG is installed there', async () => {
+    const ledger = resource('relationalclusters/ledger')
+    await call(201, 'POST', ledger, { replicas: 1, backupEnabled: false })
+    await untilIt(ledger, 'waits for its engine', ({ phase }) => phase === 'EngineMissing')
+    await installManifests(far, readManifests(PLAYED_ENGINE))
+    await untilIt(ledger, 'is not missing its engine any more', ({ phase }) => phase !== 'EngineMissing')
+    await until('its engine was asked for it', () => exists(far, postgresqlCluster, 'relc-ledger', home))
+    expect(await exists(own.admin, postgresqlCluster, 'relc-ledger', home)).to.equal(false)
+    expect([202, 204]).to.include((await request('DELETE', ledger)).status)
+    await until('the database is gone', async () => (await request('GET', ledger)).status === 404)
+    expect(await exists(far, postgresqlCluster, 'relc-ledger', home)).to.equal(false)
   })
 
   step('is reached through every replica of the facade, wherever its tunnel ends', async () => {
@@ -294,7 +355,7 @@ describe('a boundary on another cluster, through an agent that only calls out', 
     await until('its record is gone', async () => (await request('GET', `/clusters/${id}`)).status === 404)
   })
 
-  it('joins, is given a boundary, runs a database, outlives the hub, is turned away, comes back and is drained', async () => {
+  it('joins, is given a boundary, runs databases and a job, outlives the hub, is turned away, comes back and is drained', async () => {
     for (const [name, work] of steps) {
       await work().catch((cause: unknown) => {
         throw new Error(`A cluster ${name}: ${messageOf(cause)}`, { cause })

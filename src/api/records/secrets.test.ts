@@ -1,0 +1,38 @@
+import { expect } from 'chai'
+import { OWNER_INCARNATION_ANNOTATION } from '../../core/labels.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { secret } from '../../kube/builtin.ts'
+import { FakeKubeClient } from '../../kube/fake.ts'
+import { kubeSecrets, kubeSecretWriter } from './secrets.ts'
+
+const FAR = '4a7f8a52-7a4e-4b52-9a55-0d6c8f3f9b77'
+const REF = { namespace: 'shop', name: 'sqli-books-license' }
+const OWNER = { apiVersion: 'x/v1', kind: 'SqlInstance', name: 'books', uid: 'u1', labels: {}, incarnation: 'life' }
+
+describe('Secrets of a resource', () => {
+  const setUp = () => {
+    const [here, far] = [new FakeKubeClient(), new FakeKubeClient()]
+    const clientOf = (clusterId: string) => (clusterId === FAR ? far : here)
+    return { here, far, reader: kubeSecrets(here, clientOf), writer: kubeSecretWriter(here, clientOf) }
+  }
+  const metadataOf = async (client: FakeKubeClient) => (await client.get<KubeObject>(secret, REF)).metadata
+
+  it('go with it by a reference where it stands', async () => {
+    const { here, far, reader, writer } = setUp()
+    await writer.put(REF, { key: 'YQ==' }, OWNER)
+    expect((await metadataOf(here)).ownerReferences?.map(({ uid }) => uid)).to.deep.equal(['u1'])
+    expect(await reader.read(REF.namespace, REF.name)).to.deep.equal({ key: 'YQ==' })
+    expect((await far.list(secret)).items).to.deep.equal([])
+  })
+
+  it('carry its life in another cluster, where a reference would lead to nothing', async () => {
+    const { here, far, reader, writer } = setUp()
+    await writer.put(REF, { key: 'YQ==' }, OWNER, FAR)
+    const { ownerReferences, annotations } = await metadataOf(far)
+    expect(ownerReferences).to.equal(undefined)
+    expect(annotations).to.deep.equal({ [OWNER_INCARNATION_ANNOTATION]: 'life' })
+    await writer.put(REF, { other: 'Yg==' }, OWNER, FAR)
+    expect(await reader.read(REF.namespace, REF.name, FAR)).to.deep.equal({ key: 'YQ==', other: 'Yg==' })
+    expect((await here.list(secret)).items).to.deep.equal([])
+  })
+})
