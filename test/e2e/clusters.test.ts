@@ -242,7 +242,7 @@ describe('a boundary on another cluster, through an agent that only calls out', 
     const name = 'sqli-books-logins'
     const { data } = await far.get<KubeObject & { data: Record<string, string> }>(secret, { namespace: home, name })
     expect(Buffer.from(data['owner-password'] ?? '', 'base64').toString()).to.equal(password)
-    await call(202, 'POST', `${books}/stop`)
+    await call(202, 'PUT', `${books}/actions/stop`)
     await untilIt(books, 'has stopped', ({ status }) => status === 'Stopped')
     const { spec } = await far.get<KubeObject & { spec: { replicas: number } }>(statefulSet, {
       namespace: home,
