@@ -14,19 +14,28 @@ type Outputs = {
   readonly secretAction?: string
   /** The same as a virtual verb on the resource; `readsecrets` if absent. */
   readonly verb?: string
+  /** It is reached by an address that means something only in the cluster that it runs on. */
+  readonly isLocal?: true
 }
 
 export const OUTPUTS = {
-  vectorclusters: { action: 'vectorcluster', plain: ['restEndpoint', 'grpcEndpoint'], secret: ['apiKey'] },
+  vectorclusters: {
+    action: 'vectorcluster',
+    plain: ['restEndpoint', 'grpcEndpoint'],
+    secret: ['apiKey'],
+    isLocal: true,
+  },
   relationalclusters: {
     action: 'relationalcluster',
     plain: ['host', 'port', 'database', 'username'],
     secret: ['connectionString', 'jdbcUrl', 'password'],
+    isLocal: true,
   },
   sqlclusters: {
     action: 'sqlcluster',
     plain: ['host', 'port', 'database', 'username'],
     secret: ['connectionString', 'jdbcUrl', 'password'],
+    isLocal: true,
   },
   containerinstances: { action: 'containerinstance', plain: ['publicUrl'], secret: [] },
   apps: { action: 'apps', plain: ['publicUrl'], secret: [] },
@@ -49,6 +58,12 @@ export type ResourceOutput = { collection: OutputCollection; name: string; outpu
 export function outputsOf(collection: OutputCollection): readonly string[] {
   const { plain, secret } = OUTPUTS[collection]
   return [...plain, ...secret]
+}
+
+/** Whether what the outputs say is of use only to what runs on the same cluster. */
+export function isLocalOutput(collection: OutputCollection): boolean {
+  const { isLocal }: Outputs = OUTPUTS[collection]
+  return isLocal === true
 }
 
 /** What whoever writes the reference must hold on the resource: to read it, or to read its secrets. */

@@ -103,7 +103,7 @@ const PARTS: readonly Part[] = [
   projected(() => boundaryController),
   projected(resourceGroupController),
   fixed(clusterController),
-  made(projectionController, ({ closedNetworks = [] }) => ({ closedNetworks })),
+  made(projectionController, ({ closedNetworks = [], registry }) => ({ closedNetworks, registry })),
   fixed(invitationController),
   fixed(passwordResetController),
   ...grantControllers.map(fixed),
@@ -269,7 +269,7 @@ export function operatorRights(): Rights[] {
     ...declaredRights(),
   ]
   const isSecret = ({ group, plural }: Rights['resource']) => group === '' && plural === 'secrets'
-  return rights.filter((right) => right.in === undefined && !isSecret(right.resource))
+  return rights.filter((right) => right.in !== 'system' && !isSecret(right.resource))
 }
 
 /** What it does in other clusters, through their agents: what the agent there is given, and no more. */

@@ -30,15 +30,27 @@ const ANYWHERE = RESOURCE_KINDS.filter(({ runsAnywhere }) => runsAnywhere === tr
 const SPECS: Readonly<Record<string, object>> = {
   PlatformJob: { image: 'python', computePlan: 'job-small' },
   SqlInstance: { engine: 'MariaDb' },
-  ContainerInstance: { components: [{ name: 'web', image: 'site:1' }] },
-  PlatformApp: { image: 'site:1' },
+  ContainerInstance: {
+    isPublic: true,
+    volumes: [{ name: 'disk', kind: 'Persistent', size: '1Gi', storageClass: 'standard' }],
+    components: [
+      {
+        ...{ name: 'web', image: 'site:1', ports: [{ name: 'http', port: 8080 }] },
+        mounts: [{ volume: 'disk', path: '/d' }],
+      },
+    ],
+  },
+  PlatformApp: { sourceKind: 'Image', image: 'site:1', releaseCommand: 'migrate' },
   StaticWebApp: { image: 'site:1' },
 }
+
+/** What is kept of a resource where it stands itself, wherever it runs. */
+const KEPT_HERE = ['nameclaims', 'deploymentrecords', 'controllerrevisions']
 
 describe('a resource that names another cluster', () => {
   let world: World
   const enter = async ({ kind }: AnyKind) => {
-    const names = [...FAR_CONTROLLERS, kind.toLowerCase(), 'relationalsnapshot']
+    const names = [...FAR_CONTROLLERS, kind.toLowerCase(), 'relationalsnapshot', 'deploymentrecord']
     world = new World((all) => all.filter(({ name }) => names.includes(name)))
     seedGroup(world.server)
     seedDatabaseEngine(world.far)
@@ -77,11 +89,14 @@ describe('a resource that names another cluster', () => {
       await make(kind)
       await untilReady(kind)
       expect(children(world.far)).to.not.deep.equal([])
-      expect(children(world.server)).to.deep.equal([])
+      const isKeptHere = (child: string) => KEPT_HERE.some((plural) => child.startsWith(`${plural}/`))
+      expect(children(world.server).filter((child) => !isKeptHere(child))).to.deep.equal([])
+      expect(children(world.far).filter(isKeptHere)).to.deep.equal([])
       await world.remove(kind, NAME)
       await until(kind, 'it is gone', () => world.isGone(kind, NAME))
       await world.rest()
       expect(children(world.far)).to.deep.equal([])
+      expect(children(world.server)).to.deep.equal([])
       expect(await world.far.peek(namespace, { name: HOME })).to.not.equal(undefined)
     })
 

@@ -1,6 +1,7 @@
-import { BOUNDARY_LABEL, GROUP_LABEL, OWNER_NAMESPACE_ANNOTATION } from '../core/labels.ts'
+import { BOUNDARY_LABEL, GROUP_LABEL, INCARNATION_ANNOTATION, OWNER_NAMESPACE_ANNOTATION } from '../core/labels.ts'
 import { type KubeObject, keyOf } from '../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
+import { Boundary } from '../crds/boundaries.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { RESOURCE_KINDS } from '../crds/index.ts'
@@ -24,14 +25,17 @@ import {
   persistentVolumeClaim,
   resourceQuota,
   roleBinding,
+  secret,
 } from '../kube/builtin.ts'
 import { controllerWith, type Pass, type Rights, steps, type Workspace } from './engine/controller.ts'
 import { StalledError, WaitingError } from './engine/interruptions.ts'
 import { otherClusterOf } from './engine/whereabouts.ts'
 import { clearFormer, clearOtherFormers, markOf } from './formerProjections.ts'
 import { shownOf } from './leaving.ts'
-import type { TrafficOptions } from './resourcegroups.ts'
+import { ensurePullSecret } from './registry/index.ts'
+import type { GroupOptions } from './resourcegroups.ts'
 import { ofCluster } from './workload/observers.ts'
+import { RIGHTS_RETRY, withSecretRights } from './workload/secrets.ts'
 
 type ProjectionPass = Pass<typeof BoundaryProjection>
 type Group = ResourceGroup & { [key: string]: unknown }
@@ -73,7 +77,7 @@ const WRITES: readonly Rights[] = [
  * Keeps the namespaces of a boundary's groups on another cluster, with what has to be in them before any resource, as the
  * groups themselves keep them on the platform's own. What is used or to be kept there is not removed.
  */
-export const projectionController = controllerWith<typeof BoundaryProjection, TrafficOptions>(
+export const projectionController = controllerWith<typeof BoundaryProjection, GroupOptions>(
   BoundaryProjection,
   {
     observes: [
@@ -82,6 +86,7 @@ export const projectionController = controllerWith<typeof BoundaryProjection, Tr
       roleBinding,
       resourceQuota,
       limitRange,
+      secret,
       {
         resource: ResourceGroup.resource,
         keysOf: ({ metadata }, records) => projectionsIn(metadata.namespace, records).map(keyOf),
@@ -105,11 +110,12 @@ export const projectionController = controllerWith<typeof BoundaryProjection, Tr
         relevant: ({ metadata }: KubeObject) => metadata.deletionTimestamp === undefined,
       })),
     ],
+    reads: [Boundary.resource],
     writes: WRITES,
   },
-  ({ closedNetworks = [] }) => ({
+  (options) => ({
     clusterOf: otherClusterOf,
-    reconcile: steps(checkCluster, projectNamespaces(closedNetworks)),
+    reconcile: steps(checkCluster, projectNamespaces(options)),
     finalize: steps(removeNamespaces),
     abandon: steps(stopWhileUsed),
   }),
@@ -123,7 +129,7 @@ export function checkCluster({ object, records }: ProjectionPass): Outcome {
   return stalled('ConfigurationInvalid', "Every boundary is on the platform's own cluster; project it on another one.")
 }
 
-const projectNamespaces = (closedNetworks: readonly string[]) =>
+const projectNamespaces = ({ closedNetworks = [], registry }: GroupOptions) =>
   async function projectNamespaces(pass: ProjectionPass): Promise<Outcome> {
     const { object, place, records } = pass
     const { boundaryId = '' } = place
@@ -142,11 +148,16 @@ const projectNamespaces = (closedNetworks: readonly string[]) =>
     }
     const strange = strangeNamespaces(boundaryId, groups, object.spec.namespaces)
     const names = new Set(wanted.map(({ name }) => name))
+    const isMade = ({ name }: { name: string }) => shown.some((one) => one.namespace === name && one.state === 'Applied')
+    const turn = await keepPullSecrets(pass, boundaryId, wanted.filter(isMade), registry)
     shown.push(...(await removeAllBut(pass, names)), ...(await clearOtherFormers(pass, names)))
     tell(pass, [...shown, ...strange])
     const [first] = strange
-    if (first === undefined) return verdictOf(shown)
-    return stalled('ReferenceMissing', `Namespace "${first.namespace}": ${first.message}`)
+    const verdict =
+      first === undefined
+        ? verdictOf(shown)
+        : stalled('ReferenceMissing', `Namespace "${first.namespace}": ${first.message}`)
+    return turn === undefined ? verdict : { ...verdict, after: turn }
   }
 
 async function furnish(
@@ -173,6 +184,30 @@ async function furnish(
         if (old.metadata.namespace === name) await children.remove(resource, name, old.metadata.name)
       }
   }
+}
+
+/**
+ * What nodes there pull the images of each group with.
+ *
+ * @returns milliseconds until the first is due again; undefined if there is none
+ */
+async function keepPullSecrets(
+  pass: ProjectionPass,
+  boundaryId: string,
+  homes: readonly { group: Group }[],
+  registry: GroupOptions['registry'],
+): Promise<number | undefined> {
+  if (registry === undefined || homes.length === 0) return undefined
+  let turn = Number.POSITIVE_INFINITY
+  const kept = await withSecretRights(async () => {
+    for (const { group } of homes) {
+      const { name, annotations } = group.metadata
+      const incarnation = annotations?.[INCARNATION_ANNOTATION] ?? ''
+      turn = Math.min(turn, await ensurePullSecret(pass, registry, { boundaryId, name, incarnation }))
+    }
+    return done()
+  })
+  return kept.kind === 'done' ? turn : RIGHTS_RETRY
 }
 
 /** One namespace that cannot be made keeps no other from being made. */

@@ -120,6 +120,7 @@ export const PlatformApp = defineKind({
   shortNames: ['papp'],
   placement: 'group',
   area: 'apps',
+  runsAnywhere: true,
   actions: 'apps',
   sized: 'App',
   // Before the API server has put in what is absent.

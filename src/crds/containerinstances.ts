@@ -188,6 +188,7 @@ export const ContainerInstance = defineKind({
   shortNames: ['cti'],
   placement: 'group',
   area: 'containerinstances',
+  runsAnywhere: true,
   actions: 'containerinstance',
   sized: 'ContainerInstance',
   hostsOf: ({ isPublic, customDomains = [] }) => (isPublic ? customDomains : []),

@@ -76,6 +76,7 @@ export const StaticWebApp = defineKind({
   shortNames: ['swa'],
   placement: 'group',
   area: 'staticwebapps',
+  runsAnywhere: true,
   actions: 'staticwebapp',
   sized: 'ContainerInstance',
   // Before the API server has put in what is absent.

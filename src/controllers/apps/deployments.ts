@@ -34,7 +34,7 @@ export async function deploy(
   spec: Partial<DeploymentRecord['spec']>,
 ): Promise<void> {
   const { namespace, name: ownerName } = placeOfPass(pass)
-  await pass.children.create(
+  await pass.recordChildren.create(
     {
       apiVersion: DeploymentRecord.apiVersion,
       kind: DeploymentRecord.kind,

@@ -99,6 +99,7 @@ export const appController = controllerWith<typeof PlatformApp, ContainerOptions
       overApp(releaseHosts),
       overApp(releaseQuota),
     ),
+    abandon: steps(endBuilds('apps'), overApp(removeRevisions), overApp(releaseHosts), overApp(releaseQuota)),
   }),
 )
 

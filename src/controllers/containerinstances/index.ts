@@ -73,5 +73,6 @@ export const containerController = controllerWith<typeof ContainerInstance, Cont
         releaseQuota,
       ].map(overWhole),
     ),
+    abandon: steps(...[removeRevisions, releaseHosts, releaseQuota].map(overWhole)),
   }),
 )

@@ -14,7 +14,7 @@ export const KEY_RIGHTS: Rights = { resource: ObjectAccessKey.resource, verbs: [
  * and the components that see it restarted: so it is rotated.
  */
 export async function keepAccessKeys(pass: InstancePass): Promise<Outcome> {
-  const { object, children } = pass
+  const { object, recordChildren } = pass
   const { namespace, name } = placeOfPass(pass)
   const outputs = object.spec.components.flatMap(({ env }) => env.flatMap(({ output }) => output ?? []))
   const accounts = new Set(
@@ -25,8 +25,8 @@ export async function keepAccessKeys(pass: InstancePass): Promise<Outcome> {
   const wanted = new Map([...accounts].map((account) => [consumersKeyName(object.metadata, account), account]))
   for (const [key, accountName] of wanted) {
     // One on its way out is made anew once it is gone.
-    if ((await children.get(ObjectAccessKey.resource, namespace, key)) !== undefined) continue
-    await children.create(
+    if ((await recordChildren.get(ObjectAccessKey.resource, namespace, key)) !== undefined) continue
+    await recordChildren.create(
       {
         apiVersion: ObjectAccessKey.apiVersion,
         kind: ObjectAccessKey.kind,
@@ -39,6 +39,6 @@ export async function keepAccessKeys(pass: InstancePass): Promise<Outcome> {
       { resource: ObjectAccessKey.resource },
     )
   }
-  await children.prune(ObjectAccessKey.resource, [...wanted.keys()])
+  await recordChildren.prune(ObjectAccessKey.resource, [...wanted.keys()])
   return done()
 }

@@ -6,6 +6,7 @@ import { deployment, ingress, networkPolicy, pod, podDisruptionBudget, secret, s
 import { certificate } from '../../kube/certmanager.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import { httpRoute } from '../../kube/gateway.ts'
+import { removeIdentity } from '../workload/identity.ts'
 import { namespaceIsGoing, placeOfPass } from '../workload/pass.ts'
 import type { InstancePass, InstanceStep } from './types.ts'
 
@@ -43,6 +44,7 @@ export async function removeSurroundings(pass: InstancePass): Promise<Outcome> {
   const secrets = new Set([...components.map((component) => names.values(component.name)), names.files, names.pull])
   try {
     for (const each of secrets) await pass.children.remove(secret, namespace, each)
+    await removeIdentity(pass)
   } catch (error) {
     // The permissions for Secrets go with the namespace, and so do the Secrets.
     if (!isKubeError(error, 'Forbidden')) throw error

@@ -6,7 +6,7 @@ import { instanceShared, volumeClaim } from '../../desired/containers/index.ts'
 import { persistentVolumeClaim, storageClass } from '../../kube/builtin.ts'
 import type { Claim as StatefulClaim } from '../stateful/types.ts'
 import { continueLives, retainedLives } from '../workload/keptLives.ts'
-import { placeOfPass } from '../workload/pass.ts'
+import { namespaceIsGoing, placeOfPass } from '../workload/pass.ts'
 import { isShared } from './resolve.ts'
 import type { InstancePass } from './types.ts'
 
@@ -85,7 +85,8 @@ export async function removeVolumes(pass: InstancePass): Promise<Outcome> {
   for (const { metadata } of pass.children.owned<Claim>(persistentVolumeClaim)) {
     const claim = await pass.children.get<Claim>(persistentVolumeClaim, namespace, metadata.name)
     if (claim === undefined) continue
-    if (pass.object.spec.onDelete === 'Retain') {
+    // With its group goes what would keep it.
+    if (pass.object.spec.onDelete === 'Retain' && !namespaceIsGoing(pass.records, namespace)) {
       const annotations = {
         ...retainedLives(pass),
         [RETAINED_FOR_ANNOTATION]: retainedFor(pass),

@@ -104,11 +104,12 @@ export async function endBuild(pass: BuildPass): Promise<Outcome> {
 
 /** Before an owner goes: its deployments go with it, and nobody would look at what runs for them any more. */
 export function endBuilds(collection: DeployedCollection) {
-  return async function endBuilds({ object, records, workloads }: Pick<Pass, 'object' | 'records' | 'workloads'>) {
+  return async function endBuilds({ object, records }: Pick<Pass, 'object' | 'records'>) {
     const { namespace, name } = object.metadata
     for (const record of deploymentsOf(records, { namespace, collection, name })) {
       const { spec, status } = record
-      if (spec.strategy === 'Build' && !isEnd(status?.stage)) await cancelBuild(workloads.client, deploymentOf(record))
+      // Builds run on the platform's own cluster, wherever what they build does.
+      if (spec.strategy === 'Build' && !isEnd(status?.stage)) await cancelBuild(records.client, deploymentOf(record))
     }
     return done()
   }

@@ -118,8 +118,11 @@ export type Rights = {
   resource: Pick<Resource, 'group' | 'plural'>
   verbs: readonly string[]
   resourceNames?: readonly string[]
-  /** Only in the platform's own namespace; else in the whole cluster. */
-  in?: 'system'
+  /**
+   * `system`: only in the platform's own namespace; `records`: where the objects of our kinds are, so not in other clusters;
+   * else in the whole of each cluster.
+   */
+  in?: 'system' | 'records'
 }
 
 export type Ensured<T extends KubeObject> = {

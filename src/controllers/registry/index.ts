@@ -1,3 +1,3 @@
-export { keepPullSecret } from './pullSecret.ts'
+export { ensurePullSecret, keepPullSecret } from './pullSecret.ts'
 export { repositoryController } from './repository.ts'
 export { runController, scheduleRun } from './run.ts'

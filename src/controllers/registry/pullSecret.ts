@@ -17,29 +17,41 @@ const TURN = LIFE / 3
 
 type GroupPass = Pass<typeof ResourceGroup>
 
-/**
- * Keeps the Secret that nodes pull a group's images with in its namespace: those of other groups of the boundary take a
- * credential that somebody was given. Its password changes when
- * its time comes, at a moment of each group's own; with the registry's authority; and with a boundary or a group that
- * was made anew. What is written follows from these alone: whoever writes it again changes nothing.
- */
+/** Keeps the Secret that nodes pull a group's images with in its namespace. */
 export const keepPullSecret = (port: Pick<RegistryPort, 'host' | 'keys'> | undefined) =>
   async function keepPullSecretCurrent(pass: GroupPass): Promise<Outcome> {
     const { boundaryId } = pass.place
     if (port === undefined || boundaryId === undefined) return done()
-    const group = pass.object.metadata.name
-    const namespace = groupNamespace(boundaryId, group)
-    const { from, left } = turnOf(namespace, pass.clock.now())
-    const boundary = pass.records.cache(Boundary.resource).get(undefined, boundaryId)
-    const lives = {
-      [boundaryId]: boundary?.metadata.annotations?.[INCARNATION_ANNOTATION] ?? '',
-      [`${boundaryId}/${group}`]: pass.incarnation,
-    }
-    const repositories = `${boundaryId}/${group}/*`
-    const desired = await pullSecret(port, { boundaryId, repositories, namespace, lives, expiresAt: from + LIFE })
-    await pass.children.ensure(desired, { resource: secret })
-    return done({ after: left })
+    const { name } = pass.object.metadata
+    return done({ after: await ensurePullSecret(pass, port, { boundaryId, name, incarnation: pass.incarnation }) })
   }
+
+/**
+ * Writes it where the children of the pass are: those of other groups of the boundary take a
+ * credential that somebody was given. Its password changes when
+ * its time comes, at a moment of each group's own; with the registry's authority; and with a boundary or a group that
+ * was made anew. What is written follows from these alone: whoever writes it again, or on another cluster, writes the same.
+ *
+ * @returns milliseconds until its time comes
+ */
+export async function ensurePullSecret(
+  { records, clock, children }: Pick<Pass, 'records' | 'clock' | 'children'>,
+  port: Pick<RegistryPort, 'host' | 'keys'>,
+  group: { boundaryId: string; name: string; incarnation: string },
+): Promise<number> {
+  const { boundaryId, name, incarnation } = group
+  const namespace = groupNamespace(boundaryId, name)
+  const { from, left } = turnOf(namespace, clock.now())
+  const boundary = records.cache(Boundary.resource).get(undefined, boundaryId)
+  const lives = {
+    [boundaryId]: boundary?.metadata.annotations?.[INCARNATION_ANNOTATION] ?? '',
+    [`${boundaryId}/${name}`]: incarnation,
+  }
+  const repositories = `${boundaryId}/${name}/*`
+  const desired = await pullSecret(port, { boundaryId, repositories, namespace, lives, expiresAt: from + LIFE })
+  await children.ensure(desired, { resource: secret })
+  return left
+}
 
 /** When the turn began that is now, and how long it lasts yet: not the same moment for all, which would be a rush. */
 function turnOf(namespace: string, now: number): { from: number; left: number } {

@@ -74,6 +74,12 @@ export const siteController = controllerWith<typeof StaticWebApp, Options, AppSt
       overComponents(releaseHosts),
       overComponents(releaseQuota),
     ),
+    abandon: steps(
+      endBuilds('staticwebapps'),
+      overSite(removeRevisions),
+      overComponents(releaseHosts),
+      overComponents(releaseQuota),
+    ),
   }),
 )
 

@@ -4,14 +4,17 @@ import { type ObjectMeta, objectKey, refOf } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { isWorkloadOf, ManagedIdentity } from '../../crds/managedidentities.ts'
+import { secret } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { Observed, Rights } from '../engine/controller.ts'
+import { otherClusterOf } from '../engine/whereabouts.ts'
 import { placeOfPass, type WorkloadPass } from './pass.ts'
+import { readSecret, withSecretRights } from './secrets.ts'
 
 type Cached = ManagedIdentity & { [key: string]: unknown }
 
 /** A pass over what may have an identity. */
-type IdentifiedPass = Pick<WorkloadPass, 'kind' | 'records'> & {
+type IdentifiedPass = Pick<WorkloadPass, 'kind' | 'records' | 'children'> & {
   readonly object: { readonly metadata: ObjectMeta; readonly spec: { readonly managedIdentity: boolean } }
   /** Is told the Secret with the credentials. */
   readonly state: { identitySecret: string | undefined }
@@ -43,10 +46,30 @@ export async function keepIdentity(pass: IdentifiedPass): Promise<Outcome> {
   const isWanted = object.spec.managedIdentity
   if (found === undefined) return isWanted ? make(pass) : done()
   if (found.spec.mounted !== isWanted) await mount(pass, found, isWanted)
-  if (!isWanted) return done()
+  if (!isWanted) return removeIdentity(pass)
   if (found.spec.mounted !== true || found.status?.mounted !== true)
     return waiting('WaitingForDependency', 'The credentials of its managed identity are being made.')
   state.identitySecret = identityCopyName(found.metadata.name)
+  return isElsewhere(pass) ? withSecretRights(() => bring(pass, identityCopyName(found.metadata.name))) : done()
+}
+
+const isElsewhere = ({ object, records }: IdentifiedPass) => otherClusterOf(object, records) !== undefined
+
+/** Pods of another cluster mount what its own cluster has for them; each new version wakes the resource by its identity. */
+async function bring({ object, records, children }: IdentifiedPass, name: string): Promise<Outcome> {
+  const { namespace } = placeOfPass({ object })
+  const here = await readSecret({ workloads: records }, namespace, name)
+  if (here === undefined) return waiting('WaitingForDependency', 'The credentials of its managed identity are being made.')
+  const desired = { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace }, type: 'Opaque', data: here.data }
+  await children.ensure(desired, { resource: secret })
+  return done()
+}
+
+/** Takes the credentials away from another cluster. On the platform's own they are the identity's. */
+export async function removeIdentity(pass: IdentifiedPass): Promise<Outcome> {
+  const { namespace } = placeOfPass(pass)
+  const name = identityCopyName(managedIdentityId(namespace, pass.object.metadata.uid ?? ''))
+  if (isElsewhere(pass)) await pass.children.remove(secret, namespace, name)
   return done()
 }
 

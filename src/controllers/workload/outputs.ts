@@ -1,5 +1,5 @@
 import { accessKeySecretName, consumersKeyName, decodeAccessKey } from '../../contracts/objectstorage.ts'
-import type { ResourceOutput } from '../../contracts/references.ts'
+import { isLocalOutput, type ResourceOutput } from '../../contracts/references.ts'
 import {
   connectionForms,
   OWNER_SECRET_KEYS,
@@ -21,6 +21,7 @@ import { SqlInstance } from '../../crds/sql.ts'
 import { StaticWebApp } from '../../crds/staticwebapps.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import type { Pass } from '../engine/controller.ts'
+import { otherClusterOf } from '../engine/whereabouts.ts'
 import { placeOfPass } from './pass.ts'
 import { readSecret, type SecretObject } from './secrets.ts'
 
@@ -50,6 +51,12 @@ export async function outputValue(
   const found = pass.records.cache(kind.resource).get(namespace, name)
   if (found === undefined || found.metadata.deletionTimestamp !== undefined)
     return stalled('ReferenceMissing', `There is no "${name}" of ${collection} in this group.`)
+  const isElsewhere = otherClusterOf(found, pass.records) !== otherClusterOf(pass.object, pass.records)
+  if (isElsewhere && isLocalOutput(collection))
+    return stalled(
+      'ConfigurationInvalid',
+      `"${name}" of ${collection} runs on another cluster, and its address leads to it from there only.`,
+    )
   const value = (await READERS[collection](pass, found))[output]
   return value ?? waiting('WaitingForDependency', `"${name}" of ${collection} has no ${output} yet.`)
 }
@@ -95,7 +102,7 @@ const READERS: Record<ResourceOutput['collection'], (pass: OutputPass, object: K
     const found = pass.records.cache<CachedKey>(ObjectAccessKey.resource).get(namespace, key)
     const isActive = found?.status?.state === 'Active' && found.metadata.deletionTimestamp === undefined
     const pair = isActive
-      ? decodeAccessKey((await readSecret(pass, namespace, accessKeySecretName(key)))?.data)
+      ? decodeAccessKey((await readSecret({ workloads: pass.records }, namespace, accessKeySecretName(key)))?.data)
       : undefined
     return { endpoint, regionName, ...pair }
   },

@@ -16,10 +16,14 @@ import { isKubeError } from '../../kube/errors.ts'
 import type { Pass, Rights } from '../engine/controller.ts'
 import { placeOfPass } from './pass.ts'
 
-/** What a controller that keeps revisions writes. They are read when a new one is due, and not watched. */
+/**
+ * What a controller that keeps revisions writes. They are read when a new one is due, and not watched. They hold what specs
+ * were, and so stand where these are: a cluster that is away hides none.
+ */
 export const REVISION_RIGHTS: Rights = {
   resource: controllerRevision,
   verbs: ['get', 'list', 'create', 'patch', 'delete'],
+  in: 'records',
 }
 
 /** Of a status: what is known of the newest revision without a look at any. */
@@ -29,7 +33,7 @@ export type RevisionStatus = {
   partRevisions?: Record<string, number> | undefined
 }
 
-type RevisionPass = Pick<Pass, 'children' | 'workloads' | 'now'> & {
+type RevisionPass = Pick<Pass, 'recordChildren' | 'records' | 'now'> & {
   report(fields: object): void
   object: { kind: string; metadata: ObjectMeta; status?: RevisionStatus | undefined }
 }
@@ -69,7 +73,7 @@ export async function keepRevision<Content>(
 async function storedRevisions(pass: RevisionPass): Promise<StoredRevision[]> {
   const { namespace, name } = placeOfPass(pass)
   const labelSelector = ownerLabelSelector(pass.object.kind, name)
-  const { items } = await pass.workloads.client.list<StoredRevision>(controllerRevision, { namespace, labelSelector })
+  const { items } = await pass.records.client.list<StoredRevision>(controllerRevision, { namespace, labelSelector })
   return items.filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => uid === pass.object.metadata.uid))
 }
 
@@ -85,14 +89,14 @@ async function write<Content>(pass: RevisionPass, name: string, { number, ...dat
     data: JSON.parse(JSON.stringify(data)),
   }
   // Its number is new: it is there only if an earlier pass was interrupted after this write.
-  if ((await pass.children.create(desired, { resource: controllerRevision })) !== undefined) return
-  await pass.children.ensure(desired, { resource: controllerRevision })
+  if ((await pass.recordChildren.create(desired, { resource: controllerRevision })) !== undefined) return
+  await pass.recordChildren.ensure(desired, { resource: controllerRevision })
 }
 
 async function prune(pass: RevisionPass, stored: readonly StoredRevision[], newest: number): Promise<void> {
   for (const one of stored) {
     if ((one.revision ?? 0) > newest - REVISIONS_KEPT) continue
-    await pass.workloads.client.remove(controllerRevision, refOf(one), { uid: one.metadata.uid }).catch(ignoreAbsent)
+    await pass.records.client.remove(controllerRevision, refOf(one), { uid: one.metadata.uid }).catch(ignoreAbsent)
   }
 }
 
@@ -109,7 +113,7 @@ function actorOf({ annotations, generation }: ObjectMeta): string | undefined {
 /** With the resource go its revisions, so that one made anew begins with the first. */
 export async function removeRevisions(pass: RevisionPass): Promise<Outcome> {
   for (const one of await storedRevisions(pass)) {
-    await pass.workloads.client.remove(controllerRevision, refOf(one), { uid: one.metadata.uid }).catch(ignoreAbsent)
+    await pass.records.client.remove(controllerRevision, refOf(one), { uid: one.metadata.uid }).catch(ignoreAbsent)
   }
   return done()
 }

@@ -1,0 +1,177 @@
+import { expect } from 'chai'
+import { FAR_CONTROLLERS, joinFar } from '../../../test/crashes/far.ts'
+import { FAR } from '../../../test/crashes/operator.ts'
+import { HOME, OUTER, seedGroup } from '../../../test/crashes/seeds.ts'
+import { World } from '../../../test/crashes/world.ts'
+import { containerNames, REVISION_LABEL } from '../../contracts/containerinstances.ts'
+import { revisionOf } from '../../contracts/revisions.ts'
+import { entryName } from '../../contracts/vaults/names.ts'
+import type { KubeObject, Resource } from '../../core/object.ts'
+import { PlatformApp } from '../../crds/apps.ts'
+import { PlatformCluster } from '../../crds/clusters.ts'
+import { ContainerInstance } from '../../crds/containerinstances.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { DeploymentRecord } from '../../crds/deployments.ts'
+import { ManagedIdentity } from '../../crds/managedidentities.ts'
+import { ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
+import { BoundaryProjection } from '../../crds/projections.ts'
+import { StaticWebApp } from '../../crds/staticwebapps.ts'
+import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
+import { VectorCluster } from '../../crds/vector.ts'
+import { controllerRevision, deployment, ingress, pod, secret } from '../../kube/builtin.ts'
+
+const NAME = 'shop'
+const CONTROLLERS = [
+  ...FAR_CONTROLLERS,
+  ...['containerinstance', 'platformapp', 'staticwebapp', 'deploymentrecord', 'vectorcluster'],
+  ...['secretvault', 'vaultentry', 'managedidentity', 'objectstorageaccount', 'objectaccesskey'],
+]
+const SECRET = { vaultName: 'safe', secretName: 'Token' }
+const web = { name: 'web', image: 'site:1', ports: [{ name: 'http', port: 8080 }] }
+
+/** Each kind, and how its spec names an image. */
+const KINDS: readonly [kind: AnyKind, specOf: (image: string) => object][] = [
+  [ContainerInstance, (image) => ({ isPublic: true, components: [{ ...web, image }] })],
+  [PlatformApp, (image) => ({ sourceKind: 'Image', image })],
+  [StaticWebApp, (image) => ({ image })],
+]
+
+describe('what runs containers, on another cluster', () => {
+  let world: World
+
+  beforeEach(async () => {
+    world = new World((all) => all.filter(({ name }) => CONTROLLERS.includes(name)))
+    seedGroup(world.server)
+    await world.lead()
+    await joinFar(world)
+  })
+  afterEach(() => world.stop())
+
+  const make = (kind: AnyKind, spec: object) => world.make(kind, NAME, { clusterId: FAR, ...spec })
+  const says = async (kind: AnyKind, name = NAME) => {
+    const { phase, statusMessage } = ((await world.find(kind.resource, name))?.status ?? {}) as Record<string, string>
+    return `${phase}: ${statusMessage}`
+  }
+  const names = async (server: World['server'], resource: Resource) =>
+    (await server.list(resource, { namespace: HOME })).items.map(({ metadata }) => metadata.name).sort()
+  const farSecret = async (name: string) =>
+    (await world.far.peek<KubeObject & { data: Record<string, string> }>(secret, { namespace: HOME, name }))?.data
+  const text = (encoded: string | undefined) => Buffer.from(encoded ?? '', 'base64').toString()
+  const isDone = (kind: AnyKind) =>
+    world
+      .until(`${kind.kind} is ready`, () => world.isReady(kind, NAME))
+      .catch(async (cause: Error) => {
+        throw new Error(`${cause.message} It says ${await says(kind)}`, { cause })
+      })
+
+  for (const [kind, specOf] of KINDS) {
+    it(`is reached and changed there, and its revisions are kept here: ${kind.segment}`, async () => {
+      await make(kind, specOf('site:1'))
+      await isDone(kind)
+      const [host] = (await world.far.list<KubeObject & { spec: { rules: { host: string }[] } }>(ingress)).items
+      expect(host?.spec.rules[0]?.host).to.match(/\.far\.example\.org$/)
+      await world.change(kind, NAME, specOf('site:2'))
+      await world.until('the new image runs', async () => {
+        const [found] = (await world.far.list<KubeObject & { spec: { containers: { image: string }[] } }>(pod)).items
+        return found?.spec.containers[0]?.image === 'site:2' && (await world.isReady(kind, NAME))
+      })
+      const revisions = (await world.server.list(controllerRevision)).items.flatMap((one) => revisionOf(one) ?? [])
+      expect(revisions.map(({ number }) => number).sort()).to.deep.equal([1, 2])
+      const [copy] = (await world.far.list(pod)).items
+      expect(copy?.metadata.labels?.[REVISION_LABEL]).to.equal('2')
+    })
+  }
+
+  it('is given values of vaults, keys and an identity, which stand here, in Secrets there', async () => {
+    await world.make(SecretVault, 'safe', {})
+    await world.makeSecret('incoming', { value: 'one' })
+    await world.make(VaultEntry, entryName('safe', 'Token'), {
+      ...SECRET,
+      valueFrom: { secretName: 'incoming', key: 'value' },
+    })
+    await world.make(ObjectStorageAccount, 'files', {})
+    const output = (name: string) => ({ collection: 'objectstorageaccounts', name: 'files', output: name })
+    const env = [
+      { name: 'TOKEN', secret: SECRET },
+      { name: 'KEY', output: output('secretAccessKey') },
+    ]
+    await make(ContainerInstance, { components: [{ ...web, env }], managedIdentity: true })
+    await world.rest()
+    // The default that an API server would put in.
+    for (const key of await names(world.server, ObjectAccessKey.resource))
+      await world.change(ObjectAccessKey, key, { isActive: true })
+    await isDone(ContainerInstance)
+    const values = await farSecret(containerNames(NAME).values('web'))
+    expect(text(values?.TOKEN)).to.equal('one')
+    expect(text(values?.KEY)).to.not.equal('')
+    expect(await names(world.server, ObjectAccessKey.resource)).to.have.length(1)
+    const [identity] = (await world.server.list(ManagedIdentity.resource)).items
+    const copy = (await names(world.far, secret)).find((name) => name.includes('mi-'))
+    const clientSecret = async () => text((await farSecret(copy ?? ''))?.['client-secret'])
+    const first = await clientSecret()
+    expect(first).to.equal(text((await world.secret(copy ?? ''))?.['client-secret']))
+
+    await world.change(ManagedIdentity, identity?.metadata.name ?? '', { secretVersion: 2 })
+    await world.until('the new credentials are there', async () => (await clientSecret()) !== first)
+    expect(await clientSecret()).to.equal(text((await world.secret(copy ?? ''))?.['client-secret']))
+
+    await world.change(ContainerInstance, NAME, { managedIdentity: false })
+    await world.until('they are taken away', async () => !(await names(world.far, secret)).includes(copy ?? ''))
+    await world.change(ContainerInstance, NAME, { managedIdentity: true })
+    await world.until('they are back', async () => (await names(world.far, secret)).includes(copy ?? ''))
+    await world.remove(ContainerInstance, NAME)
+    await world.until('it is gone', () => world.isGone(ContainerInstance, NAME))
+    expect(await names(world.far, secret)).to.deep.equal(['freehold-registry-pull'])
+  })
+
+  it('refers to databases of its own cluster, and to none of another one', async () => {
+    const env = [{ name: 'URL', output: { collection: 'vectorclusters', name: 'search', output: 'restEndpoint' } }]
+    await world.make(VectorCluster, 'search', { replicas: 1 })
+    await make(ContainerInstance, { components: [{ ...web, env }] })
+    await world.rest()
+    expect(await says(ContainerInstance)).to.match(/^ConfigurationInvalid: "search" of vectorclusters runs on another/)
+    await world.remove(VectorCluster, 'search')
+    await world.until('the database is gone', () => world.isGone(VectorCluster, 'search'))
+    await world.make(VectorCluster, 'search', { replicas: 1, clusterId: FAR })
+    await isDone(ContainerInstance)
+  })
+
+  it('goes back to an earlier deployment there, whose record stands here', async () => {
+    await make(PlatformApp, { sourceKind: 'Upload' })
+    const ids = ['11111111-1111-4111-8111-111111111111', '22222222-2222-4222-8222-222222222222']
+    for (const [at, id] of ids.entries()) {
+      const spec = { ownerCollection: 'apps', ownerName: NAME, strategy: 'Image', image: `site:${at + 1}` }
+      await world.make(DeploymentRecord, id, spec)
+      await isDone(PlatformApp)
+    }
+    const serving = async () =>
+      (await world.find<KubeObject & { status?: { servingImage?: string } }>(PlatformApp.resource, NAME))?.status
+        ?.servingImage
+    expect(await serving()).to.equal('site:2')
+    await world.change(PlatformApp, NAME, { rollback: { deploymentId: ids[0], requestedAt: '2026-01-01T00:00:00Z' } })
+    await world.until('the first serves again', async () => (await serving()) === 'site:1')
+    expect(await names(world.far, deployment)).to.have.length(1)
+  })
+
+  it('is pulled there with the credential of its group, which is renewed when its time comes', async () => {
+    await world.rest()
+    const before = await farSecret('freehold-registry-pull')
+    expect(text(before?.['.dockerconfigjson'])).to.include('registry.test')
+    await world.pass(86_400_000 / 3)
+    expect(await farSecret('freehold-registry-pull')).to.not.deep.equal(before)
+  })
+
+  it('goes at once where the cluster was revoked, with what the records hold of it', async () => {
+    await make(ContainerInstance, { components: [web], isPublic: true })
+    await isDone(ContainerInstance)
+    await world.change(PlatformCluster, FAR, { revokedAt: new Date(world.clock.now() + 1_000).toISOString() })
+    await world.until('the cluster is revoked', async () =>
+      (await says(ContainerInstance)).startsWith('ClusterRevoked'),
+    )
+    await world.remove(ContainerInstance, NAME)
+    await world.until('it is gone', () => world.isGone(ContainerInstance, NAME))
+    expect(await names(world.far, deployment), 'what runs there runs on').to.have.length(1)
+    await world.remove(BoundaryProjection, FAR, OUTER)
+    await world.until('the projection is gone', () => world.isGone(BoundaryProjection, FAR, OUTER))
+  })
+})
