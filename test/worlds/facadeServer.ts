@@ -89,7 +89,8 @@ export async function startFacade(change: Partial<FacadeOptions> = {}, services:
   put(ComputePlan, 'vector-old', { family: 'Vector', displayName: 'Old', ...SIZES, deprecated: true })
   put(ComputePlan, 'app-small', { family: 'App', displayName: 'App', ...SIZES })
   const more: Awaited<ReturnType<typeof serve>>[] = []
-  const first = await serve(client, change, services)
+  const far = new FakeKubeClient()
+  const first = await serve({ client, far }, change, services)
   const { caches } = first
   late.observer = caches.observer()
   const grant = (principalId: string, roleDefinitionName: string, scope: string) => {
@@ -112,10 +113,12 @@ export async function startFacade(change: Partial<FacadeOptions> = {}, services:
     app: first.app,
     facade: first.facade,
     client,
+    /** The API server of every other cluster. */
+    far,
     caches,
     /** One more facade over the same API server, which hears of what the first one writes by its watches. */
     async another() {
-      const next = await serve(client, change, services)
+      const next = await serve({ client, far }, change, services)
       more.push(next)
       return next.app
     },
@@ -135,7 +138,11 @@ export async function startFacade(change: Partial<FacadeOptions> = {}, services:
 }
 
 /** A facade with caches of its own over an API server. */
-async function serve(client: FakeKubeClient, change: Partial<FacadeOptions>, services: Partial<Services>) {
+async function serve(
+  { client, far }: { client: FakeKubeClient; far: FakeKubeClient },
+  change: Partial<FacadeOptions>,
+  services: Partial<Services>,
+) {
   const caches = new CacheSet({ client })
   for (const kind of KINDS) caches.add(kind.resource)
   const access = createAccess({ caches, clock: systemClock, log: silentLog })
@@ -161,8 +168,8 @@ async function serve(client: FakeKubeClient, change: Partial<FacadeOptions>, ser
       wholeDocument: wholeDocument(async () => '{"openapi":"3.1.0"}'),
       capacity: createCapacity(caches, systemClock),
       storage: createStorage(caches),
-      backups: createBackups(caches, 'velero'),
-      live: createLiveState({ client, caches }),
+      backups: createBackups(caches, 'velero', () => far),
+      live: createLiveState({ client, caches, clientOf: () => far }),
       relational: {
         engine: silentEngine,
         secrets: kubeSecrets(client),

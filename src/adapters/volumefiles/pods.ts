@@ -61,6 +61,9 @@ export function podVolumeFiles({ client, exec, image, isPlayed }: PodVolumeFiles
 
   return {
     async ask(place: FilePlace, request: FileRequest, { body, signal }: FileOptions) {
+      // Commands in containers need a connection that changes its protocol, which tunnels of agents do not carry.
+      if (place.clusterId !== undefined)
+        throw new PlatformError('FEATURE_UNSUPPORTED', "Files are served of the platform's own cluster only.")
       if (isPlayed) throw new PlatformError('FEATURE_UNSUPPORTED', 'Pods are played here, and so have no files.')
       const key = `${place.namespace}/${nameOfPodBeside(place, await image())}`
       const release = await places.take(key, signal)

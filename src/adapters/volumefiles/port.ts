@@ -14,6 +14,8 @@ export type FileVolume = {
 /** Whose files they are and where they lie. */
 export type FilePlace = {
   namespace: string
+  /** The other cluster that the volumes are on; the platform's own if undefined. */
+  clusterId?: string | undefined
   /** The resource. What is made to reach its files goes with it. */
   owner: { apiVersion: string; kind: string; name: string; uid: string }
   volumes: readonly FileVolume[]
@@ -36,7 +38,8 @@ export interface VolumeFiles {
    * @returns the answer and the bytes that it announces, which come only as fast as they are read: whoever does not read
    *   them to their end destroys them
    * @throws PlatformError SERVICE_UNAVAILABLE if the volumes cannot be reached now; QUOTA_EXCEEDED if the group has no room
-   *   for what reaches them; FEATURE_UNSUPPORTED where pods are played
+   *   for what reaches them; FEATURE_UNSUPPORTED where pods are played, and of volumes
+   *   on other clusters
    */
   ask(place: FilePlace, request: FileRequest, options: FileOptions): Promise<{ answer: FileAnswer; bytes: Readable }>
 }

@@ -13,7 +13,7 @@ import { certificateField } from '../resources/hosts.ts'
 import { containersOf, logRoute } from '../resources/logs.ts'
 import { metricsRoute } from '../resources/metrics.ts'
 import { enumeration, flag, number, text } from '../resources/paging.ts'
-import { findResource } from '../resources/places.ts'
+import { findResource, livePlaceOf } from '../resources/places.ts'
 import { planFields, planRoutes } from '../resources/plans.ts'
 import { podRoute } from '../resources/pods.ts'
 import { resource } from '../resources/resource.ts'
@@ -27,6 +27,7 @@ const BASE = '{RG}/apps/{appName}'
 const PlanDto = z.object(planFields).meta({ id: 'AppComputePlanDto' })
 
 const findApp = (context: Context) => findResource(PlatformApp, context, 'appName')
+const findLive = async (context: Context) => livePlaceOf(context.services, (await findApp(context)).object)
 const isServed = (draft: RouteDraft) => interfaceRow(draft) !== undefined
 
 /** The routes of apps (interface sections 4.2 and 4.8). */
@@ -57,10 +58,7 @@ export const appRoutes: readonly RouteDraft[] = [
   runtimeRoute,
   certificateRoute,
   ...appRevisionRoutes,
-  metricsRoute(BASE, action('apps/read'), async (context) => ({
-    kind: PlatformApp.kind,
-    ...(await findApp(context)).ref,
-  })),
+  metricsRoute(BASE, action('apps/read'), findLive),
   webMetricsRoute(BASE, action('apps/read'), async (context) => {
     const { object, ref } = await findApp(context)
     const { whole, component } = containerNames(ref.name, 'PlatformApp')
@@ -83,13 +81,10 @@ export const appRoutes: readonly RouteDraft[] = [
       if (body.containerImage) refuseCode(spec, place, context)
     },
   }),
-  podRoute(BASE, dataAction('apps/readLogs'), async (context) => {
-    const { ref } = await findApp(context)
-    return context.services.live.pods({ kind: PlatformApp.kind, ...ref })
-  }),
+  podRoute(BASE, dataAction('apps/readLogs'), async (context) => context.services.live.pods(await findLive(context))),
   logRoute(BASE, dataAction('apps/readLogs'), async (context, request) => {
-    const { ref } = await findApp(context)
-    return { sources: containersOf(context.services.live.pods({ kind: PlatformApp.kind, ...ref }), request) }
+    const place = await findLive(context)
+    return { sources: containersOf(await context.services.live.pods(place), request, place) }
   }),
   ...fileRoutes(BASE, { read: dataAction('apps/readFiles'), write: dataAction('apps/writeFiles'), find: findFiles }),
 ]
@@ -119,12 +114,14 @@ async function findFiles(context: Context, asked: string | undefined): Promise<F
   componentWithFiles(persistent.length === 0 ? [] : [{ name: APP_COMPONENT }], asked)
   if (object.status?.revision === undefined)
     throw new PlatformError('INSTANCE_STOPPED', `"${ref.name}" has no volume yet.`)
-  const pods = context.services.live.pods({ kind: PlatformApp.kind, ...ref })
+  const place = livePlaceOf(context.services, object)
+  const pods = await context.services.live.pods(place)
   const pod = pods.find(({ metadata }) => metadata.labels?.[COMPONENT_LABEL] === APP_COMPONENT)
   const { apiVersion, kind, metadata } = object
   return {
     component: APP_COMPONENT,
     namespace: ref.namespace,
+    clusterId: place.clusterId,
     owner: { apiVersion, kind, name: ref.name, uid: metadata.uid ?? '' },
     volumes: persistent.map(({ name, mountPath }) => ({
       path: mountPath,

@@ -23,7 +23,7 @@ import { checkSpec, withoutAbsent } from '../records/kubeRecords.ts'
 import type { RecordOf } from '../records/records.ts'
 import { changeResource } from '../resources/change.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
-import { findResource, locate, type Place } from '../resources/places.ts'
+import { findResource, locate, otherClusterOf, type Place } from '../resources/places.ts'
 import { unprocessable } from '../resources/sizing.ts'
 import { refuseForeign } from './record.ts'
 
@@ -96,7 +96,7 @@ export function backupPolicyRoutes(base: string): RouteDraft[] {
       { auth: action('containerinstance/read'), summary: 'How its volumes are backed up', reply: BackupPolicyDto },
       async (context) => {
         const { object } = await findResource(ContainerInstance, context)
-        return ok(shown(object, context.services), { etag: etagOf(object) })
+        return ok(await shown(object, context.services), { etag: etagOf(object) })
       },
     ),
     route(
@@ -127,37 +127,40 @@ async function put(context: Context<string, unknown, z.output<typeof BackupPolic
   const located = await locate(context, 'name')
   const given = Object.entries(context.body).filter(([name]) => !Object.hasOwn(computed, name))
   const backupPolicy = BackupPolicyField.parse(withoutAbsent(Object.fromEntries(given)))
-  const { object } = await changeResource(ContainerInstance, located, context, (stored) => {
+  const { object } = await changeResource(ContainerInstance, located, context, async (stored) => {
     const spec = { ...stored.spec, backupPolicy }
     // What the rules refuse is refused first: no target would help.
     checkSpec(ContainerInstance, spec, stored.spec)
-    refuse(stored, backupPolicy, context, located.place)
+    await refuse(stored, backupPolicy, context, located.place)
     return spec
   })
-  return ok(shown(object, context.services), { etag: etagOf(object) })
+  return ok(await shown(object, context.services), { etag: etagOf(object) })
 }
 
 /** @throws PlatformError FORBIDDEN, BACKUP_TARGET_MISSING, SNAPSHOT_CLASS_MISSING */
-function refuse(stored: Stored, backupPolicy: BackupPolicySpec, context: Context, place: Place): void {
+async function refuse(stored: Stored, backupPolicy: BackupPolicySpec, context: Context, place: Place): Promise<void> {
   const { services } = context
   const draft = { ...completeSpec(stored.spec), backupPolicy }
   refuseForeign(draft, { ...place, services, context, previous: stored })
   // Whoever pauses needs no place to write to.
   if (!backupPolicy.enabled) return
-  const obstacle = targetObstacle(services.backups.target())
+  const clusterId = otherClusterOf(services, draft.clusterId)
+  const obstacle = targetObstacle(await services.backups.target(clusterId))
   if (obstacle !== undefined) throw new PlatformError('BACKUP_TARGET_MISSING', obstacle, { field: 'enabled' })
-  const unfit = snapshotObstacle(draft.volumes, backupPolicy, services.backups.classes())
+  const unfit = snapshotObstacle(draft.volumes, backupPolicy, await services.backups.classes(clusterId))
   if (unfit !== undefined) throw unprocessable('SNAPSHOT_CLASS_MISSING', 'method', unfit.volume, unfit.message)
 }
 
 /** @throws PlatformError NOT_FOUND */
-function shown(object: Stored, services: Services): z.input<typeof BackupPolicyDto> {
+async function shown(object: Stored, services: Services): Promise<z.input<typeof BackupPolicyDto>> {
   const policy = completeInstance(object).spec.backupPolicy
   if (policy === undefined) throw noPolicy(object.metadata.name)
-  const backups = services.backups.of(object.metadata.annotations?.[INCARNATION_ANNOTATION] ?? '')
+  const clusterId = otherClusterOf(services, object.spec.clusterId)
+  const backups = await services.backups.of(object.metadata.annotations?.[INCARNATION_ANNOTATION] ?? '', clusterId)
   const last = lastOver(backups)
   const isFailing =
-    targetObstacle(services.backups.target()) !== undefined || (last !== undefined && failureOf(last) !== undefined)
+    targetObstacle(await services.backups.target(clusterId)) !== undefined ||
+    (last !== undefined && failureOf(last) !== undefined)
   return {
     ...policy,
     keepLast: policy.keepLast ?? null,

@@ -12,7 +12,7 @@ import { DateTime } from '../resources/dto.ts'
 import type { PodUsage } from '../resources/liveState.ts'
 import { containersOf, logRoute } from '../resources/logs.ts'
 import { dateTime, enumeration, flag, text } from '../resources/paging.ts'
-import { findResource } from '../resources/places.ts'
+import { findResource, livePlaceOf } from '../resources/places.ts'
 
 const STATES = ['Pending', 'Running', 'Succeeded', 'Failed', 'Unknown', 'Terminating'] as const
 
@@ -113,15 +113,15 @@ export function crateOf({ metadata, spec, status = {} }: Pod, usage: PodUsage | 
 }
 
 async function placeOf(context: Context) {
-  const { ref } = await findResource(ContainerInstance, context)
-  return { kind: ContainerInstance.kind, ...ref }
+  const { object } = await findResource(ContainerInstance, context)
+  return livePlaceOf(context.services, object)
 }
 
 /** @throws PlatformError NOT_FOUND */
 async function podOf(context: Context): Promise<{ pod: Pod; place: Awaited<ReturnType<typeof placeOf>> }> {
   const place = await placeOf(context)
   const id = context.parameters.crateId ?? ''
-  const pod = context.services.live.pods(place).find(({ metadata }) => metadata.name === id)
+  const pod = (await context.services.live.pods(place)).find(({ metadata }) => metadata.name === id)
   if (pod === undefined) throw notFound(`Crate "${id}"`)
   return { pod: pod as Pod, place }
 }
@@ -143,7 +143,7 @@ export function crateRoutes(base: string): RouteDraft[] {
       },
       rows: async (context) => {
         const place = await placeOf(context)
-        const pods = context.services.live.pods(place)
+        const pods = await context.services.live.pods(place)
         const usage = pods.length === 0 ? new Map<string, PodUsage>() : await context.services.live.usage(place)
         return pods.map((pod) => crateOf(pod as Pod, usage.get(pod.metadata.name)))
       },
@@ -155,13 +155,13 @@ export function crateRoutes(base: string): RouteDraft[] {
       async (context) => {
         const { pod, place } = await podOf(context)
         const { live } = context.services
-        const [usage, events] = await Promise.all([live.usage(place), live.events(place.namespace, pod.metadata.name)])
+        const [usage, events] = await Promise.all([live.usage(place), live.events(place, pod.metadata.name)])
         return ok({ ...crateOf(pod, usage.get(pod.metadata.name)), events }, { etag: etagOf(pod) })
       },
     ),
     logRoute(`${path}/{crateId}`, dataAction('containerinstance/readLogs'), async (context, request) => {
-      const { pod } = await podOf(context)
-      const sources = containersOf([pod], request)
+      const { pod, place } = await podOf(context)
+      const sources = containersOf([pod], request, place)
       const ran = new Set(
         (pod.status?.containerStatuses ?? []).flatMap(({ name, restartCount = 0 }) => (restartCount > 0 ? [name] : [])),
       )

@@ -14,7 +14,7 @@ import { changeResource } from '../resources/change.ts'
 import { ResourceActionResultDto } from '../resources/dto.ts'
 import { componentWithFiles, type FoundFiles, fileRoutes } from '../resources/files.ts'
 import { flag, number, text } from '../resources/paging.ts'
-import { findResource, locate, type Place } from '../resources/places.ts'
+import { findResource, livePlaceOf, locate, type Place } from '../resources/places.ts'
 import { planFields, planRoutes } from '../resources/plans.ts'
 import { actionResult } from '../resources/powerRoutes.ts'
 import { resource } from '../resources/resource.ts'
@@ -110,13 +110,15 @@ async function findFiles(context: Context, asked: string | undefined): Promise<F
   const { name: component, mounts, runAsUser } = componentWithFiles(withVolumes, asked)
   if (object.status?.firstReadyAt === undefined && object.status?.revision === undefined)
     throw new PlatformError('INSTANCE_STOPPED', `"${ref.name}" has no volume yet.`)
-  const pods = context.services.live.pods({ kind: ContainerInstance.kind, ...ref })
+  const place = livePlaceOf(context.services, object)
+  const pods = await context.services.live.pods(place)
   const pod = pods.find(({ metadata }) => metadata.labels?.[COMPONENT_LABEL] === component)
   const user = runAsUser ?? 65_532
   const { apiVersion, kind, metadata } = object
   return {
     component,
     namespace: ref.namespace,
+    clusterId: place.clusterId,
     owner: { apiVersion, kind, name: ref.name, uid: metadata.uid ?? '' },
     volumes: mounts
       .filter(({ volume }) => persistent.has(volume))

@@ -13,6 +13,7 @@ import { publicTarget } from '../../crds/containerRules.ts'
 import { withoutAbsent } from '../records/kubeRecords.ts'
 import { hostFields, refuseTakenHosts } from '../resources/hosts.ts'
 import { shownSchema, shownValue } from '../resources/items.ts'
+import { otherClusterOf } from '../resources/places.ts'
 import { recordOf } from '../resources/record.ts'
 import {
   type Reference,
@@ -187,6 +188,8 @@ function refuseUnknownParameters({ components, parameters }: Draft): void {
 
 /** @throws PlatformError VOLUME_NOT_SHAREABLE */
 function refuseUnshared(draft: Draft, { services }: InstanceWrite): void {
+  // Of storage elsewhere its controller says so, which sees it.
+  if (otherClusterOf(services, draft.clusterId) !== undefined) return
   const found = unsharedUse(draft, (storageClass) => services.storage.isShared(storageClass))
   if (found === undefined) return
   throw new PlatformError('VOLUME_NOT_SHAREABLE', found.message, { field: 'volumes', value: found.volume })

@@ -65,7 +65,7 @@ export const functionAreaRoutes: readonly RouteDraft[] = [
   ),
   logRoute(FUNCTION, dataAction('functions/readLogs'), async (context, request) => {
     const { ref } = await findFunction(context)
-    const pods = context.services.live.pods({ kind: ServerlessFunction.kind, ...ref })
+    const pods = await context.services.live.pods({ kind: ServerlessFunction.kind, ...ref })
     return { sources: containersOf(pods, request) }
   }),
 ]

@@ -10,14 +10,21 @@ import { OWNER_INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { type KubeObject, type Resource, resourceId } from '../../core/object.ts'
 import { customResourceDefinition, storageClass } from '../../kube/builtin.ts'
 import type { CacheSet } from '../../kube/caches.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import { isKubeError } from '../../kube/errors.ts'
 import { veleroBackup, veleroLocation, volumeSnapshotClass } from '../../kube/velero.ts'
 
-/** What is known of backups of volumes. Without Velero there are none, and no place for them. */
+/**
+ * What is known of backups of volumes, in the platform's own cluster or the one that is named. Without Velero there are none, and
+ * no place for them.
+ *
+ * @throws KubeError if the other cluster does not answer
+ */
 export interface Backups {
-  target(): BackupLocation | undefined
-  classes(): { storage: readonly StorageClass[]; snapshot: readonly SnapshotClass[] }
+  target(clusterId?: string): Promise<BackupLocation | undefined>
+  classes(clusterId?: string): Promise<{ storage: readonly StorageClass[]; snapshot: readonly SnapshotClass[] }>
   /** Of one life of a resource, the newest first: a namesake has none of them. */
-  of(incarnation: string): Backup[]
+  of(incarnation: string, clusterId?: string): Promise<Backup[]>
 }
 
 declare module '../http/context.ts' {
@@ -47,21 +54,45 @@ export function backupReads(): { resource: Resource; verbs: readonly string[]; r
 
 type Caches = Pick<CacheSet, 'optional' | 'has' | 'get'>
 
-/** @param velero the namespace that it is in */
-export function createBackups(caches: Caches, velero: string): Backups {
-  const all = <T extends KubeObject>(resource: Resource, namespace?: string) =>
-    caches.optional<T>(resource)?.list({ namespace }) ?? []
+type Lister = Pick<KubeClient, 'list'>
+
+/**
+ * @param velero the namespace that it is in
+ * @param clientOf for the API server of another cluster
+ */
+export function createBackups(caches: Caches, velero: string, clientOf: (clusterId: string) => Lister): Backups {
+  const held = <T extends KubeObject>(resource: Resource, namespace?: string) =>
+    resource.optional === true
+      ? (caches.optional<T>(resource)?.list({ namespace }) ?? [])
+      : caches.has(resource)
+        ? caches.get<T>(resource).list({ namespace })
+        : []
+  const all = async <T extends KubeObject>(resource: Resource, clusterId?: string, namespace?: string) =>
+    clusterId === undefined ? held<T>(resource, namespace) : listed<T>(clientOf(clusterId), resource, namespace)
   return {
-    target: () => targetOf(all<BackupLocation>(veleroLocation, velero)),
-    classes: () => ({
-      storage: caches.has(storageClass) ? caches.get<StorageClass>(storageClass).list() : [],
-      snapshot: all<SnapshotClass>(volumeSnapshotClass),
+    target: async (clusterId) => targetOf(await all<BackupLocation>(veleroLocation, clusterId, velero)),
+    classes: async (clusterId) => ({
+      storage: await all<StorageClass>(storageClass, clusterId),
+      snapshot: await all<SnapshotClass>(volumeSnapshotClass, clusterId),
     }),
-    of: (incarnation) =>
-      newestFirst(
-        (caches.optional<Backup>(veleroBackup)?.byIndex(BY_INCARNATION, incarnation) ?? []).filter(
-          ({ metadata }) => metadata.namespace === velero,
-        ),
-      ),
+    async of(incarnation, clusterId) {
+      const found =
+        clusterId === undefined
+          ? (caches.optional<Backup>(veleroBackup)?.byIndex(BY_INCARNATION, incarnation) ?? [])
+          : (await all<Backup>(veleroBackup, clusterId, velero)).filter(
+              ({ metadata }) => metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] === incarnation,
+            )
+      return newestFirst(found.filter(({ metadata }) => metadata.namespace === velero))
+    },
+  }
+}
+
+async function listed<T extends KubeObject>(client: Lister, resource: Resource, namespace?: string): Promise<T[]> {
+  try {
+    return (await client.list<T>(resource, { namespace })).items
+  } catch (error) {
+    // The type is not there.
+    if (isKubeError(error, 'NotFound')) return []
+    throw error
   }
 }

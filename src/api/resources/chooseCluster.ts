@@ -1,7 +1,7 @@
 import { PlatformError } from '../../core/errors.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import type { Services } from '../http/context.ts'
-import { clusterWords, defaultCluster, defaultClusterOf, isProjectedOn } from './places.ts'
+import { type ClusterWords, clusterWords, defaultCluster, defaultClusterOf, isProjectedOn } from './places.ts'
 import type { WriteView } from './types.ts'
 
 /**
@@ -20,10 +20,14 @@ export function chooseCluster<K extends AnyKind>(
     const shown = clusterWords(services, boundaryId, stored).id
     return clusterId === undefined || clusterId === shown ? stored : clusterId
   }
-  const standard = kind.runsAnywhere === true ? defaultClusterOf(services, boundaryId) : defaultCluster(services)
-  const wanted = clusterId ?? standard.id
+  const wanted = clusterId ?? standardClusterOf(kind, services, boundaryId).id
   checkProjected(services, boundaryId, wanted, kind)
   return wanted
+}
+
+/** Where a new resource of the kind goes that names no cluster. */
+export function standardClusterOf(kind: AnyKind, services: Services, boundaryId: string): ClusterWords {
+  return kind.runsAnywhere === true ? defaultClusterOf(services, boundaryId) : defaultCluster(services)
 }
 
 /** @throws PlatformError CLUSTER_NOT_PROJECTED */

@@ -7,7 +7,13 @@ import type { WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
 
-type Place = { readonly kind: string; readonly namespace: string; readonly name: string }
+/** A resource, and the other cluster that its pods are on; the platform's own if undefined. */
+export type LivePlace = {
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+  readonly clusterId?: string | undefined
+}
 
 export type PodEvent = {
   timestamp: string
@@ -18,15 +24,20 @@ export type PodEvent = {
 }
 export type PodUsage = { cpu: string; memory: string }
 
-/** What is seen of a resource beside its object. Pods come from a cache, everything else is asked for when it is needed. */
+/**
+ * What is seen of a resource beside its object. Pods of the platform's own cluster come from a cache, everything else is asked
+ * for when it is needed.
+ *
+ * @throws KubeError if the other cluster does not answer
+ */
 export interface LiveState {
-  pods(place: Place): readonly KubeObject[]
+  pods(place: LivePlace): Promise<readonly KubeObject[]>
   /** What Kubernetes says of a pod, the newest first. */
-  events(namespace: string, podName: string): Promise<PodEvent[]>
+  events(place: Pick<LivePlace, 'namespace' | 'clusterId'>, podName: string): Promise<PodEvent[]>
   /** What pods take now, by name; empty where nothing measures it. */
-  usage(place: Place): Promise<ReadonlyMap<string, PodUsage>>
+  usage(place: LivePlace): Promise<ReadonlyMap<string, PodUsage>>
   /** The newest first. */
-  revisions<Content>(place: Place): Promise<Revision<Content>[]>
+  revisions<Content>(place: LivePlace): Promise<Revision<Content>[]>
 }
 
 declare module '../http/context.ts' {
@@ -56,24 +67,39 @@ type StoredEvent = KubeObject & {
 }
 type Metrics = KubeObject & { containers?: { usage?: { cpu?: string; memory?: string } }[] }
 
-export function createLiveState({ client, caches }: { client: Pick<KubeClient, 'list'>; caches: Caches }): LiveState {
-  const ofResource = ({ kind, namespace, name }: Place) => ({
+type Lister = Pick<KubeClient, 'list'>
+
+/** @param clientOf for the API server of another cluster */
+export function createLiveState({
+  client,
+  caches,
+  clientOf,
+}: {
+  client: Lister
+  caches: Caches
+  clientOf: (clusterId: string) => Lister
+}): LiveState {
+  const clientAt = ({ clusterId }: Pick<LivePlace, 'clusterId'>) =>
+    clusterId === undefined ? client : clientOf(clusterId)
+  const ofResource = ({ kind, namespace, name }: LivePlace) => ({
     namespace,
     labelSelector: ownerLabelSelector(kind, name),
   })
   return {
-    pods({ kind, namespace, name }) {
+    async pods(place) {
+      const { kind, namespace, name, clusterId } = place
+      if (clusterId !== undefined) return (await clientAt(place).list(pod, ofResource(place))).items
       const all = caches.has(pod) ? caches.get(pod).list({ namespace }) : []
       return all.filter(({ metadata }) => isOwnedBy(metadata, kind, name))
     },
-    async events(namespace, podName) {
+    async events({ namespace, clusterId }, podName) {
       const fieldSelector = `regarding.kind=Pod,regarding.name=${podName}`
-      const { items } = await client.list<StoredEvent>(event, { namespace, fieldSelector })
+      const { items } = await clientAt({ clusterId }).list<StoredEvent>(event, { namespace, fieldSelector })
       return items.map(shownEvent).sort((one, other) => (one.timestamp < other.timestamp ? 1 : -1))
     },
     async usage(place) {
       try {
-        const { items } = await client.list<Metrics>(podMetrics, ofResource(place))
+        const { items } = await clientAt(place).list<Metrics>(podMetrics, ofResource(place))
         return new Map(items.map((one) => [one.metadata.name, usageOf(one)]))
       } catch (error) {
         // Nothing measures, or what measures does not answer: the pods are shown without.
@@ -81,7 +107,7 @@ export function createLiveState({ client, caches }: { client: Pick<KubeClient, '
         throw error
       }
     },
-    async revisions<Content>(place: Place) {
+    async revisions<Content>(place: LivePlace) {
       const { items } = await client.list<KubeObject & { revision?: number; data?: unknown }>(
         controllerRevision,
         ofResource(place),

@@ -9,6 +9,7 @@ import type { Context } from '../http/context.ts'
 import { Flag } from '../http/query.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from './dto.ts'
+import type { LivePlace } from './liveState.ts'
 import { badParameter } from './paging.ts'
 
 declare module '../http/context.ts' {
@@ -89,14 +90,20 @@ export function logRoute(
 /**
  * The containers that a request means, in the order of the pods.
  *
+ * @param place of the pods
  * @throws PlatformError BAD_REQUEST for a process that none of the pods has
  */
-export function containersOf(pods: readonly KubeObject[], { process }: Pick<LogRequest, 'process'>): NamedLogSource[] {
+export function containersOf(
+  pods: readonly KubeObject[],
+  { process }: Pick<LogRequest, 'process'>,
+  { clusterId }: Pick<LivePlace, 'clusterId'> = {},
+): NamedLogSource[] {
   const all = pods.flatMap(({ metadata: { namespace = '', name: pod }, spec }) =>
     ((spec as { containers?: { name: string }[] } | undefined)?.containers ?? []).map(({ name: container }) => ({
       namespace,
       pod,
       container,
+      ...(clusterId !== undefined && { clusterId }),
       name: pods.length === 1 ? container : `${pod}/${container}`,
     })),
   )

@@ -5,6 +5,7 @@ import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from './dto.ts'
+import type { LivePlace } from './liveState.ts'
 import { badParameter } from './paging.ts'
 import { podOf } from './pods.ts'
 
@@ -67,8 +68,7 @@ export function windowOf({ from, to, stepSeconds, step }: z.output<typeof Metric
 
 const at = (seconds: number) => new Date(seconds * 1000).toISOString()
 
-type Place = { kind: string; namespace: string; name: string }
-type Find = (context: Context) => Promise<Place>
+type Find = (context: Context) => Promise<LivePlace>
 /** The part of time that is asked for, in seconds since the epoch. */
 export type Span = { from: number; to: number; stepSeconds: number }
 /** What was counted, by the name of the series; `isComplete` if all of the span was. */
@@ -77,7 +77,7 @@ export type Counted = { isComplete: boolean; points: Readonly<Record<string, Poi
 type MetricsOptions = {
   measures?: Measures
   /** What somebody counted, where somebody counts. */
-  counted?: (context: Context, place: Place, span: Span) => Promise<Counted>
+  counted?: (context: Context, place: LivePlace, span: Span) => Promise<Counted>
 }
 
 const nothingCounted = async (): Promise<Counted> => ({ isComplete: false, points: {} })
@@ -145,8 +145,8 @@ export const OF_CALLS: Measures = [
 ]
 
 /** What the cluster measures at this moment, if the end of the span is that near. */
-async function pointsOfNow({ services }: Context, place: Place, holdsNow: boolean): Promise<Counted['points']> {
-  const pods = holdsNow ? services.live.pods(place) : []
+async function pointsOfNow({ services }: Context, place: LivePlace, holdsNow: boolean): Promise<Counted['points']> {
+  const pods = holdsNow ? await services.live.pods(place) : []
   const usage = [...(pods.length === 0 ? new Map<string, never>() : await services.live.usage(place)).values()]
   const sum = (what: 'cpu' | 'memory') =>
     Number(usage.reduce((total, one: { cpu: string; memory: string }) => total + parseQuantity(one[what]), 0n)) /

@@ -1,5 +1,6 @@
 import { notFound } from '../../core/errors.ts'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
+import type { ObjectMeta } from '../../core/object.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import type { AnyKind } from '../../crds/define.ts'
@@ -8,6 +9,7 @@ import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import type { Context, Services } from '../http/context.ts'
 import { derivedFrom } from '../records/derived.ts'
 import type { ReadOptions, RecordOf } from '../records/records.ts'
+import type { LivePlace } from './liveState.ts'
 import type { ResourceView } from './types.ts'
 
 type Where = { readonly services: Services }
@@ -131,6 +133,15 @@ export function otherClusterOf({ records }: Pick<Services, 'records'>, clusterId
   if (clusterId === undefined) return undefined
   const cluster = records.peek(PlatformCluster, { name: clusterId })
   return cluster === undefined || cluster.spec.isPlatform ? undefined : clusterId
+}
+
+/** Where the pods of a resource are. */
+export function livePlaceOf(
+  services: Pick<Services, 'records'>,
+  { kind, metadata, spec }: { kind: string; metadata: ObjectMeta; spec: { clusterId?: string | undefined } },
+): LivePlace {
+  const { namespace = '', name } = metadata
+  return { kind, namespace, name, clusterId: otherClusterOf(services, spec.clusterId) }
 }
 
 /** Where a boundary may place resources of a kind. */

@@ -5,7 +5,7 @@ import type { AnyKind } from '../../crds/define.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
-import { checkProjected } from './chooseCluster.ts'
+import { checkProjected, standardClusterOf } from './chooseCluster.ts'
 import { Uuid } from './dto.ts'
 import { clusterWords, findGroup } from './places.ts'
 import { holderOf } from './platformNames.ts'
@@ -31,7 +31,9 @@ export function urlPreviewRoute(kind: AnyKind, path: string, auth: Authorization
       await findGroup(context, boundaryId, resourceGroup)
       if (clusterId !== undefined && clusterId !== null) checkProjected(context.services, boundaryId, clusterId, kind)
       const namespace = groupNamespace(boundaryId, resourceGroup)
-      const { domain, port } = clusterWords(context.services, boundaryId, clusterId ?? undefined)
+      const { domain, port } = clusterId
+        ? clusterWords(context.services, boundaryId, clusterId)
+        : standardClusterOf(kind, context.services, boundaryId)
       const host = defaultHost(kind.segment, namespace, name, domain)
       const isTaken = holderOf(context.services, 'Host', host) !== undefined
       const exists = context.services.records.peek(kind, { namespace, name }) !== undefined

@@ -5,6 +5,7 @@ import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
 import { MetricsQuery, type Points, SeriesDto, type Span, series, spanOf, windowFields, windowOf } from './metrics.ts'
+import { otherClusterOf } from './places.ts'
 
 declare module '../http/context.ts' {
   interface Services {
@@ -39,7 +40,10 @@ const WebMetricsDto = z
 type WebMetrics = Omit<z.output<typeof WebMetricsDto>, 'from' | 'to' | 'stepSeconds'>
 
 /** What answers to the web: its object, and the way of its public hosts through the Gateway. */
-type Answering = { object: { metadata: { creationTimestamp?: string | undefined } }; routed: Routed }
+type Answering = {
+  object: { metadata: { creationTimestamp?: string | undefined }; spec: { clusterId?: string | undefined } }
+  routed: Routed
+}
 
 /** `<base>/metrics/web`: what the Gateway counted since the resource was made. */
 export function webMetricsRoute(
@@ -70,7 +74,8 @@ async function counted(
   const isRouted = services.records
     .peekAll(PlatformCluster)
     .some(({ spec }) => spec.isPlatform && spec.gateway !== undefined)
-  if (!isRouted) return undefined
+  // The Gateway of another cluster tells the Prometheus there, if any.
+  if (!isRouted || otherClusterOf(services, object.spec.clusterId) !== undefined) return undefined
   const made = Math.floor(Date.parse(object.metadata.creationTimestamp ?? '') / 1000) || 0
   const span = { from: Math.max(from, made), to: Math.min(to, Math.floor(now / 1000)), stepSeconds }
   return span.from < span.to ? services.requestFigures.of(routed, span) : { isComplete: to <= made, steps: [] }

@@ -8,7 +8,7 @@ import { codeChoices } from '../resources/deployments/runtimes.ts'
 import { certificateField } from '../resources/hosts.ts'
 import { containersOf, logRoute } from '../resources/logs.ts'
 import { text } from '../resources/paging.ts'
-import { findResource } from '../resources/places.ts'
+import { findResource, livePlaceOf } from '../resources/places.ts'
 import { podRoute } from '../resources/pods.ts'
 import { resource } from '../resources/resource.ts'
 import { urlPreviewRoute } from '../resources/urlPreview.ts'
@@ -18,10 +18,8 @@ import { rollbackRoute } from './rollback.ts'
 const BASE = '{RG}/staticwebapps/{name}'
 const readLogs = dataAction('staticwebapp/readLogs')
 
-async function podsOf(context: Context) {
-  const { ref } = await findResource(StaticWebApp, context)
-  return context.services.live.pods({ kind: StaticWebApp.kind, ...ref })
-}
+const findLive = async (context: Context) =>
+  livePlaceOf(context.services, (await findResource(StaticWebApp, context)).object)
 
 /** The routes of static web apps (interface sections 4.2 and 4.7). */
 export const siteRoutes: readonly RouteDraft[] = [
@@ -54,7 +52,10 @@ export const siteRoutes: readonly RouteDraft[] = [
       throw new PlatformError('INVALID_STATE', message)
     },
   }),
-  podRoute(BASE, readLogs, podsOf),
-  logRoute(BASE, readLogs, async (context, request) => ({ sources: containersOf(await podsOf(context), request) })),
+  podRoute(BASE, readLogs, async (context) => context.services.live.pods(await findLive(context))),
+  logRoute(BASE, readLogs, async (context, request) => {
+    const place = await findLive(context)
+    return { sources: containersOf(await context.services.live.pods(place), request, place) }
+  }),
   urlPreviewRoute(StaticWebApp, '{B}/resources/staticwebapps/url', action('staticwebapp/write')),
 ]

@@ -9,14 +9,16 @@ import type { FacadeSetup } from './setup.ts'
 export function workloadServices({
   client,
   caches,
+  agents,
   configuration,
   log,
 }: FacadeSetup): Pick<Services, 'storage' | 'live' | 'backups' | 'requestFigures'> {
   const { prometheusUrl: url, backupNamespace } = configuration
+  const clientOf = (clusterId: string) => agents.clientOf(clusterId)
   return {
     storage: createStorage(caches),
-    live: createLiveState({ client, caches }),
-    backups: createBackups(caches, backupNamespace),
+    live: createLiveState({ client, caches, clientOf }),
+    backups: createBackups(caches, backupNamespace, clientOf),
     requestFigures: url === undefined ? { of: async () => undefined } : createRequestFigures({ url, log }),
   }
 }
