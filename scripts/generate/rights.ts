@@ -230,8 +230,14 @@ export function agentAccessObjects(rights: readonly Right[]): KubeObject[] {
       { resource: secrets, verbs: ['get', 'patch'], resourceNames: [MEMBERSHIP_SECRET] },
       { resource: secrets, verbs: ['create'] },
     ]),
-    // Databases there are spoken to through ports of their pods.
-    ...secretRoles([{ resource: { group: '', plural: 'pods/portforward' }, verbs: ['get', 'create'] }]),
+    ...secretRoles([
+      // Databases there are spoken to through ports of their pods.
+      { resource: { group: '', plural: 'pods/portforward' }, verbs: ['get', 'create'] },
+      // Files of volumes, through pods beside them; and what is said of pods.
+      { resource: podsExec, verbs: ['get', 'create'] },
+      { resource: { group: 'events.k8s.io', plural: 'events' }, verbs: ['list'] },
+      { resource: { group: 'metrics.k8s.io', plural: 'pods' }, verbs: ['list'] },
+    ]),
   ]
 }
 

@@ -224,7 +224,8 @@ describe('logs and files on a node', function () {
       const access = loadKubeconfig(join(testPlatform().folder, 'platform', 'kubeconfig'), FACADE_ACCOUNT)
       facade = createKubeClient(access, { fieldManager: 'test', userAgent: 'freehold-test' })
       const exec = createExec(access, 'freehold-test')
-      files = podVolumeFiles({ client: facade, exec, image: async () => FILES_IMAGE, isPlayed: false })
+      const cluster = { client: facade, exec }
+      files = podVolumeFiles({ ...cluster, other: () => cluster, image: async () => FILES_IMAGE, isPlayed: false })
       place = {
         namespace,
         owner: { apiVersion: 'v1', kind: 'ConfigMap', name: owner.metadata.name, uid: owner.metadata.uid ?? '' },

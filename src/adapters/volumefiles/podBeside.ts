@@ -33,7 +33,7 @@ const folder = (index: number) => `/volumes/${index}`
  * ended. It carries no labels of the resource, or Services would send it requests.
  */
 export function jobBeside(place: FilePlace, image: string): KubeObject {
-  const { namespace, owner } = place
+  const { namespace, owner, clusterId } = place
   const { apiVersion, kind, name, uid } = owner
   const labels = { [FILES_LABEL]: 'true', [MANAGED_BY_LABEL]: MANAGED_BY }
   return {
@@ -43,7 +43,8 @@ export function jobBeside(place: FilePlace, image: string): KubeObject {
       name: nameOfPodBeside(place, image),
       namespace,
       labels,
-      ownerReferences: [{ apiVersion, kind, name, uid }],
+      // Elsewhere the owner is not, and the garbage collector would take the Job away.
+      ...(clusterId === undefined && { ownerReferences: [{ apiVersion, kind, name, uid }] }),
     },
     spec: {
       backoffLimit: 0,

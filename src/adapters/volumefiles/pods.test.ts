@@ -7,11 +7,12 @@ import { expect } from 'chai'
 import { until } from '../../../test/make/until.ts'
 import type { FileRequest } from '../../contracts/files.ts'
 import type { KubeObject } from '../../core/object.ts'
+import type { Exec } from '../../kube/exec.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
 import { serve } from './agent/serve.ts'
 import { frame } from './frames.ts'
 import { foldersOf, JOBS, jobBeside, nameOfPodBeside, PODS } from './podBeside.ts'
-import { podVolumeFiles } from './pods.ts'
+import { type FilesCluster, podVolumeFiles } from './pods.ts'
 import type { FilePlace } from './port.ts'
 import { received, sent } from './session.ts'
 
@@ -119,31 +120,32 @@ describe('files through pods beside volumes', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  const files = (image = IMAGE) =>
-    podVolumeFiles({
-      client,
-      image: async () => image,
-      isPlayed: false,
-      exec: async ({ pod }) => {
-        if (!reachable.has(pod)) throw new Error('gone')
-        const [stdin, output] = [new PassThrough(), new PassThrough()]
-        // As of a socket: its end comes when the process has ended, whoever reads.
-        const stdout = new Readable({ read: () => void output.resume() })
-        open += 1
-        stdout.on('error', () => {})
-        stdout.once('close', () => {
-          open -= 1
-        })
-        output.on('data', (chunk) => stdout.push(chunk) || output.pause())
-        output.on('end', () => setTimeout(() => stdout.push(null), 20))
-        serve(stdin, output, folder).catch((error: Error) => stdout.destroy(error))
-        return {
-          stdout,
-          write: async (bytes) => void stdin.write(bytes),
-          end: () => void stdin.end(),
-        }
-      },
+  const exec: Exec = async ({ pod }) => {
+    if (!reachable.has(pod)) throw new Error('gone')
+    const [stdin, output] = [new PassThrough(), new PassThrough()]
+    // As of a socket: its end comes when the process has ended, whoever reads.
+    const stdout = new Readable({ read: () => void output.resume() })
+    open += 1
+    stdout.on('error', () => {})
+    stdout.once('close', () => {
+      open -= 1
     })
+    output.on('data', (chunk) => stdout.push(chunk) || output.pause())
+    output.on('end', () => setTimeout(() => stdout.push(null), 20))
+    serve(stdin, output, folder).catch((error: Error) => stdout.destroy(error))
+    return {
+      stdout,
+      write: async (bytes) => void stdin.write(bytes),
+      end: () => void stdin.end(),
+    }
+  }
+  const nowhere = () => Promise.reject(new Error('Nothing is to be asked here.'))
+  const nobody: FilesCluster = {
+    client: { get: nowhere, list: nowhere, create: nowhere, remove: nowhere },
+    exec: nowhere,
+  }
+  const files = (image = IMAGE) =>
+    podVolumeFiles({ client, exec, image: async () => image, isPlayed: false, other: () => nobody })
   const ask = (from: ReturnType<typeof files>, request: FileRequest, body?: AsyncIterable<Uint8Array>) =>
     from.ask(PLACE, request, { signal: stop.signal, body })
   const list: FileRequest = { op: 'list', path: '/data' }
@@ -190,8 +192,21 @@ describe('files through pods beside volumes', () => {
     await until('all have ended', () => open === 0)
   })
 
+  it('come from the cluster that the volumes are on, where nothing of ours owns the pod', async () => {
+    const from = podVolumeFiles({
+      ...nobody,
+      image: async () => IMAGE,
+      isPlayed: true,
+      other: (clusterId) => (clusterId === 'far' ? { client, exec } : nobody),
+    })
+    const { bytes } = await from.ask({ ...PLACE, clusterId: 'far' }, list, { signal: stop.signal })
+    bytes.destroy()
+    const [made] = client.stored(JOBS)
+    expect(made?.metadata.ownerReferences).to.equal(undefined)
+  })
+
   it('cannot be had where pods are played', async () => {
-    const played = podVolumeFiles({ client, exec: () => Promise.reject(), image: async () => IMAGE, isPlayed: true })
+    const played = podVolumeFiles({ ...nobody, image: async () => IMAGE, isPlayed: true, other: () => nobody })
     const error = await played.ask(PLACE, list, { signal: stop.signal }).catch((caught: { code: string }) => caught)
     expect((error as { code: string }).code).to.equal('FEATURE_UNSUPPORTED')
   })

@@ -10,12 +10,18 @@ import { CONTAINER, foldersOf, JOBS, jobBeside, nameOfPodBeside, PODS, SERVE } f
 import type { FileOptions, FilePlace, VolumeFiles } from './port.ts'
 import { received, sent } from './session.ts'
 
-export type PodVolumeFilesOptions = {
+/** How one cluster is worked on. */
+export type FilesCluster = {
   client: Pick<KubeClient, 'get' | 'list' | 'create' | 'remove'>
   exec: Exec
+}
+
+export type PodVolumeFilesOptions = FilesCluster & {
+  /** The clusters beside the platform's own, whose pods really run. */
+  other: (clusterId: string) => FilesCluster
   /** The image of this program. */
   image: () => Promise<string>
-  /** Pods only seem to run. */
+  /** Pods of the platform's own cluster only seem to run. */
   isPlayed: boolean
 }
 
@@ -37,12 +43,13 @@ type Pod = KubeObject & {
 type Job = KubeObject & { status?: { conditions?: { type: string; status: string }[] } }
 
 /** Files through a pod beside the volumes, which is there only while files are asked for. */
-export function podVolumeFiles({ client, exec, image, isPlayed }: PodVolumeFilesOptions): VolumeFiles {
+export function podVolumeFiles({ image, isPlayed, other, ...own }: PodVolumeFilesOptions): VolumeFiles {
   const places = new KeyedSemaphore(AT_ONCE)
   /** The pods that answered last, by the name of their Job. */
   const known = new LRUCache<string, string>({ max: MOST_KNOWN })
 
   async function open(place: FilePlace, key: string, signal: AbortSignal): Promise<ExecSession> {
+    const { client, exec } = place.clusterId === undefined ? own : other(place.clusterId)
     const run = (pod: string) => exec({ namespace: place.namespace, pod, container: CONTAINER, command: SERVE, signal })
     const last = known.get(key)
     if (last !== undefined) {
@@ -61,11 +68,9 @@ export function podVolumeFiles({ client, exec, image, isPlayed }: PodVolumeFiles
 
   return {
     async ask(place: FilePlace, request: FileRequest, { body, signal }: FileOptions) {
-      // Commands in containers need a connection that changes its protocol, which tunnels of agents do not carry.
-      if (place.clusterId !== undefined)
-        throw new PlatformError('FEATURE_UNSUPPORTED', "Files are served of the platform's own cluster only.")
-      if (isPlayed) throw new PlatformError('FEATURE_UNSUPPORTED', 'Pods are played here, and so have no files.')
-      const key = `${place.namespace}/${nameOfPodBeside(place, await image())}`
+      if (isPlayed && place.clusterId === undefined)
+        throw new PlatformError('FEATURE_UNSUPPORTED', 'Pods are played here, and so have no files.')
+      const key = `${place.clusterId ?? ''}/${place.namespace}/${nameOfPodBeside(place, await image())}`
       const release = await places.take(key, signal)
       try {
         const session = await open(place, key, signal)

@@ -38,8 +38,7 @@ export interface VolumeFiles {
    * @returns the answer and the bytes that it announces, which come only as fast as they are read: whoever does not read
    *   them to their end destroys them
    * @throws PlatformError SERVICE_UNAVAILABLE if the volumes cannot be reached now; QUOTA_EXCEEDED if the group has no room
-   *   for what reaches them; FEATURE_UNSUPPORTED where pods are played, and of volumes
-   *   on other clusters
+   *   for what reaches them; FEATURE_UNSUPPORTED where pods are played
    */
   ask(place: FilePlace, request: FileRequest, options: FileOptions): Promise<{ answer: FileAnswer; bytes: Readable }>
 }

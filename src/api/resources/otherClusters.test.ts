@@ -1,8 +1,9 @@
+import { Readable } from 'node:stream'
 import { expect } from 'chai'
 import { BOUNDARY, startShop } from '../../../test/worlds/shop.ts'
 import { FakePodLogs } from '../../adapters/podlogs/fake.ts'
 import { followedPodLogs } from '../../adapters/podlogs/followed.ts'
-import { podVolumeFiles } from '../../adapters/volumefiles/pods.ts'
+import type { VolumeFiles } from '../../adapters/volumefiles/port.ts'
 import { COMPONENT_LABEL, REVISION_LABEL } from '../../contracts/containerinstances.ts'
 import { systemClock } from '../../core/clock.ts'
 import {
@@ -43,15 +44,21 @@ const COLLECTIONS = [
 describe('resources on another cluster, by REST', () => {
   let shop: Awaited<ReturnType<typeof startShop>>
   const logs = new FakePodLogs()
+  /** The clusters in which files were asked for. */
+  const asked: (string | undefined)[] = []
+  const volumeFiles: VolumeFiles = {
+    async ask({ clusterId }) {
+      asked.push(clusterId)
+      return { answer: { entries: [], truncated: false }, bytes: Readable.from([]) }
+    },
+  }
 
   before(async () => {
-    const nothing = () => Promise.reject(new Error('Nothing is asked for files.'))
-    const client = { get: nothing, list: nothing, create: nothing, remove: nothing }
     shop = await startShop(
       {},
       {
         podLogs: followedPodLogs(logs, { clock: systemClock, isAlive: () => false }),
-        volumeFiles: podVolumeFiles({ client, exec: nothing, image: async () => 'freehold:1', isPlayed: false }),
+        volumeFiles,
       },
     )
     for (const [id, name] of [
@@ -124,7 +131,7 @@ describe('resources on another cluster, by REST', () => {
     expect((await shop.ask('post', url).send(asked).expect(200)).body.host).to.match(/\.far\.example\.org$/)
   })
 
-  it('serves no files of its volumes, and says so', async () => {
+  it('finds the files of its volumes there', async () => {
     for (const [kind, collection] of [
       [ContainerInstance, 'containerinstances'],
       [PlatformApp, 'apps'],
@@ -132,11 +139,9 @@ describe('resources on another cluster, by REST', () => {
       const found = await shop.client.get(kind.resource, { namespace: HOME, name: 'web' })
       const status = { ...(found.status as object), revision: 1, firstReadyAt: '2026-01-01T00:00:00Z' }
       shop.caches.get(kind.resource).observeWrite(shop.client.seed(kind.resource, { ...found, status }))
-      const { body } = await shop.ask('get', `${GROUP}/${collection}/web/files?path=/d`)
-      expect(`${body.code}: ${body.error}`).to.equal(
-        "FEATURE_UNSUPPORTED: Files are served of the platform's own cluster only.",
-      )
+      await shop.ask('get', `${GROUP}/${collection}/web/files?path=/d`).expect(200)
     }
+    expect(asked).to.deep.equal([FAR, FAR])
   })
 
   it('is backed up by the Velero of its cluster, if there is one', async () => {

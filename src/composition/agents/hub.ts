@@ -9,6 +9,7 @@ import type { Log } from '../../core/log.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { CacheSet } from '../../kube/caches.ts'
 import { createKubeClient, type KubeClient, type WriteObserver } from '../../kube/client.ts'
+import { createExec, type Exec } from '../../kube/exec.ts'
 import { createPortForward } from '../../kube/portForward.ts'
 import { TunnelEntry } from '../../kube/tunnel/entry.ts'
 import { type ForwardedPod, ForwardedPorts } from '../../kube/tunnel/forwardedPorts.ts'
@@ -76,6 +77,11 @@ export class AgentHub {
   /** An address of this machine that leads to a port of a pod in a cluster. */
   forward(pod: ForwardedPod, port: number): Promise<{ host: string; port: number }> {
     return this.#ports.open(pod, port)
+  }
+
+  /** Runs commands in containers of a cluster. */
+  execOf(clusterId: string): Exec {
+    return createExec(this.#entry.accessOf(clusterId), userAgent('facade'))
   }
 
   /** For a controller's work on a cluster. */

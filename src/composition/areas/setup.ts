@@ -11,7 +11,7 @@ export type AreaSetup = {
   configuration: Configuration
   client: KubeClient
   /** The way to other clusters. */
-  agents: Pick<AgentHub, 'clientOf' | 'forward'>
+  agents: Pick<AgentHub, 'clientOf' | 'forward' | 'execOf'>
   log: Log
   /** Closes later what was opened now, the last first. */
   onStop(close: () => unknown): void

@@ -8,7 +8,12 @@ import type { KubeClient } from '../../kube/client.ts'
 import type { FacadeSetup } from './setup.ts'
 
 /** Files of volumes, through pods that run the image of the platform itself unless another one is configured. */
-export function volumeFileServices({ configuration, client, exec }: FacadeSetup): Pick<Services, 'volumeFiles'> {
+export function volumeFileServices({
+  configuration,
+  client,
+  exec,
+  agents,
+}: FacadeSetup): Pick<Services, 'volumeFiles'> {
   const { filesImage, simulated } = configuration
   let own: Promise<string> | undefined
   const image = async () => {
@@ -19,7 +24,8 @@ export function volumeFileServices({ configuration, client, exec }: FacadeSetup)
       throw error
     })
   }
-  return { volumeFiles: podVolumeFiles({ client, exec, image, isPlayed: simulated.includes('pods') }) }
+  const other = (clusterId: string) => ({ client: agents.clientOf(clusterId), exec: agents.execOf(clusterId) })
+  return { volumeFiles: podVolumeFiles({ client, exec, image, isPlayed: simulated.includes('pods'), other }) }
 }
 
 type Pod = KubeObject & { spec: { containers: { image: string }[] } }

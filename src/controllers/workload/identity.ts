@@ -59,7 +59,8 @@ const isElsewhere = ({ object, records }: IdentifiedPass) => otherClusterOf(obje
 async function bring({ object, records, children }: IdentifiedPass, name: string): Promise<Outcome> {
   const { namespace } = placeOfPass({ object })
   const here = await readSecret({ workloads: records }, namespace, name)
-  if (here === undefined) return waiting('WaitingForDependency', 'The credentials of its managed identity are being made.')
+  if (here === undefined)
+    return waiting('WaitingForDependency', 'The credentials of its managed identity are being made.')
   const desired = { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace }, type: 'Opaque', data: here.data }
   await children.ensure(desired, { resource: secret })
   return done()

@@ -1,27 +1,56 @@
 import { once } from 'node:events'
 import { createSecureServer, type Http2SecureServer, performServerHandshake } from 'node:http2'
+import { createServer as createHttpsServer, type Server as HttpsServer, type RequestOptions } from 'node:https'
 import { type AddressInfo, connect } from 'node:net'
+import { buffer } from 'node:stream/consumers'
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
 import { expect } from 'chai'
-import { WebSocketServer } from 'ws'
+import { type WebSocket, WebSocketServer } from 'ws'
 import { startWire, type Wire } from '../../../test/faults/wire.ts'
 import { until } from '../../../test/make/until.ts'
 import { type CertificatePair, createAuthority, issueCertificate } from '../../composition/certificates.ts'
 import type { ClusterAccess } from '../../kubeconfig/access.ts'
 import { namespace } from '../builtin.ts'
 import { createKubeClient, type KubeClient } from '../client.ts'
+import { createExec, type ExecRefused } from '../exec.ts'
 import { createPortForward } from '../portForward.ts'
 import { dial, serveTunnel, type TunnelCredentials } from './agentEnd.ts'
 import { askTunnel } from './ask.ts'
-import { TunnelEntry } from './entry.ts'
+import { readTunnelPath, TunnelEntry } from './entry.ts'
 import { ForwardedPorts } from './forwardedPorts.ts'
 import { TUNNEL_PROTOCOL, Tunnels } from './tunnels.ts'
+import { relayUpgrade } from './upgrades.ts'
 
 const CLUSTER = '11111111-1111-4111-8111-111111111111'
 
+const capitals = (message: Buffer) => Buffer.from(message.subarray(1).toString().toUpperCase())
+const channelled = (channel: number, bytes: string | Buffer) =>
+  Buffer.concat([Buffer.from([channel]), Buffer.from(bytes)])
+
+const PODS = new WebSocketServer({ noServer: true })
+/** What goes both ways with a pod: bytes of a port, or what a command reads and writes. */
+const POD_SERVES: Readonly<Record<string, (connection: WebSocket, query: URLSearchParams) => void>> = {
+  portforward(connection, query) {
+    const port = Buffer.alloc(2)
+    port.writeUInt16LE(Number(query.get('ports')))
+    for (const channel of [0, 1]) connection.send(channelled(channel, port))
+    connection.on('message', (message: Buffer) => {
+      if (message.subarray(1).toString() === 'end') connection.close()
+      else connection.send(channelled(0, capitals(message)))
+    })
+  },
+  exec(connection, query) {
+    connection.send(channelled(1, query.getAll('command').join(' ')))
+    connection.on('message', (message: Buffer) => {
+      if (message[0] === 0) return connection.send(channelled(1, capitals(message)))
+      connection.send(channelled(3, JSON.stringify({ status: 'Success' })))
+      connection.close(1000)
+    })
+  },
+}
+
 /** An API server beside the agent, which says what it was asked, and whose pods say everything back in capitals. */
 function upstream({ certPem: cert, keyPem: key }: CertificatePair): Http2SecureServer {
-  const sockets = new WebSocketServer({ noServer: true, handleProtocols: () => 'v4.channel.k8s.io' })
   const server = createSecureServer({ cert, key, allowHTTP1: true }, (request, response) => {
     const path = request.url ?? ''
     if (path.includes('watch=')) {
@@ -36,19 +65,10 @@ function upstream({ certPem: cert, keyPem: key }: CertificatePair): Http2SecureS
   })
   server.on('upgrade', (request, socket, head) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://x')
-    const { authorization } = request.headers
-    const isGood = pathname === '/api/v1/namespaces/shop/pods/db-0/portforward'
-    if (!isGood || authorization !== 'Bearer of-the-agent') return socket.end('HTTP/1.1 404 Not Found\r\n\r\n')
-    sockets.handleUpgrade(request, socket, head, (connection) => {
-      const port = Buffer.alloc(2)
-      port.writeUInt16LE(Number(searchParams.get('ports')))
-      for (const channel of [0, 1]) connection.send(Buffer.concat([Buffer.from([channel]), port]))
-      connection.on('message', (message: Buffer) => {
-        const text = message.subarray(1).toString()
-        if (text === 'end') connection.close()
-        else connection.send(Buffer.concat([message.subarray(0, 1), Buffer.from(text.toUpperCase())]))
-      })
-    })
+    const serve = POD_SERVES[pathname.replace('/api/v1/namespaces/shop/pods/db-0/', '')]
+    const isGood = serve !== undefined && request.headers.authorization === 'Bearer of-the-agent'
+    if (!isGood) return socket.end('HTTP/1.1 404 Not Found\r\n\r\n')
+    PODS.handleUpgrade(request, socket, head, (connection) => serve(connection, searchParams))
   })
   return server
 }
@@ -56,8 +76,12 @@ function upstream({ certPem: cert, keyPem: key }: CertificatePair): Http2SecureS
 describe('a tunnel to the API server of another cluster', () => {
   const tunnels = new Tunnels()
   const entry = new TunnelEntry(tunnels, async () => undefined)
+  /** Of a replica that asks the one above, as its gate lets it. */
+  const elsewhere = new TunnelEntry(new Tunnels(), async () => peer)
   const stop = new AbortController()
   let hub: ReturnType<typeof createTlsServer>
+  let gate: HttpsServer
+  let peer: RequestOptions
   let api: Http2SecureServer
   /** Between the agent and the API server. */
   let wire: Wire
@@ -83,9 +107,16 @@ describe('a tunnel to the API server of another cluster', () => {
       (socket: TLSSocket) => void tunnels.begin(named, socket, () => {}),
     )
     api = upstream(await issueCertificate(authority, { commonName: 'api', purpose: 'server', names: ['api'] }, now))
-    await Promise.all([once(hub.listen(0, '127.0.0.1'), 'listening'), once(api.listen(0, '127.0.0.1'), 'listening')])
+    gate = createHttpsServer({ cert: own.certPem, key: own.keyPem })
+    gate.on('upgrade', (request, socket, head) => {
+      const [asked, session] = [readTunnelPath(request.url), tunnels.find(CLUSTER)]
+      if (asked !== undefined && session !== undefined) relayUpgrade(session, asked.path, { request, socket, head })
+    })
+    const listening = [hub, api, gate].map((server) => once(server.listen(0, '127.0.0.1'), 'listening'))
+    await Promise.all([...listening, entry.listen(), elsewhere.listen()])
     wire = await startWire(`https://127.0.0.1:${(api.address() as AddressInfo).port}`)
-    await entry.listen()
+    const { port } = gate.address() as AddressInfo
+    peer = { host: '127.0.0.1', port, ca: authority.certPem, servername: 'hub' }
     client = createKubeClient(entry.accessOf(CLUSTER), { fieldManager: 'test', userAgent: 'test', timeout: 2_000 })
     address = { host: '127.0.0.1', port: (hub.address() as AddressInfo).port }
     credentials = { cert: agent.certPem, key: agent.keyPem, ca: authority.certPem, servername: 'hub' }
@@ -108,10 +139,9 @@ describe('a tunnel to the API server of another cluster', () => {
     await serving
     tunnels.stop()
     await client.close()
-    await entry.stop()
-    await wire.close()
-    api.close()
-    hub.close()
+    await Promise.all([entry.stop(), elsewhere.stop(), wire.close()])
+    gate.closeAllConnections()
+    for (const server of [api, gate, hub]) server.close()
   })
 
   it('leads requests there, with the rights of the agent and nobody else’s', async () => {
@@ -154,6 +184,26 @@ describe('a tunnel to the API server of another cluster', () => {
     expect((await nobody[Symbol.asyncIterator]().next()).done, 'there is no such pod').to.equal(true)
     ports.stop()
   })
+
+  for (const [where, enter] of [
+    ['here', () => entry],
+    ['at another replica', () => elsewhere],
+  ] as const)
+    it(`carries commands in containers, what they read and what they write: the tunnel ends ${where}`, async () => {
+      const exec = createExec(enter().accessOf(CLUSTER), 'test')
+      const asked = { namespace: 'shop', container: 'c', command: ['cat', '-'], signal: stop.signal }
+      const session = await exec({ ...asked, pod: 'db-0' })
+      for (let count = 0; count < 30; count += 1) await session.write(Buffer.alloc(100_000, 'x'))
+      session.end()
+      expect((await buffer(session.stdout)).equals(Buffer.from(`cat -${'X'.repeat(3_000_000)}`))).to.equal(true)
+      const refused = await exec({ ...asked, pod: 'nobody' }).catch((error: unknown) => error)
+      expect((refused as ExecRefused).status, 'there is no such pod').to.equal(404)
+      const leave = new AbortController()
+      const left = await exec({ ...asked, pod: 'db-0', signal: leave.signal })
+      leave.abort()
+      await until('nothing runs there any more', () => PODS.clients.size === 0)
+      expect(left.stdout.destroyed).to.equal(true)
+    })
 
   it('says of a body that is too long that it is too long', async () => {
     const body = 'x'.repeat(5 * 1024 * 1024)

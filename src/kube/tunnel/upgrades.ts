@@ -64,6 +64,8 @@ function join(socket: Duplex, far: Duplex, headers: IncomingHttpHeaders, head: B
     .map(([name, value]) => `${name}: ${String(value)}\r\n`)
   socket.write(`HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: websocket\r\n${lines.join('')}\r\n`)
   if (head.length > 0) socket.unshift(head)
+  // TLS listens to a connection already, and both ends of the pipeline add their own: more than Node expects, but no leak.
+  socket.setMaxListeners(20)
   pipeline(socket, far, socket, () => {})
 }
 
