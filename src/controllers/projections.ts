@@ -148,7 +148,8 @@ const projectNamespaces = ({ closedNetworks = [], registry }: GroupOptions) =>
     }
     const strange = strangeNamespaces(boundaryId, groups, object.spec.namespaces)
     const names = new Set(wanted.map(({ name }) => name))
-    const isMade = ({ name }: { name: string }) => shown.some((one) => one.namespace === name && one.state === 'Applied')
+    const isMade = ({ name }: { name: string }) =>
+      shown.some((one) => one.namespace === name && one.state === 'Applied')
     const turn = await keepPullSecrets(pass, boundaryId, wanted.filter(isMade), registry)
     shown.push(...(await removeAllBut(pass, names)), ...(await clearOtherFormers(pass, names)))
     tell(pass, [...shown, ...strange])
