@@ -32,7 +32,7 @@ import { ownerKeyOf } from './engine/ownership.ts'
 import { closeToNew, removeHome, shownOf, whileHeld } from './leaving.ts'
 import { askLedger, LEDGER_RIGHTS, releaseGrant } from './quotaLedger.ts'
 import { keepPullSecret } from './registry/index.ts'
-import type { RegistryPort } from './registry/port.ts'
+import type { RegistryPort } from '../adapters/registry/port.ts'
 
 export type ResourceGroupPass = Pass<typeof ResourceGroup>
 

@@ -10,17 +10,17 @@ export type RegistryClientOptions = {
   tokenFor: (type: 'repository' | 'registry', name: string, actions: readonly string[]) => Promise<string>
   /** What only the disk of the registry tells; absent where it is not on this machine. */
   disk?: Pick<ImageRegistry, 'digests' | 'sweep'> | undefined
-  /** Milliseconds for one request; 10 s. */
-  timeout?: number
 }
 
-export const MANIFEST_TYPES = [
+const MANIFEST_TYPES = [
   'application/vnd.oci.image.index.v1+json',
   'application/vnd.oci.image.manifest.v1+json',
   'application/vnd.docker.distribution.manifest.list.v2+json',
   'application/vnd.docker.distribution.manifest.v2+json',
-] as const
+]
 
+/** Milliseconds for one request. */
+const TIMEOUT = 10_000
 /** Bytes; the registry itself takes manifests of 4 MiB. */
 const ANSWER_MAX = 4 * 1024 * 1024
 const PAGE = 1000
@@ -53,11 +53,9 @@ type Ask = RegistryCall & { method?: 'GET' | 'HEAD' | 'DELETE'; accept?: string 
 type Said = { status: number; headers: Record<string, unknown>; text: string }
 
 /** A registry that speaks the distribution protocol of the OCI. @see https://github.com/opencontainers/distribution-spec */
-export function createRegistryClient(options: RegistryClientOptions): ImageRegistry {
-  const { url, tokenFor, disk, timeout = 10_000 } = options
-
+export function createRegistryClient({ url, tokenFor, disk }: RegistryClientOptions): ImageRegistry {
   async function ask(path: string, token: string, { method = 'GET', accept, signal }: Ask = {}): Promise<Said> {
-    const deadline = AbortSignal.timeout(timeout)
+    const deadline = AbortSignal.timeout(TIMEOUT)
     try {
       const answer = await request(`${url}/v2/${path}`, {
         method,
@@ -81,12 +79,12 @@ export function createRegistryClient(options: RegistryClientOptions): ImageRegis
   }
   const manifestAsk = { accept: MANIFEST_TYPES.join(', ') }
   return {
-    async repositories(call = {}) {
+    async repositories() {
       const token = await tokenFor('registry', 'catalog', ['*'])
       const found: string[] = []
       for (let page = 0, last = ''; page < PAGES_MAX; page += 1) {
         const after = last === '' ? '' : `&last=${encodeURIComponent(last)}`
-        const said = await ask(`_catalog?n=${PAGE}${after}`, token, call)
+        const said = await ask(`_catalog?n=${PAGE}${after}`, token)
         if (said.status !== 200) throw refused('_catalog', said.status)
         const repositories = read(Catalogue, said.text, '_catalog').repositories ?? []
         found.push(...repositories)
@@ -95,17 +93,16 @@ export function createRegistryClient(options: RegistryClientOptions): ImageRegis
       }
       return found
     },
-    async tags(repository, call = {}) {
-      const said = await about(repository, 'tags/list', call)
+    async tags(repository) {
+      const said = await about(repository, 'tags/list')
       return said === undefined ? [] : [...(read(Tags, said.text, repository).tags ?? [])].sort()
     },
     async manifest(repository, reference, call = {}) {
       const said = await about(repository, `manifests/${encodeURIComponent(reference)}`, { ...call, ...manifestAsk })
       return said && manifestOf(said, repository)
     },
-    async digestOf(repository, tag, call = {}) {
-      const wanted: Ask = { ...call, ...manifestAsk, method: 'HEAD' }
-      const said = await about(repository, `manifests/${encodeURIComponent(tag)}`, wanted)
+    async digestOf(repository, tag) {
+      const said = await about(repository, `manifests/${encodeURIComponent(tag)}`, { ...manifestAsk, method: 'HEAD' })
       return said && String(said.headers['docker-content-digest'])
     },
     async details(repository, configuration, call = {}) {
@@ -116,8 +113,8 @@ export function createRegistryClient(options: RegistryClientOptions): ImageRegis
       return { createdAt: created, labels: config?.Labels ?? {}, platform }
     },
     digests: (repository) => disk?.digests(repository) ?? Promise.resolve(undefined),
-    async remove(repository, digest, call = {}) {
-      await about(repository, `manifests/${digest}`, { ...call, method: 'DELETE' })
+    async remove(repository, digest) {
+      await about(repository, `manifests/${digest}`, { method: 'DELETE' })
     },
     sweep: (wanted) => disk?.sweep(wanted) ?? Promise.resolve(undefined),
   }

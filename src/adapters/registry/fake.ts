@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { planSweep } from '../../contracts/registry/sweep.ts'
-import { type ImageRegistry, RegistryError, type RegistryManifest, type SweepRequest } from './port.ts'
+import { planSweep, type SweepBounds } from '../../contracts/registry/sweep.ts'
+import { type ImageRegistry, RegistryError, type RegistryManifest } from './port.ts'
 
 type Stored = { manifests: Map<string, RegistryManifest & { blobs: string[] }>; tags: Map<string, string> }
 type Blob = { changedAt: number; sizeBytes: number }
@@ -80,7 +80,7 @@ export class FakeImageRegistry implements ImageRegistry {
     for (const [tag, target] of place?.tags ?? []) if (target === digest) place?.tags.delete(tag)
   }
 
-  async sweep(bounds: SweepRequest) {
+  async sweep(bounds: SweepBounds) {
     this.#answer()
     const repositories = [...this.stored].map(([name, { manifests }]) => ({
       name,

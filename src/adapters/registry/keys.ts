@@ -8,8 +8,7 @@ import {
   X509Certificate,
 } from 'node:crypto'
 import { SignJWT } from 'jose'
-import { z } from 'zod'
-import type { RegistryKeys } from './port.ts'
+import { Credential, type RegistryKeys } from './port.ts'
 
 /** PEM texts. */
 export type Pair = { readonly certPem: string; readonly keyPem: string }
@@ -21,23 +20,12 @@ export type KeyOptions = {
   certify: (authority: Pair, now: Date) => Promise<Pair>
   issuer: string
   service: string
-  /** Milliseconds after which tokens are signed with another key; half a day. */
-  rotation?: number
 }
 
+/** Milliseconds after which tokens are signed with another key. */
 const HALF_A_DAY = 43_200_000
 /** What the registry allows clocks to differ by is a minute: a token of before is good then too. */
 const BACKDATED_SECONDS = 5
-
-const Content = z.object({
-  kind: z.enum(['Boundary', 'Build', 'Refresh']),
-  principalId: z.string(),
-  principalType: z.enum(['User', 'ServicePrincipal', 'Platform']),
-  principalUid: z.string().optional(),
-  limit: z.object({ repositories: z.string(), actions: z.array(z.string()) }).optional(),
-  lives: z.record(z.string(), z.string()).optional(),
-  expiresAt: z.number(),
-})
 
 /**
  * Keys below one authority. Each process signs with a key of its own, which it makes anew twice a day: tokens carry the
@@ -46,19 +34,18 @@ const Content = z.object({
  *
  * @see https://distribution.github.io/distribution/spec/auth/jwt/
  */
-export function createRegistryKeys(options: KeyOptions): RegistryKeys {
-  const { authority, certify, issuer, service, rotation = HALF_A_DAY } = options
+export function createRegistryKeys({ authority, certify, issuer, service }: KeyOptions): RegistryKeys {
   const secret = credentialSecret(authority.keyPem)
-  let current: Promise<{ since: number; key: KeyObject; chain: string[] }> | undefined
+  let current: Promise<{ key: KeyObject; chain: string[] }> | undefined
   let madeAt = 0
 
   async function make(now: number) {
     const { certPem, keyPem } = await certify(authority, new Date(now))
     const chain = [new X509Certificate(certPem).raw.toString('base64')]
-    return { since: now, key: createPrivateKey(keyPem), chain }
+    return { key: createPrivateKey(keyPem), chain }
   }
   function signer(now: number) {
-    if (current === undefined || now - madeAt >= rotation || now < madeAt) {
+    if (current === undefined || now - madeAt >= HALF_A_DAY || now < madeAt) {
       madeAt = now
       const made = make(now)
       made.catch(() => {
@@ -91,7 +78,7 @@ export function createRegistryKeys(options: KeyOptions): RegistryKeys {
       const [content = '', mac = '', ...rest] = text.split('.')
       const [given, wanted] = [Buffer.from(mac, 'base64url'), macOf(secret, content)]
       if (rest.length > 0 || given.length !== wanted.length || !timingSafeEqual(given, wanted)) return undefined
-      const credential = Content.parse(JSON.parse(Buffer.from(content, 'base64url').toString('utf8')))
+      const credential = Credential.parse(JSON.parse(Buffer.from(content, 'base64url').toString('utf8')))
       return credential.expiresAt > now ? credential : undefined
     },
   }

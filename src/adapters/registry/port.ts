@@ -1,3 +1,9 @@
+import { z } from 'zod'
+import type { RegistryAuditEntry } from '../../contracts/registry/audit.ts'
+import type { Uses } from '../../contracts/registry/retention.ts'
+import type { SweepBounds } from '../../contracts/registry/sweep.ts'
+import type { AuditLog } from '../audit/port.ts'
+
 /** One manifest of the registry, as it stands there. */
 export type RegistryManifest = {
   readonly digest: string
@@ -22,13 +28,6 @@ export type ImageDetails = {
 
 export type RegistryCall = { readonly signal?: AbortSignal | undefined }
 
-export type SweepRequest = {
-  /** Repositories that somebody may be pushing to. */
-  readonly busy: ReadonlySet<string>
-  /** Milliseconds since the epoch: what changed since then stays. */
-  readonly before: number
-}
-
 /**
  * A registry of images. Every call may be repeated.
  *
@@ -36,9 +35,9 @@ export type SweepRequest = {
  */
 export interface ImageRegistry {
   /** Every repository that it knows, also those in which nothing is left. */
-  repositories(options?: RegistryCall): Promise<string[]>
+  repositories(): Promise<string[]>
   /** Empty for an unknown repository. */
-  tags(repository: string, options?: RegistryCall): Promise<string[]>
+  tags(repository: string): Promise<string[]>
   /**
    * What a tag or a digest names; undefined if nothing.
    *
@@ -46,14 +45,14 @@ export interface ImageRegistry {
    */
   manifest(repository: string, reference: string, options?: RegistryCall): Promise<RegistryManifest | undefined>
   /** The digest that a tag points to now; undefined if there is no such tag. */
-  digestOf(repository: string, tag: string, options?: RegistryCall): Promise<string | undefined>
+  digestOf(repository: string, tag: string): Promise<string | undefined>
   details(repository: string, configuration: string, options?: RegistryCall): Promise<ImageDetails>
   /** Every manifest, with and without tags. Undefined where the registry does not tell: its interface lists tags only. */
   digests(repository: string): Promise<string[] | undefined>
   /** With every tag that points to it. An unknown one is as wanted. */
-  remove(repository: string, digest: string, options?: RegistryCall): Promise<void>
+  remove(repository: string, digest: string): Promise<void>
   /** Removes data that nothing needs. Undefined where only the registry's own tools reach the data. */
-  sweep(request: SweepRequest): Promise<{ freedBytes: number } | undefined>
+  sweep(bounds: SweepBounds): Promise<{ freedBytes: number } | undefined>
 }
 
 /** `Unreachable`: no answer, or one that says to come again; `Refused`: it will not; `Unreadable`: what is there is broken. */
@@ -78,20 +77,21 @@ export function isRegistryError(error: unknown, ...codes: readonly RegistryError
 export type RegistryAccess = { readonly type: string; readonly name: string; readonly actions: readonly string[] }
 
 /** Who asks with something that the platform gave out, and what for. */
-export type Credential = {
-  readonly kind: 'Boundary' | 'Build' | 'Refresh'
+export const Credential = z.object({
+  kind: z.enum(['Boundary', 'Build', 'Refresh']),
   /** Whose rights count when it is used; the platform itself for pull secrets of a group. */
-  readonly principalId: string
-  readonly principalType: 'User' | 'ServicePrincipal' | 'Platform'
+  principalId: z.string(),
+  principalType: z.enum(['User', 'ServicePrincipal', 'Platform']),
   /** Which life of the principal, where it is known. */
-  readonly principalUid?: string | undefined
+  principalUid: z.string().optional(),
   /** What it is limited to; undefined for whatever the principal may. */
-  readonly limit?: { readonly repositories: string; readonly actions: readonly string[] } | undefined
+  limit: z.object({ repositories: z.string(), actions: z.array(z.string()) }).optional(),
   /** Which lives of boundary and group it is for: made anew they are others. */
-  readonly lives?: Readonly<Record<string, string>> | undefined
+  lives: z.record(z.string(), z.string()).optional(),
   /** Milliseconds since the epoch. */
-  readonly expiresAt: number
-}
+  expiresAt: z.number(),
+})
+export type Credential = Readonly<z.output<typeof Credential>>
 
 /** Signs what the registry believes, and what the token endpoint takes back. */
 export interface RegistryKeys {
@@ -100,4 +100,17 @@ export interface RegistryKeys {
   issue(credential: Credential): Promise<string>
   /** Undefined for anything that was not issued with these keys, or has expired. */
   read(text: string, now: number): Promise<Credential | undefined>
+}
+
+/** The registry of the platform, as the controllers work with it. */
+export type RegistryPort = {
+  /** As it stands in the names of images. */
+  readonly host: string
+  readonly registry: ImageRegistry
+  readonly keys: RegistryKeys
+  readonly audit: AuditLog<RegistryAuditEntry>
+  /** What is in use now, by repository: asked of the API server, because only the present counts. */
+  readonly uses: () => Promise<(repository: string) => Uses>
+  /** Milliseconds for which nothing is removed of a repository after somebody got a token to push to it. */
+  readonly grace: number
 }

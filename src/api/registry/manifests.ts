@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { RegistryError } from '../../adapters/registry/port.ts'
-import { DEFAULT_POLICY, judge } from '../../contracts/registry/retention.ts'
+import { pinnedBy } from '../../contracts/registry/retention.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { RegistryPin } from '../../crds/registry.ts'
@@ -36,7 +36,7 @@ const ManifestQuery = z.object({
 })
 
 /** @throws PlatformError UPSTREAM_FAILED */
-export async function asking<Result>(work: () => Promise<Result>): Promise<Result> {
+async function asking<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
   } catch (error) {
@@ -55,28 +55,23 @@ async function readManifest(context: Context<string, z.output<typeof ManifestQue
   if (name === undefined || !rightsTo(services, caller.principalId, name).has('pull')) throw missing
   const manifest = await asking(() => registry.manifest(repository, tag, { signal }))
   if (manifest === undefined) throw missing
-  const { digest, mediaType, sizeBytes, configuration, references, subject } = manifest
-  const details = configuration && (await asking(() => registry.details(repository, configuration, { signal })))
+  const { digest, mediaType, sizeBytes, platforms, configuration = '' } = manifest
+  const details =
+    configuration === '' ? undefined : await asking(() => registry.details(repository, configuration, { signal }))
   const pins = services.records.peekAll(RegistryPin, { namespace: boundaryNamespace(name.boundaryId) })
-  const at = new Date(0).toISOString()
-  const stored = { digest, tags: [tag], sizeBytes, pushedAt: at, references, subject }
-  const pinned = pins.map(({ spec }) => spec).filter((spec) => spec.repository === repository)
-  const question = { digests: [stored], policy: { ...DEFAULT_POLICY, keepLast: 0 }, now: services.clock.now() }
-  const used = (await uses())(repository)
-  const isNamed = used.running.digests.has(digest) || used.running.tags.has(tag)
-  const nothing = { digests: new Set<string>(), tags: new Set<string>() }
-  const [verdict] = judge({ ...question, pins: pinned, uses: { running: nothing, revisions: nothing } })
+  const now = services.clock.now()
+  const active = pins.map(({ spec }) => spec).filter((pin) => Date.parse(pin.expiresAt) > now)
+  const own = active.filter((pin) => pin.repository === repository)
+  const { running } = (await uses())(repository)
   return ok({
     repository,
     tag,
     ...{ digest, mediaType, sizeBytes },
-    platforms: [
-      ...(manifest.platforms.length > 0 ? manifest.platforms : [(details || undefined)?.platform ?? []].flat()),
-    ],
-    createdAt: (details || undefined)?.createdAt ?? null,
-    labels: { ...(details || undefined)?.labels },
-    isPinned: verdict?.action === 'Keep' && verdict.reason === 'Pinned',
-    isRunning: isNamed,
+    platforms: platforms.length > 0 ? [...platforms] : [details?.platform ?? []].flat(),
+    createdAt: details?.createdAt ?? null,
+    labels: { ...details?.labels },
+    isPinned: pinnedBy(own)(digest),
+    isRunning: running.digests.has(digest) || running.tags.has(tag),
   })
 }
 

@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { AuditLog } from '../../adapters/audit/port.ts'
-import type { ImageRegistry, RegistryKeys } from '../../adapters/registry/port.ts'
+import type { RegistryPort } from '../../adapters/registry/port.ts'
 import type { RegistryAuditEntry } from '../../contracts/registry/audit.ts'
-import type { Uses } from '../../contracts/registry/retention.ts'
 import { PlatformError } from '../../core/errors.ts'
 import type { Caller, Context, Services } from '../http/context.ts'
 
@@ -18,17 +16,10 @@ export interface RegistrySignIn {
   ): Promise<boolean>
 }
 
-export type RegistryService = {
-  /** As it stands in the names of images. */
-  readonly host: string
+export type RegistryService = Omit<RegistryPort, 'grace'> & {
   /** What tokens are for, as the registry calls itself. */
   readonly service: string
-  readonly registry: ImageRegistry
-  readonly keys: RegistryKeys
-  readonly audit: AuditLog<RegistryAuditEntry>
   readonly signIn: RegistrySignIn
-  /** What is in use now, by repository: asked of the API server, because only the present counts. */
-  readonly uses: () => Promise<(repository: string) => Uses>
   /** What notifications must show; undefined takes any. */
   readonly notifySecret: string | undefined
 }

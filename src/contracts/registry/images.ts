@@ -1,16 +1,15 @@
+import { type Named, UNUSED, type Uses } from './retention.ts'
+
 /** A place in a text where an image of ours is named, by tag or by digest, whatever stands before it. */
 const IMAGE =
   /([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\/[a-z0-9][a-z0-9-]*){3})(?::([A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?(?:@(sha256:[0-9a-f]{64}))?/g
-
-/** What is named of a repository: digests, and tags that mean whatever they point to. */
-export type Named = { readonly digests: Set<string>; readonly tags: Set<string> }
 
 /**
  * Images that objects name anywhere in them: a spec, a status, a kept revision. Read from their text, so that a kind
  * that comes later is seen without being listed here. An image without tag and digest means `latest`.
  */
 export function imagesIn(objects: Iterable<unknown>): ReadonlyMap<string, Named> {
-  const found = new Map<string, Named>()
+  const found = new Map<string, { digests: Set<string>; tags: Set<string> }>()
   for (const object of objects) {
     for (const [, repository = '', tag, digest] of JSON.stringify(object, joined).matchAll(IMAGE)) {
       const named = found.get(repository) ?? { digests: new Set(), tags: new Set() }
@@ -28,4 +27,13 @@ function joined(_key: string, value: unknown): unknown {
   const { image, tag } = value as { image?: unknown; tag?: unknown }
   const isApart = typeof image === 'string' && typeof tag === 'string' && !image.includes('@')
   return isApart ? { ...value, image: `${image}:${tag}` } : value
+}
+
+/** What is in use of a repository. @param objects `running` run or would run, `revisions` can be brought back */
+export function usesIn(objects: Record<keyof Uses, Iterable<unknown>>): (repository: string) => Uses {
+  const [running, revisions] = [imagesIn(objects.running), imagesIn(objects.revisions)]
+  return (repository) => ({
+    running: running.get(repository) ?? UNUSED.running,
+    revisions: revisions.get(repository) ?? UNUSED.revisions,
+  })
 }

@@ -24,16 +24,16 @@ export type Pin = {
   readonly expiresAt: string
 }
 
+/** What is named of a repository: digests, and tags that mean whatever they point to. */
+export type Named = { readonly digests: ReadonlySet<string>; readonly tags: ReadonlySet<string> }
 export type Uses = {
-  /** Digests and tags that something names which runs, or would run. */
-  readonly running: { readonly digests: ReadonlySet<string>; readonly tags: ReadonlySet<string> }
+  /** What something names which runs, or would run. */
+  readonly running: Named
   /** The same of revisions that can be brought back. */
-  readonly revisions: { readonly digests: ReadonlySet<string>; readonly tags: ReadonlySet<string> }
+  readonly revisions: Named
 }
-export const UNUSED: Uses = {
-  running: { digests: new Set(), tags: new Set() },
-  revisions: { digests: new Set(), tags: new Set() },
-}
+const NOTHING: Named = { digests: new Set(), tags: new Set() }
+export const UNUSED: Uses = { running: NOTHING, revisions: NOTHING }
 
 export const KEEP_REASONS = ['Latest', 'Recent', 'Pinned', 'Running', 'Revision'] as const
 export const REMOVE_REASONS = ['Untagged', 'Expired'] as const
@@ -58,22 +58,18 @@ const DAY = 86_400_000
 /** A verdict on each digest, the newest first. */
 export function judge({ digests, pins, uses, policy, now }: RetentionQuestion): Verdict[] {
   const active = pins.filter(({ expiresAt }) => Date.parse(expiresAt) > now)
-  // A pin that names neither digests nor bounds is about everything.
-  const keepsAll = active.some(
-    (pin) => pin.digests.length === 0 && !('keepLast' in bounds(pin)) && !('keepForDays' in bounds(pin)),
-  )
-  const pinned = new Set(active.flatMap((pin) => pin.digests))
+  const isPinned = pinnedBy(active)
   const keepLast = Math.max(policy.keepLast, ...active.map((pin) => pin.keepLast ?? 0))
   const keepFor = Math.max(policy.keepForDays, ...active.map((pin) => pin.keepForDays ?? 0)) * DAY
   const newest = digests.toSorted((one, other) => (order(one) < order(other) ? 1 : -1))
   const latest = new Set(newest.filter(({ tags }) => tags.length > 0).slice(0, keepLast))
   const age = ({ pushedAt, lastPulledAt }: StoredDigest) =>
     now - Math.max(Date.parse(pushedAt), lastPulledAt === undefined ? 0 : Date.parse(lastPulledAt))
-  const isNamed = ({ digest, tags }: StoredDigest, by: Uses['running']) =>
+  const isNamed = ({ digest, tags }: StoredDigest, by: Named) =>
     by.digests.has(digest) || tags.some((tag) => by.tags.has(tag))
   const own = (stored: StoredDigest): Verdict => {
     const keep = (reason: (typeof KEEP_REASONS)[number]): Verdict => ({ stored, action: 'Keep', reason })
-    if (keepsAll || pinned.has(stored.digest)) return keep('Pinned')
+    if (isPinned(stored.digest)) return keep('Pinned')
     if (isNamed(stored, uses.running)) return keep('Running')
     if (isNamed(stored, uses.revisions)) return keep('Revision')
     if (latest.has(stored)) return keep('Latest')
@@ -84,10 +80,14 @@ export function judge({ digests, pins, uses, policy, now }: RetentionQuestion): 
   return withNeeded(newest.map(own))
 }
 
-const bounds = ({ keepLast, keepForDays }: Pin) => ({
-  ...(keepLast === undefined ? {} : { keepLast }),
-  ...(keepForDays === undefined ? {} : { keepForDays }),
-})
+/** Which digests pins keep by name. @param active those that have not expired */
+export function pinnedBy(active: readonly Pin[]): (digest: string) => boolean {
+  const isBounded = ({ keepLast, keepForDays }: Pin) => keepLast !== undefined || keepForDays !== undefined
+  // A pin that names neither digests nor bounds is about everything.
+  const keepsAll = active.some((pin) => pin.digests.length === 0 && !isBounded(pin))
+  const named = new Set(active.flatMap(({ digests }) => digests))
+  return (digest) => keepsAll || named.has(digest)
+}
 
 /** By time, then by digest, so that equal times have one order. */
 const order = ({ pushedAt, digest }: StoredDigest) => `${String(Date.parse(pushedAt)).padStart(16, '0')} ${digest}`

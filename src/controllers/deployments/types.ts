@@ -9,7 +9,7 @@ import type { DeploymentRecord } from '../../crds/deployments.ts'
 import type { BuildJob, BuildPod } from '../../desired/builds/index.ts'
 import type { Decision, Seen } from '../../desired/deployments.ts'
 import type { Step } from '../engine/controller.ts'
-import type { RegistryPort } from '../registry/port.ts'
+import type { RegistryPort } from '../../adapters/registry/port.ts'
 
 /** What builds need of the platform. */
 export type BuildPorts = {

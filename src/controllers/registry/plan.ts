@@ -1,4 +1,4 @@
-import { isRegistryError } from '../../adapters/registry/port.ts'
+import { isRegistryError, type RegistryPort } from '../../adapters/registry/port.ts'
 import { isPushToken } from '../../contracts/registry/audit.ts'
 import { nextAnnouncement, parseRepository, repositoryObjectName } from '../../contracts/registry/names.ts'
 import { DEFAULT_POLICY, judge, NOTHING_KEPT, removable, type Uses } from '../../contracts/registry/retention.ts'
@@ -9,7 +9,6 @@ import { RegistryPin, RegistryRepository, shownManifests } from '../../crds/regi
 import { isKubeError } from '../../kube/errors.ts'
 import type { Pass } from '../engine/controller.ts'
 import { type Held, readContents } from './contents.ts'
-import type { RegistryPort } from './port.ts'
 
 type Looking = Pick<Pass, 'records' | 'clock' | 'now'>
 export type Removal = { repository: string; digest: string; sizeBytes: number }

@@ -1,4 +1,4 @@
-import type { RegistryKeys } from '../../adapters/registry/port.ts'
+import type { RegistryPort } from '../../adapters/registry/port.ts'
 import { dockerConfig, pullSecretContent } from '../../contracts/dockerConfig.ts'
 import { PLATFORM_ACTOR, PULL_SECRET } from '../../contracts/registry/names.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
@@ -9,7 +9,6 @@ import { Boundary } from '../../crds/boundaries.ts'
 import type { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { secret } from '../../kube/builtin.ts'
 import type { Pass } from '../engine/controller.ts'
-import type { RegistryPort } from './port.ts'
 
 /** Milliseconds of a credential's life, and after how many of them its successor takes its place. */
 const LIFE = 86_400_000
@@ -68,7 +67,7 @@ type Wanted = {
   expiresAt: number
 }
 
-async function pullSecret(port: { host: string; keys: RegistryKeys }, wanted: Wanted): Promise<KubeObject> {
+async function pullSecret(port: Pick<RegistryPort, 'host' | 'keys'>, wanted: Wanted): Promise<KubeObject> {
   const { boundaryId, repositories, namespace, lives, expiresAt } = wanted
   const limit = { repositories, actions: ['pull'] }
   const rest = { principalId: PLATFORM_ACTOR, principalType: 'Platform', limit, lives, expiresAt } as const

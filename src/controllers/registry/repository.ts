@@ -1,11 +1,10 @@
-import { isRegistryError } from '../../adapters/registry/port.ts'
+import { isRegistryError, type RegistryPort } from '../../adapters/registry/port.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { refOf } from '../../core/object.ts'
 import { degraded, done, type Outcome, stalled } from '../../core/outcome.ts'
 import { DIGESTS_MAX, RegistryRepository, shownManifests } from '../../crds/registry.ts'
 import { controllerWith, type Pass, steps } from '../engine/controller.ts'
 import { awaitsTag, type Held, readContents } from './contents.ts'
-import type { RegistryPort } from './port.ts'
 
 export type RegistryOptions = { registry?: RegistryPort | undefined }
 type RepositoryPass = Pass<typeof RegistryRepository>

@@ -1,4 +1,4 @@
-import { isRegistryError, type RegistryError } from '../../adapters/registry/port.ts'
+import { isRegistryError, type RegistryError, type RegistryPort } from '../../adapters/registry/port.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { type KubeObject, keyOf, refOf } from '../../core/object.ts'
@@ -10,7 +10,6 @@ import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import { controllerWith, type Pass, steps, type Workspace } from '../engine/controller.ts'
 import { planRemovals, pushedTo, type Removal, stillRemovable } from './plan.ts'
-import type { RegistryPort } from './port.ts'
 import type { RegistryOptions } from './repository.ts'
 
 type RunPass = Pass<typeof RetentionRun>
