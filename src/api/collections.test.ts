@@ -27,6 +27,7 @@ import {
   PrincipalGroup,
   RoleAssignment,
 } from '../crds/rbac.ts'
+import { RetentionRun } from '../crds/registry.ts'
 import { RelationalCluster } from '../crds/relational.ts'
 import { RelationalSnapshot } from '../crds/relationalSnapshots.ts'
 import { IdpBinding } from '../crds/sso.ts'
@@ -76,6 +77,16 @@ const CASES: readonly CollectionCase[] = [
           expiresAt: '2099-01-01T00:00:00Z',
         },
       ],
+    },
+  },
+  {
+    kind: RetentionRun,
+    path: '/v1/registries/retention/runs',
+    items: {
+      seed: (server) => {
+        server.put(RetentionRun, TWO, {}, SYSTEM_NAMESPACE)
+        server.put(RetentionRun, THREE, { dryRun: true, trigger: 'Scheduled' }, SYSTEM_NAMESPACE)
+      },
     },
   },
   {

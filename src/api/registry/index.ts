@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { AUDIT_ACTIONS, AUDIT_OUTCOMES } from '../../contracts/registry/audit.ts'
 import { action, type RouteDraft } from '../http/route.ts'
 import { listRoute } from '../resources/collection/columns.ts'
-import { DateTime, Uuid } from '../resources/dto.ts'
+import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 import { dateTime, text } from '../resources/paging.ts'
 import { manifestRoutes } from './manifests.ts'
 import { mintRoutes } from './mint.ts'
@@ -52,23 +52,16 @@ const auditRoute = listRoute('/resources/registries/audit', {
   pageSizeDefault: 100,
   answers: [503],
   rows: async ({ services, query }) => {
-    const { action: wanted, boundary, repository, correlation_id: correlationId, from, to } = query
+    const { correlation_id: correlationId, from, to, ...same } = query
+    const wanted = Object.entries({ ...same, correlationId }).filter(([, value]) => value !== undefined)
     const found = await registryOf(services).audit.newest(
       ENTRIES_MAX,
       (entry) =>
-        (wanted === undefined || entry.action === wanted) &&
-        (boundary === undefined || entry.boundary === boundary) &&
-        (repository === undefined || entry.repository === repository) &&
-        (correlationId === undefined || entry.correlationId === correlationId) &&
-        (from === undefined || Date.parse(entry.timestamp) >= Date.parse(from)) &&
+        wanted.every(([name, value]) => entry[name as keyof typeof entry] === value) &&
         (to === undefined || Date.parse(entry.timestamp) <= Date.parse(to)),
       from === undefined ? undefined : Date.parse(from),
     )
-    return found.map(({ granted: _granted, ...entry }) => ({
-      ...{ boundary: null, repository: null, tag: null, digest: null, remoteAddress: null, detail: null },
-      correlationId: null,
-      ...entry,
-    })) as z.output<typeof RegistryAuditEntryDto>[]
+    return found.map((entry) => wholeRecord(RegistryAuditEntryDto, entry))
   },
 })
 

@@ -1,21 +1,20 @@
 import { z } from 'zod'
 import type { Credential } from '../../adapters/registry/port.ts'
 import { dockerConfig } from '../../contracts/dockerConfig.ts'
-import { PULL_SECRET, repositoryScope, repositoryText } from '../../contracts/registry/names.ts'
+import { PULL_SECRET, repositoryText } from '../../contracts/registry/names.ts'
 import { PlatformError, permissionMissing } from '../../core/errors.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { ResourceName } from '../../crds/fields.ts'
 import { RESOURCE_KINDS } from '../../crds/index.ts'
-import { boundaryScope } from '../callers/visibility.ts'
+import { resourceScope } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { authenticated, type RouteDraft, route } from '../http/route.ts'
-import { BUILD } from '../resources/deployments/reporters.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { lifeOf } from './credentials.ts'
 import { rightsTo } from './rights.ts'
-import { record, refuse, registryOf } from './service.ts'
+import { record, recordRefusal, registryOf, requireBuilder } from './service.ts'
 
 const BOUNDARY_MILLISECONDS = 86_400_000
 const BUILD_MILLISECONDS = 3_600_000
@@ -56,11 +55,15 @@ const RegistryBuildTokenDto = z
 
 type Limit = NonNullable<Credential['limit']>
 
-async function mint(context: Context, kind: 'Boundary' | 'Build', limit: Limit, place: string, expiresAt: number) {
+/** @param place the boundary or the group in whose present life it is good; for so many milliseconds */
+async function mint(context: Context, kind: 'Boundary' | 'Build', limit: Limit, place: string, milliseconds: number) {
   const { services, caller } = context
   const { principalId, principalType, principalUid } = caller
   const lives = { [place]: lifeOf(services, place) ?? '' }
-  return registryOf(services).keys.issue({ kind, principalId, principalType, principalUid, limit, lives, expiresAt })
+  const expiresAt = services.clock.now() + milliseconds
+  const whose = { principalId, principalType, principalUid }
+  const password = await registryOf(services).keys.issue({ kind, ...whose, limit, lives, expiresAt })
+  return { password, expiresAt: new Date(expiresAt).toISOString() }
 }
 
 function unknown(field: string, value: string): PlatformError {
@@ -70,59 +73,42 @@ function unknown(field: string, value: string): PlatformError {
 const NO_STORE = { headers: { 'cache-control': 'no-store' } }
 
 async function mintBoundary(context: Context<string, unknown, z.output<typeof MintBoundaryRequest>>) {
-  const { services, caller, body } = context
-  const { host } = registryOf(services)
+  const { services, body } = context
+  const { host: registry } = registryOf(services)
   const { boundary } = body
-  const scope = boundaryScope(boundary)
-  const actor = caller.principalId
-  if (!services.access.isAllowed(actor, BUILD, scope)) {
-    await refuse(context, { actor, boundary, detail: 'boundary credential' }, permissionMissing(BUILD, scope))
-  }
+  await requireBuilder(context, { boundary, detail: 'boundary credential' })
   if ((await services.records.get(Boundary, { name: boundary })) === undefined) throw unknown('boundary', boundary)
-  const expiresAt = services.clock.now() + BOUNDARY_MILLISECONDS
   const limit = { repositories: `${boundary}/*`, actions: ['pull'] }
-  const password = await mint(context, 'Boundary', limit, boundary, expiresAt)
+  const { password, expiresAt } = await mint(context, 'Boundary', limit, boundary, BOUNDARY_MILLISECONDS)
   const username = `boundary-${boundary}`
-  await record(context, { action: 'MintBoundary', outcome: 'Succeeded', actor, boundary })
-  return ok(
-    {
-      registry: host,
-      username,
-      password,
-      dockerConfigJson: dockerConfig({ [host]: { username, password } }),
-      scope: `repository:${limit.repositories}:pull`,
-      expiresAt: new Date(expiresAt).toISOString(),
-      secretName: PULL_SECRET,
-    },
-    NO_STORE,
-  )
+  await record(context, 'MintBoundary', { boundary })
+  const dockerConfigJson = dockerConfig({ [registry]: { username, password } })
+  const scope = `repository:${limit.repositories}:pull`
+  return ok({ registry, username, password, dockerConfigJson, scope, expiresAt, secretName: PULL_SECRET }, NO_STORE)
 }
 
 async function mintBuild(context: Context<string, unknown, z.output<typeof MintBuildRequest>>) {
   const { services, caller, body } = context
-  const { host } = registryOf(services)
+  const { host: registry } = registryOf(services)
   const { boundary, resourceGroup, kind: collection, name } = body
   const place = { boundaryId: boundary, resourceGroup, collection, name }
   const repository = repositoryText(place)
   const kind = RESOURCE_KINDS.find(({ segment }) => segment === collection)
   if (kind === undefined) throw unknown('kind', collection)
-  const actor = caller.principalId
-  if (!rightsTo(services, actor, place).has('push')) {
-    const missing = permissionMissing(`${kind.actions}/write`, repositoryScope(place))
-    await refuse(context, { actor, boundary, repository, detail: 'build token' }, missing)
+  if (!rightsTo(services, caller.principalId, place).has('push')) {
+    await recordRefusal(context, { repository, detail: 'build token' })
+    throw permissionMissing(`${kind.actions}/write`, resourceScope(boundary, resourceGroup, collection, name))
   }
   const group = `${boundary}/${resourceGroup}`
   if (lifeOf(services, boundary) === undefined) throw unknown('boundary', boundary)
   if (lifeOf(services, group) === undefined) throw unknown('resourceGroup', resourceGroup)
   const ref = { namespace: groupNamespace(boundary, resourceGroup), name }
   if ((await services.records.get(kind, ref)) === undefined) throw unknown('name', name)
-  const expiresAt = services.clock.now() + BUILD_MILLISECONDS
   const limit = { repositories: repository, actions: ['pull', 'push'] }
-  const token = await mint(context, 'Build', limit, group, expiresAt)
-  await record(context, { action: 'MintBuild', outcome: 'Succeeded', actor, boundary, repository })
+  const { password: token, expiresAt } = await mint(context, 'Build', limit, group, BUILD_MILLISECONDS)
+  await record(context, 'MintBuild', { repository })
   const scopes = [`repository:${repository}:pull,push`]
-  const until = new Date(expiresAt).toISOString()
-  return ok({ registry: host, repository, username: 'build', token, scopes, expiresAt: until }, NO_STORE)
+  return ok({ registry, repository, username: 'build', token, scopes, expiresAt }, NO_STORE)
 }
 
 const INTERNAL = '/v1/internal/registries'

@@ -1,7 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
-import type { RegistryAuditEntry } from '../../contracts/registry/audit.ts'
 import {
   NOTIFY_HEADER,
   nextAnnouncement,
@@ -58,12 +57,11 @@ function requireSecret(context: Context): void {
 }
 
 async function notify(context: Context<string, unknown, z.output<typeof Envelope>>) {
-  const { audit } = registryOf(context.services)
   requireSecret(context)
   let duplicates = 0
   for (const event of context.body.events) {
     if (seen.has(event.id)) duplicates += 1
-    else await take(context, event, audit)
+    else await take(context, event)
     // After the writes: one that failed is taken when the registry sends it again.
     seen.set(event.id, true)
   }
@@ -71,7 +69,7 @@ async function notify(context: Context<string, unknown, z.output<typeof Envelope
 }
 
 /** Of manifests, and of repositories of ours, by whoever is not the platform itself. */
-async function take(context: Context, event: Event, audit: { append(entries: RegistryAuditEntry[]): Promise<void> }) {
+async function take(context: Context, event: Event): Promise<void> {
   const { services } = context
   const { repository, digest, tag, mediaType } = event.target
   const action = ACTIONS[event.action as keyof typeof ACTIONS]
@@ -80,38 +78,30 @@ async function take(context: Context, event: Event, audit: { append(entries: Reg
   if (action === undefined || !isOfManifest || actor === PLATFORM_ACTOR) return
   const name = knownRepository(services, repository)
   if (name === undefined || !Digest.safeParse(digest).success || digest === undefined) return
-  const correlationId = isUuid(event.request?.id ?? '') ? event.request?.id : context.correlationId
-  const timestamp = new Date(services.clock.now()).toISOString()
-  const where = { boundary: name.boundaryId, repository, tag, digest, remoteAddress: event.request?.addr }
-  await audit.append([
-    {
-      id: uuidV5(`registry-event/${event.id}`),
-      timestamp,
-      action,
-      outcome: 'Succeeded',
-      actor,
-      correlationId,
-      ...where,
-    },
-  ])
-  await announce(context, { repository, boundaryId: name.boundaryId, digest, action, at: timestamp })
+  const { boundaryId: boundary } = name
+  const { id: requestId = '', addr: remoteAddress } = event.request ?? {}
+  const entry = {
+    id: uuidV5(`registry-event/${event.id}`),
+    timestamp: new Date(services.clock.now()).toISOString(),
+    outcome: 'Succeeded' as const,
+    correlationId: isUuid(requestId) ? requestId : context.correlationId,
+    ...{ action, actor, boundary, repository, tag, digest, remoteAddress },
+  }
+  await registryOf(services).audit.append([entry])
+  await announce(context, entry)
 }
 
-type Announcement = { repository: string; boundaryId: string; digest: string; action: string; at: string }
-type Spec = {
-  repository: string
-  announcedAt: string
-  digests: Record<string, { pushedAt: string; lastPulledAt?: string | undefined }>
-}
+type Announcement = { repository: string; boundary: string; digest: string; action: string; timestamp: string }
+type Spec = RegistryRepository['spec']
 
 const HOUR = 3_600_000
 
 /** Writes down what the registry does not keep itself. Whether anything is to be read anew follows from `announcedAt`. */
 async function announce({ services }: Context, told: Announcement): Promise<void> {
   const { records } = services
-  const ref = { namespace: boundaryNamespace(told.boundaryId), name: repositoryObjectName(told.repository) }
+  const ref = { namespace: boundaryNamespace(told.boundary), name: repositoryObjectName(told.repository) }
   if (records.peek(RegistryRepository, ref) === undefined) {
-    const spec = next({ repository: told.repository, announcedAt: told.at, digests: {} }, told)
+    const spec = next({ repository: told.repository, announcedAt: told.timestamp, digests: {} }, told)
     const isSame = () => true
     const { isNew } = await records.create(RegistryRepository, { ...ref, spec, caller: REGISTRY, isSame })
     if (isNew) return
@@ -119,7 +109,7 @@ async function announce({ services }: Context, told: Announcement): Promise<void
   await records.update(RegistryRepository, ref, { caller: REGISTRY, change: ({ spec }) => next(spec, told) })
 }
 
-function next(spec: Spec, { digest, action, at }: Announcement): Spec {
+function next(spec: Spec, { digest, action, timestamp: at }: Announcement): Spec {
   const known = spec.digests[digest]
   const announcedAt = nextAnnouncement(spec.announcedAt, Date.parse(at))
   if (action === 'Delete') return { ...spec, announcedAt }

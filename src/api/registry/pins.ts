@@ -1,22 +1,21 @@
 import { z } from 'zod'
 import { parseRepository, repositoryObjectName } from '../../contracts/registry/names.ts'
-import { badRequest, PlatformError, permissionMissing } from '../../core/errors.ts'
+import { badRequest, PlatformError } from '../../core/errors.ts'
 import { idOf } from '../../core/ids.ts'
 import { ACTOR_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace } from '../../core/names.ts'
+import { refOf } from '../../core/object.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { RegistryPin, RegistryRepository, Repository } from '../../crds/registry.ts'
-import { boundaryScope } from '../callers/visibility.ts'
 import { noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { authenticated, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
-import { BUILD } from '../resources/deployments/reporters.ts'
-import { DateTime, Uuid } from '../resources/dto.ts'
+import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 import { findBoundary } from '../resources/places.ts'
 import { actionPrefix } from './rights.ts'
-import { record, refuse, registryOf } from './service.ts'
+import { record, registryOf, requireBuilder } from './service.ts'
 
 type PinObject = RecordOf<typeof RegistryPin>
 const { digests, keepLast, keepForDays, expiresAt } = RegistryPin.spec.shape
@@ -51,13 +50,8 @@ const PinQuery = z.object({ boundary: Uuid, repository: z.string().max(255) })
 
 /** @throws PlatformError FORBIDDEN, put down as a refusal; BAD_REQUEST for a repository of another boundary */
 async function mayPin(context: Context, boundary: string, repository: string): Promise<void> {
-  const { services, caller } = context
-  registryOf(services)
-  const scope = boundaryScope(boundary)
-  if (!services.access.isAllowed(caller.principalId, BUILD, scope)) {
-    const entry = { actor: caller.principalId, boundary, repository: repository.slice(0, 200), detail: 'pin' }
-    await refuse(context, entry, permissionMissing(BUILD, scope))
-  }
+  registryOf(context.services)
+  await requireBuilder(context, { boundary, repository: repository.slice(0, 200), detail: 'pin' })
   const name = parseRepository(repository)
   if (name?.boundaryId === boundary && actionPrefix(name.collection) !== undefined) return
   const message = `must be <boundaryId>/<resourceGroup>/<collection>/<name> and begin with ${boundary}/`
@@ -73,44 +67,25 @@ async function pinsOf({ services }: Context, boundary: string, repository: strin
 
 async function putPin(context: Context<string, unknown, z.output<typeof PinUpsertRequest>>) {
   const { services, caller, body, ifMatch } = context
-  const { boundary, repository } = body
+  const { boundary, ...given } = body
+  const { repository } = given
   await mayPin(context, boundary, repository)
   if (Date.parse(body.expiresAt) <= services.clock.now()) {
     const errors = [{ field: 'expiresAt', message: 'must be in the future' }]
     throw badRequest('The field "expiresAt" was refused: must be in the future.', errors)
   }
   await findBoundary(context, boundary)
-  const spec = {
-    repository,
-    digests: body.digests,
-    expiresAt: body.expiresAt,
-    ...(body.keepLast == null ? {} : { keepLast: body.keepLast }),
-    ...(body.keepForDays == null ? {} : { keepForDays: body.keepForDays }),
-  }
-  const namespace = boundaryNamespace(boundary)
+  const spec = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null))
   const [found, ...others] = await pinsOf(context, boundary, repository)
-  const { principalId: actor } = caller
-  await record(context, {
-    action: 'Pin',
-    outcome: 'Succeeded',
-    actor,
-    boundary,
-    repository,
-    detail: `${body.digests.length} digests`,
-  })
-  const object =
+  await record(context, 'Pin', { repository, detail: `${body.digests.length} digests` })
+  const ref = { namespace: boundaryNamespace(boundary), name: repositoryObjectName(repository) }
+  const change = () => spec
+  const { object } =
     found === undefined
-      ? (
-          await services.records.create(RegistryPin, {
-            namespace,
-            name: repositoryObjectName(repository),
-            spec,
-            caller,
-          })
-        ).object
+      ? await services.records.create(RegistryPin, { ...ref, spec, caller })
       : await services.records
-          .update(RegistryPin, refOf(found), { caller, ifMatch, change: () => spec })
-          .then(({ object: written }) => written, inWordsOf(repository))
+          .update(RegistryPin, refOf(found), { caller, ifMatch, change })
+          .catch(inWordsOf(repository))
   // What is replaced is the pin of the repository, not one of several.
   for (const other of others) await services.records.remove(RegistryPin, refOf(other), { caller })
   return ok(pinDto(context, boundary, object), { etag: etagOf(object) })
@@ -123,25 +98,19 @@ const inWordsOf = (repository: string) => (error: unknown) => {
   throw new PlatformError('CONFLICT', message, { ...error.extras }, { cause: error })
 }
 
-const refOf = ({ metadata: { namespace, name } }: PinObject) => ({ namespace, name })
-
-function pinDto({ services }: Context, boundary: string, { metadata, spec }: PinObject): z.input<typeof PinDto> {
+function pinDto({ services }: Context, boundary: string, { metadata, spec }: PinObject) {
   const { namespace, name, annotations } = metadata
   const ref = { namespace, name: repositoryObjectName(spec.repository) }
   const stored = services.records.peek(RegistryRepository, ref)?.status?.digests ?? []
   const present = new Set(stored.map(({ digest }) => digest))
-  return {
+  return wholeRecord(PinDto, {
+    ...spec,
     id: idOf({ group: RegistryPin.resource.group, kind: RegistryPin.kind, namespace, name }),
     boundary,
-    repository: spec.repository,
-    digests: spec.digests,
-    keepLast: spec.keepLast ?? null,
-    keepForDays: spec.keepForDays ?? null,
-    expiresAt: spec.expiresAt,
     updatedAt: new Date(services.clock.now()).toISOString(),
     updatedBy: annotations?.[ACTOR_ANNOTATION]?.split(' ')[1] ?? '',
     missingDigests: spec.digests.filter((digest) => !present.has(digest)),
-  }
+  })
 }
 
 async function deletePin(context: Context<string, z.output<typeof PinQuery>>) {
@@ -150,8 +119,7 @@ async function deletePin(context: Context<string, z.output<typeof PinQuery>>) {
   await mayPin(context, boundary, repository)
   if ((await services.records.get(Boundary, { name: boundary })) === undefined) return noContent()
   for (const pin of await pinsOf(context, boundary, repository)) {
-    const { principalId: actor } = caller
-    await record(context, { action: 'Unpin', outcome: 'Succeeded', actor, boundary, repository })
+    await record(context, 'Unpin', { repository })
     await services.records.remove(RegistryPin, refOf(pin), { caller })
   }
   return noContent()

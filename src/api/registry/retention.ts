@@ -1,20 +1,18 @@
-import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { DEFAULT_POLICY, judge, KEEP_REASONS, REMOVE_REASONS } from '../../contracts/registry/retention.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { idOf } from '../../core/ids.ts'
-import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { boundaryNamespace } from '../../core/names.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { isRunOver, RegistryPin, RegistryRepository, RetentionRun, RUN_STATES } from '../../crds/registry.ts'
-import { accepted, ok } from '../http/answer.ts'
+import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { etagOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
-import { listRoute } from '../resources/collection/columns.ts'
+import { collection } from '../resources/collection/collection.ts'
+import { atPlatform } from '../resources/collection/homes.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { dateTime, enumeration } from '../resources/paging.ts'
-import { oneAtATime } from '../rules/turns.ts'
 import { registryOf } from './service.ts'
 
 const RetentionPolicyDto = z
@@ -72,22 +70,21 @@ async function preview(context: Context<string, z.output<typeof PreviewQuery>>) 
       return { digest, tags: [...tags], sizeBytes, pushedAt, lastPulledAt, action: verdict, reason }
     })
     const gone = items.filter((item) => item.action === 'Remove')
-    const freedBytes = sum(gone.map(({ sizeBytes }) => sizeBytes))
+    const freedBytes = gone.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
     const boundary = repository.split('/')[0] ?? ''
     return { repository, boundary, keep: items.length - gone.length, remove: gone.length, freedBytes, items }
   })
+  const total = (field: keyof typeof sums) => repositories.reduce((sum, one) => sum + one[field], 0)
   const totals = {
     repositories: repositories.length,
-    keep: sum(repositories.map(({ keep }) => keep)),
-    remove: sum(repositories.map(({ remove }) => remove)),
-    freedBytes: sum(repositories.map(({ freedBytes }) => freedBytes)),
+    keep: total('keep'),
+    remove: total('remove'),
+    freedBytes: total('freedBytes'),
   }
   const policy = { ...DEFAULT_POLICY, keepRunning: true, keepPinned: true, keepRevisions: true }
   repositories.sort((one, other) => (one.repository < other.repository ? -1 : 1))
   return ok({ policy, repositories, totals, computedAt: new Date(now).toISOString() })
 }
-
-const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0)
 
 const RetentionRunDto = z
   .object({
@@ -107,53 +104,62 @@ const RetentionRunDto = z
 
 type RunObject = RecordOf<typeof RetentionRun>
 
-function runDto({ metadata, spec, status }: RunObject): z.output<typeof RetentionRunDto> {
-  const { namespace, name } = metadata
-  return {
-    id: idOf({ group: RetentionRun.resource.group, kind: RetentionRun.kind, namespace, name }),
-    dryRun: spec.dryRun,
-    trigger: spec.trigger,
-    status: status?.state ?? 'Queued',
-    startedBy: spec.startedBy ?? null,
-    startedAt: status?.startedAt ?? spec.notBefore ?? createdAtOf(metadata),
-    finishedAt: status?.finishedAt ?? null,
-    removedManifests: status?.removedManifests ?? 0,
-    failedManifests: status?.failedManifests ?? 0,
-    freedBytes: status?.freedBytes ?? 0,
-    error: status?.error ?? null,
-  }
-}
-
 /** The next one of the schedule is stored beforehand, and is none yet. */
 function isDue({ spec }: RunObject, now: number): boolean {
   return spec.notBefore === undefined || Date.parse(spec.notBefore) <= now
 }
 
 const PostRunRequest = z.strictObject({ dryRun: z.boolean().nullish() }).meta({ id: 'PostRunRequest' })
-const PLACE = { namespace: SYSTEM_NAMESPACE }
 
-async function startRun(context: Context<string, unknown, z.output<typeof PostRunRequest> | undefined>) {
-  const { services, caller, body } = context
-  registryOf(services)
-  const turn = { key: 'retention runs', sees: [] }
-  return oneAtATime(services, turn, async () => {
-    const runs = await services.records.list(RetentionRun, PLACE, { fresh: true })
-    const now = services.clock.now()
-    const open = runs.find((run) => !isRunOver(run.status?.state) && isDue(run, now))
-    if (open !== undefined) {
-      const { id } = runDto(open)
-      throw new PlatformError('RETENTION_RUNNING', 'A retention run is under way: wait until it has ended.', {
-        runId: id,
-      })
-    }
-    const spec = { dryRun: body?.dryRun ?? false, trigger: 'Manual', startedBy: caller.principalId }
-    const name = randomUUID()
-    const { object } = await services.records.create(RetentionRun, { ...PLACE, name, spec, caller })
-    return accepted(runDto(object), { etag: etagOf(object) })
-  })
+/** @throws PlatformError RETENTION_RUNNING with `runId` */
+async function startRun({ services, caller, body }: Context<string, unknown, z.output<typeof PostRunRequest>>) {
+  const { namespace } = atPlatform()
+  const runs = await services.records.list(RetentionRun, { namespace }, { fresh: true })
+  const open = runs.find((run) => !isRunOver(run.status?.state) && isDue(run, services.clock.now()))
+  if (open === undefined) return { dryRun: body?.dryRun ?? false, trigger: 'Manual', startedBy: caller.principalId }
+  const { kind, resource } = RetentionRun
+  const runId = idOf({ group: resource.group, kind, namespace, name: open.metadata.name })
+  throw new PlatformError('RETENTION_RUNNING', 'A retention run is under way: wait until it has ended.', { runId })
 }
 
-const RUNS = '/v1/registries/retention/runs'
+const runs = collection(RetentionRun, {
+  path: '/v1/registries/retention/runs',
+  item: 'runId',
+  noun: 'Retention run',
+  home({ services }) {
+    registryOf(services)
+    return atPlatform()
+  },
+  holds: (run, _home, { services }) => run.status?.startedAt !== undefined || isDue(run, services.clock.now()),
+  may: { read: action('registry/audit/read'), write: action('registry/retention/manage') },
+  dto: RetentionRunDto,
+  toDto: ({ metadata, spec, status }) => ({
+    status: status?.state ?? 'Queued',
+    startedAt: status?.startedAt ?? spec.notBefore ?? createdAtOf(metadata),
+    finishedAt: status?.finishedAt ?? null,
+    removedManifests: status?.removedManifests ?? 0,
+    failedManifests: status?.failedManifests ?? 0,
+    freedBytes: status?.freedBytes ?? 0,
+    error: status?.error ?? null,
+  }),
+  columns: {
+    startedAt: dateTime('Started'),
+    status: enumeration('Status', RUN_STATES),
+    trigger: enumeration('Trigger', ['Manual', 'Scheduled'], { isSorted: false }),
+  },
+  sort: '-startedAt',
+  limitName: 'limit',
+  list: { summary: 'Retention runs that began or are due, newest first', answers: [503] },
+  create: {
+    summary: 'Remove what retention does not keep',
+    body: PostRunRequest,
+    isBodyOptional: true,
+    status: 202,
+    answers: [409, 503],
+    turn: () => ({ key: 'retention runs', sees: [] }),
+    toSpec: startRun,
+  },
+})
 
 export const retentionRoutes: readonly RouteDraft[] = [
   route(
@@ -168,35 +174,5 @@ export const retentionRoutes: readonly RouteDraft[] = [
     },
     preview,
   ),
-  listRoute(RUNS, {
-    auth: action('registry/audit/read'),
-    summary: 'Retention runs that began or are due, newest first',
-    dto: RetentionRunDto,
-    columns: {
-      startedAt: dateTime('Started'),
-      status: enumeration('Status', RUN_STATES),
-      trigger: enumeration('Trigger', ['Manual', 'Scheduled'], { isSorted: false }),
-    },
-    sort: '-startedAt',
-    limitName: 'limit',
-    rows: async ({ services, fresh }) => {
-      registryOf(services)
-      const runs = await services.records.list(RetentionRun, PLACE, { fresh })
-      return runs.filter((run) => run.status?.startedAt !== undefined || isDue(run, services.clock.now())).map(runDto)
-    },
-    answers: [503],
-  }),
-  route(
-    'POST',
-    RUNS,
-    {
-      auth: action('registry/retention/manage'),
-      summary: 'Remove what retention does not keep',
-      body: PostRunRequest,
-      isBodyOptional: true,
-      reply: RetentionRunDto,
-      answers: [409, 503],
-    },
-    startRun,
-  ),
+  ...runs.routes(),
 ]

@@ -1,11 +1,10 @@
-import { parseRepository, type RepositoryName, repositoryScope } from '../../contracts/registry/names.ts'
-import { boundaryNamespace } from '../../core/names.ts'
-import { Boundary } from '../../crds/boundaries.ts'
+import { parseRepository, type RepositoryName } from '../../contracts/registry/names.ts'
 import { RESOURCE_KINDS } from '../../crds/index.ts'
-import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import type { Decision } from '../../iam/records.ts'
+import { resourceScope } from '../callers/visibility.ts'
 import type { Services } from '../http/context.ts'
 import { BUILD } from '../resources/deployments/reporters.ts'
+import { lifeOf } from './credentials.ts'
 
 /** The prefix of a collection's actions; undefined for what is no collection of resources. */
 export function actionPrefix(collection: string): string | undefined {
@@ -16,12 +15,8 @@ export function actionPrefix(collection: string): string | undefined {
 export function knownRepository(services: Services, text: string): RepositoryName | undefined {
   const name = parseRepository(text)
   if (name === undefined || actionPrefix(name.collection) === undefined) return undefined
-  const { boundaryId, resourceGroup } = name
-  const namespace = boundaryNamespace(boundaryId)
-  const isThere =
-    services.records.peek(Boundary, { name: boundaryId }) !== undefined &&
-    services.records.peek(ResourceGroup, { namespace, name: resourceGroup }) !== undefined
-  return isThere ? name : undefined
+  const places = [name.boundaryId, `${name.boundaryId}/${name.resourceGroup}`]
+  return places.every((place) => lifeOf(services, place) !== undefined) ? name : undefined
 }
 
 /**
@@ -30,9 +25,10 @@ export function knownRepository(services: Services, text: string): RepositoryNam
  * nobody's: only retention removes, because only it knows what is in use.
  */
 export function rightsTo({ access }: Services, principalId: string, repository: RepositoryName): Set<'pull' | 'push'> {
-  const scope = repositoryScope(repository)
-  const prefix = actionPrefix(repository.collection)
-  const asked = (names: readonly string[]) => names.map((name) => access.explain(principalId, name, scope))
+  const { boundaryId, resourceGroup, collection, name } = repository
+  const scope = resourceScope(boundaryId, resourceGroup, collection, name)
+  const prefix = actionPrefix(collection)
+  const asked = (actions: readonly string[]) => actions.map((action) => access.explain(principalId, action, scope))
   const isClosed = (decisions: readonly Decision[]) => decisions.some(({ reason }) => reason === 'DeniedByAssignment')
   const isOpen = (decisions: readonly Decision[]) => decisions.some(({ allowed }) => allowed)
   const push = asked(['registry/push', `${prefix}/write`])

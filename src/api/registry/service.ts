@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { RegistryPort } from '../../adapters/registry/port.ts'
 import type { RegistryAuditEntry } from '../../contracts/registry/audit.ts'
-import { PlatformError } from '../../core/errors.ts'
+import { PlatformError, permissionMissing } from '../../core/errors.ts'
+import { boundaryScope } from '../callers/visibility.ts'
 import type { Caller, Context, Services } from '../http/context.ts'
+import { BUILD } from '../resources/deployments/reporters.ts'
 
 /** Who shows credentials to the token endpoint: not in a header of ours, but as a docker client does. */
 export interface RegistrySignIn {
@@ -11,9 +13,7 @@ export interface RegistrySignIn {
   /** A service account with its secret, from an address; undefined if they do not belong together. */
   byClient(clientId: string, secret: string, address: string): Promise<Caller | undefined>
   /** Whether who was given something is still there and enabled. */
-  stands(
-    principal: Pick<Caller, 'principalId' | 'principalUid'> & { principalType: Caller['principalType'] },
-  ): Promise<boolean>
+  stands(principal: Pick<Caller, 'principalId' | 'principalType' | 'principalUid'>): Promise<boolean>
 }
 
 export type RegistryService = Omit<RegistryPort, 'grace'> & {
@@ -38,35 +38,44 @@ export function registryOf({ registry }: Services): RegistryService {
   throw new PlatformError('ENGINE_MISSING', message, { engine: 'registry' })
 }
 
-type Told = Omit<RegistryAuditEntry, 'id' | 'timestamp' | 'remoteAddress' | 'correlationId'>
+/** Of an entry: the actor is the caller, and the boundary that of the repository, unless it says otherwise. */
+type Told = Partial<Pick<RegistryAuditEntry, 'actor' | 'boundary' | 'repository' | 'detail' | 'granted'>>
 
 /** Puts down what is about to be answered. @throws PlatformError SERVICE_UNAVAILABLE if it cannot be kept */
-export function record(context: Context, ...entries: readonly Told[]): Promise<void> {
-  return keep(context, entries, {})
-}
-
-async function keep(context: Context, entries: readonly Told[], how: { isMinor?: boolean }): Promise<void> {
+export async function record(
+  context: Context,
+  action: RegistryAuditEntry['action'],
+  ...all: readonly Told[]
+): Promise<void> {
   const { services, address: remoteAddress, correlationId } = context
-  const at = new Date(services.clock.now()).toISOString()
-  const whole = entries.map((entry) => ({ id: randomUUID(), timestamp: at, remoteAddress, correlationId, ...entry }))
+  const isRefusal = action === 'Refused'
+  const entries = all.map((told) => ({
+    id: randomUUID(),
+    timestamp: new Date(services.clock.now()).toISOString(),
+    action,
+    outcome: isRefusal ? ('Refused' as const) : ('Succeeded' as const),
+    actor: told.actor ?? context.caller.principalId,
+    boundary: told.repository?.split('/')[0],
+    ...told,
+    ...{ remoteAddress, correlationId },
+  }))
   try {
-    await registryOf(services).audit.append(whole, how)
+    await registryOf(services).audit.append(entries, { isMinor: isRefusal })
   } catch (cause) {
     throw new PlatformError('SERVICE_UNAVAILABLE', 'The audit of the registry cannot be written.', {}, { cause })
   }
 }
 
 /** Puts down a refusal: one that cannot be kept is a refusal all the same. */
-export function recordRefusal(context: Context, entry: Omit<Told, 'action' | 'outcome'>): Promise<void> {
-  return keep(context, [{ ...entry, action: 'Refused', outcome: 'Refused' }], { isMinor: true }).catch(() => undefined)
+export function recordRefusal(context: Context, told: Told): Promise<void> {
+  return record(context, 'Refused', told).catch(() => undefined)
 }
 
-/** @throws PlatformError the one that is given, once it is put down */
-export async function refuse(
-  context: Context,
-  entry: Omit<Told, 'action' | 'outcome'>,
-  error: PlatformError,
-): Promise<never> {
-  await recordRefusal(context, entry)
-  throw error
+/** @throws PlatformError FORBIDDEN, put down as a refusal, for whoever may not build for the boundary */
+export async function requireBuilder(context: Context, told: Told & { boundary: string }): Promise<void> {
+  const { services, caller } = context
+  const scope = boundaryScope(told.boundary)
+  if (services.access.isAllowed(caller.principalId, BUILD, scope)) return
+  await recordRefusal(context, told)
+  throw permissionMissing(BUILD, scope)
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { RegistryAccess } from '../../adapters/registry/port.ts'
-import { type RegistryAuditEntry, TOKEN_SECONDS } from '../../contracts/registry/audit.ts'
+import { TOKEN_SECONDS } from '../../contracts/registry/audit.ts'
 import { parseRepository } from '../../contracts/registry/names.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
@@ -13,7 +13,7 @@ import { DateTime } from '../resources/dto.ts'
 import { untilChanged } from '../resources/untilChanged.ts'
 import { type Bearer, bearerOf, bearerWith } from './credentials.ts'
 import { knownRepository, rightsTo } from './rights.ts'
-import { askedScopes, isWithin } from './scopes.ts'
+import { type AskedScope, askedScopes, isWithin } from './scopes.ts'
 import { record, recordRefusal, registryOf } from './service.ts'
 
 /** A refresh token lives no longer, and no longer than the credential that it was got with. */
@@ -34,7 +34,7 @@ const RegistryTokenDto = z
   })
   .meta({ id: 'RegistryTokenDto' })
 
-type Asked = { scopes: readonly string[]; service: string | undefined; isOffline: boolean }
+type Asked = { scopes: readonly AskedScope[]; service: string | undefined; isOffline: boolean }
 
 /** @throws PlatformError UNAUTHORIZED in the form of the registry's clients */
 async function refuseCredentials(context: Context, user: string | undefined): Promise<never> {
@@ -57,26 +57,31 @@ async function issue(context: Context, bearer: Bearer | undefined, asked: Asked)
   await waitWhileRemoving(context, granted)
   const actor = bearer?.principalId ?? 'anonymous'
   if (bearer !== undefined) {
-    await record(context, ...granted.map((one) => grantedEntry(actor, one)))
+    const told = granted.map(({ name: repository, actions }) => {
+      return { actor, repository, detail: actions.join(','), granted: [...actions] }
+    })
+    await record(context, 'Token', ...told)
     await recordNotGranted(context, actor, asked.scopes, granted)
   }
   const now = services.clock.now()
   const token = await keys.token(actor, granted, { now, seconds: TOKEN_SECONDS })
-  const refresh = bearer !== undefined && asked.isOffline ? await refreshToken(services, bearer) : null
+  const latest = now + REFRESH_MILLISECONDS
+  const expiresAt = Math.min(latest, bearer?.expiresAt ?? latest)
   const body = {
     token,
     access_token: token,
     expires_in: TOKEN_SECONDS,
     issued_at: new Date(now).toISOString(),
     scope: granted.map(({ name, actions }) => `repository:${name}:${actions.join(',')}`).join(' ') || null,
-    refresh_token: refresh,
+    refresh_token:
+      bearer !== undefined && asked.isOffline ? await keys.issue({ ...bearer, kind: 'Refresh', expiresAt }) : null,
   }
   return ok(body as never, { headers: { 'cache-control': 'no-store' } })
 }
 
-function narrowed(services: Services, bearer: Bearer, scopes: readonly string[]): RegistryAccess[] {
+function narrowed(services: Services, bearer: Bearer, scopes: readonly AskedScope[]): RegistryAccess[] {
   const { principalId, principalType, limit } = bearer
-  return askedScopes(scopes).flatMap(({ repository, actions }) => {
+  return scopes.flatMap(({ repository, actions }) => {
     const name = knownRepository(services, repository)
     if (name === undefined || (limit !== undefined && !isWithin(limit.repositories, repository))) return []
     // What the platform keeps for a group is good for what it is limited to.
@@ -103,20 +108,14 @@ async function waitWhileRemoving(context: Context, granted: readonly RegistryAcc
   throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 5 })
 }
 
-function grantedEntry(actor: string, { name, actions }: RegistryAccess): Omit<RegistryAuditEntry, 'id' | 'timestamp'> {
-  const boundary = name.split('/')[0]
-  const detail = actions.join(',')
-  return { action: 'Token', outcome: 'Succeeded', actor, repository: name, boundary, detail, granted: [...actions] }
-}
-
 /** One line for a request, whatever it asks for: nobody fills the audit with what is refused. */
 async function recordNotGranted(
   context: Context,
   actor: string,
-  scopes: readonly string[],
+  scopes: readonly AskedScope[],
   granted: readonly RegistryAccess[],
 ): Promise<void> {
-  const left = askedScopes(scopes).filter(
+  const left = scopes.filter(
     ({ repository }) => parseRepository(repository) !== undefined && !granted.some(({ name }) => name === repository),
   )
   const [first] = left
@@ -124,19 +123,13 @@ async function recordNotGranted(
   const { repository, actions } = first
   const others = left.length === 1 ? '' : `, nor what was asked of ${left.length - 1} others`
   const detail = `${actions.join(',').slice(0, 64)} was not granted${others}`
-  await recordRefusal(context, { actor, repository, boundary: repository.split('/')[0], detail })
-}
-
-function refreshToken({ registry, clock }: Services, bearer: Bearer): Promise<string> | null {
-  const latest = clock.now() + REFRESH_MILLISECONDS
-  const expiresAt = Math.min(latest, bearer.expiresAt ?? latest)
-  return registry?.keys.issue({ ...bearer, kind: 'Refresh', expiresAt }) ?? null
+  await recordRefusal(context, { actor, repository, detail })
 }
 
 async function byBasic(context: Context<string, z.output<typeof TokenQuery>>): Promise<Answer<never>> {
   const { services, query } = context
   registryOf(services)
-  const asked = { scopes: query.scope, service: query.service, isOffline: query.offline_token === 'true' }
+  const asked = { scopes: askedScopes(query.scope), service: query.service, isOffline: query.offline_token === 'true' }
   const header = context.header('authorization')
   if (header === undefined) {
     // Whoever asks for something without credentials gets a token that opens nothing: nothing here is public.
@@ -153,7 +146,8 @@ async function byForm(context: Context): Promise<Answer<never>> {
   registryOf(services)
   const form = await readForm(context)
   const one = (name: string) => form.get(name) ?? undefined
-  const asked = { scopes: form.getAll('scope'), service: one('service'), isOffline: one('access_type') === 'offline' }
+  const scopes = askedScopes(form.getAll('scope'))
+  const asked = { scopes, service: one('service'), isOffline: one('access_type') === 'offline' }
   const grant = one('grant_type')
   if (grant === 'password') {
     const user = one('username') ?? ''
@@ -175,8 +169,7 @@ async function readForm(context: Context): Promise<URLSearchParams> {
     const message = `The body must be sent as ${FORM}.`
     throw new PlatformError('MODEL_BINDING_FAILED', message, { errors: [{ field: '', message }] })
   }
-  const chunks: Uint8Array[] = []
-  for await (const chunk of limitedTo(FORM_BYTES, context.request)) chunks.push(chunk)
+  const chunks = await Array.fromAsync(limitedTo(FORM_BYTES, context.request))
   return new URLSearchParams(Buffer.concat(chunks).toString('utf8'))
 }
 

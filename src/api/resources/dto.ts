@@ -5,6 +5,17 @@ import { DateTime, Uuid } from '../../crds/fields.ts'
 
 export { DateTime, Uuid }
 
+/** The fields of a record that are known: those that are never null, and any others. */
+type Known<Record> = { [Name in keyof Record as null extends Record[Name] ? never : Name]: Record[Name] } & {
+  [Name in keyof Record]?: Record[Name] | undefined
+}
+
+/** A record as answers hold it: every field of it and no other, with null for what is not known. */
+export function wholeRecord<Dto extends z.ZodObject>(dto: Dto, known: Known<z.output<Dto>>): z.output<Dto> {
+  const values = known as Record<string, unknown>
+  return Object.fromEntries(Object.keys(dto.shape).map((name) => [name, values[name] ?? null])) as z.output<Dto>
+}
+
 /** Fields that answers show and bodies may repeat without effect, so that a record that was read can be sent back. */
 export const headFields = {
   id: Uuid.describe('The same for the whole life of the resource, also after a restore from backup'),

@@ -26,10 +26,6 @@ export function repositoryText({ boundaryId, resourceGroup, collection, name }: 
   return [boundaryId, resourceGroup, collection, name].join('/')
 }
 
-export function repositoryScope({ boundaryId, resourceGroup, collection, name }: RepositoryName): string {
-  return `/boundaries/${boundaryId}/resourcegroups/${resourceGroup}/resources/${collection}/${name}`
-}
-
 /** The name of the RegistryRepository, and of the pin that REST makes: both stand in the boundary's namespace. */
 export function repositoryObjectName(repository: string): string {
   return `repository-${sha256(repository).slice(0, 32)}`

@@ -12,6 +12,7 @@ import { etagOf } from '../../http/etag.ts'
 import { type RouteDraft, route } from '../../http/route.ts'
 import type { RecordOf } from '../../records/records.ts'
 import { oneAtATime, type Turn } from '../../rules/turns.ts'
+import { wholeRecord } from '../dto.ts'
 import { untilChanged } from '../untilChanged.ts'
 import { refuseWhileDeleting } from '../writes.ts'
 import { withRepeated } from '../writtenBody.ts'
@@ -141,12 +142,10 @@ class Parts {
   async recordsOf(objects: readonly Entry[], context: Context, home: Home): Promise<Record<string, unknown>[]> {
     const { around, toDto, dto } = this.declaration
     const view = { services: context.services, context, home, around: await around?.(objects, context, home) }
-    const names = Object.keys(dto.shape)
     return objects.map((object) => {
       const { metadata, spec } = object
       const given = { id: this.idOf(object), createdAt: createdAtOf(metadata), createdBy: createdByOf(metadata) }
-      const shown: Record<string, unknown> = { ...(spec as object), ...given, ...toDto(object, view) }
-      return Object.fromEntries(names.map((name) => [name, shown[name] ?? null]))
+      return wholeRecord(dto, { ...(spec as object), ...given, ...toDto(object, view) })
     })
   }
 
@@ -190,11 +189,11 @@ function getOf(parts: Parts): RouteDraft | undefined {
 function createOf(parts: Parts): RouteDraft | undefined {
   const { path, may, dto, create } = parts.declaration
   if (create === undefined || may.write === undefined) return undefined
-  const { summary, body, reply = dto, status = 201, turn } = create
+  const { summary, body, isBodyOptional = false, reply = dto, status = 201, answers = [], turn } = create
   return route(
     'POST',
     path,
-    { auth: may.write, summary, body, reply: reply as z.ZodType, answers: [status] },
+    { auth: may.write, summary, body, isBodyOptional, reply: reply as z.ZodType, answers: [status, ...answers] },
     async (context) => {
       const home: Home = await parts.declaration.home(context)
       if (home.owner !== undefined) refuseWhileDeleting(home.owner)

@@ -40,10 +40,13 @@ export type Made<K extends AnyKind> = {
 export type Creation<K extends AnyKind, H extends Home, Body extends z.ZodType> = InTurn<H> & {
   summary: string
   body: Body
+  isBodyOptional?: true
   /** The record if the answer has more fields than others. */
   reply?: z.ZodObject
   /** What a new object is answered with; 201. */
   status?: 201 | 202
+  /** Other statuses than those of every creation. */
+  answers?: readonly number[]
 } & (
     | {
         /** The checks and the spec that they lead to. @throws PlatformError */
@@ -118,6 +121,7 @@ export type CollectionDeclaration<
   list: {
     summary: string
     query?: ListQuery
+    answers?: readonly number[]
     /** What the query selects. */
     where?: (query: z.output<ListQuery>, context: Context) => (object: RecordOf<K>) => boolean
   }
