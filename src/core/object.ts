@@ -21,6 +21,11 @@ export function createdAtOf({ creationTimestamp }: Pick<ObjectMeta, 'creationTim
   return creationTimestamp ?? '1970-01-01T00:00:00Z'
 }
 
+/** What sorts objects by their age, the oldest first. */
+export function ageOf({ metadata: { creationTimestamp = '', name } }: Pick<KubeObject, 'metadata'>): string {
+  return `${creationTimestamp} ${name}`
+}
+
 export type OwnerReference = {
   apiVersion: string
   kind: string

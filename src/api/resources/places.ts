@@ -1,6 +1,6 @@
 import { notFound } from '../../core/errors.ts'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
-import type { ObjectMeta } from '../../core/object.ts'
+import { ageOf, type ObjectMeta } from '../../core/object.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import type { AnyKind } from '../../crds/define.ts'
@@ -114,12 +114,9 @@ export function defaultClusterOf(services: Services, boundaryId: string): Cluste
   const [oldest] = services.records
     .peekAll(BoundaryProjection, { namespace: boundaryNamespace(boundaryId) })
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-    .sort((one, other) => (createdOrder(one) < createdOrder(other) ? -1 : 1))
+    .sort((one, other) => (ageOf(one) < ageOf(other) ? -1 : 1))
   return oldest === undefined ? defaultCluster(services) : clusterWords(services, boundaryId, oldest.spec.clusterId)
 }
-
-const createdOrder = ({ metadata }: RecordOf<typeof BoundaryProjection>) =>
-  `${metadata.creationTimestamp} ${metadata.name}`
 
 /** @param clusterId as a resource has it: none is the platform's own */
 export function clusterWords(services: Services, _boundaryId: string, clusterId: string | undefined): ClusterWords {

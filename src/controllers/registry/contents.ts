@@ -1,26 +1,18 @@
 import type { ImageRegistry } from '../../adapters/registry/port.ts'
+import type { RegistryRepository } from '../../crds/registry.ts'
 
+type Shown = NonNullable<NonNullable<RegistryRepository['status']>['digests']>[number]
 /** A manifest that is there, without the times that the registry does not keep. */
-export type Held = {
-  readonly digest: string
-  readonly tags: readonly string[]
-  readonly mediaType: string
-  readonly sizeBytes: number
-  readonly references: readonly string[]
-  readonly subject?: string | undefined
-}
-
-type Known = { readonly digest: string; readonly mediaType: string; readonly sizeBytes: number } & Partial<Held>
+export type Held = Omit<Shown, 'pushedAt' | 'lastPulledAt'>
 
 /**
- * What a repository holds now. Manifests never change, so that those that are known are not read again.
- *
- * @param announced digests that may be there without a tag, for registries that tell of tags only
+ * What a repository holds now. Manifests never change, so that those that are known are not read again. What was
+ * announced may be there without a tag, for registries that tell of tags only.
  */
 export async function readContents(
   registry: ImageRegistry,
   repository: string,
-  { known = [], announced = [] }: { known?: readonly Known[]; announced?: readonly string[] },
+  stored: Pick<RegistryRepository, 'spec' | 'status'> | undefined,
 ): Promise<Held[]> {
   const tagsOf = new Map<string, string[]>()
   for (const tag of await registry.tags(repository)) {
@@ -29,16 +21,16 @@ export async function readContents(
   }
   const listed = await registry.digests(repository)
   const sure = new Set([...tagsOf.keys(), ...(listed ?? [])])
-  const before = new Map(known.map((one) => [one.digest, one]))
+  const known = new Map(stored?.status?.digests?.map((one) => [one.digest, one]))
   const held = new Map<string, Held>()
-  const open = [...sure, ...(listed === undefined ? announced : [])]
+  const open = [...sure, ...(listed === undefined ? Object.keys(stored?.spec.digests ?? {}) : [])]
   for (const digest of open) {
     if (held.has(digest)) continue
-    const found = (sure.has(digest) ? before.get(digest) : undefined) ?? (await registry.manifest(repository, digest))
+    const found = (sure.has(digest) ? known.get(digest) : undefined) ?? (await registry.manifest(repository, digest))
     if (found === undefined) continue
-    const { mediaType, sizeBytes, references = [], subject } = found
-    const about = subject === undefined ? {} : { subject }
-    held.set(digest, { digest, tags: tagsOf.get(digest) ?? [], mediaType, sizeBytes, references, ...about })
+    const { mediaType, sizeBytes, subject } = found
+    const [tags, references] = [tagsOf.get(digest) ?? [], [...found.references]]
+    held.set(digest, { digest, tags, mediaType, sizeBytes, references, ...(subject !== undefined && { subject }) })
     open.push(...references)
   }
   return [...held.values()].sort((one, other) => (one.digest < other.digest ? -1 : 1))

@@ -17,16 +17,8 @@ const MOST_ENTRIES = 1_000_000
 
 /** Repositories that somebody got a token to push to since then. */
 export async function pushedTo({ audit }: RegistryPort, since: number): Promise<Set<string>> {
-  const busy = new Set<string>()
-  await audit.newest(
-    MOST_ENTRIES,
-    (entry) => {
-      if (isPushToken(entry) && entry.repository !== undefined) busy.add(entry.repository)
-      return false
-    },
-    since,
-  )
-  return busy
+  const tokens = await audit.newest(MOST_ENTRIES, isPushToken, since)
+  return new Set(tokens.flatMap(({ repository }) => repository ?? []))
 }
 
 /** What may go of everything that the registry has. Makes known what it has and nobody announced. */
@@ -62,21 +54,17 @@ async function removalsOf(
   repository: string,
   { uses, busy }: Facts,
 ): Promise<Removal[]> {
-  const name = parseRepository(repository)
+  const { boundaryId } = parseRepository(repository) ?? {}
   // What is not of a boundary is not ours to remove.
-  if (name === undefined || busy.has(repository)) return []
-  const namespace = boundaryNamespace(name.boundaryId)
-  const ref = { namespace, name: repositoryObjectName(repository) }
-  const stored = pass.records
-    .cache<RegistryRepository & KubeObject>(RegistryRepository.resource)
-    .get(namespace, ref.name)
-  const times = stored?.spec.digests ?? {}
-  const how = { known: stored?.status?.digests ?? [], announced: Object.keys(times) }
-  const held = await readContents(port.registry, repository, how)
-  const hasBoundary = await isThere(pass, name.boundaryId)
-  if (hasBoundary) await makeKnown(pass, repository, ref, stored, held)
+  if (boundaryId === undefined || busy.has(repository)) return []
+  const namespace = boundaryNamespace(boundaryId)
+  const name = repositoryObjectName(repository)
+  const stored = pass.records.cache<RegistryRepository & KubeObject>(RegistryRepository.resource).get(namespace, name)
+  const held = await readContents(port.registry, repository, stored)
+  const hasBoundary = await isThere(pass, boundaryId)
+  if (hasBoundary) await makeKnown(pass, repository, { namespace, name }, stored, held)
   const pins = pass.records.cache<RegistryPin & KubeObject>(RegistryPin.resource).list({ namespace })
-  const digests = held.map((one) => ({ ...one, pushedAt: pass.now, ...times[one.digest] }))
+  const digests = held.map((one) => ({ ...one, pushedAt: pass.now, ...stored?.spec.digests[one.digest] }))
   const policy = hasBoundary ? DEFAULT_POLICY : NOTHING_KEPT
   const own = pins.map(({ spec }) => spec).filter((pin) => pin.repository === repository)
   const verdicts = judge({ digests, pins: own, uses, policy, now: pass.clock.now() })

@@ -34,16 +34,15 @@ async function keepCurrent(pass: RepositoryPass, { registry }: RegistryPort): Pr
   const { spec, status } = pass.object
   const { repository, announcedAt } = spec
   if (status?.readAt === announcedAt && status.digests !== undefined) {
-    report(pass, status.digests.map(withoutTimes), spec.digests)
+    report(pass, status.digests, spec.digests)
     return done({ reason: 'Available' })
   }
   try {
-    const how = { known: status?.digests ?? [], announced: Object.keys(spec.digests) }
-    const held = await readContents(registry, repository, how)
+    const held = await readContents(registry, repository, pass.object)
     const times = timesOf(held, spec.digests, pass.now)
     // Before the status, which says that it was read: whoever dies in between reads it again.
     await writeTimes(pass, times)
-    report(pass, held, times)
+    report(pass, shownManifests(held), times)
     if (awaitsTag(held, (digest) => times[digest]?.pushedAt, pass.clock.now()))
       return done({ reason: 'Available', after: UNTIL_TAGGED })
     pass.report({ readAt: announcedAt })
@@ -52,11 +51,6 @@ async function keepCurrent(pass: RepositoryPass, { registry }: RegistryPort): Pr
     if (!isRegistryError(error, 'Unreachable', 'Refused')) throw error
     return degraded('PartiallyAvailable', error.message, LOOK_AGAIN)
   }
-}
-
-const withoutTimes = (stored: Held & { pushedAt: string; lastPulledAt?: string | undefined }): Held => {
-  const { pushedAt: _pushed, lastPulledAt: _pulled, ...held } = stored
-  return held
 }
 
 /** Of what is there; what nobody announced is as old as its first look. */
@@ -71,34 +65,19 @@ async function writeTimes(pass: RepositoryPass, wanted: Times): Promise<void> {
   const gone = Object.keys(digests).filter((digest) => !(digest in wanted))
   const added = Object.entries(wanted).filter(([digest]) => !(digest in digests))
   if (gone.length === 0 && added.length === 0) return
-  const patch = {
-    spec: { digests: { ...Object.fromEntries(gone.map((digest) => [digest, null])), ...Object.fromEntries(added) } },
-  }
+  const changed = Object.fromEntries([...gone.map((digest) => [digest, null]), ...added])
+  const patch = { spec: { digests: changed } }
   const { uid, resourceVersion } = pass.object.metadata
   // Over what was seen: an announcement that came meanwhile must not be written over.
-  await pass.records.client.mergePatch<KubeObject>(pass.kind.resource, refOf(pass.object), patch, {
-    uid,
-    resourceVersion,
-  })
+  const seen = { uid, resourceVersion }
+  await pass.records.client.mergePatch<KubeObject>(pass.kind.resource, refOf(pass.object), patch, seen)
 }
 
-function report(pass: RepositoryPass, held: readonly Held[], times: Times): void {
-  const digests = shownManifests(held).map((one) => {
-    const { pushedAt = pass.now, lastPulledAt } = times[one.digest] ?? {}
-    return {
-      ...one,
-      tags: [...one.tags],
-      references: [...one.references],
-      pushedAt,
-      ...(lastPulledAt && { lastPulledAt }),
-    }
-  })
-  const latest = (list: readonly (string | undefined)[]) =>
-    list
-      .filter((time) => time !== undefined)
-      .sort()
-      .at(-1)
-  const [pushed, pulled] = [latest(digests.map((one) => one.pushedAt)), latest(digests.map((one) => one.lastPulledAt))]
+function report(pass: RepositoryPass, shown: readonly (Held & Partial<Times[string]>)[], times: Times): void {
+  const digests = shown.map((one) => ({ pushedAt: pass.now, ...one, ...times[one.digest] }))
+  const latest = (list: readonly string[]) => list.toSorted().at(-1)
+  const pushed = latest(digests.map(({ pushedAt }) => pushedAt))
+  const pulled = latest(digests.flatMap(({ lastPulledAt }) => lastPulledAt ?? []))
   pass.report({
     digests,
     tagCount: digests.reduce((sum, { tags }) => sum + tags.length, 0),

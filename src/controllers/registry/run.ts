@@ -1,10 +1,10 @@
 import { isRegistryError, type RegistryError, type RegistryPort } from '../../adapters/registry/port.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
-import { type KubeObject, keyOf, refOf } from '../../core/object.ts'
+import { ageOf, type KubeObject, keyOf, refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { Boundary } from '../../crds/boundaries.ts'
-import { isRunOver, RegistryPin, RegistryRepository, RetentionRun } from '../../crds/registry.ts'
+import { isRunActing, isRunOver, RegistryPin, RegistryRepository, RetentionRun } from '../../crds/registry.ts'
 import { pod } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
@@ -54,12 +54,11 @@ async function advance(pass: RunPass, port: RegistryPort): Promise<Outcome> {
   const early = Date.parse(spec.notBefore ?? pass.now) - now
   if (early > 0) return waiting('Accepted', `It begins at ${spec.notBefore}.`, Math.min(early, DAY))
   if (runsBefore(pass)) return waiting('WaitingForDependency', 'Another run is under way: runs take turns.')
-  if (status.state === undefined || status.state === 'Queued') {
+  const isNew = !isRunActing(status.state)
+  if (isNew)
     pass.report({ state: 'Running', startedAt: pass.now, removedManifests: 0, failedManifests: 0, freedBytes: 0 })
-    return waiting('Starting', 'Tokens to push with are held back.', spec.dryRun ? 1 : SETTLE)
-  }
   const settling = spec.dryRun ? 0 : Date.parse(status.startedAt ?? pass.now) + SETTLE - now
-  if (settling > 0) return waiting('Starting', 'Tokens to push with are held back.', settling)
+  if (isNew || settling > 0) return waiting('Starting', 'Tokens to push with are held back.', Math.max(settling, 1))
   try {
     return await act(pass, port)
   } catch (error) {
@@ -146,19 +145,14 @@ function fail(pass: RunPass, error: RegistryError): Outcome {
 
 const runsOf = (records: Workspace) =>
   records.cache<RunObject>(RetentionRun.resource).list({ namespace: SYSTEM_NAMESPACE })
-const age = ({ metadata }: KubeObject) => `${metadata.creationTimestamp} ${metadata.name}`
 
 /** Those that are at work, and of those that could begin the oldest. */
 function runsBefore({ object, records, clock }: RunPass): boolean {
-  const isAtWork = ({ status }: RunObject) => status?.state === 'Running' || status?.state === 'CollectingGarbage'
-  if (isAtWork(object as RunObject)) return false
+  if (isRunActing(object.status?.state)) return false
   const isDue = ({ spec }: RunObject) => Date.parse(spec.notBefore ?? '1970-01-01') <= clock.now()
-  return runsOf(records).some(
-    (other) =>
-      other.metadata.name !== object.metadata.name &&
-      !isRunOver(other.status?.state) &&
-      (isAtWork(other) || (isDue(other) && age(other) < age(object as RunObject))),
-  )
+  const isBefore = (other: RunObject) => isDue(other) && !isRunOver(other.status?.state) && ageOf(other) < ageOf(object)
+  const others = runsOf(records).filter(({ metadata }) => metadata.name !== object.metadata.name)
+  return others.some((other) => isRunActing(other.status?.state) || isBefore(other))
 }
 
 function waitingRuns(_changed: KubeObject, records: Workspace): string[] {
@@ -170,7 +164,7 @@ function waitingRuns(_changed: KubeObject, records: Workspace): string[] {
 /** Of ended runs the newest are kept, and after the last comes that of the next morning. */
 async function tidy(pass: RunPass): Promise<Outcome> {
   const ended = runsOf(pass.records).filter(({ status }) => isRunOver(status?.state))
-  const newest = ended.sort((one, other) => (age(one) < age(other) ? 1 : -1))
+  const newest = ended.sort((one, other) => (ageOf(one) < ageOf(other) ? 1 : -1))
   if (newest.slice(RUNS_KEPT).some(({ metadata }) => metadata.name === pass.object.metadata.name)) {
     await pass.records.client.remove(RetentionRun.resource, refOf(pass.object), { uid: pass.object.metadata.uid })
     return done({ reason: 'Completed' })
