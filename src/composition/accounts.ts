@@ -1,4 +1,4 @@
-import type { IdentityAdministration, PasswordRules } from '../adapters/identity/provider.ts'
+import type { IdentityAdministration } from '../adapters/identity/provider.ts'
 import { createFolderMailer } from '../adapters/mail/folder.ts'
 import type { Mailer } from '../adapters/mail/port.ts'
 import type { AccountServices } from '../api/people/accounts.ts'
@@ -13,10 +13,13 @@ import type { Log } from '../core/log.ts'
 import { RESEND_LIMITS } from '../iam/invitations.ts'
 import { type Guesses, secretPasswords } from '../identity/index.ts'
 import type { KubeClient } from '../kube/client.ts'
+import { remembered } from './remembered.ts'
 
 /** Requests for a password reset within an hour (records of section 14). */
 const RESETS_PER_ADDRESS = 5
 const RESETS_PER_CLIENT = 20
+/** Milliseconds. Anybody may ask for the rules: the identity provider is asked twice a minute at most. */
+const RULES_KEPT = 30_000
 
 /** Users, mails and limits as the configuration says. Its `outbox` is to be stopped. */
 export async function accountServices(
@@ -29,7 +32,7 @@ export async function accountServices(
   const { facadePort, invitationResends, invitationResendHours, issuer, publicUrl } = configuration
   return {
     users,
-    passwordRules: remembered(passwordRules),
+    passwordRules: remembered(passwordRules, RULES_KEPT),
     ...(configuration.identityProvider === 'local' ? { isPassword: passwordCheck(client, guesses) } : {}),
     tenants: recordedTenants(records),
     outbox: createOutbox({ mailer: await mailer(configuration), log, clock: systemClock }),
@@ -64,21 +67,4 @@ async function mailer({ smtpUrl, mailFrom, mailFolder }: Configuration): Promise
     return createSmtpMailer({ url: smtpUrl, from: mailFrom })
   }
   return mailFolder === undefined ? undefined : createFolderMailer(mailFolder, systemClock)
-}
-
-/** Anybody may ask for the rules: the identity provider is asked twice a minute at most. */
-const RULES_KEPT = 30_000
-
-function remembered(ask: () => Promise<PasswordRules>): () => Promise<PasswordRules> {
-  let kept: { rules: Promise<PasswordRules>; until: number } | undefined
-  return () => {
-    const now = systemClock.monotonic()
-    if (kept !== undefined && kept.until > now) return kept.rules
-    const mine = { rules: ask(), until: now + RULES_KEPT }
-    kept = mine
-    mine.rules.catch(() => {
-      if (kept === mine) kept = undefined
-    })
-    return mine.rules
-  }
 }

@@ -2,18 +2,18 @@ import { appendFile, mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../core/clock.ts'
 import { linesBackwards } from './lines.ts'
-import { AuditError, type AuditLine, type AuditLog } from './port.ts'
+import { AuditError, type AuditLine, type AuditLog, newestOf } from './port.ts'
 
 export type FileAuditOptions = {
   folder: string
   clock: Clock
-  /** Days for which entries are kept; 90. */
-  days?: number
   /** Bytes of one day; beyond, the day's log is full and nothing more is let happen; 256 MiB. */
   dayBytes?: number
 }
 
 const DAY = 86_400_000
+/** For which entries are kept. */
+const DAYS = 90
 /** What one look-up reads. */
 const READ_BYTES = 64 * 1024 * 1024
 
@@ -22,8 +22,9 @@ const READ_BYTES = 64 * 1024 * 1024
  * which is whole for lines of this size.
  */
 export function fileAudit<Entry extends AuditLine>(options: FileAuditOptions): AuditLog<Entry> {
-  const { folder, clock, days = 90, dayBytes = 256 * 1024 * 1024 } = options
+  const { folder, clock, dayBytes = 256 * 1024 * 1024 } = options
   const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10)
+  const oldestKept = () => clock.now() - DAYS * DAY
   const pathOf = (day: string) => join(folder, `${day}.jsonl`)
   let cleaned = ''
 
@@ -31,7 +32,7 @@ export function fileAudit<Entry extends AuditLine>(options: FileAuditOptions): A
   async function begin(day: string): Promise<void> {
     if (cleaned === day) return
     await mkdir(folder, { recursive: true, mode: 0o700 })
-    const oldest = dayOf(clock.now() - days * DAY)
+    const oldest = dayOf(oldestKept())
     for (const found of await daysIn(folder)) if (found < oldest) await rm(pathOf(found), { force: true })
     cleaned = day
   }
@@ -50,16 +51,7 @@ export function fileAudit<Entry extends AuditLine>(options: FileAuditOptions): A
         throw error instanceof AuditError ? error : new AuditError('The audit cannot be written.', error)
       }
     },
-    async newest(limit, wanted, from = clock.now() - days * DAY) {
-      const found = new Map<string, Entry>()
-      if (limit < 1) return []
-      for await (const entry of entriesBackwards(dayOf(from))) {
-        if (Date.parse(entry.timestamp) < from || found.has(entry.id) || !wanted(entry)) continue
-        found.set(entry.id, entry)
-        if (found.size >= limit) break
-      }
-      return [...found.values()]
-    },
+    newest: (limit, wanted, from = oldestKept()) => newestOf(entriesBackwards(dayOf(from)), limit, wanted, from),
   }
 
   async function* entriesBackwards(oldest: string): AsyncGenerator<Entry> {
@@ -68,8 +60,7 @@ export function fileAudit<Entry extends AuditLine>(options: FileAuditOptions): A
       if (day < oldest || left <= 0) return
       for await (const line of linesBackwards(pathOf(day), left)) {
         left -= line.length + 1
-        const entry = parse<Entry>(line)
-        if (entry !== undefined) yield entry
+        yield* parse<Entry>(line)
       }
     }
   }
@@ -80,12 +71,11 @@ async function daysIn(folder: string): Promise<string[]> {
   return names.flatMap((name) => /^(\d{4}-\d\d-\d\d)\.jsonl$/.exec(name)?.[1] ?? []).sort()
 }
 
-/** Undefined for the line that a process was writing when it died. */
-function parse<Entry>(line: string): Entry | undefined {
-  if (line === '') return undefined
+/** None of the line that a process was writing when it died. */
+function parse<Entry>(line: string): Entry[] {
   try {
-    return JSON.parse(line) as Entry
+    return [JSON.parse(line) as Entry]
   } catch {
-    return undefined
+    return []
   }
 }

@@ -1,4 +1,4 @@
-import type { AuditLine, AuditLog } from './port.ts'
+import { type AuditLine, type AuditLog, newestOf } from './port.ts'
 
 /** A log that is gone with the process: for tests, and where no folder is configured. */
 export function memoryAudit<Entry extends AuditLine>(most = 10_000): AuditLog<Entry> {
@@ -8,14 +8,6 @@ export function memoryAudit<Entry extends AuditLine>(most = 10_000): AuditLog<En
       entries.push(...added)
       if (entries.length > most) entries.splice(0, entries.length - most)
     },
-    async newest(limit, wanted, from = 0) {
-      const found = new Map<string, Entry>()
-      for (const entry of entries.toReversed()) {
-        if (found.size >= limit) break
-        if (Date.parse(entry.timestamp) < from || found.has(entry.id) || !wanted(entry)) continue
-        found.set(entry.id, entry)
-      }
-      return [...found.values()]
-    },
+    newest: (...asked) => newestOf(entries.toReversed(), ...asked),
   }
 }

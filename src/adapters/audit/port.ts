@@ -16,6 +16,21 @@ export interface AuditLog<Entry extends AuditLine> {
   newest(limit: number, wanted: (entry: Entry) => boolean, from?: number): Promise<Entry[]>
 }
 
+/** Of entries that come newest first, those that `newest` tells of. */
+export async function newestOf<Entry extends AuditLine>(
+  entries: AsyncIterable<Entry> | Iterable<Entry>,
+  ...[limit, wanted, from = 0]: Parameters<AuditLog<Entry>['newest']>
+): Promise<Entry[]> {
+  const found = new Map<string, Entry>()
+  if (limit < 1) return []
+  for await (const entry of entries) {
+    if (Date.parse(entry.timestamp) < from || found.has(entry.id) || !wanted(entry)) continue
+    found.set(entry.id, entry)
+    if (found.size >= limit) break
+  }
+  return [...found.values()]
+}
+
 export class AuditError extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, cause === undefined ? {} : { cause })

@@ -21,7 +21,7 @@ export function registryDisk(root: string): Required<Pick<ImageRegistry, 'digest
   const digests = async (name: string) => {
     const folder = join(repositories, name, '_manifests/revisions/sha256')
     // A manifest that was deleted leaves its folder, without the link.
-    return (await linksIn(folder)).map(({ digest }) => digest)
+    return (await filesIn(folder, 'link')).map(({ digest }) => digest)
   }
   async function manifest(name: string, digest: string): Promise<{ digest: string; references: string[] }> {
     const text = await readFile(dataOf(digest), 'utf8').catch((error: unknown) => {
@@ -39,7 +39,7 @@ export function registryDisk(root: string): Required<Pick<ImageRegistry, 'digest
     for await (const name of repositoriesIn(repositories)) {
       const manifests = []
       for (const digest of await digests(name)) manifests.push(await manifest(name, digest))
-      found.push({ name, manifests, layers: await linksIn(layersOf(name)) })
+      found.push({ name, manifests, layers: await filesIn(layersOf(name), 'link') })
     }
     return { repositories: found, blobs: await blobsIn(blobs) }
   }
@@ -74,24 +74,19 @@ async function* repositoriesIn(root: string, name = ''): AsyncGenerator<string> 
   for (const part of names) if (!part.startsWith('_')) yield* repositoriesIn(root, join(name, part))
 }
 
-async function linksIn(folder: string): Promise<{ digest: string; changedAt: number }[]> {
-  const links = await Promise.all(
+/** Files of that name in folders that are named after a digest. */
+async function filesIn(folder: string, name: string): Promise<SweepInventory['blobs'][number][]> {
+  const files = await Promise.all(
     (await namesIn(folder)).map(async (hex) => {
-      const found = await stat(join(folder, hex, 'link')).catch(() => undefined)
-      return found === undefined ? [] : [{ digest: `sha256:${hex}`, changedAt: found.mtimeMs }]
+      const found = await stat(join(folder, hex, name)).catch(() => undefined)
+      return found === undefined ? [] : [{ digest: `sha256:${hex}`, changedAt: found.mtimeMs, sizeBytes: found.size }]
     }),
   )
-  return links.flat()
+  return files.flat()
 }
 
 async function blobsIn(folder: string): Promise<SweepInventory['blobs']> {
   const found: SweepInventory['blobs'][number][] = []
-  for (const start of await namesIn(folder)) {
-    for (const hex of await namesIn(join(folder, start))) {
-      const data = await stat(join(folder, start, hex, 'data')).catch(() => undefined)
-      if (data === undefined) continue
-      found.push({ digest: `sha256:${hex}`, changedAt: data.mtimeMs, sizeBytes: data.size })
-    }
-  }
+  for (const start of await namesIn(folder)) found.push(...(await filesIn(join(folder, start), 'data')))
   return found
 }
