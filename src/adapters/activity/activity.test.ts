@@ -89,6 +89,21 @@ describe('the record of activity in Secrets', () => {
     await Promise.all([one.append(RESOURCE, late.slice(0, 5)), other.append(RESOURCE, late.slice(5))])
     expect(await one.read(RESOURCE)).to.have.length(260)
   })
+
+  it('keeps a chapter whose record was written, but the answer to that was lost', async () => {
+    const client = new FakeKubeClient()
+    const [get, list, create, remove] = [client.get, client.list, client.create, client.remove]
+    const mergePatch: typeof client.mergePatch = async (...given) => {
+      await client.mergePatch(...given)
+      throw new Error('The answer was lost.')
+    }
+    const ofClient = { get: get.bind(client), list: list.bind(client), create: create.bind(client) }
+    const store = secretActivity({ ...ofClient, remove: remove.bind(client), mergePatch })
+    const all = Array.from({ length: 260 }, () => sighting())
+    await store.append(RESOURCE, all.slice(0, 250))
+    expect(await store.append(RESOURCE, all.slice(250)).catch((error) => error)).to.be.instanceOf(Error)
+    expect(await secretActivity(client).read(RESOURCE)).to.have.length(260)
+  })
 })
 
 describe('what is added to a record', () => {

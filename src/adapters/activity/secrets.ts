@@ -4,11 +4,11 @@ import { gunzip, gzip } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
 import { OWN_BOUNDS, REPORTED_BOUNDS, type RecordBounds } from '../../contracts/activity.ts'
 import { ATTEMPTS, pauseAfterConflict } from '../../core/conflicts.ts'
-import { MANAGED_BY, MANAGED_BY_LABEL, PREFIX } from '../../core/labels.ts'
+import { PREFIX } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE, sha256 } from '../../core/names.ts'
-import type { KubeObject, Resource } from '../../core/object.ts'
 import { Turns } from '../../core/turns.ts'
 import type { KubeClient } from '../../kube/client.ts'
+import { secret, secretValues } from '../blobs/secretValues.ts'
 import {
   added,
   type Chapter,
@@ -21,14 +21,11 @@ import {
 } from './history.ts'
 import type { ActivityStore, Entry, ResourcePath, Sighting } from './port.ts'
 
-const secret: Resource = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true }
 const ACTIVITY_LABEL = `${PREFIX}activity`
 /** When its newest entry was added: what the sweep goes by, without reading any. */
 const NEWEST_ANNOTATION = `${PREFIX}newest-entry`
-const ENTRY = 'log'
 
 type Client = Pick<KubeClient, 'get' | 'list' | 'create' | 'mergePatch' | 'remove'>
-type SecretObject = KubeObject & { data?: Record<string, string> }
 /** `bytes` as JSON. */
 type Held = { head: Head; version: string | undefined; bytes: number }
 /** What the platform saw of a resource, or what callers reported of it. */
@@ -45,6 +42,7 @@ export function secretActivity(client: Client, now: () => number = Date.now): Ac
 class SecretActivity implements ActivityStore {
   readonly #client: Client
   readonly #now: () => number
+  readonly #values: ReturnType<typeof secretValues>
   /** What this process wrote last: a write that others preceded is refused, and reads again. */
   readonly #heads = new LRUCache<string, Held>({
     maxSize: 32 * 1024 * 1024,
@@ -59,6 +57,7 @@ class SecretActivity implements ActivityStore {
 
   constructor(client: Client, now: () => number) {
     this.#client = client
+    this.#values = secretValues(client, 'log')
     this.#now = now
   }
 
@@ -78,7 +77,6 @@ class SecretActivity implements ActivityStore {
       const closed = await this.#closedAmong(held.head, sightings)
       const next = added(held.head, sightings, (id) => closed.has(id))
       if (next === held.head || (await this.#write(part, held, next))) return
-      this.#heads.delete(name)
       if (attempt === ATTEMPTS) throw new Error('The record of a resource is being written by too many at once.')
       await pauseAfterConflict(attempt)
     }
@@ -100,13 +98,8 @@ class SecretActivity implements ActivityStore {
 
   async sweep(): Promise<void> {
     const oldest = oldestKept(this.#now())
-    const { items } = await this.#client.list(
-      { ...secret, metadataOnly: true },
-      {
-        namespace: SYSTEM_NAMESPACE,
-        labelSelector: ACTIVITY_LABEL,
-      },
-    )
+    const ours = { namespace: SYSTEM_NAMESPACE, labelSelector: ACTIVITY_LABEL }
+    const { items } = await this.#client.list({ ...secret, metadataOnly: true }, ours)
     for (const { metadata } of items) {
       const newest = metadata.annotations?.[NEWEST_ANNOTATION] ?? metadata.creationTimestamp ?? ''
       const { name, uid, resourceVersion } = metadata
@@ -133,28 +126,22 @@ class SecretActivity implements ActivityStore {
         : { ...added, entries: due.kept, chapters: [...added.chapters, chapter] }
     const head = { ...grown, chapters: chaptersKept(grown, bounds, this.#now()) }
     const text = JSON.stringify(head)
-    const data = { [ENTRY]: (await zipped(text)).toString('base64') }
-    const annotations = { [NEWEST_ANNOTATION]: new Date(this.#now()).toISOString() }
-    try {
-      const written =
-        version === undefined
-          ? await this.#client.create<SecretObject>(secret, secretOf(name, data, annotations))
-          : await this.#client.mergePatch(
-              secret,
-              { namespace: SYSTEM_NAMESPACE, name },
-              { metadata: { annotations }, data },
-              { resourceVersion: version },
-            )
-      this.#heads.set(name, { head, version: written.metadata.resourceVersion, bytes: text.length })
-    } catch (error) {
+    // Should this fail, it was written perhaps: the next attempt must see what is there.
+    this.#heads.delete(name)
+    const written = await this.#keep(name, await zipped(text), new Date(this.#now()).toISOString(), version)
+    if (written === undefined) {
       if (chapter !== undefined) await this.#forget([chapter])
-      if (['AlreadyExists', 'Conflict', 'NotFound'].includes(reasonOf(error))) return false
-      // Perhaps it was written: the next attempt must see what is there.
-      this.#heads.delete(name)
-      throw error
+      return false
     }
+    this.#heads.set(name, { head, version: written, bytes: text.length })
     await this.#forget(before.chapters.filter((one) => !head.chapters.some((kept) => kept.name === one.name)))
     return true
+  }
+
+  /** @returns the version that was written; undefined if somebody else was faster */
+  #keep(name: string, bytes: Uint8Array, newest: string, version?: string): Promise<string | undefined> {
+    const marks = { labels: { [ACTIVITY_LABEL]: 'true' }, annotations: { [NEWEST_ANNOTATION]: newest } }
+    return this.#values.write({ namespace: SYSTEM_NAMESPACE, name }, bytes, { version, ...marks })
   }
 
   /** Under a name of its own: until the head names it, it is not part of the record. */
@@ -162,8 +149,7 @@ class SecretActivity implements ActivityStore {
     const name = `${head}-${randomBytes(6).toString('hex')}`
     const bytes = await zipped(JSON.stringify(entries))
     const newest = entries.at(-1)?.occurredAt ?? ''
-    const annotations = { [NEWEST_ANNOTATION]: newest }
-    await this.#client.create(secret, secretOf(name, { [ENTRY]: bytes.toString('base64') }, annotations))
+    await this.#keep(name, bytes, newest)
     return { name, count: entries.length, oldest: entries[0]?.occurredAt ?? '', newest, bytes: bytes.length }
   }
 
@@ -175,27 +161,19 @@ class SecretActivity implements ActivityStore {
   }
 
   async #readHead(name: string): Promise<Held> {
-    const found = await this.#get(name)
+    const found = await this.#values.read({ namespace: SYSTEM_NAMESPACE, name })
     if (found === undefined) return { head: emptyHead(randomBytes(16).toString('hex')), version: undefined, bytes: 0 }
-    return { head: await unpacked<Head>(found), version: found.metadata.resourceVersion, bytes: 0 }
+    return { head: await unpacked<Head>(found.bytes), version: found.version, bytes: 0 }
   }
 
   async #readChapter({ name }: Chapter): Promise<readonly Entry[]> {
     const known = this.#chapters.get(name)
     if (known !== undefined) return known
-    const found = await this.#get(name)
-    const entries = found === undefined ? [] : await unpacked<readonly Entry[]>(found)
-    if (found !== undefined) this.#chapters.set(name, entries)
+    const found = await this.#values.read({ namespace: SYSTEM_NAMESPACE, name })
+    if (found === undefined) return []
+    const entries = await unpacked<readonly Entry[]>(found.bytes)
+    this.#chapters.set(name, entries)
     return entries
-  }
-
-  async #get(name: string): Promise<SecretObject | undefined> {
-    try {
-      return await this.#client.get<SecretObject>(secret, { namespace: SYSTEM_NAMESPACE, name })
-    } catch (error) {
-      if (reasonOf(error) === 'NotFound') return undefined
-      throw error
-    }
   }
 }
 
@@ -207,24 +185,8 @@ function partsOf({ boundaryId, resourceGroup, resourceType, resourceName }: Reso
   }
 }
 
-function secretOf(name: string, data: Record<string, string>, annotations: Record<string, string>): SecretObject {
-  const labels = { [MANAGED_BY_LABEL]: MANAGED_BY, [ACTIVITY_LABEL]: 'true' }
-  return {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: { name, namespace: SYSTEM_NAMESPACE, labels, annotations },
-    data,
-  }
-}
-
 const zipped = (text: string): Promise<Buffer> => promisify<string, Buffer>(gzip)(text)
 
-async function unpacked<T>({ data }: SecretObject): Promise<T> {
-  const bytes = await promisify<Buffer, Buffer>(gunzip)(Buffer.from(data?.[ENTRY] ?? '', 'base64'))
-  return JSON.parse(bytes.toString('utf8')) as T
-}
-
-function reasonOf(error: unknown): string {
-  const { reason } = (error ?? {}) as { reason?: unknown }
-  return typeof reason === 'string' ? reason : ''
+async function unpacked<T>(bytes: Uint8Array): Promise<T> {
+  return JSON.parse((await promisify<Uint8Array, Buffer>(gunzip)(bytes)).toString('utf8')) as T
 }

@@ -1,0 +1,50 @@
+import { MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
+import type { KubeObject, ObjectMeta, Resource } from '../../core/object.ts'
+import type { KubeClient } from '../../kube/client.ts'
+
+export const secret: Resource = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true }
+
+type SecretObject = KubeObject & { data?: Record<string, string> }
+type Ref = { readonly namespace: string; readonly name: string }
+/** The version that was seen, undefined for none, and what stands on the Secret beside the value. */
+type Writing = { version: string | undefined } & Pick<ObjectMeta, 'labels' | 'annotations' | 'ownerReferences'>
+
+/** Values in Secrets of their own, below one key: nothing more to install, and encrypted where Secrets are. */
+export function secretValues(client: Pick<KubeClient, 'get' | 'create' | 'mergePatch'>, key: string) {
+  return {
+    /** Undefined if there is none. */
+    async read(ref: Ref): Promise<{ bytes: Buffer; version: string } | undefined> {
+      try {
+        const { data, metadata } = await client.get<SecretObject>(secret, ref)
+        return { bytes: Buffer.from(data?.[key] ?? '', 'base64'), version: metadata.resourceVersion ?? '' }
+      } catch (error) {
+        if (reasonOf(error) === 'NotFound') return undefined
+        throw error
+      }
+    },
+
+    /** @returns the version that was written; undefined if somebody else was faster */
+    async write(ref: Ref, bytes: Uint8Array, writing: Writing): Promise<string | undefined> {
+      const { version, annotations, ...metadata } = writing
+      const marks = annotations === undefined ? {} : { annotations }
+      const labels = { ...metadata.labels, [MANAGED_BY_LABEL]: MANAGED_BY }
+      const data = { [key]: Buffer.from(bytes).toString('base64') }
+      const made = { apiVersion: 'v1', kind: 'Secret', metadata: { ...ref, ...metadata, ...marks, labels }, data }
+      try {
+        const { metadata: written } =
+          version === undefined
+            ? await client.create<SecretObject>(secret, made)
+            : await client.mergePatch(secret, ref, { metadata: marks, data }, { resourceVersion: version })
+        return written.resourceVersion ?? ''
+      } catch (error) {
+        if (['AlreadyExists', 'Conflict', 'NotFound'].includes(reasonOf(error))) return undefined
+        throw error
+      }
+    },
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const { reason } = (error ?? {}) as { reason?: unknown }
+  return typeof reason === 'string' ? reason : ''
+}
