@@ -21,8 +21,6 @@ declare module '../http/context.ts' {
   }
 }
 
-type Parameters = 'boundaryId' | 'resourceGroup' | 'resourceType' | 'resourceName'
-
 const ACTIVITY = '{B}/resourcegroups/{resourceGroup}/resources/{resourceType}/{resourceName}/activity'
 /** Clocks of callers may be a little ahead. */
 const AHEAD_MAX = 300_000
@@ -51,21 +49,16 @@ const ActivityRequest = z
 /** @throws PlatformError NOT_FOUND for what is not there and was never told of */
 async function entriesOf(context: Context) {
   const { services } = context
-  const resource = pathOf(context as Context<Parameters>)
+  const resource = context.parameters as ResourcePath
   const group = await findGroup(context, resource.boundaryId, resource.resourceGroup)
-  const told = await services.activity.read(resource)
+  const told = (await services.activity.read(resource)) ?? []
   // What was done in an earlier group of the name is of no concern to those who may read in this one.
   const since = Date.parse(group.metadata.creationTimestamp ?? '')
-  const entries = told?.filter(({ occurredAt, reportedAt }) => !(Date.parse(reportedAt ?? occurredAt) < since))
-  if ((entries ?? []).length === 0 && !isThere(services.records, resource)) throw missing(resource)
-  const ids = (entries ?? []).flatMap(({ actor }) => ('principalId' in actor ? [actor.principalId] : []))
+  const entries = told.filter(({ occurredAt, reportedAt }) => !(Date.parse(reportedAt ?? occurredAt) < since))
+  if (entries.length === 0 && !isThere(services.records, resource)) throw missing(resource)
+  const ids = entries.flatMap(({ actor }) => ('principalId' in actor ? [actor.principalId] : []))
   const known = await services.principals.find(new Set(ids), resource.boundaryId)
-  return (entries ?? []).map((entry) => entryDto(entry, resource, known))
-}
-
-function pathOf({ parameters }: Context<Parameters>): ResourcePath {
-  const { boundaryId, resourceGroup, resourceType, resourceName } = parameters
-  return { boundaryId, resourceGroup, resourceType, resourceName }
+  return entries.map((entry) => entryDto(entry, resource, known))
 }
 
 function missing({ resourceType, resourceName, resourceGroup }: ResourcePath): PlatformError {
@@ -79,7 +72,7 @@ async function report(context: Context<'boundaryId', unknown, z.output<typeof Ac
   await findGroup(context, resource.boundaryId, resourceGroup)
   if (!isThere(services.records, resource)) throw missing(resource)
   const now = services.clock.now()
-  const occurredAt = body.occurredAt === undefined || body.occurredAt === null ? now : Date.parse(body.occurredAt)
+  const occurredAt = body.occurredAt ? Date.parse(body.occurredAt) : now
   if (occurredAt > now + AHEAD_MAX) throw refused('occurredAt is more than five minutes ahead.')
   if (occurredAt < now - RETENTION_DAYS * DAY)
     throw refused(`occurredAt is more than ${RETENTION_DAYS} days ago: it would not be kept.`)

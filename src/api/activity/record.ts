@@ -3,7 +3,7 @@ import type { Entry, ResourcePath } from '../../adapters/activity/port.ts'
 import { CHANNELS, OUTCOMES } from '../../contracts/activity.ts'
 import type { Principal } from '../callers/principals.ts'
 import { resourceScope } from '../callers/visibility.ts'
-import { DateTime, Uuid } from '../resources/dto.ts'
+import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 
 const ACTOR_TYPES = ['User', 'ServicePrincipal', 'Platform', 'Kubernetes'] as const
 
@@ -48,24 +48,13 @@ export type ActivityEntry = z.output<typeof ActivityEntry>
 
 export function entryDto(entry: Entry, resource: ResourcePath, known: ReadonlyMap<string, Principal>): ActivityEntry {
   const { boundaryId, resourceGroup, resourceType, resourceName } = resource
-  return {
-    id: entry.id,
-    occurredAt: entry.occurredAt,
-    action: entry.action,
-    operation: entry.operation ?? null,
-    ...{ resourceType, resourceName, resourceGroup, boundaryId },
+  return wholeRecord(ActivityEntry, {
+    ...entry,
+    ...resource,
     scope: resourceScope(boundaryId, resourceGroup, resourceType, resourceName),
     actor: actorDto(entry, known),
-    channel: entry.channel,
-    outcome: entry.outcome,
-    statusCode: entry.statusCode ?? null,
-    message: entry.message ?? null,
     changes: [...entry.changes],
-    metadata: { ...entry.metadata },
-    correlationId: entry.correlationId ?? null,
-    traceId: entry.traceId ?? null,
-    remoteAddress: entry.remoteAddress ?? null,
-  }
+  })
 }
 
 function actorDto({ actor }: Entry, known: ReadonlyMap<string, Principal>): ActivityEntry['actor'] {

@@ -15,8 +15,10 @@ const REFUSALS_MAX = 100
 const HOUR = 3_600_000
 
 export type { ResourcePath, Sighting }
+
+type Unwritten = { readonly group: readonly Told[]; readonly resource: ResourcePath; readonly error: unknown }
 export type Told = { readonly resource: ResourcePath; readonly sighting: Sighting }
-type Gathered = { resource: ResourcePath; sightings: Sighting[] }
+type Unwritten = { readonly group: readonly Told[]; readonly resource: ResourcePath; readonly error: unknown }
 export type RecorderOptions = { store: ActivityStore; clock: Clock; log: Log }
 
 /** Hands entries on to the store, those of requests a moment later: nobody waits for them. */
@@ -53,15 +55,25 @@ export class ActivityRecorder {
     const isUnwritten = ({ sighting }: Told) => this.#own.get(sighting.id) === false
     if (all.some(isUnwritten)) await this.#flush()
     if (all.some(isUnwritten)) throw new Error('Entries of requests could not be written yet.')
-    const groups = byResource(all.filter((told) => !this.#own.has(told.sighting.id) && !this.#isTooMuch(told)))
-    const failures: unknown[] = []
+    const news = all.filter((told) => !this.#own.has(told.sighting.id) && !this.#isTooMuch(told))
+    const [failed] = await this.#append(news)
+    if (failed !== undefined) throw failed.error
+  }
+
+  /** Resource by resource, some at once. @returns what could not be written */
+  async #append(all: readonly Told[]): Promise<Unwritten[]> {
+    const groups = Map.groupBy(all, ({ resource }) => JSON.stringify(resource)).values()
+    const failed: Unwritten[] = []
     const work = async () => {
-      for (let group = groups.shift(); group !== undefined; group = groups.shift()) {
-        await this.#options.store.append(group.resource, group.sightings).catch((error) => failures.push(error))
+      // All work on one iterator, which gives each group to one of them.
+      for (const group of groups) {
+        const [{ resource }] = group as [Told]
+        const sightings = group.map(({ sighting }) => sighting)
+        await this.#options.store.append(resource, sightings).catch((error) => failed.push({ group, resource, error }))
       }
     }
     await Promise.all(Array.from({ length: AT_ONCE }, work))
-    if (failures.length > 0) throw failures[0]
+    return failed
   }
 
   /** Writes what waits. */
@@ -78,16 +90,15 @@ export class ActivityRecorder {
   }
 
   async #once(isRepeated: boolean): Promise<void> {
-    const { store, clock, log } = this.#options
-    const groups = byResource(this.#waiting.splice(0))
-    for (const { resource, sightings } of groups) {
-      try {
-        await store.append(resource, sightings)
-        for (const { id } of sightings) this.#own.set(id, true)
-      } catch (error) {
-        log.warn({ resource, error: messageOf(error) }, 'Activity could not be written; it is tried again.')
-        this.#waiting.push(...sightings.map((sighting) => ({ resource, sighting })))
-      }
+    const { clock, log } = this.#options
+    const noted = this.#waiting.splice(0)
+    const failed = await this.#append(noted)
+    for (const { resource, error } of failed)
+      log.warn({ resource, error: messageOf(error) }, 'Activity could not be written; it is tried again.')
+    const left = new Set(failed.flatMap(({ group }) => group))
+    for (const told of noted) {
+      if (left.has(told)) this.#waiting.push(told)
+      else this.#own.set(told.sighting.id, true)
     }
     const isAgain = isRepeated && this.#waiting.length > 0
     this.#timer = isAgain ? clock.setTimeout(() => void this.#flush(), AGAIN) : undefined
@@ -100,15 +111,4 @@ export class ActivityRecorder {
     this.#refusals.set(key, count, { noUpdateTTL: true })
     return count > REFUSALS_MAX
   }
-}
-
-function byResource(all: readonly Told[]): Gathered[] {
-  const groups = new Map<string, Gathered>()
-  for (const { resource, sighting } of all) {
-    const key = JSON.stringify(resource)
-    const group = groups.get(key) ?? { resource, sightings: [] }
-    group.sightings.push(sighting)
-    groups.set(key, group)
-  }
-  return [...groups.values()]
 }
