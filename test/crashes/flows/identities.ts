@@ -149,7 +149,7 @@ const managedFlows: readonly Flow[] = [
   {
     ...identities,
     title: 'a resource gets an identity, whose credentials are rotated twice',
-    controllers: ['managedidentity'],
+    controllers: ['managedidentity', 'platformclient'],
     steps: [...identity, rotate(2), rotate(3)],
   },
   {

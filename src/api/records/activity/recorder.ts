@@ -18,7 +18,6 @@ export type { ResourcePath, Sighting }
 
 type Unwritten = { readonly group: readonly Told[]; readonly resource: ResourcePath; readonly error: unknown }
 export type Told = { readonly resource: ResourcePath; readonly sighting: Sighting }
-type Unwritten = { readonly group: readonly Told[]; readonly resource: ResourcePath; readonly error: unknown }
 export type RecorderOptions = { store: ActivityStore; clock: Clock; log: Log }
 
 /** Hands entries on to the store, those of requests a moment later: nobody waits for them. */
