@@ -69,10 +69,10 @@ async function authoritiesOf(
 const credentials = ({ hasEntry, entryAt }: Places) =>
   hasEntry('gitCredentials') ? ['-c', `credential.helper=store --file=${entryAt('gitCredentials')}`] : []
 
-/** Without a name ssh would sign in as the user of this pod. */
+/** Without a name ssh would sign in as the user of this pod. What is no URL is left to git, which says what it is. */
 function named(address: string): string {
-  const url = new URL(address)
-  if (url.protocol !== 'ssh:' || url.username !== '') return address
+  const url = URL.parse(address)
+  if (url === null || url.protocol !== 'ssh:' || url.username !== '') return address
   url.username = 'git'
   return url.href
 }
