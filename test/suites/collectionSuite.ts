@@ -196,6 +196,14 @@ function changeTests(given: CollectionCase, world: World): void {
       expect((await listed()).items).to.deep.equal(world.made)
     })
 
+    it('makes nothing under If-Match: what does not exist has no version', async () => {
+      for (const version of ['"1-1-abcdef01"', '*']) {
+        const answer = await call('post', path).set('if-match', version).send(items.bodies[0])
+        expect([answer.status, answer.body.code], version).to.deep.equal([409, 'CONFLICT'])
+      }
+      expect((await listed()).items).to.deep.equal(world.made)
+    })
+
     it('takes what several ask for at once as if one had asked after the other', async () => {
       const [body] = items.bodies
       const ask = (app: Server['app']) => request(app).post(path).set('authorization', bearer(OWNER)).send(body)
@@ -249,7 +257,7 @@ function changeTests(given: CollectionCase, world: World): void {
 /** What is not there, in what is not there, or in what goes. */
 function absenceTests(given: CollectionCase, world: World): void {
   const { path, items, patch, missing = 'NOT_FOUND' } = given
-  const { call, routeOf } = world
+  const { call, listed, routeOf } = world
 
   for (const method of ['get', 'patch', 'delete'] as const) {
     if (routeOf(method, true) === undefined) continue
@@ -270,14 +278,29 @@ function absenceTests(given: CollectionCase, world: World): void {
 
   const { owner } = given
   if (owner !== undefined && 'bodies' in items) {
-    it('takes nothing new in what is being deleted', async () => {
-      const { namespace, name } = owner
-      const edited = world.server.client.edit(owner.kind.resource, { namespace, name }, (object) => {
+    const { namespace, name } = owner
+    const leave = () =>
+      world.server.client.edit(owner.kind.resource, { namespace, name }, (object) => {
         Object.assign(object.metadata, { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['test/held'] })
       })
-      world.server.caches.get(owner.kind.resource).observeWrite(edited)
+    const refused = async () => {
       const { status, body } = await call('post', path).send(items.bodies[0])
       expect([status, body.code]).to.deep.equal([409, 'INVALID_STATE'])
+    }
+
+    it('takes nothing new in what is being deleted', async () => {
+      world.server.caches.get(owner.kind.resource).observeWrite(leave())
+      await refused()
+    })
+
+    it('takes nothing new in what another replica has just begun to delete', async () => {
+      await world.server.stop()
+      await begin({ ...given, items: { seed: () => {} } }, world)
+      const before = (await listed()).items
+      await world.server.caches.stopAll()
+      leave()
+      await refused()
+      expect((await listed()).items).to.deep.equal(before)
     })
   }
 }

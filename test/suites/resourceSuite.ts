@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import request from 'supertest'
 import { SERVED_ROUTES } from '../../src/api/index.ts'
-import { groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import { PlatformCluster } from '../../src/crds/clusters.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { DenyAssignment } from '../../src/crds/rbac.ts'
+import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { bearer, CLUSTER, startFacade } from '../worlds/facadeServer.ts'
 import { askAtOnce, outcomes } from './contest.ts'
 
@@ -117,6 +118,31 @@ function creationTests({ kind, body, other, isBrief = false }: ResourceCase, seg
     expect([answer.status, answer.body.code]).to.deep.equal([409, 'ALREADY_EXISTS'])
     const module = SERVED_ROUTES.find((route) => isServed(route, 'post', `${base}/${NAME}`))?.module
     expect(answer.body.module).to.equal(module)
+  })
+
+  it('are not made under If-Match, which compares what is there', async () => {
+    const [some, any] = ['"1-1-abcdef01"', '*']
+    for (const version of [some, any]) {
+      const answer = await create().set('if-match', version)
+      expect([answer.status, answer.body.code], version).to.deep.equal([409, 'CONFLICT'])
+    }
+    expect((await call('get', `${base}/${NAME}`)).status).to.equal(404)
+    const { headers } = await create()
+    for (const version of [headers.etag ?? '', any]) {
+      expect((await create().set('if-match', version)).status, version).to.equal(200)
+    }
+    expect((await create().set('if-match', some)).body.code).to.equal('CONFLICT')
+  })
+
+  it('are not made in a group that another replica has just begun to delete', async () => {
+    const { caches, client } = world.server
+    await caches.stopAll()
+    client.edit(ResourceGroup.resource, { namespace: boundaryNamespace(BOUNDARY), name: 'shop' }, ({ metadata }) => {
+      Object.assign(metadata, { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['test/held'] })
+    })
+    const answer = await create()
+    expect([answer.status, answer.body.code]).to.deep.equal([409, 'INVALID_STATE'])
+    expect([...client.stored(kind.resource)]).to.deep.equal([])
   })
 
   it('are made once if several ask at once: the same spec answers 200, another one 409', async () => {

@@ -60,6 +60,7 @@ export async function startFacade(change: Partial<FacadeOptions> = {}, services:
   const client = new FakeKubeClient({
     observer: {
       written: (...given) => late.observer?.written(...given),
+      read: (...given) => late.observer?.read?.(...given),
       removed: (...given) => late.observer?.removed(...given),
     },
   })

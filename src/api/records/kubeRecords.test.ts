@@ -1,4 +1,6 @@
 import { expect } from 'chai'
+import { functionObjectName } from '../../contracts/functions.ts'
+import { entryName } from '../../contracts/vaults/names.ts'
 import { PlatformError } from '../../core/errors.ts'
 import {
   ACTOR_ANNOTATION,
@@ -9,11 +11,18 @@ import {
 } from '../../core/labels.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
+import { PlatformApp } from '../../crds/apps.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import type { AnyKind } from '../../crds/define.ts'
+import { DeploymentRecord } from '../../crds/deployments.ts'
+import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
 import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
+import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { JitRequest, PrincipalGroup, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
+import { RelationalCluster } from '../../crds/relational.ts'
+import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import { CacheSet } from '../../kube/caches.ts'
 import type { KubeClient, WriteObserver } from '../../kube/client.ts'
@@ -426,6 +435,57 @@ describe('records over the API server', () => {
     const group = records.create(ResourceGroup, { namespace: boundaryNamespace(B), name: 'late', spec: {}, caller })
     expect(await codeOf(group)).to.equal('INVALID_STATE')
   })
+
+  it('are not placed in a group or a boundary whose deletion the cache has not heard of', async () => {
+    const held = { finalizers: ['freehold.dev/teardown'] }
+    const [home, inGroup] = [boundaryNamespace(B), groupNamespace(B, 'shop')]
+    await records.create(Boundary, { name: B, spec: { displayName: 'Shop' }, caller, ...held })
+    await records.create(ResourceGroup, { namespace: home, name: 'shop', spec: {}, caller, ...held })
+    const leave = ({ metadata }: KubeObject) => Object.assign(metadata, { deletionTimestamp: '2026-01-01T00:00:00Z' })
+    client.edit(ResourceGroup.resource, { namespace: home, name: 'shop' }, leave)
+    const placed = records.create(VectorCluster, { namespace: inGroup, name: 'late', spec: {}, caller })
+    expect(await codeOf(placed)).to.equal('INVALID_STATE')
+    client.edit(Boundary.resource, { name: B }, leave)
+    const group = records.create(ResourceGroup, { namespace: home, name: 'late', spec: {}, caller })
+    expect(await codeOf(group)).to.equal('INVALID_STATE')
+    expect(client.count('create')).to.equal(2)
+  })
+
+  const parts: [AnyKind, string, AnyKind, string, object][] = [
+    [ObjectStorageAccount, 'a bucket', AccountBucket, B, { accountName: 'whole', bucketName: 'logs' }],
+    [ObjectStorageAccount, 'an access key', ObjectAccessKey, B, { accountName: 'whole', permission: 'Read' }],
+    [RelationalCluster, 'a snapshot', RelationalSnapshot, B, { clusterName: 'whole', name: 'first' }],
+    [SecretVault, 'a secret', VaultEntry, entryName('whole', 'key'), { vaultName: 'whole', secretName: 'key' }],
+    [
+      FunctionNamespace,
+      'a function',
+      ServerlessFunction,
+      functionObjectName('whole', 'f'),
+      { namespaceName: 'whole', functionName: 'f', handler: 'index' },
+    ],
+    [
+      PlatformApp,
+      'a deployment',
+      DeploymentRecord,
+      B,
+      { ownerCollection: 'apps', ownerName: 'whole', strategy: 'Build' },
+    ],
+  ]
+  for (const [whole, sentence, part, name, spec] of parts) {
+    it(`are not added to a resource whose deletion the cache has not heard of: ${sentence}`, async () => {
+      caches.add(whole.resource)
+      caches.add(part.resource)
+      const metadata = {
+        namespace,
+        name: 'whole',
+        deletionTimestamp: '2026-01-01T00:00:00Z',
+        finalizers: ['test/held'],
+      }
+      client.seed(whole.resource, { apiVersion: whole.apiVersion, kind: whole.kind, metadata, spec: {} })
+      expect(await codeOf(records.create(part, { namespace, name, spec, caller }))).to.equal('INVALID_STATE')
+      expect(client.count('create')).to.equal(0)
+    })
+  }
 
   it('are deleted in this life only', async () => {
     await create()

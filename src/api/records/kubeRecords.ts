@@ -8,11 +8,12 @@ import {
   PRINCIPAL_INCARNATIONS_ANNOTATION,
 } from '../../core/labels.ts'
 import { boundaryNamespace, boundaryOfNamespace, groupNamespace, isResourceName, isUuid } from '../../core/names.ts'
-import type { KubeObject, ObjectMeta, ObjectRef, Resource } from '../../core/object.ts'
+import { type KubeObject, type ObjectMeta, type ObjectRef, type Resource, refOf } from '../../core/object.ts'
 import { currentOrigin } from '../../core/origin.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { datesInUtc } from '../../crds/dates.ts'
 import { type AnyKind, type BrokenRule, brokenRules } from '../../crds/define.ts'
+import { KINDS } from '../../crds/index.ts'
 import {
   incarnationsNamedBy,
   type PrincipalLookup,
@@ -26,7 +27,7 @@ import type { WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import { LeaseTurns } from '../../kube/leaseTurns.ts'
-import { etagOf, isAmong, mayBeNewer, type SeenVersion } from '../http/etag.ts'
+import { isAmong, mayBeNewer, type SeenVersion, stale } from '../http/etag.ts'
 import { readModel } from '../http/model.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { isEqual, mergePatchBetween } from './mergePatch.ts'
@@ -124,7 +125,7 @@ class KubeRecords implements Records {
     const ref = { namespace, name }
     const held = this.peek(kind, ref)
     if (held !== undefined) return { object: sameOrTaken(kind, held, spec, request), isNew: false }
-    if (namespace !== undefined) this.#refuseInLeaving(namespace)
+    await this.#refuseInLeaving(kind, ref, spec)
     const { annotations, labels, finalizers } = request
     const object: KubeObject = {
       apiVersion: kind.apiVersion,
@@ -178,20 +179,38 @@ class KubeRecords implements Records {
     return 'roleDefinitionName' in spec ? roleLifeOf(this.peekAll(RoleDefinition), spec) : {}
   }
 
-  /** Nothing can be created in a boundary or group that is being deleted. @throws PlatformError INVALID_STATE */
-  #refuseInLeaving(namespace: string): void {
+  /**
+   * Nothing is created in what is being deleted: it would go with it. Another replica may have accepted the deletion a
+   * moment ago, so the API server is asked.
+   *
+   * @throws PlatformError INVALID_STATE; NOT_FOUND without the resource that it is a part of
+   */
+  async #refuseInLeaving(kind: AnyKind, ref: ObjectRef, spec: object): Promise<void> {
+    const owners = [this.#homeOf(ref), wholeOf(kind, ref, spec)].filter((owner) => owner !== undefined)
+    for (const owner of owners) {
+      const known = this.peek(owner.kind, owner.ref)
+      if (known !== undefined) refuseWhileDeleting(known)
+    }
+    await Promise.all(
+      owners.map(async (owner) => {
+        const now = await this.get(owner.kind, owner.ref, { fresh: true })
+        // Where a boundary or a group is gone, its namespace is too, and refuses by itself.
+        if (now !== undefined) refuseWhileDeleting(now)
+        else if (owner.kind.placement === 'group') throw notFound(`"${owner.ref.name}" of ${owner.kind.plural}`)
+      }),
+    )
+  }
+
+  /** The boundary or the group whose namespace it is; undefined elsewhere. */
+  #homeOf({ namespace }: ObjectRef): Owner | undefined {
+    if (namespace === undefined) return undefined
     const boundaryId = boundaryOfNamespace(namespace)
-    if (boundaryId !== undefined) {
-      const boundary = this.peek(Boundary, { name: boundaryId })
-      if (boundary !== undefined) refuseWhileDeleting(boundary)
-      return
-    }
-    for (const group of this.peekAll(ResourceGroup)) {
-      const { metadata } = group
-      if (metadata.deletionTimestamp === undefined || !namespace.startsWith(metadata.name)) continue
-      const home = groupNamespace(boundaryOfNamespace(metadata.namespace ?? '') ?? '', metadata.name)
-      if (home === namespace) refuseWhileDeleting(group)
-    }
+    if (boundaryId !== undefined) return { kind: Boundary, ref: { name: boundaryId } }
+    const group = this.peekAll(ResourceGroup).find(({ metadata }) => {
+      if (!namespace.startsWith(metadata.name)) return false
+      return groupNamespace(boundaryOfNamespace(metadata.namespace ?? '') ?? '', metadata.name) === namespace
+    })
+    return group === undefined ? undefined : { kind: ResourceGroup, ref: refOf(group) }
   }
 
   async update<K extends AnyKind>(
@@ -298,14 +317,22 @@ function isNameOf(kind: AnyKind, name: string): boolean {
   return kind.name === 'resource' ? isResourceName(name) : /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/.test(name)
 }
 
+/** Of what a new object is a part, so that it goes with it. */
+type Owner = { kind: AnyKind; ref: ObjectRef }
+
+/** The resource that holds the object, such as the account of a bucket; undefined for one that stands alone. */
+function wholeOf({ partOf }: AnyKind, { namespace, name }: ObjectRef, spec: object): Owner | undefined {
+  const fields = spec as Readonly<Record<string, unknown>>
+  const collection = partOf?.collection ?? fields.ownerCollection
+  const holder =
+    partOf === undefined ? fields.ownerName : 'nameOf' in partOf ? partOf.nameOf(name) : fields[partOf.field]
+  const kind = KINDS.find(({ placement, segment }) => placement === 'group' && segment === collection)
+  return kind === undefined || typeof holder !== 'string' ? undefined : { kind, ref: { namespace, name: holder } }
+}
+
 /** Both come from one request to create: the incarnation is random. */
 function isSameLife(stored: { metadata: ObjectMeta }, sent: KubeObject): boolean {
   return stored.metadata.annotations?.[INCARNATION_ANNOTATION] === sent.metadata.annotations?.[INCARNATION_ANNOTATION]
-}
-
-function stale(current: { metadata: ObjectMeta }): PlatformError {
-  const message = `"${current.metadata.name}" has changed since it was read; read it again, and send its ETag in If-Match.`
-  return new PlatformError('CONFLICT', message, { currentVersion: etagOf(current) })
 }
 
 /** A group's namespace is created a moment after the group; until then nothing can be created in it. */

@@ -74,7 +74,8 @@ export type RemoveRequest = { caller: Caller; ifMatch?: readonly SeenVersion[] |
 /**
  * Custom resources as the facade reads and writes them. Reads come from the watch caches, own writes included at once;
  * a cache miss asks the API server, since another replica may just have created the object. Every accepted write is one
- * call to the API server, a refused one none, except for the question whether an unknown object exists.
+ * call to the API server, a refused one none, except for two questions: whether an unknown object exists, and before a
+ * creation whether what it would stand in is being deleted.
  */
 export interface Records {
   /** From the cache only, without waiting: for names, plans and other details of a request. */
@@ -88,8 +89,8 @@ export interface Records {
   /**
    * `isNew` is false if the very same object was there already.
    *
-   * @throws PlatformError ALREADY_EXISTS; INVALID_STATE while the object of that name is being deleted; BAD_REQUEST and
-   *   the codes of the kind's rules
+   * @throws PlatformError ALREADY_EXISTS; INVALID_STATE while the object of that name, or its boundary, group or
+   *   resource, is being deleted; NOT_FOUND without that resource; BAD_REQUEST and the codes of the kind's rules
    */
   create<K extends AnyKind>(kind: K, request: CreateRequest<K>): Promise<{ object: RecordOf<K>; isNew: boolean }>
   /** @throws PlatformError NOT_FOUND, CONFLICT (stale If-Match), BAD_REQUEST and the codes of the kind's rules */
