@@ -16,7 +16,7 @@ import { dateTime, enumeration, flag, text } from '../resources/paging.ts'
 import { findResource, type Place, viewMaker } from '../resources/places.ts'
 import { namesWanted, underNewAddresses, underPlatformNames } from '../resources/platformNames.ts'
 import type { AnyDeclaration } from '../resources/types.ts'
-import { checkNewName, refuseWhileDeleting, specForCreate, specForUpdate } from '../resources/writes.ts'
+import { checkNewName, refuseWhileDeleting, requireMatch, specForCreate, specForUpdate } from '../resources/writes.ts'
 import { withRepeated } from '../resources/writtenBody.ts'
 import { functionRecord } from './record.ts'
 
@@ -115,6 +115,7 @@ async function create(context: Context): Promise<Answer<never>> {
   const { owner, ref, at } = await locateFunction(context)
   refuseWhileDeleting(owner)
   checkNewName(at.name, context.services.reservedNames)
+  await requireMatch(ServerlessFunction, ref, context)
   const spec = await specForCreate(context, at, declaration)
   const wanted = checkSpec(ServerlessFunction, spec, undefined) as Stored['spec']
   // What was uploaded since is no part of what the body says.

@@ -1,3 +1,4 @@
+import { PlatformError } from '../../core/errors.ts'
 import type { ObjectMeta } from '../../core/object.ts'
 
 type Described = { metadata: ObjectMeta }
@@ -47,4 +48,16 @@ export function isAmong(versions: readonly SeenVersion[], object: Described): bo
 export function mayBeNewer(versions: readonly SeenVersion[], object: Described): boolean {
   const { life, generation } = versionOf(object)
   return versions.some((seen) => seen.life !== life || seen.generation > generation)
+}
+
+/** Of an If-Match that names no version of what is there. */
+export function stale(current: Described): PlatformError {
+  const message = `"${current.metadata.name}" has changed since it was read; read it again, and send its ETag in If-Match.`
+  return new PlatformError('CONFLICT', message, { currentVersion: etagOf(current) })
+}
+
+/** Of an If-Match on what does not exist, which is false whatever it names (RFC 9110 section 13.1.1). */
+export function nothingToMatch(): PlatformError {
+  const message = 'If-Match is about something that exists, and this would be new: leave the header out to create it.'
+  return new PlatformError('CONFLICT', message)
 }

@@ -15,6 +15,7 @@ import { beside } from './beside.ts'
 import { beginRawBody, hasBody, JSON_LIMIT_BYTES, readJsonBody } from './body.ts'
 import { checkRefusal, checkReply } from './checkReply.ts'
 import type { Caller, Context, Services, TokenVerifier } from './context.ts'
+import { nothingToMatch } from './etag.ts'
 import { addressKey, BodyBudget, RateLimit } from './limits.ts'
 import type { HttpMetrics } from './metrics.ts'
 import { readModel } from './model.ts'
@@ -185,6 +186,7 @@ export class Pipeline {
       )
     }
     negotiate(route, single(request, 'accept'))
+    if (makesUnnamed(route) && single(request, 'if-match') !== undefined) throw nothingToMatch()
     const { query, list } = parseQuery(route, mark < 0 ? '' : url.slice(mark + 1))
     const body = await this.#body(passage, route)
     const context = this.#context(passage, passage.match, { query, list, body, scope })
@@ -371,6 +373,11 @@ function reasonOf(failure: unknown): string {
     stack === undefined ? messageOf(failure) : stackInSources(stack),
     ...(cause === undefined ? [] : [messageOf(cause)]),
   ].join(' <- ')
+}
+
+/** A creation whose path does not name what is made; where it does, the handler compares with what is there. */
+function makesUnnamed({ method, path, answers }: Route): boolean {
+  return method === 'POST' && answers.includes(201) && !path.endsWith('}')
 }
 
 const NEVER_STALE: Staleness = { age: () => 0, bound: Number.POSITIVE_INFINITY }

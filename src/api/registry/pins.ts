@@ -9,7 +9,7 @@ import { Boundary } from '../../crds/boundaries.ts'
 import { RegistryPin, RegistryRepository, Repository } from '../../crds/registry.ts'
 import { noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { etagOf } from '../http/etag.ts'
+import { etagOf, nothingToMatch } from '../http/etag.ts'
 import { authenticated, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
@@ -76,6 +76,7 @@ async function putPin(context: Context<string, unknown, z.output<typeof PinUpser
   await findBoundary(context, boundary)
   const spec = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null))
   const [found, ...others] = await pinsOf(context, boundary, repository)
+  if (found === undefined && context.header('if-match') !== undefined) throw nothingToMatch()
   await record(context, 'Pin', { repository, detail: `${body.digests.length} digests` })
   const ref = { namespace: boundaryNamespace(boundary), name: repositoryObjectName(repository) }
   const change = () => spec

@@ -9,7 +9,7 @@ import type { BoundaryRecord } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
 import { findBoundary, findGroup } from '../resources/places.ts'
 import { givingBack, nowOf, takeQuota } from '../resources/quotaLedger.ts'
-import { checkNewName, refuseWhileDeleting } from '../resources/writes.ts'
+import { checkNewName, refuseWhileDeleting, requireMatch } from '../resources/writes.ts'
 import { whatHolds } from '../rules/protection.ts'
 import type { GroupRecord } from './record.ts'
 
@@ -24,6 +24,7 @@ export async function createGroup(context: GroupContext): Promise<{ group: Group
   const { services, caller, parameters, log } = context
   const { boundaryId, resourceGroupName: name } = parameters
   checkNewName(name, services.reservedNames)
+  await requireMatch(ResourceGroup, { namespace: boundaryNamespace(boundaryId), name }, context)
   const boundary = await findBoundary(context, boundaryId)
   refuseWhileDeleting(boundary)
   const create = () =>

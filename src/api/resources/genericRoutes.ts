@@ -32,7 +32,7 @@ import { listResources } from './resourceList.ts'
 import { resourceShape } from './shape.ts'
 import type { AnyDeclaration, ResourceView } from './types.ts'
 import { untilChanged } from './untilChanged.ts'
-import { checkNewName, specForCreate, specForUpdate } from './writes.ts'
+import { checkNewName, requireMatch, specForCreate, specForUpdate } from './writes.ts'
 import { mergePatchBody, withRepeated } from './writtenBody.ts'
 
 /** Reads of one resource and of lists. */
@@ -129,6 +129,7 @@ async function create<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>
   const { parameter = 'name', nameTaken: taken = 'ALREADY_EXISTS', hasFinalizer = false } = declaration
   const { ref, place } = await locate(context, parameter)
   checkNewName(place.name, context.services.reservedNames)
+  await requireMatch(kind, ref, context)
   const spec = await specForCreate(context, place, declaration)
   const write = (incarnation?: string) =>
     context.services.records.create(kind, {

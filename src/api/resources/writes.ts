@@ -1,8 +1,10 @@
 import { summarize } from '../../core/conditions.ts'
 import { badRequest, type FieldError, firstReason, invalidName, PlatformError } from '../../core/errors.ts'
 import { isResourceName, isUuid } from '../../core/names.ts'
+import type { ObjectRef } from '../../core/object.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import type { Context } from '../http/context.ts'
+import { isAmong, nothingToMatch, stale } from '../http/etag.ts'
 import { readModel } from '../http/model.ts'
 import { mergePatch } from '../records/mergePatch.ts'
 import type { RecordOf } from '../records/records.ts'
@@ -20,6 +22,18 @@ export function checkNewName(name: string, reserved: ReadonlySet<string>): void 
   throw badRequest(`The name "${name}" is reserved: a route of the interface stands in its place.`, [
     { field: 'name', message: 'is reserved' },
   ])
+}
+
+/**
+ * For a creation that names what it makes: If-Match compares what is there, as for every write.
+ *
+ * @throws PlatformError CONFLICT, also where nothing is there
+ */
+export async function requireMatch(kind: AnyKind, ref: ObjectRef, context: Context): Promise<void> {
+  if (context.header('if-match') === undefined) return
+  const stored = await context.services.records.get(kind, ref, { fresh: true })
+  if (stored === undefined) throw nothingToMatch()
+  if (context.ifMatch !== undefined && !isAmong(context.ifMatch, stored)) throw stale(stored)
 }
 
 /**

@@ -4,7 +4,7 @@ import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { DomainName, SsoConnection } from '../../crds/sso.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { etagOf } from '../http/etag.ts'
+import { etagOf, nothingToMatch } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { mergePatchBody, withRepeated } from '../resources/writtenBody.ts'
 import { oneAtATime } from '../rules/turns.ts'
@@ -38,6 +38,8 @@ async function setDomains(context: Context<'tenantId', unknown, z.output<typeof 
   requireTenant(context)
   return oneAtATime(services, { key: 'domains of tenants', sees: [] }, async () => {
     const all = await services.records.list(SsoConnection, { namespace: SYSTEM_NAMESPACE }, { fresh: true })
+    const isThere = all.some(({ metadata }) => metadata.name === tenantId)
+    if (!isThere && context.header('if-match') !== undefined) throw nothingToMatch()
     const others = all.filter(({ metadata }) => metadata.name !== tenantId).flatMap(({ spec }) => spec.domains)
     const taken = body.domains.filter((domain) => others.includes(domain))
     if (taken.length > 0) {

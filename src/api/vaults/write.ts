@@ -19,7 +19,7 @@ import { Turns } from '../../core/turns.ts'
 import { VaultEntry } from '../../crds/vaults.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import { noContent, ok } from '../http/answer.ts'
-import { etagOf } from '../http/etag.ts'
+import { etagOf, nothingToMatch } from '../http/etag.ts'
 import { checkSpec } from '../records/kubeRecords.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { findEntry, findSecret, findVault, missingSecret, type SecretContext } from './find.ts'
@@ -78,7 +78,7 @@ async function addVersion(
   }
 }
 
-/** The entry, made if there is none. @throws PlatformError MANAGED_SECRET, SECRET_DELETED, INVALID_STATE */
+/** The entry, made if there is none. @throws PlatformError MANAGED_SECRET, SECRET_DELETED, INVALID_STATE, CONFLICT */
 async function entryToWrite(context: SetSecretContext, vault: VaultRecord): Promise<EntryRecord> {
   const { services, caller, parameters, body } = context
   const { namespace, name: vaultName } = vault.metadata
@@ -89,6 +89,7 @@ async function entryToWrite(context: SetSecretContext, vault: VaultRecord): Prom
     checkSpec(VaultEntry, { ...found.spec, ...attributesOf(body), tags: body.tags ?? {} }, undefined)
     return found
   }
+  if (context.header('if-match') !== undefined) throw nothingToMatch()
   const { object } = await services.records.create(VaultEntry, {
     namespace,
     name: entryName(vaultName, parameters.secretName),
