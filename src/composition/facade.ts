@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { kubeNamespaces } from '../api/boundaries/namespaces.ts'
 import { createAccess } from '../api/callers/access.ts'
 import { directoryPrincipals } from '../api/callers/directoryPrincipals.ts'
+import { createLateGrants } from '../api/callers/lateGrants.ts'
 import { recordedPrincipals } from '../api/callers/principals.ts'
 import { createStanding } from '../api/callers/standing.ts'
 import { createTokenVerifier, type TokenVerifier } from '../api/callers/tokens.ts'
@@ -70,7 +71,7 @@ export async function runFacade(
   const isReady = () => caches.unsynced().length === 0
   const staleness = { age: () => caches.age, bound: configuration.staleReadSeconds * 1000 }
   const checks = checksOf(isReady, staleness, () => !isStopping)
-  const access = createAccess({ caches, clock: systemClock, log })
+  const access = accessOver(client, caches, log)
   const standing = standingOf(configuration, { client, caches })
   await untilServed(client, log)
   caches.start()
@@ -99,7 +100,7 @@ export async function runFacade(
   }
   served = services
   const { recorder, witness } = activityRecorder(setup, services)
-  const webhooks = await runWebhooks(configuration, { services, caches, client, isReady, standing, recorder, log })
+  const webhooks = await runWebhooks(configuration, { ...setup, services, isReady, staleness, standing, recorder })
   closing.onStop(() => webhooks?.stop())
   const facade = createFacade({
     routes: SERVED_ROUTES,
@@ -128,6 +129,11 @@ export async function runFacade(
       await closing.stop()
     },
   }
+}
+
+function accessOver(client: KubeClient, caches: Connection['caches'], log: Log) {
+  const late = createLateGrants({ client, caches, clock: systemClock })
+  return createAccess({ caches, clock: systemClock, log, late })
 }
 
 /** Whom Keycloak knows is not ours to tell. */

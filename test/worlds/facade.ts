@@ -175,6 +175,7 @@ export class MemoryNamespaces implements NamespaceStore {
 export function accessOf(evaluator: Evaluator, now: () => number): Access {
   return {
     isAllowed: (principal, action, scope) => evaluator.isAllowed(principal, action, scope, now()),
+    catchUp: async () => undefined,
     explain: (principal, action, scope) => evaluator.explain(principal, action, scope, now()),
     permissionsAt: (principal, scope) => evaluator.permissionsAt(principal, scope, now()),
     scopesWith: (principal, action) => evaluator.scopesWith(principal, action, now()),

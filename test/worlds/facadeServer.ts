@@ -13,6 +13,7 @@ import { LocalVolumeFiles } from '../../src/adapters/volumefiles/fake.ts'
 import { inlineWorkers } from '../../src/adapters/workers/inline.ts'
 import { kubeNamespaces } from '../../src/api/boundaries/namespaces.ts'
 import { createAccess } from '../../src/api/callers/access.ts'
+import { createLateGrants } from '../../src/api/callers/lateGrants.ts'
 import { recordedPrincipals } from '../../src/api/callers/principals.ts'
 import type { Caller, Services } from '../../src/api/http/context.ts'
 import { createFacade, type FacadeOptions } from '../../src/api/http/server.ts'
@@ -146,7 +147,8 @@ async function serve(
 ) {
   const caches = new CacheSet({ client })
   for (const kind of KINDS) caches.add(kind.resource)
-  const access = createAccess({ caches, clock: systemClock, log: silentLog })
+  const late = createLateGrants({ client, caches, clock: systemClock })
+  const access = createAccess({ caches, clock: systemClock, log: silentLog, late })
   caches.start()
   await caches.whenAllSynced()
   const engine = new Proxy({}, { get: () => () => Promise.reject(new PlatformError('UPSTREAM_FAILED', 'no engine')) })

@@ -24,12 +24,19 @@ import type { Permissions } from '../../iam/permissions.ts'
 import type { Decision } from '../../iam/records.ts'
 import type { CacheEvent, WatchCache } from '../../kube/cache.ts'
 import type { Access } from '../http/context.ts'
+import type { LateGrants } from './lateGrants.ts'
 
 type Caches = {
   get<T extends KubeObject>(resource: Resource): Pick<WatchCache<T>, 'get' | 'list' | 'subscribe'>
   has(resource: Resource): boolean
 }
-export type AccessOptions = { caches: Caches; clock: Clock; log: Log }
+export type AccessOptions = {
+  caches: Caches
+  clock: Clock
+  log: Log
+  /** Absent where the caches hold what was just read. */
+  late?: LateGrants | undefined
+}
 
 type WithSpec<T> = T & KubeObject
 type Assignment = WithSpec<RoleAssignment>
@@ -59,15 +66,17 @@ class CachedAccess implements Access {
   readonly #caches: Caches
   readonly #clock: Clock
   readonly #log: Log
+  readonly #late: LateGrants | undefined
   readonly #stops: (() => void)[] = []
   /** How to judge the records that name the incarnation of an object again, by that object. */
   readonly #waiting = new Map<string, Map<string, () => void>>()
   readonly #waitsFor = new Map<string, readonly string[]>()
 
-  constructor({ caches, clock, log }: AccessOptions) {
+  constructor({ caches, clock, log, late }: AccessOptions) {
     this.#caches = caches
     this.#clock = clock
     this.#log = log
+    this.#late = late
     this.#follow<Role>(RoleDefinition.resource, (event) => this.#role(event))
     this.#follow<Group>(PrincipalGroup.resource, (event) => this.#group(event))
     this.#follow<Assignment>(RoleAssignment.resource, (event) => this.#assignment(event))
@@ -88,6 +97,10 @@ class CachedAccess implements Access {
 
   isAllowed(principalId: string, action: string, scope: string): boolean {
     return this.#evaluator.isAllowed(principalId, action, scope, this.#clock.now())
+  }
+
+  async catchUp(principalId: string, scope: string): Promise<void> {
+    await this.#late?.(principalId, scope)
   }
 
   explain(principalId: string, action: string, scope: string): Decision {

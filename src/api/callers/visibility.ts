@@ -42,6 +42,18 @@ export async function boundariesWith(context: Context, action: ActionName): Prom
   return found.filter((boundary) => boundary !== undefined).filter(isHeldAt)
 }
 
+/** Whether the principal may, asked of the API server before it is denied. For what a handler asks beside its route. */
+export async function isAllowedNow(
+  { access }: Pick<Services, 'access'>,
+  principalId: string,
+  action: string,
+  scope: string,
+): Promise<boolean> {
+  if (access.isAllowed(principalId, action, scope)) return true
+  await access.catchUp(principalId, scope)
+  return access.isAllowed(principalId, action, scope)
+}
+
 /** Whether the principal may know of the boundary: an assignment or a trust reaches into it. */
 function isVisible({ access }: Services, principalId: string, boundaryId: string): boolean {
   const reach = access.boundariesOf(principalId)
@@ -55,6 +67,11 @@ function isVisible({ access }: Services, principalId: string, boundaryId: string
  * @throws PlatformError NOT_FOUND, in the same words for a boundary that is missing and one that the caller may not see
  */
 export async function findVisibleBoundary(context: Context, boundaryId: string): Promise<BoundaryRecord> {
-  if (!isVisible(context.services, context.caller.principalId, boundaryId)) throw notFound(`Boundary "${boundaryId}"`)
+  const { services, caller } = context
+  const isSeen = () => isVisible(services, caller.principalId, boundaryId)
+  if (!isSeen()) {
+    await services.access.catchUp(caller.principalId, boundaryScope(boundaryId))
+    if (!isSeen()) throw notFound(`Boundary "${boundaryId}"`)
+  }
   return findBoundary(context, boundaryId, context)
 }

@@ -9,6 +9,7 @@ import { ownerSelector } from '../../contracts/workloads.ts'
 import { timestamp } from '../../core/clock.ts'
 import { messageOf, notFound, PlatformError } from '../../core/errors.ts'
 import { FunctionNamespace, hasServer, ServerlessFunction } from '../../crds/functions.ts'
+import { isAllowedNow } from '../callers/visibility.ts'
 import { type Answer, noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
@@ -197,7 +198,7 @@ async function writable(context: Context): Promise<FoundFunction> {
   const group = context.parameters.resourceGroupName ?? context.parameters.resourceGroup ?? ''
   const scope = `/boundaries/${boundaryId}/resourcegroups/${group}/resources/functionnamespaces/${namespaceName}`
   const { principalId } = context.caller
-  if (context.services.access.isAllowed(principalId, 'functions/write', scope)) return findFunction(context)
+  if (await isAllowedNow(context.services, principalId, 'functions/write', scope)) return findFunction(context)
   throw notFound(`Function "${context.parameters.functionName}"`)
 }
 

@@ -15,6 +15,11 @@ export type { Caller, TokenVerifier } from '../callers/tokens.ts'
 /** Decisions at this moment, from the assignments that count. */
 export interface Access {
   isAllowed(principalId: string, action: string, scope: string): boolean
+  /**
+   * Asks the API server for what lets the principal act at the scope and may not have arrived here yet; afterwards every
+   * other decision counts it. Never fails, and soon asks no more: before each refusal, ask again after this.
+   */
+  catchUp(principalId: string, scope: string): Promise<void>
   explain(principalId: string, action: string, scope: string): Decision
   /** Every action of the interface that the principal holds at the scope. */
   permissionsAt(principalId: string, scope: string): ActionName[]

@@ -178,7 +178,7 @@ export class Pipeline {
     }
     if (this.#options.witness !== undefined && route.method !== 'GET' && passage.caller !== undefined)
       passage.attendance = new Attendance(passage.caller.principalId)
-    const scope = this.#authorize(passage, passage.match)
+    const scope = await this.#authorize(passage, passage.match)
     if (!route.isBuilt) {
       throw new PlatformError(
         'NOT_IMPLEMENTED',
@@ -283,7 +283,7 @@ export class Pipeline {
   }
 
   /** @returns the scope that was asked at; undefined on routes without an action */
-  #authorize({ caller }: Passage, { route, parameters, segments }: Match): string | undefined {
+  async #authorize({ caller }: Passage, { route, parameters, segments }: Match): Promise<string | undefined> {
     const { services } = this.#options
     const { depth, wanted } = this.#places.get(route) ?? placesOf(route)
     const { text, badPart } = scopeOfPath({ depth, wanted }, segments)
@@ -292,11 +292,12 @@ export class Pipeline {
       const { action } = route.authorization
       scope = route.scopeFrom === undefined ? text : (route.scopeFrom(parameters, services) ?? '/')
       const principal = caller?.principalId ?? ''
-      if (
-        !services.access.isAllowed(principal, action, scope) &&
-        route.mayPass?.(principal, services, parameters) !== true
-      ) {
-        throw permissionMissing(action, scope)
+      const at = scope
+      const may = () =>
+        services.access.isAllowed(principal, action, at) || route.mayPass?.(principal, services, parameters) === true
+      if (!may()) {
+        await services.access.catchUp(principal, at)
+        if (!may()) throw permissionMissing(action, at)
       }
     }
     if (badPart !== undefined) throw badName(route, badPart, segments)
@@ -337,7 +338,7 @@ export class Pipeline {
     try {
       const caller = await this.#options.tokens.verify(authorizationHeader(passage.request))
       await this.#requireStanding(caller, match.route)
-      this.#authorize(passage, match)
+      await this.#authorize(passage, match)
       return true
     } catch (error) {
       if (error instanceof PlatformError && error.status < 500) return false

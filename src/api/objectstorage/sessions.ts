@@ -4,6 +4,7 @@ import { keyState, SESSIONS_OF_ACCOUNT } from '../../contracts/objectstorage.ts'
 import { timestamp } from '../../core/clock.ts'
 import { badRequest, PlatformError } from '../../core/errors.ts'
 import { BucketName, KEY_PERMISSIONS, type KeyPermission, ObjectAccessKey } from '../../crds/objectstorage.ts'
+import { isAllowedNow } from '../callers/visibility.ts'
 import { created } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
@@ -48,12 +49,12 @@ const StsSessionDto = z
  *
  * @throws PlatformError FORBIDDEN
  */
-function refuseWider(context: Context, permission: KeyPermission): void {
+async function refuseWider(context: Context, permission: KeyPermission): Promise<void> {
   const { services, caller, parameters } = context
   const { boundaryId, resourceGroupName, name } = parameters
   const scope = `/boundaries/${boundaryId}/resourcegroups/${resourceGroupName}/resources/${COLLECTION}/${name}`
   const needed = permission === 'Read' ? 'objectbuckets/read' : 'objectbuckets/write'
-  if (services.access.isAllowed(caller.principalId, needed, scope)) return
+  if (await isAllowedNow(services, caller.principalId, needed, scope)) return
   throw new PlatformError('FORBIDDEN', `A session with permission ${permission} needs ${needed}.`, { action: needed })
 }
 
@@ -81,7 +82,7 @@ async function issueSession(context: Context<string, unknown, IssueStsRequest>) 
   const { object: account, ref } = await accountOf(context as Context, 'name')
   const { services, body, caller } = context
   refuseWhileDeleting(account)
-  refuseWider(context as Context, body.permission)
+  await refuseWider(context as Context, body.permission)
   checkRequest(context as Context, body, account)
   const [bucket, prefix] = [body.bucket ?? undefined, body.prefix ?? undefined]
   const expiresAt = timestamp(services.clock.now() + body.durationSeconds * 1000)

@@ -3,7 +3,7 @@ import { findAction, isKnownAction, isOpenAction, OPEN_ACTION_PREFIXES } from '.
 import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { parseScope, scopeContains } from '../../core/scope.ts'
 import type { Decision } from '../../iam/records.ts'
-import { boundaryScope, findVisibleBoundary } from '../callers/visibility.ts'
+import { boundaryScope, findVisibleBoundary, isAllowedNow } from '../callers/visibility.ts'
 import { findNameable } from '../callers/visiblePeople.ts'
 import { ok } from '../http/answer.ts'
 import type { Caller, Context, Services } from '../http/context.ts'
@@ -153,8 +153,8 @@ async function checkAccess(context: Context<'boundaryId', unknown, CheckAccessRe
   const { boundaryId } = parameters
   await findVisibleBoundary(context, boundaryId)
   const principalId = body.principalId ?? caller.principalId
-  const readsMembers = () => access.isAllowed(caller.principalId, 'rbac/members/read', boundaryScope(boundaryId))
-  if (principalId !== caller.principalId && !readsMembers()) {
+  const readsMembers = () => isAllowedNow(services, caller.principalId, 'rbac/members/read', boundaryScope(boundaryId))
+  if (principalId !== caller.principalId && !(await readsMembers())) {
     const message = 'What others may do is shown to holders of rbac/members/read at the boundary only.'
     throw new PlatformError('FORBIDDEN', message, { action: 'rbac/members/read', scope: boundaryScope(boundaryId) })
   }

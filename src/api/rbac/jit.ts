@@ -12,7 +12,7 @@ import { scopeIncarnationOf } from '../../crds/scopeObjects.ts'
 import { activeUntil, JIT_STATES, jitAssignmentName, jitAssignmentSpec, jitState } from '../../iam/jit.ts'
 import { isRootOnly } from '../../iam/roles.ts'
 import { principalNotFound } from '../callers/principals.ts'
-import { boundaryScope } from '../callers/visibility.ts'
+import { boundaryScope, isAllowedNow } from '../callers/visibility.ts'
 import { type Answer, noContent } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
 import { action, authenticated, type RouteDraft, route } from '../http/route.ts'
@@ -82,7 +82,7 @@ function readScope(services: Services, text: string, boundaryId: string): { scop
 async function requestSpec(context: Context<string, unknown, z.output<typeof CreateJitRequest>>, home: BoundaryHome) {
   const { services, caller, body } = context
   const { boundaryId, namespace } = home
-  requireAction(context as Context, 'boundaries/read', boundaryId)
+  await requireAction(context as Context, 'boundaries/read', boundaryId)
   const role = findRole(services, body.roleDefinitionName)
   if (isRootOnly(role)) throw rootOnlyRefused(role, body.scope)
   const { incarnation } = readScope(services, body.scope, boundaryId)
@@ -101,9 +101,9 @@ async function requestSpec(context: Context<string, unknown, z.output<typeof Cre
   return { ...body, principalId, principalType, scopeIncarnation: incarnation }
 }
 
-function requireAction({ services, caller }: Context, name: string, boundaryId: string): void {
+async function requireAction({ services, caller }: Context, name: string, boundaryId: string): Promise<void> {
   const scope = boundaryScope(boundaryId)
-  if (services.access.isAllowed(caller.principalId, name, scope)) return
+  if (await isAllowedNow(services, caller.principalId, name, scope)) return
   throw permissionMissing(name, scope)
 }
 
@@ -193,7 +193,7 @@ async function endRequest(context: Context) {
   const { services, caller, ifMatch } = context
   const { object: request, home } = await jitRequests.find(context)
   const { boundaryId, namespace } = home
-  if (request.spec.principalId !== caller.principalId) requireAction(context, 'rbac/members/write', boundaryId)
+  if (request.spec.principalId !== caller.principalId) await requireAction(context, 'rbac/members/write', boundaryId)
   await services.records.update(
     JitRequest,
     { namespace, name: request.metadata.name },

@@ -8,7 +8,7 @@ import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { authenticated, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from '../resources/dto.ts'
-import { knownRepository, rightsTo } from './rights.ts'
+import { knownRepository, rightsNow } from './rights.ts'
 import { registryOf } from './service.ts'
 
 const ManifestDto = z
@@ -52,7 +52,7 @@ async function readManifest(context: Context<string, z.output<typeof ManifestQue
   const { repository, tag } = query
   const missing = notFound(`The tag "${tag}" of repository "${repository.slice(0, 200)}"`)
   const name = knownRepository(services, repository)
-  if (name === undefined || !rightsTo(services, caller.principalId, name).has('pull')) throw missing
+  if (name === undefined || !(await rightsNow(services, caller.principalId, name, ['pull'])).has('pull')) throw missing
   const manifest = await asking(() => registry.manifest(repository, tag, { signal }))
   if (manifest === undefined) throw missing
   const { digest, mediaType, sizeBytes, platforms, configuration = '' } = manifest

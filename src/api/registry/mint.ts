@@ -13,7 +13,7 @@ import type { Context } from '../http/context.ts'
 import { authenticated, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { lifeOf } from './credentials.ts'
-import { rightsTo } from './rights.ts'
+import { rightsNow } from './rights.ts'
 import { record, recordRefusal, registryOf, requireBuilder } from './service.ts'
 
 const BOUNDARY_MILLISECONDS = 86_400_000
@@ -95,7 +95,7 @@ async function mintBuild(context: Context<string, unknown, z.output<typeof MintB
   const repository = repositoryText(place)
   const kind = RESOURCE_KINDS.find(({ segment }) => segment === collection)
   if (kind === undefined) throw unknown('kind', collection)
-  if (!rightsTo(services, caller.principalId, place).has('push')) {
+  if (!(await rightsNow(services, caller.principalId, place, ['push'])).has('push')) {
     await recordRefusal(context, { repository, detail: 'build token' })
     throw permissionMissing(`${kind.actions}/write`, resourceScope(boundary, resourceGroup, collection, name))
   }

@@ -19,15 +19,17 @@ export function knownRepository(services: Services, text: string): RepositoryNam
   return places.every((place) => lifeOf(services, place) !== undefined) ? name : undefined
 }
 
+const scopeOf = ({ boundaryId, resourceGroup, collection, name }: RepositoryName) =>
+  resourceScope(boundaryId, resourceGroup, collection, name)
+
 /**
  * What a principal may do with images of a resource. To read the resource is to pull, to write it, or to build
  * for it, is to push, for which one pulls too; who holds `registry/pull` or `registry/push`, also by a trust, needs neither. A deny of either name beats all of them. Deletion is
  * nobody's: only retention removes, because only it knows what is in use.
  */
-export function rightsTo({ access }: Services, principalId: string, repository: RepositoryName): Set<'pull' | 'push'> {
-  const { boundaryId, resourceGroup, collection, name } = repository
-  const scope = resourceScope(boundaryId, resourceGroup, collection, name)
-  const prefix = actionPrefix(collection)
+function rightsTo({ access }: Services, principalId: string, repository: RepositoryName): Set<'pull' | 'push'> {
+  const scope = scopeOf(repository)
+  const prefix = actionPrefix(repository.collection)
   const asked = (actions: readonly string[]) => actions.map((action) => access.explain(principalId, action, scope))
   const isClosed = (decisions: readonly Decision[]) => decisions.some(({ reason }) => reason === 'DeniedByAssignment')
   const isOpen = (decisions: readonly Decision[]) => decisions.some(({ allowed }) => allowed)
@@ -36,4 +38,17 @@ export function rightsTo({ access }: Services, principalId: string, repository: 
   const mayPush = !isClosed(push) && (isOpen(push) || access.isAllowed(principalId, BUILD, scope))
   const mayPull = !isClosed(pull) && (isOpen(pull) || mayPush)
   return new Set([...(mayPull ? ['pull' as const] : []), ...(mayPush ? ['push' as const] : [])])
+}
+
+/** As `rightsTo`; before something that is wanted is refused, the API server is asked. */
+export async function rightsNow(
+  services: Services,
+  principalId: string,
+  repository: RepositoryName,
+  wanted: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const known: ReadonlySet<string> = rightsTo(services, principalId, repository)
+  if (wanted.every((right) => known.has(right))) return known
+  await services.access.catchUp(principalId, scopeOf(repository))
+  return rightsTo(services, principalId, repository)
 }

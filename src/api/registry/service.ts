@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { RegistryPort } from '../../adapters/registry/port.ts'
 import type { RegistryAuditEntry } from '../../contracts/registry/audit.ts'
 import { PlatformError, permissionMissing } from '../../core/errors.ts'
-import { boundaryScope } from '../callers/visibility.ts'
+import { boundaryScope, isAllowedNow } from '../callers/visibility.ts'
 import type { Caller, Context, Services } from '../http/context.ts'
 import { BUILD } from '../resources/deployments/reporters.ts'
 
@@ -75,7 +75,7 @@ export function recordRefusal(context: Context, told: Told): Promise<void> {
 export async function requireBuilder(context: Context, told: Told & { boundary: string }): Promise<void> {
   const { services, caller } = context
   const scope = boundaryScope(told.boundary)
-  if (services.access.isAllowed(caller.principalId, BUILD, scope)) return
+  if (await isAllowedNow(services, caller.principalId, BUILD, scope)) return
   await recordRefusal(context, told)
   throw permissionMissing(BUILD, scope)
 }

@@ -12,7 +12,7 @@ import { anonymous, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from '../resources/dto.ts'
 import { untilChanged } from '../resources/untilChanged.ts'
 import { type Bearer, bearerOf, bearerWith } from './credentials.ts'
-import { knownRepository, rightsTo } from './rights.ts'
+import { knownRepository, rightsNow } from './rights.ts'
 import { type AskedScope, askedScopes, isWithin } from './scopes.ts'
 import { record, recordRefusal, registryOf } from './service.ts'
 
@@ -53,7 +53,7 @@ async function issue(context: Context, bearer: Bearer | undefined, asked: Asked)
   if (asked.service !== undefined && asked.service !== service) {
     throw new PlatformError('BAD_REQUEST', 'The parameter service names another registry.', { parameter: 'service' })
   }
-  const granted = bearer === undefined ? [] : narrowed(services, bearer, asked.scopes)
+  const granted = bearer === undefined ? [] : await narrowed(services, bearer, asked.scopes)
   await waitWhileRemoving(context, granted)
   const actor = bearer?.principalId ?? 'anonymous'
   if (bearer !== undefined) {
@@ -79,17 +79,24 @@ async function issue(context: Context, bearer: Bearer | undefined, asked: Asked)
   return ok(body as never, { headers: { 'cache-control': 'no-store' } })
 }
 
-function narrowed(services: Services, bearer: Bearer, scopes: readonly AskedScope[]): RegistryAccess[] {
+async function narrowed(
+  services: Services,
+  bearer: Bearer,
+  scopes: readonly AskedScope[],
+): Promise<RegistryAccess[]> {
   const { principalId, principalType, limit } = bearer
-  return scopes.flatMap(({ repository, actions }) => {
+  const granted = scopes.map(async ({ repository, actions }) => {
     const name = knownRepository(services, repository)
     if (name === undefined || (limit !== undefined && !isWithin(limit.repositories, repository))) return []
     // What the platform keeps for a group is good for what it is limited to.
     const may: ReadonlySet<string> =
-      principalType === 'Platform' ? new Set(limit?.actions ?? []) : rightsTo(services, principalId, name)
+      principalType === 'Platform'
+        ? new Set(limit?.actions ?? [])
+        : await rightsNow(services, principalId, name, actions)
     const left = actions.filter((action) => may.has(action) && limit?.actions.includes(action) !== false)
     return left.length === 0 ? [] : [{ type: 'repository', name: repository, actions: left }]
   })
+  return (await Promise.all(granted)).flat()
 }
 
 /**

@@ -9,6 +9,7 @@ import { objectKey } from '../../core/object.ts'
 import { parseQuantity } from '../../core/quantity.ts'
 import { Bytes } from '../../crds/fields.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
+import { isAllowedNow } from '../callers/visibility.ts'
 import { type Answer, accepted } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
@@ -49,10 +50,10 @@ export async function restoreSnapshot(context: Context): Promise<Answer<z.input<
   checkNewName(request.newName, services.reservedNames)
   await findGroup(context, from.boundaryId, group)
   const isElsewhere = group !== from.resourceGroup
-  if (isElsewhere) requireWrite(context, from.boundaryId, group, request.newName)
+  if (isElsewhere) await requireWrite(context, from.boundaryId, group, request.newName)
   if (request.takeOverName === true) {
     if (isElsewhere) throw badTakeOver()
-    requireWrite(context, from.boundaryId, from.resourceGroup, from.name)
+    await requireWrite(context, from.boundaryId, from.resourceGroup, from.name)
   }
   if (snapshotState(snapshot) !== 'Completed') {
     const { status, phase } = summarize(snapshot.status, snapshot.metadata.deletionTimestamp !== undefined)
@@ -92,10 +93,15 @@ function badTakeOver(): PlatformError {
 }
 
 /** @throws PlatformError FORBIDDEN */
-function requireWrite({ services, caller }: Context, boundaryId: string, group: string, name: string): void {
+async function requireWrite(
+  { services, caller }: Context,
+  boundaryId: string,
+  group: string,
+  name: string,
+): Promise<void> {
   const scope = `/boundaries/${boundaryId}/resourcegroups/${group}/resources/${COLLECTION}/${name}`
   const action = 'relationalcluster/write'
-  if (services.access.isAllowed(caller.principalId, action, scope)) return
+  if (await isAllowedNow(services, caller.principalId, action, scope)) return
   throw permissionMissing(action, scope)
 }
 

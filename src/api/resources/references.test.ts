@@ -3,11 +3,11 @@ import { BOUNDARY as B, OWNER, startShop } from '../../../test/worlds/shop.ts'
 import type { VaultReference } from '../../contracts/references.ts'
 import { newHistory } from '../../contracts/vaults/history.ts'
 import { entryName } from '../../contracts/vaults/names.ts'
-import type { PlatformError } from '../../core/errors.ts'
+import { type PlatformError, permissionMissing } from '../../core/errors.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
-import type { Services } from '../http/context.ts'
+import type { Context, Services } from '../http/context.ts'
 import { refuseMissingReferences, withUnseenReferences } from './references.ts'
 
 const READER = '33333333-3333-4333-8333-333333333333'
@@ -97,13 +97,32 @@ describe('a reference to what the cache does not hold yet', () => {
       },
     }
     const services = { records } as unknown as Services
-    await withUnseenReferences(services, (unseen) =>
+    await withUnseenReferences({ services } as never, (unseen) =>
       refuseMissingReferences({ env: secrets.map((one) => ({ secret: one as VaultReference })) }, [], {
         ...{ services, unseen, boundaryId: B, resourceGroup: 'shop' },
       }),
     )
     return asked
   }
+
+  it('is refused for a missing right only after the API server was asked for it', async () => {
+    const asked: unknown[] = []
+    const services = { access: { catchUp: async (...given: unknown[]) => void asked.push(given) } }
+    const context = { services, caller: { principalId: 'anna' } } as unknown as Context
+    const asking = withUnseenReferences(context, () => {
+      if (asked.length === 0) throw permissionMissing('secretvault/readSecrets', '/boundaries/b')
+      return 'made'
+    })
+    expect(await asking).to.equal('made')
+    const never = withUnseenReferences(context, () => {
+      throw permissionMissing('secretvault/readSecrets', '/boundaries/b')
+    })
+    expect(await never.catch((error: PlatformError) => error.code)).to.equal('FORBIDDEN')
+    expect(asked).to.deep.equal([
+      ['anna', '/boundaries/b'],
+      ['anna', '/boundaries/b'],
+    ])
+  })
 
   it('is found at the API server, where each is asked for once', async () => {
     expect(await refer(secret('safe', 'key'), secret('safe', 'key', 1))).to.deep.equal([

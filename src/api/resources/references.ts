@@ -90,22 +90,38 @@ function peeked<K extends AnyKind>({ services, unseen }: Referrer, kind: K, ref:
 }
 
 /**
- * Refuses a reference only when the API server does not have it either.
+ * Refuses a reference only when the API server does not have it either, or no right to it.
  *
  * @param make is asked again with what the cache lacked
  */
-export async function withUnseenReferences<T>({ records }: Services, make: (unseen: Unseen) => T): Promise<T> {
+export async function withUnseenReferences<T>(
+  { services: { records, access }, caller }: Pick<Context, 'services' | 'caller'>,
+  make: (unseen: Unseen) => T,
+): Promise<T> {
+  const scopes = new Set<string>()
   const unseen = new Map<string, KubeObject | undefined>()
   for (;;) {
     try {
       return make(unseen)
     } catch (error) {
+      const scope = scopeRefused(error)
+      if (scope !== undefined && !scopes.has(scope)) {
+        scopes.add(scope)
+        await access.catchUp(caller.principalId, scope)
+        continue
+      }
       if (!(error instanceof ReferenceMissing)) throw error
       const { kind, ref } = error
       if (unseen.has(unseenKey(kind, ref))) throw error
       unseen.set(unseenKey(kind, ref), await records.get(kind, ref, { fresh: true }))
     }
   }
+}
+
+/** Where a permission was missing. */
+function scopeRefused(error: unknown): string | undefined {
+  const { code, extras } = error instanceof PlatformError ? error : {}
+  return code === 'FORBIDDEN' && typeof extras?.scope === 'string' ? extras.scope : undefined
 }
 
 const keyOf = ({ secret, output }: Reference) =>

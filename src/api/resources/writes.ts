@@ -97,7 +97,7 @@ export async function specForCreate<K extends AnyKind>(
 ): Promise<object> {
   const body = writablePart(context.body, place, declaration)
   const { services } = context
-  return withUnseenReferences(services, (unseen) => {
+  return withUnseenReferences(context, (unseen) => {
     const view: WriteView<K> = { ...place, form: 'create', previous: undefined, services, context, unseen }
     return declaration.toSpec(body, view)
   })
@@ -116,7 +116,7 @@ export async function specForUpdate<K extends AnyKind>(
       ? writablePart(context.body, place, declaration)
       : patchedBody(context.body, place, stored, declaration)
   const { services } = context
-  return withUnseenReferences(services, (unseen) => {
+  return withUnseenReferences(context, (unseen) => {
     const view: WriteView<K> = { ...place, form, previous: stored, services, context, unseen }
     return declaration.toSpec(withImmutable(body, kind, stored, declaration), view)
   })

@@ -5,7 +5,7 @@ import { timestamp } from '../../core/clock.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { ResourceName } from '../../crds/fields.ts'
-import { groupScope, resourceScope } from '../callers/visibility.ts'
+import { groupScope, isAllowedNow, resourceScope } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { inVisibleBoundary } from '../resources/collection/homes.ts'
@@ -71,7 +71,7 @@ export async function materializeRegistry(context: OfSource<z.output<typeof Mate
   const { services, body } = context
   const { boundaryId } = context.parameters
   const home = await inVisibleBoundary(context as Context)
-  const resource = requireWriter(context, body)
+  const resource = await requireWriter(context, body)
   const { source } = await findSource(context, home)
   requireRegistry(source)
   await findGroup(context, boundaryId, body.resourceGroup)
@@ -92,24 +92,23 @@ export async function materializeRegistry(context: OfSource<z.output<typeof Mate
 }
 
 /** The resource that the caller may write, if one is named. @throws PlatformError NOT_FOUND, for missing and forbidden alike */
-function requireWriter(
+async function requireWriter(
   { services, caller, parameters: { boundaryId } }: OfSource,
   { resourceGroup, resourceName }: z.output<typeof MaterializeRegistryRequest>,
-): GroupResource | undefined {
+): Promise<GroupResource | undefined> {
   const { principalId } = caller
   if (resourceName == null) {
     const scope = groupScope(boundaryId, resourceGroup)
-    if (services.access.isAllowed(principalId, 'resourcegroups/write', scope)) return undefined
+    if (await isAllowedNow(services, principalId, 'resourcegroups/write', scope)) return undefined
     throw notFound(`Resource group "${resourceGroup}"`)
   }
-  const found = resourcesOfGroup(services, boundaryId, resourceGroup).find(({ kind, object }) => {
+  for (const found of resourcesOfGroup(services, boundaryId, resourceGroup)) {
+    const { kind, object } = found
     const scope = resourceScope(boundaryId, resourceGroup, kind.segment, resourceName)
-    return (
-      object.metadata.name === resourceName && services.access.isAllowed(principalId, `${kind.actions}/write`, scope)
-    )
-  })
-  if (found === undefined) throw notFound(`Resource "${resourceName}" in group "${resourceGroup}"`)
-  return found
+    const isNamed = object.metadata.name === resourceName
+    if (isNamed && (await isAllowedNow(services, principalId, `${kind.actions}/write`, scope))) return found
+  }
+  throw notFound(`Resource "${resourceName}" in group "${resourceGroup}"`)
 }
 
 function ownerOf({ kind: { apiVersion, kind }, object: { metadata } }: GroupResource) {

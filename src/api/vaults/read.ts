@@ -1,4 +1,5 @@
 import { currentVersion, versionsOf } from '../../contracts/vaults/history.ts'
+import { isAllowedNow } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
@@ -45,8 +46,8 @@ export async function readByVaultName(context: Context<'vaultName' | 'name', { v
   const { services, caller, parameters } = context
   const { vaultName, name } = parameters
   const found = vaultByName(services, vaultName)
-  if (found === undefined || !services.access.isAllowed(caller.principalId, 'secretvault/readSecrets', found.scope))
-    throw missingSecret(vaultName, name)
+  const mayRead = async (scope: string) => isAllowedNow(services, caller.principalId, 'secretvault/readSecrets', scope)
+  if (found === undefined || !(await mayRead(found.scope))) throw missingSecret(vaultName, name)
   const entry = await findEntry(context, found.vault, name)
   if (entry === undefined) throw missingSecret(vaultName, name)
   const version = context.query.version ?? currentVersion(entry.spec)

@@ -1,0 +1,149 @@
+import { LRUCache } from 'lru-cache'
+import type { Clock } from '../../core/clock.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import type { KubeObject, Resource } from '../../core/object.ts'
+import { parseScope, type Scope } from '../../core/scope.ts'
+import { PrincipalGroup, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
+import { scopeObject } from '../../crds/scopeObjects.ts'
+import type { WatchCache } from '../../kube/cache.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import { isKubeError } from '../../kube/errors.ts'
+
+type Caches = {
+  get<T extends KubeObject>(resource: Resource): Pick<WatchCache<T>, 'get' | 'list' | 'observeWrite'>
+  has(resource: Resource): boolean
+}
+export type LateGrantsOptions = { client: Pick<KubeClient, 'get' | 'list'>; caches: Caches; clock: Clock }
+
+/**
+ * Reads into the caches what lets a principal act at a scope and may not have arrived there: another replica may have
+ * stored it a moment ago. Remembers for a moment what it has asked, so that refusals do not become load.
+ */
+export type LateGrants = (principalId: string, scope: string) => Promise<void>
+
+/** Milliseconds for which an answer counts, and for which the looks of a principal are counted. */
+const WINDOW = 2_000
+/** Scopes of one principal that are looked at in that time: somebody who invents boundaries pays with refusals. */
+const LOOKS = 10
+/** Whose window is forgotten may look again. */
+const MAX_PRINCIPALS = 1_000
+/** Groups of a boundary that are read, and those among them whose assignments are. */
+const GROUPS_READ = 100
+const GROUPS_FOLLOWED = 5
+/** Milliseconds for a look: a refusal waits for it. */
+const LOOK_TIMEOUT = 2_000
+
+type Assignment = RoleAssignment & KubeObject
+type Group = PrincipalGroup & KubeObject
+type Window = { readonly until: number; readonly looks: Map<string, Promise<void>> }
+
+export function createLateGrants({ client, caches, clock }: LateGrantsOptions): LateGrants {
+  const windows = new LRUCache<string, Window>({ max: MAX_PRINCIPALS })
+  const reading = new Reading(client, caches)
+  return (principalId, text) => {
+    const scope = parseScope(text)
+    if (scope === undefined) return Promise.resolve()
+    const now = clock.monotonic()
+    let window = windows.get(principalId)
+    if (window === undefined || now >= window.until) {
+      window = { until: now + WINDOW, looks: new Map() }
+      windows.set(principalId, window)
+    }
+    const known = window.looks.get(text)
+    if (known !== undefined || window.looks.size >= LOOKS) return known ?? Promise.resolve()
+    // Where the API server does not answer, what the caches know decides, as ever.
+    const look = reading.look(principalId, scope).catch(() => undefined)
+    window.looks.set(text, look)
+    return look
+  }
+}
+
+/** What is read is put into the caches, whose followers then judge anew. */
+class Reading {
+  readonly #client: LateGrantsOptions['client']
+  readonly #caches: Caches
+
+  constructor(client: LateGrantsOptions['client'], caches: Caches) {
+    this.#client = client
+    this.#caches = caches
+  }
+
+  async look(principalId: string, scope: Scope): Promise<void> {
+    if (scope.level === 'root') {
+      await this.#assignments(principalId, SYSTEM_NAMESPACE)
+      return
+    }
+    const { boundaryId } = scope
+    const home = boundaryNamespace(boundaryId)
+    // In what does not exist nothing is held.
+    if (!(await this.#object({ level: 'boundary', boundaryId }))) return
+    await Promise.all([
+      ...below(scope).map((place) => this.#object(place)),
+      this.#assignments(principalId, SYSTEM_NAMESPACE),
+      this.#assignments(principalId, home),
+      this.#groups(principalId, home),
+    ])
+  }
+
+  /** Reads the object of a scope unless it is known. @returns whether it is there */
+  async #object(scope: Scope): Promise<boolean> {
+    const place = scopeObject(scope)
+    if (place === undefined || !this.#caches.has(place.resource)) return false
+    const { resource, namespace, name } = place
+    if (this.#caches.get(resource).get(namespace, name) !== undefined) return true
+    try {
+      this.#tell(resource, await this.#client.get(resource, { namespace, name }, { timeout: LOOK_TIMEOUT }))
+      return true
+    } catch (error) {
+      if (isKubeError(error, 'NotFound')) return false
+      throw error
+    }
+  }
+
+  async #assignments(principalId: string, namespace: string): Promise<void> {
+    const fieldSelector = `spec.principalId=${principalId}`
+    const news = await this.#list<Assignment>(RoleAssignment.resource, { namespace, fieldSelector })
+    const roles = this.#caches.get<RoleDefinition & KubeObject>(RoleDefinition.resource).list()
+    const isKnown = ({ spec }: Assignment) => roles.some((role) => role.spec.displayName === spec.roleDefinitionName)
+    if (!news.every(isKnown)) await this.#list(RoleDefinition.resource, {})
+  }
+
+  /** The groups of the boundary, and what was given to those that the principal is in. */
+  async #groups(principalId: string, namespace: string): Promise<void> {
+    await this.#list<Group>(PrincipalGroup.resource, { namespace, limit: GROUPS_READ })
+    const groups = this.#caches.get<Group>(PrincipalGroup.resource).list({ namespace })
+    const holders = [principalId]
+    for (const holder of holders) {
+      const around = groups.filter(({ spec }) => spec.memberIds.includes(holder)).map(({ metadata }) => metadata.name)
+      holders.push(...around.filter((name) => !holders.includes(name)))
+      if (holders.length > GROUPS_FOLLOWED) break
+    }
+    const followed = holders.slice(1, GROUPS_FOLLOWED + 1)
+    await Promise.all(followed.map((group) => this.#assignments(group, namespace)))
+  }
+
+  /** @returns those that the caches did not have in this version */
+  async #list<T extends KubeObject>(
+    resource: Resource,
+    options: { namespace?: string; fieldSelector?: string; limit?: number },
+  ): Promise<T[]> {
+    const { items } = await this.#client.list<T>(resource, { ...options, timeout: LOOK_TIMEOUT })
+    return items.filter((item) => this.#tell(resource, item))
+  }
+
+  #tell(resource: Resource, object: KubeObject): boolean {
+    const cache = this.#caches.get(resource)
+    const { namespace, name, resourceVersion } = object.metadata
+    if (cache.get(namespace, name)?.metadata.resourceVersion === resourceVersion) return false
+    cache.observeWrite(object)
+    return true
+  }
+}
+
+/** The group of a scope, and the resource. */
+function below(scope: Exclude<Scope, { level: 'root' }>): Scope[] {
+  if (scope.level === 'boundary') return []
+  const { boundaryId, resourceGroup } = scope
+  const group: Scope = { level: 'resourceGroup', boundaryId, resourceGroup }
+  return scope.level === 'resource' ? [group, scope] : [group]
+}
