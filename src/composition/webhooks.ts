@@ -6,6 +6,7 @@ import type { TLSSocket } from 'node:tls'
 import { z } from 'zod'
 import type { Standing } from '../api/callers/standing.ts'
 import type { Services } from '../api/http/context.ts'
+import type { Staleness } from '../api/http/pipeline.ts'
 import type { ActivityRecorder } from '../api/records/activity/recorder.ts'
 import { isThere } from '../api/records/activity/subjects.ts'
 import { whyNotGiven } from '../api/rules/assignments.ts'
@@ -37,6 +38,7 @@ export type WebhookOptions = {
   caches: CacheSet
   client: KubeClient
   isReady: () => boolean
+  staleness: Staleness
   standing?: Standing | undefined
   recorder: ActivityRecorder
   log: Log
@@ -58,7 +60,7 @@ export async function runWebhooks(
   configuration: Configuration,
   options: WebhookOptions,
 ): Promise<Webhooks | undefined> {
-  const { services, caches, client, isReady, standing, recorder, log } = options
+  const { services, caches, client, isReady, staleness, standing, recorder, log } = options
   const { webhookCertificate, webhookOwnAuthority } = configuration
   if (webhookCertificate === undefined && !webhookOwnAuthority) return undefined
   const admit = createAdmission({ services, caches, isReady })
@@ -84,6 +86,7 @@ export async function runWebhooks(
     ownerOfPart: partOwners(caches),
     whyNotGiven: (principalId, roleName, scope) => whyNotGiven(services, { principalId }, roleName, scope),
     isReady,
+    staleness,
     standing,
   })
   const isKnown = (resource: Parameters<typeof isThere>[1]) => isThere(services.records, resource)

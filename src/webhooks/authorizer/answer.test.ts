@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { Evaluator } from '../../iam/evaluate.ts'
-import { answerTo } from './answer.ts'
-import { createReviewer } from './index.ts'
+import { answerTo, type Verdict } from './answer.ts'
+import { createReviewer, type ReviewerOptions } from './index.ts'
 import type { Question } from './question.ts'
 
 const [ANNA, B] = ['11111111-1111-4111-8111-111111111111', '6f1c3a52-0f0e-4d67-9b2e-3c1f2f8f7a1b']
@@ -37,6 +37,7 @@ function access(denyAt?: string) {
   return {
     explain: (principalId: string, action: string, scope: string) => evaluator.explain(principalId, action, scope, 0),
     scopesWith: (principalId: string, action: string) => evaluator.scopesWith(principalId, action, 0),
+    catchUp: async () => undefined,
   }
 }
 
@@ -141,6 +142,69 @@ describe('reviews', () => {
     })(review)
     expect(answer?.status.allowed).to.equal(false)
     expect(answer?.status).not.to.have.property('denied')
+  })
+
+  const reviewer = (change: Partial<ReviewerOptions>) =>
+    createReviewer({
+      access: access(),
+      placeOf,
+      ownerOf,
+      ownerOfPart: ownerOf,
+      whyNotGiven: everyRole,
+      isReady: () => true,
+      ...change,
+    })
+
+  const ages: [string, number, Partial<Verdict>][] = [
+    ['the watches are open', 0, { allowed: true }],
+    ['a watch has been lost for as long as reads are answered', 60_000, { allowed: true }],
+    ['a watch has been lost for longer', 60_001, { allowed: false, denied: true }],
+  ]
+  for (const [sentence, age, verdict] of ages) {
+    it(`are answered from memory as REST does it while ${sentence}`, async () => {
+      const answer = await reviewer({ staleness: { age: () => age, bound: 60_000 } })(review)
+      expect(answer?.status).to.include(verdict)
+      expect(answer?.status.reason).to.match(age > 60_000 ? /too old to answer from/ : /Reader at/)
+    })
+  }
+
+  it('of components of Kubernetes get no opinion also then', async () => {
+    const other = { ...review, spec: { ...spec, user: 'system:kube-scheduler' } }
+    const answer = await reviewer({ staleness: { age: () => 60_001, bound: 60_000 } })(other)
+    expect(answer?.status).not.to.have.property('denied')
+  })
+
+  it('are asked of the API server before there is no opinion, and never before a deny', async () => {
+    const asked: unknown[] = []
+    const empty = new Evaluator()
+    const caughtUp = (given: ReturnType<typeof access>) => {
+      let now = {
+        ...given,
+        explain: (id: string, action: string, scope: string) => empty.explain(id, action, scope, 0),
+      }
+      return {
+        explain: (...question: [string, string, string]) => now.explain(...question),
+        scopesWith: given.scopesWith,
+        async catchUp(...question: unknown[]) {
+          asked.push(question)
+          now = given
+        },
+      }
+    }
+    expect((await reviewer({ access: caughtUp(access()) })(review))?.status.allowed).to.equal(true)
+    expect(asked).to.deep.equal([[ANNA, MINE]])
+    expect(
+      (await reviewer({ access: { ...access(GROUP), catchUp: () => expect.fail() } })(review))?.status.denied,
+    ).to.equal(true)
+  })
+
+  it('about the namespace of a boundary that is not known are asked of the API server', async () => {
+    const asked: unknown[] = []
+    const catchUp = async (...question: unknown[]) => void asked.push(question)
+    const attributes = { ...resourceAttributes, resource: 'roleassignments', group: 'iam.freehold.dev' }
+    const there = { ...spec, resourceAttributes: { ...attributes, namespace: `boundary-${B}` } }
+    await reviewer({ access: { ...access(), catchUp }, placeOf: () => undefined })({ ...review, spec: there })
+    expect(asked).to.deep.equal([[ANNA, `/boundaries/${B}`]])
   })
 
   it('are denied for a deleted or disabled principal, whatever roles are left', async () => {

@@ -1,9 +1,19 @@
 import { z } from 'zod'
 import type { Standing } from '../../api/callers/standing.ts'
 import type { Access } from '../../api/http/context.ts'
+import type { Staleness } from '../../api/http/pipeline.ts'
+import { boundaryOfNamespace } from '../../core/names.ts'
+import { formatScope } from '../../core/scope.ts'
 import { answerTo, type Verdict, type WhyNotGiven } from './answer.ts'
 import type { OwnerOfPod } from './podAccess.ts'
-import { type OwnerOfPart, type PlaceOfNamespace, principalOfUser, questionOf } from './question.ts'
+import {
+  type OwnerOfPart,
+  type PlaceOfNamespace,
+  principalOfUser,
+  type Question,
+  questionOf,
+  type ReviewedRequest,
+} from './question.ts'
 
 export { followPlaces, partOwners, podOwners } from './places.ts'
 export { principalOfUser } from './question.ts'
@@ -36,20 +46,34 @@ const Review = z.object({
 export type ReviewAnswer = { apiVersion: string; kind: 'SubjectAccessReview'; status: Verdict }
 
 export type ReviewerOptions = {
-  access: Pick<Access, 'explain' | 'scopesWith'>
+  access: Pick<Access, 'explain' | 'scopesWith' | 'catchUp'>
   placeOf: PlaceOfNamespace
   ownerOf: OwnerOfPod
   ownerOfPart: OwnerOfPart
   whyNotGiven: WhyNotGiven
   /** False until every assignment and deny is known: before that every answer would be wrong. */
   isReady: () => boolean
+  /** As for REST: beyond the bound nothing is answered from memory. Absent where no watch can be lost. */
+  staleness?: Staleness | undefined
   /** Denies who was deleted or disabled, whatever role a later authorizer would find. Absent with Keycloak. */
   standing?: Standing | undefined
 }
 
+const TOO_OLD =
+  'The platform has lost its connection to the API server; what it knows is too old to answer from. Try again in a moment.'
+
+/** Where another replica may have stored a moment ago what lets the caller in; undefined for what is not ours. */
+function scopeToCatchUp(question: Question, { resourceAttributes }: ReviewedRequest): string | undefined {
+  if (question.asks !== 'nothing') return question.scope
+  // A boundary that is not known yet.
+  const boundaryId = boundaryOfNamespace(resourceAttributes?.namespace ?? '')
+  return boundaryId === undefined ? undefined : formatScope({ level: 'boundary', boundaryId })
+}
+
 /**
  * Answers SubjectAccessReviews for the API server's webhook authorizer: what the REST interface would answer the same
- * principal, allowed, denied, or no opinion. From memory. Answers undefined for a body that is no such review.
+ * principal, allowed, denied, or no opinion. From memory; before it has no opinion it asks the API server what has not
+ * arrived yet. Answers undefined for a body that is no such review.
  */
 export function createReviewer({
   access,
@@ -58,6 +82,7 @@ export function createReviewer({
   ownerOfPart,
   whyNotGiven,
   isReady,
+  staleness,
   standing,
 }: ReviewerOptions) {
   async function verdictOn(spec: z.output<typeof Review>['spec']): Promise<Verdict> {
@@ -65,12 +90,23 @@ export function createReviewer({
       return { allowed: false, reason: 'The platform is starting and does not know all assignments yet.' }
     }
     const principalId = principalOfUser(spec.user)
+    // Who may do what may have changed. Denied, or RBAC might answer from what was true then.
+    if (principalId !== undefined && staleness !== undefined && staleness.age() > staleness.bound)
+      return { allowed: false, denied: true, reason: TOO_OLD }
     const ended =
       principalId === undefined
         ? undefined
         : await standing?.endOf(principalId, undefined, spec.extra?.[PRINCIPAL_UID_EXTRA]?.[0] || undefined)
     if (ended !== undefined) return { allowed: false, denied: true, reason: `The principal was ${ended}.` }
-    return answerTo(questionOf(spec, placeOf, ownerOf, ownerOfPart), access, whyNotGiven)
+    const now = () => {
+      const question = questionOf(spec, placeOf, ownerOf, ownerOfPart)
+      return { question, verdict: answerTo(question, access, whyNotGiven) }
+    }
+    const { question, verdict } = now()
+    const scope = verdict.allowed || verdict.denied === true ? undefined : scopeToCatchUp(question, spec)
+    if (principalId === undefined || scope === undefined) return verdict
+    await access.catchUp(principalId, scope)
+    return now().verdict
   }
   return async (body: unknown): Promise<ReviewAnswer | undefined> => {
     const parsed = Review.safeParse(body)
