@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { ImageReference } from './containerFields.ts'
 import { defineKind, type ObjectOf } from './define.ts'
+import { ProcessText } from './environment.ts'
 import { DateTime, Description, DisplayName, listBy, setOf } from './fields.ts'
 
 export const RuntimeVersion = z
@@ -36,7 +37,7 @@ export const AppRuntime = defineKind({
     detects: setOf(z.string().min(1).max(128), 20)
       .default([])
       .describe('Files by which a repository is recognised, such as package.json'),
-    defaultStartCommand: z.string().max(1024).default('').describe('What starts an app that says nothing else'),
+    defaultStartCommand: ProcessText.max(1024).default('').describe('What starts an app that says nothing else'),
     defaultPort: z.int().min(1).max(65_535).default(8080).describe('Port that such an app listens on'),
   }),
   status: z.object({}),

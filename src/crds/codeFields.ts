@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { EnvironmentVariableField, ImageReference } from './containerFields.ts'
 import type { AdmissionRule, Rule } from './define.ts'
 import { BranchName } from './deployments.ts'
+import { ProcessText } from './environment.ts'
 import { listBy, setOf, Uuid } from './fields.ts'
 import { unchanged } from './referenceAdmission.ts'
 import { SourceUrl } from './sources.ts'
@@ -23,12 +24,7 @@ const Relative = z
     'must be a relative path of plain names',
   )
 
-export const Command = z
-  .string()
-  .min(1)
-  .max(4096)
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: no command may hold it.
-  .regex(/^[^\x00]*$/, 'must not hold the character NUL')
+export const Command = ProcessText.min(1).max(4096)
 
 export const Pipeline = z.strictObject({
   rootPath: Folder.default('/').describe('Folder of the repository that is built'),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { OUTPUT_COLLECTIONS } from '../contracts/references.ts'
 import { SECRET_NAME_PATTERN } from '../contracts/vaults/names.ts'
-import { MOST_OF_A_VALUE } from './environment.ts'
+import { Arguments, MOST_OF_A_VALUE, ProcessText } from './environment.ts'
 import { Bytes, listBy, ResourceName, setOf } from './fields.ts'
 import { CronSchedule } from './schedule.ts'
 import { sparse, standsFor } from './sparse.ts'
@@ -17,11 +17,6 @@ const word = (most: number) =>
     .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be lower-case letters and digits, with single hyphens between them')
 export const ComponentName = word(40)
 export const VolumeName = word(40)
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: no process can be given one.
-const WITHOUT_NUL = /^[^\x00]*$/
-const Argument = z.string().max(4096).regex(WITHOUT_NUL, 'must not hold the character NUL')
-const Arguments = z.array(Argument).max(64).default([])
 
 export const VaultReferenceField = z.strictObject({
   vaultName: ResourceName.describe('Name of a vault in the same resource group'),
@@ -53,10 +48,7 @@ export const EnvironmentVariableField = z.strictObject({
       'must be letters, digits and underscores, at most 128, and not begin with a digit',
     )
     .describe('What the process finds it under'),
-  value: z
-    .string()
-    .max(MOST_OF_A_VALUE)
-    .regex(WITHOUT_NUL, 'must not hold the character NUL')
+  value: ProcessText.max(MOST_OF_A_VALUE)
     .optional()
     .describe('The text itself; a name of parameters in braces after a dollar sign stands for its text'),
   secret: VaultReferenceField.optional().describe(
@@ -183,7 +175,7 @@ export const VolumeField = z.strictObject({
 export const BackupHookField = z.strictObject({
   component: ComponentName.describe('Component in whose copies the command runs'),
   when: z.enum(['Before', 'After']).describe('Before or after its volumes are backed up'),
-  command: z.array(Argument).min(1).max(64).describe('Program with its arguments; no shell is put around it'),
+  command: Arguments.unwrap().min(1).describe('Program with its arguments; no shell is put around it'),
   timeoutSeconds: z.int().min(1).max(3600).default(60).describe('Seconds after which it has failed'),
   onError: z.enum(['Fail', 'Continue']).default('Fail').describe('Whether its failure is one of the backup'),
 })

@@ -1,14 +1,19 @@
 import { z } from 'zod'
 import { JOB_STATES, VAULT_REFERENCE_PATTERN, VAULT_REFERENCE_PREFIX, vaultReference } from '../contracts/jobs.ts'
 import { defineKind, type ObjectOf, type Rule, resourceStatus } from './define.ts'
-import { charactersOf, MOST_OF_A_VALUE, MOST_OF_ALL_VALUES, MOST_REFERENCES } from './environment.ts'
+import {
+  Arguments,
+  charactersOf,
+  MOST_OF_A_VALUE,
+  MOST_OF_ALL_VALUES,
+  MOST_REFERENCES,
+  PROCESS_CHARACTER,
+} from './environment.ts'
 import { mapOf, ResourceName, Tags } from './fields.ts'
 import { namesRule } from './mapRules.ts'
 import { textAdmission } from './referenceAdmission.ts'
 import { tagKeyRule } from './tags.ts'
 import { ClusterId } from './workloadFields.ts'
-
-const Arguments = z.array(z.string().max(4096)).max(64).default([])
 
 /** What takes every text that does not begin with the prefix; RE2, which the API server has, knows no look-ahead. */
 function notBeginningWith(prefix: string, character: string): string {
@@ -23,7 +28,9 @@ const EnvironmentValue = z
   .max(MOST_OF_A_VALUE)
   // A pattern and not a rule: the API server's budget for rules has no room for so many long texts.
   .regex(
-    new RegExp(`^(${notBeginningWith(VAULT_REFERENCE_PREFIX, '[^\\x00]')}|${VAULT_REFERENCE_PATTERN.slice(1, -1)})$`),
+    new RegExp(
+      `^(${notBeginningWith(VAULT_REFERENCE_PREFIX, PROCESS_CHARACTER)}|${VAULT_REFERENCE_PATTERN.slice(1, -1)})$`,
+    ),
     'must not hold the character NUL, and refers to a vault secret as @vault(<vault>/<secret>)',
   )
 

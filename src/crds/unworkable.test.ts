@@ -30,6 +30,8 @@ const RELATIONAL = RelationalCluster.spec.parse({})
 
 const NEVER = ['99 * * * *', '* * * * 8', '*/0 * * * *', '1-60 * * * *', '0 2 31 2 *', 'daily']
 
+const isProcessText = (path: string) => /\.(args|\w*[cC]ommand|\w*[eE]nv(\.value)?)$/.test(path)
+
 /** Which fields a class of values is meant for, and the values of it that can never work. */
 const CLASSES: { sentence: string; isMeant: (field: Field) => boolean; least: number; values: readonly string[] }[] = [
   {
@@ -70,6 +72,12 @@ const CLASSES: { sentence: string; isMeant: (field: Field) => boolean; least: nu
     values: ['a\u0000', 'a\u0007b', 'a\r\nBcc: x', 'a\u0085b', '', ' '],
   },
   {
+    sentence: 'text that no process is given: an argument, a command, the value of a variable',
+    isMeant: ({ path }) => isProcessText(path),
+    least: 20,
+    values: ['\u0000', 'a\u0000b', 'a\n\u0000'],
+  },
+  {
     sentence: 'a parameter that would begin another line or another value',
     isMeant: ({ path }) => path === 'RelationalCluster.parameters',
     least: 1,
@@ -78,6 +86,12 @@ const CLASSES: { sentence: string; isMeant: (field: Field) => boolean; least: nu
 ]
 
 describe('values that cannot work', () => {
+  it('are no lines and no control characters but NUL in what a process is given', () => {
+    for (const { path, schema } of FIELDS.filter((field) => isProcessText(field.path)))
+      for (const text of ['set -e\n\techo "ü 🙂"\r\n', '\u001b[31m', 'a\u0007\u007f\u0085', '-'])
+        expect(schema.safeParse(text).success, `${path}: ${JSON.stringify(text)}`).to.equal(true)
+  })
+
   it('are told by who reads a schedule in an item of a list', () => {
     expect([...NEVER, '0 2 * * *'].filter(everRuns)).to.deep.equal(['0 2 * * *'])
   })
