@@ -179,7 +179,7 @@ const bucketSpec = z.strictObject({
     .enum(VERSIONING)
     .optional()
     .describe(
-      "Enabled keeps former versions; Suspended keeps no further ones; Off never had any; the account's default when absent",
+      "Enabled keeps former versions; Suspended keeps no further ones; Off never had any, and suspends where it was on; the account's default when absent",
     ),
   objectLock: z
     .boolean()
@@ -239,6 +239,7 @@ export const AccountBucket = defineKind({
   spec: bucketSpec,
   status: resourceStatus.extend({
     storeName: z.string().optional().describe('Name of the bucket at the endpoint'),
+    versioning: z.enum(VERSIONING).optional().describe('What the bucket has at the store'),
     objectCount: z.int().optional().describe('Objects in it, former versions not counted'),
     usedBytes: z.int().optional().describe('Bytes in it, versions included'),
     usageAt: z.string().optional().describe('When these figures were found; they are written where they changed'),

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { ListObjectVersionsCommand } from '@aws-sdk/client-s3'
+import { GetBucketVersioningCommand, ListObjectVersionsCommand } from '@aws-sdk/client-s3'
 import { expect } from 'chai'
 import { loadAll } from 'js-yaml'
 import { accessKeySecretName, SEAWEED_PORT } from '../../src/contracts/objectstorage.ts'
@@ -135,6 +135,12 @@ describe('accounts and buckets of object storage', () => {
     expect(await code('PATCH', path, { objectLock: true })).to.deep.equal([400, 'BAD_REQUEST'])
     expect(await code('PATCH', path, { quotaBytes: 2_000_000_000 })).to.deep.equal([422, 'FEATURE_UNSUPPORTED'])
     expect((await call('PATCH', path, {}, { token: world.reader.token })).status).to.equal(403)
+    await expectCall(200, 'PATCH', path, { versioning: 'Off' })
+    const shown = async () => (await expectCall<{ versioning: string }>(200, 'GET', path)).body.versioning
+    await until('the record shows what the store has', async () => {
+      const { Status } = await client.send(new GetBucketVersioningCommand({ Bucket: storeName }))
+      return Status === 'Suspended' && (await shown()) === Status
+    })
   })
 
   it('says what the store lacks, and refuses what needs it', async () => {

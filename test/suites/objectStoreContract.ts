@@ -215,6 +215,19 @@ export function objectStoreContract(
     expect(await store.removeBucket(name, { empty: true, owner: 'owner-1' })).to.equal('Locked')
   })
 
+  it('versioning that was on once is suspended, never off', async () => {
+    const change = (versioning: BucketSettings['versioning']) => store.ensureBucket(settings(bucket, { versioning }))
+    for (const [wanted, has] of [
+      ['Off', 'Off'],
+      ['Enabled', 'Enabled'],
+      ['Off', 'Suspended'],
+      ['Off', 'Suspended'],
+      ['Enabled', 'Enabled'],
+      ['Suspended', 'Suspended'],
+    ] as const)
+      expect(await change(wanted), wanted).to.deep.equal({ versioning: has })
+  })
+
   it('settings of a bucket can be changed and repeated', async () => {
     const { pair } = await issue(all('ReadWrite'))
     await client(pair, 'write', bucket, 'a')

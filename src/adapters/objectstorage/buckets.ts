@@ -42,7 +42,7 @@ export function bucketCalls(clients: Clients): BucketCalls {
   }
 }
 
-async function ensureBucket(clients: Clients, settings: BucketSettings, call: StoreCall): Promise<void> {
+async function ensureBucket(clients: Clients, settings: BucketSettings, call: StoreCall) {
   const { s3, driver } = clients
   const { name: Bucket, objectLock } = settings
   const options = optionsOf(call)
@@ -56,11 +56,12 @@ async function ensureBucket(clients: Clients, settings: BucketSettings, call: St
     await attempt(what, () => s3.send(new CreateBucketCommand(input), options), ['BucketAlreadyOwnedByYou'])
   }
   await ensureOwner(clients, settings, options)
-  await ensureVersioning(clients, settings, options)
+  const versioning = await ensureVersioning(clients, settings, options)
   if (objectLock && settings.lockDays !== undefined) await ensureLock(clients, settings, options)
   await changePolicy(s3, Bucket, (policy) => withPublic(policy, Bucket, settings.publicRead), call)
   await ensureCors(s3, settings, options)
   if (driver.features.lifecycle) await ensureLifecycle(s3, settings, options)
+  return { versioning }
 }
 
 /** On each bucket of ours, so that one that an administrator made is not taken for one. */
@@ -89,14 +90,20 @@ async function ensureOwner(clients: Clients, { name, owner }: BucketSettings, op
 }
 
 /** Versioning that was on once can only be suspended (S3, "How S3 Versioning works"). */
-async function ensureVersioning({ s3 }: Clients, settings: BucketSettings, options: Options): Promise<void> {
+async function ensureVersioning(
+  { s3 }: Clients,
+  settings: BucketSettings,
+  options: Options,
+): Promise<BucketSettings['versioning']> {
   const { name: Bucket, versioning, objectLock } = settings
   const what = `The versioning of bucket "${Bucket}" could not be set`
   const stored = (await attempt(what, () => s3.send(new GetBucketVersioningCommand({ Bucket }), options)))?.Status
   const wanted = objectLock || versioning === 'Enabled' ? 'Enabled' : 'Suspended'
-  if (stored === wanted || (stored === undefined && versioning === 'Off' && !objectLock)) return
+  if (stored === undefined && versioning === 'Off' && !objectLock) return 'Off'
+  if (stored === wanted) return wanted
   const VersioningConfiguration = { Status: wanted } as const
   await attempt(what, () => s3.send(new PutBucketVersioningCommand({ Bucket, VersioningConfiguration }), options))
+  return wanted
 }
 
 /** Governance, not compliance: no key that we issue may shorten it, but an administrator of the store can. */

@@ -49,13 +49,16 @@ export class FakeObjectStore implements ObjectStore {
     if (this.#failure !== undefined) throw new StoreError(this.#failure, `${call} failed as it was told to.`)
   }
 
-  async ensureBucket(settings: BucketSettings): Promise<void> {
-    this.#enter(`ensureBucket ${settings.name}`)
-    const found = this.buckets.get(settings.name)
+  async ensureBucket(wanted: BucketSettings) {
+    this.#enter(`ensureBucket ${wanted.name}`)
+    const found = this.buckets.get(wanted.name)
+    const wasOn = wanted.versioning === 'Off' && (found?.settings.versioning ?? 'Off') !== 'Off'
+    const settings: BucketSettings = wasOn ? { ...wanted, versioning: 'Suspended' } : wanted
     if (found === undefined) this.buckets.set(settings.name, { settings, objects: new Map(), lockedUntil: new Map() })
     else if (found.settings.owner !== settings.owner)
       throw new StoreError('Taken', `Bucket "${settings.name}" is taken.`)
     else found.settings = settings
+    return { versioning: settings.versioning }
   }
 
   async removeBucket(name: string, { empty, owner }: { empty: boolean; owner: string }) {

@@ -68,8 +68,11 @@ export type StoreCall = { readonly signal?: AbortSignal | undefined }
  */
 export interface ObjectStore {
   readonly info: StoreInfo
-  /** @throws StoreError Taken where a bucket of that name is not of this owner */
-  ensureBucket(settings: BucketSettings, options?: StoreCall): Promise<void>
+  /**
+   * @returns what the bucket then has: versioning that was on once is suspended where it is to be off
+   * @throws StoreError Taken where a bucket of that name is not of this owner
+   */
+  ensureBucket(settings: BucketSettings, options?: StoreCall): Promise<Pick<BucketSettings, 'versioning'>>
   /**
    * Deletes the bucket of the owner, and with `empty` what is in it first. One call takes a bounded number of objects.
    * Another owner's is left alone, and `Gone` for this one.

@@ -32,7 +32,7 @@ describe('object storage over REST', () => {
     server.put(ObjectStorageAccount, 'media', {}, NAMESPACE)
   }
   const call = (method: 'get' | 'post' | 'put' | 'patch' | 'delete', path: string) => server.ask(method, path)
-  const bucket = (bucketName: string, spec: object = {}) => {
+  const bucket = (bucketName: string, spec: object = {}, status: object = {}) => {
     const object = server.put(
       AccountBucket,
       `media-${bucketName}`,
@@ -41,7 +41,7 @@ describe('object storage over REST', () => {
     )
     const ref = { namespace: NAMESPACE, name: object.metadata.name }
     const edited = server.client.edit(AccountBucket.resource, ref, ((each: { status?: object }) => {
-      each.status = { ...READY, storeName: `media-${bucketName}`, objectCount: 2, usedBytes: 7 }
+      each.status = { ...READY, storeName: `media-${bucketName}`, objectCount: 2, usedBytes: 7, ...status }
     }) as never)
     server.caches.get(AccountBucket.resource).observeWrite(edited)
   }
@@ -245,6 +245,28 @@ describe('object storage over REST', () => {
       const back = await change({ quotaBytes: null, corsRules: null, versioning: 'Suspended' })
       expect(back.body).to.deep.include({ quotaBytes: null, corsRules: [], versioning: 'Suspended' })
     })
+
+    const shown: [string, object, string | undefined, string][] = [
+      ['off, where it never was on', { versioning: 'Off' }, 'Off', 'Off'],
+      ['off, where the store has not made it yet', { versioning: 'Off' }, undefined, 'Off'],
+      ['suspended, where it is to be off and is on', { versioning: 'Off' }, 'Enabled', 'Suspended'],
+      ['suspended, where it is to be off and was on', { versioning: 'Off' }, 'Suspended', 'Suspended'],
+      ["suspended, where the account's default is off and it was on", {}, 'Suspended', 'Suspended'],
+      ['enabled, where it is to be on and is not yet', { versioning: 'Enabled' }, 'Suspended', 'Enabled'],
+    ]
+    for (const [sentence, spec, versioning, expected] of shown) {
+      it(`shows versioning as ${sentence}`, async () => {
+        await begin(new FakeObjectStore([]))
+        bucket('one', spec, { versioning })
+        const before = await stored()
+        const { body } = await call('get', PATH)
+        expect(body.versioning).to.equal(expected)
+        const filtered = await call('get', `${ACCOUNT}/buckets?filter=versioning:eq:${expected}`)
+        expect(filtered.body.items.map(({ name }: { name: string }) => name)).to.deep.equal(['one'])
+        expect((await change(body)).status, 'what was read is sent back').to.equal(200)
+        expect(await stored()).to.deep.equal(before)
+      })
+    }
 
     it('takes what was read back as it is, and changes nothing by it', async () => {
       await begin(new FakeObjectStore([]))

@@ -157,8 +157,10 @@ export function bucketState({ status, metadata }: BucketObject) {
   return summarize(status, metadata.deletionTimestamp !== undefined)
 }
 
-export function bucketVersioning({ spec }: BucketObject, account: AccountObject): (typeof VERSIONING)[number] {
-  return spec.objectLock ? 'Enabled' : (spec.versioning ?? account.spec.defaultVersioning)
+/** What the bucket has or gets: versioning that was on once is suspended, never off. */
+export function bucketVersioning({ spec, status }: BucketObject, account: AccountObject): (typeof VERSIONING)[number] {
+  const wanted = spec.objectLock ? 'Enabled' : (spec.versioning ?? account.spec.defaultVersioning)
+  return wanted === 'Off' && (status?.versioning ?? 'Off') !== 'Off' ? 'Suspended' : wanted
 }
 
 /** What a record of a bucket shows beyond its spec. */

@@ -78,8 +78,8 @@ export const bucketController = controllerWith<typeof AccountBucket, StorageOpti
       if (store === undefined || account === undefined) return ENGINE_MISSING
       return withStore(async () => {
         const settings = bucketSettings(pass.object, account, { name: nameOf(pass), owner: pass.incarnation })
-        await store.ensureBucket(settings)
-        pass.report({ storeName: settings.name })
+        const { versioning } = await store.ensureBucket(settings)
+        pass.report({ storeName: settings.name, versioning })
         pass.serving(true)
         return done()
       })

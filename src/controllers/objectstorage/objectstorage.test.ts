@@ -97,6 +97,17 @@ describe('the controllers of object storage', () => {
     expect(await find(ObjectStorageAccount, 'media')).to.equal(undefined)
   })
 
+  it('say that versioning is suspended which was on and is to be off', async () => {
+    account()
+    bucket('one', { versioning: 'Enabled' })
+    await world.bench.start()
+    const shows = async (versioning: string) =>
+      expect(await find(AccountBucket, 'media.one')).to.have.nested.property('status.versioning', versioning)
+    await shows('Enabled')
+    await world.patch(AccountBucket, 'media.one', { versioning: 'Off' })
+    await shows('Suspended')
+  })
+
   it('open a later bucket to keys of all, and not to keys of some', async () => {
     account()
     bucket()
