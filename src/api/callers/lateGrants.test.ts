@@ -132,6 +132,24 @@ describe('what another replica has just stored counts before a refusal:', () => 
     expect(await statusOf(`/boundaries/${OLD}`)).to.equal(403)
   })
 
+  const denies: [string, string, string][] = [
+    ['of the boundary', `/boundaries/${OLD}`, HOME],
+    ['of the platform', '/', SYSTEM_NAMESPACE],
+  ]
+  for (const [sentence, scope, namespace] of denies) {
+    it(`a deny ${sentence} counts with the role, and before it`, async () => {
+      const life = scope === '/' ? {} : { scopeIncarnation: 'life' }
+      const spec = { isEveryone: true, actions: ['boundaries/read'], scope, ...life }
+      store(server, DenyAssignment, crypto.randomUUID(), spec, namespace)
+      assign(server, `/boundaries/${OLD}`)
+      expect(await statusOf(`/boundaries/${OLD}`)).to.equal(403)
+      const read = server.client.calls.filter(({ verb }) => verb === 'list').map(({ resource }) => resource)
+      expect(read.lastIndexOf('denyassignments.iam.freehold.dev')).to.be.lessThan(
+        read.indexOf('roleassignments.iam.freehold.dev'),
+      )
+    })
+  }
+
   it('nothing of another boundary, and nothing that others got', async () => {
     assign(server, `/boundaries/${OLD}`, { principalId: TEAM })
     assign(server, `/boundaries/${OLD}`, {}, boundaryNamespace(NEW))
@@ -160,7 +178,7 @@ describe('a caller who is refused again and again', () => {
   it('costs one look for a scope, until a moment later', async () => {
     await look(ANNA, `/boundaries/${OLD}`)
     const once = client.calls.length
-    expect(once).to.be.within(1, 5)
+    expect(once).to.be.within(1, 6)
     for (let again = 0; again < 50; again += 1) await look(ANNA, `/boundaries/${OLD}`)
     expect(client.calls.length).to.equal(once)
     await clock.advance(2_001)

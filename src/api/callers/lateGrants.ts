@@ -3,7 +3,7 @@ import type { Clock } from '../../core/clock.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
 import { parseScope, type Scope } from '../../core/scope.ts'
-import { PrincipalGroup, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
+import { DenyAssignment, PrincipalGroup, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
 import { scopeObject } from '../../crds/scopeObjects.ts'
 import type { WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
@@ -70,6 +70,7 @@ class Reading {
 
   async look(principalId: string, scope: Scope): Promise<void> {
     if (scope.level === 'root') {
+      await this.#denies(SYSTEM_NAMESPACE)
       await this.#assignments(principalId, SYSTEM_NAMESPACE)
       return
     }
@@ -77,8 +78,13 @@ class Reading {
     const home = boundaryNamespace(boundaryId)
     // In what does not exist nothing is held.
     if (!(await this.#object({ level: 'boundary', boundaryId }))) return
+    // First of all: a role must not count a moment before what is denied with it.
     await Promise.all([
       ...below(scope).map((place) => this.#object(place)),
+      this.#denies(SYSTEM_NAMESPACE),
+      this.#denies(home),
+    ])
+    await Promise.all([
       this.#assignments(principalId, SYSTEM_NAMESPACE),
       this.#assignments(principalId, home),
       this.#groups(principalId, home),
@@ -98,6 +104,10 @@ class Reading {
       if (isKubeError(error, 'NotFound')) return false
       throw error
     }
+  }
+
+  async #denies(namespace: string): Promise<void> {
+    await this.#list(DenyAssignment.resource, { namespace })
   }
 
   async #assignments(principalId: string, namespace: string): Promise<void> {

@@ -115,12 +115,15 @@ async function atIdentity(context: Context) {
   const { boundaryId = '', resourceGroupName = '', managedIdentityId = '' } = context.parameters
   await findGroup(context, boundaryId, resourceGroupName)
   const namespace = groupNamespace(boundaryId, resourceGroupName)
-  const owner = context.services.records
-    .peekAll(ManagedIdentity, { namespace })
-    .find(
+  const stored = async (fresh: boolean) => {
+    const all = await context.services.records.list(ManagedIdentity, { namespace }, { fresh })
+    return all.find(
       ({ metadata }) =>
         idOf({ group: 'iam.freehold.dev', kind: 'ManagedIdentity', name: metadata.name }) === managedIdentityId,
     )
+  }
+  // Before it is refused, the API server is asked: it may just have been made.
+  const owner = (await stored(false)) ?? (await stored(true))
   if (owner === undefined) throw notFound(`Managed identity "${managedIdentityId}" in group "${resourceGroupName}"`)
   const isOf = (spec: KeyObject['spec']) => spec.managedIdentityId === managedIdentityId
   return { namespace, owner, managedIdentityId, isOf, words: ' of this managed identity' }

@@ -101,9 +101,9 @@ export const bindings = collection(IdpBinding, {
   path: `${TENANT}/idp-bindings`,
   item: 'bindingId',
   noun: 'Binding',
-  home: (context: Context) => ({
+  home: async (context: Context) => ({
     ...atPlatform(),
-    tenantId: requireTenant(context as Context<'tenantId'>).metadata.name,
+    tenantId: (await requireTenant(context as Context<'tenantId'>)).metadata.name,
   }),
   holds: (binding, { tenantId }) => isLive(binding) && binding.spec.tenantId === tenantId,
   may: { read: admin, write: admin },

@@ -35,7 +35,7 @@ const SetSsoDomainsRequest = z
 async function setDomains(context: Context<'tenantId', unknown, z.output<typeof SetSsoDomainsRequest>>) {
   const { services, caller, ifMatch, body, parameters } = context
   const { tenantId } = parameters
-  requireTenant(context)
+  await requireTenant(context)
   return oneAtATime(services, { key: 'domains of tenants', sees: [] }, async () => {
     const all = await services.records.list(SsoConnection, { namespace: SYSTEM_NAMESPACE }, { fresh: true })
     const isThere = all.some(({ metadata }) => metadata.name === tenantId)
@@ -60,7 +60,7 @@ export const ssoRoutes: readonly RouteDraft[] = [
     { auth: action('rbac/idpBindings/admin'), summary: 'How the people of a tenant sign in elsewhere', reply: SsoDto },
     async (context) => {
       const { services, fresh, parameters } = context
-      requireTenant(context)
+      await requireTenant(context)
       const found = await services.records.get(SsoConnection, connectionRef(parameters.tenantId), { fresh })
       const etag = found === undefined ? {} : { etag: etagOf(found) }
       return ok(ssoDto(services, parameters.tenantId, found), etag)

@@ -96,7 +96,7 @@ async function fetched({ sso }: Services, url: string, signal: AbortSignal): Pro
 export async function createProvider(context: Context<'tenantId', unknown, CreateSsoIdentityProviderRequest>) {
   const { services, caller, body, parameters } = context
   const { tenantId } = parameters
-  requireTenant(context)
+  await requireTenant(context)
   const { clientSecret, ...fields } = body
   const hasSecret = typeof clientSecret === 'string'
   const provider = readProvider(services, fields, hasSecret ? UNWRITTEN : undefined)
@@ -184,12 +184,17 @@ function shown(services: Services, tenantId: string, connection: ConnectionRecor
 type OfAlias = Context<'tenantId' | 'alias', unknown, unknown>
 
 /** @throws PlatformError NOT_FOUND */
-function requireProvider({ services, parameters }: Context<'tenantId' | 'alias'>) {
+async function requireProvider({ services, parameters }: Context<'tenantId' | 'alias'>) {
   const { tenantId, alias } = parameters
-  const connection = services.records.peek(SsoConnection, connectionRef(tenantId))
-  const provider = connection?.spec.identityProviders.find((one) => one.alias === alias)
-  if (connection === undefined || provider === undefined) throw notFound(`Identity provider "${alias.slice(0, 64)}"`)
-  return { connection, provider }
+  const stored = async (fresh: boolean) => {
+    const connection = await services.records.get(SsoConnection, connectionRef(tenantId), { fresh })
+    const provider = connection?.spec.identityProviders.find((one) => one.alias === alias)
+    return connection && provider && { connection, provider }
+  }
+  // Another replica may just have added it.
+  const found = (await stored(false)) ?? (await stored(true))
+  if (found === undefined) throw notFound(`Identity provider "${alias.slice(0, 64)}"`)
+  return found
 }
 
 /** What the patch makes of the provider, and the secret in it. @throws PlatformError MODEL_BINDING_FAILED, BAD_REQUEST */
@@ -211,8 +216,8 @@ function patched({ services, body }: OfAlias, provider: SsoIdentityProvider) {
 export async function patchProvider(context: OfAlias) {
   const { services, caller, ifMatch, parameters } = context
   const { tenantId, alias } = parameters
-  requireTenant(context)
-  const { connection, provider: before } = requireProvider(context)
+  await requireTenant(context)
+  const { connection, provider: before } = await requireProvider(context)
   const first = patched(context, before)
   await checkProvider(
     context,
@@ -242,8 +247,8 @@ export async function patchProvider(context: OfAlias) {
 export async function removeProvider(context: Context<'tenantId' | 'alias'>) {
   const { services, caller, ifMatch, parameters } = context
   const { tenantId, alias } = parameters
-  requireTenant(context)
-  requireProvider(context)
+  await requireTenant(context)
+  await requireProvider(context)
   let secretName: string | undefined
   await services.records.update(SsoConnection, connectionRef(tenantId), {
     caller,

@@ -116,9 +116,12 @@ export const SHOWN_FIELDS: ReadonlySet<string> = new Set(
 )
 
 /** @throws PlatformError NOT_FOUND for a tenant that is not there */
-export function requireTenant({ services, parameters }: Context<'tenantId'>): RecordOf<typeof PlatformTenant> {
+export async function requireTenant({
+  services,
+  parameters,
+}: Context<'tenantId'>): Promise<RecordOf<typeof PlatformTenant>> {
   const { tenantId } = parameters
-  const found = isUuid(tenantId) ? services.records.peek(PlatformTenant, { name: tenantId }) : undefined
+  const found = isUuid(tenantId) ? await services.records.get(PlatformTenant, { name: tenantId }) : undefined
   if (found === undefined || found.metadata.deletionTimestamp !== undefined) {
     throw notFound(`Tenant "${tenantId.slice(0, 64)}"`)
   }

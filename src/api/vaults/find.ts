@@ -1,12 +1,13 @@
 import { isKnown, readRefusal } from '../../contracts/vaults/history.ts'
 import { entryName, isSecretName } from '../../contracts/vaults/names.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
+import { claimName } from '../../core/nameClaims.ts'
 import { boundaryOfNamespace, groupNamespace, isResourceName } from '../../core/names.ts'
+import { NameClaim } from '../../crds/nameclaims.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import type { Context, Services } from '../http/context.ts'
 import { findResource } from '../resources/places.ts'
-import { holderOf } from '../resources/platformNames.ts'
 import type { EntryRecord, VaultRecord } from './record.ts'
 
 export const SECRETS = '{RG}/secretvaults/{resourceName}/secrets'
@@ -61,13 +62,16 @@ export function refuseUnreadable(entry: EntryRecord, version: number, now: numbe
 }
 
 /** A vault by its name on the platform, and the scope that it is; undefined for none. */
-export function vaultByName(services: Services, name: string): { vault: VaultRecord; scope: string } | undefined {
+export async function vaultByName(
+  { records }: Services,
+  name: string,
+): Promise<{ vault: VaultRecord; scope: string } | undefined> {
   if (!isResourceName(name)) return undefined
-  const holder = holderOf(services, 'Vault', name)
+  const holder = (await records.get(NameClaim, { name: claimName('Vault', name) }))?.spec.holder
   if (holder === undefined || holder.kind !== SecretVault.kind) return undefined
   const { namespace } = holder
-  const vault = services.records.peek(SecretVault, { namespace, name: holder.name })
-  const group = services.records.peekAll(ResourceGroup).find(({ metadata, status }) => {
+  const vault = await records.get(SecretVault, { namespace, name: holder.name })
+  const group = records.peekAll(ResourceGroup).find(({ metadata, status }) => {
     const boundaryId = boundaryOfNamespace(metadata.namespace ?? '')
     const home = status?.namespace ?? (boundaryId === undefined ? '' : groupNamespace(boundaryId, metadata.name))
     return home === namespace

@@ -45,7 +45,7 @@ function versionNumber(text: string | undefined): number {
 export async function readByVaultName(context: Context<'vaultName' | 'name', { version?: number | undefined }>) {
   const { services, caller, parameters } = context
   const { vaultName, name } = parameters
-  const found = vaultByName(services, vaultName)
+  const found = await vaultByName(services, vaultName)
   const mayRead = async (scope: string) => isAllowedNow(services, caller.principalId, 'secretvault/readSecrets', scope)
   if (found === undefined || !(await mayRead(found.scope))) throw missingSecret(vaultName, name)
   const entry = await findEntry(context, found.vault, name)

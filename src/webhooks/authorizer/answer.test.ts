@@ -207,6 +207,13 @@ describe('reviews', () => {
     expect(asked).to.deep.equal([[ANNA, `/boundaries/${B}`]])
   })
 
+  it('about what is not ours in a boundary that is known ask nobody', async () => {
+    const there = { ...spec, resourceAttributes: { ...resourceAttributes, resource: 'configmaps', group: '' } }
+    const own = { ...there, resourceAttributes: { ...there.resourceAttributes, namespace: `boundary-${B}` } }
+    const known = { access: { ...access(), catchUp: () => expect.fail() }, placeOf: () => ({ boundaryId: B }) }
+    expect((await reviewer(known)({ ...review, spec: own }))?.status.allowed).to.equal(false)
+  })
+
   it('are denied for a deleted or disabled principal, whatever roles are left', async () => {
     for (const ended of ['deleted', 'disabled'] as const) {
       const standing = { endOf: async () => ended }

@@ -63,11 +63,18 @@ const TOO_OLD =
   'The platform has lost its connection to the API server; what it knows is too old to answer from. Try again in a moment.'
 
 /** Where another replica may have stored a moment ago what lets the caller in; undefined for what is not ours. */
-function scopeToCatchUp(question: Question, { resourceAttributes }: ReviewedRequest): string | undefined {
+function scopeToCatchUp(
+  question: Question,
+  { resourceAttributes }: ReviewedRequest,
+  placeOf: PlaceOfNamespace,
+): string | undefined {
   if (question.asks !== 'nothing') return question.scope
-  // A boundary that is not known yet.
-  const boundaryId = boundaryOfNamespace(resourceAttributes?.namespace ?? '')
-  return boundaryId === undefined ? undefined : formatScope({ level: 'boundary', boundaryId })
+  const { namespace = '' } = resourceAttributes ?? {}
+  const boundaryId = boundaryOfNamespace(namespace)
+  // In a boundary that is known, RBAC decides what is not ours.
+  return boundaryId === undefined || placeOf(namespace) !== undefined
+    ? undefined
+    : formatScope({ level: 'boundary', boundaryId })
 }
 
 /**
@@ -103,7 +110,7 @@ export function createReviewer({
       return { question, verdict: answerTo(question, access, whyNotGiven) }
     }
     const { question, verdict } = now()
-    const scope = verdict.allowed || verdict.denied === true ? undefined : scopeToCatchUp(question, spec)
+    const scope = verdict.allowed || verdict.denied === true ? undefined : scopeToCatchUp(question, spec, placeOf)
     if (principalId === undefined || scope === undefined) return verdict
     await access.catchUp(principalId, scope)
     return now().verdict
