@@ -1,3 +1,4 @@
+import type { RegistryPort } from '../adapters/registry/port.ts'
 import { boundaryNamespace, groupNamespace } from '../core/names.ts'
 import { groupNamespaceObject, isReservedFor } from '../core/namespaces.ts'
 import { type KubeObject, keyOf, refOf, refOfKey } from '../core/object.ts'
@@ -32,7 +33,6 @@ import { ownerKeyOf } from './engine/ownership.ts'
 import { closeToNew, removeHome, shownOf, whileHeld } from './leaving.ts'
 import { askLedger, LEDGER_RIGHTS, releaseGrant } from './quotaLedger.ts'
 import { keepPullSecret } from './registry/index.ts'
-import type { RegistryPort } from '../adapters/registry/port.ts'
 
 export type ResourceGroupPass = Pass<typeof ResourceGroup>
 

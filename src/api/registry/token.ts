@@ -79,11 +79,7 @@ async function issue(context: Context, bearer: Bearer | undefined, asked: Asked)
   return ok(body as never, { headers: { 'cache-control': 'no-store' } })
 }
 
-async function narrowed(
-  services: Services,
-  bearer: Bearer,
-  scopes: readonly AskedScope[],
-): Promise<RegistryAccess[]> {
+async function narrowed(services: Services, bearer: Bearer, scopes: readonly AskedScope[]): Promise<RegistryAccess[]> {
   const { principalId, principalType, limit } = bearer
   const granted = scopes.map(async ({ repository, actions }) => {
     const name = knownRepository(services, repository)

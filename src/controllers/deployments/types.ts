@@ -3,13 +3,13 @@ import type { BuildLogs } from '../../adapters/buildlogs/port.ts'
 import type { SourceArchives } from '../../adapters/builds/port.ts'
 import type { AddressesOf } from '../../adapters/outgoing/addresses.ts'
 import type { PodLogs } from '../../adapters/podlogs/port.ts'
+import type { RegistryPort } from '../../adapters/registry/port.ts'
 import type { SourcePort } from '../../adapters/sources/port.ts'
 import type { BuildSettings } from '../../contracts/builds/request.ts'
 import type { DeploymentRecord } from '../../crds/deployments.ts'
 import type { BuildJob, BuildPod } from '../../desired/builds/index.ts'
 import type { Decision, Seen } from '../../desired/deployments.ts'
 import type { Step } from '../engine/controller.ts'
-import type { RegistryPort } from '../../adapters/registry/port.ts'
 
 /** What builds need of the platform. */
 export type BuildPorts = {
