@@ -38,7 +38,8 @@ export interface VolumeFiles {
    * @returns the answer and the bytes that it announces, which come only as fast as they are read: whoever does not read
    *   them to their end destroys them
    * @throws PlatformError SERVICE_UNAVAILABLE if the volumes cannot be reached now; QUOTA_EXCEEDED if the group has no room
-   *   for what reaches them; FEATURE_UNSUPPORTED where pods are played
+   *   for what reaches them; FEATURE_UNSUPPORTED where pods are played, or no image
+   *   is known for the pods that reach them
    */
   ask(place: FilePlace, request: FileRequest, options: FileOptions): Promise<{ answer: FileAnswer; bytes: Readable }>
 }

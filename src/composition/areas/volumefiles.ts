@@ -1,10 +1,12 @@
 import { hostname } from 'node:os'
 import { podVolumeFiles } from '../../adapters/volumefiles/pods.ts'
 import type { Services } from '../../api/http/context.ts'
+import { PlatformError } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { pod } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
+import { isKubeError } from '../../kube/errors.ts'
 import type { FacadeSetup } from './setup.ts'
 
 /** Files of volumes, through pods that run the image of the platform itself unless another one is configured. */
@@ -30,9 +32,18 @@ export function volumeFileServices({
 
 type Pod = KubeObject & { spec: { containers: { image: string }[] } }
 
-/** Of the pod that this process runs in; its name is the name of the host. */
+/**
+ * Of the pod that this process runs in; its name is the name of the host.
+ *
+ * @throws PlatformError FEATURE_UNSUPPORTED if it runs in none
+ */
 async function ownImage(client: KubeClient): Promise<string> {
-  const { spec } = await client.get<Pod>(pod, { namespace: SYSTEM_NAMESPACE, name: hostname() })
+  const asked = client.get<Pod>(pod, { namespace: SYSTEM_NAMESPACE, name: hostname() })
+  const { spec } = await asked.catch((error: unknown) => {
+    if (!isKubeError(error, 'NotFound')) throw error
+    const message = 'Files cannot be reached: the platform runs in no pod, and its setting filesImage names no image.'
+    throw new PlatformError('FEATURE_UNSUPPORTED', message)
+  })
   const [container] = spec.containers
   if (container === undefined) throw new Error('The pod of this process has no container.')
   return container.image
