@@ -2,17 +2,21 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { choosePorts } from '../../scripts/controlplane/ports.ts'
 import { readManifests } from '../../scripts/platform/manifests.ts'
+import { containerNames } from '../../src/contracts/containerinstances.ts'
+import { FILES_LABEL } from '../../src/contracts/workloads.ts'
 import { messageOf } from '../../src/core/errors.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { PlatformCluster } from '../../src/crds/clusters.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
-import { job, namespace, secret, statefulSet } from '../../src/kube/builtin.ts'
+import { deployment, job, namespace, persistentVolumeClaim, secret, statefulSet } from '../../src/kube/builtin.ts'
 import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
 import { installManifests } from '../../src/kube/crds.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
+import { createExec } from '../../src/kube/exec.ts'
 import { postgresqlCluster } from '../../src/kube/postgresql.ts'
 import { loadKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
 import { type OwnControlPlane, startOwnControlPlane } from '../cluster/index.ts'
@@ -23,8 +27,8 @@ import { tokenFor } from '../worlds/tenant.ts'
 
 /** Milliseconds for which the hub is away at least. */
 const AWAY = TEST_CONFIG.sized(0, 120_000)
+const IMAGE = 'docker.io/library/nginx:1'
 const DEPLOY = join(import.meta.dirname, '../../deploy/agent')
-const PLAYED_ENGINE = join(import.meta.dirname, '../../deploy/played/cloudnative-pg.yaml')
 
 type Cluster = { id: string; status: string; projectionCount: number; resourceCount: number; nodeCount: number | null }
 type Token = { token: string; serverUrl: string; caFingerprint: string }
@@ -49,7 +53,7 @@ describe('a boundary on another cluster, through an agent that only calls out', 
 
   before(async () => {
     own = await OwnPlatform.prepare()
-    await own.startOperator()
+    await own.startOperator({ PLATFORM_FILES_IMAGE: 'files.test/freehold:1' })
     spoke = await startOwnControlPlane({ nodes: 1 })
     far = createKubeClient(loadKubeconfig(spoke.kubeconfigPath), { fieldManager: 'test', userAgent: 'test' })
     await installManifests(
@@ -71,13 +75,14 @@ describe('a boundary on another cluster, through an agent that only calls out', 
     return (text === '' ? undefined : JSON.parse(text)) as Body
   }
 
-  async function request(method: string, path: string, body?: object): Promise<Response> {
+  async function request(method: string, path: string, body?: object, signal?: AbortSignal): Promise<Response> {
     const { clientId, clientSecret, tokenUrl } = own.platform
     const token = await tokenFor(clientId, clientSecret, tokenUrl)
     return fetch(`http://127.0.0.1:${own.ports.facade}${path}`, {
       method,
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
     })
   }
 
@@ -255,17 +260,85 @@ describe('a boundary on another cluster, through an agent that only calls out', 
       expect(await exists(far, kind, left, home)).to.equal(false)
   })
 
-  step('runs a relational database there once CloudNativePG is installed there', async () => {
+  step('runs a relational database there, by the CloudNativePG of that cluster', async () => {
     const ledger = resource('relationalclusters/ledger')
     await call(201, 'POST', ledger, { replicas: 1, backupEnabled: false })
-    await untilIt(ledger, 'waits for its engine', ({ phase }) => phase === 'EngineMissing')
-    await installManifests(far, readManifests(PLAYED_ENGINE))
-    await untilIt(ledger, 'is not missing its engine any more', ({ phase }) => phase !== 'EngineMissing')
-    await until('its engine was asked for it', () => exists(far, postgresqlCluster, 'relc-ledger', home))
+    await untilIt(ledger, 'runs', ({ status }) => status === 'Running')
+    expect(await exists(far, postgresqlCluster, 'relc-ledger', home)).to.equal(true)
     expect(await exists(own.admin, postgresqlCluster, 'relc-ledger', home)).to.equal(false)
     expect([202, 204]).to.include((await request('DELETE', ledger)).status)
     await until('the database is gone', async () => (await request('GET', ledger)).status === 404)
     expect(await exists(far, postgresqlCluster, 'relc-ledger', home)).to.equal(false)
+  })
+
+  step('runs a container instance there, whose copies, logs, backups and files are asked for there', async () => {
+    const web = resource('containerinstances/web')
+    const volumes = [{ name: 'disk', kind: 'Persistent', size: '1Gi' }]
+    const component = { name: 'web', image: IMAGE, ports: [{ name: 'http', port: 8080 }] }
+    const components = [{ ...component, mounts: [{ volume: 'disk', path: '/data' }] }]
+    await call(201, 'POST', web, { components, volumes })
+    await untilIt(web, 'runs', ({ status }) => status === 'Running')
+    const names = containerNames('web')
+    for (const [kind, name] of [
+      [deployment, names.component('web')],
+      [persistentVolumeClaim, names.volume('disk')],
+    ] as const) {
+      expect(await exists(far, kind, name, home), name).to.equal(true)
+      expect(await exists(own.admin, kind, name, home), name).to.equal(false)
+    }
+    const { items } = await call<{ items: { id: string }[] }>(200, 'GET', `${web}/crates`)
+    const [crate = { id: '' }, ...more] = items
+    expect(more).to.deep.equal([])
+    await call(200, 'GET', `${web}/crates/${crate.id}`)
+    expect((await request('GET', `${web}/crates/${crate.id}/logs`)).status, 'its node is only played').to.equal(502)
+    const policy = { schedule: '0 2 * * *', retentionDays: 7 }
+    const refused = await call<{ code: string }>(422, 'PUT', `${web}/backup-policy`, policy)
+    expect(refused.code, 'there is no Velero there').to.equal('BACKUP_TARGET_MISSING')
+    await seeFilesAsked(`${web}/files?path=/data`)
+    await seeExecAllowed(crate.id)
+  })
+
+  /** A pod comes beside the volume there. As pods are only played, it has no files to tell of, and nobody waits for them. */
+  async function seeFilesAsked(path: string): Promise<void> {
+    const enough = new AbortController()
+    const asked = request('GET', path, undefined, enough.signal).catch(() => undefined)
+    const labelSelector = `${FILES_LABEL}=true`
+    const isThere = async () => (await far.list(job, { namespace: home, labelSelector })).items.length > 0
+    await until('a pod is to come beside the volume there', isThere)
+    expect((await own.admin.list(job, { namespace: home, labelSelector })).items).to.deep.equal([])
+    enough.abort()
+    await asked
+  }
+
+  /** With what its manifest allows it, the agent gets as far as the node in a group, and not even there elsewhere. */
+  async function seeExecAllowed(pod: string): Promise<void> {
+    const exec = createExec(loadKubeconfig(join(spoke.folder, 'agent-kubeconfig')), 'test')
+    const failure = async (space: string) => {
+      const asked = { namespace: space, pod, container: 'web', command: ['true'], signal: AbortSignal.timeout(60_000) }
+      return exec(asked).then(
+        async ({ stdout }) => buffer(stdout).then(String, messageOf),
+        (error: unknown) => messageOf(error),
+      )
+    }
+    expect(await failure('kube-system')).to.contain('answered 403')
+    expect(await failure(home)).to.not.contain('answered')
+  }
+
+  step('runs an app and a site there, and leaves nothing of what is deleted', async () => {
+    const [app, site] = [resource('apps/portal'), resource('staticwebapps/pages')]
+    await call(201, 'POST', app, { sourceKind: 'Image', image: IMAGE })
+    await call(201, 'POST', site, { image: IMAGE })
+    for (const path of [app, site]) {
+      await untilIt(path, 'runs', ({ status }) => status === 'Running')
+      const { items } = await call<{ items: object[] }>(200, 'GET', `${path}/pods`)
+      expect(items).to.have.length(1)
+    }
+    const deployments = async (client: KubeClient) => (await client.list(deployment, { namespace: home })).items.length
+    expect([await deployments(far), await deployments(own.admin)]).to.deep.equal([3, 0])
+    const all = [app, site, resource('containerinstances/web')]
+    for (const path of all) expect([202, 204]).to.include((await request('DELETE', path)).status)
+    for (const path of all) await until(`${path} is gone`, async () => (await request('GET', path)).status === 404)
+    expect(await deployments(far)).to.equal(0)
   })
 
   step('is reached through every replica of the facade, wherever its tunnel ends', async () => {
@@ -355,7 +428,7 @@ describe('a boundary on another cluster, through an agent that only calls out', 
     await until('its record is gone', async () => (await request('GET', `/clusters/${id}`)).status === 404)
   })
 
-  it('joins, is given a boundary, runs databases and a job, outlives the hub, is turned away, comes back and is drained', async () => {
+  it('joins, is given a boundary, runs databases, a job and containers, outlives the hub, is turned away, comes back and is drained', async () => {
     for (const [name, work] of steps) {
       await work().catch((cause: unknown) => {
         throw new Error(`A cluster ${name}: ${messageOf(cause)}`, { cause })
