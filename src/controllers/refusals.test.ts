@@ -254,12 +254,17 @@ const PROVOCATIONS: readonly [ErrorCode, Reason, Provocation][] = [
   [
     'CLUSTER_NOT_PROJECTED',
     'ClusterUnreachable',
-    () =>
-      relational((world) => {
-        const there = { displayName: 'there', region: '', domain: 'example.test', isPlatform: false }
-        world.bench.seed(PlatformCluster, ELSEWHERE, there)
-        return database({ clusterId: ELSEWHERE })(world)
-      }),
+    async () => {
+      const world = new World((all) => all.filter(({ name }) => name === 'functionnamespace'))
+      seedGroup(world.server)
+      await world.lead()
+      await world.make(PlatformCluster, ELSEWHERE, { displayName: 'there', domain: 'example.test' })
+      await world.make(FunctionNamespace, 'shop', { runtime: 'nodejs', clusterId: ELSEWHERE })
+      await world.rest()
+      const found = await world.find(FunctionNamespace.resource, 'shop')
+      await world.stop()
+      return (found?.status as { phase?: string } | undefined)?.phase
+    },
   ],
   ['REFERENCE_NOT_FOUND', 'ReferenceMissing', () => relational(database({ connectTo: 'nobody' }))],
   ['IMAGE_NOT_ALLOWED', 'ConfigurationInvalid', () => relational(database({ imageName: 'example.org/pg:1' }))],

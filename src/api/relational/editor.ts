@@ -79,7 +79,7 @@ async function openEditor(object: RelationalObject, services: Services): Promise
       user: logins[level].username,
       password: logins[level].password,
       certificateAuthority: textOf(authority, 'ca.crt') ?? '',
-      through: clusterId === undefined ? undefined : { clusterId, namespace, pod },
+      ...(clusterId !== undefined && { through: { clusterId, namespace, pod } }),
     }),
   }
 }

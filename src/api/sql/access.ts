@@ -145,7 +145,7 @@ async function openEditor(object: SqlObject, services: Services): Promise<Editor
     host: sqlHost(namespace, name),
     port: SQL_PORTS[engine],
     database,
-    through: clusterId === undefined ? undefined : { clusterId, namespace, pod: sqlPod(name) },
+    ...(clusterId !== undefined && { through: { clusterId, namespace, pod: sqlPod(name) } }),
   }
   return {
     engine: services.sql.engines[engine],

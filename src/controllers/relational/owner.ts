@@ -28,6 +28,6 @@ export async function ownerTarget(
     user,
     password,
     certificateAuthority: Buffer.from(authority?.data?.['ca.crt'] ?? '', 'base64').toString('utf8'),
-    through: clusterId === undefined ? undefined : { clusterId, namespace, pod: primary },
+    ...(clusterId !== undefined && { through: { clusterId, namespace, pod: primary } }),
   }
 }

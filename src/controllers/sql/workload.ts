@@ -119,7 +119,7 @@ function adminTarget(pass: SqlPass, password: string): SqlTarget {
     database: '',
     user: ADMIN_USERS[engine],
     password,
-    through: clusterId === undefined ? undefined : { clusterId, namespace, pod: sqlPod(name) },
+    ...(clusterId !== undefined && { through: { clusterId, namespace, pod: sqlPod(name) } }),
   }
 }
 
