@@ -184,11 +184,11 @@ export class Evaluator {
   }
 
   #grantedByAssignment(principal: PrincipalNode, wanted: Wanted, place: ScopeNode, at: number): boolean {
-    if (subjectGrants(principal, wanted, place, at)) return true
+    if (subjectGrants(this.policy.reach, principal, wanted, place, at)) return true
     const groups = groupsOf(principal)
     for (let index = 0; index < groups.length; index += 1) {
       const group = groups[index]
-      if (group !== undefined && subjectGrants(group, wanted, place, at)) return true
+      if (group !== undefined && subjectGrants(this.policy.reach, group, wanted, place, at)) return true
     }
     return false
   }

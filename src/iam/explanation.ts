@@ -18,7 +18,7 @@ function describe(kind: DecidingGrant['kind'], entry: Grant | Denial, principal:
     id: entry.id,
     scope: scopeText(entry.scope),
     ...(isGroup && { viaGroupId: entry.principal.id }),
-    ...(Number.isFinite(entry.expiresAt) && { expiresAt: entry.expiresAt }),
+    ...(entry.expiresAt !== undefined && Number.isFinite(entry.expiresAt) && { expiresAt: entry.expiresAt }),
   }
 }
 

@@ -1,6 +1,7 @@
 import { type ActionDefinition, findAction, isOpenAction } from '../core/actions.ts'
 import { type ActionSet, coversOpenAction, hasAction } from './permissions.ts'
-import { type Denial, type Grant, groupsOf, type PrincipalNode } from './principals.ts'
+import { type Denial, type Grant, groupsOf, type PrincipalNode, scopeBit } from './principals.ts'
+import type { Reach } from './reach.ts'
 import type { ScopeNode } from './scopeTree.ts'
 
 /** What is asked about: an action of the interface, or one below an open prefix. */
@@ -11,13 +12,19 @@ export function wantedAction(name: string): Wanted | undefined {
   return known !== undefined || isOpenAction(name) ? { known, name } : undefined
 }
 
-export function subjectGrants(subject: PrincipalNode, wanted: Wanted, place: ScopeNode, at: number): boolean {
-  if (subject.grants === undefined) return false
-  const { mark, grantScopes } = subject
-  for (let node: ScopeNode | undefined = place; node !== undefined; node = node.parent) {
-    // Two comparisons of marks spare most looks into the map, and each of those is a miss of the processor's cache.
-    if ((node.grantees & mark) === 0 || (grantScopes & node.mark) === 0) continue
-    const head = subject.grants.get(node)
+export function subjectGrants(
+  reach: Reach,
+  subject: PrincipalNode,
+  wanted: Wanted,
+  place: ScopeNode,
+  at: number,
+): boolean {
+  const { rootGrants } = subject
+  if (rootGrants !== undefined && firstPermitting(rootGrants, wanted, at)) return true
+  if (!reach.mayHold(subject.number, place.boundary)) return false
+  for (let node: ScopeNode = place; node.parent !== undefined; node = node.parent) {
+    if ((subject.grantedScopes & scopeBit(node)) === 0) continue
+    const head = subject.grants?.get(node)
     if (head !== undefined && firstPermitting(head, wanted, at)) return true
   }
   return false
@@ -31,9 +38,8 @@ export function subjectDenies(
   at: number,
 ): boolean {
   if (subject.denials === undefined) return false
-  const { mark, denialScopes } = subject
   for (let node: ScopeNode | undefined = place; node !== undefined; node = node.parent) {
-    if ((node.denied & mark) === 0 || (denialScopes & node.mark) === 0) continue
+    if (node.denials === 0) continue
     for (let denial = subject.denials.get(node); denial !== undefined; denial = denial.next) {
       if (denies(denial, wanted, at) && !isExcluded(denial, asker, at)) return true
     }
@@ -49,7 +55,7 @@ export function firstPermitting(head: Grant, wanted: Wanted, at: number): boolea
 
 /** An assignment counts before it expires, and where its role may be assigned at all. */
 export function counts(grant: Grant, at: number): boolean {
-  if (!(at < grant.expiresAt)) return false
+  if (grant.expiresAt !== undefined && !(at < grant.expiresAt)) return false
   return grant.scope.parent === undefined ? grant.role.assignableAtRoot : grant.role.assignableBelowRoot
 }
 
@@ -79,9 +85,9 @@ export function denies(denial: Denial, wanted: Wanted, at: number): boolean {
 const OWNER = 'Owner'
 
 /** Owners at the root, by an assignment of their own or of a group. */
-function isRootOwner(principal: PrincipalNode, root: ScopeNode, at: number): boolean {
+function isRootOwner(principal: PrincipalNode, at: number): boolean {
   return withGroups(principal).some((subject) => {
-    for (let grant = subject.grants?.get(root); grant !== undefined; grant = grant.next) {
+    for (let grant = subject.rootGrants; grant !== undefined; grant = grant.next) {
       if (grant.role.displayName === OWNER && counts(grant, at)) return true
     }
     return false
@@ -94,10 +100,7 @@ function isRootOwner(principal: PrincipalNode, root: ScopeNode, at: number): boo
  */
 export function isExcluded(denial: Denial, principal: PrincipalNode, at: number): boolean {
   const { excluded } = denial
-  if (denial.scope.parent !== undefined) {
-    const root = ancestorAt(denial.scope, 0)
-    if (root !== undefined && isRootOwner(principal, root, at)) return true
-  }
+  if (denial.scope.parent !== undefined && isRootOwner(principal, at)) return true
   if (excluded === undefined) return false
   return excluded.has(principal.id) || groupsOf(principal).some((group) => excluded.has(group.id))
 }

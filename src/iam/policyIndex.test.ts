@@ -44,7 +44,7 @@ describe('the policy', () => {
     expect([may(item), may(shop)]).to.deep.equal([false, false])
   })
 
-  it('answers about more principals and scopes than there are marks to tell them apart by', () => {
+  it('answers about more principals and scopes than there are bits to tell them apart by', () => {
     const scopes = Array.from({ length: 100 }, (_, number) => `${B1}/resourcegroups/group-${number}`)
     const people = scopes.map((_, number) => `${ANNA.slice(0, -3)}${String(number).padStart(3, '0')}`)
     const asked = evaluatorOf({

@@ -20,9 +20,10 @@ import {
   unlinkDenial,
   unlinkGrant,
 } from './principals.ts'
+import { Reach } from './reach.ts'
 import type { Assignment, Deny, PrincipalGroup, Trust } from './records.ts'
 import { BUILT_IN_ROLES, isAssignableAtRoot, isAssignableBelowRoot, type Role } from './roles.ts'
-import { OWN_MARK, type ScopeNode, ScopeTree } from './scopeTree.ts'
+import { type ScopeNode, ScopeTree } from './scopeTree.ts'
 
 export type TrustEntry = {
   readonly id: string
@@ -45,9 +46,10 @@ export class PolicyIndex {
   readonly scopes = new ScopeTree()
   readonly principals = new PrincipalIndex()
   /** Carries the denies of everyone; not among the principals, so that no principal can have its id. */
-  readonly everyone = new PrincipalNode('everyone', OWN_MARK)
+  readonly everyone = new PrincipalNode('everyone')
   readonly #grants = new Map<string, Grant>()
   readonly #denials = new Map<string, Denial>()
+  readonly reach = new Reach(this.#grants)
   readonly #trusts = new Map<string, TrustEntry>()
   readonly #roles = new Map<string, RoleEntry>()
   /** By the name of a definition: where it is held. */
@@ -72,10 +74,11 @@ export class PolicyIndex {
     const { roleName, roleIncarnation } = assignment
     const role = this.#role(roleName, this.#builtInDisplayNames.has(roleName) ? undefined : roleIncarnation)
     role.uses += 1
-    const { id, expiresAt = Number.POSITIVE_INFINITY, jitRequestId } = assignment
+    const { id, expiresAt, jitRequestId } = assignment
     const grant: Grant = { id, principal, role, scope, expiresAt, jitRequestId, next: undefined }
     linkGrant(grant)
     this.#grants.set(id, grant)
+    this.reach.add(grant)
   }
 
   removeAssignment(id: string): void {

@@ -1,6 +1,6 @@
 import type { CompiledPermissions } from './permissions.ts'
 import type { PrincipalGroup } from './records.ts'
-import { markOf, type ScopeNode } from './scopeTree.ts'
+import type { ScopeNode } from './scopeTree.ts'
 
 /** A role as assignments see it; it stays the same object while its definition changes. */
 export type RoleEntry = {
@@ -24,7 +24,8 @@ export type Grant = {
   readonly principal: PrincipalNode
   readonly role: RoleEntry
   readonly scope: ScopeNode
-  readonly expiresAt: number
+  /** Undefined for those that never end: nearly all, and a number of its own for each would be one more look. */
+  readonly expiresAt: number | undefined
   readonly jitRequestId: string | undefined
   next: Grant | undefined
 }
@@ -44,20 +45,22 @@ export type Denial = {
 export class PrincipalNode {
   readonly id: string
   grants: Map<ScopeNode, Grant> | undefined = undefined
+  /** Of its grants those at the root, which every question asks about. */
+  rootGrants: Grant | undefined = undefined
+  /** One of 32 bits for each scope that its assignments name, or have named: spares most looks into the map. */
+  grantedScopes = 0
   denials: Map<ScopeNode, Denial> | undefined = undefined
-  readonly mark: number
-  /** The marks of the scopes that its assignments, or denies, name. */
-  grantScopes = 0
-  denialScopes = 0
+  /** No other principal of the policy has it. */
+  readonly number: number
   /** The groups that list it. */
   parents: Set<PrincipalNode> | undefined = undefined
   members: Set<PrincipalNode> | undefined = undefined
   /** Every group that holds it, however deep; undefined until asked for again after a change. */
   closure: readonly PrincipalNode[] | undefined = undefined
 
-  constructor(id: string, mark = 1) {
+  constructor(id: string, number = 0) {
     this.id = id
-    this.mark = mark
+    this.number = number
   }
 }
 
@@ -88,37 +91,31 @@ export function linkGrant(grant: Grant): void {
   const { principal, scope } = grant
   principal.grants ??= new Map()
   link(principal.grants, grant)
-  principal.grantScopes |= scope.mark
-  scope.grantees |= principal.mark
+  principal.grantedScopes |= scopeBit(scope)
+  if (scope.parent === undefined) principal.rootGrants = grant
 }
 
 export function unlinkGrant(grant: Grant): void {
-  const { principal } = grant
+  const { principal, scope } = grant
   if (principal.grants === undefined) return
   unlink(principal.grants, grant)
-  principal.grantScopes = marksOf(principal.grants)
+  if (scope.parent === undefined) principal.rootGrants = principal.grants.get(scope)
 }
 
 /** A deny comes into the index of its principal. */
 export function linkDenial(denial: Denial): void {
-  const { principal, scope } = denial
-  principal.denials ??= new Map()
-  link(principal.denials, denial)
-  principal.denialScopes |= scope.mark
-  scope.denied |= principal.mark
+  denial.principal.denials ??= new Map()
+  link(denial.principal.denials, denial)
+  denial.scope.denials += 1
 }
 
 export function unlinkDenial(denial: Denial): void {
-  const { principal } = denial
-  if (principal.denials === undefined) return
-  unlink(principal.denials, denial)
-  principal.denialScopes = marksOf(principal.denials)
+  if (denial.principal.denials !== undefined) unlink(denial.principal.denials, denial)
+  denial.scope.denials -= 1
 }
 
-function marksOf(index: ReadonlyMap<ScopeNode, unknown>): number {
-  let marks = 0
-  for (const scope of index.keys()) marks |= scope.mark
-  return marks
+export function scopeBit({ number }: ScopeNode): number {
+  return 1 << (number & 31)
 }
 
 /** Principals by id, with groups in groups to any depth. Principals that nothing names any more are forgotten. */
@@ -138,7 +135,7 @@ export class PrincipalIndex {
     let node = this.#nodes.get(id)
     if (node === undefined) {
       this.#made += 1
-      node = new PrincipalNode(id, markOf(this.#made))
+      node = new PrincipalNode(id, this.#made)
       this.#nodes.set(id, node)
     }
     return node

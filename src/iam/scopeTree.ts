@@ -8,16 +8,18 @@ export class ScopeNode {
   children: Map<string, ScopeNode> | undefined = undefined
   /** Records that name this very scope. */
   uses = 0
-  /** One of 31 marks, the root's being its own. A principal holds the marks of the scopes that its records name, and so skips most others. */
-  readonly mark: number
-  /** The marks of the principals whose assignments, or denies, name this scope: at least those. */
-  grantees = 0
-  denied = 0
+  /** Of these the denies. */
+  denials = 0
+  /** No other node of the tree has it. */
+  readonly number: number
+  /** The number of the boundary that it is or lies in; of the root its own. */
+  readonly boundary: number
 
-  constructor(parent: ScopeNode | undefined, segment: string, mark: number) {
+  constructor(parent: ScopeNode | undefined, segment: string, number: number) {
     this.parent = parent
     this.segment = segment
-    this.mark = mark
+    this.number = number
+    this.boundary = parent?.parent === undefined ? number : parent.boundary
     this.depth = parent === undefined ? 0 : parent.depth + 1
   }
 
@@ -32,15 +34,6 @@ export class ScopeNode {
 /** Texts that are remembered: about 3 MB at most. */
 const LOCATED_MAX = 16_384
 
-const MARKS = 30
-/** A mark that `markOf` gives to nothing: that of the root, and of everyone, by which every question comes. */
-export const OWN_MARK = 1 << MARKS
-
-/** One of 30 bits, in turn. */
-export function markOf(number: number): number {
-  return 1 << (number % MARKS)
-}
-
 const WORDS = ['', '/boundaries/', '/resourcegroups/', '/resources/'] as const
 const BOUNDARY_START = WORDS[1].length
 const BOUNDARY_END = BOUNDARY_START + 'xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx'.length
@@ -54,7 +47,7 @@ export function scopeText(node: ScopeNode): string {
 
 /** The scopes that records name. It grows and shrinks with them, so that questions about others leave nothing behind. */
 export class ScopeTree {
-  readonly root = new ScopeNode(undefined, '', OWN_MARK)
+  readonly root = new ScopeNode(undefined, '', 0)
   readonly #located = new Map<string, ScopeNode>()
   #made = 0
 
@@ -73,7 +66,7 @@ export class ScopeTree {
         // A piece cut from the text would keep the whole text in memory; the copy keeps the piece alone.
         const key = Buffer.from(segment, 'latin1').toString('latin1')
         this.#made += 1
-        child = new ScopeNode(node, key, markOf(this.#made))
+        child = new ScopeNode(node, key, this.#made)
         this.#forget()
         node.children ??= new Map()
         node.children.set(key, child)
@@ -86,10 +79,6 @@ export class ScopeTree {
 
   release(node: ScopeNode): void {
     node.uses -= 1
-    if (node.uses === 0) {
-      node.grantees = 0
-      node.denied = 0
-    }
     let empty = node
     while (empty.parent !== undefined && empty.uses === 0 && empty.children === undefined) {
       const { parent } = empty

@@ -13,7 +13,7 @@ export type BodyRules = {
   mediaTypes: readonly string[]
   limitBytes: number
   isOptional: boolean
-  /** Called before a body of that length is parsed; throws if the caller has exceeded the limit. */
+  /** Called for bytes of the body before they are read, or as they come; throws if the caller has exceeded the limit. */
   spend?: (bytes: number) => void
   readLarge: (bytes: Uint8Array) => Promise<ReadJson>
 }
@@ -66,15 +66,17 @@ export async function readJsonBody(
     throw refuse('A JSON body is required.')
   }
   checkMediaType(request, rules.mediaTypes)
-  if (Number(request.headers['content-length'] ?? 0) > rules.limitBytes) throw tooLarge(rules.limitBytes)
+  const announced = Number(request.headers['content-length'] ?? 0)
+  if (announced > rules.limitBytes) throw tooLarge(rules.limitBytes)
+  // Reading only to refuse would still cost everybody else: the memory of such bodies has to be collected.
+  rules.spend?.(announced)
   // The client waits for leave to send (RFC 9110 section 10.1.1); it comes only after authorization.
   if (request.headers.expect?.toLowerCase() === '100-continue') response.writeContinue()
-  const bytes = await collect(request, rules.limitBytes, clock)
+  const bytes = await collect(request, rules, announced, clock)
   if (bytes.length === 0) {
     if (rules.isOptional) return undefined
     throw refuse('A JSON body is required.')
   }
-  rules.spend?.(bytes.length)
   return valueRead(bytes.length <= LARGE_BYTES ? readJson(bytes) : await rules.readLarge(bytes))
 }
 
@@ -104,10 +106,17 @@ function tooLarge(limitBytes: number): PlatformError {
   return new PlatformError('BODY_TOO_LARGE', `The body is larger than ${limitBytes} bytes.`, { limitBytes })
 }
 
-function collect(request: IncomingMessage, limitBytes: number, clock: Clock): Promise<Uint8Array> {
+/** @param announced bytes that are spent already */
+function collect(
+  request: IncomingMessage,
+  { limitBytes, spend }: BodyRules,
+  announced: number,
+  clock: Clock,
+): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
+    let spent = announced
     const finish = (error?: Error) => {
       timer.cancel()
       request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone)
@@ -121,9 +130,22 @@ function collect(request: IncomingMessage, limitBytes: number, clock: Clock): Pr
     const onData = (chunk: Buffer) => {
       size += chunk.length
       if (size > limitBytes) finish(tooLarge(limitBytes))
-      else chunks.push(chunk)
+      else if (size - spent >= LARGE_BYTES) settle()
+      chunks.push(chunk)
     }
-    const onEnd = () => finish()
+    const settle = (): boolean => {
+      try {
+        if (size > spent) spend?.(size - spent)
+        spent = size
+        return true
+      } catch (error) {
+        finish(error as Error)
+        return false
+      }
+    }
+    const onEnd = () => {
+      if (settle()) finish()
+    }
     const onGone = () => finish(refuse('The body ended too early.'))
     const timer = clock.setTimeout(() => finish(refuse('The body did not arrive in time.')), BODY_MILLISECONDS)
     request.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone)

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { request as rawRequest } from 'node:http'
+import { once } from 'node:events'
+import { type IncomingMessage, request as rawRequest } from 'node:http'
 import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
@@ -217,6 +218,34 @@ describe('the facade as a server', () => {
       expect((await as(request(server.app).get(`${RG}/vectorclusters`)).set('accept', accept)).status).to.equal(200)
     })
   }
+
+  it('refuses large bodies of a caller who has sent too many, before it reads them', async () => {
+    const { port } = await server.facade.listen(0, '127.0.0.1')
+    const calls: ReturnType<typeof rawRequest>[] = []
+    const begin = (framing: Record<string, string>) => {
+      const headers = { authorization: bearer(OWNER), 'content-type': 'application/json', ...framing }
+      const call = rawRequest({ port, host: '127.0.0.1', path: ITEM, method: 'POST', headers })
+      calls.push(call.on('error', () => undefined))
+      return call
+    }
+    const announced = { 'content-length': '1048576', expect: '100-continue' }
+    const refusal = async (call: ReturnType<typeof rawRequest>) => {
+      const [{ statusCode, headers }] = (await once(call, 'response')) as [IncomingMessage]
+      return [statusCode, Number(headers['retry-after']) > 0, headers.connection]
+    }
+    for (let count = 0; count < 4; count += 1) {
+      const call = begin(announced)
+      call.flushHeaders()
+      await once(call, 'continue')
+    }
+    const late = begin(announced)
+    late.flushHeaders()
+    expect(await refusal(late)).to.deep.equal([429, true, 'close'])
+    const stream = begin({ 'transfer-encoding': 'chunked' })
+    stream.write(Buffer.alloc(262_144, ' '))
+    expect(await refusal(stream)).to.deep.equal([429, true, 'close'])
+    for (const call of calls) call.destroy()
+  })
 
   for (const query of [
     'a=1',
