@@ -8,7 +8,12 @@ export const Seconds = Whole.min(1)
 export const Flag = z.union([z.boolean(), z.stringbool()])
 export const List = z.union([
   z.array(z.string()),
-  z.string().transform((text) => text.split(',').filter((part) => part !== '')),
+  z.string().transform((text) =>
+    text
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== ''),
+  ),
 ])
 export const Pairs = (what: RegExp, expected: string) => List.pipe(z.array(z.string().regex(what, expected)))
 export const Networks = Pairs(

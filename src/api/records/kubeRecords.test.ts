@@ -485,6 +485,21 @@ describe('records over the API server', () => {
       expect(await codeOf(records.create(part, { namespace, name, spec, caller }))).to.equal('INVALID_STATE')
       expect(client.count('create')).to.equal(0)
     })
+
+    it(`are taken back where the resource is deleted while they are made: ${sentence}`, async () => {
+      caches.add(whole.resource)
+      caches.add(part.resource)
+      const metadata = { namespace, name: 'whole' }
+      client.seed(whole.resource, { apiVersion: whole.apiVersion, kind: whole.kind, metadata, spec: {} })
+      const make = client.create.bind(client)
+      client.create = async (...given: Parameters<typeof make>) => {
+        const made = await make(...given)
+        await client.remove(whole.resource, metadata)
+        return made as never
+      }
+      expect(await codeOf(records.create(part, { namespace, name, spec, caller }))).to.equal('NOT_FOUND')
+      expect([...client.stored(part.resource)]).to.deep.equal([])
+    })
   }
 
   it('are deleted in this life only', async () => {

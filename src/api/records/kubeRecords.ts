@@ -150,6 +150,7 @@ class KubeRecords implements Records {
       const made = typed<K>(await this.#client.create(kind.resource, object))
       if (made === undefined) throw new TypeError('The API server answered nothing.')
       tellOrigin(kind, made)
+      await this.#withdrawWithoutWhole(kind, ref, made)
       return { object: made, isNew: true }
     } catch (error) {
       if (namespace !== undefined && isKubeError(error, 'NotFound') && !error.typeMissing) throw namespaceMissing(error)
@@ -199,6 +200,22 @@ class KubeRecords implements Records {
         else if (owner.kind.placement === 'group') throw notFound(`"${owner.ref.name}" of ${owner.kind.plural}`)
       }),
     )
+  }
+
+  /**
+   * What it is a part of may have been deleted since it was looked at, by a deletion that saw no parts. Whatever comes
+   * first, the part or the deletion, one of the two sees the other.
+   *
+   * @throws PlatformError INVALID_STATE, NOT_FOUND
+   */
+  async #withdrawWithoutWhole(kind: AnyKind, ref: ObjectRef, { metadata, spec }: RecordOf<AnyKind>): Promise<void> {
+    const whole = wholeOf(kind, ref, spec as object)
+    if (whole === undefined) return
+    const now = await this.get(whole.kind, whole.ref, { fresh: true })
+    if (now !== undefined && now.metadata.deletionTimestamp === undefined) return
+    await this.#client.remove(kind.resource, ref, { uid: metadata.uid })
+    if (now === undefined) throw notFound(`"${whole.ref.name}" of ${whole.kind.plural}`)
+    refuseWhileDeleting(now)
   }
 
   /** The boundary or the group whose namespace it is; undefined elsewhere. */

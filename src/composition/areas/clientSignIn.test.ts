@@ -49,10 +49,17 @@ describe('signing service accounts in', () => {
     expect(await Promise.all(signIns)).to.deep.equal(Array(12).fill('token'))
   })
 
-  it('asks nobody again about a secret that was right a moment ago', async () => {
+  it('asks nobody again about a secret that was right a moment ago, whatever is guessed at that address', async () => {
     await accounts.tokenOf(ACCOUNT, 'right', '198.51.100.7')
+    for (const guess of ['a', 'b', 'c', 'd'])
+      await accounts.tokenOf(ACCOUNT, guess, '198.51.100.7').catch(() => undefined)
     const before = asked
-    expect(await accounts.tokenOf(ACCOUNT, 'right', '192.0.2.1')).to.equal('token')
+    expect(await accounts.tokenOf(ACCOUNT, 'right', '198.51.100.7')).to.equal('token')
     expect(asked).to.equal(before)
+  })
+
+  it('tells an address past its limit nothing, though the secret was right elsewhere a moment ago', async () => {
+    const refusal = await accounts.tokenOf(ACCOUNT, 'right', '192.0.2.1').catch((error) => error)
+    expect(refusal.code).to.equal('TOO_MANY_REQUESTS')
   })
 })

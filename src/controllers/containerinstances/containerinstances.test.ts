@@ -2,8 +2,9 @@ import { expect } from 'chai'
 import { seedGroup } from '../../../test/crashes/seeds.ts'
 import { World } from '../../../test/crashes/world.ts'
 import { COMPONENT_LABEL, REVISION_LABEL } from '../../contracts/containerinstances.ts'
+import { RETAINED_FOR_ANNOTATION } from '../../core/labels.ts'
 import { ContainerInstance } from '../../crds/containerinstances.ts'
-import { deployment, pod } from '../../kube/builtin.ts'
+import { deployment, persistentVolumeClaim, pod } from '../../kube/builtin.ts'
 
 const NAME = 'shop'
 const web = { name: 'web', image: 'site:1', ports: [{ name: 'http', port: 8080 }] }
@@ -65,6 +66,27 @@ describe('the controller of container instances', () => {
       expect(await copies()).to.deep.equal(['web 3'])
     })
   }
+
+  it('takes back no kept volume that is larger than asked for, so that it counts with what it takes', async () => {
+    const withVolume = (size: string) => ({
+      components: [{ ...web, mounts: [{ volume: 'disk', path: '/data' }] }],
+      volumes: [{ name: 'disk', kind: 'Persistent', size }],
+    })
+    const kept = async () =>
+      (await world.server.list(persistentVolumeClaim)).items.map(
+        ({ metadata }) => metadata.annotations?.[RETAINED_FOR_ANNOTATION],
+      )
+    await make({ ...withVolume('7Gi'), onDelete: 'Retain' })
+    await world.remove(ContainerInstance, NAME)
+    await world.rest()
+    expect(await kept()).to.deep.equal([`ContainerInstance/${NAME}`])
+    await make(withVolume('1Gi'))
+    expect(await says()).to.include('StorageCannotShrink: The kept volume "disk" has 7Gi')
+    expect(await kept()).to.deep.equal([`ContainerInstance/${NAME}`])
+    await world.change(ContainerInstance, NAME, withVolume('7Gi'))
+    await world.rest()
+    expect(await kept()).to.deep.equal([undefined])
+  })
 
   it("pulls what lies in the platform's own registry with the Secret of its group, nothing else", async () => {
     await make({

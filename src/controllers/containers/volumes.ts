@@ -22,7 +22,15 @@ export async function keepVolumes(pass: InstancePass): Promise<Outcome> {
     const held = pass.workloads
       .cache<Claim>(persistentVolumeClaim)
       .get(shared.namespace, shared.names.volume(volume.name))
-    if (held !== undefined) await takeBack(pass, held)
+    if (held !== undefined && isKeptFor(pass, held)) {
+      const before = held.spec.resources?.requests?.storage ?? '0'
+      // Taken back, it would count with what is asked for, and not with what it takes.
+      if (compareQuantities(volume.size ?? '', before) < 0) {
+        const message = `The kept volume "${volume.name}" has ${before} and cannot shrink to ${volume.size}. Set its size to at least ${before}.`
+        return stalled('StorageCannotShrink', message)
+      }
+      await takeBack(pass, held)
+    }
     const mode =
       held?.spec.accessModes?.[0] ?? (isShared(pass.workloads, volume.storageClass) ? 'ReadWriteMany' : 'ReadWriteOnce')
     const size = sizeFor(pass, held, volume.name, volume.size ?? '')
@@ -57,8 +65,10 @@ function sizeFor(pass: InstancePass, held: Claim | undefined, name: string, want
   return before
 }
 
+const isKeptFor = (pass: InstancePass, { metadata }: Claim) =>
+  metadata.annotations?.[RETAINED_FOR_ANNOTATION] === retainedFor(pass)
+
 async function takeBack(pass: InstancePass, claim: Claim): Promise<void> {
-  if (claim.metadata.annotations?.[RETAINED_FOR_ANNOTATION] !== retainedFor(pass)) return
   await continueLives(pass, claim)
   await mark(pass, claim, {
     [OWNER_INCARNATION_ANNOTATION]: pass.incarnation,

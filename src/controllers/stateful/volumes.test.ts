@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { StatefulWorld } from '../../../test/worlds/statefulWorld.ts'
+import { RETAINED_FOR_ANNOTATION } from '../../core/labels.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { DEFAULT_PLANS } from '../../crds/defaultPlans.ts'
 import type { AnyKind } from '../../crds/define.ts'
@@ -189,6 +190,9 @@ for (const [kind, base, plan] of KINDS) {
       await world.converge()
       await world.create(kind, NAME, { ...base, computePlan: 'little' })
       expect(await says()).to.match(/^\w+ StorageCannotShrink: The volumes have 20Gi/)
+      const { items } = await world.bench.client.list(persistentVolumeClaim, { namespace: world.home })
+      const isKept = ({ metadata }: KubeObject) => metadata.annotations?.[RETAINED_FOR_ANNOTATION] !== undefined
+      expect(items.some(isKept), 'it still counts with what it takes').to.equal(true)
       await world.change(kind, NAME, { storageSize: '20Gi' })
       expect(await says()).to.match(/^Running Available/)
       expect(await sizes()).to.equal('20Gi 20Gi 500m')

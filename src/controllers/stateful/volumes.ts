@@ -70,6 +70,9 @@ export const adoptVolumes =
       }
       const obstacle = engineObstacle(claim, engineOf(pass, [claim]))
       if (obstacle !== undefined) return stalled('ConfigurationInvalid', obstacle)
+      // Taken back, it would count with what is asked for, and not with what it takes.
+      const small = shrinkage(pass, [claim])
+      if (small !== undefined) return small
       await continueLives(pass, claim)
       await markClaim(pass, claim, {
         [OWNER_INCARNATION_ANNOTATION]: pass.incarnation,
@@ -107,9 +110,13 @@ const requested = (claim: Claim) => claim.spec.resources?.requests?.storage ?? '
 
 /** Volumes cannot shrink, so the request is refused and the workload stays as it is. */
 export function checkStorage(pass: StatefulPass): Outcome {
+  return shrinkage(pass, pass.state.claims.values()) ?? done()
+}
+
+function shrinkage(pass: StatefulPass, claims: Iterable<Claim>): Outcome | undefined {
   const wanted = planOfStateful(pass).storageSize ?? '0'
-  const largest = [...pass.state.claims.values()].map(requested).sort(compareQuantities).at(-1)
-  if (largest === undefined || compareQuantities(wanted, largest) >= 0) return done()
+  const largest = [...claims].map(requested).sort(compareQuantities).at(-1)
+  if (largest === undefined || compareQuantities(wanted, largest) >= 0) return undefined
   const message = `The volumes have ${largest} and cannot shrink to ${wanted}. Set storageSize to at least ${largest}.`
   return stalled('StorageCannotShrink', message)
 }

@@ -8,7 +8,7 @@ import { ageOf, createdAtOf } from '../../../core/object.ts'
 import type { AnyKind } from '../../../crds/define.ts'
 import { type Answer, acceptedEmpty, noContent } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
-import { etagOf } from '../../http/etag.ts'
+import { etagOf, nothingToMatch } from '../../http/etag.ts'
 import { type RouteDraft, route } from '../../http/route.ts'
 import type { RecordOf } from '../../records/records.ts'
 import { oneAtATime, type Turn } from '../../rules/turns.ts'
@@ -195,6 +195,8 @@ function createOf(parts: Parts): RouteDraft | undefined {
     { auth: may.write, summary, body, isBodyOptional, reply: reply as z.ZodType, answers: [status, ...answers] },
     async (context) => {
       const home: Home = await parts.declaration.home(context)
+      // Where the answer is 201, the pipeline has refused it.
+      if (status === 202 && context.header('if-match') !== undefined) throw nothingToMatch()
       if (home.owner !== undefined) refuseWhileDeleting(home.owner)
       return inTurn(context, turn?.(home, context), async () => {
         const made = await make(parts.kind, create, context, home)
