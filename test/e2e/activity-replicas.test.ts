@@ -9,7 +9,7 @@ import { tokenFor } from '../worlds/tenant.ts'
 
 type Entry = { channel: string; action: string; actor: { principalId: string | null }; changes: { path: string }[] }
 
-describe('the record of activity, with several facades that end', () => {
+describe('several facades', () => {
   let own: OwnPlatform
   let other: string
   let token: string
@@ -32,7 +32,29 @@ describe('the record of activity, with several facades that end', () => {
     return { status: answer.status, body: (text === '' ? undefined : JSON.parse(text)) as Body }
   }
 
-  it('is one record for all, and loses nothing that was done when a facade is killed after its answer', async () => {
+  it('each count at once what another one has answered', async () => {
+    const { facadeUrl } = own.platform
+    for (let turn = 0; turn < 10; turn += 1) {
+      const [one, next] = turn % 2 === 0 ? [facadeUrl, other] : [other, facadeUrl]
+      const { body } = await call<{ id: string }>(one, 'POST', '/boundaries', { displayName: 'Shared' })
+      const boundary = `/boundaries/${body.id}`
+      expect((await call(next, 'GET', boundary)).status, 'the boundary is known').to.equal(200)
+      const group = `${boundary}/resourcegroups/shop`
+      expect((await call(next, 'POST', group)).status, 'the boundary takes a group').to.equal(201)
+      expect((await call(one, 'GET', group)).status, 'the group is known').to.equal(200)
+      await until('the group takes resources', async () =>
+        [200, 201].includes(
+          (await call(one, 'POST', `${group}/resources/objectstorageaccounts/a${body.id}`, {})).status,
+        ),
+      )
+      expect((await call(one, 'DELETE', group)).status).to.equal(202)
+      const late = await call<{ code: string }>(next, 'POST', `${group}/resources/vectorclusters/late`, { replicas: 0 })
+      // With its account it is soon gone, and then it is not there.
+      expect([late.status, late.body.code].join(' ')).to.be.oneOf(['409 INVALID_STATE', '404 NOT_FOUND'])
+    }
+  })
+
+  it('have one record of activity, and lose nothing that was done when one is killed after its answer', async () => {
     const { facadeUrl, clientId } = own.platform
     const { body: boundary } = await call<{ id: string }>(facadeUrl, 'POST', '/boundaries', { displayName: 'Told' })
     const group = `/boundaries/${boundary.id}/resourcegroups/shop`

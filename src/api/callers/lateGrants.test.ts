@@ -156,6 +156,14 @@ describe('what another replica has just stored counts before a refusal:', () => 
     expect(await statusOf(`/boundaries/${OLD}`)).to.equal(403)
   })
 
+  it('nobody who is let in costs a look', async () => {
+    server.grant(ANNA, 'Owner', `/boundaries/${OLD}`)
+    server.client.calls.length = 0
+    for (const path of ['', '/resourcegroups', '/resourcegroups/old'])
+      expect(await statusOf(`/boundaries/${OLD}${path}`)).to.equal(200)
+    expect(server.client.calls).to.deep.equal([])
+  })
+
   it('where the API server does not answer, what is known decides', async () => {
     server.client.fail('list', RoleAssignment.resource, 'Unavailable', 10)
     expect(await statusOf(`/boundaries/${OLD}`)).to.equal(403)

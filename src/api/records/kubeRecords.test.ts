@@ -451,6 +451,22 @@ describe('records over the API server', () => {
     expect(client.count('create')).to.equal(2)
   })
 
+  it('cost one question for each of what they would stand in when they are made, and none afterwards', async () => {
+    const held = { finalizers: ['freehold.dev/teardown'] }
+    const [home, inGroup] = [boundaryNamespace(B), groupNamespace(B, 'shop')]
+    await records.create(Boundary, { name: B, spec: { displayName: 'Shop' }, caller, ...held })
+    expect(client.count('get'), 'a boundary stands in nothing').to.equal(0)
+    await records.create(ResourceGroup, { namespace: home, name: 'shop', spec: {}, caller, ...held })
+    expect(client.count('get'), 'its boundary').to.equal(1)
+    const here = { namespace: inGroup, name: 'fresh' }
+    await records.create(VectorCluster, { ...here, spec: {}, caller })
+    expect(client.count('get'), 'its group').to.equal(2)
+    await records.get(VectorCluster, here)
+    await records.update(VectorCluster, here, { caller, change: ({ spec }) => ({ ...spec, tags: { team: 'x' } }) })
+    await records.remove(VectorCluster, here, { caller })
+    expect(client.count('get')).to.equal(2)
+  })
+
   const parts: [AnyKind, string, AnyKind, string, object][] = [
     [ObjectStorageAccount, 'a bucket', AccountBucket, B, { accountName: 'whole', bucketName: 'logs' }],
     [ObjectStorageAccount, 'an access key', ObjectAccessKey, B, { accountName: 'whole', permission: 'Read' }],
