@@ -110,5 +110,7 @@ export function whereaboutsOf(
   const found = reach(clusterId, records, others)
   if (isLeaving || kind.placement !== 'group') return found
   const obstacle = projected(clusterId, place, namespace ?? '', records)
-  return obstacle.kind === 'done' ? found : { kind: 'away', obstacle, ending: 'waits' }
+  // A namespace that is not made yet waits for what the cluster waits for.
+  const isExplained = obstacle.kind === 'waiting' && found.kind === 'away'
+  return obstacle.kind === 'done' || isExplained ? found : { kind: 'away', obstacle, ending: 'waits' }
 }
