@@ -12,6 +12,11 @@ const UNREADABLE =
  * @throws SourceError CredentialRejected for a key with a passphrase, and for what is none
  */
 export async function readPrivateKey(text: string): Promise<string> {
+  if (text === '')
+    throw new SourceError(
+      'CredentialRejected',
+      'There is no private key: the Secret of the source is missing, or has no entry private-key.',
+    )
   const { utils } = (await import('ssh2')).default
   const given = /-----BEGIN PRIVATE KEY-----/.test(text) ? withoutPkcs8(text) : text
   const key = utils.parseKey(given)

@@ -2,8 +2,16 @@ import { PlatformError } from '../../../core/errors.ts'
 import { judgedAs, vetOutgoingUrl } from '../../../core/outgoingUrl.ts'
 import type { Services } from '../../http/context.ts'
 
+/** As git and the pages of Git hosts write addresses over ssh: `git@host:path`. */
+const SCP_FORM = /^(?<user>[\w.-]+@)?(?<host>[\w.-]+\.[\w-]+):(?!\/\/)\/?(?<path>\S+)$/
+
 /** @throws PlatformError URL_NOT_ALLOWED */
 export function vetSourceUrl(services: Services, address: string, field: string): void {
+  const { user = '', host, path } = SCP_FORM.exec(address)?.groups ?? {}
+  if (host !== undefined) {
+    const message = `The address in "${field}" is not a URL: write ssh://${user}${host}/${path}.`
+    throw new PlatformError('URL_NOT_ALLOWED', message, { field })
+  }
   vetUrl(judgedAs(address), field, services.sources.allowedHosts)
 }
 
