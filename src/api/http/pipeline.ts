@@ -1,11 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { z } from 'zod'
-import { messageOf, PlatformError, permissionMissing } from '../../core/errors.ts'
+import { PlatformError, permissionMissing } from '../../core/errors.ts'
 import { FairShare } from '../../core/fairShare.ts'
 import { ambiguityOf } from '../../core/framing.ts'
 import type { Log } from '../../core/log.ts'
 import { onBehalfOf } from '../../core/origin.ts'
-import { stackInSources } from '../../core/stack.ts'
 import { type PathPlaces, placesOf, scopeOfPath } from '../callers/scopes.ts'
 import type { Standing } from '../callers/standing.ts'
 import { authorizationHeader } from '../callers/tokens.ts'
@@ -13,6 +12,7 @@ import { type Answer, withDatesInUtc } from './answer.ts'
 import { badName } from './badName.ts'
 import { beside } from './beside.ts'
 import { beginRawBody, hasBody, JSON_LIMIT_BYTES, readJsonBody } from './body.ts'
+import { causesOf } from './causes.ts'
 import { checkRefusal, checkReply } from './checkReply.ts'
 import type { Caller, Context, Services, TokenVerifier } from './context.ts'
 import { nothingToMatch } from './etag.ts'
@@ -23,7 +23,7 @@ import { negotiate } from './negotiation.ts'
 import { errorAnswer, toPlatformError } from './problem.ts'
 import { parseQuery } from './query.ts'
 import { isReadThrough, type Parts, RequestContext, single } from './requestContext.ts'
-import type { Route } from './route.ts'
+import { makesUnnamed, type Route } from './route.ts'
 import { type Match, Router } from './router.ts'
 import { closeAfterUnreadBody, send } from './sending.ts'
 import { type RequestTracer, type Trace, traceOf } from './tracing.ts'
@@ -361,24 +361,9 @@ export class Pipeline {
     const { error, thrown } = failure ?? {}
     // A route that is not built yet is no incident, so it is logged as info.
     const isOurs = error !== undefined && error.status >= 500 && error.code !== 'NOT_IMPLEMENTED'
-    if (isOurs) this.#options.log.error({ ...fields, reason: reasonOf(thrown) }, 'A request failed.')
+    if (isOurs) this.#options.log.error({ ...fields, reason: causesOf(thrown) }, 'A request failed.')
     else this.#options.log.info(fields, 'request')
   }
-}
-
-/** What went wrong, for the log only: the chain of causes, as our own errors keep foreign text out of the message. */
-function reasonOf(failure: unknown): string {
-  const cause = failure instanceof Error ? failure.cause : undefined
-  const stack = failure instanceof PlatformError ? undefined : failure instanceof Error ? failure.stack : undefined
-  return [
-    stack === undefined ? messageOf(failure) : stackInSources(stack),
-    ...(cause === undefined ? [] : [messageOf(cause)]),
-  ].join(' <- ')
-}
-
-/** A creation whose path does not name what is made; where it does, the handler compares with what is there. */
-function makesUnnamed({ method, path, answers }: Route): boolean {
-  return method === 'POST' && answers.includes(201) && !path.endsWith('}')
 }
 
 const NEVER_STALE: Staleness = { age: () => 0, bound: Number.POSITIVE_INFINITY }

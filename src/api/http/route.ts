@@ -184,3 +184,8 @@ export function area(name: string, module: string, drafts: readonly (RouteDraft 
 export function additionsTo(name: string, module: string, drafts: readonly RouteDraft[]): Area {
   return { name, module, routes: drafts.map((draft) => ({ ...draft, area: name, module, isAddition: true })) }
 }
+
+/** A creation whose path does not name what is made; where it does, the handler compares with what is there. */
+export function makesUnnamed({ method, path, answers }: Pick<Route, 'method' | 'path' | 'answers'>): boolean {
+  return method === 'POST' && answers.includes(201) && !path.endsWith('}')
+}

@@ -13,7 +13,6 @@ import { currentOrigin } from '../../core/origin.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { datesInUtc } from '../../crds/dates.ts'
 import { type AnyKind, type BrokenRule, brokenRules } from '../../crds/define.ts'
-import { KINDS } from '../../crds/index.ts'
 import {
   incarnationsNamedBy,
   type PrincipalLookup,
@@ -40,6 +39,7 @@ import type {
   RemoveRequest,
   UpdateRequest,
 } from './records.ts'
+import { type Owner, wholeOf } from './wholes.ts'
 
 export type RecordsOptions = {
   client: Pick<KubeClient, 'get' | 'list' | 'create' | 'mergePatch' | 'remove'>
@@ -332,19 +332,6 @@ function tellOrigin(kind: AnyKind, object: { metadata: ObjectMeta }): void {
 function isNameOf(kind: AnyKind, name: string): boolean {
   if (kind.name === 'uuid') return isUuid(name)
   return kind.name === 'resource' ? isResourceName(name) : /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/.test(name)
-}
-
-/** Of what a new object is a part, so that it goes with it. */
-type Owner = { kind: AnyKind; ref: ObjectRef }
-
-/** The resource that holds the object, such as the account of a bucket; undefined for one that stands alone. */
-function wholeOf({ partOf }: AnyKind, { namespace, name }: ObjectRef, spec: object): Owner | undefined {
-  const fields = spec as Readonly<Record<string, unknown>>
-  const collection = partOf?.collection ?? fields.ownerCollection
-  const holder =
-    partOf === undefined ? fields.ownerName : 'nameOf' in partOf ? partOf.nameOf(name) : fields[partOf.field]
-  const kind = KINDS.find(({ placement, segment }) => placement === 'group' && segment === collection)
-  return kind === undefined || typeof holder !== 'string' ? undefined : { kind, ref: { namespace, name: holder } }
 }
 
 /** Both come from one request to create: the incarnation is random. */
