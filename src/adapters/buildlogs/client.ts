@@ -19,7 +19,7 @@ type Head = BuildLogState & {
 }
 
 const EMPTY: Head = { lineCount: 0, sizeBytes: 0, isFinal: false, ends: [], lastBytes: 0 }
-const ATTEMPTS = 20
+const ATTEMPTS = 30
 /** A part of that length is not added to any more: whoever adds a line writes the last part again. */
 const FULL_BYTES = 32 * 1024
 /** Of one page, beyond its last line. */
@@ -62,8 +62,11 @@ class KeptLog {
   }
 
   async append(lines: readonly string[], offset: number | undefined, isFinal: boolean): Promise<BuildLogState> {
+    let conflicts = 0
+    let isWriter = false
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-      if (attempt > 1) await pauseAfterConflict(attempt - 1)
+      // Whoever has just become the writer goes on at once: in a pause the next one would take over.
+      if (conflicts > 0 && !isWriter) await pauseAfterConflict(conflicts)
       const { head, version } = await this.#head()
       const start = offset ?? head.lineCount
       if (start > head.lineCount) {
@@ -74,11 +77,16 @@ class KeptLog {
       if (fresh.length === 0 && head.isFinal === (head.isFinal || isFinal)) return stateOf(head)
       if (head.isFinal) throw new PlatformError('INVALID_STATE', 'The log has come to its end: nothing is added to it.')
       if (head.writer !== this.#writer) {
-        await this.#put(0, Buffer.from(JSON.stringify({ ...head, writer: this.#writer })), version)
+        const isLost: boolean = isWriter
+        const claim = Buffer.from(JSON.stringify({ ...head, writer: this.#writer }))
+        isWriter = !isLost && (await this.#put(0, claim, version))
+        if (!isWriter) conflicts += 1
         continue
       }
       const next = await this.#write(head, version, fresh, isFinal)
       if (next !== undefined && (await this.#put(0, Buffer.from(JSON.stringify(next)), version))) return stateOf(next)
+      isWriter = false
+      conflicts += 1
     }
     throw new PlatformError('SERVICE_UNAVAILABLE', 'Others write this log at the same moment.', {
       retryAfterSeconds: 2,
