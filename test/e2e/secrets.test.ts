@@ -7,14 +7,14 @@ import { relationalNames } from '../../src/contracts/relational.ts'
 import { sqlNames } from '../../src/contracts/sql.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject, Resource } from '../../src/core/object.ts'
+import { secretData } from '../../src/core/secretData.ts'
 import { KINDS } from '../../src/crds/index.ts'
+import { DeploymentSource } from '../../src/crds/sources.ts'
 import * as builtin from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { POSTGRESQL } from '../../src/kube/postgresql.ts'
 import { s3Client, statusOf } from '../make/s3Client.ts'
 import { call, expectCall, makeBoundary, makeGroup, uniqueName, until } from '../worlds/platform.ts'
-import { PlayedGit } from '../worlds/providers/git.ts'
-import { serveToPlatform } from '../worlds/providers/standIn.ts'
 import { administrator, makeServiceAccount, testPlatform } from '../worlds/tenant.ts'
 import { canary, makeVault } from '../worlds/vaultWorld.ts'
 
@@ -34,15 +34,11 @@ async function toldAtLeast(path: string, least: number, record: (...given: Param
 }
 
 describe('secrets', () => {
-  let close: (() => Promise<void>) | undefined
   let admin: KubeClient
   before(async () => {
     admin = await administrator()
   })
-  after(async () => {
-    await close?.()
-    await admin.close()
-  })
+  after(() => admin.close())
 
   it('of databases and service accounts are in Secret objects and in the one answer that is for them, nowhere else', async () => {
     const boundary = await makeBoundary()
@@ -123,19 +119,23 @@ describe('secrets', () => {
       const answer = await call(...given)
       answers.push(answer.text, JSON.stringify([...answer.headers]))
     }
-    const { git } = testPlatform()
-    close = await serveToPlatform({ git: new PlayedGit(planted) }, git)
-    const body = { displayName: 'Guarded', baseUrl: `https://${git.host}/git/x.git`, accessToken: planted }
-    type Begun = { deploymentSourceId: string; webhookUrl: string; webhookSecret: string }
-    const made = await expectCall<Begun>(201, 'POST', `${path}/git/create`, body)
-    const { deploymentSourceId: source, webhookSecret } = made.body
-    expect(made.text).to.not.contain(planted)
+    const body = { displayName: 'Guarded', baseUrl: 'ssh://git@git.example.com/x.git', privateKey: planted }
+    await record('POST', `${path}/git/create`, body)
+    const [source, webhookSecret] = [randomUUID(), `hook-${randomUUID()}`]
+    const namespace = boundaryNamespace(id)
+    const data = secretData({ 'private-key': planted, 'webhook-secret': webhookSecret })
+    const key = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'guarded', namespace }, data }
+    await admin.create(builtin.secret, key as KubeObject)
+    const { apiVersion, kind, resource } = DeploymentSource
+    const { displayName, baseUrl } = body
+    const spec = { provider: 'Git', displayName, baseUrl, credentials: { secretName: 'guarded' } }
+    await admin.create(resource, { apiVersion, kind, metadata: { name: source, namespace }, spec } as KubeObject)
     const list = () => call<{ items: { status: string }[] }>('GET', path)
-    await until('the source is ready', async () => (await list()).body.items[0]?.status === 'Ready')
+    await until('the source was asked', async () => (await list()).body.items[0]?.status === 'Failing')
     for (const tail of ['', '/git/installations', `/git/${source}/health`, `/git/${source}/repositories`])
       await record('GET', path + tail)
     await record('POST', `${path}/git/installations/${source}/token/repository`)
-    await record('POST', `${path}/gitea/create`, { ...body, privateKey: planted })
+    await record('POST', `${path}/gitea/create`, { ...body, accessToken: planted })
     await record('POST', `${path}/gitlab/create`, { displayName: planted, accessToken: planted })
     await record('GET', `${path}/github/finalize?installation_id=1&state=${webhookSecret}`)
     const headers = { 'x-hub-signature-256': `sha256=${'0'.repeat(64)}`, 'x-freehold-event': 'push' }
