@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream'
-import type { ClientOptions, WebSocket } from 'ws'
+import type { WebSocket } from 'ws'
 import type { ClusterAccess } from '../kubeconfig/access.ts'
 import { queryString } from './path.ts'
+import { opened, podSocket } from './podSocket.ts'
 
 export type ExecRequest = {
   namespace: string
@@ -39,48 +40,23 @@ const PROTOCOL = 'v5.channel.k8s.io'
 const CHANNEL = { stdin: 0, stdout: 1, stderr: 2, status: 3, close: 255 }
 /** Bytes that may wait to be sent. */
 const AHEAD = 1024 * 1024
-const HANDSHAKE_TIMEOUT = 15_000
 
 /** Runs commands in containers through the API server, over one WebSocket each. */
 export function createExec(access: ClusterAccess, userAgent: string): Exec {
   return async ({ namespace, pod, container, command, signal }) => {
     signal.throwIfAborted()
-    const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/exec`
     const words = command.map((word) => `&command=${encodeURIComponent(word)}`).join('')
     const query = `${queryString({ container, stdin: true, stdout: true, stderr: true })}${words}`
-    const authorization = await access.authorization()
-    const headers = { 'user-agent': userAgent, ...(authorization !== undefined && { authorization }) }
-    const options: ClientOptions = {
-      ...(await access.tls()),
-      headers,
-      handshakeTimeout: HANDSHAKE_TIMEOUT,
-      perMessageDeflate: false,
-    }
-    // Imported when first needed: few processes run commands in containers.
-    const { WebSocket: Connection } = await import('ws')
-    const socket = new Connection(`${access.server.replace(/^http/, 'ws')}${path}${query}`, [PROTOCOL], options)
+    const asked = { namespace, pod, subresource: 'exec', query, protocol: PROTOCOL } as const
+    const socket = await podSocket(access, userAgent, asked)
     const abort = () => socket.terminate()
     signal.addEventListener('abort', abort, { once: true })
     socket.once('close', () => signal.removeEventListener('abort', abort))
     // At once: the first bytes may come with the answer.
     const session = sessionOf(socket)
-    await opened(socket, () => access.refresh())
+    await opened(socket, access, (status) => new ExecRefused(status))
     return session
   }
-}
-
-function opened(socket: WebSocket, refused: () => void): Promise<void> {
-  return new Promise((resolve, reject) => {
-    socket.once('open', resolve)
-    socket.on('error', reject)
-    socket.once('close', () => reject(new Error('The connection to the API server ended.')))
-    socket.once('unexpected-response', (_request, response) => {
-      response.resume()
-      if (response.statusCode === 401) refused()
-      reject(new ExecRefused(response.statusCode ?? 0))
-      socket.terminate()
-    })
-  })
 }
 
 function sessionOf(socket: WebSocket): ExecSession {

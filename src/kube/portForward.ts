@@ -1,7 +1,8 @@
 import { Duplex } from 'node:stream'
-import type { ClientOptions, WebSocket } from 'ws'
+import type { WebSocket } from 'ws'
 import type { ClusterAccess } from '../kubeconfig/access.ts'
 import { queryString } from './path.ts'
+import { opened, podSocket } from './podSocket.ts'
 
 export type PortForwardRequest = { namespace: string; pod: string; port: number }
 
@@ -11,37 +12,27 @@ export type PortForward = (request: PortForwardRequest) => Promise<Duplex>
 /** The streams of kubelets, each message with its channel in front: data and errors of the one port. */
 const PROTOCOL = 'v4.channel.k8s.io'
 const CHANNEL = { data: 0, error: 1 }
-const HANDSHAKE_TIMEOUT = 15_000
 /** Each channel begins with the number of the port. */
 const PORT_BYTES = 2
 
 /** Connects to pods through the API server, over one WebSocket for each connection. */
 export function createPortForward(access: ClusterAccess, userAgent: string): PortForward {
   return async ({ namespace, pod, port }) => {
-    const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/portforward`
-    const authorization = await access.authorization()
-    const options: ClientOptions = {
-      ...(await access.tls()),
-      headers: { 'user-agent': userAgent, ...(authorization !== undefined && { authorization }) },
-      handshakeTimeout: HANDSHAKE_TIMEOUT,
-      perMessageDeflate: false,
-    }
-    // Imported when first needed: few processes connect to pods.
-    const { WebSocket: Connection } = await import('ws')
-    const address = `${access.server.replace(/^http/, 'ws')}${path}${queryString({ ports: port })}`
-    const socket = new Connection(address, [PROTOCOL], options)
+    const asked = {
+      namespace,
+      pod,
+      subresource: 'portforward',
+      query: queryString({ ports: port }),
+      protocol: PROTOCOL,
+    } as const
+    const socket = await podSocket(access, userAgent, asked)
     // At once: the first bytes may come with the answer.
     const stream = streamOf(socket)
-    await new Promise<void>((resolve, reject) => {
-      socket.once('open', resolve)
-      socket.once('error', reject)
-      socket.once('unexpected-response', (_request, response) => {
-        response.resume()
-        if (response.statusCode === 401) access.refresh()
-        reject(new Error(`The API server answered ${response.statusCode} to the request to reach port ${port}.`))
-        socket.terminate()
-      })
-    })
+    await opened(
+      socket,
+      access,
+      (status) => new Error(`The API server answered ${status} to the request to reach port ${port}.`),
+    )
     return stream
   }
 }

@@ -1,0 +1,47 @@
+import type { ClientOptions, WebSocket } from 'ws'
+import type { ClusterAccess } from '../kubeconfig/access.ts'
+
+const HANDSHAKE_TIMEOUT = 15_000
+
+/** What goes both ways with a pod: `subresource` of the pod, asked with `query`, in channels of the protocol. */
+export type PodSocketRequest = {
+  namespace: string
+  pod: string
+  subresource: 'exec' | 'portforward'
+  query: string
+  protocol: string
+}
+
+/** A WebSocket to a pod through the API server. It is connecting: bytes may come together with the answer. */
+export async function podSocket(
+  access: ClusterAccess,
+  userAgent: string,
+  { namespace, pod, subresource, query, protocol }: PodSocketRequest,
+): Promise<WebSocket> {
+  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/${subresource}`
+  const authorization = await access.authorization()
+  const options: ClientOptions = {
+    ...(await access.tls()),
+    headers: { 'user-agent': userAgent, ...(authorization !== undefined && { authorization }) },
+    handshakeTimeout: HANDSHAKE_TIMEOUT,
+    perMessageDeflate: false,
+  }
+  // Imported when first needed: few processes connect to pods.
+  const { WebSocket: Connection } = await import('ws')
+  return new Connection(`${access.server.replace(/^http/, 'ws')}${path}${query}`, [protocol], options)
+}
+
+/** @param refused makes an error of the status that the API server answered with */
+export function opened(socket: WebSocket, access: ClusterAccess, refused: (status: number) => Error): Promise<void> {
+  return new Promise((resolve, reject) => {
+    socket.once('open', resolve)
+    socket.on('error', reject)
+    socket.once('close', () => reject(new Error('The connection to the API server ended.')))
+    socket.once('unexpected-response', (_request, response) => {
+      response.resume()
+      if (response.statusCode === 401) access.refresh()
+      reject(refused(response.statusCode ?? 0))
+      socket.terminate()
+    })
+  })
+}
