@@ -26,7 +26,6 @@ import {
   progressOf,
 } from '../desired/jobs.ts'
 import { job as batchJobs, namespace, pod, secret } from '../kube/builtin.ts'
-import { isKubeError } from '../kube/errors.ts'
 import { controllerWith, type Pass, type Step, steps } from './engine/controller.ts'
 import { PHASE_INDEX } from './engine/phaseIndex.ts'
 import { otherClusterOf } from './engine/whereabouts.ts'
@@ -35,7 +34,7 @@ import { findCluster } from './workload/home.ts'
 import { childRights, podObserver, workloadObservers } from './workload/observers.ts'
 import { newWorkloadState, placeOfPass, planOf, type WorkloadState } from './workload/pass.ts'
 import { checkQuota, resolvePlan } from './workload/resolve.ts'
-import { withSecretRights } from './workload/secrets.ts'
+import { removingSecrets, withSecretRights } from './workload/secrets.ts'
 
 export type JobOptions = {
   keys: PlatformKeys
@@ -243,12 +242,7 @@ async function removeInTime(pass: JobPass): Promise<Outcome> {
 /** The Job with its pod, and the values that it began with. */
 async function removeWorkload(pass: JobPass): Promise<Outcome> {
   const { namespace, name } = placeOfPass(pass)
-  try {
-    await pass.children.remove(secret, namespace, jobNames(name).environment)
-  } catch (error) {
-    // The permissions for Secrets go with the namespace, and so do the Secrets.
-    if (!isKubeError(error, 'Forbidden')) throw error
-  }
+  await removingSecrets(() => pass.children.remove(secret, namespace, jobNames(name).environment))
   const isGone = await pass.children.remove(batchJobs, namespace, jobNames(name).workload)
   return isGone ? done() : waiting('TearingDown', 'Its Job is being deleted.')
 }

@@ -4,10 +4,10 @@ import type { Resource } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
 import { deployment, ingress, networkPolicy, pod, podDisruptionBudget, secret, service } from '../../kube/builtin.ts'
 import { certificate } from '../../kube/certmanager.ts'
-import { isKubeError } from '../../kube/errors.ts'
 import { httpRoute } from '../../kube/gateway.ts'
 import { removeIdentity } from '../workload/identity.ts'
 import { namespaceIsGoing, placeOfPass } from '../workload/pass.ts'
+import { removingSecrets } from '../workload/secrets.ts'
 import type { InstancePass, InstanceStep } from './types.ts'
 
 /** What a namespace that goes takes along by itself is not waited for. */
@@ -42,12 +42,9 @@ export async function removeSurroundings(pass: InstancePass): Promise<Outcome> {
   for (const resource of SURROUNDINGS) if (pass.workloads.isServed(resource)) await pass.children.prune(resource, [])
   const components = [...pass.object.spec.components, ...(pass.object.status?.components ?? [])]
   const secrets = new Set([...components.map((component) => names.values(component.name)), names.files, names.pull])
-  try {
+  await removingSecrets(async () => {
     for (const each of secrets) await pass.children.remove(secret, namespace, each)
     await removeIdentity(pass)
-  } catch (error) {
-    // The permissions for Secrets go with the namespace, and so do the Secrets.
-    if (!isKubeError(error, 'Forbidden')) throw error
-  }
+  })
   return done()
 }

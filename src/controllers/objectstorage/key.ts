@@ -21,7 +21,7 @@ import { secret } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import { controllerWith, type Declared, type Pass, steps, type Workspace } from '../engine/controller.ts'
 import { holdsName } from '../nameClaims.ts'
-import { withSecretRights } from '../workload/secrets.ts'
+import { removingSecrets, withSecretRights } from '../workload/secrets.ts'
 import { bucketsOf, ENGINE_MISSING, findAccount, keysOfAccount, type StorageOptions, withStore } from './shared.ts'
 
 type KeyPass = Pass<typeof ObjectAccessKey>
@@ -217,12 +217,7 @@ function requireBuckets(pass: KeyPass): Outcome {
 
 async function removeSecret(pass: KeyPass): Promise<Outcome> {
   const { namespace, name } = pass.object.metadata
-  try {
-    await pass.children.remove(secret, namespace, accessKeySecretName(name))
-  } catch (error) {
-    // The permissions for Secrets go with the namespace, and so do the Secrets.
-    if (!isKubeError(error, 'Forbidden')) throw error
-  }
+  await removingSecrets(() => pass.children.remove(secret, namespace, accessKeySecretName(name)))
   return done()
 }
 

@@ -16,7 +16,7 @@ import {
   postgresqlScheduledBackup,
 } from '../../kube/postgresql.ts'
 import { namespaceIsGoing } from '../workload/pass.ts'
-import { removeRecordSecret } from '../workload/secrets.ts'
+import { removeRecordSecret, removingSecrets } from '../workload/secrets.ts'
 import {
   type EngineCluster,
   observedEngine,
@@ -160,18 +160,10 @@ export async function removeSurroundings(pass: RelationalPass): Promise<Outcome>
   for (const resource of [barmanObjectStore, service, networkPolicy]) await pass.children.prune(resource, [])
   const names = relationalNames(name)
   for (const each of [names.owner, names.reader, names.writer, names.target]) {
-    try {
-      await pass.children.remove(secret, namespace, each)
-    } catch (error) {
-      // The permissions for Secrets go with the namespace, and so do the Secrets.
-      if (!isKubeError(error, 'Forbidden')) throw error
-    }
+    await removingSecrets(() => pass.children.remove(secret, namespace, each))
   }
   return done()
 }
 
 /** The editor's, which a namesake must not show. */
-export async function removeHistory(pass: RelationalPass): Promise<Outcome> {
-  await removeRecordSecret(pass, relationalNames(pass.object.metadata.name).history)
-  return done()
-}
+export const removeHistory = removeRecordSecret((name) => relationalNames(name).history)

@@ -124,10 +124,7 @@ function adminTarget(pass: SqlPass, password: string): SqlTarget {
 }
 
 /** The editor's, which a namesake must not show. */
-export async function removeHistory(pass: SqlPass): Promise<Outcome> {
-  await removeRecordSecret(pass, sqlNames(pass.object.metadata.name).history)
-  return done()
-}
+export const removeHistory = removeRecordSecret((name) => sqlNames(name).history)
 
 export function judgeHealth(pass: SqlPass): Outcome {
   const { state, object } = pass

@@ -2,9 +2,9 @@ import { OWNER_INCARNATION_ANNOTATION, RETAINED_ENGINE_ANNOTATION, RETAINED_FOR_
 import { type Resource, refOf } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
 import { persistentVolumeClaim, pod, secret, statefulSet } from '../../kube/builtin.ts'
-import { isKubeError } from '../../kube/errors.ts'
 import { retainedLives } from '../workload/keptLives.ts'
 import { namespaceIsGoing } from '../workload/pass.ts'
+import { removingSecrets } from '../workload/secrets.ts'
 import { type EngineOf, engineText } from './keptEngine.ts'
 import { liveOfStateful, ordinalOf, placeOfStateful, podsOfStateful, type StatefulPass, workloadOf } from './pass.ts'
 import type { Claim, Pod, StatefulSet } from './types.ts'
@@ -92,16 +92,13 @@ export function removeSurroundings({
   return async function removeSurroundings(pass: StatefulPass): Promise<Outcome> {
     const { namespace, name } = placeOfStateful(pass)
     for (const resource of resources) await pass.children.prune(resource, [])
-    try {
+    await removingSecrets(async () => {
       for (const each of secretsOf(name)) await pass.children.remove(secret, namespace, each)
       for (const each of dataSecretsOf(name)) {
         if (keepsData(pass)) await keepSecret(pass, each)
         else await pass.children.remove(secret, namespace, each)
       }
-    } catch (error) {
-      // The permissions for Secrets go with the namespace, and so do the Secrets.
-      if (!isKubeError(error, 'Forbidden')) throw error
-    }
+    })
     return done()
   }
 }

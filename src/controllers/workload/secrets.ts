@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../core/object.ts'
-import { type Outcome, waiting } from '../../core/outcome.ts'
+import { done, type Outcome, waiting } from '../../core/outcome.ts'
 import { secret } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { Pass } from '../engine/controller.ts'
@@ -38,13 +38,21 @@ export async function readSecret(
   }
 }
 
-/** Deletes a Secret that stands beside the resource, whichever cluster its workload is on. */
-export async function removeRecordSecret(pass: Pick<Pass, 'recordChildren' | 'object'>, name: string): Promise<void> {
+/** Runs what deletes Secrets. The permissions for Secrets go with the namespace, and so do the Secrets. */
+export async function removingSecrets(work: () => Promise<unknown>): Promise<void> {
   try {
-    await pass.recordChildren.remove(secret, placeOfPass(pass).namespace, name)
+    await work()
   } catch (error) {
-    // The permissions for Secrets go with the namespace, and so do the Secrets.
     if (!isKubeError(error, 'Forbidden')) throw error
+  }
+}
+
+/** Deletes a Secret that stands beside the resource, whichever cluster its workload is on. */
+export function removeRecordSecret(nameOf: (resource: string) => string) {
+  return async function removeRecordSecret(pass: Pick<Pass, 'recordChildren' | 'object'>): Promise<Outcome> {
+    const { namespace, name } = placeOfPass(pass)
+    await removingSecrets(() => pass.recordChildren.remove(secret, namespace, nameOf(name)))
+    return done()
   }
 }
 
