@@ -4,7 +4,7 @@ import { SSO_SECRET_KEY, verificationRecord } from '../contracts/sso.ts'
 import { isSamlMetadata, readDiscovery } from '../contracts/ssoDiscovery.ts'
 import { type Complete, completeProvider } from '../contracts/ssoProviders.ts'
 import { timestamp } from '../core/clock.ts'
-import type { KubeObject } from '../core/object.ts'
+import { ageOf, type KubeObject } from '../core/object.ts'
 import { degraded, done, type Outcome, stalled } from '../core/outcome.ts'
 import { SsoConnection, type SsoIdentityProvider } from '../crds/sso.ts'
 import { controllerWith, type Pass, steps } from './engine/controller.ts'
@@ -92,11 +92,10 @@ function secretHole({ status }: SsoConnection, provider: Complete<SsoIdentityPro
 
 /** Domains that a tenant named before this one: of two that kubectl wrote, the older counts. */
 function takenBefore({ object, records }: SsoPass): ReadonlySet<string> {
-  const age = ({ metadata }: KubeObject) => `${metadata.creationTimestamp ?? ''} ${metadata.name}`
-  const mine = age(object)
+  const mine = ageOf(object)
   const others = records
     .cache<SsoConnection & KubeObject>(SsoConnection.resource)
     .list({})
-    .filter((other) => other.metadata.name !== object.metadata.name && age(other) < mine)
+    .filter((other) => other.metadata.name !== object.metadata.name && ageOf(other) < mine)
   return new Set(others.flatMap(({ spec }) => spec.domains))
 }

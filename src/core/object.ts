@@ -22,7 +22,11 @@ export function createdAtOf({ creationTimestamp }: Pick<ObjectMeta, 'creationTim
 }
 
 /** What sorts objects by their age, the oldest first. */
-export function ageOf({ metadata: { creationTimestamp = '', name } }: Pick<KubeObject, 'metadata'>): string {
+export function ageOf({
+  metadata: { creationTimestamp = '', name },
+}: {
+  metadata: Pick<ObjectMeta, 'name' | 'creationTimestamp'>
+}): string {
   return `${creationTimestamp} ${name}`
 }
 

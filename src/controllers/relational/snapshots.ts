@@ -1,7 +1,7 @@
 import { isLastBase, relationalNames, snapshotBackupName } from '../../contracts/relational.ts'
 import { timestamp } from '../../core/clock.ts'
 import { BACKUP_ANNOTATION } from '../../core/labels.ts'
-import { type KubeObject, keyOf, objectKey, refOf } from '../../core/object.ts'
+import { ageOf, type KubeObject, keyOf, objectKey, refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
@@ -236,9 +236,8 @@ function siblingsOf(records: Workspace, namespace: string | undefined, clusterNa
 }
 
 /** Whether another one had the name of this one before. */
-function isEarlier({ metadata, spec }: SnapshotPass['object']) {
-  const ageOf = ({ creationTimestamp = '', name }: SnapshotPass['object']['metadata']) => `${creationTimestamp} ${name}`
-  return (other: StoredSnapshot) => other.spec.name === spec.name && ageOf(other.metadata) < ageOf(metadata)
+function isEarlier(object: SnapshotPass['object']) {
+  return (other: StoredSnapshot) => other.spec.name === object.spec.name && ageOf(other) < ageOf(object)
 }
 
 /** Without it nothing of a living database could be restored. One whose time is over, or whose Backup is gone, holds nothing. */

@@ -1,3 +1,4 @@
+import { ageOf } from '../object.ts'
 import { compareQuantities } from '../quantity.ts'
 
 /** The kinds of resource that plans are made for; each kind that runs something names its own (`defineKind`, `sized`). */
@@ -56,9 +57,10 @@ export function defaultPlan<P extends SizingPlan>(family: PlanFamily, plans: rea
   return first
 }
 
-function rankOf({ metadata, spec }: SizingPlan): string {
+function rankOf(plan: SizingPlan): string {
+  const { spec } = plan
   const isUnfit = spec.deprecated || requestOverLimit(spec) !== undefined
-  return `${isUnfit ? 1 : 0} ${metadata.creationTimestamp ?? ''} ${metadata.name}`
+  return `${isUnfit ? 1 : 0} ${ageOf(plan)}`
 }
 
 const compareText = (one: string, other: string) => (one < other ? -1 : one > other ? 1 : 0)

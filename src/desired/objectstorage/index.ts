@@ -7,7 +7,7 @@ import {
   storeNameOf,
 } from '../../contracts/objectstorage.ts'
 import { MANAGED_BY, MANAGED_BY_LABEL, OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
-import type { KubeObject } from '../../core/object.ts'
+import { ageOf, type KubeObject } from '../../core/object.ts'
 import {
   type AccountBucket,
   completeCorsRule,
@@ -56,8 +56,7 @@ type Aged = { metadata: { name: string; creationTimestamp?: string } }
 
 /** Whether the object is among the first `limit`, oldest first: what came later gives way, never what was there. */
 export function isWithin(object: Aged, all: readonly Aged[], limit: number): boolean {
-  const age = ({ metadata }: Aged) => `${metadata.creationTimestamp ?? ''} ${metadata.name}`
-  return all.filter((other) => age(other) < age(object)).length < limit
+  return all.filter((other) => ageOf(other) < ageOf(object)).length < limit
 }
 
 /** The Secret with both halves of a key, labelled so that only its own namespace's watch sees it. */
