@@ -5,6 +5,7 @@ import { Boundary } from '../../crds/boundaries.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
 import { findBoundary } from '../resources/places.ts'
+import { holdsNow } from './holdsNow.ts'
 
 export type BoundaryRecord = RecordOf<typeof Boundary>
 
@@ -49,9 +50,7 @@ export async function isAllowedNow(
   action: string,
   scope: string,
 ): Promise<boolean> {
-  if (access.isAllowed(principalId, action, scope)) return true
-  await access.catchUp(principalId, scope)
-  return access.isAllowed(principalId, action, scope)
+  return holdsNow(access, principalId, scope, () => access.isAllowed(principalId, action, scope))
 }
 
 /** Whether the principal may know of the boundary: an assignment or a trust reaches into it. */
@@ -68,10 +67,9 @@ function isVisible({ access }: Services, principalId: string, boundaryId: string
  */
 export async function findVisibleBoundary(context: Context, boundaryId: string): Promise<BoundaryRecord> {
   const { services, caller } = context
-  const isSeen = () => isVisible(services, caller.principalId, boundaryId)
-  if (!isSeen()) {
-    await services.access.catchUp(caller.principalId, boundaryScope(boundaryId))
-    if (!isSeen()) throw notFound(`Boundary "${boundaryId}"`)
-  }
+  const { principalId } = caller
+  const isSeen = () => isVisible(services, principalId, boundaryId)
+  if (!(await holdsNow(services.access, principalId, boundaryScope(boundaryId), isSeen)))
+    throw notFound(`Boundary "${boundaryId}"`)
   return findBoundary(context, boundaryId, context)
 }

@@ -5,6 +5,7 @@ import { FairShare } from '../../core/fairShare.ts'
 import { ambiguityOf } from '../../core/framing.ts'
 import type { Log } from '../../core/log.ts'
 import { onBehalfOf } from '../../core/origin.ts'
+import { holdsNow } from '../callers/holdsNow.ts'
 import { type PathPlaces, placesOf, scopeOfPath } from '../callers/scopes.ts'
 import type { Standing } from '../callers/standing.ts'
 import { authorizationHeader } from '../callers/tokens.ts'
@@ -295,10 +296,7 @@ export class Pipeline {
       const at = scope
       const may = () =>
         services.access.isAllowed(principal, action, at) || route.mayPass?.(principal, services, parameters) === true
-      if (!may()) {
-        await services.access.catchUp(principal, at)
-        if (!may()) throw permissionMissing(action, at)
-      }
+      if (!(await holdsNow(services.access, principal, at, may))) throw permissionMissing(action, at)
     }
     if (badPart !== undefined) throw badName(route, badPart, segments)
     return scope
