@@ -13,7 +13,7 @@ const PACKAGES = ['openssh-server', 'libwrap0', 'libnss-wrapper']
 const NOBODY = 65_534
 
 /** Why a real sshd cannot be had here; undefined if it can. */
-export function sshServerIsMissing(): string | undefined {
+function sshServerIsMissing(): string | undefined {
   for (const program of ['git', 'git-shell', 'ssh', 'ssh-keygen'])
     if (folderOnPath(program) === undefined) return `${program} is not installed`
   return debianIsMissing('openssh-server')
@@ -36,6 +36,14 @@ export class SshServer {
   private constructor(folder: string, port: number) {
     this.folder = folder
     this.port = port
+  }
+
+  /** Starts it before the tests of a suite, which are skipped where no sshd can be had. */
+  static async startOrSkip(suite: Mocha.Context, port?: number): Promise<SshServer> {
+    const why = sshServerIsMissing()
+    if (why === undefined) return SshServer.start(port)
+    console.log(`    skipped: ${why}`)
+    return suite.skip()
   }
 
   /** @param port where it listens; one of its own if absent */

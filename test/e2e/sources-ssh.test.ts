@@ -10,7 +10,7 @@ import { DeploymentSource } from '../../src/crds/sources.ts'
 import { secret } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import type { KubeObject } from '../../src/kube/object.ts'
-import { makeKey, SshServer, sshServerIsMissing } from '../cluster/sshServer.ts'
+import { makeKey, SshServer } from '../cluster/sshServer.ts'
 import { call, type ErrorBody, expectCall, itemsOf, makeBoundary, until } from '../worlds/platform.ts'
 import { administrator, testPlatform } from '../worlds/tenant.ts'
 
@@ -27,13 +27,8 @@ describe('deployment sources of plain Git over ssh', () => {
   let key: string
 
   before(async function () {
-    const why = sshServerIsMissing()
-    if (why !== undefined) {
-      console.log(`    skipped: ${why}`)
-      this.skip()
-    }
     admin = await administrator()
-    server = await SshServer.start(testPlatform().git.ssh.port)
+    server = await SshServer.startOrSkip(this, testPlatform().git.ssh.port)
     const file = makeKey(server.folder, 'deploy-key')
     await server.authorize(file)
     key = await readFile(file, 'utf8')

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { makeKey, SshServer, sshServerIsMissing } from '../../../test/cluster/sshServer.ts'
+import { makeKey, SshServer } from '../../../test/cluster/sshServer.ts'
 import { reasonOf, sourceContract } from '../../../test/suites/sourceContract.ts'
 import { judgedAddresses } from '../outgoing/addresses.ts'
 import { createSources } from './client.ts'
@@ -26,12 +26,7 @@ describe('plain Git over ssh, of a real sshd', () => {
     )
 
   before(async function () {
-    const why = sshServerIsMissing()
-    if (why !== undefined) {
-      console.log(`    skipped: ${why}`)
-      this.skip()
-    }
-    server = await SshServer.start()
+    server = await SshServer.startOrSkip(this)
     file = makeKey(server.folder, 'deploy-key')
     await server.authorize(file)
     port = portFor([`127.0.0.1:${server.port}`])

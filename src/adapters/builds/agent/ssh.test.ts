@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
-import { makeKey, SshServer, sshServerIsMissing } from '../../../../test/cluster/sshServer.ts'
+import { makeKey, SshServer } from '../../../../test/cluster/sshServer.ts'
 import { readWord } from '../../../contracts/builds/pod.ts'
 import { knownHostsOf } from '../../../contracts/sources/hostKeys.ts'
 
@@ -15,12 +15,7 @@ describe('a build fetches a repository of a real sshd', () => {
   let key: string
   let above: string
   before(async function () {
-    const why = sshServerIsMissing()
-    if (why !== undefined) {
-      console.log(`    skipped: ${why}`)
-      this.skip()
-    }
-    server = await SshServer.start()
+    server = await SshServer.startOrSkip(this)
     above = await mkdtemp(join(tmpdir(), 'freehold-ssh-builds-'))
     key = makeKey(server.folder, 'deploy-key')
     await server.authorize(key)
