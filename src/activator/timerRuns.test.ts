@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { expect } from 'chai'
-import { startActivator } from '../../test/worlds/activatorWorld.ts'
+import { callsCounted, startActivator } from '../../test/worlds/activatorWorld.ts'
 import { systemClock } from '../core/clock.ts'
 import { silentLog } from '../core/log.ts'
 import { timerRuns } from './timerRuns.ts'
@@ -22,10 +22,7 @@ describe('runs of timers', () => {
     const client = { mergePatch: async (...given: unknown[]) => void patches.push(given) } as never
     const { switchboard, figures } = activator
     const runs = timerRuns({ switchboard, client, figures, clock: systemClock, log: silentLog, isPlayed })
-    const counted = () => {
-      const [bucket] = figures.of(due.key).buckets
-      return bucket && { invocations: bucket.invocations, errors: bucket.errors, coldStarts: bucket.coldStarts }
-    }
+    const counted = () => callsCounted(figures, due.key)
     return { activator, runs, patches, counted }
   }
 

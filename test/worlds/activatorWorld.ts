@@ -162,3 +162,11 @@ export async function callFunction(
     sent.end(body)
   })
 }
+
+/** The calls of a function in all buckets of time: the clock may begin another one between two calls. Undefined if none. */
+export function callsCounted(figures: Figures, key: string) {
+  const { buckets } = figures.of(key)
+  const sum = (what: 'invocations' | 'errors' | 'coldStarts') => buckets.reduce((all, bucket) => all + bucket[what], 0)
+  if (buckets.length === 0) return undefined
+  return { invocations: sum('invocations'), errors: sum('errors'), coldStarts: sum('coldStarts') }
+}
