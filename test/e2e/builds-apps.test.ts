@@ -38,7 +38,7 @@ describe('apps of a repository', () => {
   let boundaryId: string
   let group: string
   let namespace: string
-  let close: () => Promise<void>
+  let close: (() => Promise<void>) | undefined
 
   before(async () => {
     client = await administrator()

@@ -27,7 +27,7 @@ describe('deliveries to a deployment source', () => {
   let admin: KubeClient
   let boundaryId: string
   let begun: Begun
-  let close: () => Promise<void>
+  let close: (() => Promise<void>) | undefined
   const stored = async () => {
     const ref = { namespace: boundaryNamespace(boundaryId), name: begun.deploymentSourceId }
     return (await admin.get<KubeObject & { status?: Status }>(DeploymentSource.resource, ref)).status ?? {}
@@ -61,7 +61,7 @@ describe('deliveries to a deployment source', () => {
     })
   })
   after(async () => {
-    await close()
+    await close?.()
     await admin.close()
   })
 

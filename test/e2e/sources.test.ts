@@ -37,7 +37,7 @@ type Begun = {
 
 /** GitHub, GitLab, Bitbucket, a registry and a Git host are played, after their public documentation. */
 describe('deployment sources', () => {
-  let close: () => Promise<void>
+  let close: (() => Promise<void>) | undefined
   let admin: KubeClient
   let boundaryId: string
   let path: string
@@ -70,7 +70,7 @@ describe('deployment sources', () => {
   })
   after(async () => {
     await rm(testPlatform().git.tokenFile, { force: true })
-    await close()
+    await close?.()
     await admin.close()
   })
 

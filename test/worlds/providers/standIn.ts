@@ -1,6 +1,8 @@
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:https'
 import type { OutgoingFetch } from '../../../src/adapters/outgoing/port.ts'
+import { until } from '../../make/until.ts'
 
 /** What a stand-in sees of a request: below the address that it is reached at. */
 export type Asked = {
@@ -41,7 +43,7 @@ export function fetchOf(all: StandIns): OutgoingFetch {
   }
 }
 
-/** Serves them over TLS. */
+/** Serves them over TLS, once whoever else plays providers at this port has ended: test files run side by side. */
 async function serve(all: StandIns, port: number, tls: { cert: string; key: string }): Promise<Server> {
   const server = createServer(tls, (request, response) => {
     const chunks: Buffer[] = []
@@ -56,7 +58,10 @@ async function serve(all: StandIns, port: number, tls: { cert: string; key: stri
       })
     })
   })
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  await until('nobody else plays providers', async () => {
+    await once(server.listen(port, '127.0.0.1'), 'listening')
+    return true
+  })
   return server
 }
 
