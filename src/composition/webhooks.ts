@@ -2,8 +2,6 @@ import { timingSafeEqual } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
-import type { TLSSocket } from 'node:tls'
-import { z } from 'zod'
 import type { Standing } from '../api/callers/standing.ts'
 import type { Services } from '../api/http/context.ts'
 import type { Staleness } from '../api/http/pipeline.ts'
@@ -102,9 +100,15 @@ export async function runWebhooks(
     [ADMIT, admit],
     [AUDIT, audit],
   ])
-  const isCaller = ({ socket }: IncomingMessage) =>
-    (socket as TLSSocket).getPeerCertificate().subject?.CN === CALLER_NAME
-  const server = createServer(tls, listenerOf(reviews, isCaller, log))
+  // Once for each connection: reading a certificate takes longer than most answers.
+  const callers = new WeakSet<object>()
+  const server = createServer(
+    tls,
+    listenerOf(reviews, ({ socket }) => callers.has(socket), log),
+  )
+  server.on('secureConnection', (socket) => {
+    if (socket.getPeerCertificate().subject?.CN === CALLER_NAME) callers.add(socket)
+  })
   return withEnd(await serve(server, configuration), () => places.stop())
 }
 
@@ -191,16 +195,14 @@ async function answer(
 /** Somebody who asks the API server as fast as they can delays their own answers, not those of others. */
 const SHARE = new FairShare()
 
-const Asked = z.union([
-  z.object({ spec: z.object({ user: z.string() }) }).transform(({ spec }) => spec.user),
-  z
-    .object({ request: z.object({ userInfo: z.object({ username: z.string() }) }) })
-    .transform(({ request }) => request.userInfo.username),
-])
-
-/** Whose request a review is about. */
+/** Whose request a review is about. Read as it comes: each review judges the shape of its own. */
 function askedFor(body: unknown): string {
-  return Asked.safeParse(body).data ?? ''
+  const { spec, request } = (body ?? {}) as {
+    spec?: { user?: unknown }
+    request?: { userInfo?: { username?: unknown } }
+  }
+  const user = spec?.user ?? request?.userInfo?.username
+  return typeof user === 'string' ? user : ''
 }
 
 /** In a time that does not tell how much of a path was right. */

@@ -20,7 +20,8 @@ type Seen = { rest: number[]; kubectl: number[]; kubectlErrors: number }
 /**
  * The latency of callers who ask for little, by REST and as kubectl, alone and beside one caller who sends the worst that
  * it may as fast as it can. The limits are those of a platform as it comes; contents are compared before and after. What
- * the machine alone does to them is told by a second arm: the same caller at a server that answers at once.
+ * the machine alone does to them is told by a second arm: the same caller at a server that answers at once, or, of
+ * questions to the API server, somebody about whom it asks no webhook.
  */
 export async function runHostile({ rounds, seconds, count = DATABASES }: BenchmarkOptions): Promise<object> {
   const stage = await setStage(count, { environment: { PLATFORM_REQUESTS_PER_MINUTE: '6000' } })
@@ -29,7 +30,8 @@ export async function runHostile({ rounds, seconds, count = DATABASES }: Benchma
     const before = await fetchJson(modest, modest.paths[0] ?? '')
     const results: object[] = []
     for (const [name, attack] of Object.entries(attacks)) {
-      results.push({ name, ...(await measured(attack, modest, kubectl, { rounds, milliseconds: seconds * 1000 })) })
+      const callers = { attack, modest, kubectl, elsewhere: name === 'questions' ? unasked(attack, stage) : undefined }
+      results.push({ name, ...(await measured(callers, { rounds, milliseconds: seconds * 1000 })) })
     }
     if (!isDeepStrictEqual(await fetchJson(modest, modest.paths[0] ?? ''), before))
       throw new Error('Whoever asks for little was answered otherwise afterwards.')
@@ -37,6 +39,11 @@ export async function runHostile({ rounds, seconds, count = DATABASES }: Benchma
   } finally {
     await stage.stop()
   }
+}
+
+/** The same to the API server from an administrator, whom it lets in before it would ask the platform. */
+function unasked(attack: Attack, { raw }: Stage): Attack {
+  return { ...attack, headers: raw.headers, clientCertificate: raw.clientCertificate }
 }
 
 /** Two principals with a role at the boundary: one who asks for little, one who asks for everything. */
@@ -124,10 +131,10 @@ async function during<Seen>(attack: Attack, look: () => Promise<Seen>): Promise<
   return [seen, counted]
 }
 
+type Callers = { attack: Attack; modest: Arm; kubectl: Arm; elsewhere: Attack | undefined }
+
 async function measured(
-  attack: Attack,
-  modest: Arm,
-  kubectl: Arm,
+  { attack, modest, kubectl, elsewhere: given }: Callers,
   { rounds, milliseconds }: { rounds: number; milliseconds: number },
 ): Promise<object> {
   const found: { quiet: Seen; beside: Seen; elsewhere: Seen }[] = []
@@ -137,11 +144,10 @@ async function measured(
     const quiet = await look(modest, kubectl, milliseconds)
     const [beside, counted] = await during(attack, () => look(modest, kubectl, milliseconds))
     for (const [status, number] of Object.entries(counted)) statuses[status] = (statuses[status] ?? 0) + number
-    const server = fork(fileURLToPath(new URL('./plainServer.ts', import.meta.url)))
-    const [url] = (await once(server, 'message')) as [string]
-    const { ca: _, ...plain } = { ...attack, url }
-    const [elsewhere] = await during(plain, () => look(modest, kubectl, milliseconds))
-    server.kill()
+    const server = given === undefined ? await startPlainServer() : undefined
+    const { ca: _, ...plain } = { ...attack, url: server?.url ?? '' }
+    const [elsewhere] = await during(given ?? plain, () => look(modest, kubectl, milliseconds))
+    server?.stop()
     found.push({ quiet, beside, elsewhere })
   }
   const ratioOf = (of: 'rest' | 'kubectl', figure: 'p50' | 'p99', to: 'quiet' | 'elsewhere' = 'quiet') =>
@@ -164,6 +170,12 @@ async function measured(
     kubectlErrors: found.reduce((sum, { quiet, beside }) => sum + quiet.kubectlErrors + beside.kubectlErrors, 0),
     hostile: statuses,
   }
+}
+
+async function startPlainServer(): Promise<{ url: string; stop(): void }> {
+  const server = fork(fileURLToPath(new URL('./plainServer.ts', import.meta.url)))
+  const [url] = (await once(server, 'message')) as [string]
+  return { url, stop: () => void server.kill() }
 }
 
 let names = 0

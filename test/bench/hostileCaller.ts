@@ -10,6 +10,7 @@ export type Attack = {
   connections: number
   /** PEM of the authority of an https address. */
   ca?: string | undefined
+  clientCertificate?: { cert: string; key: string } | undefined
   /** Asks for a name that is new each time. */
   isNew?: boolean
 }
@@ -19,8 +20,12 @@ const NICE = 10
 setPriority(NICE)
 
 process.once('message', (attack: Attack) => {
-  const { method, url, headers, connections, ca, isNew } = attack
-  const dispatcher = new Agent({ connections, pipelining: 1, connect: ca === undefined ? {} : { ca } })
+  const { method, url, headers, connections, ca, clientCertificate, isNew } = attack
+  const dispatcher = new Agent({
+    connections,
+    pipelining: 1,
+    connect: { ...(ca === undefined ? {} : { ca }), ...clientCertificate },
+  })
   let sent = 0
   const statuses: Record<string, number> = {}
   let isOver = false
