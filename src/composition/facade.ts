@@ -29,12 +29,20 @@ import { followConnections } from '../api/sso/follower.ts'
 import type { Configuration } from '../config.ts'
 import { systemClock } from '../core/clock.ts'
 import type { Log } from '../core/log.ts'
+import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import { VERSION } from '../core/release.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
 import { KINDS } from '../crds/index.ts'
 import { PlatformTenant } from '../crds/rbac.ts'
 import { SsoConnection } from '../crds/sso.ts'
-import { limitPasswords, noteMissingSecrets } from '../identity/index.ts'
+import {
+  createLastSeen,
+  type Guesses,
+  type LastSeen,
+  limitPasswords,
+  limitSecrets,
+  noteMissingSecrets,
+} from '../identity/index.ts'
 import { node, pod, storageClass } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { accountServices } from './accounts.ts'
@@ -75,10 +83,10 @@ export async function runFacade(
   const standing = standingOf(configuration, { client, caches })
   await untilServed(client, log)
   caches.start()
-  const tokens = createTokenVerifier(await tokenOptions(configuration, surroundings))
-  closing.onStop(() => tokens.stop())
+  const tokens = await openedTokens(configuration, surroundings, closing)
   let served: Services | undefined
-  const beside: Beside = { surroundings, log, closing, tokens, whole: () => served }
+  const doors = doorsOfSecrets(client, caches, log)
+  const beside: Beside = { surroundings, log, closing, tokens, ...doors, whole: () => served }
   const people = await openPeople(configuration, { client, caches, exec }, beside)
   const { linkBase } = people.accounts
   const setup = { configuration, client, agents, caches, exec, log, onStop: closing.onStop, linkBase, figuresHere }
@@ -93,7 +101,7 @@ export async function runFacade(
     namespaces: kubeNamespaces(client),
     capacity: createCapacity(caches, systemClock),
     clusters: { gate: gate && { serverUrl: gate.serverUrl, caPem: gate.caPem, caFingerprint: gate.caFingerprint } },
-    ...(await areaServices({ ...setup, tokens, standing })),
+    ...(await areaServices({ ...setup, tokens, standing, ...doors })),
     documentation: loadDocumentation(DOCUMENTATION, VERSION, openApiDocument),
     wholeDocument: wholeDocument(readOpenApi),
     platform: await platformFacts(configuration, client, [...checks, ...otherChecks()]),
@@ -134,6 +142,17 @@ export async function runFacade(
 function accessOver(client: KubeClient, caches: Connection['caches'], log: Log) {
   const late = createLateGrants({ client, caches, clock: systemClock })
   return createAccess({ caches, clock: systemClock, log, late })
+}
+
+/** Of all doors at which service accounts show their secret: a guess counts at each of them. */
+function doorsOfSecrets(client: KubeClient, caches: Connection['caches'], log: Log) {
+  const lastSeen = createLastSeen({
+    client,
+    statusOf: (kind, id) => caches.get(kind.resource).get(SYSTEM_NAMESPACE, id)?.status,
+    clock: systemClock,
+    log,
+  })
+  return { secretGuesses: limitSecrets(), lastSeen }
 }
 
 /** Whom Keycloak knows is not ours to tell. */
@@ -211,13 +230,15 @@ type Beside = {
   log: Log
   closing: Closing
   tokens: TokenVerifier
+  secretGuesses: Guesses
+  lastSeen: LastSeen
 }
 
 /** Who signs in and how: users, mails, sign-on of tenants, and the identity provider itself where it is ours. */
 async function openPeople(
   configuration: Configuration,
   connection: Connection,
-  { surroundings, log, closing, tokens, whole }: Beside,
+  { surroundings, log, closing, tokens, secretGuesses, lastSeen, whole }: Beside,
 ): Promise<Pick<Services, 'records' | 'principals' | 'accounts' | 'sso'>> {
   const { client, caches } = connection
   const administration = await openAdministration(configuration, connection)
@@ -238,6 +259,8 @@ async function openPeople(
     const identity = await runIdentityProvider(configuration, connection, fetch, surroundings, {
       onKeysChange,
       guesses,
+      secretGuesses,
+      lastSeen,
       changePassword,
       invitations: invitationsOnAccountPage(whole),
     })
@@ -272,6 +295,12 @@ async function platformFacts(
 ): Promise<Services['platform']> {
   const kubernetes = await kubernetesVersion(client)
   return { version: VERSION, commit, builtAt, kubernetesVersion: kubernetes, simulated, readiness }
+}
+
+async function openedTokens(configuration: Configuration, surroundings: Surroundings, closing: Closing) {
+  const tokens = createTokenVerifier(await tokenOptions(configuration, surroundings))
+  closing.onStop(() => tokens.stop())
+  return tokens
 }
 
 async function tokenOptions(configuration: Configuration, { log }: Surroundings) {

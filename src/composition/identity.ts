@@ -1,14 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import type { OutgoingFetch } from '../adapters/outgoing/port.ts'
 import { type Configuration, ConfigurationError } from '../config.ts'
-import { systemClock } from '../core/clock.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import { PlatformUser } from '../crds/identity.ts'
 import { IdpBinding, SsoConnection } from '../crds/sso.ts'
 import {
   type ChangePassword,
   createIdentityProvider,
-  createLastSeen,
   createSweeper,
   type Guesses,
   type Invitations,
@@ -16,6 +14,7 @@ import {
   kubeClientStore,
   kubeConnections,
   kubeUserStore,
+  type LastSeen,
   openSigningKeys,
   secretKeyStore,
   secretPasswords,
@@ -32,6 +31,8 @@ import type { Part, Surroundings } from './part.ts'
 type Doors = {
   onKeysChange: () => void
   guesses: Guesses
+  secretGuesses: Guesses
+  lastSeen: LastSeen
   changePassword: ChangePassword
   invitations: Invitations
 }
@@ -81,12 +82,6 @@ export async function runIdentityProvider(
     },
     state,
     keys,
-    lastSeen: createLastSeen({
-      client,
-      statusOf: (kind, id) => caches.get(kind.resource).get(SYSTEM_NAMESPACE, id)?.status,
-      clock: systemClock,
-      log,
-    }),
     tokenLifetimeSeconds: accessTokenSeconds,
     trustedProxies: configuration.trustedProxies,
     log,

@@ -41,12 +41,15 @@ export function limitPasswords(limits: GuessLimits = DEFAULT_GUESS_LIMITS, clock
   }
 }
 
+/** Wrong secrets of one service account from one address, in a minute. */
+export const WRONG_SECRETS_PER_MINUTE = 10
+
 /**
  * Secrets of service accounts and the like, per address and id, so that one address cannot guess on.
  *
  * @param perMinute wrong ones that are looked at
  */
-export function limitSecrets(perMinute: number, clock: Clock = systemClock): Guesses {
+export function limitSecrets(perMinute: number = WRONG_SECRETS_PER_MINUTE, clock: Clock = systemClock): Guesses {
   const counters = new GuessCounters(60_000, clock)
   return {
     judge(address, id, check) {

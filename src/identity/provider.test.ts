@@ -8,6 +8,7 @@ import { type Log, silentLog } from '../core/log.ts'
 import { KubeError } from '../kube/errors.ts'
 import { FakeKubeClient } from '../kube/fake.ts'
 import type { ClientStore, IdentityClient } from './clients.ts'
+import { limitSecrets } from './guesses.ts'
 import { generateSigningKey, type KeyRing, type SigningKey, withKey } from './keyRing.ts'
 import { createIdentityProvider, type IdentityProvider, type IdentityProviderOptions } from './provider.ts'
 import type { SigningKeys } from './signingKeys.ts'
@@ -228,6 +229,17 @@ describe('the local identity provider', () => {
     expect(blocked.body.error).to.equal('temporarily_unavailable')
     expect(Number(blocked.headers['retry-after'])).to.be.within(1, 60)
     await ask({ client_id: OTHER_ID, client_secret: 'another-secret' }).expect(200)
+  })
+
+  it('counts guesses together with other doors at which secrets are shown', async () => {
+    provider.stop()
+    const secretGuesses = limitSecrets(2)
+    provider = create({ secretGuesses })
+    await ask({ client_secret: 'guess' }).expect(401)
+    const elsewhere = (answer?: string) => secretGuesses.judge('127.0.0.1', CLIENT_ID, async () => answer)
+    expect(await elsewhere()).to.deep.equal({ value: undefined })
+    expect(await elsewhere(SECRET)).to.have.property('blockedFor')
+    await ask().expect(429)
   })
 
   for (const [path, fields] of [

@@ -9,7 +9,14 @@ import { accountRouter, type ChangePassword, type Invitations } from './account.
 import { adapterFor, secretJudge } from './adapter.ts'
 import type { ClientStore } from './clients.ts'
 import { createExternalSignIn, type ExternalSignInOptions } from './externalSignIn.ts'
-import { DEFAULT_GUESS_LIMITS, type Guesses, type GuessLimits, limitPasswords, limitSecrets } from './guesses.ts'
+import {
+  DEFAULT_GUESS_LIMITS,
+  type Guesses,
+  type GuessLimits,
+  limitPasswords,
+  limitSecrets,
+  WRONG_SECRETS_PER_MINUTE,
+} from './guesses.ts'
 import type { LastSeen } from './lastSeen.ts'
 import { type Causes, truthfulErrors } from './outage.ts'
 import type { PasswordVerifier } from './passwords.ts'
@@ -46,6 +53,8 @@ export type IdentityProviderOptions = {
   passwords: PasswordVerifier
   /** The limit on guesses at them, where others judge passwords too; else one of its own, by `limits`. */
   guesses?: Guesses
+  /** The same of the secrets of service accounts. */
+  secretGuesses?: Guesses
   /** Of the account page; absent if passwords are not changed there. */
   changePassword?: ChangePassword
   /** Of the account page too. */
@@ -79,7 +88,7 @@ export interface IdentityProvider {
 
 const DEFAULT_LIMITS: IdentityLimits = {
   tokenRequestsPerMinute: 600,
-  refusedSecretsPerMinute: 10,
+  refusedSecretsPerMinute: WRONG_SECRETS_PER_MINUTE,
   signInRequestsPerMinute: 120,
   deviceCodesPerMinute: 10,
   passwords: DEFAULT_GUESS_LIMITS,
@@ -109,7 +118,7 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
   const tokenLifetimeSeconds = options.tokenLifetimeSeconds ?? 900
   const sessionLifetimeSeconds = options.sessionLifetimeSeconds ?? SESSION_LIFETIME_SECONDS
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
-  const secrets = limitSecrets(limits.refusedSecretsPerMinute)
+  const secrets = options.secretGuesses ?? limitSecrets(limits.refusedSecretsPerMinute)
   const guesses = options.guesses ?? limitPasswords(limits.passwords)
   const signInPath = `${mountPath}${SIGN_IN}`
   const build = () => {

@@ -3,8 +3,8 @@ import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, isUuid } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
-import type { Caller, Context, Services } from '../http/context.ts'
-import { registryOf } from './service.ts'
+import type { Context, Services } from '../http/context.ts'
+import { type RegistryCaller, registryOf } from './service.ts'
 
 /** Of a person who shows an access token, in place of a user name. */
 export const TOKEN_USER = 'token'
@@ -29,7 +29,7 @@ export async function bearerOf(
   return bearerWith(services, password, ['Boundary', 'Build'])
 }
 
-function callerBearer(caller: Caller | undefined): Bearer | undefined {
+function callerBearer(caller: RegistryCaller | undefined): Bearer | undefined {
   if (caller === undefined) return undefined
   const { principalId, principalType, principalUid } = caller
   return { principalId, principalType, principalUid, limit: undefined, lives: undefined, expiresAt: undefined }

@@ -6,12 +6,17 @@ import { boundaryScope, isAllowedNow } from '../callers/visibility.ts'
 import type { Caller, Context, Services } from '../http/context.ts'
 import { BUILD } from '../resources/deployments/reporters.ts'
 
+/** Whom credentials are of. */
+export type RegistryCaller = Pick<Caller, 'principalId' | 'principalType'> & {
+  readonly principalUid?: Caller['principalUid'] | undefined
+}
+
 /** Who shows credentials to the token endpoint: not in a header of ours, but as a docker client does. */
 export interface RegistrySignIn {
   /** The bearer of an access token; undefined if it is not good. */
-  byToken(token: string): Promise<Caller | undefined>
+  byToken(token: string): Promise<RegistryCaller | undefined>
   /** A service account with its secret, from an address; undefined if they do not belong together. */
-  byClient(clientId: string, secret: string, address: string): Promise<Caller | undefined>
+  byClient(clientId: string, secret: string, address: string): Promise<RegistryCaller | undefined>
   /** Whether who was given something is still there and enabled. */
   stands(principal: Pick<Caller, 'principalId' | 'principalType' | 'principalUid'>): Promise<boolean>
 }

@@ -5,35 +5,61 @@ import { z } from 'zod'
 import type { Configuration } from '../../config.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { sha256 } from '../../core/names.ts'
-import { limitSecrets } from '../../identity/guesses.ts'
+import type { SecretCheck } from '../../identity/clientSecrets.ts'
+import type { Guesses } from '../../identity/guesses.ts'
 
 /** Milliseconds. */
 const TIMEOUT = 5_000
 /** How long a secret that was right is not asked about again; access tokens live longer. */
 const REMEMBERED = 60_000
-/**
- * Of one address for one account. The identity provider sees all of them come from the facade, and allows more: so
- * whoever guesses is held back here, and keeps out nobody but themselves.
- */
-const WRONG_PER_MINUTE = 3
 
 const Answer = z.object({ access_token: z.string().max(16_384) })
+
+/**
+ * Signs service accounts in with their secret, within the limit on guesses.
+ *
+ * @param check whose secret it is; asked about no guess beyond the limit
+ * @param guesses of one address for one account: whoever guesses keeps out nobody but themselves
+ */
+export function clientSignIn<T extends object>(check: SecretCheck<T>, guesses: Guesses) {
+  // Guesses of others at the same address must not keep out who signed in a moment ago.
+  const known = new LRUCache<string, T>({ max: 10_000, ttl: REMEMBERED })
+  return {
+    /**
+     * What was found; undefined if the secret is not that of the account.
+     *
+     * @param address of the client
+     * @throws PlatformError TOO_MANY_REQUESTS, and whatever `check` throws
+     */
+    async signIn(clientId: string, secret: string, address: string): Promise<T | undefined> {
+      // With the address: elsewhere a guess must not be told right past the limit.
+      const pair = sha256(JSON.stringify([address, clientId, secret]))
+      const held = known.get(pair)
+      if (held !== undefined) return held
+      const judged = await guesses.judge(address, clientId, async () => {
+        // Another request may have asked while this one waited.
+        const found = known.get(pair) ?? (await check(clientId, secret))
+        if (found !== undefined) known.set(pair, found)
+        return found
+      })
+      if ('blockedFor' in judged) throw tooMany(judged.blockedFor)
+      return judged.value
+    },
+  }
+}
 
 type Options = Pick<Configuration, 'issuer' | 'issuerCertificateAuthority'>
 
 /**
- * Signs service accounts in with their secret, at the identity provider, whichever it is: it keeps the secrets, counts
- * guesses, and its access token then says who they are.
+ * Asks an identity provider that is not ours: it keeps the secrets, and its access token then says who they are of. All
+ * callers come from one address to it; limits of its own are for its administrator to set.
  */
-export async function clientSignIn({ issuer, issuerCertificateAuthority: path }: Options) {
+export async function secretsAtIssuer({ issuer, issuerCertificateAuthority: path }: Options) {
   const connect = path === undefined ? {} : { ca: await readFile(path, 'utf8') }
   const agent = new Agent({ connect, headersTimeout: TIMEOUT, bodyTimeout: TIMEOUT })
-  // Guesses of others at the same address must not keep out who signed in a moment ago.
-  const known = new LRUCache<string, string>({ max: 10_000, ttl: REMEMBERED })
-  const guesses = limitSecrets(WRONG_PER_MINUTE)
 
-  /** @returns undefined if the secret is wrong */
-  async function ask(clientId: string, secret: string): Promise<string | undefined> {
+  /** @throws PlatformError TOO_MANY_REQUESTS, UPSTREAM_FAILED */
+  const check: SecretCheck<{ accessToken: string }> = async (clientId, secret) => {
     const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: secret }
     try {
       const answer = await request(`${issuer}/protocol/openid-connect/token`, {
@@ -43,7 +69,7 @@ export async function clientSignIn({ issuer, issuerCertificateAuthority: path }:
         dispatcher: agent,
       })
       const body = await answer.body.json().catch(() => undefined)
-      if (answer.statusCode === 200) return Answer.parse(body).access_token
+      if (answer.statusCode === 200) return { accessToken: Answer.parse(body).access_token }
       if (answer.statusCode === 429) throw tooMany(Number(answer.headers['retry-after']) || 60)
       if (answer.statusCode < 500) return undefined
       throw new Error(`status ${answer.statusCode}`)
@@ -52,32 +78,7 @@ export async function clientSignIn({ issuer, issuerCertificateAuthority: path }:
       throw new PlatformError('UPSTREAM_FAILED', 'The identity provider is not available.', {}, { cause })
     }
   }
-
-  return {
-    /**
-     * An access token; undefined if the secret is not that of the account.
-     *
-     * @param address of the client
-     * @throws PlatformError TOO_MANY_REQUESTS, UPSTREAM_FAILED
-     */
-    async tokenOf(clientId: string, secret: string, address: string): Promise<string | undefined> {
-      // With the address: elsewhere a guess must not be told right past the limit.
-      const pair = sha256(JSON.stringify([address, clientId, secret]))
-      const held = known.get(pair)
-      if (held !== undefined) return held
-      const judged = await guesses.judge(address, clientId, async () => {
-        // Another request may have asked while this one waited.
-        const token = known.get(pair) ?? (await ask(clientId, secret))
-        if (token !== undefined) known.set(pair, token)
-        return token
-      })
-      if ('blockedFor' in judged) throw tooMany(judged.blockedFor)
-      return judged.value
-    },
-    async close() {
-      await agent.close()
-    },
-  }
+  return { check, close: () => agent.close() }
 }
 
 function tooMany(retryAfterSeconds: number): PlatformError {

@@ -19,10 +19,11 @@ import { PlatformError } from '../../core/errors.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import { RESOURCE_KINDS } from '../../crds/index.ts'
+import { clientSecretCheck, type Guesses, kubeClientStore, type LastSeen } from '../../identity/index.ts'
 import { controllerRevision, pod } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { remembered } from '../remembered.ts'
-import { clientSignIn } from './clientSignIn.ts'
+import { clientSignIn, secretsAtIssuer } from './clientSignIn.ts'
 import type { AreaSetup } from './setup.ts'
 
 /** Seconds: of one call, and of an upload, which ends with one. */
@@ -92,11 +93,13 @@ const USES_KEPT = 10_000
 export type SignInParts = {
   tokens: Pick<TokenVerifier, 'verify'>
   standing: Standing | undefined
+  /** Of all doors at which service accounts show their secret. */
+  secretGuesses: Guesses
+  lastSeen: LastSeen
 }
 
-async function signInWith(setup: AreaSetup, { tokens, standing }: SignInParts): Promise<RegistryService['signIn']> {
-  const client = await clientSignIn(setup.configuration)
-  setup.onStop(() => client.close())
+async function signInWith(setup: AreaSetup, parts: SignInParts): Promise<RegistryService['signIn']> {
+  const { tokens, standing } = parts
   const signIn: RegistryService['signIn'] = {
     async stands({ principalId, principalType, principalUid }) {
       return (await standing?.endOf(principalId, principalType, principalUid)) === undefined
@@ -110,12 +113,33 @@ async function signInWith(setup: AreaSetup, { tokens, standing }: SignInParts): 
         throw error
       }
     },
-    async byClient(id, password, address) {
-      const token = await client.tokenOf(id, password, address)
-      return token === undefined ? undefined : signIn.byToken(token)
-    },
+    byClient: await byClientWith(setup, parts, (token) => signIn.byToken(token)),
   }
   return signIn
+}
+
+async function byClientWith(
+  { configuration, client, onStop }: AreaSetup,
+  { standing, secretGuesses, lastSeen }: SignInParts,
+  byToken: RegistryService['signIn']['byToken'],
+): Promise<RegistryService['signIn']['byClient']> {
+  if (configuration.identityProvider === 'local') {
+    const { signIn } = clientSignIn(clientSecretCheck(kubeClientStore(client), lastSeen), secretGuesses)
+    return async (id, secret, address) => {
+      const found = await signIn(id, secret, address)
+      if (found === undefined) return undefined
+      const caller = { principalId: id, principalType: 'ServicePrincipal' as const, principalUid: found.uid }
+      const end = await standing?.endOf(id, caller.principalType, found.uid)
+      return end === undefined ? caller : undefined
+    }
+  }
+  const issuer = await secretsAtIssuer(configuration)
+  onStop(() => issuer.close())
+  const { signIn } = clientSignIn(issuer.check, secretGuesses)
+  return async (id, secret, address) => {
+    const found = await signIn(id, secret, address)
+    return found && byToken(found.accessToken)
+  }
 }
 
 type Serving = Omit<Ports, 'registry'> & { registry: RegistryService | undefined }

@@ -1,0 +1,28 @@
+import { timingSafeEqual } from 'node:crypto'
+import { sha256 } from '../core/names.ts'
+import type { ClientStore, IdentityClient } from './clients.ts'
+import type { LastSeen } from './lastSeen.ts'
+
+/** Whose secret it is; undefined if it is wrong. What throws has judged nothing. */
+export type SecretCheck<T> = (clientId: string, secret: string) => Promise<T | undefined>
+
+/**
+ * For a door beside the provider's own, in the same process: over the provider's address all callers of that door would
+ * count as one, and whoever guesses there would keep out the others.
+ */
+export function clientSecretCheck(
+  clients: ClientStore,
+  lastSeen: Pick<LastSeen, 'gotToken'>,
+): SecretCheck<IdentityClient> {
+  return async (clientId, secret) => {
+    const client = await clients.find(clientId)
+    if (client === undefined || !client.isEnabled || !isSame(client.secret, secret)) return undefined
+    lastSeen.gotToken(clientId)
+    return client
+  }
+}
+
+/** Of one length whatever was given, so that the time tells nothing. */
+function isSame(one: string, other: string): boolean {
+  return timingSafeEqual(Buffer.from(sha256(one)), Buffer.from(sha256(other)))
+}
