@@ -18,7 +18,9 @@ import { CacheSet } from '../../kube/caches.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
 import type { Context } from '../http/context.ts'
 import { createRecords } from '../records/kubeRecords.ts'
+import { resourcesOfGroup } from './contents.ts'
 import { underQuota } from './quota.ts'
+import { usageOf } from './usage.ts'
 
 const B = '11111111-1111-4111-8111-111111111111'
 const GROUP = 'shop'
@@ -158,6 +160,21 @@ describe('a quota that many ask for at once', () => {
     const spec = { computePlan: 'vector-dev', storageSize: '20Gi' }
     expect(await facade.create(VectorCluster, 'new', spec), 'beside the kept volumes').to.equal(422)
     expect(await facade.create(VectorCluster, 'kept', spec), 'with the kept volumes').to.equal(201)
+  })
+
+  it('counts a name once that has a resource and volumes that were kept: what takes most of the two', async () => {
+    world = new Facades({ storage: '40Gi' }, 'group')
+    const retainedStorage = ['kept', 'other'].map((name) => ({ kind: 'VectorCluster', name, storage: '10Gi' }))
+    const ref = { namespace: boundaryNamespace(B), name: GROUP }
+    world.server.edit(ResourceGroup.resource, ref, (object) => Object.assign(object, { status: { retainedStorage } }))
+    const facade = await world.facade()
+    const spec = { computePlan: 'vector-dev', storageSize: '15Gi' }
+    expect(await facade.create(VectorCluster, 'kept', spec)).to.equal(201)
+    const { services } = facade.context
+    const group = services.records.peek(ResourceGroup, ref)
+    expect(usageOf(services, group ? [group] : [], resourcesOfGroup(services, B, GROUP)).storage).to.equal('25Gi')
+    expect(await facade.create(VectorCluster, 'next', { ...spec, storageSize: '16Gi' })).to.equal(422)
+    expect(await facade.create(VectorCluster, 'next', spec)).to.equal(201)
   })
 
   it('gives back what a refused write took, at once', async () => {

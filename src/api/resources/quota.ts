@@ -13,7 +13,7 @@ import {
   isInFlight,
   unseenUsers,
 } from '../../core/sizing/ledger.ts'
-import { limitsAmounts, type QuotaLimits } from '../../core/sizing/quota.ts'
+import { limitsAmounts, type QuotaLimits, retainedBeside } from '../../core/sizing/quota.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
@@ -22,7 +22,7 @@ import type { RecordOf } from '../records/records.ts'
 import { type GroupResource, resourcesOfBoundary, resourcesOfGroup } from './contents.ts'
 import type { Place } from './places.ts'
 import { givingBack, grantsOf, nowOf, type Taken, takeQuota } from './quotaLedger.ts'
-import { demandIn, retainedIn, shownUsage } from './usage.ts'
+import { demandIn, quotaKeyOf, retainedIn, shownUsage } from './usage.ts'
 
 const NAMES = ['cpu', 'memory', 'storage', 'pods', 'resources'] as const
 type Total = Demand & { resources: number }
@@ -71,7 +71,7 @@ async function reserve(
   const next = { kind, resourceGroup, object: objectOf(kind, place, spec) }
   const key = grantKey(kind.plural, resourceGroup, name)
   const wanted = demandIn(services, next)
-  const current = resourcesOfGroup(services, boundaryId, resourceGroup).find((one) => keyOf(one) === key)
+  const current = resourcesOfGroup(services, boundaryId, resourceGroup).find((one) => quotaKeyOf(one) === key)
   const own = current && demandIn(services, current)
   const now = () => services.clock.now()
   const judge = (grants: Grants) => {
@@ -120,10 +120,6 @@ function objectOf(kind: AnyKind, place: Place, spec: object): GroupResource['obj
   return { apiVersion, kind: word, metadata: { namespace, name: place.name }, spec } as GroupResource['object']
 }
 
-function keyOf({ kind, resourceGroup, object }: GroupResource): string {
-  return grantKey(kind.plural, resourceGroup, object.metadata.name)
-}
-
 type Asking = { key: string; wanted: Demand; before: Demand | undefined }
 
 function refuseGrowth(
@@ -133,20 +129,23 @@ function refuseGrowth(
   { services }: Pick<Context, 'services'>,
 ): void {
   const now = services.clock.now()
-  const seen = new Map(resources().map((resource) => [keyOf(resource), resource]))
-  const demands = [...seen]
+  const seen = new Map(resources().map((resource) => [quotaKeyOf(resource), resource]))
+  const others = [...seen]
     .filter(([other]) => other !== key)
     .map(([other, resource]) => {
       const demand = demandIn(services, resource)
       const grant = grants[other]
       // A fresh grant may be for a change that the cache has not seen.
-      return grant !== undefined && isInFlight(grant, now) ? (heldOf(demand, grant, now) ?? demand) : demand
+      const isFresh = grant !== undefined && isInFlight(grant, now)
+      return { key: other, demand: isFresh ? (heldOf(demand, grant, now) ?? demand) : demand }
     })
-  const unseen = unseenUsers(grants, (other) => other === key || seen.has(other), now)
-    .filter((user) => !isGroupGrant(user.key) && (group === undefined || user.resourceGroup === group))
-    .map(({ demand }) => demand)
-  const used = total([...demands, ...unseen])
-  for (const retained of groups.flatMap(retainedIn)) if (retained.key !== key) used.storage += retained.demand.storage
+  const unseen = unseenUsers(grants, (other) => other === key || seen.has(other), now).filter(
+    (user) => !isGroupGrant(user.key) && (group === undefined || user.resourceGroup === group),
+  )
+  const users = [...others, ...unseen]
+  const used = total(users.map(({ demand }) => demand))
+  const retained = groups.flatMap(retainedIn).filter((user) => user.key !== key)
+  used.storage += retainedBeside(retained, users)
   const [asked, held] = [total([wanted]), total(before === undefined ? [] : [before])]
   for (const quota of NAMES) {
     const limit = limits[quota]

@@ -1,7 +1,8 @@
 import { formatBytes, formatCores } from '../../core/quantity.ts'
 import { type Demand, demandOf, type Sizable } from '../../core/sizing/demand.ts'
+import { grantKey } from '../../core/sizing/ledger.ts'
 import { planFor } from '../../core/sizing/plans.ts'
-import type { QuotaUser } from '../../core/sizing/quota.ts'
+import { type QuotaUser, retainedBeside } from '../../core/sizing/quota.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import type { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { retainedUsers } from '../../crds/retainedStorage.ts'
@@ -14,6 +15,11 @@ export type Usage = { cpu: string; memory: string; storage: string; pods: number
 /** Volumes that former resources of the group left on purpose, as users of its quota. */
 export function retainedIn({ metadata, status }: RecordOf<typeof ResourceGroup>): QuotaUser[] {
   return retainedUsers(metadata.name, status?.retainedStorage)
+}
+
+/** What a resource counts under in quotas and their ledger. */
+export function quotaKeyOf({ kind, resourceGroup, object }: GroupResource): string {
+  return grantKey(kind.plural, resourceGroup, object.metadata.name)
 }
 
 /** What one resource asks for, from its spec: a quota counts from the moment of acceptance. */
@@ -30,14 +36,14 @@ export function usageOf(
   resources: readonly GroupResource[],
 ): Usage {
   const sum = { cpu: 0n, memory: 0n, storage: 0n, pods: 0 }
-  for (const resource of resources) {
-    const demand = demandIn(services, resource)
+  const users = resources.map((resource) => ({ key: quotaKeyOf(resource), demand: demandIn(services, resource) }))
+  for (const { demand } of users) {
     sum.cpu += demand.cpu
     sum.memory += demand.memory
     sum.storage += demand.storage
     sum.pods += demand.pods
   }
-  for (const { demand } of groups.flatMap(retainedIn)) sum.storage += demand.storage
+  sum.storage += retainedBeside(groups.flatMap(retainedIn), users)
   return shownUsage({ ...sum, resources: resources.length })
 }
 

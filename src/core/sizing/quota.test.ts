@@ -14,6 +14,12 @@ const user = (key: string, age: number, asked: Asked = {}, resourceGroup = 'shop
   }
 }
 
+const kept = (key: string, storage: string): QuotaUser => ({
+  ...user(key, 0, { storage }),
+  isGranted: true,
+  isRetained: true,
+})
+
 function verdict(limits: QuotaLimits, subject: QuotaUser, others: QuotaUser[], group: QuotaLimits = {}): string {
   const answer = quotaVerdict({ boundary: limits, groups: new Map([['shop', group]]), subject, others })
   if (answer.kind === 'fits') return 'fits'
@@ -86,6 +92,37 @@ describe('the quota verdict over the resources of a boundary', () => {
       'allows nothing under a limit of zero',
       verdict({ pods: 0 }, user('a', 1, { pods: 1 }), []),
       'boundary pods: 0 + 1 > 0',
+    ],
+    [
+      'counts a name once that has a resource and volumes that were kept: what takes most of the two',
+      [
+        verdict({ storage: '25Gi' }, user('c', 3, { storage: '15Gi' }), [
+          kept('a', '10Gi'),
+          user('a', 1, { storage: '8Gi' }),
+        ]),
+        verdict({ storage: '25Gi' }, user('c', 3, { storage: '15Gi' }), [
+          user('a', 1, { storage: '8Gi' }),
+          kept('a', '10Gi'),
+        ]),
+        verdict({ storage: '25Gi' }, user('c', 3, { storage: '15Gi' }), [
+          kept('a', '8Gi'),
+          user('a', 1, { storage: '11Gi' }),
+        ]),
+      ].join('; '),
+      'fits; fits; boundary storage: 11Gi + 15Gi > 25Gi',
+    ],
+    [
+      'counts kept volumes whole where their resource waits for want of something else',
+      verdict({ storage: '25Gi', cpu: '1' }, user('c', 3, { storage: '16Gi' }), [
+        kept('a', '10Gi'),
+        user('a', 1, { storage: '20Gi', cpu: '2' }),
+      ]),
+      'boundary storage: 10Gi + 16Gi > 25Gi',
+    ],
+    [
+      'counts no kept volumes beside the resource that may have them back',
+      verdict({ storage: '10Gi' }, user('a', 1, { storage: '10Gi' }), [kept('a', '10Gi')]),
+      'fits',
     ],
   ]
   for (const [sentence, actual, expected] of cases) it(sentence, () => expect(actual).to.equal(expected))

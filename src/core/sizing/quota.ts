@@ -60,17 +60,40 @@ export function quotaVerdict(input: {
   const { boundary, groups, subject } = input
   const others = [...input.others].filter(({ key }) => key !== subject.key)
   const waiting = others.filter((other) => other.isGranted !== true && byAge(other, subject) < 0)
+  const kept = storageOf(others.filter(({ isRetained }) => isRetained === true))
   const used = { boundary: zero(), groups: new Map<string, Amounts>() }
   const refusalOf = (user: QuotaUser, wanted: Amounts) =>
     exceeded('resourceGroup', groups.get(user.resourceGroup), used.groups.get(user.resourceGroup) ?? zero(), wanted) ??
     exceeded('boundary', boundary, used.boundary, wanted)
   for (const user of [...others.filter(({ isGranted }) => isGranted === true), ...waiting.sort(byAge)]) {
     const wanted = amountsOf(user)
+    if (user.isRetained !== true) wanted.storage = beyond(wanted.storage, kept.get(user.key))
     if (user.isGranted !== true && refusalOf(user, wanted) !== undefined) continue
     used.groups.set(user.resourceGroup, sum(used.groups.get(user.resourceGroup) ?? zero(), wanted))
     used.boundary = sum(used.boundary, wanted)
   }
   return refusalOf(subject, amountsOf(subject)) ?? { kind: 'fits' }
+}
+
+/**
+ * Storage that kept volumes take beside resources. A resource that may have them back, but has not, counts with what
+ * takes most, itself or them, and not with both: it would be refused for want of what its name has already.
+ *
+ * @param users resources, with their keys
+ */
+export function retainedBeside(retained: readonly QuotaUser[], users: readonly Keyed[]): bigint {
+  const own = storageOf(users)
+  return retained.reduce((all, { key, demand }) => all + beyond(demand.storage, own.get(key)), 0n)
+}
+
+type Keyed = Pick<QuotaUser, 'key' | 'demand'>
+
+function storageOf(users: readonly Keyed[]): ReadonlyMap<string, bigint> {
+  return new Map(users.map(({ key, demand }) => [key, demand.storage]))
+}
+
+function beyond(storage: bigint, counted = 0n): bigint {
+  return storage > counted ? storage - counted : 0n
 }
 
 /**
