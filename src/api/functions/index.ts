@@ -25,7 +25,6 @@ export const functionAreaRoutes: readonly RouteDraft[] = [
     parameter: 'namespaceName',
     ...namespaceRecord,
     example: { runtime: 'nodejs' },
-    hasFinalizer: true,
     deletesAtOnce: true,
     fields: namespaceFields,
   }),

@@ -1,16 +1,16 @@
 import type { ObjectRef } from '../../core/object.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { KINDS } from '../../crds/index.ts'
+import { holderOf } from '../../crds/parts.ts'
 
 /** Of what a new object is a part, so that it goes with it. */
 export type Owner = { kind: AnyKind; ref: ObjectRef }
 
 /** The resource that holds the object, such as the account of a bucket; undefined for one that stands alone. */
-export function wholeOf({ partOf }: AnyKind, { namespace, name }: ObjectRef, spec: object): Owner | undefined {
+export function wholeOf(part: AnyKind, { namespace, name }: ObjectRef, spec: object): Owner | undefined {
   const fields = spec as Readonly<Record<string, unknown>>
-  const collection = partOf?.collection ?? fields.ownerCollection
-  const holder =
-    partOf === undefined ? fields.ownerName : 'nameOf' in partOf ? partOf.nameOf(name) : fields[partOf.field]
+  const collection = part.partOf?.collection ?? fields.ownerCollection
+  const holder = part.partOf === undefined ? fields.ownerName : holderOf(part, name, spec)
   const kind = KINDS.find(({ placement, segment }) => placement === 'group' && segment === collection)
   return kind === undefined || typeof holder !== 'string' ? undefined : { kind, ref: { namespace, name: holder } }
 }

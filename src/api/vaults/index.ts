@@ -35,7 +35,6 @@ export const vaultRoutes: readonly RouteDraft[] = [
     ...vaultRecord,
     example: { softDeleteEnabled: true },
     nameTaken: 'VAULT_NAME_TAKEN',
-    hasFinalizer: true,
     beforeDelete: refuseProtected,
     fields: {
       softDeleteEnabled: flag('Soft delete', { isSorted: false }),

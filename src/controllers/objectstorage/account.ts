@@ -12,6 +12,7 @@ import { controllerWith, type Observed, type Pass, steps } from '../engine/contr
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import { whileHeld } from '../leaving.ts'
 import { CLAIM_RIGHTS, type ClaimObject, claimed, releaseClaims } from '../nameClaims.ts'
+import { awaitUnseenParts } from '../parts.ts'
 import { checkQuotaOf, quotaObservers, releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { obstacleOf, seaweedObservers } from './seaweed.ts'
@@ -58,7 +59,7 @@ export const accountController = controllerWith(
     observes: [...OBSERVED, ...seaweedObservers(seaweed)],
     childrenIn: 'records',
     reconcile: steps(noteBuckets, requireStore(store, seaweed), checkQuota, claimName, reportUse),
-    finalize: steps(stopWhileHeld, removeKeys, waitForBuckets, releaseName, releaseQuota),
+    finalize: steps(stopWhileHeld, removeKeys, waitForBuckets, awaitUnseenParts, releaseName, releaseQuota),
   }),
 )
 

@@ -10,6 +10,7 @@ import { namespace, secret, secretMetadata } from '../../kube/builtin.ts'
 import { controllerWith, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import type { ClaimObject } from '../nameClaims.ts'
+import { awaitUnseenParts } from '../parts.ts'
 import { quotaObservers, releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { namespaceIsGoing } from '../workload/pass.ts'
@@ -61,7 +62,7 @@ const vaultController = controllerWith(
   (keys: PlatformKeys) => ({
     wakesAll: (wake) => keys.onChange(wake),
     reconcile: steps(checkCluster, checkQuota, claimVaultName, countSecrets(keys)),
-    finalize: steps(removeEntries, releaseVaultName, releaseQuota),
+    finalize: steps(removeEntries, awaitUnseenParts, releaseVaultName, releaseQuota),
   }),
 )
 

@@ -1,0 +1,73 @@
+import { expect } from 'chai'
+import { ControllerBench } from '../../test/worlds/controllers.ts'
+import { type Shown, StorageBench } from '../../test/worlds/storageWorld.ts'
+import { FakeObjectStore } from '../adapters/objectstorage/fake.ts'
+import { FakePlatformKeys } from '../adapters/platformkeys/fake.ts'
+import { entryName } from '../contracts/vaults/names.ts'
+import type { AnyKind } from '../crds/define.ts'
+import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../crds/objectstorage.ts'
+import { SecretVault, VaultEntry } from '../crds/vaults.ts'
+import { VAULT_CONTROLLERS } from './vaults/index.ts'
+
+describe('parts that are made while what they are parts of is let go', () => {
+  let bench: ControllerBench
+  afterEach(() => bench.stop())
+
+  /** Makes it just before the API server is asked about such parts, so that no cache has it yet. */
+  function madeBeforeLastLook({ resource }: AnyKind, make: () => unknown): void {
+    let isMade = false
+    const list = bench.client.list.bind(bench.client)
+    bench.client.list = (async (asked: typeof resource, ...more: never[]) => {
+      if (!isMade && asked.plural === resource.plural) {
+        isMade = true
+        make()
+      }
+      return list(asked, ...more)
+    }) as typeof list
+  }
+
+  const storage = async () => {
+    const world = new StorageBench({ store: new FakeObjectStore() })
+    bench = world.bench
+    world.account()
+    await bench.start()
+    return world
+  }
+
+  it('hold an account: a bucket would come back with its next namesake', async () => {
+    const world = await storage()
+    madeBeforeLastLook(AccountBucket, () => world.bucket())
+    await world.remove(ObjectStorageAccount, 'media')
+    expect(await world.says(ObjectStorageAccount, 'media')).to.deep.equal(['Deleting', 'DeletionBlocked'])
+    await world.remove(AccountBucket, 'media.one')
+    expect(await world.find(ObjectStorageAccount, 'media')).to.equal(undefined)
+  })
+
+  it('go with an account: its keys', async () => {
+    const world = await storage()
+    madeBeforeLastLook(ObjectAccessKey, () => world.key())
+    await world.remove(ObjectStorageAccount, 'media')
+    await bench.clock.advance(60_000)
+    await bench.rest()
+    expect(await world.find(ObjectStorageAccount, 'media')).to.equal(undefined)
+    expect(await world.find(ObjectAccessKey, 'uploader')).to.equal(undefined)
+  })
+
+  it('go with a vault: its secrets', async () => {
+    bench = new ControllerBench(VAULT_CONTROLLERS.map((each) => each(new FakePlatformKeys())))
+    const { groupSpace: namespace } = bench.seedGroup('shop')
+    bench.seed(SecretVault, 'safe', SecretVault.spec.parse({}), { namespace })
+    await bench.start()
+    const name = entryName('safe', 'Password')
+    madeBeforeLastLook(VaultEntry, () => {
+      const spec = { vaultName: 'safe', secretName: 'Password', valueFrom: { secretName: 'incoming', key: 'value' } }
+      bench.seed(VaultEntry, name, VaultEntry.spec.parse(spec), { namespace })
+    })
+    await bench.client.remove(SecretVault.resource, { namespace, name: 'safe' })
+    await bench.rest()
+    await bench.clock.advance(60_000)
+    await bench.rest()
+    expect(await bench.find<Shown>(SecretVault.resource, 'safe', namespace)).to.equal(undefined)
+    expect(await bench.find<Shown>(VaultEntry.resource, name, namespace)).to.equal(undefined)
+  })
+})

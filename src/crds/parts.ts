@@ -1,0 +1,15 @@
+import type { AnyKind } from './define.ts'
+import { KINDS } from './index.ts'
+
+/** The kinds whose objects are parts of such a resource: buckets and access keys of an account. */
+export function partKindsOf({ segment }: AnyKind): AnyKind[] {
+  return KINDS.filter(({ partOf }) => partOf !== undefined && partOf.collection === segment)
+}
+
+/** Of which resource, by its name, an object of a part kind is a part; undefined if it does not say. */
+export function holderOf({ partOf }: AnyKind, name: string, spec: unknown): string | undefined {
+  if (partOf === undefined) return undefined
+  const holder =
+    'nameOf' in partOf ? partOf.nameOf(name) : (spec as Record<string, unknown> | undefined)?.[partOf.field]
+  return typeof holder === 'string' ? holder : undefined
+}
