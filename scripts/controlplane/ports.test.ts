@@ -1,5 +1,5 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { connect, createServer, type Socket } from 'node:net'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -52,6 +52,29 @@ describe('ports', () => {
       await new Promise((done) => thief.close(done))
       expect(second.a).to.not.equal(first.a)
       expect(second.b).to.equal(first.b)
+    })
+
+    it('that were asked for are taken and remembered, and no other listener has them', async () => {
+      const other = await choosePorts(folder, ['c'])
+      const first = await choosePorts(folder, names, {})
+      const asked = first.a
+      expect((await choosePorts(folder, names, { b: asked })).b).to.equal(asked)
+      const next = await choosePorts(folder, names)
+      expect(next.b, 'without being asked again').to.equal(asked)
+      expect(next.a).to.not.equal(asked)
+      await choosePorts(folder, names, { a: other.c })
+      expect((await choosePorts(folder, ['c'])).c, 'of another group').to.not.equal(other.c)
+    })
+
+    it('that were asked for and are taken are refused at once, and not remembered', async () => {
+      const first = await choosePorts(folder, names)
+      const holder = createServer()
+      await new Promise<void>((done) => holder.listen(0, '127.0.0.1', done))
+      const { port } = holder.address() as AddressInfo
+      const refusal = await choosePorts(folder, names, { a: port }).catch((error: Error) => error.message)
+      await new Promise((done) => holder.close(done))
+      expect(refusal).to.contain(`port ${port} of 127.0.0.1`)
+      expect(await choosePorts(folder, names)).to.deep.equal(first)
     })
 
     it('are let go of although clients of the last run call there', async () => {

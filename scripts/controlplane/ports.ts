@@ -32,12 +32,24 @@ const FREE_RANGE = { from: 12_000, below: 30_000 }
 /**
  * Ports on loopback for the named listeners: those of the last run where they are free, so that kubeconfigs and
  * bookmarks stay good, else free ones. All are held open while choosing, so no two are the same.
+ *
+ * @param asked ports that somebody wants for some of them; whoever else had one of these gets another
+ * @throws Error where such a port cannot be had, or no port is free; nothing is remembered then
  */
-export async function choosePorts<Name extends string>(folder: string, names: readonly Name[]): Promise<Ports<Name>> {
+export async function choosePorts<Name extends string>(
+  folder: string,
+  names: readonly Name[],
+  asked: Partial<Ports<Name>> = {},
+): Promise<Ports<Name>> {
   const path = join(folder, 'ports.json')
-  const stored = parsed(await readIfThere(path))
+  const wanted = Object.entries<number | undefined>(asked)
+  const taken = new Set<unknown>(wanted.map(([, port]) => port))
+  const before = Object.entries(parsed(await readIfThere(path))).filter(([, port]) => !taken.has(port))
+  const stored = { ...Object.fromEntries(before), ...asked }
   const held = new Map<number, Server>()
   try {
+    for (const [name, port] of wanted)
+      if (port !== undefined && (await hold(port, held)) === 0) throw notToBeHad(name, port)
     for (const port of Object.values(stored)) await hold(port, held)
     const chosen = keptPorts(names, stored as Partial<Ports<Name>>, (port) => held.has(port))
     for (const name of names) chosen[name] ??= await holdAny(held)
@@ -46,6 +58,11 @@ export async function choosePorts<Name extends string>(folder: string, names: re
   } finally {
     await Promise.all([...held.values()].map((server) => new Promise((done) => server.close(done))))
   }
+}
+
+function notToBeHad(name: string, port: number): Error {
+  const what = `Nothing can listen on port ${port} of 127.0.0.1, which was asked for ("${name}")`
+  return new Error(`${what}: end what listens there, or name another port.`)
 }
 
 function parsed(text: string | undefined): Record<string, unknown> {

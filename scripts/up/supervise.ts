@@ -41,10 +41,10 @@ export async function supervise(options: UpArguments, { progress, signal, onRead
   if (release === undefined) return false
   let controlPlane: ControlPlane | undefined
   try {
-    if (options.fresh) {
-      await stopLeftovers(folder)
-      await forgetData(folder)
-    }
+    // Before ports are chosen: what an earlier run left running has those of this folder, and would take them along.
+    const leftovers = await stopLeftovers(folder)
+    if (leftovers.length > 0) progress.note(`Stopped what an earlier run left behind: ${leftovers.join(', ')}`)
+    if (options.fresh) await forgetData(folder)
     const objectStore = findObjectStore(progress, signal)
     // Awaited where the platform is installed; a failure before that is not the one to show.
     objectStore.catch(() => undefined)
@@ -54,8 +54,8 @@ export async function supervise(options: UpArguments, { progress, signal, onRead
     gitHost?.catch(() => undefined)
     const registry = findRegistry(progress, signal)
     registry.catch(() => undefined)
-    const chosen = await choosePorts(folder, PLATFORM_PORTS)
-    const ports = { ...chosen, ...(options.facadePort === undefined ? {} : { facade: options.facadePort }) }
+    const asked = options.facadePort === undefined ? {} : { facade: options.facadePort }
+    const ports = await choosePorts(folder, PLATFORM_PORTS, asked)
     controlPlane = await startControlPlane({
       folder,
       kubeconfig: options.kubeconfig,
