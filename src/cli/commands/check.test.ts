@@ -35,9 +35,55 @@ describe('freehold check', () => {
   })
 
   it('fails where the facade found something', async () => {
-    const { said, failure } = await ask('echo fault; exit 1')
+    const { said, failure } = await ask('echo fault; echo "command terminated with exit code 1" >&2; exit 1')
     expect(said).to.equal('fault\n')
     expect(failure).to.contain('not whole')
+  })
+
+  const MEMCACHE = 'E1125 17:24:13.010504   19590 memcache.go:265] "Unhandled Error" err="connection refused"'
+  const cases: [sentence: string, kubectl: string[], told: RegExp][] = [
+    [
+      'no API server answers',
+      [MEMCACHE, 'The connection to the server localhost:8080 was refused - did you specify the right host or port?'],
+      /reaches no API server.*--kubeconfig/,
+    ],
+    [
+      'no facade runs there, as where `npm run up` started the platform',
+      [MEMCACHE, 'Error from server (NotFound): deployments.apps "freehold-facade" not found'],
+      /no facade runs.*freehold-system.*npm run up/,
+    ],
+    [
+      'the caller is no administrator',
+      ['Error from server (Forbidden): pods "x" is forbidden: User "ann" cannot create resource'],
+      /may not.*--kubeconfig/,
+    ],
+    [
+      'the API server does not know the caller',
+      ['error: You must be logged in to the server (Unauthorized)'],
+      /does not know.*--kubeconfig/,
+    ],
+    ['there is no such context', ['error: context "nope" does not exist'], /kubeconfig or the context/],
+    ['kubectl failed otherwise', [MEMCACHE, 'error: something new'], /kubectl exec.*shows why/],
+  ]
+  for (const [sentence, lines, told] of cases) {
+    it(`says in words of its own that ${sentence}`, async () => {
+      const { said, failure } = await ask(`${lines.map((line) => `echo "${line}" >&2`).join('\n')}\nexit 1`)
+      expect(said).to.equal('')
+      expect(failure).to.match(told)
+      expect(failure).not.to.match(/memcache|Unhandled|Error from server/)
+    })
+  }
+
+  it('shows what the facade itself could not do, and nothing that kubectl logs beside it', async () => {
+    const script = `echo "${MEMCACHE}" >&2; echo "issuer must be set." >&2; echo "command terminated with exit code 1" >&2`
+    const { said, failure } = await ask(`${script}; exit 1`)
+    expect(said).to.equal('issuer must be set.\n')
+    expect(failure).to.contain('not whole')
+  })
+
+  it('is silent about what kubectl logs where all is well', async () => {
+    const { said, failure } = await ask(`echo fine; echo "${MEMCACHE}" >&2`)
+    expect([said, failure]).to.deep.equal(['fine\n', undefined])
   })
 
   it('says that it needs kubectl', async () => {

@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { Command } from '../command.ts'
 import { CommandFailure, EXIT, localTrouble } from '../failure.ts'
+import { isOfKubectl, troubleOf } from './kubectlTrouble.ts'
 
 /** The entry of the image, which holds no shell. */
 const PROGRAM = ['/nodejs/bin/node', 'src/main.ts', '--role=facade', '--check']
@@ -33,13 +35,20 @@ export const check: Command = {
       'facade',
       '--',
     ]
-    const child = spawn('kubectl', [...places, ...facade, ...PROGRAM], { env: environment, signal })
+    const words = [...places, ...facade, ...PROGRAM]
+    const child = spawn('kubectl', words, { env: environment, signal })
+    const ofKubectl: string[] = []
     child.stdout.on('data', (part) => terminal.out(String(part)))
-    child.stderr.on('data', (part) => terminal.err(String(part)))
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      if (isOfKubectl(line)) ofKubectl.push(line)
+      else terminal.err(`${line}\n`)
+    })
     const code = await new Promise<number | null>((ended, failed) => {
       child.on('error', (error) => failed(localTrouble('kubectl could not be started: put it on the PATH.', error)))
       child.on('close', ended)
     })
-    if (code !== 0) throw new CommandFailure(EXIT.refused, 'The installation is not whole, or could not be looked at.')
+    if (code === 0) return
+    const trouble = troubleOf(ofKubectl, ['kubectl', ...words].join(' '))
+    throw new CommandFailure(EXIT.refused, trouble ?? 'The installation is not whole, or could not be looked at.')
   },
 }
