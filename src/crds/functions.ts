@@ -42,6 +42,7 @@ export const FunctionNamespace = defineKind({
   shortNames: ['fnns'],
   placement: 'group',
   area: 'functions',
+  runsAnywhere: true,
   actions: 'functions',
   sized: 'Function',
   hostsOf: ({ isPublic = true, customDomains = [] }) => (isPublic ? customDomains : []),
@@ -166,6 +167,8 @@ export const ServerlessFunction = defineKind({
   placement: 'group',
   name: 'free',
   area: 'functions',
+  // Where its namespace says.
+  runsAnywhere: true,
   actions: 'functions',
   sized: 'Function',
   isPart: true,
