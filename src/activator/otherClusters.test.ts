@@ -1,11 +1,14 @@
+import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
 import { connect, createServer, type Server } from 'node:net'
+import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { until } from '../../test/make/until.ts'
 import { connectTo, startActivator } from '../../test/worlds/activatorWorld.ts'
 import type { FarCopy } from '../contracts/farCopies.ts'
-import { wayTo } from './way.ts'
+import { messageOf } from '../core/errors.ts'
+import { bounded, wayTo } from './way.ts'
 
 const CLUSTER = '4a7f8a52-7a4e-4b52-9a55-0d6c8f3f9b77'
 const triggers = [{ name: 'web', kind: 'Http' as const, path: '/echo', authLevel: 'Anonymous' as const }]
@@ -101,6 +104,27 @@ describe('calls of a function in another cluster', () => {
     late.resolve()
     await until('it is closed', () => socket.destroyed)
     server.close()
+  })
+})
+
+describe('connections to copies in other clusters', () => {
+  const copy = { namespace: 'group', name: 'shop.echo', clusterId: CLUSTER, pod: 'pod-1' }
+  const said = (opening: Promise<unknown>) => opening.then(() => 'opened', messageOf)
+
+  it('are at most so many to one cluster at once, and one that ends makes room', async () => {
+    const reach = bounded(async () => new PassThrough(), 2)
+    const [first] = await Promise.all([reach(copy), reach(copy)])
+    expect(await said(reach(copy))).to.contain('2 calls go to cluster')
+    expect(await said(reach({ ...copy, clusterId: 'another' }))).to.equal('opened')
+    const closed = once(first as PassThrough, 'close')
+    first?.destroy()
+    await closed
+    expect(await said(reach(copy))).to.equal('opened')
+  })
+
+  it('that could not be opened take no room', async () => {
+    const reach = bounded(() => Promise.reject(new Error('away')), 1)
+    expect([await said(reach(copy)), await said(reach(copy))]).to.deep.equal(['away', 'away'])
   })
 })
 

@@ -39,3 +39,33 @@ export function splitAddress(address: string): { host: string; port: number } {
   const at = address.lastIndexOf(':')
   return { host: address.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(address.slice(at + 1)) }
 }
+
+/**
+ * A tunnel carries the platform's own requests too, and no more than 1,000 at once. Where it ends, up to 1 MiB is held of each
+ * answer that a caller reads slowly.
+ */
+const MOST_OF_A_CLUSTER = 200
+
+/** Opens no more connections to one cluster at once than leave room for others. */
+export function bounded(reach: ReachCopy, most = MOST_OF_A_CLUSTER): ReachCopy {
+  const open = new Map<string, number>()
+  const count = (clusterId: string, change: number) => {
+    const left = (open.get(clusterId) ?? 0) + change
+    if (left === 0) open.delete(clusterId)
+    else open.set(clusterId, left)
+  }
+  return async (copy) => {
+    const { clusterId } = copy
+    if ((open.get(clusterId) ?? 0) >= most) throw new Error(`${most} calls go to cluster "${clusterId}" already.`)
+    count(clusterId, 1)
+    try {
+      const connection = await reach(copy)
+      if (connection.destroyed) count(clusterId, -1)
+      else connection.once('close', () => count(clusterId, -1))
+      return connection
+    } catch (error) {
+      count(clusterId, -1)
+      throw error
+    }
+  }
+}

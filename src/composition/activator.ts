@@ -6,6 +6,7 @@ import { createActivatorServer } from '../activator/server.ts'
 import { type CachedFunction, type CachedNamespace, Switchboard } from '../activator/switchboard.ts'
 import { timerRuns } from '../activator/timerRuns.ts'
 import { Timers } from '../activator/timers.ts'
+import { bounded } from '../activator/way.ts'
 import type { Configuration } from '../config.ts'
 import { DIGEST_ENTRY, DIGEST_SECRET } from '../contracts/functions.ts'
 import { systemClock } from '../core/clock.ts'
@@ -111,7 +112,7 @@ async function start(
   const gate = new Gate({ digestKey: () => digestKey(client), mayRead: (token, path) => mayRead(base, token, path) })
   const hasHub = configuration.role !== 'activator'
   const portForwardOf = (clusterId: string) => agents.portForwardOf(clusterId)
-  const reach = hasHub ? reachHere({ portForwardOf }) : reachThroughGate(client, configuration.tunnelUrl)
+  const reach = bounded(hasHub ? reachHere({ portForwardOf }) : reachThroughGate(client, configuration.tunnelUrl))
   const server = createActivatorServer({ switchboard, gate, figures, reach, clock: systemClock, log, isPlayed })
   const runs = timerRuns({ switchboard, client, figures, reach, clock: systemClock, log, isPlayed })
   const timers = new Timers({ clock: systemClock, log, ...runs })

@@ -278,7 +278,7 @@ function issueTime(now: number, revokedAt: string | undefined): number {
 /** Whom a certificate of our authority names; undefined without one. */
 function identityOf(socket: TLSSocket): AgentIdentity | undefined {
   const subject = subjectOf(socket)
-  if (subject === undefined || isOfOurs(subject.CN) || subject.O === undefined) return undefined
+  if (subject === undefined || isProcess(subject.CN) || subject.O === undefined) return undefined
   return { clusterId: subject.CN, incarnation: subject.O, issuedAt: subject.issuedAt }
 }
 
@@ -289,7 +289,7 @@ function endSoon(socket: TLSSocket): void {
   socket.once('close', () => clearTimeout(timer))
 }
 
-const isOfOurs = (name: string) => name === PEER_NAME || name === ACTIVATOR_NAME
+const isProcess = (name: string) => name === PEER_NAME || name === ACTIVATOR_NAME
 const isPeer = (socket: TLSSocket) => subjectOf(socket)?.CN === PEER_NAME
 const isActivator = (socket: TLSSocket) => subjectOf(socket)?.CN === ACTIVATOR_NAME
 
