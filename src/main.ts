@@ -122,7 +122,7 @@ async function startParts(
   if (connection !== undefined)
     parts.push(await runFacade(configuration, surroundings, connection, checks, agents, figuresHere))
   if (role === 'activator' || role === 'all')
-    parts.push(await runActivator(configuration, surroundings, connection?.caches, figuresHere))
+    parts.push(await runActivator(configuration, surroundings, connection?.caches, agents, figuresHere))
   isStarted = true
   return connection
 }

@@ -1,4 +1,5 @@
 import { MEMBERSHIP_SECRET } from '../../src/contracts/clusters.ts'
+import { ACTIVATOR_TUNNEL_SECRET } from '../../src/contracts/farCopies.ts'
 import { DIGEST_SECRET } from '../../src/contracts/functions.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
@@ -120,6 +121,8 @@ function activatorRoles(): KubeObject[] {
     ...systemRole(ACTIVATOR_ACCOUNT, [
       { resource: { group: 'coordination.k8s.io', plural: 'leases' }, verbs: ['get', 'create', 'update'] },
       { resource: secrets, verbs: ['get'], resourceNames: [DIGEST_SECRET] },
+      // For copies in other clusters, which the gate of agents opens their port of.
+      { resource: secrets, verbs: ['get'], resourceNames: [ACTIVATOR_TUNNEL_SECRET] },
     ]),
   ]
 }

@@ -19,7 +19,8 @@ async function called(bytes: string | Buffer, { within = 60_000 } = {}): Promise
   let outcome = ''
   const front = createHttpServer((from, to) => {
     const signal = AbortSignal.timeout(within)
-    forward(from, to, { address, headers: {}, signal }).then(
+    const reach = () => Promise.reject(new Error('It is here.'))
+    forward(from, to, { address, reach, headers: {}, signal }).then(
       (status) => {
         outcome = String(status)
       },

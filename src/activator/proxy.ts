@@ -1,6 +1,7 @@
 import { type IncomingHttpHeaders, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { EVENT_HEADER, KEY_HEADER } from '../contracts/functions.ts'
 import type { FunctionTrigger } from '../crds/functionFields.ts'
+import { type ReachCopy, Unreached, wayTo } from './way.ts'
 
 /** Of one connection, and not of the message (RFC 9110, 7.6.1). */
 const HOP = [
@@ -46,25 +47,23 @@ function withoutHop(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP.includes(name)))
 }
 
-/** A copy that could not be connected to: nothing of the call has reached it, so that another one may have it. */
-export class Unreached extends Error {}
+export type Forwarding = { address: string; reach: ReachCopy; headers: IncomingHttpHeaders; signal: AbortSignal }
 
 /** Sends a call to a copy and its answer back, both as they come. @throws Unreached; Error once it may have begun */
-export function forward(
+export async function forward(
   from: IncomingMessage,
   to: ServerResponse,
-  { address, headers, signal }: { address: string; headers: IncomingHttpHeaders; signal: AbortSignal },
+  { address, reach, headers, signal }: Forwarding,
 ): Promise<number> {
+  const { isOpen, ...way } = await wayTo(address, reach, signal)
   return new Promise((resolve, reject) => {
-    const { host, port } = splitAddress(address)
-    let isConnected = false
-    const upstream = request({ host, port, method: from.method, path: from.url, headers, signal, agent: false })
-    upstream.on('socket', (socket) =>
-      socket.once('connect', () => {
-        isConnected = true
-        from.pipe(upstream)
-      }),
-    )
+    let isConnected = isOpen
+    const upstream = request({ ...way, method: from.method, path: from.url, headers, signal })
+    const begun = () => {
+      isConnected = true
+      from.pipe(upstream)
+    }
+    upstream.on('socket', (socket) => (isOpen ? begun() : socket.once('connect', begun)))
     upstream.on('response', (answer) => {
       const status = answer.statusCode ?? 0
       try {
@@ -97,9 +96,4 @@ export function forward(
 function begin(to: ServerResponse, status: number, headers: IncomingHttpHeaders): void {
   if (status < 200 || status > 599) throw new Error(`The copy answered with the status ${status}.`)
   to.writeHead(status, withoutHop(headers))
-}
-
-export function splitAddress(address: string): { host: string; port: number } {
-  const at = address.lastIndexOf(':')
-  return { host: address.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(address.slice(at + 1)) }
 }

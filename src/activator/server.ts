@@ -9,14 +9,16 @@ import type { FunctionTrigger } from '../crds/functionFields.ts'
 import type { Figures } from './figures.ts'
 import type { Gate } from './gate.ts'
 import { NoPlace } from './lane.ts'
-import { forward, forwardedHeaders, Unreached } from './proxy.ts'
+import { forward, forwardedHeaders } from './proxy.ts'
 import { findOneTrigger, hostOf, pathOf } from './routing.ts'
 import type { Line, Switchboard } from './switchboard.ts'
+import { type ReachCopy, Unreached } from './way.ts'
 
 export type ServerOptions = {
   switchboard: Switchboard
   gate: Gate
   figures: Figures
+  reach: ReachCopy
   clock: Clock
   log: Log
   /** Whether pods are played: their addresses are made up, and may be somebody's. */
@@ -36,8 +38,8 @@ const REFUSALS = {
 } as const
 type Refusal = keyof typeof REFUSALS
 
-/** Milliseconds between two tries to reach a copy that was said to serve. */
-const AGAIN = 50
+/** Milliseconds between two tries to reach a copy that was said to serve; its cluster may be away for longer. */
+const AGAIN = { here: 50, there: 1_000 }
 
 /** Answers calls of functions: each waits until a copy has room for it. */
 export function createActivatorServer(options: ServerOptions): Server {
@@ -74,7 +76,7 @@ async function handle(options: ServerOptions, request: IncomingMessage, response
 type Exchange = { request: IncomingMessage; response: ServerResponse }
 
 async function serve(
-  { figures, clock, log, isPlayed }: ServerOptions,
+  { figures, reach, clock, log, isPlayed }: ServerOptions,
   line: Line,
   trigger: FunctionTrigger,
   { request, response }: Exchange,
@@ -89,7 +91,7 @@ async function serve(
   const send = () =>
     sent(line, signal, async (address) => {
       if (isPlayed) throw new Played('Nothing runs at the address of the copy.')
-      return forward(request, response, { address, headers, signal })
+      return forward(request, response, { address, reach, headers, signal })
     })
   try {
     await figures.count(key, clock, send, isLeft)
@@ -126,7 +128,7 @@ export async function sent<Result>(
     } finally {
       place.release()
     }
-    await delay(AGAIN, undefined, { signal })
+    await delay(place.address.startsWith('/') ? AGAIN.there : AGAIN.here, undefined, { signal })
   }
 }
 

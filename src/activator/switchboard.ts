@@ -1,3 +1,4 @@
+import { farCopyPath } from '../contracts/farCopies.ts'
 import { FUNCTION_PORT } from '../contracts/functions.ts'
 import type { Clock } from '../core/clock.ts'
 import { INCARNATION_ANNOTATION } from '../core/labels.ts'
@@ -112,7 +113,7 @@ export class Switchboard {
     const callable = { key, triggers: triggersOf(object.spec), paths: object.status?.paths ?? [] }
     const known = home.lines.get(key)
     const limits = limitsOf(object)
-    const addresses = (object.status?.copies ?? []).map(addressOf)
+    const addresses = (object.status?.copies ?? []).map((copy) => addressOf(object, copy))
     if (known !== undefined && known.object.metadata.uid === object.metadata.uid) {
       Object.assign(known, { object, callable, incarnation })
       known.lane.update(limits, addresses)
@@ -142,9 +143,12 @@ export class Switchboard {
   }
 }
 
-/** A copy is an address of a pod; a test may say a port. */
-const addressOf = (copy: string) =>
-  /^[0-9.]+:[0-9]+$/.test(copy) ? copy : `${copy.includes(':') ? `[${copy}]` : copy}:${FUNCTION_PORT}`
+/** A copy is an address of a pod, to which a test may add a port; in another cluster the path that leads to it. */
+function addressOf({ metadata: { namespace = '', name } }: CachedFunction, copy: string): string {
+  if (copy.includes('/')) return farCopyPath({ namespace, name }, copy)
+  if (/^[0-9.]+:[0-9]+$/.test(copy)) return copy
+  return `${copy.includes(':') ? `[${copy}]` : copy}:${FUNCTION_PORT}`
+}
 
 function limitsOf({ spec, metadata }: CachedFunction): Limits {
   const { concurrency, minReplicas, maxReplicas, idleSeconds, enabled } = spec

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { expect } from 'chai'
-import { callsCounted, startActivator } from '../../test/worlds/activatorWorld.ts'
+import { callsCounted, connectTo, startActivator } from '../../test/worlds/activatorWorld.ts'
 import { systemClock } from '../core/clock.ts'
 import { silentLog } from '../core/log.ts'
 import { timerRuns } from './timerRuns.ts'
@@ -14,14 +14,22 @@ describe('runs of timers', () => {
     for (const end of ends.splice(0)) await end()
   })
 
-  async function world(listener: RequestListener, isPlayed = false) {
-    const activator = await startActivator(listener, { startMilliseconds: 1 })
+  async function world(listener: RequestListener, isPlayed = false, clusterId?: string) {
+    const activator = await startActivator(listener, { startMilliseconds: 1, ...(clusterId && { clusterId }) })
     ends.push(() => activator.stop())
     activator.put('night', { spec: { triggers: [{ name: 'tick', kind: 'Timer', schedule: '*/10 * * * *' }] } })
     const patches: unknown[] = []
     const client = { mergePatch: async (...given: unknown[]) => void patches.push(given) } as never
     const { switchboard, figures } = activator
-    const runs = timerRuns({ switchboard, client, figures, clock: systemClock, log: silentLog, isPlayed })
+    const runs = timerRuns({
+      switchboard,
+      client,
+      figures,
+      reach: connectTo,
+      clock: systemClock,
+      log: silentLog,
+      isPlayed,
+    })
     const counted = () => callsCounted(figures, due.key)
     return { activator, runs, patches, counted }
   }
@@ -36,6 +44,18 @@ describe('runs of timers', () => {
     await runs.call(due)
     const { trigger, scheduledAt } = due
     expect(seen).to.deep.equal([['POST', '/', 'timer', { trigger, scheduledAt }]])
+    expect(counted()).to.deep.equal({ invocations: 1, errors: 0, coldStarts: 1 })
+  })
+
+  it('reach a function of another cluster as calls do', async () => {
+    const seen: unknown[] = []
+    const listener: RequestListener = (request, response) => {
+      seen.push([request.method, request.headers['x-function-event']])
+      response.end()
+    }
+    const { runs, counted } = await world(listener, false, '4a7f8a52-7a4e-4b52-9a55-0d6c8f3f9b77')
+    await runs.call(due)
+    expect(seen).to.deep.equal([['POST', 'timer']])
     expect(counted()).to.deep.equal({ invocations: 1, errors: 0, coldStarts: 1 })
   })
 

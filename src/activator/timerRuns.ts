@@ -1,3 +1,4 @@
+import { request } from 'node:http'
 import { EVENT_HEADER } from '../contracts/functions.ts'
 import type { Clock } from '../core/clock.ts'
 import { messageOf } from '../core/errors.ts'
@@ -9,11 +10,13 @@ import type { Figures } from './figures.ts'
 import { sent } from './server.ts'
 import type { Line, Switchboard } from './switchboard.ts'
 import type { Due, Scheduled, TimersOptions } from './timers.ts'
+import { type ReachCopy, wayTo } from './way.ts'
 
 export type TimerRunsOptions = {
   switchboard: Pick<Switchboard, 'lines'>
   client: Pick<KubeClient, 'mergePatch'>
   figures: Figures
+  reach: ReachCopy
   clock: Clock
   log: Log
   /** Whether pods are played: their addresses are made up, and may be somebody's. */
@@ -59,24 +62,35 @@ const scheduledOf = ({ object, callable }: Line): Scheduled => ({
   known: object.status?.timers ?? {},
 })
 
-async function run({ figures, clock, isPlayed }: TimerRunsOptions, line: Line, due: Due): Promise<void> {
+async function run({ figures, reach, clock, isPlayed }: TimerRunsOptions, line: Line, due: Due): Promise<void> {
   const signal = AbortSignal.timeout(line.object.spec.timeoutSeconds * 1000)
   // Nothing runs that could be counted.
   if (isPlayed) return void (await sent(line, signal, async () => {}))
-  await figures.count(line.callable.key, clock, () => sent(line, signal, (address) => post(address, due, signal)))
+  await figures.count(line.callable.key, clock, () =>
+    sent(line, signal, (address) => post({ address, reach, signal }, due)),
+  )
 }
 
-/** @throws Error if the function answers with anything but success */
-async function post(address: string, { trigger, scheduledAt }: Due, signal: AbortSignal): Promise<number> {
-  const answer = await fetch(`http://${address}/`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', [EVENT_HEADER]: 'timer' },
-    body: JSON.stringify({ trigger, scheduledAt }),
-    signal,
-    // Where an answer leads is the tenant's word: nothing of the platform goes there.
-    redirect: 'manual',
+type Call = { address: string; reach: ReachCopy; signal: AbortSignal }
+
+/** Follows no redirect: where an answer leads is the tenant's word. @throws Error if it answers with anything but success */
+async function post({ address, reach, signal }: Call, { trigger, scheduledAt }: Due): Promise<number> {
+  const { isOpen: _, ...way } = await wayTo(address, reach, signal)
+  const body = JSON.stringify({ trigger, scheduledAt })
+  const headers = {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    [EVENT_HEADER]: 'timer',
+  }
+  const status = await new Promise<number>((resolve, reject) => {
+    const asked = request({ ...way, method: 'POST', path: '/', headers, signal }, (answer) => {
+      resolve(answer.statusCode ?? 0)
+      answer.destroy()
+    })
+    // After an answer nobody hears of it any more.
+    asked.on('error', reject)
+    asked.end(body)
   })
-  await answer.body?.cancel()
-  if (!answer.ok) throw new Error(`The function answered ${answer.status}.`)
-  return answer.status
+  if (status < 200 || status > 299) throw new Error(`The function answered ${status}.`)
+  return status
 }

@@ -6,6 +6,7 @@ import { createActivatorServer } from '../activator/server.ts'
 import { type CachedFunction, type CachedNamespace, Switchboard } from '../activator/switchboard.ts'
 import { timerRuns } from '../activator/timerRuns.ts'
 import { Timers } from '../activator/timers.ts'
+import { bounded } from '../activator/way.ts'
 import type { Configuration } from '../config.ts'
 import { DIGEST_ENTRY, DIGEST_SECRET } from '../contracts/functions.ts'
 import { systemClock } from '../core/clock.ts'
@@ -20,6 +21,8 @@ import { createKubeClient, type KubeClient } from '../kube/client.ts'
 import { isKubeError } from '../kube/errors.ts'
 import { LeaderLease } from '../kube/lease.ts'
 import { loadKubeconfig } from '../kubeconfig/kubeconfig.ts'
+import { reachHere, reachThroughGate } from './agents/copies.ts'
+import type { AgentHub } from './agents/hub.ts'
 import { Closing, type FiguresHere } from './areas/setup.ts'
 import { type Connection, connect, instanceName, untilServed, userAgent } from './connection.ts'
 import type { Part, Surroundings } from './part.ts'
@@ -35,6 +38,7 @@ export async function runActivator(
   configuration: Configuration,
   { log: root, fail }: Surroundings,
   facade: CacheSet | undefined,
+  agents: AgentHub,
   figuresHere: FiguresHere,
 ): Promise<Part> {
   const log = root.child({ part: 'activator' })
@@ -46,7 +50,7 @@ export async function runActivator(
   let isWorking = false
   const work = async () => {
     isWorking = true
-    const running = await start(configuration, connection, log, figuresHere)
+    const running = await start(configuration, connection, log, { figuresHere, agents })
     closing.onStop(() => running.stop())
   }
   const begin = () => void work().catch((error: unknown) => fail(`The activator could not start: ${messageOf(error)}`))
@@ -86,7 +90,12 @@ function lead(
   lease.start()
 }
 
-async function start(configuration: Configuration, { client, caches }: Connection, log: Log, figuresHere: FiguresHere) {
+async function start(
+  configuration: Configuration,
+  { client, caches }: Connection,
+  log: Log,
+  { figuresHere, agents }: { figuresHere: FiguresHere; agents: AgentHub },
+) {
   const { activatorHost, activatorPort, facadeUrl, facadePort, engines } = configuration
   const isPlayed = engines === 'simulated'
   const scaler = new Scaler(client, log)
@@ -101,8 +110,11 @@ async function start(configuration: Configuration, { client, caches }: Connectio
   })
   const base = facadeUrl ?? `http://127.0.0.1:${facadePort}`
   const gate = new Gate({ digestKey: () => digestKey(client), mayRead: (token, path) => mayRead(base, token, path) })
-  const server = createActivatorServer({ switchboard, gate, figures, clock: systemClock, log, isPlayed })
-  const runs = timerRuns({ switchboard, client, figures, clock: systemClock, log, isPlayed })
+  const hasHub = configuration.role !== 'activator'
+  const portForwardOf = (clusterId: string) => agents.portForwardOf(clusterId)
+  const reach = bounded(hasHub ? reachHere({ portForwardOf }) : reachThroughGate(client, configuration.tunnelUrl))
+  const server = createActivatorServer({ switchboard, gate, figures, reach, clock: systemClock, log, isPlayed })
+  const runs = timerRuns({ switchboard, client, figures, reach, clock: systemClock, log, isPlayed })
   const timers = new Timers({ clock: systemClock, log, ...runs })
   const endings = [functions.subscribe(() => timers.look()), forgetGone(figures, functions)]
   timers.look()

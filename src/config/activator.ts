@@ -12,5 +12,8 @@ export const activatorSettings = {
   figuresUrl: Url.default('http://freehold-activator.freehold-system.svc:9091').describe(
     'Where a facade without an activator in its process asks for that',
   ),
+  tunnelUrl: Url.default('https://freehold-webhook.freehold-system.svc:8444').describe(
+    'Where such an activator has connections opened to copies of functions in other clusters: the port of agents',
+  ),
   facadeUrl: Url.optional().describe('Where the activator asks whether a caller may call; this process when absent'),
 }

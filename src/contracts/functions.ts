@@ -23,6 +23,8 @@ export function functionNames(name: string) {
   return {
     workload: childName('sfn', name),
     values: childName('sfn', name, 'env'),
+    /** In another cluster: the credentials of the identity of its namespace, which are the identity's own here. */
+    identity: childName('sfn', name, 'identity'),
     source: (hash: string, part: number) => childName('sfn', name, `src-${hash.slice(0, 12)}-${part}`),
   }
 }

@@ -13,6 +13,7 @@ import { OWNER_NAME_LABEL } from '../core/labels.ts'
 import type { KubeObject } from '../core/object.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
 import type { AnyKind } from '../crds/define.ts'
+import { FunctionNamespace } from '../crds/functions.ts'
 import { RESOURCE_KINDS } from '../crds/index.ts'
 import { PlatformJob } from '../crds/jobs.ts'
 import { RelationalCluster } from '../crds/relational.ts'
@@ -24,7 +25,8 @@ import { postgresqlBackup } from '../kube/postgresql.ts'
 
 const NAME = 'books'
 const SNAPSHOT = 'f0854e45-9295-490e-92af-fd60a52b56f3'
-const ANYWHERE = RESOURCE_KINDS.filter(({ runsAnywhere }) => runsAnywhere === true)
+/** Of functions only the parts of a namespace are elsewhere, which have a test of their own. */
+const ANYWHERE = RESOURCE_KINDS.filter((kind) => kind.runsAnywhere === true && kind !== FunctionNamespace)
 
 /** What a kind cannot do without. Kinds that need more than these few fields have a line here. */
 const SPECS: Readonly<Record<string, object>> = {

@@ -255,13 +255,13 @@ const PROVOCATIONS: readonly [ErrorCode, Reason, Provocation][] = [
     'CLUSTER_NOT_PROJECTED',
     'ClusterUnreachable',
     async () => {
-      const world = new World((all) => all.filter(({ name }) => name === 'functionnamespace'))
+      const world = new World((all) => all.filter(({ name }) => name === 'secretvault'))
       seedGroup(world.server)
       await world.lead()
       await world.make(PlatformCluster, ELSEWHERE, { displayName: 'there', domain: 'example.test' })
-      await world.make(FunctionNamespace, 'shop', { runtime: 'nodejs', clusterId: ELSEWHERE })
+      await world.make(SecretVault, 'shop', { clusterId: ELSEWHERE })
       await world.rest()
-      const found = await world.find(FunctionNamespace.resource, 'shop')
+      const found = await world.find(SecretVault.resource, 'shop')
       await world.stop()
       return (found?.status as { phase?: string } | undefined)?.phase
     },

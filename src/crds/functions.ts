@@ -42,6 +42,7 @@ export const FunctionNamespace = defineKind({
   shortNames: ['fnns'],
   placement: 'group',
   area: 'functions',
+  runsAnywhere: true,
   actions: 'functions',
   sized: 'Function',
   hostsOf: ({ isPublic = true, customDomains = [] }) => (isPublic ? customDomains : []),
@@ -166,6 +167,8 @@ export const ServerlessFunction = defineKind({
   placement: 'group',
   name: 'free',
   area: 'functions',
+  // Where its namespace says.
+  runsAnywhere: true,
   actions: 'functions',
   sized: 'Function',
   isPart: true,
@@ -178,7 +181,12 @@ export const ServerlessFunction = defineKind({
     readyReplicas: ReadyReplicas,
     desiredReplicas: z.int().optional().describe('Copies that its calls need now; written by the activator'),
     replicas: z.int().default(0).describe('Copies that are asked for'),
-    copies: z.array(z.string()).optional().describe('Addresses of the copies that serve, which the activator calls'),
+    copies: z
+      .array(z.string())
+      .optional()
+      .describe(
+        'Copies that serve, which the activator calls: their addresses, in another cluster its id and their names',
+      ),
     paths: z.array(z.string()).optional().describe('Paths that it holds in its namespace'),
     keys: z
       .array(

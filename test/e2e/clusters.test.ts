@@ -23,6 +23,7 @@ import { type OwnControlPlane, startOwnControlPlane } from '../cluster/index.ts'
 import { OwnPlatform } from '../cluster/platform.ts'
 import { TEST_CONFIG } from '../config.ts'
 import { promised, until } from '../make/until.ts'
+import { seeFunctionThere } from '../worlds/functionThere.ts'
 import { tokenFor } from '../worlds/tenant.ts'
 
 /** Milliseconds for which the hub is away at least. */
@@ -324,6 +325,18 @@ describe('a boundary on another cluster, through an agent that only calls out', 
     expect(await failure(home)).to.not.contain('answered')
   }
 
+  step('runs a function there, which a call to its host here wakes', async () => {
+    const path = resource('functionnamespaces/calls')
+    const activatorUrl = `http://127.0.0.1:${own.ports.activator}`
+    const gateUrl = joined.PLATFORM_AGENT_HUB ?? ''
+    await seeFunctionThere({ call, here: own.admin, there: far, home, clusterId, path, activatorUrl, gateUrl })
+    expect([202, 204]).to.include((await request('DELETE', path)).status)
+    await until('the namespace is gone', async () => (await request('GET', path)).status === 404)
+    expect((await far.list(deployment, { namespace: home })).items.map(({ metadata }) => metadata.name)).to.deep.equal([
+      containerNames('web').component('web'),
+    ])
+  })
+
   step('runs an app and a site there, and leaves nothing of what is deleted', async () => {
     const [app, site] = [resource('apps/portal'), resource('staticwebapps/pages')]
     await call(201, 'POST', app, { sourceKind: 'Image', image: IMAGE })
@@ -428,7 +441,7 @@ describe('a boundary on another cluster, through an agent that only calls out', 
     await until('its record is gone', async () => (await request('GET', `/clusters/${id}`)).status === 404)
   })
 
-  it('joins, is given a boundary, runs databases, a job and containers, outlives the hub, is turned away, comes back and is drained', async () => {
+  it('joins, is given a boundary, runs databases, a job, containers and a function, outlives the hub, is turned away, comes back and is drained', async () => {
     for (const [name, work] of steps) {
       await work().catch((cause: unknown) => {
         throw new Error(`A cluster ${name}: ${messageOf(cause)}`, { cause })

@@ -1,10 +1,13 @@
+import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, request, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Figures, forgetGone } from '../../src/activator/figures.ts'
 import { Gate, type GateOptions } from '../../src/activator/gate.ts'
 import { createActivatorServer } from '../../src/activator/server.ts'
 import { type CachedFunction, type CachedNamespace, Switchboard, type View } from '../../src/activator/switchboard.ts'
+import type { ReachCopy } from '../../src/activator/way.ts'
+import { type FarCopy, farCopyEntry } from '../../src/contracts/farCopies.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
 import { silentLog } from '../../src/core/log.ts'
@@ -59,6 +62,22 @@ function functionObject(name: string, { spec, status }: Given): CachedFunction {
   }
 }
 
+type Played = {
+  startMilliseconds?: number
+  maxConcurrency?: number
+  /** The other cluster that copies are in, where they are found by name only. */
+  clusterId?: string
+  reach?: ReachCopy
+}
+
+const podOf = (server: Server) => `pod-${(server.address() as AddressInfo).port}`
+
+export async function connectTo({ pod }: Pick<FarCopy, 'pod'>): Promise<Socket> {
+  const socket = connect(Number(pod.replace('pod-', '')), '127.0.0.1')
+  await once(socket, 'connect')
+  return socket
+}
+
 /**
  * An activator with real HTTP on both sides. A cluster is played: copies are servers of this process, which take a while
  * to start, as pods do.
@@ -68,8 +87,10 @@ export async function startActivator(
   {
     startMilliseconds = 300,
     maxConcurrency = 50,
+    clusterId,
+    reach = connectTo,
     ...gate
-  }: Partial<GateOptions> & { startMilliseconds?: number; maxConcurrency?: number } = {},
+  }: Partial<GateOptions> & Played = {},
 ) {
   const namespaces = new PlayedView<CachedNamespace>()
   const functions = new PlayedView<CachedFunction>()
@@ -86,6 +107,8 @@ export async function startActivator(
   const report = (object: CachedFunction, status: object) =>
     functions.put({ ...object, status: { ...object.status, ...status } as Status })
   const addressOf = (server: Server) => `127.0.0.1:${(server.address() as AddressInfo).port}`
+  const copyOf = (server: Server) =>
+    clusterId === undefined ? addressOf(server) : farCopyEntry({ clusterId, pod: podOf(server) })
   const live = (name: string) => functions.list().find(({ metadata }) => metadata.name === name)
   const scale = async ({ metadata: { name } }: CachedFunction, desired: number) => {
     asked.push(desired)
@@ -97,7 +120,7 @@ export async function startActivator(
     }
     const gone = servers.splice(desired)
     const object = live(name)
-    if (object !== undefined) report(object, { desiredReplicas: desired, copies: servers.map(addressOf) })
+    if (object !== undefined) report(object, { desiredReplicas: desired, copies: servers.map(copyOf) })
     for (const server of gone) server.close()
   }
   const switchboard = new Switchboard({
@@ -113,6 +136,7 @@ export async function startActivator(
   const server = createActivatorServer({
     isPlayed: false,
     switchboard,
+    reach,
     gate: new Gate({ ...refusing, ...gate }),
     figures,
     clock: systemClock,

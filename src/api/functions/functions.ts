@@ -12,8 +12,9 @@ import { checkSpec, withoutAbsent } from '../records/kubeRecords.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
 import { inParent } from '../resources/collection/homes.ts'
+import type { LivePlace } from '../resources/liveState.ts'
 import { dateTime, enumeration, flag, text } from '../resources/paging.ts'
-import { findResource, type Place, viewMaker } from '../resources/places.ts'
+import { findResource, livePlaceOf, type Place, viewMaker } from '../resources/places.ts'
 import { namesWanted, underNewAddresses, underPlatformNames } from '../resources/platformNames.ts'
 import type { AnyDeclaration } from '../resources/types.ts'
 import { checkNewName, refuseWhileDeleting, requireMatch, specForCreate, specForUpdate } from '../resources/writes.ts'
@@ -67,6 +68,8 @@ export type FoundFunction = {
   object: Stored
   ref: { namespace: string; name: string }
   at: Place & { namespaceName: string }
+  /** Where its copies are: its namespace says so. */
+  live: LivePlace
 }
 
 /** What the path names, whether or not there is such a function. @throws PlatformError NOT_FOUND */
@@ -83,10 +86,11 @@ async function locateFunction(context: Context) {
 
 /** @throws PlatformError NOT_FOUND */
 export async function findFunction(context: Context): Promise<FoundFunction> {
-  const { ref, at } = await locateFunction(context)
+  const { owner, ref, at } = await locateFunction(context)
   const object = await context.services.records.get(ServerlessFunction, ref, { fresh: context.fresh })
   if (object === undefined) throw notFound(`Function "${at.name}" of function namespace "${at.namespaceName}"`)
-  return { object, ref, at }
+  const { clusterId } = owner.spec
+  return { object, ref, at, live: livePlaceOf(context.services, { ...object, spec: { clusterId } }) }
 }
 
 const schemas = {

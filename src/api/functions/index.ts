@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
+import { FunctionNamespace } from '../../crds/functions.ts'
 import { interfaceRow } from '../http/interface.ts'
 import { action, dataAction, type RouteDraft } from '../http/route.ts'
 import { deploymentRoutes } from '../resources/deployments/routes.ts'
@@ -52,19 +52,14 @@ export const functionAreaRoutes: readonly RouteDraft[] = [
   }).filter((draft) => interfaceRow(draft) !== undefined),
   ...functionRoutes,
   ...sourceRoutes,
-  metricsRoute(
-    FUNCTION,
-    action('functions/read'),
-    async (context) => ({ kind: ServerlessFunction.kind, ...(await findFunction(context)).ref }),
-    {
-      measures: OF_CALLS,
-      counted: async ({ services }, { namespace, name }, span) =>
-        callSeries(await services.functions.calls.of(namespace, name), span),
-    },
-  ),
+  metricsRoute(FUNCTION, action('functions/read'), async (context) => (await findFunction(context)).live, {
+    measures: OF_CALLS,
+    counted: async ({ services }, { namespace, name }, span) =>
+      callSeries(await services.functions.calls.of(namespace, name), span),
+  }),
   logRoute(FUNCTION, dataAction('functions/readLogs'), async (context, request) => {
-    const { ref } = await findFunction(context)
-    const pods = await context.services.live.pods({ kind: ServerlessFunction.kind, ...ref })
-    return { sources: containersOf(pods, request) }
+    const { live } = await findFunction(context)
+    const pods = await context.services.live.pods(live)
+    return { sources: containersOf(pods, request, live) }
   }),
 ]

@@ -17,6 +17,7 @@ import type { KubeObject } from '../../core/object.ts'
 import { PlatformApp } from '../../crds/apps.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { ContainerInstance } from '../../crds/containerinstances.ts'
+import { ServerlessFunction } from '../../crds/functions.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { BoundaryProjection } from '../../crds/projections.ts'
 import { pod, storageClass } from '../../kube/builtin.ts'
@@ -71,6 +72,7 @@ describe('resources on another cluster, by REST', () => {
     for (const [plan, family] of [
       ['container-nano', 'ContainerInstance'],
       ['app-nano', 'App'],
+      ['function-nano', 'Function'],
     ] as const)
       shop.put(ComputePlan, plan, { family, displayName: plan, ...sizes, isDefault: true })
     for (const [collection, kind, body] of COLLECTIONS) {
@@ -123,6 +125,23 @@ describe('resources on another cluster, by REST', () => {
     expect(replicas.points.map(({ value }: { value: number }) => value)).to.deep.equal([1])
     const { body: counted } = await shop.ask('get', `${GROUP}/apps/web/metrics/web`).expect(200)
     expect(counted.isComplete).to.equal(false)
+  })
+
+  it('shows the log of a function there, where its namespace is', async () => {
+    const path = `${GROUP}/functionnamespaces/calls`
+    const { body: made } = await shop.ask('post', path).send({ runtime: 'nodejs' }).expect(201)
+    expect(made.clusterId).to.equal(FAR)
+    await shop.ask('post', `${path}/functions/hello`).send({ handler: 'index' }).expect(201)
+    const name = 'hello-1'
+    const copy = copyOf(ServerlessFunction.kind)
+    const labels = { ...copy.metadata.labels, [OWNER_NAME_LABEL]: 'calls.hello' }
+    shop.far.seed(pod, { ...copy, metadata: { ...copy.metadata, name, labels } })
+    logs.write({ namespace: HOME, pod: name, container: 'web', clusterId: FAR }, '2026-01-01T00:00:00Z called\n')
+    expect((await shop.ask('get', `${path}/functions/hello/logs`).expect(200)).text).to.equal('called\n')
+    const { body: metrics } = await shop.ask('get', `${path}/functions/hello/metrics`).expect(200)
+    const replicas = metrics.series.find((one: { name: string }) => one.name === 'Replicas')
+    expect(replicas.points.map(({ value }: { value: number }) => value)).to.deep.equal([1])
+    await shop.ask('post', `${GROUP}/functionnamespaces/other`).send({ runtime: 'nodejs', clusterId: AWAY }).expect(422)
   })
 
   it('says the host that one would have there', async () => {

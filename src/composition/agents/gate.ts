@@ -21,13 +21,15 @@ import { PlatformCluster } from '../../crds/clusters.ts'
 import { limitSecrets } from '../../identity/guesses.ts'
 import type { CacheSet } from '../../kube/caches.ts'
 import type { KubeClient } from '../../kube/client.ts'
+import type { PortForward } from '../../kube/portForward.ts'
 import { readTunnelPath } from '../../kube/tunnel/entry.ts'
 import { refuse, relay } from '../../kube/tunnel/relay.ts'
 import { TUNNEL_PROTOCOL, type Tunnels } from '../../kube/tunnel/tunnels.ts'
 import { refuseUpgrade, relayUpgrade, type Upgrade } from '../../kube/tunnel/upgrades.ts'
 import { type CertificatePair, issueCertificate, signRequest } from '../certificates.ts'
+import { relayToCopy } from './copies.ts'
 import { type JoinRequest, Refusal, readJoinRequest, sendJson } from './messages.ts'
-import { PEER_NAME } from './peers.ts'
+import { ACTIVATOR_NAME, PEER_NAME } from './peers.ts'
 import { AgentPresence } from './presence.ts'
 
 /** In whose name the record of a cluster is changed when an agent joins. */
@@ -44,6 +46,8 @@ export type GateOptions = {
   caches: CacheSet
   records: Records
   tunnels: Tunnels
+  /** Opens connections to ports of pods of a cluster, at whichever replica its tunnel ends. */
+  portForwardOf: (clusterId: string) => PortForward
   /** Where other replicas of the platform reach this gate. */
   endpoint: (port: number) => string
   clock: Clock
@@ -161,10 +165,11 @@ class AgentGate {
     }
   }
 
-  /** Of a replica of the platform, for a tunnel that ends here. */
+  /** Of a replica of the platform, for a tunnel that ends here, or of the activator, for a copy of a function. */
   upgrade(upgrade: Upgrade): void {
     const { request, socket } = upgrade
     socket.on('error', () => {})
+    if (isActivator(request.socket as TLSSocket)) return void relayToCopy(this.#options, upgrade)
     const asked = readTunnelPath(request.url)
     const isOurs = asked !== undefined && isPeer(request.socket as TLSSocket)
     const session = isOurs ? this.#options.tunnels.find(asked.clusterId) : undefined
@@ -273,18 +278,20 @@ function issueTime(now: number, revokedAt: string | undefined): number {
 /** Whom a certificate of our authority names; undefined without one. */
 function identityOf(socket: TLSSocket): AgentIdentity | undefined {
   const subject = subjectOf(socket)
-  if (subject === undefined || subject.CN === PEER_NAME || subject.O === undefined) return undefined
+  if (subject === undefined || isProcess(subject.CN) || subject.O === undefined) return undefined
   return { clusterId: subject.CN, incarnation: subject.O, issuedAt: subject.issuedAt }
 }
 
-/** Of all that call, only replicas of the platform stay. */
+/** Of all that call, only processes of the platform stay. */
 function endSoon(socket: TLSSocket): void {
-  if (isPeer(socket)) return
+  if (isPeer(socket) || isActivator(socket)) return
   const timer = setTimeout(() => socket.destroy(), VISIT)
   socket.once('close', () => clearTimeout(timer))
 }
 
+const isProcess = (name: string) => name === PEER_NAME || name === ACTIVATOR_NAME
 const isPeer = (socket: TLSSocket) => subjectOf(socket)?.CN === PEER_NAME
+const isActivator = (socket: TLSSocket) => subjectOf(socket)?.CN === ACTIVATOR_NAME
 
 function subjectOf(socket: TLSSocket): { CN: string; O: string | undefined; issuedAt: number } | undefined {
   if (!socket.authorized) return undefined

@@ -10,7 +10,7 @@ import { PlatformCluster } from '../../crds/clusters.ts'
 import { CacheSet } from '../../kube/caches.ts'
 import { createKubeClient, type KubeClient, type WriteObserver } from '../../kube/client.ts'
 import { createExec, type Exec } from '../../kube/exec.ts'
-import { createPortForward } from '../../kube/portForward.ts'
+import { createPortForward, type PortForward } from '../../kube/portForward.ts'
 import { TunnelEntry } from '../../kube/tunnel/entry.ts'
 import { type ForwardedPod, ForwardedPorts } from '../../kube/tunnel/forwardedPorts.ts'
 import { Tunnels } from '../../kube/tunnel/tunnels.ts'
@@ -18,7 +18,7 @@ import type { WatchObserver } from '../../kube/watch.ts'
 import { userAgent } from '../connection.ts'
 import { openOwnAuthority } from '../ownAuthority.ts'
 import { openGate } from './gate.ts'
-import { keepPeer, readPeer } from './peers.ts'
+import { keepPeers, readPeer } from './peers.ts'
 
 const AUTHORITY = { name: AGENT_AUTHORITY_SECRET, commonName: 'freehold agents' }
 /** Milliseconds of a call through a tunnel: a spoke may be far away. */
@@ -36,9 +36,7 @@ export class AgentHub {
   readonly tunnels = new Tunnels()
   readonly #entry: TunnelEntry
   readonly #clients = new Map<string, KubeClient>()
-  readonly #ports = new ForwardedPorts((clusterId) =>
-    createPortForward(this.#entry.accessOf(clusterId), userAgent('facade')),
-  )
+  readonly #ports = new ForwardedPorts((clusterId) => this.portForwardOf(clusterId))
   readonly #log: Log
   #caches: CacheSet | undefined
   #client: KubeClient | undefined
@@ -77,6 +75,11 @@ export class AgentHub {
   /** An address of this machine that leads to a port of a pod in a cluster. */
   forward(pod: ForwardedPod, port: number): Promise<{ host: string; port: number }> {
     return this.#ports.open(pod, port)
+  }
+
+  /** Opens connections to ports of pods of a cluster. */
+  portForwardOf(clusterId: string): PortForward {
+    return createPortForward(this.#entry.accessOf(clusterId), userAgent('facade'))
   }
 
   /** Runs commands in containers of a cluster. */
@@ -152,7 +155,7 @@ export async function runGate(
   const { agentPort = 0, agentHost, agentPeerHost, agentUrl } = configuration
   const now = new Date(systemClock.now())
   const authority = await openOwnAuthority(client, now, AUTHORITY)
-  await keepPeer(client, authority, now)
+  await keepPeers(client, authority, now)
   const gate = await openGate(
     {
       authority,
@@ -160,6 +163,7 @@ export async function runGate(
       caches,
       records,
       tunnels: hub.tunnels,
+      portForwardOf: (clusterId) => hub.portForwardOf(clusterId),
       endpoint: (port) => `https://${isIPv6(agentPeerHost) ? `[${agentPeerHost}]` : agentPeerHost}:${port}`,
       clock: systemClock,
       log: log.child({ part: 'agents' }),

@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { AGENT_PEER_SECRET } from '../../contracts/clusters.ts'
+import { ACTIVATOR_TUNNEL_SECRET } from '../../contracts/farCopies.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import { type CertificatePair, DAY_MS, issueCertificate } from '../certificates.ts'
@@ -7,32 +8,47 @@ import { readTexts, storeTexts } from '../secretTexts.ts'
 
 /** Common name in the certificate with which replicas of the platform enter each other's tunnels. */
 export const PEER_NAME = 'freehold-peer'
+/** That of the activator, which may enter for copies of functions only. */
+export const ACTIVATOR_NAME = 'freehold-activator'
+
+/** Each in a Secret of its own: whoever may read one has no other. */
+const CERTIFICATES = [
+  [AGENT_PEER_SECRET, PEER_NAME],
+  [ACTIVATOR_TUNNEL_SECRET, ACTIVATOR_NAME],
+] as const
 /** Replaced by a facade that starts, once it is good for less than this. */
 const RENEW_BELOW = 180 * DAY_MS
 
-type Peer = { certificate: string; key: string; authority: string }
+export type Peer = { certificate: string; key: string; authority: string }
 
 /** @throws KubeError NotFound before any facade with a gate has started */
-export async function readPeer(client: Pick<KubeClient, 'get'>): Promise<Peer> {
-  const texts = await readTexts(client, AGENT_PEER_SECRET)
+export async function readPeer(client: Pick<KubeClient, 'get'>, secret: string = AGENT_PEER_SECRET): Promise<Peer> {
+  const texts = await readTexts(client, secret)
   return { certificate: texts['tls.crt'] ?? '', key: texts['tls.key'] ?? '', authority: texts['ca.crt'] ?? '' }
 }
 
-/** Makes the certificate that all processes of the platform share. Apart from what signs: the controllers sign nothing. */
-export async function keepPeer(
-  client: Pick<KubeClient, 'get' | 'create' | 'mergePatch'>,
+type Keeping = Pick<KubeClient, 'get' | 'create' | 'mergePatch'>
+
+/** Makes the certificates of processes of the platform. Apart from what signs: none of these processes signs anything. */
+export async function keepPeers(client: Keeping, authority: CertificatePair, now: Date): Promise<void> {
+  for (const [secret, commonName] of CERTIFICATES) await keepPeer(client, authority, now, { secret, commonName })
+}
+
+async function keepPeer(
+  client: Keeping,
   authority: CertificatePair,
   now: Date,
+  { secret, commonName }: { secret: string; commonName: string },
 ): Promise<void> {
-  const stored = await readPeer(client).catch((error: unknown) => {
+  const stored = await readPeer(client, secret).catch((error: unknown) => {
     if (isKubeError(error, 'NotFound')) return undefined
     throw error
   })
   if (stored?.authority === authority.certPem && isGood(stored.certificate, now)) return
-  const { certPem, keyPem } = await issueCertificate(authority, { commonName: PEER_NAME, purpose: 'client' }, now)
+  const { certPem, keyPem } = await issueCertificate(authority, { commonName, purpose: 'client' }, now)
   try {
     const texts = { 'tls.crt': certPem, 'tls.key': keyPem, 'ca.crt': authority.certPem }
-    await storeTexts(client, AGENT_PEER_SECRET, texts)
+    await storeTexts(client, secret, texts)
   } catch (error) {
     // Another replica was first; what it made is as good.
     if (!isKubeError(error, 'AlreadyExists')) throw error

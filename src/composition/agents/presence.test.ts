@@ -49,8 +49,9 @@ describe('agents that are connected', () => {
     authority = await createAuthority('test', new Date(bench.clock.now()))
     const endpoint = (port: number) => `https://127.0.0.1:${port}`
     const { client, clock } = bench
+    const portForwardOf = () => () => Promise.reject(new Error('No pod is asked for.'))
     gate = await openGate(
-      { authority, client, caches, records, tunnels, endpoint, clock, log: silentLog },
+      { authority, client, caches, records, tunnels, portForwardOf, endpoint, clock, log: silentLog },
       { host: '127.0.0.1', port: 0 },
     )
   })

@@ -1,4 +1,5 @@
-import { pathClaim } from '../../contracts/functions.ts'
+import { farCopyEntry } from '../../contracts/farCopies.ts'
+import { functionNames, pathClaim } from '../../contracts/functions.ts'
 import { isOwnedBy } from '../../contracts/workloads.ts'
 import { keyOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
@@ -18,6 +19,8 @@ import { childRights, podObserver, workloadObservers } from '../workload/observe
 import { placeOfPass, planOf } from '../workload/pass.ts'
 import { type Reader, referenceObservers } from '../workload/references.ts'
 import { resolvePlan } from '../workload/resolve.ts'
+import { removingSecrets } from '../workload/secrets.ts'
+import { findIdentity } from './identity.ts'
 import { chooseImage, DEPLOYMENT_RIGHTS, keepDeployments, reportRelease } from './release.ts'
 import {
   type CachedFunction,
@@ -28,8 +31,9 @@ import {
   newFunctionState,
 } from './types.ts'
 import { DIGEST_RIGHTS, keepKeys, keepSource, keepValues, type Variables } from './values.ts'
+import { clusterOfFunction, elsewhereObservers } from './whereabouts.ts'
 
-const functionsIn = (records: Workspace, home: string | undefined) =>
+const functionsIn = (records: Workspace, home?: string) =>
   records.cache<CachedFunction>(ServerlessFunction.resource).list({ namespace: home })
 
 function readersIn(records: Workspace, home: string | undefined): Reader[] {
@@ -71,6 +75,7 @@ const OTHERS: readonly Observed[] = [
   },
   ...referenceObservers(readersIn),
   ...workloadObservers(ServerlessFunction),
+  ...elsewhereObservers(functionsIn),
 ]
 
 const CHILDREN = [deployment]
@@ -85,6 +90,7 @@ export const functionController = controllerWith<typeof ServerlessFunction, Func
   },
   (options) => ({
     state: newFunctionState,
+    clusterOf: clusterOfFunction,
     reconcile: steps(
       observeCopies,
       findNamespace,
@@ -94,7 +100,7 @@ export const functionController = controllerWith<typeof ServerlessFunction, Func
       claimPaths,
       keepSource,
       keepKeys(options),
-      keepValues(options, variablesOf),
+      valuesStep(options),
       keepDeployments,
       chooseImage,
       findIdentity,
@@ -103,6 +109,7 @@ export const functionController = controllerWith<typeof ServerlessFunction, Func
       judge,
     ),
     finalize: steps(removeCopies, releasePaths),
+    abandon: releasePaths,
   }),
 )
 
@@ -115,8 +122,11 @@ function podsOf({ object, workloads }: FunctionPass): LivePod[] {
 /** What serves, said first: the activator calls it, whatever a later step waits for. */
 function observeCopies(pass: FunctionPass): Outcome {
   const ready = podsOf(pass).filter(isReady)
-  const copies = ready.flatMap(({ status }) => status?.podIP ?? []).sort()
-  pass.report({ copies, readyReplicas: ready.length, replicas: wantedCopies(pass.object) })
+  const clusterId = clusterOfFunction(pass.object, pass.records)
+  const copies = ready.flatMap(({ metadata, status }) =>
+    clusterId === undefined ? (status?.podIP ?? []) : farCopyEntry({ clusterId, pod: metadata.name }),
+  )
+  pass.report({ copies: copies.sort(), readyReplicas: ready.length, replicas: wantedCopies(pass.object) })
   pass.serving(ready.length > 0)
   return done()
 }
@@ -176,14 +186,12 @@ async function claimPaths(pass: FunctionPass): Promise<Outcome> {
 
 const variablesOf: Variables = ({ object, state }) => environmentOf(state.around?.spec.env ?? [], object.spec.env)
 
-/** A copy that began without the credentials would never find them. */
-function findIdentity({ state }: FunctionPass): Outcome {
-  const { spec, status } = state.around ?? {}
-  if (spec?.managedIdentity !== true) return done()
-  if (status?.identitySecret === undefined)
-    return waiting('WaitingForDependency', 'The credentials of the managed identity of its namespace are being made.')
-  state.identitySecret = status.identitySecret
-  return done()
+/** What variables refer to may be reached from its cluster only. */
+function valuesStep(options: FunctionOptions) {
+  const keep = keepValues(options, variablesOf)
+  return function keepValues(pass: FunctionPass) {
+    return keep(withNamespace(pass))
+  }
 }
 
 const imageOf = ({ state }: FunctionPass) => state.chosen?.image
@@ -229,9 +237,17 @@ function judge(pass: FunctionPass): Outcome {
   return waiting('WaitingForWorkload', `${ready} of ${wanted} copies are ready.`)
 }
 
-async function removeCopies({ children }: FunctionPass): Promise<Outcome> {
+/** In another cluster nobody collects what is left there. */
+async function removeCopies(pass: FunctionPass): Promise<Outcome> {
+  const { children, object, records } = pass
   await children.prune(deployment, [])
-  return done()
+  if (clusterOfFunction(object, records) === undefined) return done()
+  const { namespace, name } = placeOfPass(pass)
+  const { values, identity } = functionNames(name)
+  await removingSecrets(async () => {
+    for (const each of [values, identity]) await children.remove(secret, namespace, each)
+  })
+  return children.owned(deployment).length === 0 ? done() : waiting('TearingDown', 'Its copies are being deleted.')
 }
 
 async function releasePaths(pass: FunctionPass): Promise<Outcome> {

@@ -9,6 +9,7 @@ import { ingress, namespace } from '../../kube/builtin.ts'
 import { certificate } from '../../kube/certmanager.ts'
 import { httpRoute } from '../../kube/gateway.ts'
 import { controller, steps } from '../engine/controller.ts'
+import { otherClusterOf, projected } from '../engine/whereabouts.ts'
 import { CLAIM_RIGHTS } from '../nameClaims.ts'
 import { releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
@@ -51,16 +52,18 @@ export const functionNamespaceController = controller(FunctionNamespace, {
     CLAIM_RIGHTS,
   ],
   state: newNamespaceState,
+  // Its hosts lead to the activator, and its identity is made here: only its functions are elsewhere.
+  clusterOf: () => undefined,
   reconcile: steps(
     countFunctions,
-    findCluster,
+    findHome,
     resolvePlan({ hasVolumes: false }),
     checkQuota(() => false),
     claimHosts,
     applyRoute,
     releaseHosts,
     reportUrl,
-    keepIdentity,
+    keepIdentityHere,
     reportIdentity,
     judge,
   ),
@@ -97,6 +100,25 @@ const issuerOf = ({ state, workloads }: NamespacePass) =>
 /** They are counted: a domain may be longer than a name. */
 const certificateNames = ({ object, state }: NamespacePass) =>
   state.domains.map((_, at) => `${functionRouteName(object.metadata.namespace ?? '', object.metadata.name)}-${at}`)
+
+/** As one whose functions run on the platform's own cluster. */
+function here(pass: NamespacePass): NamespacePass {
+  return { ...pass, object: { ...pass.object, spec: { ...pass.object.spec, clusterId: undefined } } }
+}
+
+/** Callers come to the platform's own cluster, wherever the functions are, if these may be there. */
+function findHome(pass: NamespacePass): Outcome {
+  const { object, place, records } = pass
+  const found = findCluster(pass)
+  if (found.kind !== 'done') return found
+  const clusterId = otherClusterOf(object, records)
+  const obstacle = clusterId && projected(clusterId, place, object.metadata.namespace ?? '', records)
+  return obstacle && obstacle.kind !== 'done' ? obstacle : findCluster(here(pass))
+}
+
+function keepIdentityHere(pass: NamespacePass): Promise<Outcome> {
+  return keepIdentity(here(pass))
+}
 
 async function applyRoute(pass: NamespacePass): Promise<Outcome> {
   const { object, state, workloads } = pass

@@ -23,7 +23,7 @@ export async function keepDeployments(pass: FunctionPass): Promise<Outcome> {
   const own = ownDeployments(pass)
   if (source === undefined || own.some(({ metadata }) => metadata.name === source.deploymentId)) return done()
   if (pass.object.status?.lastDeploymentId === source.deploymentId) return done()
-  await pass.children.create(
+  await pass.recordChildren.create(
     {
       apiVersion: DeploymentRecord.apiVersion,
       kind: DeploymentRecord.kind,

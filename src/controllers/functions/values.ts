@@ -93,7 +93,7 @@ async function digestKeyOf(pass: FunctionPass): Promise<string> {
 
 /** Removes what is kept of a source that another one has taken the place of. */
 export function keepSource(pass: FunctionPass): Promise<Outcome> {
-  const { object, children } = pass
+  const { object, recordChildren } = pass
   const { source } = object.spec
   const kept = object.status?.keptSource
   if (kept?.hash === source?.hash) return Promise.resolve(done())
@@ -101,7 +101,7 @@ export function keepSource(pass: FunctionPass): Promise<Outcome> {
     const { namespace, name } = placeOfPass(pass)
     if (kept !== undefined)
       for (let part = 0; part < kept.parts; part += 1)
-        await children.remove(secret, namespace, functionNames(name).source(kept.hash, part))
+        await recordChildren.remove(secret, namespace, functionNames(name).source(kept.hash, part))
     pass.report({ keptSource: source && { hash: source.hash, parts: source.parts } })
     return done()
   })

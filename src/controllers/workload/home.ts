@@ -7,7 +7,7 @@ import type { WorkloadPass } from './pass.ts'
 type CachedCluster = PlatformCluster & { [key: string]: unknown }
 
 /** The cluster that it runs on. Whether another one than the platform's own can be reached, the engine has seen before. */
-export function findCluster({ kind, object, records, state }: WorkloadPass): Outcome {
+export function findCluster({ object, records, state }: WorkloadPass): Outcome {
   const { clusterId } = object.spec
   const clusters = records.cache<CachedCluster>(PlatformCluster.resource)
   const home = clusterId === undefined ? platformCluster(records) : clusters.get(undefined, clusterId)
@@ -15,12 +15,6 @@ export function findCluster({ kind, object, records, state }: WorkloadPass): Out
     return clusterId === undefined
       ? waiting('WaitingForCluster', 'The PlatformCluster that the platform runs on does not exist yet.')
       : stalled('ReferenceMissing', `There is no cluster "${clusterId}".`)
-  }
-  if (!home.spec.isPlatform && kind.runsAnywhere !== true) {
-    return stalled(
-      'ClusterUnreachable',
-      `${kind.kind} runs on the platform's own cluster only, not on "${home.spec.displayName}".`,
-    )
   }
   state.home = home
   return done()

@@ -2,8 +2,13 @@ import { functionObjectName } from '../../../src/contracts/functions.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../../src/crds/functions.ts'
 import { ManagedIdentity } from '../../../src/crds/managedidentities.ts'
 import { NameClaim } from '../../../src/crds/nameclaims.ts'
+import { BoundaryProjection } from '../../../src/crds/projections.ts'
+import { deployment, secret } from '../../../src/kube/builtin.ts'
 import { mountedCredentials } from '../credentials.ts'
+import { FAR_CONTROLLERS, joinFar } from '../far.ts'
 import type { Flow, Step } from '../flow.ts'
+import { FAR } from '../operator.ts'
+import { OUTER } from '../seeds.ts'
 import type { World } from '../world.ts'
 
 const HOME = 'shop'
@@ -57,6 +62,24 @@ const deleteNamespace: Step = {
   until: (world) => world.isGone(FunctionNamespace, HOME),
 }
 
+const project: Step = {
+  user: 'projects the boundary on another cluster',
+  act: joinFar,
+  until: (world) => world.isReady(BoundaryProjection, FAR, OUTER),
+}
+const makeNamespaceThere: Step = {
+  user: 'makes a function namespace there, with an identity',
+  act: (world) => world.make(FunctionNamespace, HOME, { runtime: 'nodejs', clusterId: FAR, managedIdentity: true }),
+  until: (world) => world.isReady(FunctionNamespace, HOME),
+}
+
+/** What is in the other cluster of functions. */
+async function factsThere(world: World): Promise<object> {
+  const names = async (resource: typeof deployment) =>
+    (await world.far.list(resource)).items.map(({ metadata }) => metadata.name).sort()
+  return { ...(await facts(world)), deployments: await names(deployment), secrets: await names(secret) }
+}
+
 const common = { controllers: ['functionnamespace', 'serverlessfunction'], facts }
 
 export const functionFlows: readonly Flow[] = [
@@ -106,5 +129,13 @@ export const functionFlows: readonly Flow[] = [
     facts: async (world) => ({ ...(await facts(world)), ...(await mountedCredentials(world)) }),
     given: [makeNamespace, makeFunction],
     steps: [wantIdentity(true), wantIdentity(false), deleteNamespace],
+  },
+  {
+    ...common,
+    controllers: [...common.controllers, ...FAR_CONTROLLERS, 'managedidentity'],
+    title: 'a function runs in another cluster, with the identity of its namespace, and goes with that',
+    facts: factsThere,
+    given: [project],
+    steps: [makeNamespaceThere, makeFunction, deleteNamespace],
   },
 ]

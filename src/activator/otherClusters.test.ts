@@ -1,0 +1,133 @@
+import { once } from 'node:events'
+import type { RequestListener } from 'node:http'
+import { connect, createServer, type Server } from 'node:net'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { expect } from 'chai'
+import { until } from '../../test/make/until.ts'
+import { connectTo, startActivator } from '../../test/worlds/activatorWorld.ts'
+import type { FarCopy } from '../contracts/farCopies.ts'
+import { messageOf } from '../core/errors.ts'
+import { bounded, wayTo } from './way.ts'
+
+const CLUSTER = '4a7f8a52-7a4e-4b52-9a55-0d6c8f3f9b77'
+const triggers = [{ name: 'web', kind: 'Http' as const, path: '/echo', authLevel: 'Anonymous' as const }]
+const echo: RequestListener = async (request, response) => void response.end((await text(request)).toUpperCase())
+
+describe('calls of a function in another cluster', () => {
+  const ends: (() => Promise<void>)[] = []
+  afterEach(async () => {
+    for (const end of ends.splice(0)) await end()
+  })
+
+  /** The copies that connections were asked for, each time. */
+  async function world(given: Parameters<typeof startActivator>[1] = {}) {
+    const asked: FarCopy[] = []
+    const reach = given.reach ?? connectTo
+    const activator = await startActivator(echo, {
+      ...{ startMilliseconds: 1, clusterId: CLUSTER, ...given },
+      reach: (copy) => {
+        asked.push(copy)
+        return reach(copy)
+      },
+    })
+    ends.push(() => activator.stop())
+    return { activator, asked }
+  }
+
+  it('wake a copy, and go over a connection of their own to the pod that it is', async () => {
+    const { activator, asked } = await world()
+    activator.put('echo', { spec: { triggers } })
+    const answers = await Promise.all(
+      ['one', 'two'].map((body) => activator.call('/echo', { method: 'POST', headers: {}, body })),
+    )
+    expect(answers.map((answer) => [answer.status, answer.text])).to.deep.equal([
+      [200, 'ONE'],
+      [200, 'TWO'],
+    ])
+    expect(asked).to.have.length(2)
+    expect(asked[0]).to.deep.include({ namespace: 'group', name: 'shop.echo', clusterId: CLUSTER })
+  })
+
+  it('are tried again where there is no way to the copy yet, as nothing of them has reached it', async () => {
+    let isAway = true
+    const { activator, asked } = await world({
+      async reach(copy) {
+        if (!isAway) return connectTo(copy)
+        isAway = false
+        throw new Error('The agent of the cluster is not connected.')
+      },
+    })
+    activator.put('echo', { spec: { triggers } })
+    const answer = await activator.call('/echo', { method: 'POST', body: 'words' })
+    expect([answer.status, answer.text, asked.length]).to.deep.equal([200, 'WORDS', 2])
+  })
+
+  it('are answered 504 where its cluster does not answer in the time of a call', async () => {
+    const { activator } = await world({ reach: () => new Promise(() => {}) })
+    activator.put('echo', { spec: { triggers, timeoutSeconds: 1 } })
+    expect((await activator.call('/echo')).status).to.equal(504)
+  })
+
+  it('are answered 502 where the connection breaks, and not sent again: nobody knows how far they came', async () => {
+    const breaking = createServer((socket) => socket.once('data', () => socket.destroy()))
+    await listening(breaking)
+    const { port } = breaking.address() as { port: number }
+    const { activator, asked } = await world({ reach: async () => connect(port, '127.0.0.1') })
+    activator.put('echo', { spec: { triggers } })
+    expect((await activator.call('/echo')).status).to.equal(502)
+    expect(asked).to.have.length(1)
+    breaking.close()
+  })
+
+  it('open no connection for a stranger', async () => {
+    const { activator, asked } = await world()
+    activator.put('echo', { spec: { triggers: [{ ...triggers[0], authLevel: 'Platform' }] as never } })
+    expect((await activator.call('/echo')).status).to.equal(401)
+    expect([asked, activator.asked]).to.deep.equal([[], []])
+  })
+
+  it('leave no connection that opened after they had ended', async () => {
+    const server = createServer()
+    await listening(server)
+    const { port } = server.address() as { port: number }
+    const late = Promise.withResolvers<void>()
+    const socket = connect(port, '127.0.0.1')
+    const over = new AbortController()
+    const way = wayTo(
+      `/functions/group/shop.echo/copies/${CLUSTER}/pod-1`,
+      () => late.promise.then(() => socket),
+      over.signal,
+    )
+    over.abort(new Error('The caller has gone.'))
+    expect(await way.catch((error: Error) => error.message)).to.contain('gone')
+    late.resolve()
+    await until('it is closed', () => socket.destroyed)
+    server.close()
+  })
+})
+
+describe('connections to copies in other clusters', () => {
+  const copy = { namespace: 'group', name: 'shop.echo', clusterId: CLUSTER, pod: 'pod-1' }
+  const said = (opening: Promise<unknown>) => opening.then(() => 'opened', messageOf)
+
+  it('are at most so many to one cluster at once, and one that ends makes room', async () => {
+    const reach = bounded(async () => new PassThrough(), 2)
+    const [first] = await Promise.all([reach(copy), reach(copy)])
+    expect(await said(reach(copy))).to.contain('2 calls go to cluster')
+    expect(await said(reach({ ...copy, clusterId: 'another' }))).to.equal('opened')
+    const closed = once(first as PassThrough, 'close')
+    first?.destroy()
+    await closed
+    expect(await said(reach(copy))).to.equal('opened')
+  })
+
+  it('that could not be opened take no room', async () => {
+    const reach = bounded(() => Promise.reject(new Error('away')), 1)
+    expect([await said(reach(copy)), await said(reach(copy))]).to.deep.equal(['away', 'away'])
+  })
+})
+
+async function listening(server: Server): Promise<void> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+}

@@ -1,0 +1,71 @@
+import type { RequestOptions } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { type FarCopy, readFarCopyPath } from '../contracts/farCopies.ts'
+import { messageOf } from '../core/errors.ts'
+
+/** Opens a connection to a copy in another cluster. @throws Error if there is no way to it now */
+export type ReachCopy = (copy: FarCopy) => Promise<Duplex>
+
+/** A copy that could not be connected to: nothing of the call has reached it, so that another one may have it. */
+export class Unreached extends Error {}
+
+export type Way = RequestOptions & { readonly isOpen: boolean }
+
+/** How a copy is connected to: by its address, or over a connection that its cluster has opened. @throws Unreached */
+export async function wayTo(address: string, reach: ReachCopy, signal: AbortSignal): Promise<Way> {
+  const copy = readFarCopyPath(address)
+  if (copy === undefined) return { ...splitAddress(address), agent: false, isOpen: false }
+  const connection = await unlessOver(reach(copy), signal).catch((error: unknown) => {
+    throw new Unreached(messageOf(error))
+  })
+  return { host: 'function', createConnection: () => connection, isOpen: true }
+}
+
+/** What opens when nobody waits any more is closed. */
+function unlessOver(opening: Promise<Duplex>, signal: AbortSignal): Promise<Duplex> {
+  return new Promise((resolve, reject) => {
+    const over = () => reject(signal.reason)
+    signal.addEventListener('abort', over, { once: true })
+    opening
+      .then((connection) => {
+        if (signal.aborted) connection.destroy()
+        else resolve(connection)
+      }, reject)
+      .finally(() => signal.removeEventListener('abort', over))
+  })
+}
+
+export function splitAddress(address: string): { host: string; port: number } {
+  const at = address.lastIndexOf(':')
+  return { host: address.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(address.slice(at + 1)) }
+}
+
+/**
+ * A tunnel carries the platform's own requests too, and no more than 1,000 at once. Where it ends, up to 1 MiB is held of each
+ * answer that a caller reads slowly.
+ */
+const MOST_OF_A_CLUSTER = 200
+
+/** Opens no more connections to one cluster at once than leave room for others. */
+export function bounded(reach: ReachCopy, most = MOST_OF_A_CLUSTER): ReachCopy {
+  const open = new Map<string, number>()
+  const count = (clusterId: string, change: number) => {
+    const left = (open.get(clusterId) ?? 0) + change
+    if (left === 0) open.delete(clusterId)
+    else open.set(clusterId, left)
+  }
+  return async (copy) => {
+    const { clusterId } = copy
+    if ((open.get(clusterId) ?? 0) >= most) throw new Error(`${most} calls go to cluster "${clusterId}" already.`)
+    count(clusterId, 1)
+    try {
+      const connection = await reach(copy)
+      if (connection.destroyed) count(clusterId, -1)
+      else connection.once('close', () => count(clusterId, -1))
+      return connection
+    } catch (error) {
+      count(clusterId, -1)
+      throw error
+    }
+  }
+}

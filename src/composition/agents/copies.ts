@@ -1,0 +1,108 @@
+import { type RequestOptions, request as requestHttps } from 'node:https'
+import { type Duplex, pipeline } from 'node:stream'
+import type { ReachCopy } from '../../activator/way.ts'
+import { HUB_SERVER_NAME } from '../../contracts/clusters.ts'
+import {
+  ACTIVATOR_TUNNEL_SECRET,
+  COPY_PROTOCOL,
+  type FarCopy,
+  farCopyEntry,
+  farCopyPath,
+  readFarCopyPath,
+} from '../../contracts/farCopies.ts'
+import { FUNCTION_PORT } from '../../contracts/functions.ts'
+import { messageOf } from '../../core/errors.ts'
+import { ServerlessFunction } from '../../crds/functions.ts'
+import type { CacheSet } from '../../kube/caches.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import type { PortForward } from '../../kube/portForward.ts'
+import { refuseUpgrade, type Upgrade } from '../../kube/tunnel/upgrades.ts'
+import { type Peer, readPeer } from './peers.ts'
+
+/**
+ * How the activator reaches copies of functions in other clusters. It has no way into a tunnel, which would be the rights of
+ * the agent there: the gate opens for it the one port of what serves as a copy, and carries bytes.
+ */
+
+/** Milliseconds for the gate's answer. */
+const OPEN_WITHIN = 15_000
+
+type Forwarding = { portForwardOf: (clusterId: string) => PortForward }
+
+export function reachHere({ portForwardOf }: Forwarding): ReachCopy {
+  return ({ namespace, clusterId, pod }) => portForwardOf(clusterId)({ namespace, pod, port: FUNCTION_PORT })
+}
+
+type Stored = ServerlessFunction & { [key: string]: unknown }
+
+/** Whether the controllers say of the function that this is a copy of it. */
+function isCopy({ namespace, name, ...copy }: FarCopy, caches: Pick<CacheSet, 'get'>): boolean {
+  const copies = caches.get<Stored>(ServerlessFunction.resource).get(namespace, name)?.status?.copies ?? []
+  return copies.includes(farCopyEntry(copy))
+}
+
+/** At the gate: joins the activator's connection with the port of the copy that it names. */
+export async function relayToCopy(
+  options: Forwarding & { caches: Pick<CacheSet, 'get'> },
+  { request, socket, head }: Upgrade,
+): Promise<void> {
+  const copy = readFarCopyPath(request.url)
+  if (request.headers.upgrade !== COPY_PROTOCOL || copy === undefined) return refuseUpgrade(socket, 403)
+  if (!isCopy(copy, options.caches)) return refuseUpgrade(socket, 404)
+  let far: Duplex
+  try {
+    far = await reachHere(options)(copy)
+  } catch {
+    return refuseUpgrade(socket, 502)
+  }
+  if (socket.destroyed) return void far.destroy()
+  socket.write(`HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: ${COPY_PROTOCOL}\r\n\r\n`)
+  if (head.length > 0) socket.unshift(head)
+  // TLS listens to a connection already, and both ends of the pipeline add their own: more than Node expects, but no leak.
+  socket.setMaxListeners(20)
+  pipeline(socket, far, socket, () => {})
+}
+
+class Refused extends Error {}
+
+/**
+ * At an activator without a facade in its process: asks the gate.
+ *
+ * @param url of the port of agents
+ */
+export function reachThroughGate(client: Pick<KubeClient, 'get'>, url: string): ReachCopy {
+  const { hostname, port } = new URL(url)
+  let credentials: Promise<Peer> | undefined
+  return async (copy) => {
+    credentials ??= readPeer(client, ACTIVATOR_TUNNEL_SECRET)
+    try {
+      const { certificate: cert, key, authority: ca } = await credentials
+      const host = hostname.replace(/^\[|\]$/g, '')
+      return await askGate({ host, port: port || 443, cert, key, ca, servername: HUB_SERVER_NAME, agent: false }, copy)
+    } catch (error) {
+      // They may have been replaced, unless the gate has answered to them.
+      if (!(error instanceof Refused)) credentials = undefined
+      throw new Error(`Cluster "${copy.clusterId}" cannot be reached: ${messageOf(error)}`, { cause: error })
+    }
+  }
+}
+
+function askGate(gate: RequestOptions, copy: FarCopy): Promise<Duplex> {
+  return new Promise((resolve, reject) => {
+    const headers = { connection: 'Upgrade', upgrade: COPY_PROTOCOL }
+    const asked = requestHttps({ ...gate, path: farCopyPath(copy, farCopyEntry(copy)), headers })
+    const timer = setTimeout(() => asked.destroy(new Error('The gate did not answer in time.')), OPEN_WITHIN)
+    asked.once('close', () => clearTimeout(timer))
+    asked.on('error', reject)
+    asked.once('response', (answer) => {
+      answer.resume()
+      reject(new Refused(`the gate answered ${answer.statusCode}.`))
+    })
+    asked.once('upgrade', (_answer, socket, head) => {
+      clearTimeout(timer)
+      if (head.length > 0) socket.unshift(head)
+      resolve(socket)
+    })
+    asked.end()
+  })
+}

@@ -1,0 +1,194 @@
+import { expect } from 'chai'
+import { FAR_CONTROLLERS, joinFar } from '../../../test/crashes/far.ts'
+import { FAR } from '../../../test/crashes/operator.ts'
+import { HOME, OUTER, seedGroup } from '../../../test/crashes/seeds.ts'
+import { World } from '../../../test/crashes/world.ts'
+import { farCopyEntry } from '../../contracts/farCopies.ts'
+import { functionNames, functionObjectName } from '../../contracts/functions.ts'
+import { entryName } from '../../contracts/vaults/names.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import type { KubeObject, Resource } from '../../core/object.ts'
+import { PlatformCluster } from '../../crds/clusters.ts'
+import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
+import { ManagedIdentity } from '../../crds/managedidentities.ts'
+import { NameClaim } from '../../crds/nameclaims.ts'
+import { BoundaryProjection } from '../../crds/projections.ts'
+import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
+import { VectorCluster } from '../../crds/vector.ts'
+import { deployment, ingress, pod, secret } from '../../kube/builtin.ts'
+
+const SHOP = 'shop'
+const NAME = functionObjectName(SHOP, 'orders')
+const NAMES = functionNames(NAME)
+const CONTROLLERS = [
+  ...FAR_CONTROLLERS,
+  ...['functionnamespace', 'serverlessfunction', 'managedidentity', 'secretvault', 'vaultentry', 'deploymentrecord'],
+  'vectorcluster',
+]
+
+describe('functions on another cluster', () => {
+  let world: World
+
+  beforeEach(async () => {
+    world = new World((all) => all.filter(({ name }) => CONTROLLERS.includes(name)))
+    seedGroup(world.server)
+    await world.lead()
+    await joinFar(world)
+  })
+  afterEach(() => world.stop())
+
+  const statusOf = async (kind: typeof FunctionNamespace | typeof ServerlessFunction, name: string) =>
+    ((await world.find(kind.resource, name))?.status ?? {}) as Record<string, unknown>
+  const isReady = (kind: typeof FunctionNamespace | typeof ServerlessFunction, name: string) =>
+    world
+      .until(`${name} is ready`, () => world.isReady(kind, name))
+      .catch(async (cause: Error) => {
+        const { phase, statusMessage } = await statusOf(kind, name)
+        throw new Error(`${cause.message} It says ${phase}: ${statusMessage}`, { cause })
+      })
+  const names = async (server: World['server'], resource: Resource, namespace = HOME) =>
+    (await server.list(resource, { namespace })).items.map(({ metadata }) => metadata.name).sort()
+  const dataThere = async (name: string) =>
+    (await world.far.peek<KubeObject & { data: Record<string, string> }>(secret, { namespace: HOME, name }))?.data
+  const text = (encoded: string | undefined) => Buffer.from(encoded ?? '', 'base64').toString()
+
+  async function make({ around = {}, own = {} }: { around?: object; own?: object } = {}): Promise<void> {
+    await world.make(FunctionNamespace, SHOP, { runtime: 'nodejs', clusterId: FAR, ...around })
+    await world.make(ServerlessFunction, NAME, {
+      ...{ namespaceName: SHOP, functionName: 'orders', handler: 'index', image: 'orders:1', minReplicas: 1, ...own },
+    })
+    await isReady(FunctionNamespace, SHOP)
+    await isReady(ServerlessFunction, NAME)
+  }
+
+  it('run there, are told to the activator by name, and are called at a host of the platform', async () => {
+    await make()
+    expect(await names(world.far, deployment)).to.deep.equal([NAMES.workload])
+    expect(await names(world.server, deployment)).to.deep.equal([])
+    const [copy = ''] = await names(world.far, pod)
+    await world.until('the copy is told', async () => {
+      const { copies } = await statusOf(ServerlessFunction, NAME)
+      return Array.isArray(copies) && copies.includes(farCopyEntry({ clusterId: FAR, pod: copy }))
+    })
+    expect(await names(world.server, ingress, SYSTEM_NAMESPACE)).to.have.length(1)
+    expect((await world.far.list(ingress)).items).to.deep.equal([])
+    const { publicHost } = await statusOf(FunctionNamespace, SHOP)
+    expect(publicHost).to.not.match(/\.far\.example\.org$/)
+  })
+
+  it('run in as many copies there as the activator asks for here', async () => {
+    await make({ own: { minReplicas: 0 } })
+    expect(await names(world.far, pod)).to.deep.equal([])
+    const ref = { namespace: HOME, name: NAME }
+    const status = { desiredReplicas: 2 }
+    await world.server.mergePatch(ServerlessFunction.resource, ref, { status }, { subresource: 'status' })
+    await world.until('two copies serve', async () => (await statusOf(ServerlessFunction, NAME)).readyReplicas === 2)
+    expect(await names(world.far, pod)).to.have.length(2)
+  })
+
+  it('are given the values of vaults here, as a Secret there', async () => {
+    await world.make(SecretVault, 'safe', {})
+    await world.makeSecret('incoming', { value: 'hunter2' })
+    const valueFrom = { secretName: 'incoming', key: 'value' }
+    await world.make(VaultEntry, entryName('safe', 'Token'), { vaultName: 'safe', secretName: 'Token', valueFrom })
+    await make({ own: { env: [{ name: 'TOKEN', secret: { vaultName: 'safe', secretName: 'Token' } }] } })
+    expect(text((await dataThere(NAMES.values))?.TOKEN)).to.equal('hunter2')
+    expect(await names(world.server, secret)).to.not.include(NAMES.values)
+  })
+
+  it('are given no address that leads to a database from its own cluster only', async () => {
+    await world.make(VectorCluster, 'search', {})
+    await world.until('it is ready', () => world.isReady(VectorCluster, 'search'))
+    const output = { collection: 'vectorclusters', name: 'search', output: 'restEndpoint' }
+    await world.make(FunctionNamespace, SHOP, { runtime: 'nodejs', clusterId: FAR })
+    const spec = { namespaceName: SHOP, functionName: 'orders', handler: 'index', image: 'orders:1' }
+    await world.make(ServerlessFunction, NAME, { ...spec, env: [{ name: 'SEARCH', output }] })
+    await world.until('it says so', async () => {
+      const { phase } = await statusOf(ServerlessFunction, NAME)
+      return phase === 'ConfigurationInvalid'
+    })
+    expect(await names(world.far, deployment)).to.deep.equal([])
+  })
+
+  it('have the credentials of the identity of their namespace there, the new ones too, and none when it has none', async () => {
+    await make({ around: { managedIdentity: true } })
+    const here = async () => world.secret(String((await statusOf(FunctionNamespace, SHOP)).identitySecret))
+    const areThere = async () => {
+      const wanted = await here()
+      const there = await dataThere(NAMES.identity)
+      return wanted !== undefined && there?.['client-secret'] === wanted['client-secret']
+    }
+    expect(await areThere()).to.equal(true)
+    const before = (await dataThere(NAMES.identity))?.['client-secret']
+    const [identity] = (await world.server.list(ManagedIdentity.resource)).items
+    await world.change(ManagedIdentity, identity?.metadata.name ?? '', { secretVersion: 2 })
+    await world.until('the new ones are there', async () => {
+      const now = (await dataThere(NAMES.identity))?.['client-secret']
+      return now !== before && (await areThere())
+    })
+    await world.change(FunctionNamespace, SHOP, { managedIdentity: false })
+    await world.until('they are taken away', async () => (await dataThere(NAMES.identity)) === undefined)
+  })
+
+  it('wait, as their namespace does, for the boundary to be projected there', async () => {
+    await world.remove(BoundaryProjection, FAR, OUTER)
+    await world.until('it is gone', () => world.isGone(BoundaryProjection, FAR, OUTER))
+    await world.make(FunctionNamespace, SHOP, { runtime: 'nodejs', clusterId: FAR })
+    const spec = { namespaceName: SHOP, functionName: 'orders', handler: 'index', image: 'orders:1' }
+    await world.make(ServerlessFunction, NAME, spec)
+    await world.rest()
+    for (const [kind, name] of [
+      [FunctionNamespace, SHOP],
+      [ServerlessFunction, NAME],
+    ] as const) {
+      const { phase, statusMessage } = await statusOf(kind, name)
+      expect([phase, statusMessage]).to.deep.equal([
+        'ReferenceMissing',
+        `The boundary is not projected on cluster "${FAR}". Project it, or choose another cluster.`,
+      ])
+    }
+    await world.make(BoundaryProjection, FAR, { clusterId: FAR }, OUTER)
+    await isReady(FunctionNamespace, SHOP)
+    await isReady(ServerlessFunction, NAME)
+  })
+
+  it('leave nothing there, and let go of their path here, when they are deleted with their namespace', async () => {
+    await make({ around: { managedIdentity: true } })
+    await world.remove(FunctionNamespace, SHOP)
+    await world.until('the namespace is gone', () => world.isGone(FunctionNamespace, SHOP))
+    await world.rest()
+    expect(await names(world.far, deployment)).to.deep.equal([])
+    expect(await names(world.far, secret)).to.not.include(NAMES.identity)
+    expect((await world.server.list(NameClaim.resource)).items).to.deep.equal([])
+    expect(await names(world.server, ingress, SYSTEM_NAMESPACE)).to.deep.equal([])
+  })
+
+  it('say that their cluster does not answer, while their namespace keeps its hosts', async () => {
+    await make()
+    const agent = { connection: 'one', lostConnection: 'one', lastSeenAt: '2025-12-31T00:00:00Z' }
+    const status = { agent }
+    await world.server.mergePatch(PlatformCluster.resource, { name: FAR }, { status }, { subresource: 'status' })
+    await world.until('it says so', async () => {
+      const { phase } = await statusOf(ServerlessFunction, NAME)
+      return phase === 'ClusterUnreachable'
+    })
+    await world.remove(ServerlessFunction, NAME)
+    await world.rest()
+    expect(await world.isGone(ServerlessFunction, NAME), 'what runs there runs on').to.equal(false)
+    expect(await names(world.far, deployment)).to.deep.equal([NAMES.workload])
+    expect(await world.isReady(FunctionNamespace, SHOP)).to.equal(true)
+  })
+
+  it('are gone here at once where the agent was revoked, with their paths', async () => {
+    await make()
+    const revoked = { revokedAt: new Date(world.clock.now() + 1000).toISOString() }
+    await world.server.mergePatch(PlatformCluster.resource, { name: FAR }, { spec: revoked })
+    await world.until('it says so', async () => {
+      const { phase } = await statusOf(ServerlessFunction, NAME)
+      return phase === 'ClusterRevoked'
+    })
+    await world.remove(FunctionNamespace, SHOP)
+    await world.until('the namespace is gone', () => world.isGone(FunctionNamespace, SHOP))
+    expect((await world.server.list(NameClaim.resource)).items).to.deep.equal([])
+  })
+})
