@@ -206,6 +206,16 @@ describe('a tunnel to the API server of another cluster', () => {
       expect(left.stdout.destroyed).to.equal(true)
     })
 
+  it('stops although what it carries to another replica is under way, and ends that', async () => {
+    const leaving = new TunnelEntry(new Tunnels(), async () => peer)
+    await leaving.listen()
+    const asked = { namespace: 'shop', pod: 'db-0', port: 5432 }
+    const stream = await createPortForward(leaving.accessOf(CLUSTER), 'test')(asked)
+    const ended = once(stream.resume(), 'end')
+    await leaving.stop()
+    await ended
+  })
+
   it('takes no message from a cluster that would fill the memory', async () => {
     const stream = await createPortForward(
       entry.accessOf(CLUSTER),
