@@ -108,6 +108,13 @@ describe('the way of an activator of its own to copies in other clusters', () =>
     expect(asked).to.deep.equal([{ clusterId: CLUSTER, namespace: 'shop', pod: 'orders-1', port: 8080 }])
   })
 
+  it('is a connection whose errors end nothing but itself, whoever listens to it', async () => {
+    const connection = await reach()
+    const closed = new Promise((resolve) => connection.once('close', resolve))
+    connection.destroy(new Error('reset'))
+    await closed
+  })
+
   const FOREIGN: readonly [what: string, copy: typeof COPY][] = [
     ['another pod of the group', { ...COPY, pod: 'database-0' }],
     ['a pod of that name in another cluster', { ...COPY, clusterId: CLUSTER.replace('4a7f', '5a7f') }],
