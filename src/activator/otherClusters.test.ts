@@ -113,13 +113,23 @@ describe('connections to copies in other clusters', () => {
 
   it('are at most so many to one cluster at once, and one that ends makes room', async () => {
     const reach = bounded(async () => new PassThrough(), 2)
-    const [first] = await Promise.all([reach(copy), reach(copy)])
-    expect(await said(reach(copy))).to.contain('2 calls go to cluster')
+    const other = { ...copy, namespace: 'other' }
+    const [first] = await Promise.all([reach(copy), reach(other)])
+    expect(await said(reach({ ...copy, namespace: 'third' }))).to.contain('2 calls go to cluster')
     expect(await said(reach({ ...copy, clusterId: 'another' }))).to.equal('opened')
     const closed = once(first as PassThrough, 'close')
     first?.destroy()
     await closed
     expect(await said(reach(copy))).to.equal('opened')
+  })
+
+  it('leave room for other groups, however many calls one group has there', async () => {
+    const reach = bounded(async () => new PassThrough(), 10)
+    const opened = async (namespace: string) => {
+      const all = await Promise.all(Array.from({ length: 20 }, () => said(reach({ ...copy, namespace }))))
+      return all.filter((each) => each === 'opened').length
+    }
+    expect([await opened('greedy'), await opened('second'), await opened('third')]).to.deep.equal([5, 3, 1])
   })
 
   it('that could not be opened take no room', async () => {

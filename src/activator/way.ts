@@ -46,25 +46,34 @@ export function splitAddress(address: string): { host: string; port: number } {
  */
 const MOST_OF_A_CLUSTER = 200
 
-/** Opens no more connections to one cluster at once than leave room for others. */
+/**
+ * Opens no more connections to one cluster at once than leave room for others. Nobody's functions take all of that: those of
+ * one group may have at most as many as are left over for the others, so that slow calls keep out no other tenant.
+ */
 export function bounded(reach: ReachCopy, most = MOST_OF_A_CLUSTER): ReachCopy {
   const open = new Map<string, number>()
-  const count = (clusterId: string, change: number) => {
-    const left = (open.get(clusterId) ?? 0) + change
-    if (left === 0) open.delete(clusterId)
-    else open.set(clusterId, left)
+  const countOf = (key: string) => open.get(key) ?? 0
+  const count = ({ clusterId, namespace }: FarCopy, change: number) => {
+    for (const key of [clusterId, `${clusterId}/${namespace}`]) {
+      const left = countOf(key) + change
+      if (left === 0) open.delete(key)
+      else open.set(key, left)
+    }
   }
   return async (copy) => {
-    const { clusterId } = copy
-    if ((open.get(clusterId) ?? 0) >= most) throw new Error(`${most} calls go to cluster "${clusterId}" already.`)
-    count(clusterId, 1)
+    const { clusterId, namespace } = copy
+    const left = most - countOf(clusterId)
+    const own = countOf(`${clusterId}/${namespace}`)
+    if (left <= 0) throw new Error(`${most} calls go to cluster "${clusterId}" already.`)
+    if (own >= left) throw new Error(`${own} calls of the group go to cluster "${clusterId}" already.`)
+    count(copy, 1)
     try {
       const connection = await reach(copy)
-      if (connection.destroyed) count(clusterId, -1)
-      else connection.once('close', () => count(clusterId, -1))
+      if (connection.destroyed) count(copy, -1)
+      else connection.once('close', () => count(copy, -1))
       return connection
     } catch (error) {
-      count(clusterId, -1)
+      count(copy, -1)
       throw error
     }
   }

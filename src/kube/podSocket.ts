@@ -2,6 +2,8 @@ import type { ClientOptions, WebSocket } from 'ws'
 import type { ClusterAccess } from '../kubeconfig/access.ts'
 
 const HANDSHAKE_TIMEOUT = 15_000
+/** Bytes of one message, which is held whole: kubelets send some 32 KiB, and a cluster may be in the hands of somebody else. */
+const MESSAGE_MAX = 4 * 1024 * 1024
 
 /** What goes both ways with a pod: `subresource` of the pod, asked with `query`, in channels of the protocol. */
 export type PodSocketRequest = {
@@ -25,6 +27,7 @@ export async function podSocket(
     headers: { 'user-agent': userAgent, ...(authorization !== undefined && { authorization }) },
     handshakeTimeout: HANDSHAKE_TIMEOUT,
     perMessageDeflate: false,
+    maxPayload: MESSAGE_MAX,
   }
   // Imported when first needed: few processes connect to pods.
   const { WebSocket: Connection } = await import('ws')

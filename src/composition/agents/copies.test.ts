@@ -19,7 +19,7 @@ import type { PortForwardRequest } from '../../kube/portForward.ts'
 import { Tunnels } from '../../kube/tunnel/tunnels.ts'
 import { createAuthority } from '../certificates.ts'
 import { reachThroughGate } from './copies.ts'
-import { type Gate, openGate } from './gate.ts'
+import { type Gate, type GateOptions, openGate } from './gate.ts'
 import { keepPeers, readPeer } from './peers.ts'
 
 const CLUSTER = '4a7f8a52-7a4e-4b52-9a55-0d6c8f3f9b77'
@@ -30,6 +30,7 @@ describe('the way of an activator of its own to copies in other clusters', () =>
   const asked: (PortForwardRequest & { clusterId: string })[] = []
   let caches: CacheSet
   let gate: Gate
+  let gateOptions: GateOptions
   let copy: Server
   let isAway = false
 
@@ -49,15 +50,13 @@ describe('the way of an activator of its own to copies in other clusters', () =>
     await caches.whenAllSynced()
     const authority = await createAuthority('agents', new Date())
     await keepPeers(client, authority, new Date())
-    gate = await openGate(
-      {
-        ...{ authority, client, caches, clock: systemClock, log: silentLog, tunnels: new Tunnels() },
-        records: {} as Records,
-        endpoint: (port) => `https://127.0.0.1:${port}`,
-        portForwardOf: (clusterId) => (request) => reachPod({ ...request, clusterId }),
-      },
-      { host: '127.0.0.1', port: 0 },
-    )
+    gateOptions = {
+      ...{ authority, client, caches, clock: systemClock, log: silentLog, tunnels: new Tunnels() },
+      records: {} as Records,
+      endpoint: (port) => `https://127.0.0.1:${port}`,
+      portForwardOf: (clusterId) => (request) => reachPod({ ...request, clusterId }),
+    }
+    gate = await openGate(gateOptions, { host: '127.0.0.1', port: 0 })
   })
   after(async () => {
     await gate.stop()
@@ -109,6 +108,13 @@ describe('the way of an activator of its own to copies in other clusters', () =>
     expect(asked).to.deep.equal([{ clusterId: CLUSTER, namespace: 'shop', pod: 'orders-1', port: 8080 }])
   })
 
+  it('is a connection whose errors end nothing but itself, whoever listens to it', async () => {
+    const connection = await reach()
+    const closed = new Promise((resolve) => connection.once('close', resolve))
+    connection.destroy(new Error('reset'))
+    await closed
+  })
+
   const FOREIGN: readonly [what: string, copy: typeof COPY][] = [
     ['another pod of the group', { ...COPY, pod: 'database-0' }],
     ['a pod of that name in another cluster', { ...COPY, clusterId: CLUSTER.replace('4a7f', '5a7f') }],
@@ -142,6 +148,15 @@ describe('the way of an activator of its own to copies in other clusters', () =>
       expect(await refusal(where, secret, upgrade)).to.equal(403)
       expect(asked).to.deep.equal([])
     })
+
+  it('keeps no gate from stopping while a call is under way', async () => {
+    const second = await openGate(gateOptions, { host: '127.0.0.1', port: 0 })
+    const connection = await reachThroughGate(client, `https://127.0.0.1:${second.port}`)(COPY)
+    const ended = once(connection, 'close')
+    connection.resume()
+    await second.stop()
+    await ended
+  })
 
   it('is no way to the requests of replicas either', async () => {
     const { certificate: cert, key, authority: ca } = await readPeer(client, ACTIVATOR_TUNNEL_SECRET)

@@ -100,6 +100,8 @@ function askGate(gate: RequestOptions, copy: FarCopy): Promise<Duplex> {
     })
     asked.once('upgrade', (_answer, socket, head) => {
       clearTimeout(timer)
+      // Whoever uses it hears of it; nobody may yet.
+      socket.on('error', () => {})
       if (head.length > 0) socket.unshift(head)
       resolve(socket)
     })

@@ -25,7 +25,7 @@ import type { PortForward } from '../../kube/portForward.ts'
 import { readTunnelPath } from '../../kube/tunnel/entry.ts'
 import { refuse, relay } from '../../kube/tunnel/relay.ts'
 import { TUNNEL_PROTOCOL, type Tunnels } from '../../kube/tunnel/tunnels.ts'
-import { refuseUpgrade, relayUpgrade, type Upgrade } from '../../kube/tunnel/upgrades.ts'
+import { OpenConnections, refuseUpgrade, relayUpgrade, type Upgrade } from '../../kube/tunnel/upgrades.ts'
 import { type CertificatePair, issueCertificate, signRequest } from '../certificates.ts'
 import { relayToCopy } from './copies.ts'
 import { type JoinRequest, Refusal, readJoinRequest, sendJson } from './messages.ts'
@@ -73,6 +73,7 @@ export async function openGate(options: GateOptions, address: { host: string; po
   const http = createHttpServer((incoming, response) => void gate.answer(incoming, response))
   http.on('upgrade', (incoming, socket, head) => gate.upgrade({ request: incoming, socket, head }))
   http.requestTimeout = 0
+  const connections = new OpenConnections()
   const server = createTlsServer(
     {
       // With its authority: an agent that joins knows no more than the fingerprint of that.
@@ -87,6 +88,7 @@ export async function openGate(options: GateOptions, address: { host: string; po
     },
     (socket) => {
       socket.on('error', () => {})
+      connections.add(socket)
       if (socket.alpnProtocol === TUNNEL_PROTOCOL) gate.admit(socket)
       else {
         endSoon(socket)
@@ -105,10 +107,10 @@ export async function openGate(options: GateOptions, address: { host: string; po
   return {
     port,
     async stop() {
-      http.closeAllConnections()
       await new Promise<void>((resolve) => {
         server.close(() => resolve())
         options.tunnels.stop()
+        connections.end()
       })
       await gate.stop()
     },

@@ -102,3 +102,28 @@ describe('signing service accounts in beside the local provider', () => {
     expect(await guesses.judge(address, ACCOUNT, async () => 'right')).to.have.property('blockedFor')
   })
 })
+
+describe('a secret that was right a moment ago', () => {
+  const address = '192.0.2.1'
+  let right: string
+  let signIn: ReturnType<typeof clientSignIn<{ uid: string }>>['signIn']
+  beforeEach(() => {
+    right = 'old'
+    const check = async (_id: string, secret: string) => (secret === right ? { uid: 'u1' } : undefined)
+    ;({ signIn } = clientSignIn(check, limitSecrets(2), { looksAgain: true }))
+  })
+
+  it('is wrong at once when the account has another one, and counts as a guess', async () => {
+    expect(await signIn(ACCOUNT, 'old', address)).to.deep.equal({ uid: 'u1' })
+    right = 'new'
+    for (const _ of [1, 2]) expect(await signIn(ACCOUNT, 'old', address)).to.equal(undefined)
+    const refusal = await signIn(ACCOUNT, 'new', address).catch((error) => error)
+    expect(refusal.code).to.equal('TOO_MANY_REQUESTS')
+  })
+
+  it('is looked at again past the limit, whatever is guessed at that address', async () => {
+    await signIn(ACCOUNT, 'old', address)
+    for (const guess of ['a', 'b', 'c']) await signIn(ACCOUNT, guess, address).catch(() => undefined)
+    expect(await signIn(ACCOUNT, 'old', address)).to.deep.equal({ uid: 'u1' })
+  })
+})

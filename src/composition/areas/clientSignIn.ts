@@ -10,7 +10,7 @@ import type { Guesses } from '../../identity/guesses.ts'
 
 /** Milliseconds. */
 const TIMEOUT = 5_000
-/** How long a secret that was right is not asked about again; access tokens live longer. */
+/** How long a secret counts as one that was right a moment ago; access tokens live longer. */
 const REMEMBERED = 60_000
 
 const Answer = z.object({ access_token: z.string().max(16_384) })
@@ -20,8 +20,14 @@ const Answer = z.object({ access_token: z.string().max(16_384) })
  *
  * @param check whose secret it is; asked about no guess beyond the limit
  * @param guesses of one address for one account: whoever guesses keeps out nobody but themselves
+ * @param looksAgain whether `check` is asked about a secret that was right a moment ago too, so that a new secret ends the
+ *   old one at once
  */
-export function clientSignIn<T extends object>(check: SecretCheck<T>, guesses: Guesses) {
+export function clientSignIn<T extends object>(
+  check: SecretCheck<T>,
+  guesses: Guesses,
+  { looksAgain = false }: { looksAgain?: boolean } = {},
+) {
   // Guesses of others at the same address must not keep out who signed in a moment ago.
   const known = new LRUCache<string, T>({ max: 10_000, ttl: REMEMBERED })
   return {
@@ -35,7 +41,9 @@ export function clientSignIn<T extends object>(check: SecretCheck<T>, guesses: G
       // With the address: elsewhere a guess must not be told right past the limit.
       const pair = sha256(JSON.stringify([address, clientId, secret]))
       const held = known.get(pair)
-      if (held !== undefined) return held
+      const still = held !== undefined && looksAgain ? await check(clientId, secret) : held
+      if (still !== undefined) return still
+      known.delete(pair)
       const judged = await guesses.judge(address, clientId, async () => {
         // Another request may have asked while this one waited.
         const found = known.get(pair) ?? (await check(clientId, secret))

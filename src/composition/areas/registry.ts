@@ -124,7 +124,8 @@ async function byClientWith(
   byToken: RegistryService['signIn']['byToken'],
 ): Promise<RegistryService['signIn']['byClient']> {
   if (configuration.identityProvider === 'local') {
-    const { signIn } = clientSignIn(clientSecretCheck(kubeClientStore(client), lastSeen), secretGuesses)
+    const check = clientSecretCheck(kubeClientStore(client), lastSeen)
+    const { signIn } = clientSignIn(check, secretGuesses, { looksAgain: true })
     return async (id, secret, address) => {
       const found = await signIn(id, secret, address)
       if (found === undefined) return undefined

@@ -136,6 +136,9 @@ function findNamespace({ object, records, state }: FunctionPass): Outcome {
   const found = records.cache<CachedNamespace>(FunctionNamespace.resource).get(object.metadata.namespace, namespaceName)
   if (found === undefined)
     return stalled('ReferenceMissing', `There is no function namespace "${namespaceName}" in this group.`)
+  // What began elsewhere now could outlive the record that says where, and nobody would find it.
+  if (found.metadata.deletionTimestamp !== undefined)
+    return waiting('TearingDown', `Function namespace "${namespaceName}" is being deleted.`)
   state.around = found
   return done()
 }

@@ -163,6 +163,24 @@ describe('functions on another cluster', () => {
     expect(await names(world.server, ingress, SYSTEM_NAMESPACE)).to.deep.equal([])
   })
 
+  it('do not begin there while their namespace goes, which alone says where they are', async () => {
+    await world.make(FunctionNamespace, SHOP, { runtime: 'nodejs', clusterId: FAR })
+    await isReady(FunctionNamespace, SHOP)
+    const ref = { namespace: HOME, name: SHOP }
+    const { metadata } = (await world.find(FunctionNamespace.resource, SHOP)) ?? {}
+    const finalizers = [...(metadata?.finalizers ?? []), 'example.com/another']
+    await world.server.mergePatch(FunctionNamespace.resource, ref, { metadata: { finalizers } })
+    await world.remove(FunctionNamespace, SHOP)
+    await world.rest()
+    const spec = { namespaceName: SHOP, functionName: 'orders', handler: 'index', image: 'orders:1', minReplicas: 1 }
+    await world.make(ServerlessFunction, NAME, spec)
+    await world.rest()
+    expect(await names(world.far, deployment)).to.deep.equal([])
+    expect((await statusOf(ServerlessFunction, NAME)).statusMessage).to.equal(
+      `Function namespace "${SHOP}" is being deleted.`,
+    )
+  })
+
   it('say that their cluster does not answer, while their namespace keeps its hosts', async () => {
     await make()
     const agent = { connection: 'one', lostConnection: 'one', lastSeenAt: '2025-12-31T00:00:00Z' }

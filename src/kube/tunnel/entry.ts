@@ -6,7 +6,7 @@ import { isSameHash } from '../../core/linkToken.ts'
 import type { ClusterAccess } from '../../kubeconfig/access.ts'
 import { refuse, relay, relayToPeer } from './relay.ts'
 import type { Tunnels } from './tunnels.ts'
-import { refuseUpgrade, relayUpgrade, relayUpgradeToPeer, type Upgrade } from './upgrades.ts'
+import { OpenConnections, refuseUpgrade, relayUpgrade, relayUpgradeToPeer, type Upgrade } from './upgrades.ts'
 
 /** The process of the platform where the tunnel of a cluster ends, if that is another one. */
 export type FindPeer = (clusterId: string) => Promise<RequestOptions | undefined>
@@ -28,6 +28,7 @@ export class TunnelEntry {
   readonly #findPeer: FindPeer
   readonly #key = `Bearer ${randomBytes(32).toString('base64url')}`
   readonly #server: Server
+  readonly #connections = new OpenConnections()
 
   constructor(tunnels: Tunnels, findPeer: FindPeer) {
     this.#tunnels = tunnels
@@ -38,6 +39,7 @@ export class TunnelEntry {
     this.#server.on('upgrade', (request, socket, head) => {
       this.#upgrade({ request, socket, head }).catch(() => socket.destroy())
     })
+    this.#server.on('connection', (socket) => this.#connections.add(socket))
     // Watches are silent for long.
     this.#server.requestTimeout = 0
     this.#server.keepAliveTimeout = 120_000
@@ -68,7 +70,7 @@ export class TunnelEntry {
   async stop(): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#server.close(() => resolve())
-      this.#server.closeAllConnections()
+      this.#connections.end()
     })
   }
 

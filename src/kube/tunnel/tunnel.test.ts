@@ -36,6 +36,7 @@ const POD_SERVES: Readonly<Record<string, (connection: WebSocket, query: URLSear
     for (const channel of [0, 1]) connection.send(channelled(channel, port))
     connection.on('message', (message: Buffer) => {
       if (message.subarray(1).toString() === 'end') connection.close()
+      else if (message.subarray(1).toString() === 'flood') connection.send(Buffer.alloc(8 * 1024 * 1024))
       else connection.send(channelled(0, capitals(message)))
     })
   },
@@ -204,6 +205,26 @@ describe('a tunnel to the API server of another cluster', () => {
       await until('nothing runs there any more', () => PODS.clients.size === 0)
       expect(left.stdout.destroyed).to.equal(true)
     })
+
+  it('stops although what it carries to another replica is under way, and ends that', async () => {
+    const leaving = new TunnelEntry(new Tunnels(), async () => peer)
+    await leaving.listen()
+    const asked = { namespace: 'shop', pod: 'db-0', port: 5432 }
+    const stream = await createPortForward(leaving.accessOf(CLUSTER), 'test')(asked)
+    const ended = once(stream.resume(), 'end')
+    await leaving.stop()
+    await ended
+  })
+
+  it('takes no message from a cluster that would fill the memory', async () => {
+    const stream = await createPortForward(
+      entry.accessOf(CLUSTER),
+      'test',
+    )({ namespace: 'shop', pod: 'db-0', port: 5432 })
+    const failed = new Promise<Error>((resolve) => stream.once('error', resolve))
+    stream.resume().write('flood')
+    expect((await failed).message).to.contain('Max payload size exceeded')
+  })
 
   it('says of a body that is too long that it is too long', async () => {
     const body = 'x'.repeat(5 * 1024 * 1024)

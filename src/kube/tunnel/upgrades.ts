@@ -54,6 +54,20 @@ export function relayUpgradeToPeer(peer: RequestOptions, { request, socket, head
   onward.end()
 }
 
+/** Connections of a server, to be ended with it: it loses sight of those that were upgraded, and would wait for them. */
+export class OpenConnections {
+  readonly #open = new Set<Duplex>()
+
+  add(socket: Duplex): void {
+    this.#open.add(socket)
+    socket.once('close', () => this.#open.delete(socket))
+  }
+
+  end(): void {
+    for (const socket of this.#open) socket.destroy()
+  }
+}
+
 export function refuseUpgrade(socket: Duplex, status: number): void {
   socket.end(`HTTP/1.1 ${status} Refused\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
 }
