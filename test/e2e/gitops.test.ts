@@ -16,7 +16,7 @@ import { RoleAssignment } from '../../src/crds/rbac.ts'
 import { builtinResource, namespace } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
-import { lostFields } from '../make/drift.ts'
+import { lostFields, noDrift } from '../make/drift.ts'
 import { sampleName, sampleSpec } from '../make/samples.ts'
 import { expectCall, makeBoundary, makeCaller, makeGroup, until } from '../worlds/platform.ts'
 import { administrator, testPlatform } from '../worlds/tenant.ts'
@@ -85,7 +85,7 @@ describe('a platform that is kept in Git', () => {
         expect(labels).to.include({ 'freehold.dev/boundary': boundaryId, 'freehold.dev/owner-kind': kind })
         expect(labels).to.include({ 'pod-security.kubernetes.io/enforce': 'restricted' })
       }
-      expect(await kubectl('diff', '--server-side', '-f', join(folder, 'tree.yaml'))).to.equal('')
+      await noDrift(kubectl, '--server-side', '-f', join(folder, 'tree.yaml'))
       const { body } = await expectCall(200, 'GET', `/boundaries/${boundaryId}/resourcegroups/reading`)
       expect(body).to.include({ name: 'reading' })
     })
@@ -188,7 +188,7 @@ describe('a platform that is kept in Git', () => {
           lost.push(...lostFields(object, live).map((where) => `${object.kind}: ${where}`))
         }
         expect(lost).to.deep.equal([])
-        expect(await kubectl('diff', ...options, '-f', path).catch(({ stdout }) => stdout)).to.equal('')
+        await noDrift(kubectl, ...options, '-f', path)
         await kubectl('delete', '--wait=false', '-f', path)
         for (const object of objects) {
           const { namespace: at, name } = object.metadata

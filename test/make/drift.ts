@@ -1,5 +1,19 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { KubeObject } from '../../src/core/object.ts'
+import { until } from './until.ts'
+
+/**
+ * kubectl reads each object twice: a status that is written in between shows once, what drifts shows each time.
+ *
+ * @param options of `kubectl diff`
+ */
+export async function noDrift(kubectl: (...args: string[]) => Promise<string>, ...options: string[]): Promise<void> {
+  await until('nothing drifts', async () => {
+    const drift = await kubectl('diff', ...options).catch(({ stdout, message }) => String(stdout || message))
+    if (drift !== '') throw new Error(drift)
+    return true
+  })
+}
 
 /**
  * The fields of a manifest that the stored object does not hold as they were written. So Argo CD compares what has no
