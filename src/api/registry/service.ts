@@ -18,7 +18,7 @@ export interface RegistrySignIn {
   /** A service account with its secret, from an address; undefined if they do not belong together. */
   byClient(clientId: string, secret: string, address: string): Promise<RegistryCaller | undefined>
   /** Whether who was given something is still there and enabled. */
-  stands(principal: Pick<Caller, 'principalId' | 'principalType' | 'principalUid'>): Promise<boolean>
+  stands(principal: RegistryCaller): Promise<boolean>
 }
 
 export type RegistryService = Omit<RegistryPort, 'grace'> & {

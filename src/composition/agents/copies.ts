@@ -1,5 +1,5 @@
 import { type RequestOptions, request as requestHttps } from 'node:https'
-import { type Duplex, pipeline } from 'node:stream'
+import type { Duplex } from 'node:stream'
 import type { ReachCopy } from '../../activator/way.ts'
 import { HUB_SERVER_NAME } from '../../contracts/clusters.ts'
 import {
@@ -16,7 +16,7 @@ import { ServerlessFunction } from '../../crds/functions.ts'
 import type { CacheSet } from '../../kube/caches.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import type { PortForward } from '../../kube/portForward.ts'
-import { refuseUpgrade, type Upgrade } from '../../kube/tunnel/upgrades.ts'
+import { acceptUpgrade, refuseUpgrade, type Upgrade } from '../../kube/tunnel/upgrades.ts'
 import { type Peer, readPeer } from './peers.ts'
 
 /**
@@ -56,11 +56,7 @@ export async function relayToCopy(
     return refuseUpgrade(socket, 502)
   }
   if (socket.destroyed) return void far.destroy()
-  socket.write(`HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: ${COPY_PROTOCOL}\r\n\r\n`)
-  if (head.length > 0) socket.unshift(head)
-  // TLS listens to a connection already, and both ends of the pipeline add their own: more than Node expects, but no leak.
-  socket.setMaxListeners(20)
-  pipeline(socket, far, socket, () => {})
+  acceptUpgrade({ socket, head }, far, COPY_PROTOCOL)
 }
 
 class Refused extends Error {}

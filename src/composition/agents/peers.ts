@@ -31,7 +31,9 @@ type Keeping = Pick<KubeClient, 'get' | 'create' | 'mergePatch'>
 
 /** Makes the certificates of processes of the platform. Apart from what signs: none of these processes signs anything. */
 export async function keepPeers(client: Keeping, authority: CertificatePair, now: Date): Promise<void> {
-  for (const [secret, commonName] of CERTIFICATES) await keepPeer(client, authority, now, { secret, commonName })
+  await Promise.all(
+    CERTIFICATES.map(([secret, commonName]) => keepPeer(client, authority, now, { secret, commonName })),
+  )
 }
 
 async function keepPeer(

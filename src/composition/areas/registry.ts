@@ -113,15 +113,18 @@ async function signInWith(setup: AreaSetup, parts: SignInParts): Promise<Registr
         throw error
       }
     },
-    byClient: await byClientWith(setup, parts, (token) => signIn.byToken(token)),
+    byClient: await byClientWith(setup, parts, {
+      byToken: (token) => signIn.byToken(token),
+      stands: (principal) => signIn.stands(principal),
+    }),
   }
   return signIn
 }
 
 async function byClientWith(
   { configuration, client, onStop }: AreaSetup,
-  { standing, secretGuesses, lastSeen }: SignInParts,
-  byToken: RegistryService['signIn']['byToken'],
+  { secretGuesses, lastSeen }: SignInParts,
+  { byToken, stands }: Pick<RegistryService['signIn'], 'byToken' | 'stands'>,
 ): Promise<RegistryService['signIn']['byClient']> {
   if (configuration.identityProvider === 'local') {
     const check = clientSecretCheck(kubeClientStore(client), lastSeen)
@@ -130,8 +133,7 @@ async function byClientWith(
       const found = await signIn(id, secret, address)
       if (found === undefined) return undefined
       const caller = { principalId: id, principalType: 'ServicePrincipal' as const, principalUid: found.uid }
-      const end = await standing?.endOf(id, caller.principalType, found.uid)
-      return end === undefined ? caller : undefined
+      return (await stands(caller)) ? caller : undefined
     }
   }
   const issuer = await secretsAtIssuer(configuration)

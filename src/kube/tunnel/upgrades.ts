@@ -32,7 +32,7 @@ export function relayUpgrade(session: ClientHttp2Session, path: string, { reques
   socket.once('close', () => stream.close(NGHTTP2_CANCEL))
   stream.once('error', () => socket.destroy())
   stream.once('response', ({ ':status': status = 502, ...headers }) => {
-    if (status === 200) join(socket, stream, headers, head)
+    if (status === 200) acceptUpgrade({ socket, head }, stream, 'websocket', headers)
     else refuseUpgrade(socket, status)
   })
 }
@@ -49,7 +49,7 @@ export function relayUpgradeToPeer(peer: RequestOptions, { request, socket, head
   })
   onward.once('upgrade', (answer, far, behind) => {
     if (behind.length > 0) far.unshift(behind)
-    join(socket, far, answer.headers, head)
+    acceptUpgrade({ socket, head }, far, 'websocket', answer.headers)
   })
   onward.end()
 }
@@ -72,11 +72,19 @@ export function refuseUpgrade(socket: Duplex, status: number): void {
   socket.end(`HTTP/1.1 ${status} Refused\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
 }
 
-function join(socket: Duplex, far: Duplex, headers: IncomingHttpHeaders, head: Buffer): void {
+/** Says that the protocol is spoken from here on, and carries bytes both ways. */
+export function acceptUpgrade(
+  { socket, head }: Pick<Upgrade, 'socket' | 'head'>,
+  far: Duplex,
+  protocol: string,
+  headers: IncomingHttpHeaders = {},
+): void {
   const lines = Object.entries(headers)
     .filter(([name]) => name.startsWith('sec-websocket-'))
     .map(([name, value]) => `${name}: ${String(value)}\r\n`)
-  socket.write(`HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: websocket\r\n${lines.join('')}\r\n`)
+  socket.write(
+    `HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: ${protocol}\r\n${lines.join('')}\r\n`,
+  )
   if (head.length > 0) socket.unshift(head)
   // TLS listens to a connection already, and both ends of the pipeline add their own: more than Node expects, but no leak.
   socket.setMaxListeners(20)
