@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { RESOURCES } from '../../test/crashes/apiServer.ts'
-import { FAR_CONTROLLERS, joinFar } from '../../test/crashes/far.ts'
+import { decoded, FAR_CONTROLLERS, joinFar } from '../../test/crashes/far.ts'
 import { FAR } from '../../test/crashes/operator.ts'
 import { HOME, seedDatabaseEngine, seedGroup } from '../../test/crashes/seeds.ts'
 import { World } from '../../test/crashes/world.ts'
@@ -120,7 +120,6 @@ describe('a resource that names another cluster', () => {
 
 describe('what a resource on another cluster needs of both clusters', () => {
   let world: World
-  const text = (encoded: string | undefined) => Buffer.from(encoded ?? '', 'base64').toString()
   const enter = async (...controllers: string[]) => {
     world = new World((all) => all.filter(({ name }) => [...FAR_CONTROLLERS, ...controllers].includes(name)))
     seedGroup(world.server)
@@ -183,7 +182,7 @@ describe('what a resource on another cluster needs of both clusters', () => {
     seedDatabaseEngine(world.far)
     await world.until('it is ready', () => world.isReady(RelationalCluster, NAME))
     const target = await farSecret(relationalNames(NAME).target)
-    expect(Object.values(target ?? {}).map(text), 'credentials come from here').to.include('key')
+    expect(Object.values(target ?? {}).map(decoded), 'credentials come from here').to.include('key')
   })
 
   it('the Backup of a snapshot is where its database is, and goes there too when that is gone', async () => {

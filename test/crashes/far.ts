@@ -1,8 +1,9 @@
+import type { KubeObject, Resource } from '../../src/core/object.ts'
 import { PlatformCluster } from '../../src/crds/clusters.ts'
 import { BoundaryProjection } from '../../src/crds/projections.ts'
-import { storageClass } from '../../src/kube/builtin.ts'
+import { secret, storageClass } from '../../src/kube/builtin.ts'
 import { FAR } from './operator.ts'
-import { OUTER } from './seeds.ts'
+import { HOME, OUTER } from './seeds.ts'
 import type { World } from './world.ts'
 
 /** The controllers without which nothing runs on the other cluster. */
@@ -19,3 +20,16 @@ export async function joinFar(world: World): Promise<void> {
   await world.make(BoundaryProjection, FAR, { clusterId: FAR }, OUTER)
   await world.until('the boundary is there', () => world.isReady(BoundaryProjection, FAR, OUTER))
 }
+
+/** The names of what is in a namespace, in order. */
+export async function namesIn(server: World['server'], resource: Resource, namespace = HOME): Promise<string[]> {
+  return (await server.list(resource, { namespace })).items.map(({ metadata }) => metadata.name).sort()
+}
+
+/** What a Secret of the group holds in the other cluster; undefined if there is none. */
+export async function dataThere(world: World, name: string): Promise<Record<string, string> | undefined> {
+  return (await world.far.peek<KubeObject & { data: Record<string, string> }>(secret, { namespace: HOME, name }))?.data
+}
+
+/** A value of a Secret. */
+export const decoded = (encoded: string | undefined) => Buffer.from(encoded ?? '', 'base64').toString()

@@ -1,12 +1,12 @@
 import { expect } from 'chai'
-import { FAR_CONTROLLERS, joinFar } from '../../../test/crashes/far.ts'
+import { dataThere, decoded, FAR_CONTROLLERS, joinFar, namesIn } from '../../../test/crashes/far.ts'
 import { FAR } from '../../../test/crashes/operator.ts'
-import { HOME, OUTER, seedGroup } from '../../../test/crashes/seeds.ts'
+import { OUTER, seedGroup } from '../../../test/crashes/seeds.ts'
 import { World } from '../../../test/crashes/world.ts'
 import { containerNames, REVISION_LABEL } from '../../contracts/containerinstances.ts'
 import { revisionOf } from '../../contracts/revisions.ts'
 import { entryName } from '../../contracts/vaults/names.ts'
-import type { KubeObject, Resource } from '../../core/object.ts'
+import type { KubeObject } from '../../core/object.ts'
 import { PlatformApp } from '../../crds/apps.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { ContainerInstance } from '../../crds/containerinstances.ts'
@@ -52,11 +52,6 @@ describe('what runs containers, on another cluster', () => {
     const { phase, statusMessage } = ((await world.find(kind.resource, name))?.status ?? {}) as Record<string, string>
     return `${phase}: ${statusMessage}`
   }
-  const names = async (server: World['server'], resource: Resource) =>
-    (await server.list(resource, { namespace: HOME })).items.map(({ metadata }) => metadata.name).sort()
-  const farSecret = async (name: string) =>
-    (await world.far.peek<KubeObject & { data: Record<string, string> }>(secret, { namespace: HOME, name }))?.data
-  const text = (encoded: string | undefined) => Buffer.from(encoded ?? '', 'base64').toString()
   const isDone = (kind: AnyKind) =>
     world
       .until(`${kind.kind} is ready`, () => world.isReady(kind, NAME))
@@ -98,30 +93,30 @@ describe('what runs containers, on another cluster', () => {
     await make(ContainerInstance, { components: [{ ...web, env }], managedIdentity: true })
     await world.rest()
     // The default that an API server would put in.
-    for (const key of await names(world.server, ObjectAccessKey.resource))
+    for (const key of await namesIn(world.server, ObjectAccessKey.resource))
       await world.change(ObjectAccessKey, key, { isActive: true })
     await isDone(ContainerInstance)
-    const values = await farSecret(containerNames(NAME).values('web'))
-    expect(text(values?.TOKEN)).to.equal('one')
-    expect(text(values?.KEY)).to.not.equal('')
-    expect(await names(world.server, ObjectAccessKey.resource)).to.have.length(1)
+    const values = await dataThere(world, containerNames(NAME).values('web'))
+    expect(decoded(values?.TOKEN)).to.equal('one')
+    expect(decoded(values?.KEY)).to.not.equal('')
+    expect(await namesIn(world.server, ObjectAccessKey.resource)).to.have.length(1)
     const [identity] = (await world.server.list(ManagedIdentity.resource)).items
-    const copy = (await names(world.far, secret)).find((name) => name.includes('mi-'))
-    const clientSecret = async () => text((await farSecret(copy ?? ''))?.['client-secret'])
+    const copy = (await namesIn(world.far, secret)).find((name) => name.includes('mi-'))
+    const clientSecret = async () => decoded((await dataThere(world, copy ?? ''))?.['client-secret'])
     const first = await clientSecret()
-    expect(first).to.equal(text((await world.secret(copy ?? ''))?.['client-secret']))
+    expect(first).to.equal(decoded((await world.secret(copy ?? ''))?.['client-secret']))
 
     await world.change(ManagedIdentity, identity?.metadata.name ?? '', { secretVersion: 2 })
     await world.until('the new credentials are there', async () => (await clientSecret()) !== first)
-    expect(await clientSecret()).to.equal(text((await world.secret(copy ?? ''))?.['client-secret']))
+    expect(await clientSecret()).to.equal(decoded((await world.secret(copy ?? ''))?.['client-secret']))
 
     await world.change(ContainerInstance, NAME, { managedIdentity: false })
-    await world.until('they are taken away', async () => !(await names(world.far, secret)).includes(copy ?? ''))
+    await world.until('they are taken away', async () => !(await namesIn(world.far, secret)).includes(copy ?? ''))
     await world.change(ContainerInstance, NAME, { managedIdentity: true })
-    await world.until('they are back', async () => (await names(world.far, secret)).includes(copy ?? ''))
+    await world.until('they are back', async () => (await namesIn(world.far, secret)).includes(copy ?? ''))
     await world.remove(ContainerInstance, NAME)
     await world.until('it is gone', () => world.isGone(ContainerInstance, NAME))
-    expect(await names(world.far, secret)).to.deep.equal(['freehold-registry-pull'])
+    expect(await namesIn(world.far, secret)).to.deep.equal(['freehold-registry-pull'])
   })
 
   it('refers to databases of its own cluster, and to none of another one', async () => {
@@ -150,15 +145,15 @@ describe('what runs containers, on another cluster', () => {
     expect(await serving()).to.equal('site:2')
     await world.change(PlatformApp, NAME, { rollback: { deploymentId: ids[0], requestedAt: '2026-01-01T00:00:00Z' } })
     await world.until('the first serves again', async () => (await serving()) === 'site:1')
-    expect(await names(world.far, deployment)).to.have.length(1)
+    expect(await namesIn(world.far, deployment)).to.have.length(1)
   })
 
   it('is pulled there with the credential of its group, which is renewed when its time comes', async () => {
     await world.rest()
-    const before = await farSecret('freehold-registry-pull')
-    expect(text(before?.['.dockerconfigjson'])).to.include('registry.test')
+    const before = await dataThere(world, 'freehold-registry-pull')
+    expect(decoded(before?.['.dockerconfigjson'])).to.include('registry.test')
     await world.pass(86_400_000 / 3)
-    expect(await farSecret('freehold-registry-pull')).to.not.deep.equal(before)
+    expect(await dataThere(world, 'freehold-registry-pull')).to.not.deep.equal(before)
   })
 
   it('goes at once where the cluster was revoked, with what the records hold of it', async () => {
@@ -170,7 +165,7 @@ describe('what runs containers, on another cluster', () => {
     )
     await world.remove(ContainerInstance, NAME)
     await world.until('it is gone', () => world.isGone(ContainerInstance, NAME))
-    expect(await names(world.far, deployment), 'what runs there runs on').to.have.length(1)
+    expect(await namesIn(world.far, deployment), 'what runs there runs on').to.have.length(1)
     await world.remove(BoundaryProjection, FAR, OUTER)
     await world.until('the projection is gone', () => world.isGone(BoundaryProjection, FAR, OUTER))
   })

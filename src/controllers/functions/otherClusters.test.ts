@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { FAR_CONTROLLERS, joinFar } from '../../../test/crashes/far.ts'
+import { dataThere, decoded, FAR_CONTROLLERS, joinFar, namesIn } from '../../../test/crashes/far.ts'
 import { FAR } from '../../../test/crashes/operator.ts'
 import { HOME, OUTER, seedGroup } from '../../../test/crashes/seeds.ts'
 import { World } from '../../../test/crashes/world.ts'
@@ -7,7 +7,6 @@ import { farCopyEntry } from '../../contracts/farCopies.ts'
 import { functionNames, functionObjectName } from '../../contracts/functions.ts'
 import { entryName } from '../../contracts/vaults/names.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
-import type { KubeObject, Resource } from '../../core/object.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
 import { ManagedIdentity } from '../../crds/managedidentities.ts'
@@ -46,11 +45,6 @@ describe('functions on another cluster', () => {
         const { phase, statusMessage } = await statusOf(kind, name)
         throw new Error(`${cause.message} It says ${phase}: ${statusMessage}`, { cause })
       })
-  const names = async (server: World['server'], resource: Resource, namespace = HOME) =>
-    (await server.list(resource, { namespace })).items.map(({ metadata }) => metadata.name).sort()
-  const dataThere = async (name: string) =>
-    (await world.far.peek<KubeObject & { data: Record<string, string> }>(secret, { namespace: HOME, name }))?.data
-  const text = (encoded: string | undefined) => Buffer.from(encoded ?? '', 'base64').toString()
 
   async function make({ around = {}, own = {} }: { around?: object; own?: object } = {}): Promise<void> {
     await world.make(FunctionNamespace, SHOP, { runtime: 'nodejs', clusterId: FAR, ...around })
@@ -63,14 +57,14 @@ describe('functions on another cluster', () => {
 
   it('run there, are told to the activator by name, and are called at a host of the platform', async () => {
     await make()
-    expect(await names(world.far, deployment)).to.deep.equal([NAMES.workload])
-    expect(await names(world.server, deployment)).to.deep.equal([])
-    const [copy = ''] = await names(world.far, pod)
+    expect(await namesIn(world.far, deployment)).to.deep.equal([NAMES.workload])
+    expect(await namesIn(world.server, deployment)).to.deep.equal([])
+    const [copy = ''] = await namesIn(world.far, pod)
     await world.until('the copy is told', async () => {
       const { copies } = await statusOf(ServerlessFunction, NAME)
       return Array.isArray(copies) && copies.includes(farCopyEntry({ clusterId: FAR, pod: copy }))
     })
-    expect(await names(world.server, ingress, SYSTEM_NAMESPACE)).to.have.length(1)
+    expect(await namesIn(world.server, ingress, SYSTEM_NAMESPACE)).to.have.length(1)
     expect((await world.far.list(ingress)).items).to.deep.equal([])
     const { publicHost } = await statusOf(FunctionNamespace, SHOP)
     expect(publicHost).to.not.match(/\.far\.example\.org$/)
@@ -78,12 +72,12 @@ describe('functions on another cluster', () => {
 
   it('run in as many copies there as the activator asks for here', async () => {
     await make({ own: { minReplicas: 0 } })
-    expect(await names(world.far, pod)).to.deep.equal([])
+    expect(await namesIn(world.far, pod)).to.deep.equal([])
     const ref = { namespace: HOME, name: NAME }
     const status = { desiredReplicas: 2 }
     await world.server.mergePatch(ServerlessFunction.resource, ref, { status }, { subresource: 'status' })
     await world.until('two copies serve', async () => (await statusOf(ServerlessFunction, NAME)).readyReplicas === 2)
-    expect(await names(world.far, pod)).to.have.length(2)
+    expect(await namesIn(world.far, pod)).to.have.length(2)
   })
 
   it('are given the values of vaults here, as a Secret there', async () => {
@@ -92,8 +86,8 @@ describe('functions on another cluster', () => {
     const valueFrom = { secretName: 'incoming', key: 'value' }
     await world.make(VaultEntry, entryName('safe', 'Token'), { vaultName: 'safe', secretName: 'Token', valueFrom })
     await make({ own: { env: [{ name: 'TOKEN', secret: { vaultName: 'safe', secretName: 'Token' } }] } })
-    expect(text((await dataThere(NAMES.values))?.TOKEN)).to.equal('hunter2')
-    expect(await names(world.server, secret)).to.not.include(NAMES.values)
+    expect(decoded((await dataThere(world, NAMES.values))?.TOKEN)).to.equal('hunter2')
+    expect(await namesIn(world.server, secret)).to.not.include(NAMES.values)
   })
 
   it('are given no address that leads to a database from its own cluster only', async () => {
@@ -107,7 +101,7 @@ describe('functions on another cluster', () => {
       const { phase } = await statusOf(ServerlessFunction, NAME)
       return phase === 'ConfigurationInvalid'
     })
-    expect(await names(world.far, deployment)).to.deep.equal([])
+    expect(await namesIn(world.far, deployment)).to.deep.equal([])
   })
 
   it('have the credentials of the identity of their namespace there, the new ones too, and none when it has none', async () => {
@@ -115,19 +109,19 @@ describe('functions on another cluster', () => {
     const here = async () => world.secret(String((await statusOf(FunctionNamespace, SHOP)).identitySecret))
     const areThere = async () => {
       const wanted = await here()
-      const there = await dataThere(NAMES.identity)
+      const there = await dataThere(world, NAMES.identity)
       return wanted !== undefined && there?.['client-secret'] === wanted['client-secret']
     }
     expect(await areThere()).to.equal(true)
-    const before = (await dataThere(NAMES.identity))?.['client-secret']
+    const before = (await dataThere(world, NAMES.identity))?.['client-secret']
     const [identity] = (await world.server.list(ManagedIdentity.resource)).items
     await world.change(ManagedIdentity, identity?.metadata.name ?? '', { secretVersion: 2 })
     await world.until('the new ones are there', async () => {
-      const now = (await dataThere(NAMES.identity))?.['client-secret']
+      const now = (await dataThere(world, NAMES.identity))?.['client-secret']
       return now !== before && (await areThere())
     })
     await world.change(FunctionNamespace, SHOP, { managedIdentity: false })
-    await world.until('they are taken away', async () => (await dataThere(NAMES.identity)) === undefined)
+    await world.until('they are taken away', async () => (await dataThere(world, NAMES.identity)) === undefined)
   })
 
   it('wait, as their namespace does, for the boundary to be projected there', async () => {
@@ -157,10 +151,10 @@ describe('functions on another cluster', () => {
     await world.remove(FunctionNamespace, SHOP)
     await world.until('the namespace is gone', () => world.isGone(FunctionNamespace, SHOP))
     await world.rest()
-    expect(await names(world.far, deployment)).to.deep.equal([])
-    expect(await names(world.far, secret)).to.not.include(NAMES.identity)
+    expect(await namesIn(world.far, deployment)).to.deep.equal([])
+    expect(await namesIn(world.far, secret)).to.not.include(NAMES.identity)
     expect((await world.server.list(NameClaim.resource)).items).to.deep.equal([])
-    expect(await names(world.server, ingress, SYSTEM_NAMESPACE)).to.deep.equal([])
+    expect(await namesIn(world.server, ingress, SYSTEM_NAMESPACE)).to.deep.equal([])
   })
 
   it('do not begin there while their namespace goes, which alone says where they are', async () => {
@@ -175,7 +169,7 @@ describe('functions on another cluster', () => {
     const spec = { namespaceName: SHOP, functionName: 'orders', handler: 'index', image: 'orders:1', minReplicas: 1 }
     await world.make(ServerlessFunction, NAME, spec)
     await world.rest()
-    expect(await names(world.far, deployment)).to.deep.equal([])
+    expect(await namesIn(world.far, deployment)).to.deep.equal([])
     expect((await statusOf(ServerlessFunction, NAME)).statusMessage).to.equal(
       `Function namespace "${SHOP}" is being deleted.`,
     )
@@ -193,7 +187,7 @@ describe('functions on another cluster', () => {
     await world.remove(ServerlessFunction, NAME)
     await world.rest()
     expect(await world.isGone(ServerlessFunction, NAME), 'what runs there runs on').to.equal(false)
-    expect(await names(world.far, deployment)).to.deep.equal([NAMES.workload])
+    expect(await namesIn(world.far, deployment)).to.deep.equal([NAMES.workload])
     expect(await world.isReady(FunctionNamespace, SHOP)).to.equal(true)
   })
 
