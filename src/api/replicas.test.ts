@@ -1,11 +1,13 @@
 import { expect } from 'chai'
 import { BOUNDARY, OWNER, startShop } from '../../test/worlds/shop.ts'
+import { functionObjectName } from '../contracts/functions.ts'
 import { claimName } from '../core/nameClaims.ts'
-import { groupNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
+import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { AnyKind } from '../crds/define.ts'
+import { FunctionNamespace, ServerlessFunction } from '../crds/functions.ts'
 import { ManagedIdentity } from '../crds/managedidentities.ts'
 import { NameClaim } from '../crds/nameclaims.ts'
-import { PlatformTenant } from '../crds/rbac.ts'
+import { PlatformTenant, RoleAssignment } from '../crds/rbac.ts'
 import { SsoConnection } from '../crds/sso.ts'
 import { SecretVault } from '../crds/vaults.ts'
 
@@ -51,6 +53,32 @@ describe('what another replica has just made is found by', () => {
     expect((await answerOf(path)).status).to.equal(404)
     store(ManagedIdentity, ID, spec, SHOP)
     expect((await answerOf(path)).status).to.equal(200)
+  })
+
+  it('who tells of a deployment of a function, also one with a role that is as new', async () => {
+    const builder = '88888888-8888-4888-8888-888888888888'
+    const path = `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/functionnamespaces/shop/deployments`
+    store(FunctionNamespace, 'shop', FunctionNamespace.spec.parse({ runtime: 'nodejs' }), SHOP)
+    const spec = { namespaceName: 'shop', functionName: 'pay', handler: 'index' }
+    store(ServerlessFunction, functionObjectName('shop', 'pay'), ServerlessFunction.spec.parse(spec), SHOP)
+    const scope = `/boundaries/${BOUNDARY}/resourcegroups/shop`
+    const role = { principalId: builder, principalType: 'User', roleDefinitionName: 'Owner', scope }
+    store(RoleAssignment, ID, { ...role, scopeIncarnation: 'life' }, boundaryNamespace(BOUNDARY))
+    const told = await server.ask('post', path, builder).send({ source: 'functions/pay' })
+    expect([told.status, told.body.siteName]).to.deep.equal([201, 'shop'])
+  })
+
+  it('who brings an image to a function that refers to what they may not read: it is refused', async () => {
+    store(FunctionNamespace, 'shop', FunctionNamespace.spec.parse({ runtime: 'nodejs' }), SHOP)
+    const env = [{ name: 'TOKEN', secret: { vaultName: 'safe', secretName: 'Token' } }]
+    const spec = { namespaceName: 'shop', functionName: 'pay', handler: 'index', env }
+    store(ServerlessFunction, functionObjectName('shop', 'pay'), ServerlessFunction.spec.parse(spec), SHOP)
+    const writer = '99999999-9999-4999-8999-999999999999'
+    server.grant(writer, 'Contributor', `/boundaries/${BOUNDARY}`)
+    const path = `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/functionnamespaces/shop/deployments`
+    const body = { source: 'functions/pay', containerImage: 'registry.example/pay:1' }
+    const { status, body: answer } = await server.ask('post', path, writer).send(body)
+    expect([status, answer.code]).to.deep.equal([403, 'FORBIDDEN'])
   })
 
   it('the name of its vault alone', async () => {

@@ -11,24 +11,30 @@ import { refuseForeignCode } from './record.ts'
 const SOURCE = /^functions\/(.+)$/
 
 /** The function that a deployment says that it is of: `functions/<functionName>` in `source`. @throws PlatformError BAD_REQUEST */
-export function deployedFunction(namespaceName: string, { source }: DeploymentBody, context: Context): string {
+export async function deployedFunction(
+  namespaceName: string,
+  { source }: DeploymentBody,
+  context: Context,
+): Promise<string> {
   const [, name = ''] = SOURCE.exec(source ?? '') ?? []
   const ownerName = functionObjectName(namespaceName, name)
   const { boundaryId, resourceGroup } = placeOf(context, 'namespaceName')
   const ref = { namespace: groupNamespace(boundaryId, resourceGroup), name: ownerName }
-  if (isResourceName(name) && context.services.records.peek(ServerlessFunction, ref) !== undefined) return ownerName
+  if (isResourceName(name) && (await context.services.records.get(ServerlessFunction, ref)) !== undefined)
+    return ownerName
   const message = 'must be functions/<functionName>, with a function of this namespace'
   throw badRequest(`source ${message}.`, [{ field: 'source', message }])
 }
 
 /** An image is code too. @throws PlatformError FORBIDDEN */
-export function refuseForeignDeployment({ source }: DeploymentBody, context: Context): void {
+export async function refuseForeignDeployment({ source }: DeploymentBody, context: Context): Promise<void> {
   const place = placeOf(context, 'namespaceName')
-  const { services } = context
+  const { services, parameters } = context
   const namespace = groupNamespace(place.boundaryId, place.resourceGroup)
-  const known = services.records.peek(DeploymentRecord, { namespace, name: context.parameters.deploymentId ?? '' })
+  const id = parameters.deploymentId
+  const known = id === undefined ? undefined : await services.records.get(DeploymentRecord, { namespace, name: id })
   const [, named = ''] = SOURCE.exec(source ?? known?.spec.source ?? '') ?? []
   const name = known?.spec.ownerName ?? functionObjectName(place.name, named)
-  const object = services.records.peek(ServerlessFunction, { namespace, name })
+  const object = await services.records.get(ServerlessFunction, { namespace, name })
   refuseForeignCode({ env: object?.spec.env ?? [] }, { ...place, services, context })
 }

@@ -45,8 +45,8 @@ export const functionAreaRoutes: readonly RouteDraft[] = [
     readLogs: dataAction('functions/readLogs'),
     write: 'functions/write',
     ownerNameOf: deployedFunction,
-    refuse: (_, body, context) => {
-      if (body.containerImage) refuseForeignDeployment(body, context)
+    refuse: async (_, body, context) => {
+      if (body.containerImage) await refuseForeignDeployment(body, context)
     },
     // The interface shows neither their config nor their build logs.
   }).filter((draft) => interfaceRow(draft) !== undefined),

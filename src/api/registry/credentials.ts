@@ -3,6 +3,8 @@ import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, isUuid } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { holdsNow } from '../callers/holdsNow.ts'
+import { boundaryScope, groupScope } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
 import { type RegistryCaller, registryOf } from './service.ts'
 
@@ -45,19 +47,33 @@ export async function bearerWith(
   const credential = await keys.read(text, services.clock.now())
   if (credential === undefined || !kinds.includes(credential.kind)) return undefined
   const { principalId, principalType, principalUid, lives = {} } = credential
-  if (Object.entries(lives).some(([place, life]) => lifeOf(services, place) !== life)) return undefined
+  for (const [place, life] of Object.entries(lives))
+    if ((await lifeOf(services, principalId, place, (found) => found === life)) !== life) return undefined
   if (principalType === 'Platform') return credential
   return (await signIn.stands({ principalId, principalType, ...(principalUid !== undefined && { principalUid }) }))
     ? credential
     : undefined
 }
 
-/** Which life a boundary (`<id>`) or a group (`<id>/<group>`) leads now; undefined if it is not there. */
-export function lifeOf({ records }: Services, place: string): string | undefined {
+/**
+ * Which life a boundary (`<id>`) or a group (`<id>/<group>`) leads now; undefined if it is not there. Asked of the API server,
+ * for the principal, if what is known here does not fit: another replica may have just made it.
+ */
+export async function lifeOf(
+  { access, records }: Services,
+  principalId: string,
+  place: string,
+  fits: (life: string | undefined) => boolean = (life) => life !== undefined,
+): Promise<string | undefined> {
   const [boundaryId = '', group] = place.split('/')
-  const found =
-    group === undefined
-      ? records.peek(Boundary, { name: boundaryId })
-      : records.peek(ResourceGroup, { namespace: boundaryNamespace(boundaryId), name: group })
-  return found && (found.metadata.annotations?.[INCARNATION_ANNOTATION] ?? '')
+  const known = () => {
+    const found =
+      group === undefined
+        ? records.peek(Boundary, { name: boundaryId })
+        : records.peek(ResourceGroup, { namespace: boundaryNamespace(boundaryId), name: group })
+    return found && (found.metadata.annotations?.[INCARNATION_ANNOTATION] ?? '')
+  }
+  const scope = group === undefined ? boundaryScope(boundaryId) : groupScope(boundaryId, group)
+  await holdsNow(access, principalId, scope, () => fits(known()))
+  return known()
 }

@@ -51,7 +51,7 @@ async function readManifest(context: Context<string, z.output<typeof ManifestQue
   const { registry, uses } = registryOf(services)
   const { repository, tag } = query
   const missing = notFound(`The tag "${tag}" of repository "${repository.slice(0, 200)}"`)
-  const name = knownRepository(services, repository)
+  const name = await knownRepository(services, caller.principalId, repository)
   if (name === undefined || !(await rightsNow(services, caller.principalId, name, ['pull'])).has('pull')) throw missing
   const manifest = await asking(() => registry.manifest(repository, tag, { signal }))
   if (manifest === undefined) throw missing

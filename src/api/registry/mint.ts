@@ -59,7 +59,7 @@ type Limit = NonNullable<Credential['limit']>
 async function mint(context: Context, kind: 'Boundary' | 'Build', limit: Limit, place: string, milliseconds: number) {
   const { services, caller } = context
   const { principalId, principalType, principalUid } = caller
-  const lives = { [place]: lifeOf(services, place) ?? '' }
+  const lives = { [place]: (await lifeOf(services, principalId, place)) ?? '' }
   const expiresAt = services.clock.now() + milliseconds
   const whose = { principalId, principalType, principalUid }
   const password = await registryOf(services).keys.issue({ kind, ...whose, limit, lives, expiresAt })
@@ -100,8 +100,9 @@ async function mintBuild(context: Context<string, unknown, z.output<typeof MintB
     throw permissionMissing(`${kind.actions}/write`, resourceScope(boundary, resourceGroup, collection, name))
   }
   const group = `${boundary}/${resourceGroup}`
-  if (lifeOf(services, boundary) === undefined) throw unknown('boundary', boundary)
-  if (lifeOf(services, group) === undefined) throw unknown('resourceGroup', resourceGroup)
+  const lifeAt = (at: string) => lifeOf(services, caller.principalId, at)
+  if ((await lifeAt(boundary)) === undefined) throw unknown('boundary', boundary)
+  if ((await lifeAt(group)) === undefined) throw unknown('resourceGroup', resourceGroup)
   const ref = { namespace: groupNamespace(boundary, resourceGroup), name }
   if ((await services.records.get(kind, ref)) === undefined) throw unknown('name', name)
   const limit = { repositories: repository, actions: ['pull', 'push'] }

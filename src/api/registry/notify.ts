@@ -76,7 +76,7 @@ async function take(context: Context, event: Event): Promise<void> {
   const actor = event.actor?.name ?? ''
   const isOfManifest = event.action === 'delete' || /manifest|image\.index/.test(mediaType ?? '')
   if (action === undefined || !isOfManifest || actor === PLATFORM_ACTOR) return
-  const name = knownRepository(services, repository)
+  const name = await knownRepository(services, isUuid(actor) ? actor : '', repository)
   if (name === undefined || !Digest.safeParse(digest).success || digest === undefined) return
   const { boundaryId: boundary } = name
   const { id: requestId = '', addr: remoteAddress } = event.request ?? {}

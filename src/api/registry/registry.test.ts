@@ -3,10 +3,13 @@ import { expect } from 'chai'
 import supertest from 'supertest'
 import { makeRegistry, testKeys } from '../../../test/make/registry.ts'
 import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { PLATFORM_ACTOR } from '../../contracts/registry/names.ts'
+import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { PlatformJob } from '../../crds/jobs.ts'
 import { BoundaryTrust, DenyAssignment, RoleDefinition } from '../../crds/rbac.ts'
 import { RetentionRun } from '../../crds/registry.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
 import { askedScopes, isWithin } from './scopes.ts'
 
@@ -135,6 +138,29 @@ describe('the token endpoint of the registry', () => {
     const person = withRole('Owner', HERE)
     for (const name of ['shop/rockets/report', 'none/jobs/report', 'shop/jobs', 'shop/jobs/report/x'])
       expect(await granted(person, `repository:${BOUNDARY}/${name}:pull`), name).to.equal('')
+  })
+
+  it('knows a group that another replica has just made, for callers and for the nodes that pull its images', async () => {
+    const person = withRole('Owner', HERE)
+    await facade.caches.stopAll()
+    const metadata = {
+      name: 'new',
+      namespace: boundaryNamespace(BOUNDARY),
+      annotations: { [INCARNATION_ANNOTATION]: 'l' },
+    }
+    const { apiVersion, kind } = ResourceGroup
+    facade.client.seed(ResourceGroup.resource, { apiVersion, kind, metadata, spec: {} })
+    const repository = `${BOUNDARY}/new/jobs/report`
+    const scope = `repository:${repository}:pull`
+    expect(await granted(person, scope)).to.equal(scope)
+    const password = await world.service.keys.issue({
+      ...{ kind: 'Boundary', principalId: PLATFORM_ACTOR, principalType: 'Platform' },
+      limit: { repositories: `${BOUNDARY}/new/*`, actions: ['pull'] },
+      lives: { [`${BOUNDARY}/new`]: 'l' },
+      expiresAt: Date.now() + 60_000,
+    })
+    const { status, body } = await ask(basic('node', password), scope)
+    expect([status, body.scope]).to.deep.equal([200, scope])
   })
 
   it('takes what was minted for as long as its boundary, its group and its person are the same', async () => {

@@ -11,12 +11,21 @@ export function actionPrefix(collection: string): string | undefined {
   return RESOURCE_KINDS.find(({ segment }) => segment === collection)?.actions
 }
 
-/** A repository that can be: of a boundary and a group that exist, and of a collection that is served. */
-export function knownRepository(services: Services, text: string): RepositoryName | undefined {
+/**
+ * A repository that can be: of a boundary and a group that exist, and of a collection that is served.
+ *
+ * @param principalId for whom the API server is asked before it is said that there is none
+ */
+export async function knownRepository(
+  services: Services,
+  principalId: string,
+  text: string,
+): Promise<RepositoryName | undefined> {
   const name = parseRepository(text)
   if (name === undefined || actionPrefix(name.collection) === undefined) return undefined
-  const places = [name.boundaryId, `${name.boundaryId}/${name.resourceGroup}`]
-  return places.every((place) => lifeOf(services, place) !== undefined) ? name : undefined
+  for (const place of [name.boundaryId, `${name.boundaryId}/${name.resourceGroup}`])
+    if ((await lifeOf(services, principalId, place)) === undefined) return undefined
+  return name
 }
 
 const scopeOf = ({ boundaryId, resourceGroup, collection, name }: RepositoryName) =>

@@ -82,8 +82,9 @@ async function issue(context: Context, bearer: Bearer | undefined, asked: Asked)
 async function narrowed(services: Services, bearer: Bearer, scopes: readonly AskedScope[]): Promise<RegistryAccess[]> {
   const { principalId, principalType, limit } = bearer
   const granted = scopes.map(async ({ repository, actions }) => {
-    const name = knownRepository(services, repository)
-    if (name === undefined || (limit !== undefined && !isWithin(limit.repositories, repository))) return []
+    if (limit !== undefined && !isWithin(limit.repositories, repository)) return []
+    const name = await knownRepository(services, principalId, repository)
+    if (name === undefined) return []
     // What the platform keeps for a group is good for what it is limited to.
     const may: ReadonlySet<string> =
       principalType === 'Platform'

@@ -3,6 +3,7 @@ import type { ActionName } from '../../../core/actions.ts'
 import { notFound } from '../../../core/errors.ts'
 import { createdByOf } from '../../../core/labels.ts'
 import type { AnyKind } from '../../../crds/define.ts'
+import { holdsNow } from '../../callers/holdsNow.ts'
 import type { Context } from '../../http/context.ts'
 import type { Authorization } from '../../http/route.ts'
 import type { RecordOf } from '../../records/records.ts'
@@ -23,9 +24,9 @@ export type DeploymentRoutes = {
   /** Who holds it tells of every deployment. */
   write: ActionName
   /** What a new deployment is of, where that is not the resource itself. @throws PlatformError */
-  ownerNameOf?: (site: string, body: DeploymentBody, context: Context) => string
+  ownerNameOf?: (site: string, body: DeploymentBody, context: Context) => Promise<string>
   /** Refuses a deployment that is reported: where images come by the spec, or show what the caller may not see. */
-  refuse: (object: DeployedObject, body: DeploymentBody, context: Context, place: Place) => void
+  refuse: (object: DeployedObject, body: DeploymentBody, context: Context, place: Place) => void | Promise<void>
 }
 
 /** Who tells of deployments: who may write the resource tells of all, who builds for it of those that it began. */
@@ -53,13 +54,20 @@ export async function findReported<K extends AnyKind>(
 ): Promise<Reported<K>> {
   const place = placeOf(context, parameter)
   const scope = `/boundaries/${place.boundaryId}/resourcegroups/${place.resourceGroup}/resources/${kind.segment}/${place.name}`
-  const decide = (action: ActionName) => context.services.access.explain(context.caller.principalId, action, scope)
-  const writing = decide(write)
-  // Who is denied to write gets no code in by building either.
-  const isDenied = writing.reason === 'DeniedByAssignment'
-  const reporter = writing.allowed ? 'Writer' : !isDenied && decide(BUILD).allowed ? 'Builder' : undefined
+  const { caller, services } = context
+  const reporterNow = () => reporterAt(context, scope, write)
+  await holdsNow(services.access, caller.principalId, scope, () => reporterNow() !== undefined)
+  const reporter = reporterNow()
   if (reporter === undefined) throw unseen(place, kind.segment)
   return { reporter, ...(await findResource(kind, context, parameter)) }
+}
+
+function reporterAt({ services, caller }: Context, scope: string, write: ActionName): Reporter | undefined {
+  const decide = (action: ActionName) => services.access.explain(caller.principalId, action, scope)
+  const writing = decide(write)
+  if (writing.allowed) return 'Writer'
+  // Who is denied to write gets no code in by building either.
+  return writing.reason !== 'DeniedByAssignment' && decide(BUILD).allowed ? 'Builder' : undefined
 }
 
 /** @throws PlatformError NOT_FOUND, also for one that somebody else began */

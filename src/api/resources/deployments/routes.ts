@@ -147,9 +147,9 @@ async function begin<K extends AnyKind>(
   if (body.id && body.deploymentId && body.id !== body.deploymentId)
     throw badRequest('id and deploymentId differ.', [{ field: 'deploymentId', message: 'must be the same as id' }])
   refuseOtherPlace(body, place, undefined)
-  given.refuse(object as DeployedObject, body, context, place)
+  await given.refuse(object as DeployedObject, body, context, place)
   const id = body.id ?? body.deploymentId ?? randomUUID()
-  const ownerName = given.ownerNameOf?.(ref.name, body, context as Context) ?? ref.name
+  const ownerName = (await given.ownerNameOf?.(ref.name, body, context as Context)) ?? ref.name
   const spec = {
     ownerCollection: given.collection,
     ownerName,
@@ -193,7 +193,7 @@ async function report<K extends AnyKind>(
   refuseOtherPlace(body, place, record.metadata.name)
   // What was told before counts too: the resource may hold secrets since.
   const containerImage = body.containerImage ?? record.status?.image ?? record.spec.image
-  given.refuse(object as DeployedObject, { ...body, containerImage }, context, place)
+  await given.refuse(object as DeployedObject, { ...body, containerImage }, context, place)
   const change = (stored: StoredDeployment) => {
     if (stored.metadata.deletionTimestamp !== undefined) throw notFound(`Deployment "${stored.metadata.name}"`)
     refuseChange(stored, body)
