@@ -1,11 +1,14 @@
 import { expect } from 'chai'
 import { ControllerBench } from '../../test/worlds/controllers.ts'
+import { RelationalWorld, SNAPSHOT } from '../../test/worlds/relationalWorld.ts'
 import { type Shown, StorageBench } from '../../test/worlds/storageWorld.ts'
 import { FakeObjectStore } from '../adapters/objectstorage/fake.ts'
 import { FakePlatformKeys } from '../adapters/platformkeys/fake.ts'
 import { entryName } from '../contracts/vaults/names.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../crds/objectstorage.ts'
+import { RelationalCluster } from '../crds/relational.ts'
+import { RelationalSnapshot } from '../crds/relationalSnapshots.ts'
 import { SecretVault, VaultEntry } from '../crds/vaults.ts'
 import { VAULT_CONTROLLERS } from './vaults/index.ts'
 
@@ -14,7 +17,7 @@ describe('parts that are made while what they are parts of is let go', () => {
   afterEach(() => bench.stop())
 
   /** Makes it just before the API server is asked about such parts, so that no cache has it yet. */
-  function madeBeforeLastLook({ resource }: AnyKind, make: () => unknown): void {
+  function madeBeforeLastLook({ resource }: AnyKind, make: () => unknown): { wasLookedFor(): boolean } {
     let isMade = false
     const list = bench.client.list.bind(bench.client)
     bench.client.list = (async (asked: typeof resource, ...more: never[]) => {
@@ -24,6 +27,8 @@ describe('parts that are made while what they are parts of is let go', () => {
       }
       return list(asked, ...more)
     }) as typeof list
+    // The test's own look would make it too.
+    return { wasLookedFor: () => isMade }
   }
 
   const storage = async () => {
@@ -51,6 +56,42 @@ describe('parts that are made while what they are parts of is let go', () => {
     await bench.rest()
     expect(await world.find(ObjectStorageAccount, 'media')).to.equal(undefined)
     expect(await world.find(ObjectAccessKey, 'uploader')).to.equal(undefined)
+  })
+
+  const database = async () => {
+    const world = await new RelationalWorld().start()
+    bench = world.bench
+    world.database('orders')
+    await bench.rest()
+    return world
+  }
+  const shown = (kind: AnyKind, name: string, home: string) => bench.find<Shown>(kind.resource, name, home)
+
+  it('go with a database: its snapshots', async () => {
+    const world = await database()
+    const { wasLookedFor } = madeBeforeLastLook(RelationalSnapshot, () => {
+      const spec = RelationalSnapshot.spec.parse({ clusterName: 'orders', name: 'first' })
+      bench.seed(RelationalSnapshot, SNAPSHOT, spec, { namespace: world.home })
+    })
+    await bench.client.remove(RelationalCluster.resource, { namespace: world.home, name: 'orders' })
+    await bench.rest()
+    await bench.clock.advance(60_000)
+    await bench.rest()
+    expect(wasLookedFor()).to.equal(true)
+    expect(await shown(RelationalCluster, 'orders', world.home)).to.equal(undefined)
+    expect(await shown(RelationalSnapshot, SNAPSHOT, world.home)).to.equal(undefined)
+  })
+
+  it('stay after a database that keeps its snapshots', async () => {
+    const world = await database()
+    const ref = { namespace: world.home, name: 'orders' }
+    await bench.client.mergePatch(RelationalCluster.resource, ref, { spec: { onDelete: 'Retain' } })
+    await bench.rest()
+    await world.snapshot('orders')
+    await bench.client.remove(RelationalCluster.resource, ref)
+    await bench.rest()
+    expect(await shown(RelationalCluster, 'orders', world.home)).to.equal(undefined)
+    expect(await shown(RelationalSnapshot, SNAPSHOT, world.home)).to.not.equal(undefined)
   })
 
   it('go with a vault: its secrets', async () => {

@@ -33,6 +33,7 @@ import { endLog } from './log.ts'
 import { checkEngine, checkReferences, limitConnections, resolveOrigin } from './resolve.ts'
 import { relationalSnapshotController } from './snapshots.ts'
 import {
+  awaitUnseenSnapshots,
   releaseConnections,
   removeEngine,
   removeHistory,
@@ -158,11 +159,12 @@ const relationalController = controllerWith<
       takeFinalSnapshot,
       removeSnapshots,
       removeEngine,
+      awaitUnseenSnapshots,
       removeSurroundings,
       removeHistory,
       releaseQuota,
     ),
-    abandon: steps(releaseConnections, removeSnapshots, removeHistory, releaseQuota),
+    abandon: steps(releaseConnections, removeSnapshots, awaitUnseenSnapshots, removeHistory, releaseQuota),
   }
 })
 

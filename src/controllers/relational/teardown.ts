@@ -15,6 +15,7 @@ import {
   postgresqlPooler,
   postgresqlScheduledBackup,
 } from '../../kube/postgresql.ts'
+import { awaitUnseenParts } from '../parts.ts'
 import { namespaceIsGoing } from '../workload/pass.ts'
 import { removeRecordSecret, removingSecrets } from '../workload/secrets.ts'
 import {
@@ -31,14 +32,18 @@ function finalSnapshotId(pass: RelationalPass): string {
   return uuidV5(`final-snapshot/${pass.incarnation}`)
 }
 
-/** What was written into the archive of this very database: a namesake's of before is not ours to delete. */
-function ownSnapshots(pass: RelationalPass): StoredSnapshot[] {
+/**
+ * The snapshots that go with the database. What a namesake of before wrote into its archive is not ours to delete, and the
+ * last one always stays.
+ */
+function goesWith(pass: RelationalPass): (snapshot: StoredSnapshot) => boolean {
+  if (pass.object.spec.onDelete === 'Retain') return () => false
   const { namespace, name } = placeOfPass(pass)
+  if (namespaceIsGoing(pass.records, namespace)) return () => false
+  const last = finalSnapshotId(pass)
   const server = serverName(relationalNames(name).cluster, pass.incarnation)
-  return pass.records
-    .cache<StoredSnapshot>(RelationalSnapshot.resource)
-    .list({ namespace })
-    .filter(({ spec, status }) => spec.clusterName === name && (status?.serverName ?? server) === server)
+  return ({ metadata, spec, status }) =>
+    spec.clusterName === name && metadata.name !== last && (status?.serverName ?? server) === server
 }
 
 /** Connections that led here lead back to the databases that they are named after: nothing else would ever lead them back. */
@@ -121,19 +126,25 @@ async function beginFinalSnapshot(pass: RelationalPass): Promise<Outcome> {
   return waiting('BackingUp', `The last snapshot is being taken: It has begun. ${HOW}`)
 }
 
-/** Snapshots go with the database unless they are to be kept; the last one always stays. */
+/** Snapshots go with the database unless they are to be kept. */
 export async function removeSnapshots(pass: RelationalPass): Promise<Outcome> {
-  if (pass.object.spec.onDelete === 'Retain' || namespaceIsGoing(pass.records, placeOfPass(pass).namespace))
-    return done()
-  const last = finalSnapshotId(pass)
-  const going = ownSnapshots(pass).filter(({ metadata }) => metadata.name !== last)
-  for (const snapshot of going) {
+  const { namespace } = placeOfPass(pass)
+  const isGoing = goesWith(pass)
+  const going = () =>
+    pass.records.cache<StoredSnapshot>(RelationalSnapshot.resource).list({ namespace }).filter(isGoing)
+  for (const snapshot of going()) {
     if (snapshot.metadata.deletionTimestamp !== undefined) continue
     const { uid } = snapshot.metadata
     await pass.records.client.remove(RelationalSnapshot.resource, refOf(snapshot), { uid })
   }
-  const left = ownSnapshots(pass).filter(({ metadata }) => metadata.name !== last)
-  return left.length === 0 ? done() : waiting('TearingDown', `Deleting ${counted(left.length, 'snapshot')}.`)
+  const left = going().length
+  return left === 0 ? done() : waiting('TearingDown', `Deleting ${counted(left, 'snapshot')}.`)
+}
+
+/** One that was made a moment before the deletion would stay for ever. */
+export function awaitUnseenSnapshots(pass: RelationalPass): Promise<Outcome> {
+  const isGoing = goesWith(pass)
+  return awaitUnseenParts(pass, (part) => !isGoing(part as StoredSnapshot))
 }
 
 /** First what writes into the database, then the Cluster with its instances, then their volumes: the engine does both. */
