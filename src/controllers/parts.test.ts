@@ -5,7 +5,9 @@ import { type Shown, StorageBench } from '../../test/worlds/storageWorld.ts'
 import { FakeObjectStore } from '../adapters/objectstorage/fake.ts'
 import { FakePlatformKeys } from '../adapters/platformkeys/fake.ts'
 import { entryName } from '../contracts/vaults/names.ts'
+import { claimName } from '../core/nameClaims.ts'
 import type { AnyKind } from '../crds/define.ts'
+import { NameClaim } from '../crds/nameclaims.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../crds/objectstorage.ts'
 import { RelationalCluster } from '../crds/relational.ts'
 import { RelationalSnapshot } from '../crds/relationalSnapshots.ts'
@@ -110,5 +112,45 @@ describe('parts that are made while what they are parts of is let go', () => {
     await bench.rest()
     expect(await bench.find<Shown>(SecretVault.resource, 'safe', namespace)).to.equal(undefined)
     expect(await bench.find<Shown>(VaultEntry.resource, name, namespace)).to.equal(undefined)
+  })
+})
+
+describe('a part whose resource is gone', () => {
+  let world: StorageBench
+  beforeEach(async () => {
+    world = new StorageBench({ store: new FakeObjectStore() })
+    await world.bench.start()
+  })
+  afterEach(() => world.bench.stop())
+
+  for (const [sentence, kind, name, make] of [
+    ['a bucket', AccountBucket, 'media.one', () => world.bucket()],
+    ['a key', ObjectAccessKey, 'uploader', () => world.key()],
+  ] as const) {
+    it(`says so, and can be deleted: ${sentence}`, async () => {
+      make()
+      await world.bench.rest()
+      const { status } = (await world.find(kind, name)) ?? {}
+      expect([status?.status, status?.phase]).to.deep.equal(['Failed', 'ReferenceMissing'])
+      expect(status).to.include({
+        statusMessage: 'There is no object storage account "media" in the group. Create it, or delete this.',
+      })
+      await world.remove(kind, name)
+      expect(await world.find(kind, name)).to.equal(undefined)
+    })
+  }
+
+  it('takes along what it had at the store: a bucket of an account that somebody tore off', async () => {
+    world.account()
+    world.bucket()
+    await world.bench.rest()
+    const ref = { namespace: world.space, name: 'media' }
+    await world.bench.client.mergePatch(ObjectStorageAccount.resource, ref, { metadata: { finalizers: [] } })
+    await world.remove(ObjectStorageAccount, 'media')
+    await world.remove(AccountBucket, 'media.one')
+    expect(await world.find(AccountBucket, 'media.one')).to.equal(undefined)
+    expect(
+      (await world.bench.client.list(NameClaim.resource)).items.map(({ metadata }) => metadata.name),
+    ).to.not.include(claimName('StoreBucket', 'media.one'))
   })
 })

@@ -69,7 +69,8 @@ export function findAccount(
 ): { account: Cached<ObjectStorageAccount> } | { obstacle: Outcome } {
   const account = records.cache<Cached<ObjectStorageAccount>>(ObjectStorageAccount.resource).get(namespace, name)
   if (account === undefined) {
-    return { obstacle: stalled('ReferenceMissing', `There is no object storage account "${name}" in the group.`) }
+    const message = `There is no object storage account "${name}" in the group. Create it, or delete this.`
+    return { obstacle: stalled('ReferenceMissing', message) }
   }
   if (account.metadata.deletionTimestamp !== undefined) {
     return { obstacle: stalled('ReferenceMissing', `The object storage account "${name}" is being deleted.`) }
