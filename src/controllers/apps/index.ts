@@ -9,7 +9,7 @@ import {
   secret,
   storageClass,
 } from '../../kube/builtin.ts'
-import { keepAccessKeys } from '../containers/accessKeys.ts'
+import { keepAccessKeys, withdrawAccessKeys } from '../containers/accessKeys.ts'
 import { backupObservers, keepBackups, removeBackups } from '../containers/backup.ts'
 import { isMade, judgeHealth, observeInstance, reportStatus } from '../containers/health.ts'
 import { CHILDREN, containerObservers, WRITES } from '../containers/observers.ts'
@@ -25,7 +25,7 @@ import { controllerWith, steps } from '../engine/controller.ts'
 import { releaseQuota } from '../quota.ts'
 import { findCluster } from '../workload/home.ts'
 import { claimHosts, releaseHosts } from '../workload/hosts.ts'
-import { keepIdentity } from '../workload/identity.ts'
+import { keepIdentity, withdrawIdentity } from '../workload/identity.ts'
 import { childRights } from '../workload/observers.ts'
 import { checkQuota, resolvePlan } from '../workload/resolve.ts'
 import { removeRevisions } from '../workload/revisions.ts'
@@ -66,6 +66,8 @@ export const appController = controllerWith<typeof PlatformApp, ContainerOptions
     state: newAppState,
     reconcile: steps(
       overApp(observeInstance),
+      overApp(withdrawIdentity),
+      overApp(withdrawAccessKeys),
       keepDeployments,
       buildApp,
       overApp(findCluster),

@@ -1,7 +1,7 @@
 import { ContainerInstance, completeInstance } from '../../crds/containerinstances.ts'
 import { SecretVault } from '../../crds/vaults.ts'
 import { namespace, persistentVolumeClaim, secret, storageClass } from '../../kube/builtin.ts'
-import { keepAccessKeys } from '../containers/accessKeys.ts'
+import { keepAccessKeys, withdrawAccessKeys } from '../containers/accessKeys.ts'
 import { backupObservers, keepBackups, removeBackups } from '../containers/backup.ts'
 import { isMade, judgeHealth, observeInstance, reportStatus } from '../containers/health.ts'
 import { CHILDREN, containerObservers, WRITES } from '../containers/observers.ts'
@@ -21,7 +21,7 @@ import { controllerWith, steps } from '../engine/controller.ts'
 import { releaseQuota } from '../quota.ts'
 import { findCluster } from '../workload/home.ts'
 import { claimHosts, releaseHosts } from '../workload/hosts.ts'
-import { keepIdentity } from '../workload/identity.ts'
+import { keepIdentity, withdrawIdentity } from '../workload/identity.ts'
 import { checkQuota, resolvePlan } from '../workload/resolve.ts'
 import { removeRevisions } from '../workload/revisions.ts'
 
@@ -44,6 +44,8 @@ export const containerController = controllerWith<typeof ContainerInstance, Cont
     reconcile: steps(
       ...[
         observeInstance,
+        withdrawIdentity,
+        withdrawAccessKeys,
         findCluster,
         resolvePlan({ hasVolumes: false }),
         resolveComponents,

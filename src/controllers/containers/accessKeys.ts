@@ -9,6 +9,23 @@ import type { InstancePass } from './types.ts'
 
 export const KEY_RIGHTS: Rights = { resource: ObjectAccessKey.resource, verbs: ['get', 'create', 'patch', 'delete'] }
 
+/** The keys that it is to have, by their accounts. */
+function wantedKeys({ object }: InstancePass): ReadonlyMap<string, string> {
+  const outputs = object.spec.components.flatMap(({ env }) => env.flatMap(({ output }) => output ?? []))
+  const accounts = new Set(
+    outputs.flatMap((output) =>
+      output.collection === ObjectStorageAccount.segment && isSecretOutput(output) ? [output.name] : [],
+    ),
+  )
+  return new Map([...accounts].map((account) => [consumersKeyName(object.metadata, account), account]))
+}
+
+/** Takes away the keys that it does not refer to any more, before whatever may stop a pass: they open accounts. */
+export async function withdrawAccessKeys(pass: InstancePass): Promise<Outcome> {
+  await pass.recordChildren.prune(ObjectAccessKey.resource, [...wantedKeys(pass).keys()])
+  return done()
+}
+
 /**
  * A key of its own to each account whose key it refers to, for as long as it does. Whoever deletes one has another made,
  * and the components that see it restarted: so it is rotated.
@@ -16,14 +33,7 @@ export const KEY_RIGHTS: Rights = { resource: ObjectAccessKey.resource, verbs: [
 export async function keepAccessKeys(pass: InstancePass): Promise<Outcome> {
   const { object, recordChildren } = pass
   const { namespace, name } = placeOfPass(pass)
-  const outputs = object.spec.components.flatMap(({ env }) => env.flatMap(({ output }) => output ?? []))
-  const accounts = new Set(
-    outputs.flatMap((output) =>
-      output.collection === ObjectStorageAccount.segment && isSecretOutput(output) ? [output.name] : [],
-    ),
-  )
-  const wanted = new Map([...accounts].map((account) => [consumersKeyName(object.metadata, account), account]))
-  for (const [key, accountName] of wanted) {
+  for (const [key, accountName] of wantedKeys(pass)) {
     // One on its way out is made anew once it is gone.
     if ((await recordChildren.get(ObjectAccessKey.resource, namespace, key)) !== undefined) continue
     await recordChildren.create(
@@ -39,6 +49,5 @@ export async function keepAccessKeys(pass: InstancePass): Promise<Outcome> {
       { resource: ObjectAccessKey.resource },
     )
   }
-  await recordChildren.prune(ObjectAccessKey.resource, [...wanted.keys()])
   return done()
 }

@@ -119,6 +119,33 @@ describe('what runs containers, on another cluster', () => {
     expect(await namesIn(world.far, secret)).to.deep.equal(['freehold-registry-pull'])
   })
 
+  for (const [kind, specOf] of KINDS.slice(0, 2))
+    for (const clusterId of [FAR, undefined])
+      it(`loses the credentials that it is not to have any more though it stalls: ${kind.segment}, ${clusterId ? 'there' : 'here'}`, async () => {
+        await world.make(ObjectStorageAccount, 'files', {})
+        const output = { collection: 'objectstorageaccounts', name: 'files', output: 'secretAccessKey' }
+        const env = [{ name: 'KEY', output }]
+        const spec = specOf('site:1')
+        const withKey = 'components' in spec ? { components: [{ ...web, env }] } : { ...spec, env }
+        await world.make(kind, NAME, { ...withKey, managedIdentity: true, ...(clusterId && { clusterId }) })
+        await world.rest()
+        // The default that an API server would put in.
+        for (const key of await namesIn(world.server, ObjectAccessKey.resource))
+          await world.change(ObjectAccessKey, key, { isActive: true })
+        await isDone(kind)
+        const credentials = async () =>
+          [...(await namesIn(world.far, secret)), ...(await namesIn(world.server, secret))].filter((one) =>
+            one.includes('mi-'),
+          )
+        expect(await credentials()).to.have.length(clusterId === undefined ? 1 : 2)
+        const without = 'components' in spec ? { components: [web] } : { env: [] }
+        await world.change(kind, NAME, { ...without, managedIdentity: false, computePlan: 'nowhere' })
+        await world.until('it stalls', async () => (await says(kind)).startsWith('PlanNotFound'))
+        await world.rest()
+        expect(await credentials()).to.deep.equal([])
+        expect(await namesIn(world.server, ObjectAccessKey.resource)).to.deep.equal([])
+      })
+
   it('refers to databases of its own cluster, and to none of another one', async () => {
     const env = [{ name: 'URL', output: { collection: 'vectorclusters', name: 'search', output: 'restEndpoint' } }]
     await world.make(VectorCluster, 'search', { replicas: 1 })

@@ -20,7 +20,7 @@ import { placeOfPass, planOf } from '../workload/pass.ts'
 import { type Reader, referenceObservers } from '../workload/references.ts'
 import { resolvePlan } from '../workload/resolve.ts'
 import { removingSecrets } from '../workload/secrets.ts'
-import { findIdentity } from './identity.ts'
+import { findIdentity, withdrawIdentity } from './identity.ts'
 import { chooseImage, DEPLOYMENT_RIGHTS, keepDeployments, reportRelease } from './release.ts'
 import {
   type CachedFunction,
@@ -93,6 +93,7 @@ export const functionController = controllerWith<typeof ServerlessFunction, Func
     clusterOf: clusterOfFunction,
     reconcile: steps(
       observeCopies,
+      withdrawIdentity,
       findNamespace,
       findHome,
       resolvePlanOfBoth,

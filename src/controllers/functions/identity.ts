@@ -1,24 +1,40 @@
 import { functionNames } from '../../contracts/functions.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
+import { FunctionNamespace } from '../../crds/functions.ts'
 import { functionShared } from '../../desired/functions.ts'
 import { secret as secretChild } from '../../desired/workload/child.ts'
 import { secret } from '../../kube/builtin.ts'
 import { placeOfPass } from '../workload/pass.ts'
 import { readSecret, withSecretRights } from '../workload/secrets.ts'
-import type { FunctionPass } from './types.ts'
+import type { CachedNamespace, FunctionPass } from './types.ts'
 import { clusterOfFunction } from './whereabouts.ts'
 
 const BEING_MADE = 'The credentials of the managed identity of its namespace are being made.'
+
+/**
+ * Takes the credentials away from another cluster once its namespace has no identity any more. It runs before whatever may stop
+ * a pass: what opens something must not stay because of a path or a plan.
+ */
+export function withdrawIdentity(pass: FunctionPass): Outcome | Promise<Outcome> {
+  const { object, records } = pass
+  const { namespace, name } = placeOfPass(pass)
+  const around = records.cache<CachedNamespace>(FunctionNamespace.resource).get(namespace, object.spec.namespaceName)
+  if (around === undefined || around.spec.managedIdentity || clusterOfFunction(object, records) === undefined)
+    return done()
+  return withSecretRights(async () => {
+    await pass.children.remove(secret, namespace, functionNames(name).identity)
+    return done()
+  })
+}
 
 /** A copy that began without the credentials would never find them. */
 export function findIdentity(pass: FunctionPass): Outcome | Promise<Outcome> {
   const { object, state, records } = pass
   const { spec, status } = state.around ?? {}
-  const isElsewhere = clusterOfFunction(object, records) !== undefined
-  if (spec?.managedIdentity !== true) return isElsewhere ? withSecretRights(() => takeAway(pass)) : done()
+  if (spec?.managedIdentity !== true) return done()
   const stored = status?.identitySecret
   if (stored === undefined) return waiting('WaitingForDependency', BEING_MADE)
-  if (isElsewhere) return withSecretRights(() => bring(pass, stored))
+  if (clusterOfFunction(object, records) !== undefined) return withSecretRights(() => bring(pass, stored))
   state.identitySecret = stored
   return done()
 }
@@ -32,11 +48,5 @@ async function bring(pass: FunctionPass, stored: string): Promise<Outcome> {
   if (here === undefined) return waiting('WaitingForDependency', BEING_MADE)
   await children.ensure(secretChild(functionShared(object), identity, here.data ?? {}), { resource: secret })
   state.identitySecret = identity
-  return done()
-}
-
-async function takeAway(pass: FunctionPass): Promise<Outcome> {
-  const { namespace, name } = placeOfPass(pass)
-  await pass.children.remove(secret, namespace, functionNames(name).identity)
   return done()
 }

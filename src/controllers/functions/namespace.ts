@@ -17,7 +17,7 @@ import { type CertificateObject, certificateState, worstOf } from '../workload/c
 import { pruneChildren, writeChildren } from '../workload/children.ts'
 import { findCluster, gatewayOf } from '../workload/home.ts'
 import { claimHosts, hostObserver, judgeHost, releaseHosts, routeVerdict, wantedHosts } from '../workload/hosts.ts'
-import { IDENTITY_RIGHTS, identityObserver, keepIdentity } from '../workload/identity.ts'
+import { IDENTITY_RIGHTS, identityObserver, keepIdentity, withdrawIdentity } from '../workload/identity.ts'
 import { childRights, workloadObservers } from '../workload/observers.ts'
 import { placeOfPass } from '../workload/pass.ts'
 import { checkQuota, resolvePlan } from '../workload/resolve.ts'
@@ -56,6 +56,7 @@ export const functionNamespaceController = controller(FunctionNamespace, {
   clusterOf: () => undefined,
   reconcile: steps(
     countFunctions,
+    withdrawIdentityHere,
     findHome,
     resolvePlan({ hasVolumes: false }),
     checkQuota(() => false),
@@ -114,6 +115,12 @@ function findHome(pass: NamespacePass): Outcome {
   const clusterId = otherClusterOf(object, records)
   const obstacle = clusterId && projected(clusterId, place, object.metadata.namespace ?? '', records)
   return obstacle && obstacle.kind !== 'done' ? obstacle : findCluster(here(pass))
+}
+
+/** What it has no more, its functions do not take for what they are to have. */
+function withdrawIdentityHere(pass: NamespacePass): Promise<Outcome> {
+  if (!pass.object.spec.managedIdentity) pass.report({ identitySecret: undefined })
+  return withdrawIdentity(here(pass))
 }
 
 function keepIdentityHere(pass: NamespacePass): Promise<Outcome> {

@@ -124,6 +124,19 @@ describe('functions on another cluster', () => {
     await world.until('they are taken away', async () => (await dataThere(world, NAMES.identity)) === undefined)
   })
 
+  it('lose the credentials of an identity that is gone though they stall, and their namespace too', async () => {
+    await make({ around: { managedIdentity: true } })
+    expect(await dataThere(world, NAMES.identity)).to.not.equal(undefined)
+    const here = String((await statusOf(FunctionNamespace, SHOP)).identitySecret)
+    await world.change(ServerlessFunction, NAME, { computePlan: 'nowhere' })
+    await world.change(FunctionNamespace, SHOP, { computePlan: 'nowhere', managedIdentity: false })
+    await world.rest()
+    expect((await statusOf(ServerlessFunction, NAME)).phase).to.equal('PlanNotFound')
+    expect((await statusOf(FunctionNamespace, SHOP)).phase).to.equal('PlanNotFound')
+    expect(await dataThere(world, NAMES.identity)).to.equal(undefined)
+    expect(await world.secret(here)).to.equal(undefined)
+  })
+
   it('wait, as their namespace does, for the boundary to be projected there', async () => {
     await world.remove(BoundaryProjection, FAR, OUTER)
     await world.until('it is gone', () => world.isGone(BoundaryProjection, FAR, OUTER))

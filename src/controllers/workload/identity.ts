@@ -32,24 +32,34 @@ export function identityObserver({ segment }: AnyKind): Observed {
   }
 }
 
-/**
- * Has the identity of a resource made, with its credentials in the group. It goes with the resource; where it is no
- * longer mounted, only its credentials are taken away: assignments that name it stay.
- */
-export async function keepIdentity(pass: IdentifiedPass): Promise<Outcome> {
-  const { object, records, state } = pass
-  const { namespace } = placeOfPass(pass)
-  const found = records
+function identityOf({ kind, object, records }: IdentifiedPass): Cached | undefined {
+  const { namespace } = placeOfPass({ object })
+  return records
     .cache<Cached>(ManagedIdentity.resource)
     .list({ namespace })
-    .find((each) => each.spec.resourceType === pass.kind.segment && isWorkloadOf(object, each))
-  const isWanted = object.spec.managedIdentity
-  if (found === undefined) return isWanted ? make(pass) : done()
-  if (found.spec.mounted !== isWanted) await mount(pass, found, isWanted)
-  if (!isWanted) return removeIdentity(pass)
+    .find((each) => each.spec.resourceType === kind.segment && isWorkloadOf(object, each))
+}
+
+/**
+ * Takes the credentials away where they are not wanted any more: assignments that name the identity stay. It runs before
+ * whatever may stop a pass, as what opens something must not stay because of a quota or a name.
+ */
+export async function withdrawIdentity(pass: IdentifiedPass): Promise<Outcome> {
+  if (pass.object.spec.managedIdentity) return done()
+  const found = identityOf(pass)
+  if (found?.spec.mounted === true) await mount(pass, found, false)
+  return withSecretRights(() => removeIdentity(pass))
+}
+
+/** Has the identity of a resource made, with its credentials in the group. It goes with the resource. */
+export async function keepIdentity(pass: IdentifiedPass): Promise<Outcome> {
+  if (!pass.object.spec.managedIdentity) return done()
+  const found = identityOf(pass)
+  if (found === undefined) return make(pass)
+  if (!found.spec.mounted) await mount(pass, found, true)
   if (found.spec.mounted !== true || found.status?.mounted !== true)
     return waiting('WaitingForDependency', 'The credentials of its managed identity are being made.')
-  state.identitySecret = identityCopyName(found.metadata.name)
+  pass.state.identitySecret = identityCopyName(found.metadata.name)
   return isElsewhere(pass) ? withSecretRights(() => bring(pass, identityCopyName(found.metadata.name))) : done()
 }
 
@@ -68,9 +78,10 @@ async function bring({ object, records, children }: IdentifiedPass, name: string
 
 /** Takes the credentials away from another cluster. On the platform's own they are the identity's. */
 export async function removeIdentity(pass: IdentifiedPass): Promise<Outcome> {
+  if (!isElsewhere(pass)) return done()
   const { namespace } = placeOfPass(pass)
-  const name = identityCopyName(managedIdentityId(namespace, pass.object.metadata.uid ?? ''))
-  if (isElsewhere(pass)) await pass.children.remove(secret, namespace, name)
+  const id = identityOf(pass)?.metadata.name ?? managedIdentityId(namespace, pass.object.metadata.uid ?? '')
+  await pass.children.remove(secret, namespace, identityCopyName(id))
   return done()
 }
 
