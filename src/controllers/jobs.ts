@@ -80,6 +80,7 @@ export const jobController = controllerWith<typeof PlatformJob, JobOptions, JobP
   (options) => ({
     state: () => ({ ...newWorkloadState(), progress: START, state: 'Pending' }),
     reconcile: steps(observeJob, beginOrFinish(options)),
+    collects: [batchJobs],
     // In another cluster nobody collects what has no owner there.
     isHeld: (object, records) => otherClusterOf(object, records) !== undefined,
     finalize: steps(removeWorkload),

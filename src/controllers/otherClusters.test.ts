@@ -20,6 +20,7 @@ import { RelationalCluster } from '../crds/relational.ts'
 import { RelationalSnapshot } from '../crds/relationalSnapshots.ts'
 import { SqlInstance } from '../crds/sql.ts'
 import { SecretVault, VaultEntry } from '../crds/vaults.ts'
+import { VectorCluster } from '../crds/vector.ts'
 import { namespace, persistentVolumeClaim, secret } from '../kube/builtin.ts'
 import { postgresqlBackup } from '../kube/postgresql.ts'
 
@@ -114,6 +115,40 @@ describe('a resource that names another cluster', () => {
       await world.rest()
       expect(await says(kind)).to.match(/ClusterUnreachable/)
       expect(children(world.far), 'what runs there runs on').to.not.deep.equal([])
+    })
+  }
+})
+
+describe('what somebody tore off its resource on another cluster', () => {
+  let world: World
+  afterEach(() => world.stop())
+  const DATA = [RelationalCluster, SqlInstance, VectorCluster].map(({ kind }) => kind)
+  const left = () =>
+    RESOURCES.flatMap((resource) =>
+      [...world.far.stored(resource)]
+        .filter(({ metadata }) => metadata.labels?.[OWNER_NAME_LABEL] === NAME)
+        .map(({ metadata }) => `${resource.plural}/${metadata.name}`),
+    )
+
+  for (const kind of ANYWHERE) {
+    const isData = DATA.includes(kind.kind)
+    it(`${isData ? 'stays, as it is data' : 'goes, but for volumes'}: ${kind.segment}`, async () => {
+      const names = [...FAR_CONTROLLERS, kind.kind.toLowerCase(), 'deploymentrecord']
+      world = new World((all) => all.filter(({ name }) => names.includes(name)))
+      seedGroup(world.server)
+      seedDatabaseEngine(world.far)
+      await world.lead()
+      await joinFar(world)
+      await world.make(kind, NAME, { ...SPECS[kind.kind], clusterId: FAR })
+      await world.rest()
+      const before = left()
+      expect(before).to.not.deep.equal([])
+      const ref = { namespace: HOME, name: NAME }
+      await world.server.mergePatch(kind.resource, ref, { metadata: { finalizers: null } })
+      await world.remove(kind, NAME)
+      await world.rest()
+      if (isData) expect(left()).to.deep.equal(before)
+      else expect(left().filter((name) => !name.startsWith('persistentvolumeclaims/'))).to.deep.equal([])
     })
   }
 })

@@ -64,6 +64,7 @@ export const appController = controllerWith<typeof PlatformApp, ContainerOptions
   },
   (options) => ({
     state: newAppState,
+    collects: [...CHILDREN, ...OWN_CHILDREN],
     reconcile: steps(
       overApp(observeInstance),
       overApp(withdrawIdentity),

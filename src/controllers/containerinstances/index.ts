@@ -41,6 +41,7 @@ export const containerController = controllerWith<typeof ContainerInstance, Cont
   },
   (options) => ({
     state: newInstanceState,
+    collects: CHILDREN,
     reconcile: steps(
       ...[
         observeInstance,

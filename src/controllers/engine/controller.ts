@@ -18,6 +18,11 @@ export type ControllerOptions<K extends AnyKind, State> = {
   childrenIn?: Side
   /** The other cluster that an object's workload is on; undefined: the platform's own. As the kind's `runsAnywhere` says. */
   clusterOf?: (object: ObjectOf<K>, records: Workspace) => string | undefined
+  /**
+   * Observed children that are removed, with the Secrets of the object, from other clusters where the object is gone or does
+   * not run: nobody collects them there. Nothing that holds data; none.
+   */
+  collects?: readonly Resource[]
   /** It also observes, in all other clusters, what it observes in `workloads`. What has a `clusterOf` does so anyway. */
   observesOthers?: boolean
   /** Fields of the spec that are written once, before the first step, if they are absent. */
@@ -84,6 +89,7 @@ export function controller<K extends AnyKind, State = undefined>(
     reads: [...(options.reads ?? []), ...(kind.runsAnywhere === true ? WHEREABOUTS_READS : [])],
     writes: options.writes,
     clusterOf: options.clusterOf ?? (kind.runsAnywhere === true ? otherClusterOf : undefined),
+    collects: options.collects ?? [],
     childrenIn: options.childrenIn ?? 'workloads',
     observesOthers: options.observesOthers ?? false,
     fillSpec: options.fillSpec ?? (() => undefined),

@@ -11,6 +11,7 @@ import type { PassResult } from './metrics.ts'
 import { ownerKeyOf } from './ownership.ts'
 import { dependsOnNamespace } from './place.ts'
 import { Reconciler, type Verdict } from './reconcile.ts'
+import { Strays } from './strays.ts'
 import { resourceOf, sideOf } from './workspace.ts'
 
 /** Milliseconds until a key whose own writes are not in the cache yet is checked again if no event arrives. */
@@ -28,6 +29,7 @@ export class Runner {
   readonly #environment: Environment
   readonly #reconciler: Reconciler
   readonly #queue: KeyedQueue
+  readonly #strays: Strays
   readonly #subscriptions: (() => void)[] = []
 
   constructor(controller: Controller, environment: Environment) {
@@ -36,6 +38,7 @@ export class Runner {
     this.#controller = controller
     this.#environment = environment
     this.#reconciler = new Reconciler(controller, environment)
+    this.#strays = new Strays(controller, environment)
     this.#queue = new KeyedQueue({
       name,
       workers,
@@ -100,8 +103,10 @@ export class Runner {
           this.#awaitType(observed, workspace),
         ])
         this.#wakeOn(clusterId)
+        for (const key of this.#strays.opened(clusterId, workspace)) this.#queue.add(key)
         return () => {
           for (const end of ends) end()
+          this.#strays.closed(clusterId)
           this.#wakeOn(clusterId)
         }
       }) ?? (() => {})
@@ -181,6 +186,7 @@ export class Runner {
     const { clock, metrics } = this.#environment
     const started = clock.monotonic()
     const verdict = await this.#reconciler.reconcile(key)
+    if (verdict.kind === 'gone' || verdict.kind === 'settled') await this.#strays.remove(key)
     metrics.reconciled(this.#controller.name, resultOf(verdict), (clock.monotonic() - started) / 1000)
     this.#settle(key, verdict)
   }

@@ -91,6 +91,7 @@ export const functionController = controllerWith<typeof ServerlessFunction, Func
   (options) => ({
     state: newFunctionState,
     clusterOf: clusterOfFunction,
+    collects: CHILDREN,
     reconcile: steps(
       observeCopies,
       withdrawIdentity,

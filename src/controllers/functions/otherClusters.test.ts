@@ -6,7 +6,9 @@ import { World } from '../../../test/crashes/world.ts'
 import { farCopyEntry } from '../../contracts/farCopies.ts'
 import { functionNames, functionObjectName } from '../../contracts/functions.ts'
 import { entryName } from '../../contracts/vaults/names.ts'
+import { OWNER_INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import type { KubeObject } from '../../core/object.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
 import { ManagedIdentity } from '../../crds/managedidentities.ts'
@@ -186,6 +188,78 @@ describe('functions on another cluster', () => {
     expect((await statusOf(ServerlessFunction, NAME)).statusMessage).to.equal(
       `Function namespace "${SHOP}" is being deleted.`,
     )
+  })
+
+  const tearOff = async (kind: typeof FunctionNamespace | typeof ServerlessFunction, name: string) => {
+    await world.server.mergePatch(kind.resource, { namespace: HOME, name }, { metadata: { finalizers: null } })
+    await world.remove(kind, name)
+    await world.rest()
+    expect(await world.isGone(kind, name)).to.equal(true)
+  }
+  const leftThere = async () => [
+    ...(await namesIn(world.far, deployment)),
+    ...(await namesIn(world.far, secret)).filter((name) => name !== 'freehold-registry-pull'),
+  ]
+
+  it('leave nothing there when somebody tears their namespace off, which alone says where they are', async () => {
+    await make({ around: { managedIdentity: true } })
+    await tearOff(FunctionNamespace, SHOP)
+    expect(await leftThere()).to.deep.equal([])
+    expect((await statusOf(ServerlessFunction, NAME)).phase).to.equal('ReferenceMissing')
+    await world.make(FunctionNamespace, SHOP, { runtime: 'nodejs', clusterId: FAR })
+    await isReady(ServerlessFunction, NAME)
+    expect(await namesIn(world.far, deployment)).to.deep.equal([NAMES.workload])
+  })
+
+  it('leave nothing there when somebody tears them off, also credentials without a copy', async () => {
+    await make({ around: { managedIdentity: true } })
+    const workload = { namespace: HOME, name: NAMES.workload }
+    await tearOff(ServerlessFunction, NAME)
+    expect(await leftThere()).to.deep.equal([])
+    expect(await world.far.peek(deployment, workload)).to.equal(undefined)
+  })
+
+  it('leave nothing there when they were torn off while nobody looked', async () => {
+    await make({ around: { managedIdentity: true } })
+    await world.stop()
+    const ref = { namespace: HOME, name: NAME }
+    await world.server.mergePatch(ServerlessFunction.resource, ref, { metadata: { finalizers: null } })
+    await world.remove(ServerlessFunction, NAME)
+    await world.lead()
+    await world.until('nothing is left', async () => (await leftThere()).length === 0)
+  })
+
+  it('make way for a namesake when they were torn off while nobody looked', async () => {
+    await make()
+    const [before] = (await world.far.list(deployment)).items
+    await world.stop()
+    const ref = { namespace: HOME, name: NAME }
+    await world.server.mergePatch(ServerlessFunction.resource, ref, { metadata: { finalizers: null } })
+    await world.remove(ServerlessFunction, NAME)
+    const spec = { namespaceName: SHOP, functionName: 'orders', handler: 'index', image: 'orders:2', minReplicas: 1 }
+    await world.make(ServerlessFunction, NAME, spec)
+    await world.lead()
+    await isReady(ServerlessFunction, NAME)
+    const [after] = (await world.far.list(deployment)).items
+    expect(after?.metadata.uid).to.not.equal(before?.metadata.uid)
+  })
+
+  it('of another platform, which uses the same cluster, are left alone', async () => {
+    await make()
+    const [own] = (await world.far.list(deployment)).items
+    const { apiVersion, kind, metadata, spec } = own as KubeObject
+    const theirs = { name: metadata.name, namespace: 'shop-of-others' }
+    const annotations = { [OWNER_INCARNATION_ANNOTATION]: 'theirs' }
+    await world.stop()
+    world.far.seed(deployment, {
+      apiVersion,
+      kind,
+      metadata: { ...theirs, labels: metadata.labels ?? {}, annotations },
+      spec,
+    })
+    await world.lead()
+    await world.rest()
+    expect(await world.far.peek(deployment, theirs)).to.not.equal(undefined)
   })
 
   it('say that their cluster does not answer, while their namespace keeps its hosts', async () => {

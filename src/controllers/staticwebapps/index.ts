@@ -48,6 +48,7 @@ export const siteController = controllerWith<typeof StaticWebApp, Options, AppSt
   },
   (options) => ({
     state: newAppState,
+    collects: CHILDREN,
     reconcile: steps(
       overComponents(observeInstance),
       reportSelector,
