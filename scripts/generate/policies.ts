@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { DIGEST_SECRET } from '../../src/contracts/functions.ts'
+import { ACTIVATOR_FIELDS, DIGEST_SECRET } from '../../src/contracts/functions.ts'
 import {
   BOUNDARY_LABEL,
   GROUP_LABEL,
@@ -11,10 +11,18 @@ import {
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { type AdmissionRule, type AnyKind, atOwner, type Placement } from '../../src/crds/define.ts'
+import { ServerlessFunction } from '../../src/crds/functions.ts'
 import { REFERENCE_VARIABLES } from '../../src/crds/referenceAdmission.ts'
 import { closedIamPolicy, grantPolicy, patternPolicy, trustPolicy } from './iamPolicies.ts'
 import { metadataPolicy } from './metadataPolicy.ts'
-import { accountName, CALLER_VARIABLES, CONTROLLERS_ACCOUNT, policyWithBinding, ruleFor } from './policy.ts'
+import {
+  ACTIVATOR_ACCOUNT,
+  accountName,
+  CALLER_VARIABLES,
+  CONTROLLERS_ACCOUNT,
+  policyWithBinding,
+  ruleFor,
+} from './policy.ts'
 
 export { ACTIVATOR_ACCOUNT, CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from './policy.ts'
 
@@ -238,6 +246,34 @@ function ownSecretsPolicy(): KubeObject[] {
   })
 }
 
+/**
+ * What is stored of a function tells the gate of agents which ports of pods to open for the activator. It parses calls of
+ * strangers, and so may not say it itself.
+ */
+function activatorPolicy(): KubeObject[] {
+  const own = `k in [${ACTIVATOR_FIELDS.map((field) => `'${field}'`).join(', ')}]`
+  return policyWithBinding({
+    name: 'freehold-activator',
+    rules: [
+      { ...ruleFor([ServerlessFunction], ['UPDATE']), resources: [`${ServerlessFunction.resource.plural}/status`] },
+    ],
+    matchConditions: [
+      { name: 'activator', expression: `request.userInfo.username == '${accountName(ACTIVATOR_ACCOUNT)}'` },
+    ],
+    variables: [
+      { name: 'next', expression: 'object.?status.orValue({})' },
+      { name: 'before', expression: 'oldObject.?status.orValue({})' },
+    ],
+    validations: [
+      {
+        expression: `variables.next.all(k, ${own} || (k in variables.before && variables.before[k] == variables.next[k])) && variables.before.all(k, ${own} || k in variables.next)`,
+        message: `the activator writes only ${ACTIVATOR_FIELDS.join(', ')} of the status of a function`,
+        reason: 'Forbidden',
+      },
+    ],
+  })
+}
+
 /** Names that the REST paths need for themselves cannot be given to resources, by kubectl either. */
 function reservedNamesPolicy(kinds: readonly AnyKind[], reserved: readonly string[]): KubeObject[] {
   const named = kinds.filter(
@@ -364,6 +400,7 @@ export function admissionPolicies(kinds: readonly AnyKind[], reserved: readonly 
     ...protectedMetadataPolicy(kinds),
     ...ownAccountsPolicy(),
     ...ownSecretsPolicy(),
+    ...activatorPolicy(),
     ...reservedNamesPolicy(kinds, reserved),
     ...protectedFieldsPolicy(kinds),
     ...kindRulesPolicies(kinds),

@@ -1,6 +1,6 @@
 import { MEMBERSHIP_SECRET } from '../../src/contracts/clusters.ts'
 import { ACTIVATOR_TUNNEL_SECRET } from '../../src/contracts/farCopies.ts'
-import { DIGEST_SECRET } from '../../src/contracts/functions.ts'
+import { ACTIVATOR_LEASE, DIGEST_SECRET } from '../../src/contracts/functions.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { WEBHOOK_CONFIGURATION } from '../../src/core/webhook.ts'
@@ -100,6 +100,7 @@ function systemRole(account: string, rights: readonly Right[]): KubeObject[] {
 
 const READ = ['get', 'list', 'watch'] as const
 const secrets = { group: '', plural: 'secrets' }
+const leases = { group: 'coordination.k8s.io', plural: 'leases' }
 
 /**
  * The activator of functions: it sees functions, and says how many copies they need in their status. It cannot change what
@@ -119,7 +120,9 @@ function activatorRoles(): KubeObject[] {
     ),
     bindCluster(ACTIVATOR_ACCOUNT),
     ...systemRole(ACTIVATOR_ACCOUNT, [
-      { resource: { group: 'coordination.k8s.io', plural: 'leases' }, verbs: ['get', 'create', 'update'] },
+      // Its own: with another one it would lead in the place of the controllers.
+      { resource: leases, verbs: ['get', 'update'], resourceNames: [ACTIVATOR_LEASE] },
+      { resource: leases, verbs: ['create'] },
       { resource: secrets, verbs: ['get'], resourceNames: [DIGEST_SECRET] },
       // For copies in other clusters, which the gate of agents opens their port of.
       { resource: secrets, verbs: ['get'], resourceNames: [ACTIVATOR_TUNNEL_SECRET] },
@@ -268,12 +271,12 @@ export function accessObjects(
     clusterRole(FACADE_ACCOUNT, facadeRights(kinds, facadeReads), 'rbac'),
     bindCluster(FACADE_ACCOUNT),
     ...systemRole(CONTROLLERS_ACCOUNT, [
-      { resource: { group: 'coordination.k8s.io', plural: 'leases' }, verbs: ['get', 'create', 'update', 'patch'] },
+      { resource: leases, verbs: ['get', 'create', 'update', 'patch'] },
       ...operator.system,
     ]),
     ...systemRole(FACADE_ACCOUNT, [
       // Whose turn it is to change what must not cross.
-      { resource: { group: 'coordination.k8s.io', plural: 'leases' }, verbs: ['get', 'create', 'delete'] },
+      { resource: leases, verbs: ['get', 'create', 'delete'] },
       // Clients' secrets are read; signing keys and the state of sign-ins are made, renewed, watched and removed.
       { resource: secrets, verbs: [...READ, 'create', 'update', 'patch', 'delete'] },
     ]),

@@ -1,5 +1,5 @@
 import { request } from 'node:http'
-import { EVENT_HEADER } from '../contracts/functions.ts'
+import { type ActivatorStatus, EVENT_HEADER } from '../contracts/functions.ts'
 import type { Clock } from '../core/clock.ts'
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
@@ -27,7 +27,7 @@ export type TimerRunsOptions = {
 export function timerRuns(options: TimerRunsOptions): Pick<TimersOptions, 'functions' | 'learn' | 'note' | 'call'> {
   const { switchboard, client, log } = options
   const lineOf = (key: string) => switchboard.lines().find(({ callable }) => callable.key === key)
-  const store = async (key: string, status: object) => {
+  const store = async (key: string, status: ActivatorStatus) => {
     const object = lineOf(key)?.object
     if (object === undefined) return
     const change = { subresource: 'status', uid: object.metadata.uid }

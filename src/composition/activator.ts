@@ -8,7 +8,7 @@ import { timerRuns } from '../activator/timerRuns.ts'
 import { Timers } from '../activator/timers.ts'
 import { bounded } from '../activator/way.ts'
 import type { Configuration } from '../config.ts'
-import { DIGEST_ENTRY, DIGEST_SECRET } from '../contracts/functions.ts'
+import { ACTIVATOR_LEASE, type ActivatorStatus, DIGEST_ENTRY, DIGEST_SECRET } from '../contracts/functions.ts'
 import { systemClock } from '../core/clock.ts'
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
@@ -27,12 +27,10 @@ import { Closing, type FiguresHere } from './areas/setup.ts'
 import { type Connection, connect, instanceName, untilServed, userAgent } from './connection.ts'
 import type { Part, Surroundings } from './part.ts'
 
-const LEASE = 'freehold-activator'
-
 /**
  * The activator of functions: it holds calls until a copy has room, and says how many copies they need. One works at a
  * time, which the lease decides: it alone counts calls, and only it is ready for any. Its rights are those of
- * `ACTIVATOR_RIGHTS`; everything else it asks the facade for, with the caller's own token.
+ * `activatorRoles` (scripts/generate/rights.ts); everything else it asks the facade for, with the caller's own token.
  */
 export async function runActivator(
   configuration: Configuration,
@@ -81,9 +79,9 @@ function lead(
   fail: (why: string) => void,
 ): void {
   const access = loadKubeconfig(kubeconfig, activatorContext)
-  const client = createKubeClient(access, { fieldManager: LEASE, userAgent: userAgent('lease'), log })
-  const onLost = (why: string) => fail(`The lease ${LEASE} was lost: ${why}`)
-  const names = { namespace: SYSTEM_NAMESPACE, name: LEASE, identity: instanceName() }
+  const client = createKubeClient(access, { fieldManager: ACTIVATOR_LEASE, userAgent: userAgent('lease'), log })
+  const onLost = (why: string) => fail(`The lease ${ACTIVATOR_LEASE} was lost: ${why}`)
+  const names = { namespace: SYSTEM_NAMESPACE, name: ACTIVATOR_LEASE, identity: instanceName() }
   const lease = new LeaderLease({ client, ...names, log, onAcquired, onLost })
   onStop(() => client.close())
   onStop(() => lease.stop())
@@ -175,12 +173,8 @@ class Scaler {
       const { object, desired } = wanted
       try {
         const options = { subresource: 'status', uid: object.metadata.uid }
-        await this.#client.mergePatch(
-          ServerlessFunction.resource,
-          refOf(object),
-          { status: { desiredReplicas: desired } },
-          options,
-        )
+        const status: ActivatorStatus = { desiredReplicas: desired }
+        await this.#client.mergePatch(ServerlessFunction.resource, refOf(object), { status }, options)
       } catch (error) {
         if (isKubeError(error, 'NotFound', 'Conflict')) continue
         this.#log.warn(

@@ -37,6 +37,12 @@ export function functionRouteName(namespace: string, name: string): string {
 /** The Service of the activator in the platform's own namespace. */
 export const ACTIVATOR_SERVICE = 'freehold-activator'
 export const ACTIVATOR_PORT = 8082
+/** The lease that decides which activator works. */
+export const ACTIVATOR_LEASE = 'freehold-activator'
+
+/** What the activator writes of a function's status; an admission policy keeps its account from all else. */
+export const ACTIVATOR_FIELDS = ['desiredReplicas', 'timers', 'lastRuns'] as const
+export type ActivatorStatus = Partial<Record<(typeof ACTIVATOR_FIELDS)[number], unknown>>
 
 /** What a claim of a path holds: paths are unique in a namespace of functions. */
 export const pathClaim = (namespace: string, functionNamespace: string, path: string) =>

@@ -1,12 +1,15 @@
+import { join } from 'node:path'
 import { expect } from 'chai'
+import { ACTIVATOR_ACCOUNT } from '../../scripts/generate/policies.ts'
 import { functionObjectName } from '../../src/contracts/functions.ts'
 import { IDENTITY_PATH, identityCopyName } from '../../src/contracts/managedIdentities.ts'
 import { groupNamespace } from '../../src/core/names.ts'
 import type { KubeObject, Resource } from '../../src/core/object.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../src/crds/functions.ts'
 import { deployment, secret } from '../../src/kube/builtin.ts'
-import type { KubeClient } from '../../src/kube/client.ts'
+import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
+import { loadKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
 import { callFunction } from '../worlds/activatorWorld.ts'
 import { call, expectCall, itemsOf, makeCaller, uniqueName, until } from '../worlds/platform.ts'
 import { administrator, clientWithToken, testPlatform, tokenFor } from '../worlds/tenant.ts'
@@ -191,6 +194,41 @@ describe('functions', () => {
     expect(greatest(metrics, 'Errors')).to.be.greaterThan(0)
     await until('it sleeps again', async () => (await stored(name)).status?.replicas === 0)
     expect((await callFunction(testPlatform().activatorUrl, '/nothing', { headers: { host } })).status).to.equal(404)
+  })
+
+  it('are scaled by the activator, which may write nothing else of them', async () => {
+    const name = await make()
+    await until('it sleeps', async () => (await stored(name)).status?.phase !== undefined)
+    const kubeconfig = join(testPlatform().folder, 'platform', 'kubeconfig')
+    const options = { fieldManager: 'freehold-activator', userAgent: 'freehold-test' }
+    const activator = createKubeClient(loadKubeconfig(kubeconfig, ACTIVATOR_ACCOUNT), options)
+    const write = (status: object) =>
+      activator
+        .mergePatch(ServerlessFunction.resource, ref(name), { status }, { subresource: 'status' })
+        .then(() => 'written', said)
+    const said = (error: unknown) => (isKubeError(error, 'Forbidden') ? error.denial?.message : Promise.reject(error))
+    const refused = 'the activator writes only desiredReplicas, timers, lastRuns of the status of a function'
+    try {
+      for (const status of [
+        { copies: ['10.0.0.1'] },
+        { copies: ['4a7f8a52-7a4e-4b52-9a55-0d6c8f3f9b77/somebody-elses'] },
+        { copies: ['10.0.0.1'], desiredReplicas: 0 },
+        { keys: [{ trigger: 'web', digest: 'a' }] },
+        { conditions: null },
+        { phase: null },
+      ])
+        expect(await write(status), JSON.stringify(status)).to.include(refused)
+      const tick = { schedule: '0 0 1 1 * UTC', since: '2026-01-01T00:00:00Z' }
+      for (const status of [
+        { desiredReplicas: 0 },
+        { timers: { tick }, lastRuns: {} },
+        { lastRuns: { tick: '2026-01-01T00:00:00Z' } },
+        { timers: { tick: null }, lastRuns: { tick: null } },
+      ])
+        expect(await write(status), JSON.stringify(status)).to.equal('written')
+    } finally {
+      await activator.close()
+    }
   })
 
   it('serve what was built elsewhere and reported', async () => {
