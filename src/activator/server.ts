@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
+import { isFarCopy } from '../contracts/farCopies.ts'
 import type { Clock } from '../core/clock.ts'
 import { messageOf } from '../core/errors.ts'
 import { ambiguityOf } from '../core/framing.ts'
@@ -128,7 +129,7 @@ export async function sent<Result>(
     } finally {
       place.release()
     }
-    await delay(place.address.startsWith('/') ? AGAIN.there : AGAIN.here, undefined, { signal })
+    await delay(isFarCopy(place.address) ? AGAIN.there : AGAIN.here, undefined, { signal })
   }
 }
 

@@ -1,4 +1,4 @@
-import { farCopyPath } from '../contracts/farCopies.ts'
+import { farCopyPath, isFarCopy } from '../contracts/farCopies.ts'
 import { FUNCTION_PORT } from '../contracts/functions.ts'
 import type { Clock } from '../core/clock.ts'
 import { INCARNATION_ANNOTATION } from '../core/labels.ts'
@@ -145,7 +145,7 @@ export class Switchboard {
 
 /** A copy is an address of a pod, to which a test may add a port; in another cluster the path that leads to it. */
 function addressOf({ metadata: { namespace = '', name } }: CachedFunction, copy: string): string {
-  if (copy.includes('/')) return farCopyPath({ namespace, name }, copy)
+  if (isFarCopy(copy)) return farCopyPath({ namespace, name }, copy)
   if (/^[0-9.]+:[0-9]+$/.test(copy)) return copy
   return `${copy.includes(':') ? `[${copy}]` : copy}:${FUNCTION_PORT}`
 }

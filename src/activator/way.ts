@@ -1,6 +1,6 @@
 import type { RequestOptions } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type FarCopy, readFarCopyPath } from '../contracts/farCopies.ts'
+import { type FarCopy, isFarCopy, readFarCopyPath } from '../contracts/farCopies.ts'
 import { messageOf } from '../core/errors.ts'
 
 /** Opens a connection to a copy in another cluster. @throws Error if there is no way to it now */
@@ -13,8 +13,9 @@ export type Way = RequestOptions & { readonly isOpen: boolean }
 
 /** How a copy is connected to: by its address, or over a connection that its cluster has opened. @throws Unreached */
 export async function wayTo(address: string, reach: ReachCopy, signal: AbortSignal): Promise<Way> {
+  if (!isFarCopy(address)) return { ...splitAddress(address), agent: false, isOpen: false }
   const copy = readFarCopyPath(address)
-  if (copy === undefined) return { ...splitAddress(address), agent: false, isOpen: false }
+  if (copy === undefined) throw new Unreached(`"${address}" names no copy.`)
   const connection = await unlessOver(reach(copy), signal).catch((error: unknown) => {
     throw new Unreached(messageOf(error))
   })

@@ -8,6 +8,9 @@ export const COPY_PROTOCOL = 'freehold-copy'
 /** In the platform's namespace: the certificate with which the activator enters the gate, for such connections only. */
 export const ACTIVATOR_TUNNEL_SECRET = 'freehold-agent-activator'
 
+/** Whether what a status says, or what is made of it for a call, is in another cluster: no address of a pod has a slash. */
+export const isFarCopy = (copy: string) => copy.includes('/')
+
 /** How a status names it: an address of there means nothing here. */
 export const farCopyEntry = ({ clusterId, pod }: Pick<FarCopy, 'clusterId' | 'pod'>) => `${clusterId}/${pod}`
 

@@ -10,6 +10,7 @@ import { timestamp } from '../core/clock.ts'
 import type { KubeObject } from '../core/object.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
+import type { AnyKind } from '../crds/define.ts'
 import { RESOURCE_KINDS } from '../crds/index.ts'
 import { BoundaryProjection } from '../crds/projections.ts'
 import { type ObservedCluster, observedCluster, relevantOfNode } from '../desired/clusters.ts'
@@ -106,14 +107,15 @@ function outcomeOf(state: ClusterState, { object: { spec, status } }: ClusterPas
 }
 
 /** A record that is gone would leave what runs there without anybody who knows of it. */
-export function stopWhileNamed({ object, records }: ClusterPass): Outcome {
-  const names = HOLDERS.flatMap(({ resource, segment }) =>
-    records
-      .cache<Placed>(resource)
-      .list()
+export async function stopWhileNamed({ object, records }: ClusterPass): Promise<Outcome> {
+  const namesOf = ({ segment }: AnyKind, objects: readonly Placed[]) =>
+    objects
       .filter(({ spec }) => spec.clusterId === object.metadata.name)
-      .map(({ metadata }) => `${segment}/${metadata.namespace}/${metadata.name}`),
-  )
+      .map(({ metadata }) => `${segment}/${metadata.namespace}/${metadata.name}`)
+  const names = HOLDERS.flatMap((kind) => namesOf(kind, records.cache<Placed>(kind.resource).list()))
+  // The caches may lack the newest ones.
+  for (const kind of names.length === 0 ? HOLDERS : [])
+    names.push(...namesOf(kind, (await records.client.list<Placed>(kind.resource)).items))
   if (names.length === 0) return done()
   return waiting('DeletionBlocked', `Stopped, because this names the cluster: ${shownOf(names)}. Delete it first.`)
 }

@@ -221,16 +221,16 @@ async function removeGrants(pass: IdentityPass): Promise<Outcome> {
 /** Access keys of the identity, each by its own deletion, which tells the object store. */
 async function removeKeys(pass: IdentityPass): Promise<Outcome> {
   const { namespace, name } = pass.object.metadata
-  const keys = () =>
-    pass.records
-      .cache<ObjectAccessKey & KubeObject>(ObjectAccessKey.resource)
-      .list({ namespace })
-      .filter(({ spec }) => spec.managedIdentityId === name)
-  for (const key of keys()) {
+  // The cache may lack the newest ones, and nobody looks for them later.
+  const { items } = await pass.records.client.list<ObjectAccessKey & KubeObject>(ObjectAccessKey.resource, {
+    namespace,
+  })
+  const keys = items.filter(({ spec }) => spec.managedIdentityId === name)
+  for (const key of keys) {
     if (key.metadata.deletionTimestamp !== undefined) continue
     await pass.records.client.remove(ObjectAccessKey.resource, refOf(key), { uid: key.metadata.uid }).catch(absent)
   }
-  return keys().length === 0 ? done() : waiting('TearingDown', 'Its access keys are being deleted.')
+  return keys.length === 0 ? done() : waiting('TearingDown', 'Its access keys are being deleted.')
 }
 
 function ownerOfKey({ metadata, spec }: KubeObject): string[] {

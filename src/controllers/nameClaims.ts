@@ -1,3 +1,4 @@
+import { ownerLabelSelector } from '../contracts/workloads.ts'
 import {
   INCARNATION_ANNOTATION,
   MANAGED_BY,
@@ -19,7 +20,7 @@ export type ClaimObject = NameClaim & { [key: string]: unknown }
 /** What of a pass a claim needs, whatever its kind and state. */
 export type ClaimingPass = Pick<Pass, 'records' | 'incarnation'> & {
   kind: Pick<AnyKind, 'kind' | 'resource'>
-  object: { metadata: { namespace?: string; name: string } }
+  object: { metadata: { namespace?: string; name: string; deletionTimestamp?: string } }
 }
 
 /** What a controller that claims names writes. */
@@ -80,11 +81,19 @@ async function isOrphaned(pass: ClaimingPass, claim: ClaimObject): Promise<boole
 
 /** Lets go of our claims whose value this says. */
 export async function releaseClaims(pass: ClaimingPass, isToGo: (value: string) => boolean): Promise<void> {
-  for (const claim of pass.records.cache<ClaimObject>(NameClaim.resource).list()) {
+  for (const claim of await claimsOf(pass)) {
     if (!isHeldBy(claim, pass) || !isToGo(claim.spec.value)) continue
     const { name, uid, resourceVersion } = claim.metadata
     await pass.records.client.remove(NameClaim.resource, { name }, { uid, resourceVersion })
   }
+}
+
+/** Before the object is gone the API server is asked: a claim of a moment ago would hold its name for ever. */
+async function claimsOf({ kind, object, records }: ClaimingPass): Promise<readonly ClaimObject[]> {
+  const { name, deletionTimestamp } = object.metadata
+  if (deletionTimestamp === undefined) return records.cache<ClaimObject>(NameClaim.resource).list()
+  const labelSelector = ownerLabelSelector(kind.kind, name)
+  return (await records.client.list<ClaimObject>(NameClaim.resource, { labelSelector })).items
 }
 
 /** Whether an object holds a name, as the cache knows it. For controllers of things that hang on the holder. */

@@ -5,6 +5,7 @@ import { type Shown, StorageBench } from '../../test/worlds/storageWorld.ts'
 import { FakeObjectStore } from '../adapters/objectstorage/fake.ts'
 import { FakePlatformKeys } from '../adapters/platformkeys/fake.ts'
 import { entryName } from '../contracts/vaults/names.ts'
+import { INCARNATION_ANNOTATION, OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../core/labels.ts'
 import { claimName } from '../core/nameClaims.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { NameClaim } from '../crds/nameclaims.ts'
@@ -12,6 +13,8 @@ import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../crds/ob
 import { RelationalCluster } from '../crds/relational.ts'
 import { RelationalSnapshot } from '../crds/relationalSnapshots.ts'
 import { SecretVault, VaultEntry } from '../crds/vaults.ts'
+import { VectorCluster } from '../crds/vector.ts'
+import { stopWhileNamed } from './clusters.ts'
 import { VAULT_CONTROLLERS } from './vaults/index.ts'
 
 describe('parts that are made while what they are parts of is let go', () => {
@@ -94,6 +97,34 @@ describe('parts that are made while what they are parts of is let go', () => {
     await bench.rest()
     expect(await shown(RelationalCluster, 'orders', world.home)).to.equal(undefined)
     expect(await shown(RelationalSnapshot, SNAPSHOT, world.home)).to.not.equal(undefined)
+  })
+
+  it('are let go with a bucket: names that it has claimed', async () => {
+    const world = await storage()
+    world.bucket()
+    await bench.rest()
+    const { metadata } = (await world.find(AccountBucket, 'media.one')) ?? {}
+    const incarnation = metadata?.annotations?.[INCARNATION_ANNOTATION]
+    const name = claimName('StoreBucket', 'media.other')
+    const { wasLookedFor } = madeBeforeLastLook(NameClaim, () => {
+      const holder = { kind: AccountBucket.kind, namespace: world.space, name: 'media.one', incarnation }
+      const labels = { [OWNER_KIND_LABEL]: AccountBucket.kind, [OWNER_NAME_LABEL]: 'media.one' }
+      bench.seed(NameClaim, name, { type: 'StoreBucket', value: 'media.other', holder }, { labels })
+    })
+    await world.remove(AccountBucket, 'media.one')
+    expect(wasLookedFor()).to.equal(true)
+    expect(await bench.find(NameClaim.resource, name)).to.equal(undefined)
+  })
+
+  it('hold a cluster', async () => {
+    const records = (kind: AnyKind, made: object) => ({
+      cache: () => ({ list: () => [] }),
+      client: { list: async (asked: object) => ({ items: asked === kind.resource ? [made] : [] }) },
+    })
+    const made = { metadata: { namespace: 'shop', name: 'orders' }, spec: { clusterId: 'far' } }
+    const pass = { object: { metadata: { name: 'far' } }, records: records(VectorCluster, made) }
+    const outcome = await stopWhileNamed(pass as never)
+    expect(outcome).to.deep.include({ kind: 'waiting', reason: 'DeletionBlocked' })
   })
 
   it('go with a vault: its secrets', async () => {

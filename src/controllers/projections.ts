@@ -289,19 +289,23 @@ async function removeNamespaces(pass: ProjectionPass): Promise<Outcome> {
 }
 
 /** On a revoked cluster only records count: what they name there would otherwise lose its projection without a word. */
-function stopWhileUsed(pass: ProjectionPass): Outcome {
+async function stopWhileUsed(pass: ProjectionPass): Promise<Outcome> {
   const { object, place, records } = pass
   const homes = records.cache(namespace).list()
   const inBoundary = homes.filter(({ metadata }) => metadata.labels?.[BOUNDARY_LABEL] === place.boundaryId)
-  const users = inBoundary.flatMap(({ metadata: { name: space, labels } }) =>
-    ANYWHERE.flatMap((kind) =>
-      records
-        .cache<Placed>(kind.resource)
-        .list({ namespace: space })
-        .filter(({ spec }) => spec.clusterId === object.spec.clusterId)
-        .map(({ metadata }) => `${kind.segment}/${labels?.[GROUP_LABEL]}/${metadata.name}`),
-    ),
+  const usersIn = ({ metadata: { labels } }: KubeObject, { segment }: AnyKind, objects: readonly Placed[]) =>
+    objects
+      .filter(({ spec }) => spec.clusterId === object.spec.clusterId)
+      .map(({ metadata }) => `${segment}/${labels?.[GROUP_LABEL]}/${metadata.name}`)
+  const pairs = inBoundary.flatMap((home) => ANYWHERE.map((kind) => ({ home, kind })))
+  const users = pairs.flatMap(({ home, kind }) =>
+    usersIn(home, kind, records.cache<Placed>(kind.resource).list({ namespace: home.metadata.name })),
   )
+  // The caches may lack the newest ones.
+  for (const { home, kind } of users.length === 0 ? pairs : []) {
+    const { items } = await records.client.list<Placed>(kind.resource, { namespace: home.metadata.name })
+    users.push(...usersIn(home, kind, items))
+  }
   if (users.length === 0) return done()
   return waiting('DeletionBlocked', `It is still used by ${shownOf(users)}.`)
 }

@@ -16,7 +16,7 @@ import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import { CLAIM_RIGHTS, type ClaimObject, claimed, releaseClaims } from '../nameClaims.ts'
 import { findCluster } from '../workload/home.ts'
 import { childRights, podObserver, workloadObservers } from '../workload/observers.ts'
-import { placeOfPass, planOf } from '../workload/pass.ts'
+import { placeOfPass, planOf, withSpec } from '../workload/pass.ts'
 import { type Reader, referenceObservers } from '../workload/references.ts'
 import { resolvePlan } from '../workload/resolve.ts'
 import { removingSecrets } from '../workload/secrets.ts'
@@ -147,10 +147,8 @@ function findNamespace({ object, records, state }: FunctionPass): Outcome {
 
 /** As its namespace has it, where it says nothing itself. */
 function withNamespace(pass: FunctionPass): FunctionPass {
-  const { spec } = pass.object
   const { clusterId, computePlan } = pass.state.around?.spec ?? {}
-  const merged = { ...spec, clusterId, computePlan: spec.computePlan ?? computePlan }
-  return { ...pass, object: { ...pass.object, spec: merged } }
+  return withSpec(pass, { clusterId, computePlan: pass.object.spec.computePlan ?? computePlan })
 }
 
 const findHome = (pass: FunctionPass): Outcome => findCluster(withNamespace(pass))

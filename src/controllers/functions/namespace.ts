@@ -19,7 +19,7 @@ import { findCluster, gatewayOf } from '../workload/home.ts'
 import { claimHosts, hostObserver, judgeHost, releaseHosts, routeVerdict, wantedHosts } from '../workload/hosts.ts'
 import { IDENTITY_RIGHTS, identityObserver, keepIdentity, withdrawIdentity } from '../workload/identity.ts'
 import { childRights, workloadObservers } from '../workload/observers.ts'
-import { placeOfPass } from '../workload/pass.ts'
+import { placeOfPass, withSpec } from '../workload/pass.ts'
 import { checkQuota, resolvePlan } from '../workload/resolve.ts'
 import { type CachedFunction, type CachedNamespace, type NamespacePass, newNamespaceState } from './types.ts'
 
@@ -103,9 +103,7 @@ const certificateNames = ({ object, state }: NamespacePass) =>
   state.domains.map((_, at) => `${functionRouteName(object.metadata.namespace ?? '', object.metadata.name)}-${at}`)
 
 /** As one whose functions run on the platform's own cluster. */
-function here(pass: NamespacePass): NamespacePass {
-  return { ...pass, object: { ...pass.object, spec: { ...pass.object.spec, clusterId: undefined } } }
-}
+const here = (pass: NamespacePass) => withSpec(pass, { clusterId: undefined })
 
 /** Callers come to the platform's own cluster, wherever the functions are, if these may be there. */
 function findHome(pass: NamespacePass): Outcome {

@@ -47,6 +47,14 @@ export function placeOfPass({ object }: { object: { metadata: ObjectMeta } }): {
   return { namespace, name }
 }
 
+/** The same pass over an object that says something else. */
+export function withSpec<P extends { readonly object: { readonly spec: object } }>(
+  pass: P,
+  change: Partial<P['object']['spec']> & { readonly clusterId?: string | undefined },
+): P {
+  return { ...pass, object: { ...pass.object, spec: { ...pass.object.spec, ...change } } }
+}
+
 /** Whether a namespace is being deleted. It takes along what is in it; nothing there has to be waited for. */
 export function namespaceIsGoing(records: Workspace, namespace: string): boolean {
   const home = records.cache(namespaces).get(undefined, namespace)

@@ -264,7 +264,7 @@ const LOOKED_AT: readonly Row[] = [
   [
     'a root below a link out',
     { root: `${LINK}../..` },
-    { rootPath: '/root/run' },
+    { rootPath: '/root/below' },
     'SourceRefused',
     /^rootPath leads out of the source\.$/,
   ],
