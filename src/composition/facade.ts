@@ -24,6 +24,7 @@ import { wholeDocument } from '../api/platform/reference.ts'
 import { createRecords } from '../api/records/kubeRecords.ts'
 import { declareBackupCaches } from '../api/resources/backups.ts'
 import { createCapacity } from '../api/resources/capacity.ts'
+import { followRemovals } from '../api/resources/recordTexts.ts'
 import { installPages } from '../api/sources/install.ts'
 import { followConnections } from '../api/sso/follower.ts'
 import type { Configuration } from '../config.ts'
@@ -127,6 +128,7 @@ export async function runFacade(
   closing.onStop(() => facade.stop())
   await facade.listen(configuration.facadePort, configuration.facadeHost)
   await caches.whenAllSynced()
+  closing.onStop(followRemovals(caches))
   return {
     name: 'facade',
     checks,

@@ -25,6 +25,7 @@ import { kubeSecrets, kubeSecretWriter } from '../../src/api/records/secrets.ts'
 import { createBackups } from '../../src/api/resources/backups.ts'
 import { createCapacity } from '../../src/api/resources/capacity.ts'
 import { createLiveState } from '../../src/api/resources/liveState.ts'
+import { followRemovals } from '../../src/api/resources/recordTexts.ts'
 import { createStorage } from '../../src/api/resources/storage.ts'
 import { kubeJournal } from '../../src/api/sources/journal.ts'
 import { kubePullSecrets } from '../../src/api/sources/pullSecrets.ts'
@@ -151,6 +152,7 @@ async function serve(
   const access = createAccess({ caches, clock: systemClock, log: silentLog, late })
   caches.start()
   await caches.whenAllSynced()
+  followRemovals(caches)
   const engine = new Proxy({}, { get: () => () => Promise.reject(new PlatformError('UPSTREAM_FAILED', 'no engine')) })
   const records = createRecords({ client, caches })
   const facade = createFacade({

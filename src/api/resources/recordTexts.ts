@@ -2,6 +2,8 @@ import { LRUCache } from 'lru-cache'
 import { Boundary } from '../../crds/boundaries.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import type { AnyKind } from '../../crds/define.ts'
+import { RESOURCE_KINDS } from '../../crds/index.ts'
+import type { CacheSet } from '../../kube/caches.ts'
 import type { Records } from '../records/records.ts'
 import type { ResourceView, Surroundings } from './types.ts'
 
@@ -24,6 +26,18 @@ const entries = new LRUCache<string, KeptText>({
     entry.text = undefined
   },
 })
+
+/** Lets go of the texts of resources that are gone: they would stay until others need their room. @returns what ends it */
+export function followRemovals(caches: Pick<CacheSet, 'get'>): () => void {
+  const ends = RESOURCE_KINDS.map(({ resource }) =>
+    caches.get(resource).subscribe(({ type, object }) => {
+      if (type === 'removed') entries.delete(object.metadata.uid ?? '')
+    }),
+  )
+  return () => {
+    for (const end of ends) end()
+  }
+}
 
 /**
  * Records as JSON texts, kept while nothing that they show has changed: the object itself, the boundary and the cluster
