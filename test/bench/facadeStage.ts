@@ -61,8 +61,9 @@ function ownSpec(index: number): object {
  * memory that holds so many databases of 2 KB. They are put into the caches alone, as a watch would.
  *
  * @param specs of their tags: each has its own, or all are alike
+ * @param role of who asks
  */
-export async function makeFacade(count: number, specs: 'own' | 'alike' = 'own') {
+export async function makeFacade(count: number, specs: 'own' | 'alike' = 'own', role = 'Reader') {
   const { privateKey, publicKey } = await generateKeyPair('RS256')
   const keys = { keys: [{ ...(await exportJWK(publicKey)), kid: 'bench', use: 'sig', alg: 'RS256' }] }
   const log = createLog('warn', {})
@@ -88,7 +89,7 @@ export async function makeFacade(count: number, specs: 'own' | 'alike' = 'own') 
   world.put(PlatformClient, principalId, { displayName: 'Bench', secretName: 'bench' }, SYSTEM_NAMESPACE)
   world.boundary(boundaryId)
   world.group(boundaryId, 'shop')
-  world.grant(principalId, 'Reader', `/boundaries/${boundaryId}/resourcegroups/shop`)
+  world.grant(principalId, role, `/boundaries/${boundaryId}/resourcegroups/shop`)
   const names = Array.from({ length: count }, (_, index) => `db-${index}`)
   const specOf = (index: number) => VectorCluster.spec.parse(specs === 'own' ? ownSpec(index) : SPEC)
   const namespace = groupNamespace(boundaryId, 'shop')
@@ -114,6 +115,9 @@ export async function makeFacade(count: number, specs: 'own' | 'alike' = 'own') 
     list,
     paths: names.map((name) => `${list}/${name}`),
     headers: { authorization: `Bearer ${token}` },
+    /** The API server in memory, and where its databases stand. */
+    server: world.client,
+    namespace,
     async stop() {
       await world.stop()
       await tokens.stop()

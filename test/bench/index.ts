@@ -6,6 +6,7 @@ import { runHostile } from './hostile.ts'
 import { runIdle } from './idle.ts'
 import { runList } from './list.ts'
 import { runLists } from './lists.ts'
+import { runMemory } from './memory.ts'
 import { runReconcile } from './reconcile.ts'
 import { runRegistry } from './registry.ts'
 import { runRequests } from './requests.ts'
@@ -28,6 +29,7 @@ export const BENCHMARKS: Readonly<Record<string, (options: BenchmarkOptions) => 
   start: runStart,
   requests: runRequests,
   lists: runLists,
+  memory: runMemory,
   reconcile: runReconcile,
   secret: runSecret,
   editor: runEditor,
