@@ -36,6 +36,7 @@ import { functionNamespaceController } from './functions/namespace.ts'
 import { invitationController, passwordResetController } from './invitations.ts'
 import { type JobOptions, jobController } from './jobs.ts'
 import { managedIdentityController } from './managedidentities.ts'
+import { alertController } from './monitoring.ts'
 import { STORAGE_CONTROLLERS, type StorageOptions } from './objectstorage/index.ts'
 import { platformClientController } from './platformclients.ts'
 import { claimPlatformHosts, PLATFORM_HOSTS_RIGHTS } from './platformHosts.ts'
@@ -147,6 +148,7 @@ const PARTS: readonly Part[] = [
   made(jobController, (ports) => ({ keys: keysOf(ports), ...ports.jobs, registryHost: ports.registry?.host })),
   made(repositoryController, ({ registry }) => ({ registry })),
   made(runController, ({ registry }) => ({ registry })),
+  fixed(alertController),
 ]
 
 export function controllers(ports: ControllerPorts): readonly Controller[] {
