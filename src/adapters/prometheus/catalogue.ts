@@ -1,5 +1,5 @@
 import type { MetricCollection, PLATFORM_METRICS } from '../../contracts/metrics.ts'
-import type { CapacityMetric } from './metricSource.ts'
+import type { CapacityMetric } from './port.ts'
 import type { Selection } from './selectors.ts'
 
 /**

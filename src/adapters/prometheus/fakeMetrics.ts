@@ -1,6 +1,5 @@
 import type { Aggregation } from '../../contracts/metrics.ts'
-import { type MeasuredSeries, type MetricQuestion, type MetricSource, MetricSourceError } from './metricSource.ts'
-import type { Steps } from './port.ts'
+import { type MeasuredSeries, type MetricQuestion, type MetricSource, MetricSourceError, type Steps } from './port.ts'
 import { entryOf } from './queries.ts'
 import { matchesTarget } from './selectors.ts'
 

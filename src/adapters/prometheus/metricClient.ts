@@ -3,8 +3,7 @@ import { messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { askPrometheus } from './ask.ts'
 import type { PrometheusOptions } from './client.ts'
-import { type MeasuredSeries, type MetricQuestion, type MetricSource, MetricSourceError } from './metricSource.ts'
-import type { Steps } from './port.ts'
+import { type MeasuredSeries, type MetricQuestion, type MetricSource, MetricSourceError, type Steps } from './port.ts'
 import { queryOf } from './queries.ts'
 
 const Sample = z.tuple([z.number(), z.string()])

@@ -1,6 +1,6 @@
 import type { Aggregation } from '../../contracts/metrics.ts'
 import { CAPACITIES, CATALOGUE, type Entry, PLATFORM_CATALOGUE } from './catalogue.ts'
-import type { MetricQuestion } from './metricSource.ts'
+import type { MetricQuestion } from './port.ts'
 import { Selection } from './selectors.ts'
 
 /** Seconds between two looks inside a step, and over which a rate is told at least. */

@@ -1,5 +1,5 @@
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
-import type { MetricQuestion, Target } from './metricSource.ts'
+import type { MetricQuestion, Target } from './port.ts'
 import { servicePattern } from './traefik.ts'
 
 /** Letters of the random part of names of pods (Kubernetes, `rand.SafeEncodeString`). */

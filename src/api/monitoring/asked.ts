@@ -1,6 +1,10 @@
 import { z } from 'zod'
-import { type MetricQuestion, type MetricSource, MetricSourceError } from '../../adapters/prometheus/metricSource.ts'
-import type { Steps } from '../../adapters/prometheus/port.ts'
+import {
+  type MetricQuestion,
+  type MetricSource,
+  MetricSourceError,
+  type Steps,
+} from '../../adapters/prometheus/port.ts'
 import {
   AGGREGATIONS,
   type Aggregation,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type MeasuredSeries, type MetricQuestion, MetricSourceError } from '../../adapters/prometheus/metricSource.ts'
+import { type MeasuredSeries, type MetricQuestion, MetricSourceError } from '../../adapters/prometheus/port.ts'
 import { stepOf } from '../../contracts/metrics.ts'
 import { createdAtOf, type KubeObject } from '../../core/object.ts'
 import { plainLine } from '../../core/plainLine.ts'

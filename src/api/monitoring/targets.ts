@@ -1,4 +1,4 @@
-import type { ClaimName, PodName, Target } from '../../adapters/prometheus/metricSource.ts'
+import type { ClaimName, PodName, Target } from '../../adapters/prometheus/port.ts'
 import { type ContainerKind, containerNames } from '../../contracts/containerinstances.ts'
 import { functionNames } from '../../contracts/functions.ts'
 import { jobNames } from '../../contracts/jobs.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { MeasuredSeries } from '../../adapters/prometheus/metricSource.ts'
+import type { MeasuredSeries } from '../../adapters/prometheus/port.ts'
 import { METRICS } from '../../contracts/metrics.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { ok } from '../http/answer.ts'
