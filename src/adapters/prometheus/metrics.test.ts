@@ -63,13 +63,13 @@ describe('the catalogue of queries', () => {
       'an average of what stands somewhere',
       question('vectorclusters', 'Collections'),
       60,
-      'avg_over_time((max by (pod) (collections_total{namespace="shop-0123456789",pod=~"vc-main-[0-9]+"}))[60s:15s])',
+      'avg_over_time((max by (pod) (collections_total{namespace="shop-0123456789",pod=~"vc-main-[0-9]+"}))[59s:15s])',
     ],
     [
       'a sum over all of what is told by the second',
       question('apps', 'Requests', { aggregation: 'Sum', isSummed: true }),
       600,
-      '600 * avg_over_time((sum (rate(traefik_service_requests_total{service=~"httproute-shop-0123456789-papp-a-gw-.+-ep-.+-[0-9]+-[0-9a-f]{8,}-svc-shop-0123456789-papp-a--app-[0-9]+@kubernetesgateway"}[3m])))[600s:30s])',
+      '600 * avg_over_time((sum (rate(traefik_service_requests_total{service=~"httproute-shop-0123456789-papp-a-gw-.+-ep-.+-[0-9]+-[0-9a-f]{8,}-svc-shop-0123456789-papp-a--app-[0-9]+@kubernetesgateway"}[3m])))[599s:30s])',
     ],
     [
       'a quantile of durations',
@@ -84,7 +84,7 @@ describe('the catalogue of queries', () => {
       ['max', 'min']
         .map(
           (word) =>
-            `${word}_over_time((sum by (pod, container) (kube_pod_container_status_restarts_total{namespace="shop-0123456789",pod=~"vc-main-[0-9]+",container!="",container="qdrant"}))[75s:15s])`,
+            `${word}_over_time((sum by (pod, container) (kube_pod_container_status_restarts_total{namespace="shop-0123456789",pod=~"vc-main-[0-9]+",container!="",container="qdrant"}))[74s:15s])`,
         )
         .join(' - '),
     ],

@@ -31,7 +31,8 @@ export function queryOf(question: MetricQuestion, stepSeconds: number): string {
   if ('histogram' in entry) return latencyQuery(entry, question.aggregation, selection, stepSeconds)
   const inner = entry.level(selection)
   const look = Math.max(LOOK_SECONDS_MIN, Math.ceil(stepSeconds / LOOKS))
-  const over = (seconds: number) => `(${inner})[${seconds}s:${look}s]`
+  // Where a step begins is in the one before: Prometheus 2 counts both ends of a range, 3 the later one.
+  const over = (seconds: number) => `(${inner})[${seconds - 1}s:${look}s]`
   switch (question.aggregation) {
     case 'Average':
       return `avg_over_time(${over(stepSeconds)})`
