@@ -42,7 +42,7 @@ const claimPatterns = ({ claims }: Target) => claims.map(({ claim, tail }) => `$
 
 /** Whether series with these labels are meant, where there is no Prometheus that could tell. */
 export function matchesTarget(
-  { target, container }: MetricQuestion,
+  { collection, target, container }: MetricQuestion,
   labels: Readonly<Record<string, string>>,
 ): boolean {
   if (target === undefined) return true
@@ -52,7 +52,7 @@ export function matchesTarget(
   const isThere = namespace === 'anywhere' || namespace === 'every group' || labels.namespace === namespace
   const isBucket = labels.bucket === undefined || buckets === undefined || buckets.includes(labels.bucket)
   const isContainer = container === undefined || labels.container === container
-  const ofClaim = namespace === 'anywhere' && target.claims.length === 0 ? ['.*'] : claimPatterns(target)
+  const ofClaim = collection === 'platform' && target.claims.length === 0 ? ['.*'] : claimPatterns(target)
   return (
     isThere &&
     isBucket &&

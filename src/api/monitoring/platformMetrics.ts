@@ -106,6 +106,7 @@ export const platformMetricsRoute: RouteDraft = route(
     summary: 'What was measured of the platform, or of all resources together',
     query: Query,
     reply: MonitoringSeriesDto,
+    answers: [502],
   },
   platformSeries as never,
 )

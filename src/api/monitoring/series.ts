@@ -120,6 +120,7 @@ export const seriesRoute: RouteDraft = route(
     summary: 'What was measured of a resource',
     query: SeriesQuery,
     reply: MonitoringSeriesDto,
+    answers: [502],
   },
   seriesOf as never,
 )

@@ -148,6 +148,7 @@ export const utilizationRoute: RouteDraft = route(
     summary: 'How much of what it has a resource uses',
     query: Query,
     reply: UtilizationDto,
+    answers: [502],
   },
   utilizationOf as never,
 )
