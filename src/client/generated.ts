@@ -443,6 +443,7 @@ export const OPERATIONS = {
   "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsBulkInsert": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows:bulk-insert' },
   "GetBoundariesResourcesSqlclusters": { method: 'GET', path: '/boundaries/{boundaryId}/resources/sqlclusters', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcesSqlclustersConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/sqlclusters/config' },
+  "PostAdminMonitoringAlertsAlertmanager": { method: 'POST', path: '/admin/monitoring/alerts/alertmanager' },
 } as const
 
 /** The operations under the names that people call them by: what, then what is done with it. */
@@ -820,6 +821,7 @@ export const NAMES = {
     createTenant: "PostAdminTenants",
     getTenant: "GetAdminTenantsByTenantId",
     deleteTenant: "DeleteAdminTenantsByTenantId",
+    alertmanagerMonitoringAlerts: "PostAdminMonitoringAlertsAlertmanager",
   },
   registries: {
     mintBoundaryCredential: "PostV1InternalRegistriesMintBoundaryCredential",
@@ -1333,6 +1335,7 @@ export interface OperationTypes {
   "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsBulkInsert": { body: BulkInsertRowsRequestInput; reply: BulkRowsResult }
   "GetBoundariesResourcesSqlclusters": { body: unknown; reply: { items: Array<SqlInstanceDto>; pagination: PaginationMeta } }
   "GetBoundariesResourcesSqlclustersConfig": { body: unknown; reply: ListConfig }
+  "PostAdminMonitoringAlertsAlertmanager": { body: AlertmanagerDeliveryInput; reply: AlertmanagerResult }
 }
 
 export type AcceptInvitationRequestInput = { token: string }
@@ -1349,6 +1352,8 @@ export type AddMemberRequestInput = { userId: string; tenantId: string; roleDefi
 export type AlertDto = { id: string; alertId: string; title: string; subject: string; detail: string; level: number; levelName: "Recommendation" | "Information" | "Warning" | "Error" | "Critical" | "Insight"; status: "Firing" | "Resolved"; boundaryId: string | null; resourceGroup: string | null; resourceType: string; resourceName: string; metadata: Record<string, string>; firstSeenAt: string; lastSeenAt: string; resolvedAt: string | null; occurrences: number; runbookUrl: string | null }
 export type AlertIngestRequestInput = { alertId: string; title: string; subject?: string | null; detail?: string | null; level: number; status?: "Firing" | "Resolved" | null; resourceType?: string | null; resourceName?: string | null; metadata?: Record<string, string> | null }
 export type AlertIngestResult = { id: string; alertId: string; status: "Firing" | "Resolved"; created: boolean }
+export type AlertmanagerDeliveryInput = { version: "4"; alerts: Array<{ status: "firing" | "resolved"; labels?: Record<string, string>; annotations?: Record<string, string>; fingerprint: string }> }
+export type AlertmanagerResult = { results: Array<AlertIngestResult> }
 export type AppComputePlanDto = { cpuLimit: string; cpuRequest: string; description: string; id: string; isProductionReady: boolean; memoryLimit: string; memoryRequest: string; name: string; replicas: number; storageClass: string; storageSize: string; verdict: "Fits" | "Tight" | "DoesNotFit" | "Unknown"; verdictReason: string | null }
 export type AppDto = { id: string; name: string; boundary: string; boundaryId: string; resourceGroup: string; collection: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; publicUrl: string | null; certificateStatus: "NotRequested" | "Issuing" | "Valid" | "Expiring" | "Expired" | "Failed" | null; commit: string | null; servingImage: string | null; revision: number; servingRevision: number | null; revisions: Array<AppRevisionDto>; readyReplicas: number; restartCount: number; clusterId: string | null; sourceKind: "Repository" | "Image" | "Upload"; repositoryUrl: string | null; branch: string; pipeline: { rootPath: string; buildCommand: string | null; builderImage: string | null; outputPath: string; buildEnv: Array<{ name: string; value: string | null }>; buildTimeoutMinutes: number }; deploymentSourceId: string | null; deployOnPush: boolean; previewBranches: Array<string>; dockerfilePath: string | null; image: string | null; runtime: string | null; runtimeVersion: string | null; startCommand: string | null; computePlan: string; replicas: number; minReplicas: number | null; maxReplicas: number | null; targetCpuPercent: number; port: number; healthPath: string | null; env: Array<{ name: string; value: string | null; secret: { vaultName: string; secretName: string; version: number | null } | null; output: { collection: "vectorclusters" | "relationalclusters" | "sqlclusters" | "containerinstances" | "apps" | "staticwebapps" | "functionnamespaces" | "objectstorageaccounts"; name: string; output: string } | null }>; volumes: Array<{ name: string; kind: "Persistent" | "Ephemeral" | "Secret"; size: string | null; storageClass: string | null; secret: { vaultName: string; secretName: string; version: number | null } | null; mountPath: string; sharedByComponents: boolean }>; releaseCommand: string | null; registryCredential: { vaultName: string; secretName: string; version: number | null } | null; managedIdentity: boolean; isPublic: boolean; customDomains: Array<string>; allowedCidrs: string | null; httpsOnly: boolean; sessionAffinity: boolean; requestTimeoutSeconds: number; backupPolicy: { enabled: boolean; schedule: string; retentionDays: number; keepLast: number | null; method: "Snapshot" | "FileSystem"; volumes: Array<string> | null; hooks: Array<{ component: string; when: "Before" | "After"; command: Array<string>; timeoutSeconds: number; onError: "Fail" | "Continue" }> } | null; tags: Record<string, string> }
 export type AppRevisionDto = { number: number; createdAt: string; createdBy: string | null; image: string | null; commit: string | null; deploymentId: string | null; reason: string; isServing: boolean; canServe: boolean }
