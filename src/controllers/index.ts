@@ -20,7 +20,7 @@ import type { EventRecorder } from '../kube/events.ts'
 import { appController } from './apps/index.ts'
 import { bindingController } from './bindings.ts'
 import { boundaryController } from './boundaries.ts'
-import { clusterController } from './clusters.ts'
+import { clusterController, countClusters } from './clusters.ts'
 import { containerController } from './containerinstances/index.ts'
 import { DEFAULTS_RIGHTS, installDefaults } from './defaults.ts'
 import { deploymentController } from './deployments/index.ts'
@@ -210,6 +210,7 @@ export async function startControllers(options: ControllersOptions): Promise<Run
     workers: options.workers ?? 4,
   }
   countDataKeys(registry, records)
+  countClusters(registry, records, clock)
   const runners = list.map((controller) => new Runner(controller, environment))
   for (const runner of runners) runner.start()
   others?.start(records.cache(PlatformCluster.resource))
