@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { type MeasuredSeries, type MetricQuestion, MetricSourceError } from '../../adapters/prometheus/port.ts'
 import { stepOf } from '../../contracts/metrics.ts'
-import { createdAtOf, type KubeObject } from '../../core/object.ts'
+import type { KubeObject } from '../../core/object.ts'
 import { plainLine } from '../../core/plainLine.ts'
 import type { Context, Services } from '../http/context.ts'
 import { action, type RouteDraft } from '../http/route.ts'
-import { DateTime, Uuid } from '../resources/dto.ts'
+import { Uuid } from '../resources/dto.ts'
 import { SeriesDto } from '../resources/metrics.ts'
-import { dateTime, number, text } from '../resources/paging.ts'
+import { number, text } from '../resources/paging.ts'
 import { pointsOf, type Span } from './asked.ts'
 import { clusterListRoute, type Where } from './clusterLists.ts'
 import { bytesOf, type Claim, ownerFinder } from './storageObjects.ts'
@@ -31,7 +31,6 @@ export const StorageClaimDto = z
     fullInDays: Amount.describe('If it grows on like that; null if it does not grow'),
     series: z.array(SeriesDto).describe('Used, where lookbackMinutes is given'),
     ...ownerFields,
-    createdAt: DateTime,
   })
   .meta({ id: 'StorageClaimDto' })
 type StorageClaimDto = z.output<typeof StorageClaimDto>
@@ -141,7 +140,6 @@ export function claimDtos(
           ? []
           : [{ name: 'Used', unit: 'bytes', labels: {}, points: pointsOf(measures.history.get(key) ?? []) }],
       ...ownerOf(namespace, claim),
-      createdAt: createdAtOf(metadata),
     }
   })
 }
@@ -166,7 +164,6 @@ export const claimsRoute: RouteDraft = clusterListRoute('/admin/monitoring/stora
     resourceGroup: text('Resource group'),
     collection: text('Type'),
     resourceName: text('Resource'),
-    createdAt: dateTime('Created'),
   },
   sort: 'name',
   name: 'namespace',
