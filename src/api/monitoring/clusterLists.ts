@@ -8,7 +8,7 @@ import { listRoute } from '../resources/collection/columns.ts'
 import { defaultCluster } from '../resources/places.ts'
 
 /** On an answer that says nothing of some clusters: their ids. */
-export const MISSING_CLUSTERS_HEADER = 'freehold-missing-clusters'
+const MISSING_CLUSTERS_HEADER = 'freehold-missing-clusters'
 
 /** A cluster as its rows name it; `elsewhere` is undefined for the platform's own. */
 export type Where = { readonly clusterId: string; readonly clusterName: string; readonly elsewhere: string | undefined }

@@ -18,7 +18,7 @@ import {
   spanAsked,
 } from './asked.ts'
 import { countedHere } from './countedHere.ts'
-import { choosesPods, targetOf } from './targets.ts'
+import { choosesPods, hasProcess, targetOf } from './targets.ts'
 import { findWatched, MONITORING, type Watched } from './watched.ts'
 
 export const MonitoringSeriesDto = z
@@ -76,7 +76,7 @@ async function seriesOf(context: Asked) {
   const found =
     isStopped && services.monitoring.metrics === undefined
       ? []
-      : await ask(context, watched, { ...query, aggregation: aggregation }, span)
+      : await ask(context, watched, { ...query, aggregation }, span)
   const named = found.map(({ labels, points }) => ({
     name,
     unit,
@@ -93,12 +93,22 @@ async function seriesOf(context: Asked) {
 type Words = { metric: string; aggregation: Metric['aggregations'][number]; container?: string | undefined }
 type Found = readonly { labels: Readonly<Record<string, string>>; points: readonly { at: number; value: number }[] }[]
 
+const OF_CONTAINERS: ReadonlySet<string> = new Set([
+  'CpuUsage',
+  'MemoryUsage',
+  'CpuPercent',
+  'MemoryPercent',
+  'Restarts',
+])
+
 async function measuredSeries({ services }: Asked, watched: Watched, asked: Words, span: Span): Promise<Found> {
   const source = sourceOf(services)
   const { object, place } = watched
   // What measures another cluster is not known here.
   if (otherClusterOf(services, (object.spec as { clusterId?: string }).clusterId) !== undefined) return []
   const { metric, aggregation, container } = asked
+  // What a pod or a volume has as a whole is that of its main process; what stands beside it has figures of its own.
+  if (container !== undefined && !hasProcess(watched, container) && !OF_CONTAINERS.has(metric)) return []
   const chooses = choosesPods(place.collection)
   const target = targetOf(services, watched, chooses ? container : undefined)
   const question = { collection: place.collection, metric, aggregation, target }

@@ -1,7 +1,7 @@
 import type { ClaimName, PodName, Target } from '../../adapters/prometheus/port.ts'
 import { type ContainerKind, containerNames } from '../../contracts/containerinstances.ts'
-import { functionNames } from '../../contracts/functions.ts'
-import { jobNames } from '../../contracts/jobs.ts'
+import { FUNCTION_CONTAINER, functionNames } from '../../contracts/functions.ts'
+import { JOB_CONTAINER, jobNames } from '../../contracts/jobs.ts'
 import type { MetricCollection } from '../../contracts/metrics.ts'
 import { storeNameOf } from '../../contracts/objectstorage.ts'
 import { relationalNames } from '../../contracts/relational.ts'
@@ -13,6 +13,7 @@ import type { ContainerInstance } from '../../crds/containerinstances.ts'
 import { publicTarget } from '../../crds/containerRules.ts'
 import { ServerlessFunction } from '../../crds/functions.ts'
 import { AccountBucket } from '../../crds/objectstorage.ts'
+import type { SqlInstance } from '../../crds/sql.ts'
 import type { Services } from '../http/context.ts'
 import type { Watched } from './watched.ts'
 
@@ -92,6 +93,22 @@ const withoutVolumes = (watched: Watched): Watched => ({ ...watched, object: { .
 export function targetOf(services: Pick<Services, 'records'>, watched: Watched, process?: string): Target {
   const { collection } = watched.place
   return { namespace: watched.namespace, ...NAMES[collection](services, watched, process) }
+}
+
+/** The container of each pod that the engine or the code runs in. */
+const MAIN: Partial<Record<MetricCollection, (spec: object) => string>> = {
+  vectorclusters: () => 'qdrant',
+  relationalclusters: () => 'postgres',
+  sqlclusters: (spec) => (spec as SqlInstance['spec']).engine.toLowerCase(),
+  functionnamespaces: () => FUNCTION_CONTAINER,
+  jobs: () => JOB_CONTAINER,
+}
+
+/** Whether the resource has a process of this name. */
+export function hasProcess({ object, place }: Watched, name: string): boolean {
+  const { components = [{ name: APP_COMPONENT }] } = object.spec as Components
+  if (choosesPods(place.collection)) return components.some((component) => component.name === name)
+  return MAIN[place.collection]?.(object.spec) === name
 }
 
 /** Whether processes of this collection are Deployments of their own, so that a name chooses pods and no container in them. */
