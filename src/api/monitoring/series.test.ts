@@ -76,6 +76,8 @@ describe('the figures of a resource', () => {
   it('are none of a process that there is not', async () => {
     const { body } = await get(`${BASE}/vectorclusters/products`, asked({ container: 'nothing' }))
     expect([body.series, body.isComplete]).to.deep.equal([[], false])
+    const ofPod = await get(`${BASE}/vectorclusters/products`, asked({ metric: 'NetworkIn', container: 'nothing' }))
+    expect(ofPod.body.series).to.deep.equal([])
   })
 
   it('are empty of what is stopped', async () => {
