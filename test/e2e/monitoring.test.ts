@@ -41,7 +41,7 @@ describe('monitoring', () => {
     groups = [(await makeGroup(boundaryId)).name, (await makeGroup(boundaryId)).name]
     const vector = `/boundaries/${boundaryId}/resourcegroups/${groups[0]}/resources/vectorclusters/products`
     await expectCall(201, 'POST', vector, { computePlan: 'vector-dev' })
-    await expectCall(202, 'POST', `${vector}/actions/stop`)
+    await expectCall(202, 'PUT', `${vector}/actions/stop`)
   })
   after(() => admin.close())
 

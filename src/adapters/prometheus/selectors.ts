@@ -40,7 +40,11 @@ const namespaceOf = ({ namespace }: Target) =>
 const podPatterns = ({ pods }: Target) => pods.map(({ workload, tail }) => `${escapePattern(workload)}${PODS[tail]}`)
 const claimPatterns = ({ claims }: Target) => claims.map(({ claim, tail }) => `${escapePattern(claim)}${CLAIMS[tail]}`)
 
-/** Whether series with these labels are meant, where there is no Prometheus that could tell. */
+/**
+ * Whether series with these labels are meant, where there is no Prometheus that could tell.
+ *
+ * @internal The fake reads it.
+ */
 export function matchesTarget(
   { collection, target, container }: MetricQuestion,
   labels: Readonly<Record<string, string>>,

@@ -160,7 +160,7 @@ describe('the machines and volumes of clusters', () => {
       ...{ memoryRequested: '2Gi', memoryAllocatable: '0', podCount: 2, podCapacity: 110, cpuUsage: null },
     })
     expect(items[1]).to.include({ isSchedulable: false, podCount: 0 })
-    expect((items[0]?.conditions as { message: string }[])[0]?.message).to.equal('a b')
+    expect(((items[0]?.conditions ?? []) as { message: string }[])[0]?.message).to.equal('a b')
   })
 
   it('show what nodes use where it is measured', async () => {
