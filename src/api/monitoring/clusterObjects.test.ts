@@ -154,7 +154,7 @@ describe('the machines and volumes of clusters', () => {
   })
 
   it('show what is asked for on a node by what is not over', async () => {
-    const { items } = await list('nodes?filter=clusterId:eq:' + CLUSTER)
+    const { items } = await list(`nodes?filter=clusterId:eq:${CLUSTER}`)
     expect(items[0]).to.deep.include({
       ...{ roles: ['worker'], isSchedulable: true, cpuCapacity: '4', cpuAllocatable: '3800m', cpuRequested: '1' },
       ...{ memoryRequested: '2Gi', memoryAllocatable: '0', podCount: 2, podCapacity: 110, cpuUsage: null },
@@ -178,7 +178,7 @@ describe('the machines and volumes of clusters', () => {
       metadata: { name: 'far' },
       usage,
     })
-    const { items } = await list('nodes?filter=clusterId:eq:' + FAR)
+    const { items } = await list(`nodes?filter=clusterId:eq:${FAR}`)
     expect([items[0]?.cpuUsage, items[0]?.memoryUsage]).to.deep.equal(['1234m', '2Gi'])
   })
 
