@@ -269,7 +269,7 @@ export const Configuration = z.strictObject({
     .default('velero')
     .describe('Where Velero is, which backs up volumes of container instances to its default BackupStorageLocation'),
   prometheusUrl: Url.optional().describe(
-    'Prometheus that measures the Traefik of the Gateway, such as http://prometheus.monitoring:9090, for web metrics of apps; they stay empty when absent',
+    'Prometheus that measures pods, volumes, engines and the Traefik of the Gateway, such as http://prometheus.monitoring:9090. Without it web metrics of apps stay empty, and routes of monitoring answer ENGINE_MISSING',
   ),
   otlpEndpoint: Url.optional().describe(
     'Collector of OpenTelemetry that takes traces of requests by OTLP over HTTP, such as http://collector:4318; nothing is traced when absent',

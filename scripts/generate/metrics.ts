@@ -1,8 +1,10 @@
 import { type Metric, Registry } from 'prom-client'
 import { createHttpMetrics } from '../../src/api/http/metrics.ts'
 import { requestMetrics } from '../../src/composition/connection.ts'
+import { countClusters } from '../../src/controllers/clusters.ts'
 import { EngineMetrics } from '../../src/controllers/engine/metrics.ts'
 import { countDataKeys } from '../../src/controllers/vaults/index.ts'
+import { systemClock } from '../../src/core/clock.ts'
 
 type Declared = Metric & { name: string; help: string; labelNames: readonly string[] }
 type Group = { title: string; declare: (registry: Registry) => void }
@@ -12,6 +14,7 @@ const GROUPS: readonly Group[] = [
   { title: 'Requests to the facade', declare: createHttpMetrics },
   { title: 'Queues and passes of the controllers', declare: (registry) => new EngineMetrics(registry) },
   { title: 'Secret vaults', declare: (registry) => countDataKeys(registry, NOTHING) },
+  { title: 'Clusters', declare: (registry) => countClusters(registry, NOTHING, systemClock) },
   { title: 'Calls to the API server', declare: requestMetrics },
 ]
 /** What a metric would count: declaring it asks for nothing. */

@@ -221,6 +221,12 @@ function secretRoles(more: readonly Right[] = []): KubeObject[] {
   ]
 }
 
+/** What administrators of the platform are shown of another cluster. */
+const AGENT_READS: readonly Right[] = [
+  { resource: { group: '', plural: 'persistentvolumes' }, verbs: ['list'] },
+  { resource: { group: 'metrics.k8s.io', plural: 'nodes' }, verbs: ['list'] },
+]
+
 /** Of the agent in another cluster, whose account has the name that bindings of groups open Secrets to. */
 export function agentAccessObjects(rights: readonly Right[]): KubeObject[] {
   return [
@@ -230,7 +236,7 @@ export function agentAccessObjects(rights: readonly Right[]): KubeObject[] {
       metadata: { name: CONTROLLERS_ACCOUNT, namespace: SYSTEM_NAMESPACE, labels: labels('agent') },
       automountServiceAccountToken: false,
     } as KubeObject,
-    clusterRole(CONTROLLERS_ACCOUNT, rights, 'agent'),
+    clusterRole(CONTROLLERS_ACCOUNT, [...rights, ...AGENT_READS], 'agent'),
     bindCluster(CONTROLLERS_ACCOUNT),
     ...systemRole(CONTROLLERS_ACCOUNT, [
       { resource: secrets, verbs: ['get', 'patch'], resourceNames: [MEMBERSHIP_SECRET] },

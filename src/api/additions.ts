@@ -1,5 +1,6 @@
 import { additionalAppRoutes } from './apps/index.ts'
 import { type Area, additionsTo, type Route } from './http/route.ts'
+import { alertmanagerRoute } from './monitoring/alertmanager.ts'
 import { additionalBucketRoutes } from './objectstorage/buckets.ts'
 import { additionalKeyRoutes } from './objectstorage/keys.ts'
 import { additionalCommonRoutes } from './platform/index.ts'
@@ -18,6 +19,7 @@ export const ADDITION_AREAS: readonly Area[] = [
   additionsTo('objectstorage', 'objectstorage', [...additionalKeyRoutes, ...additionalBucketRoutes]),
   additionsTo('relational', 'db-relational', additionalEditorRoutes),
   additionsTo('sql', 'db-sql', additionalSqlRoutes),
+  additionsTo('monitoring', 'monitoring', [alertmanagerRoute]),
 ]
 
 export const ADDITIONS: readonly Route[] = ADDITION_AREAS.flatMap((entry) => entry.routes)

@@ -15,6 +15,7 @@ import { reservedNamesOf } from './http/router.ts'
 import { invitationRoutes } from './invitations/index.ts'
 import { jobRoutes } from './jobs/index.ts'
 import { managedIdentityRoutes } from './managedidentities/index.ts'
+import { monitoringRoutes } from './monitoring/index.ts'
 import { objectStorageRoutes } from './objectstorage/index.ts'
 import { passwordRoutes } from './passwords/index.ts'
 import { plannedRoutes } from './planned.ts'
@@ -56,7 +57,7 @@ export const AREAS: readonly Area[] = [
   whole('boundaries', 'boundaries', [boundaryRoutes, memberRoutes, projectionRoutes, tenantRoutes]),
   whole('resourcegroups', 'resource-groups', [resourceGroupRoutes, orphanedGrantRoutes]),
   whole('managedidentities', 'managed-identity', [managedIdentityRoutes()]),
-  whole('monitoring', 'monitoring', []),
+  whole('monitoring', 'monitoring', [monitoringRoutes]),
   whole('registry', 'registry', [registryRoutes]),
   whole('blueprints', 'blueprints', []),
   whole('rbac', 'rbac', [rbacRoutes, tenantMoveRoutes, invitationRoutes, passwordRoutes, userRoutes, ssoRoutes]),
@@ -99,7 +100,7 @@ export function reservedNames(): string[] {
 
 /**
  * What routes read of Kubernetes itself, beyond our kinds: nodes and pods for the verdict of a plan and the live state of
- * a resource, storage classes for whether volumes can be shared.
+ * a resource, storage classes for whether volumes can be shared, volumes and claims for administrators.
  */
 export function facadeReads(): {
   resource: { group: string; plural: string }
@@ -113,6 +114,9 @@ export function facadeReads(): {
     { resource: { group: 'metrics.k8s.io', plural: 'pods' }, verbs: ['list'] },
     { resource: { group: 'apps', plural: 'controllerrevisions' }, verbs: ['list'] },
     { resource: { group: 'storage.k8s.io', plural: 'storageclasses' }, verbs: ['get', 'list', 'watch'] },
+    { resource: { group: 'metrics.k8s.io', plural: 'nodes' }, verbs: ['list'] },
+    { resource: { group: '', plural: 'persistentvolumes' }, verbs: ['list'] },
+    { resource: { group: '', plural: 'persistentvolumeclaims' }, verbs: ['list'] },
     ...backupReads(),
   ]
 }

@@ -264,17 +264,17 @@ export const OPERATIONS = {
   "GetBoundariesResourcegroupsProvidersIdentityManagedidentitiesByResourceUid": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroup}/providers/identity/managedidentities/{resourceUid}' },
   "DeleteBoundariesResourcegroupsProvidersIdentityManagedidentitiesByResourceUid": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroup}/providers/identity/managedidentities/{resourceUid}' },
   "PostBoundariesResourcegroupsProvidersIdentityManagedidentitiesResourceUidToken": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroup}/providers/identity/managedidentities/{resourceUid}/token', query: ["rotate"], isData: true },
-  "GetBoundariesResourcegroupsResourcesMonitoringByResourceName": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/monitoring/{resourceType}/{resourceName}', query: ["aggregation", "container", "from", "metric", "to"], notBuilt: true },
-  "GetBoundariesResourcegroupsResourcesMonitoringResourceNameAlerts": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/monitoring/{resourceType}/{resourceName}/alerts', query: ["includeResolved", "limit"], notBuilt: true },
-  "GetBoundariesResourcegroupsResourcesMonitoringResourceNameRequests": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/monitoring/{resourceType}/{resourceName}/requests', query: ["from", "to"], notBuilt: true },
-  "GetBoundariesResourcegroupsResourcesMonitoringResourceNameUtilization": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/monitoring/{resourceType}/{resourceName}/utilization', query: ["from", "metric", "to"], notBuilt: true },
-  "GetBoundariesResourcesMonitoringAlerts": { method: 'GET', path: '/boundaries/{boundaryId}/resources/monitoring/alerts', notBuilt: true },
-  "GetAdminMonitoringAlerts": { method: 'GET', path: '/admin/monitoring/alerts', query: ["includeResolved"], notBuilt: true },
-  "PostAdminMonitoringAlerts": { method: 'POST', path: '/admin/monitoring/alerts', notBuilt: true },
-  "GetAdminMonitoringMetrics": { method: 'GET', path: '/admin/monitoring/metrics', query: ["aggregation", "from", "metric", "resourceType", "to"], notBuilt: true },
-  "GetAdminMonitoringNodes": { method: 'GET', path: '/admin/monitoring/nodes', notBuilt: true },
-  "GetAdminMonitoringStorageVolumes": { method: 'GET', path: '/admin/monitoring/storage/volumes', notBuilt: true },
-  "GetAdminMonitoringStorageClaims": { method: 'GET', path: '/admin/monitoring/storage/claims', query: ["claim", "lookbackMinutes", "namespace"], notBuilt: true },
+  "GetBoundariesResourcegroupsResourcesMonitoringByResourceName": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/monitoring/{resourceType}/{resourceName}', query: ["aggregation", "container", "from", "metric", "to"] },
+  "GetBoundariesResourcegroupsResourcesMonitoringResourceNameAlerts": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/monitoring/{resourceType}/{resourceName}/alerts', query: ["filter", "includeResolved", "page", "pageSize", "search", "sort"], paged: true },
+  "GetBoundariesResourcesMonitoringAlerts": { method: 'GET', path: '/boundaries/{boundaryId}/resources/monitoring/alerts', query: ["filter", "includeResolved", "page", "pageSize", "search", "sort"], paged: true },
+  "GetAdminMonitoringAlerts": { method: 'GET', path: '/admin/monitoring/alerts', query: ["filter", "includeResolved", "page", "pageSize", "search", "sort"], paged: true },
+  "PostAdminMonitoringAlerts": { method: 'POST', path: '/admin/monitoring/alerts' },
+  "GetBoundariesResourcegroupsResourcesMonitoringResourceNameRequests": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/monitoring/{resourceType}/{resourceName}/requests', query: ["from", "to"] },
+  "GetBoundariesResourcegroupsResourcesMonitoringResourceNameUtilization": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/monitoring/{resourceType}/{resourceName}/utilization', query: ["from", "metric", "to"] },
+  "GetAdminMonitoringMetrics": { method: 'GET', path: '/admin/monitoring/metrics', query: ["aggregation", "from", "metric", "resourceType", "to"] },
+  "GetAdminMonitoringNodes": { method: 'GET', path: '/admin/monitoring/nodes', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetAdminMonitoringStorageVolumes": { method: 'GET', path: '/admin/monitoring/storage/volumes', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetAdminMonitoringStorageClaims": { method: 'GET', path: '/admin/monitoring/storage/claims', query: ["claim", "filter", "lookbackMinutes", "namespace", "page", "pageSize", "search", "sort"], paged: true },
   "PostV1InternalRegistriesMintBoundaryCredential": { method: 'POST', path: '/v1/internal/registries/mint-boundary-credential' },
   "PostV1InternalRegistriesMintBuildToken": { method: 'POST', path: '/v1/internal/registries/mint-build-token' },
   "GetResourcesRegistriesAudit": { method: 'GET', path: '/resources/registries/audit', query: ["action", "boundary", "correlation_id", "filter", "from", "page", "pageSize", "repository", "search", "sort", "to"], paged: true },
@@ -443,6 +443,7 @@ export const OPERATIONS = {
   "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsBulkInsert": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows:bulk-insert' },
   "GetBoundariesResourcesSqlclusters": { method: 'GET', path: '/boundaries/{boundaryId}/resources/sqlclusters', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcesSqlclustersConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/sqlclusters/config' },
+  "PostAdminMonitoringAlertsAlertmanager": { method: 'POST', path: '/admin/monitoring/alerts/alertmanager' },
 } as const
 
 /** The operations under the names that people call them by: what, then what is done with it. */
@@ -790,9 +791,9 @@ export const NAMES = {
   monitoring: {
     get: "GetBoundariesResourcegroupsResourcesMonitoringByResourceName",
     getAlerts: "GetBoundariesResourcegroupsResourcesMonitoringResourceNameAlerts",
+    getAlertsInBoundary: "GetBoundariesResourcesMonitoringAlerts",
     getRequests: "GetBoundariesResourcegroupsResourcesMonitoringResourceNameRequests",
     getUtilization: "GetBoundariesResourcegroupsResourcesMonitoringResourceNameUtilization",
-    getAlertsInBoundary: "GetBoundariesResourcesMonitoringAlerts",
   },
   admin: {
     getMonitoringAlerts: "GetAdminMonitoringAlerts",
@@ -820,6 +821,7 @@ export const NAMES = {
     createTenant: "PostAdminTenants",
     getTenant: "GetAdminTenantsByTenantId",
     deleteTenant: "DeleteAdminTenantsByTenantId",
+    alertmanagerMonitoringAlerts: "PostAdminMonitoringAlertsAlertmanager",
   },
   registries: {
     mintBoundaryCredential: "PostV1InternalRegistriesMintBoundaryCredential",
@@ -1226,6 +1228,17 @@ export interface OperationTypes {
   "PostBoundariesResourcegroupsProvidersIdentityManagedidentities": { body: ProvisionRequestInput; reply: ManagedIdentityDto }
   "GetBoundariesResourcegroupsProvidersIdentityManagedidentitiesByResourceUid": { body: unknown; reply: ManagedIdentityDto }
   "PostBoundariesResourcegroupsProvidersIdentityManagedidentitiesResourceUidToken": { body: unknown; reply: ManagedIdentityCredentialsDto }
+  "GetBoundariesResourcegroupsResourcesMonitoringByResourceName": { body: unknown; reply: MonitoringSeriesDto }
+  "GetBoundariesResourcegroupsResourcesMonitoringResourceNameAlerts": { body: unknown; reply: { items: Array<AlertDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcesMonitoringAlerts": { body: unknown; reply: { items: Array<AlertDto>; pagination: PaginationMeta } }
+  "GetAdminMonitoringAlerts": { body: unknown; reply: { items: Array<AlertDto>; pagination: PaginationMeta } }
+  "PostAdminMonitoringAlerts": { body: AlertIngestRequestInput; reply: AlertIngestResult }
+  "GetBoundariesResourcegroupsResourcesMonitoringResourceNameRequests": { body: unknown; reply: RequestStatsDto }
+  "GetBoundariesResourcegroupsResourcesMonitoringResourceNameUtilization": { body: unknown; reply: UtilizationDto }
+  "GetAdminMonitoringMetrics": { body: unknown; reply: MonitoringSeriesDto }
+  "GetAdminMonitoringNodes": { body: unknown; reply: { items: Array<NodeDto>; pagination: PaginationMeta } }
+  "GetAdminMonitoringStorageVolumes": { body: unknown; reply: { items: Array<StorageVolumeDto>; pagination: PaginationMeta } }
+  "GetAdminMonitoringStorageClaims": { body: unknown; reply: { items: Array<StorageClaimDto>; pagination: PaginationMeta } }
   "PostV1InternalRegistriesMintBoundaryCredential": { body: MintBoundaryRequestInput; reply: RegistryCredentialDto }
   "PostV1InternalRegistriesMintBuildToken": { body: MintBuildRequestInput; reply: RegistryBuildTokenDto }
   "GetResourcesRegistriesAudit": { body: unknown; reply: { items: Array<RegistryAuditEntry>; pagination: PaginationMeta } }
@@ -1322,6 +1335,7 @@ export interface OperationTypes {
   "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsBulkInsert": { body: BulkInsertRowsRequestInput; reply: BulkRowsResult }
   "GetBoundariesResourcesSqlclusters": { body: unknown; reply: { items: Array<SqlInstanceDto>; pagination: PaginationMeta } }
   "GetBoundariesResourcesSqlclustersConfig": { body: unknown; reply: ListConfig }
+  "PostAdminMonitoringAlertsAlertmanager": { body: AlertmanagerDeliveryInput; reply: AlertmanagerResult }
 }
 
 export type AcceptInvitationRequestInput = { token: string }
@@ -1335,6 +1349,11 @@ export type ActivityEntry = { id: string; occurredAt: string; action: string; op
 export type ActivityRequestInput = { action: string; resourceType: string; resourceName: string; resourceGroup: string; outcome?: "Succeeded" | "Failed" | "Started"; message?: string | null; metadata?: Record<string, string> | null; occurredAt?: string | null; correlationId?: string | null }
 export type AddBoundaryMemberRequestInput = { principalId: string; principalType?: "User" | "Group" | "ServicePrincipal" | null; roleDefinitionName: string }
 export type AddMemberRequestInput = { userId: string; tenantId: string; roleDefinitionName?: string | null }
+export type AlertDto = { id: string; alertId: string; title: string; subject: string; detail: string; level: number; levelName: "Recommendation" | "Information" | "Warning" | "Error" | "Critical" | "Insight"; status: "Firing" | "Resolved"; boundaryId: string | null; resourceGroup: string | null; resourceType: string; resourceName: string; metadata: Record<string, string>; firstSeenAt: string; lastSeenAt: string; resolvedAt: string | null; occurrences: number; runbookUrl: string | null }
+export type AlertIngestRequestInput = { alertId: string; title: string; subject?: string | null; detail?: string | null; level: number; status?: "Firing" | "Resolved" | null; resourceType?: string | null; resourceName?: string | null; metadata?: Record<string, string> | null }
+export type AlertIngestResult = { id: string; alertId: string; status: "Firing" | "Resolved"; created: boolean }
+export type AlertmanagerDeliveryInput = { version: "4"; alerts: Array<{ status: "firing" | "resolved"; labels?: Record<string, string>; annotations?: Record<string, string>; fingerprint: string }> }
+export type AlertmanagerResult = { results: Array<AlertIngestResult> }
 export type AppComputePlanDto = { cpuLimit: string; cpuRequest: string; description: string; id: string; isProductionReady: boolean; memoryLimit: string; memoryRequest: string; name: string; replicas: number; storageClass: string; storageSize: string; verdict: "Fits" | "Tight" | "DoesNotFit" | "Unknown"; verdictReason: string | null }
 export type AppDto = { id: string; name: string; boundary: string; boundaryId: string; resourceGroup: string; collection: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; publicUrl: string | null; certificateStatus: "NotRequested" | "Issuing" | "Valid" | "Expiring" | "Expired" | "Failed" | null; commit: string | null; servingImage: string | null; revision: number; servingRevision: number | null; revisions: Array<AppRevisionDto>; readyReplicas: number; restartCount: number; clusterId: string | null; sourceKind: "Repository" | "Image" | "Upload"; repositoryUrl: string | null; branch: string; pipeline: { rootPath: string; buildCommand: string | null; builderImage: string | null; outputPath: string; buildEnv: Array<{ name: string; value: string | null }>; buildTimeoutMinutes: number }; deploymentSourceId: string | null; deployOnPush: boolean; previewBranches: Array<string>; dockerfilePath: string | null; image: string | null; runtime: string | null; runtimeVersion: string | null; startCommand: string | null; computePlan: string; replicas: number; minReplicas: number | null; maxReplicas: number | null; targetCpuPercent: number; port: number; healthPath: string | null; env: Array<{ name: string; value: string | null; secret: { vaultName: string; secretName: string; version: number | null } | null; output: { collection: "vectorclusters" | "relationalclusters" | "sqlclusters" | "containerinstances" | "apps" | "staticwebapps" | "functionnamespaces" | "objectstorageaccounts"; name: string; output: string } | null }>; volumes: Array<{ name: string; kind: "Persistent" | "Ephemeral" | "Secret"; size: string | null; storageClass: string | null; secret: { vaultName: string; secretName: string; version: number | null } | null; mountPath: string; sharedByComponents: boolean }>; releaseCommand: string | null; registryCredential: { vaultName: string; secretName: string; version: number | null } | null; managedIdentity: boolean; isPublic: boolean; customDomains: Array<string>; allowedCidrs: string | null; httpsOnly: boolean; sessionAffinity: boolean; requestTimeoutSeconds: number; backupPolicy: { enabled: boolean; schedule: string; retentionDays: number; keepLast: number | null; method: "Snapshot" | "FileSystem"; volumes: Array<string> | null; hooks: Array<{ component: string; when: "Before" | "After"; command: Array<string>; timeoutSeconds: number; onError: "Fail" | "Continue" }> } | null; tags: Record<string, string> }
 export type AppRevisionDto = { number: number; createdAt: string; createdBy: string | null; image: string | null; commit: string | null; deploymentId: string | null; reason: string; isServing: boolean; canServe: boolean }
@@ -1466,12 +1485,15 @@ export type MaterializeRegistryRequestInput = { resourceGroup: string; resourceN
 export type MetricsDto = { from: string; to: string; stepSeconds: number; isComplete: boolean; series: Array<Series> }
 export type MintBoundaryRequestInput = { boundary: string }
 export type MintBuildRequestInput = { boundary: string; resourceGroup: string; kind: string; name: string }
+export type MonitoringSeriesDto = { resourceType: string | null; resourceName: string | null; metric: string; aggregation: string; unit: string; from: string; to: string; stepSeconds: number; isComplete: boolean; series: Array<Series> }
 export type MoveBoundaryTenantRequestInput = { tenantId: string | null }
 export type MoveRequestInput = { component?: string | null; from: string; to: string; overwrite?: boolean }
 export type NamedPort = { name: string; port: number; protocol: string }
 export type NameRule = { pattern: string; maxLength: number; reserved: Array<string> }
 export type NamespaceOwnerDto = { namespace: string; boundaryId: string; boundary: string; resourceGroup: string | null; clusterId: string; scope: string }
 export type NameViolation = { code: "Empty" | "TooLong" | "BadCharacter" | "Reserved" | "TakenElsewhere"; message: string }
+export type NodeCondition = { type: string; status: string; reason: string; message: string; since: string | null }
+export type NodeDto = { clusterId: string; clusterName: string; name: string; status: "Ready" | "NotReady" | "Unknown"; roles: Array<string>; isSchedulable: boolean; kubeletVersion: string; osImage: string; architecture: string; containerRuntime: string; cpuCapacity: string; cpuAllocatable: string; cpuRequested: string; memoryCapacity: string; memoryAllocatable: string; memoryRequested: string; cpuUsage: string | null; memoryUsage: string | null; podCount: number; podCapacity: number; conditions: Array<NodeCondition>; createdAt: string }
 export type ObjectAuditEntry = { id: string; timestamp: string; operation: string; bucket: string; key: string | null; statusCode: number; errorCode: string | null; accessKeyId: string | null; principalId: string | null; remoteAddress: string; bytes: number | null; requestId: string }
 export type ObjectRuntimeInfoDto = { driver: string; version: string; endpoint: string; publicEndpoint: string | null; regionName: string; forcePathStyle: boolean; features: ObjectStoreFeatures; limits: Record<string, number> }
 export type ObjectStorageAccountDto = { id: string; name: string; boundary: string; boundaryId: string; resourceGroup: string; collection: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; endpoint: string; regionName: string; publicEndpoint: string | null; forcePathStyle: boolean; bucketCount: number; objectCount: number; usedBytes: number; usageAt: string | null; clusterId: string | null; quotaBytes: number | null; quotaObjects: number | null; maxBuckets: number; enablePublicAccess: boolean; defaultVersioning: "Off" | "Enabled"; auditEnabled: boolean; deletionProtection: boolean; tags: Record<string, string> }
@@ -1511,6 +1533,8 @@ export type RelationalHealthReport = { status: "Healthy" | "Degraded" | "Unhealt
 export type RelationalResourcePlanDto = { cpuLimit: string; cpuRequest: string; description: string; id: string; isProductionReady: boolean; memoryLimit: string; memoryRequest: string; name: string; replicas: number; storageClass: string; storageSize: string; verdict: "Fits" | "Tight" | "DoesNotFit" | "Unknown"; verdictReason: string | null; maxConnections: number; walStorageSize: string }
 export type Repository = { id: string; name: string; fullName: string; owner: string; url: string; cloneUrl: string; defaultBranch: string; isPrivate: boolean; isArchived: boolean; description: string | null; language: string | null; pushedAt: string | null }
 export type RepositoryTokenDto = { token: string; username: string; cloneUrl: string; expiresAt: string | null; permissions: Record<string, string> }
+export type RequestCaller = { source: "Internet" | "Resource" | "Platform"; name: string; requests: number }
+export type RequestStatsDto = { from: string; to: string; stepSeconds: number; total: number; errors4xx: number; errors5xx: number; averageMilliseconds: number | null; p95Milliseconds: number | null; series: Array<Series>; statusCodes: Record<string, number>; callers: Array<RequestCaller> }
 export type ResourceActionResult = { action: "start" | "stop" | "restart" | "redeploy"; changed: boolean; id: string; name: string; phase: string | null; requestedAt: string; resourceGroup: string; status: string }
 export type ResourceGroupDto = { id: string; name: string; boundary: string; boundaryId: string; namespace: string; scope: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; resourceCount: number; resourceCounts: Record<string, number>; quota: BoundaryQuota; usage: BoundaryQuota; tags: Record<string, string>; createdAt: string; createdBy: string | null }
 export type ResourceNameValidationDto = { resourceName: string; isValid: boolean; isAvailable: boolean; violations: Array<NameViolation>; takenBy: Array<ResourceReference> }
@@ -1554,6 +1578,9 @@ export type StaticWebAppDeployRequestInput = { branch?: string | null; commit?: 
 export type StaticWebAppDto = { id: string; name: string; boundary: string; boundaryId: string; resourceGroup: string; collection: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; publicUrl: string | null; certificateStatus: "NotRequested" | "Issuing" | "Valid" | "Expiring" | "Expired" | "Failed" | null; commit: string | null; deployments: Array<StaticWebAppDeploymentDto>; servingImage: string | null; readyReplicas: number; revision: number; clusterId: string | null; repositoryUrl: string | null; branch: string; pipeline: { rootPath: string; buildCommand: string | null; builderImage: string | null; outputPath: string; buildEnv: Array<{ name: string; value: string | null }>; buildTimeoutMinutes: number }; deploymentSourceId: string | null; deployOnPush: boolean; previewBranches: Array<string>; image: string | null; replicas: number; cacheControl: string; headers: Record<string, string>; isSinglePage: boolean; notFoundPage: string; proxyUrl: string | null; enableIngress: boolean; ingressHost: string | null; customDomains: Array<string>; tags: Record<string, string>; resourcePlanId: string }
 export type StaticWebAppRollbackRequestInput = { deploymentId?: string | null; number?: number | null; image?: string | null }
 export type StaticWebAppUrlRequestInput = { name: string; resourceGroup: string; clusterId?: string | null }
+export type StorageClaimDto = { namespace: string; name: string; clusterId: string; storageClass: string; phase: string; requestedBytes: number; capacityBytes: number; usedBytes: number | null; usedPercent: number | null; inodesUsedPercent: number | null; growthBytesPerDay: number | null; fullInDays: number | null; series: Array<Series>; boundaryId: string | null; resourceGroup: string | null; collection: string | null; resourceName: string | null }
+export type StorageClaimReference = { namespace: string; name: string }
+export type StorageVolumeDto = { name: string; clusterId: string; storageClass: string; phase: "Available" | "Bound" | "Released" | "Failed" | "Pending"; capacityBytes: number; reclaimPolicy: string; accessModes: Array<string>; claim: StorageClaimReference | null; boundaryId: string | null; resourceGroup: string | null; collection: string | null; resourceName: string | null; isOrphaned: boolean; createdAt: string }
 export type StsSessionDto = { accessKeyId: string; secretAccessKey: string; sessionToken: string; expiresAt: string; endpoint: string; regionName: string; permission: "Read" | "Write" | "ReadWrite" | "Admin"; bucket: string | null; prefix: string | null }
 export type SubmitBugReportRequestInput = { title: string; description: string; severity?: "Low" | "Normal" | "High"; area?: string | null; url?: string | null; correlationId?: string | null; userAgent?: string | null; attachments?: Array<BugAttachmentInput> | null }
 export type TenantDto = { id: string; displayName: string; domains: Array<string>; boundaryCount: number; userCount: number; ssoEnabled: boolean; createdAt: string }
@@ -1568,6 +1595,7 @@ export type UploadBuildLogsRequestInput = { lines?: Array<string> | null; text?:
 export type UploadSourceRequestInput = { files: Array<SourceFileInput>; message?: string | null }
 export type UrlPreviewDto = { url: string; host: string; isAvailable: boolean; reason: string | null }
 export type UserDto = { id: string; userName: string; email: string | null; firstName: string | null; lastName: string | null; displayName: string; emailVerified: boolean; isEnabled: boolean; isExternal: boolean; tenantIds: Array<string>; createdAt: string; lastSignInAt: string | null }
+export type UtilizationDto = { metric: "Cpu" | "Memory" | "Storage" | "Connections"; unit: string; limit: number | null; request: number | null; average: number | null; maximum: number | null; p95: number | null; last: number | null; averagePercent: number | null; maximumPercent: number | null; series: Array<Series>; recommendation: { kind: "None" | "ScaleUp" | "ScaleDown"; computePlan: string | null; message: string | null } | null }
 export type VectorApiKeyDto = { apiKey: string; pendingApiKey: string | null; readOnlyApiKey: string | null; createdAt: string; rotatedAt: string | null; version: number; rotationState: "Applied" | "Applying" }
 export type VectorClusterDto = { id: string; name: string; boundary: string; boundaryId: string; resourceGroup: string; collection: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; publicEndpoint: string | null; readyReplicas: number | null; clusterId: string | null; computePlan: string | null; cpuRequest: string | null; cpuLimit: string | null; memoryRequest: string | null; memoryLimit: string | null; storageSize: string | null; storageClass: string | null; replicas: number | null; vectorVersion: "1.13.6" | "1.14.1" | "1.15.5" | "1.16.3" | "1.17.1" | "1.18.2"; imageName: string | null; apiKeyEnabled: boolean; enableIngress: boolean; ingressHost: string | null; enableLoadBalancer: boolean; allowedCidrs: string | null; tags: Record<string, string>; resourcePlanId: string | null }
 export type VectorConnectionInfo = { restEndpoint: string; grpcEndpoint: string; publicRestEndpoint: string | null; publicGrpcEndpoint: string | null; host: string; restPort: number; grpcPort: number; tls: boolean; apiKeyRequired: boolean; apiKeyHeader: string; caCertificate: string | null }

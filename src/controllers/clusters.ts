@@ -1,3 +1,4 @@
+import { Gauge, type Registry } from 'prom-client'
 import {
   AGENT_PEER_SECRET,
   type ClusterState,
@@ -6,7 +7,7 @@ import {
   isReachable,
   untilOffline,
 } from '../contracts/clusters.ts'
-import { timestamp } from '../core/clock.ts'
+import { type Clock, timestamp } from '../core/clock.ts'
 import type { KubeObject } from '../core/object.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
@@ -118,4 +119,19 @@ export async function stopWhileNamed({ object, records }: ClusterPass): Promise<
     names.push(...namesOf(kind, (await records.client.list<Placed>(kind.resource)).items))
   if (names.length === 0) return done()
   return waiting('DeletionBlocked', `Stopped, because this names the cluster: ${shownOf(names)}. Delete it first.`)
+}
+
+/** Clusters by state, told when somebody asks: one whose agent is silent changes its state by time alone. */
+export function countClusters(registry: Registry, records: Workspace, clock: Pick<Clock, 'now'>): void {
+  new Gauge({
+    name: 'freehold_clusters',
+    help: 'Clusters by state, such as Online or Offline',
+    labelNames: ['state'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const cluster of records.cache<PlatformCluster & KubeObject>(PlatformCluster.resource).list())
+        this.inc({ state: clusterStateOf(cluster, clock.now()) })
+    },
+  })
 }

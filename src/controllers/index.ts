@@ -20,7 +20,7 @@ import type { EventRecorder } from '../kube/events.ts'
 import { appController } from './apps/index.ts'
 import { bindingController } from './bindings.ts'
 import { boundaryController } from './boundaries.ts'
-import { clusterController } from './clusters.ts'
+import { clusterController, countClusters } from './clusters.ts'
 import { containerController } from './containerinstances/index.ts'
 import { DEFAULTS_RIGHTS, installDefaults } from './defaults.ts'
 import { deploymentController } from './deployments/index.ts'
@@ -36,6 +36,7 @@ import { functionNamespaceController } from './functions/namespace.ts'
 import { invitationController, passwordResetController } from './invitations.ts'
 import { type JobOptions, jobController } from './jobs.ts'
 import { managedIdentityController } from './managedidentities.ts'
+import { alertController } from './monitoring.ts'
 import { STORAGE_CONTROLLERS, type StorageOptions } from './objectstorage/index.ts'
 import { platformClientController } from './platformclients.ts'
 import { claimPlatformHosts, PLATFORM_HOSTS_RIGHTS } from './platformHosts.ts'
@@ -147,6 +148,7 @@ const PARTS: readonly Part[] = [
   made(jobController, (ports) => ({ keys: keysOf(ports), ...ports.jobs, registryHost: ports.registry?.host })),
   made(repositoryController, ({ registry }) => ({ registry })),
   made(runController, ({ registry }) => ({ registry })),
+  fixed(alertController),
 ]
 
 export function controllers(ports: ControllerPorts): readonly Controller[] {
@@ -208,6 +210,7 @@ export async function startControllers(options: ControllersOptions): Promise<Run
     workers: options.workers ?? 4,
   }
   countDataKeys(registry, records)
+  countClusters(registry, records, clock)
   const runners = list.map((controller) => new Runner(controller, environment))
   for (const runner of runners) runner.start()
   others?.start(records.cache(PlatformCluster.resource))

@@ -78,6 +78,8 @@ export const ERROR_STATUS = {
   'webhooks-not-supported': 501,
   'tokens-not-supported': 501,
   'upstream-failed': 502,
+  // Monitoring.
+  METRIC_NOT_APPLICABLE: 422,
   // Registry.
   RETENTION_RUNNING: 409,
   // Files of volumes.

@@ -149,6 +149,7 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
     none('an inherited assignment stands in another namespace, where its own rights are asked for'),
   ],
   PRINCIPAL_NOT_FOUND: [webhook('PRINCIPAL_NOT_FOUND')],
+  METRIC_NOT_APPLICABLE: [NO_WRITE],
   'invalid-activity': [NO_REPORT],
   'invalid-attachment': [NO_REPORT],
   'too-many-reports': [NO_REPORT],

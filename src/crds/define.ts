@@ -102,6 +102,11 @@ export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
   isPart?: boolean
   /** Nobody but the platform writes its objects, so nobody keeps them in Git: why it does, in words for the reference. */
   writtenByPlatform?: string
+  /**
+   * Its objects stand in a boundary's namespace and are about resources of different groups: whoever reads one needs the right
+   * everywhere in the boundary, as for all of them.
+   */
+  spansGroups?: true
   /** Its objects may run on clusters with an agent; all others run on the platform's own. */
   runsAnywhere?: true
   /** The family of compute plans that its objects take their sizes from; what has none counts as one resource. */

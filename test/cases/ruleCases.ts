@@ -3,6 +3,7 @@ import { APP_RULES } from './rules/apps.ts'
 import type { RuleCase } from './rules/case.ts'
 import { DATABASE_RULES } from './rules/databases.ts'
 import { FUNCTION_RULES } from './rules/functions.ts'
+import { MONITORING_RULES } from './rules/monitoring.ts'
 import { PLATFORM_RULES } from './rules/platform.ts'
 import { REGISTRY_RULES } from './rules/registry.ts'
 import { SINGLE_SIGN_ON_RULES } from './rules/singleSignOn.ts'
@@ -26,4 +27,5 @@ export const RULE_CASES: readonly RuleCase[] = [
   ...FUNCTION_RULES,
   ...SITE_RULES,
   ...REGISTRY_RULES,
+  ...MONITORING_RULES,
 ]

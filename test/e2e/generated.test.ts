@@ -20,7 +20,11 @@ type Places = { boundaryId: string; group: string }
 type Body = ErrorBody & { action?: string }
 
 /** The least queries that routes take. */
-const QUERIES: readonly Record<string, string>[] = [{}, { path: '/x' }, { name: 'x' }, { installation_id: '1' }]
+const SPAN = { from: '2026-01-01T00:00:00Z', to: '2026-01-01T01:00:00Z' }
+const QUERIES: readonly Record<string, string>[] = [
+  ...[{}, { path: '/x' }, { name: 'x' }, { installation_id: '1' }],
+  ...[SPAN, { ...SPAN, metric: 'x' }, { ...SPAN, metric: 'x', aggregation: 'Last' }],
+]
 
 /** Values for the parameters of a path: real places, and things that are well-formed but not there. */
 function pathOf({ path, query }: Route, { boundaryId, group }: Places): string {

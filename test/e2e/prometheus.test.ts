@@ -7,10 +7,19 @@ import { silentProgress } from '../../scripts/controlplane/index.ts'
 import { choosePorts } from '../../scripts/controlplane/ports.ts'
 import { waitUntil } from '../../scripts/controlplane/request.ts'
 import { prometheusPrograms } from '../../scripts/node/prometheus.ts'
+import { CAPACITIES, CATALOGUE, PLATFORM_CATALOGUE } from '../../src/adapters/prometheus/catalogue.ts'
 import { createRequestFigures } from '../../src/adapters/prometheus/client.ts'
-import type { RequestFigures, Routed } from '../../src/adapters/prometheus/port.ts'
+import { createMetricSource } from '../../src/adapters/prometheus/metricClient.ts'
+import type {
+  MetricQuestion,
+  MetricSource,
+  RequestFigures,
+  Routed,
+  Target,
+} from '../../src/adapters/prometheus/port.ts'
 import { silentLog as log } from '../../src/core/log.ts'
 import { debianIsMissing } from '../cluster/debian.ts'
+import { metricSourceContract, PLAYED_METRICS } from '../suites/metricSourceContract.ts'
 import { PLAYED, requestFiguresContract } from '../suites/requestFiguresContract.ts'
 
 const SCRAPE_SECONDS = 15
@@ -66,11 +75,21 @@ function scraped(): string {
       bySeries.set(series, [...(bySeries.get(series) ?? []), `${series} ${value} ${time}`])
     }
   }
-  return `${[...bySeries.values()].flat().join('\n')}\n# EOF\n`
+  return `${[...bySeries.values(), memorySeries()].flat().join('\n')}\n# EOF\n`
+}
+
+/** What kubelets say of the memory of containers. */
+function memorySeries(): string[] {
+  const { from, to, every, memory } = PLAYED_METRICS
+  return memory.flatMap(({ namespace, pod, container, value }) => {
+    const series = `container_memory_working_set_bytes{namespace="${namespace}",pod="${pod}",container="${container}"}`
+    const times = Array.from({ length: (to - from) / every + 1 }, (_, index) => from + index * every)
+    return times.map((time) => `${series} ${value(time - from)} ${time}`)
+  })
 }
 
 const missing = debianIsMissing('prometheus')
-describe('figures of a Gateway from Prometheus itself', function () {
+describe('what Prometheus itself tells', function () {
   this.timeout(300_000)
   if (missing !== undefined) {
     it(`is skipped: ${missing}`, function () {
@@ -81,6 +100,7 @@ describe('figures of a Gateway from Prometheus itself', function () {
   let folder: string
   let server: ChildProcess | undefined
   let figures: RequestFigures
+  let metrics: MetricSource
 
   before(async () => {
     const programs = await prometheusPrograms({ progress: silentProgress, signal: undefined })
@@ -104,11 +124,35 @@ describe('figures of a Gateway from Prometheus itself', function () {
     ended.catch(() => undefined)
     await waitUntil('Prometheus', 60_000, async () => (await fetch(`${url}/-/ready`)).ok, ended)
     figures = createRequestFigures({ url, log })
+    metrics = createMetricSource({ url, log })
   })
   after(async () => {
     server?.kill()
     if (folder !== undefined) await rm(folder, { recursive: true, force: true })
   })
 
-  requestFiguresContract(() => figures)
+  describe('of requests', () => requestFiguresContract(() => figures))
+  describe('of what was measured', () => metricSourceContract(() => metrics))
+
+  it('understands every query of the catalogue', async () => {
+    const target: Target = {
+      namespace: 'shop-0123456789',
+      pods: [{ workload: 'vc-main', tail: 'Ordinal' }],
+      claims: [{ claim: 'storage-vc-main', tail: 'Ordinal' }],
+      routes: [{ route: 'papp-a', service: 'papp-a--app' }],
+      buckets: ['media.one'],
+      jobs: [{ job: 'pjob-a', tail: 'None' }],
+    }
+    const entries = { ...CATALOGUE, platform: { ...PLATFORM_CATALOGUE, ...CAPACITIES } }
+    for (const [collection, ofCollection] of Object.entries(entries)) {
+      for (const [metric, entry] of Object.entries(ofCollection)) {
+        const words = 'histogram' in entry ? ['Average', 'P95'] : ['Average', 'Sum', 'Last', 'P95']
+        for (const aggregation of words)
+          for (const isSummed of [false, true]) {
+            const question = { collection, metric, aggregation, target, isSummed } as MetricQuestion
+            await metrics.of(question, { from: PLAYED_METRICS.from, to: PLAYED_METRICS.from + 90, stepSeconds: 60 })
+          }
+      }
+    }
+  })
 })

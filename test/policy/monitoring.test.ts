@@ -23,6 +23,39 @@ function namesIn(expression: string): string[] {
   return words.map((word) => word.replace(/_(bucket|count|sum)$/, '')).filter((word) => word !== 'histogram_quantile')
 }
 
+type Severe = Rule & { labels: { severity: string }; annotations: Rule['annotations'] & { summary: string } }
+const ofWorkloads = () =>
+  (load(read('deploy/monitoring/workloads.yaml')) as { spec: { groups: { rules: Severe[] }[] } }).spec.groups.flatMap(
+    ({ rules }) => rules,
+  )
+/** Where metrics come from that are not ours: kube-state-metrics, kubelets, CloudNativePG and its plugin, cert-manager. */
+const ELSEWHERE = /^(kube|kubelet|cnpg|barman_cloud|certmanager)_/
+
+describe('alerts about what runs', () => {
+  it('are those of the interface, each as grave as it says', () => {
+    const told = ofWorkloads().map(({ alert, labels }) => `${alert} ${labels.severity}`)
+    expect(told.sort()).to.deep.equal([
+      ...['AgentSilent error', 'BackupTooOld error', 'CertificateExpiring warning', 'PodCrashLooping error'],
+      ...['QuotaNearLimit warning', 'VolumeFilling critical', 'VolumeFilling warning', 'WalGrowing critical'],
+    ])
+  })
+
+  it('ask only for metrics that there are', () => {
+    const words = ofWorkloads().flatMap(({ expr }) => expr.match(/\b[a-z]+(?:_[a-z0-9]+)+(?=[{)\s])/g) ?? [])
+    const own = words.filter((word) => !ELSEWHERE.test(word) && !/^(max_over_time|exported_namespace)$/.test(word))
+    expect(own).to.deep.equal(['freehold_clusters'])
+    expect(metricNames()).to.include.members(own)
+  })
+
+  it('have a part on the page of the area, which their address names', () => {
+    const page = read('docs/areas/monitoring.md')
+    for (const { alert, annotations } of ofWorkloads()) {
+      expect(page).to.contain(`### ${alert}\n`)
+      expect(annotations.runbook_url).to.match(new RegExp(`docs/areas/monitoring.md#${alert.toLowerCase()}$`))
+    }
+  })
+})
+
 describe('monitoring', () => {
   const known = [...metricNames(), 'process_resident_memory_bytes', 'process_cpu_seconds_total']
   const isLabel = (name: string) => /^(http_response_status_code|http_request_method|http_route)$/.test(name)

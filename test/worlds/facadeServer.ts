@@ -7,6 +7,7 @@ import { FakeObjectStore } from '../../src/adapters/objectstorage/fake.ts'
 import { FakePodLogs } from '../../src/adapters/podlogs/fake.ts'
 import { followedPodLogs } from '../../src/adapters/podlogs/followed.ts'
 import { FakeRequestFigures } from '../../src/adapters/prometheus/fake.ts'
+import { FakeMetricSource } from '../../src/adapters/prometheus/fakeMetrics.ts'
 import { FakeCircuit, FakeSources } from '../../src/adapters/sources/fake.ts'
 import { silentEngine } from '../../src/adapters/sql/fake.ts'
 import { LocalVolumeFiles } from '../../src/adapters/volumefiles/fake.ts'
@@ -18,6 +19,7 @@ import { recordedPrincipals } from '../../src/api/callers/principals.ts'
 import type { Caller, Services } from '../../src/api/http/context.ts'
 import { createFacade, type FacadeOptions } from '../../src/api/http/server.ts'
 import { reservedNames, SERVED_ROUTES } from '../../src/api/index.ts'
+import { createKubernetesObjects } from '../../src/api/monitoring/kubernetesObjects.ts'
 import { Documentation } from '../../src/api/platform/documentation.ts'
 import { wholeDocument } from '../../src/api/platform/reference.ts'
 import { createRecords } from '../../src/api/records/kubeRecords.ts'
@@ -194,6 +196,10 @@ async function serve(
       accounts: makeAccounts().accounts,
       objectStorage: { store: new FakeObjectStore(), secrets: kubeSecrets(client) },
       requestFigures: new FakeRequestFigures([], { from: 0, to: Number.POSITIVE_INFINITY }),
+      monitoring: {
+        metrics: new FakeMetricSource(),
+        objects: createKubernetesObjects({ client, caches, clientOf: () => far }),
+      },
       jobs: { blobs: fakeBlobs() },
       functions: { blobs: fakeBlobs(), calls: sameProcessCallFigures(() => undefined) },
       deployments: { logs: blobBuildLogs(fakeBlobs()), archives: undefined, podOf: () => undefined },

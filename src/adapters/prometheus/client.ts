@@ -1,8 +1,7 @@
-import { request } from 'undici'
 import { z } from 'zod'
 import { messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
-import { readWithin } from '../../core/readWithin.ts'
+import { askPrometheus } from './ask.ts'
 import { type Counter, incrementsOf, timesOf, WHATS } from './increments.ts'
 import type { CountedRequests, RequestFigures, Steps } from './port.ts'
 import { trafficQuery } from './traefik.ts'
@@ -14,9 +13,6 @@ export type PrometheusOptions = {
   /** Milliseconds for all that one answer takes; 5 s. */
   timeout?: number
 }
-
-/** Bytes; 1,500 points of a hundred counters take a third of it. */
-const ANSWER_MAX = 16 * 1024 * 1024
 
 const Sample = z.tuple([z.number(), z.string()])
 const Labels = z.object({
@@ -40,16 +36,8 @@ type Found = z.output<typeof Answer>['data']['result']
 
 /** Asks Prometheus what the Traefik of the Gateway counted (HTTP API of Prometheus, version 1). */
 export function createRequestFigures({ url, log, timeout = 5_000 }: PrometheusOptions): RequestFigures {
-  const base = url.replace(/\/$/, '')
-
-  async function ask(path: string, question: Record<string, string>, signal: AbortSignal): Promise<Found> {
-    const form = new URLSearchParams(question)
-    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-    const answer = await request(`${base}/api/v1/${path}`, { method: 'POST', headers, body: form.toString(), signal })
-    const text = await readWithin(ANSWER_MAX, answer.body, () => new Error('Prometheus tells more than was asked for.'))
-    if (answer.statusCode !== 200) throw new Error(`Prometheus answered ${answer.statusCode}.`)
-    return Answer.parse(JSON.parse(text.toString('utf8'))).data.result
-  }
+  const ask = async (path: 'query' | 'query_range', question: Record<string, string>, signal: AbortSignal) =>
+    (await askPrometheus(url, path, question, { answer: Answer, signal })).data.result
 
   return {
     async of(routed, steps): Promise<CountedRequests | undefined> {

@@ -1,3 +1,5 @@
+import type { Aggregation, MetricCollection } from '../../contracts/metrics.ts'
+
 /** Which requests are meant: those that a Gateway led by this HTTPRoute to this Service. */
 export type Routed = { namespace: string; route: string; service: string }
 
@@ -32,4 +34,66 @@ export interface RequestFigures {
    * figures are shown where they are there, and nothing depends on them.
    */
   of(routed: Routed, steps: Steps): Promise<CountedRequests | undefined>
+}
+
+/**
+ * How the pods of a workload are called: `<workload>-<ordinal>` of a StatefulSet or of CloudNativePG, `<workload>-<hash>-<random>` of
+ * a Deployment, `<workload>-<random>` of a Job. `Any`: whatever begins with it.
+ */
+export type PodName = { readonly workload: string; readonly tail: 'Ordinal' | 'Deployment' | 'Job' | 'Any' }
+/** A claim of that very name, or one for each ordinal behind it. */
+export type ClaimName = { readonly claim: string; readonly tail: 'None' | 'Ordinal' | 'Any' }
+
+/** What of the cluster is measured. The matcher of namespaces is made of it, and nothing else gets into a query. */
+export type Target = {
+  /** The namespace of one group, those of all groups, or any at all, which is for administrators. */
+  readonly namespace: string | 'every group' | 'anywhere'
+  readonly pods: readonly PodName[]
+  readonly claims: readonly ClaimName[]
+  /** Whose requests a Gateway leads to it; undefined: to all workloads whose name begins so. */
+  readonly routes: readonly Omit<Routed, 'namespace'>[] | { readonly stem: string }
+  /** Names at the object store; undefined: all. */
+  readonly buckets: readonly string[] | undefined
+  readonly jobs: readonly { readonly job: string; readonly tail: 'None' | 'Any' }[]
+}
+
+/** Amounts that utilization is told in; no metric of the interface. */
+export const CAPACITY_METRICS = [
+  'CpuLimit',
+  'CpuRequest',
+  'MemoryLimit',
+  'MemoryRequest',
+  'StorageCapacity',
+  'ConnectionLimit',
+] as const
+/** Of each claim in any namespace. */
+export const CLAIM_METRICS = ['ClaimUsed', 'ClaimInodesUsed', 'ClaimGrowth'] as const
+export type CapacityMetric = (typeof CAPACITY_METRICS)[number] | (typeof CLAIM_METRICS)[number]
+
+export type MetricQuestion = {
+  readonly collection: MetricCollection | 'platform'
+  /** A metric of that collection, or a capacity. */
+  readonly metric: string
+  readonly aggregation: Aggregation
+  /** Undefined for the platform itself. */
+  readonly target: Target | undefined
+  /** Only this container, of metrics that tell them apart. */
+  readonly container?: string | undefined
+  /** One series of all. */
+  readonly isSummed?: boolean
+}
+
+export type MeasuredSeries = {
+  readonly labels: Readonly<Record<string, string>>
+  /** A point at the beginning of each step in which something was measured, in seconds since the epoch. */
+  readonly points: readonly { readonly at: number; readonly value: number }[]
+}
+
+/** Whoever keeps what was measured did not answer, or with something else than figures. */
+export class MetricSourceError extends Error {}
+
+/** What was measured of workloads and of the platform. */
+export interface MetricSource {
+  /** @throws MetricSourceError */
+  of(question: MetricQuestion, steps: Steps): Promise<readonly MeasuredSeries[]>
 }

@@ -16,9 +16,8 @@ const ALWAYS_THERE = 'traefik_config_reloads_total'
  * One query for all that is asked of a route and Service, in PromQL; the label `what` tells its parts apart. Traefik names a
  * Service of the Gateway API by route, Gateway, entry point, rule and a hash of the match.
  */
-export function trafficQuery({ namespace, route, service }: Routed): string {
-  const [space, from, to] = [namespace, route, service].map((name) => name.replaceAll('.', '[.]'))
-  const named = `httproute-${space}-${from}-gw-.+-ep-.+-[0-9]+-[0-9a-f]{8,}-svc-${space}-${to}-[0-9]+@kubernetesgateway`
+export function trafficQuery(routed: Routed): string {
+  const named = servicePattern(routed)
   const parts = Object.entries(COUNTERS).map(([what, [name, label]]) => {
     const labels = ['instance', ...(label === undefined ? [] : [label])].join(', ')
     return called(what, `sum by (${labels}) (${name}{service=~"${named}"})`)
@@ -28,3 +27,9 @@ export function trafficQuery({ namespace, route, service }: Routed): string {
 }
 
 const called = (what: string, query: string) => `label_replace(${query}, "what", "${what}", "", "")`
+
+/** How Traefik calls the Service, as a pattern. */
+export function servicePattern({ namespace, route, service }: Routed): string {
+  const [space, from, to] = [namespace, route, service].map((name) => name.replaceAll('.', '[.]'))
+  return `httproute-${space}-${from}-gw-.+-ep-.+-[0-9]+-[0-9a-f]{8,}-svc-${space}-${to}-[0-9]+@kubernetesgateway`
+}

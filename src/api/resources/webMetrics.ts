@@ -59,13 +59,13 @@ export function webMetricsRoute(
       const answering = await find(context as Context)
       const now = context.services.clock.now()
       const { holdsNow: _, ...shown } = windowOf(context.query, now)
-      return ok({ ...shown, ...webMetrics(await counted(context as Context, answering, spanOf(shown), now)) })
+      return ok({ ...shown, ...webMetrics(await countedRequests(context as Context, answering, spanOf(shown), now)) })
     },
   )
 }
 
 /** One of the same name that was there before is nobody's business, and the time to come has no figures. */
-async function counted(
+export async function countedRequests(
   { services }: Context,
   { object, routed }: Answering,
   { from, to, stepSeconds }: Span,

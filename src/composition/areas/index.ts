@@ -10,6 +10,7 @@ import { buildParts, buildPods } from './builds.ts'
 import { databasePorts, databaseServices } from './databases.ts'
 import { functionServices } from './functions.ts'
 import { jobParts } from './jobs.ts'
+import { monitoringServices } from './monitoring.ts'
 import { storagePorts, storageServices } from './objectstorage.ts'
 import { podLogServices } from './podlogs.ts'
 import { registryPorts, registryServices, type SignInParts } from './registry.ts'
@@ -41,6 +42,7 @@ type AreaServices = Pick<
   | 'live'
   | 'backups'
   | 'requestFigures'
+  | 'monitoring'
   | 'sources'
 >
 
@@ -57,6 +59,7 @@ export async function areaServices(setup: FacadeSetup & SignInParts): Promise<Ar
     ...volumeFileServices(setup),
     ...workloadServices(setup),
     ...sourceServices(setup),
+    ...monitoringServices(setup),
     ...(await vaultServices(setup)),
     ...(await storageServices(setup)),
     registry,

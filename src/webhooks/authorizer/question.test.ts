@@ -37,6 +37,7 @@ const GROUP_OF = {
   objectaccesskeys: 'data.freehold.dev',
   objectstorageaccounts: 'data.freehold.dev',
   relationalsnapshots: 'data.freehold.dev',
+  platformalerts: 'monitoring.freehold.dev',
   ...Object.fromEntries(
     [
       ...['roleassignments', 'roledefinitions', 'principalgroups', 'denyassignments', 'jitrequests', 'boundarytrusts'],
@@ -63,6 +64,9 @@ function ask(words: string, user = `p:${PRINCIPAL}`) {
 const ASKED: [words: string, action: string, scope: string, isOfAll?: 'of all'][] = [
   [`get vectorclusters mine -n ${SPACE}`, 'vectorcluster/read', `${GROUP}/resources/vectorclusters/mine`],
   [`list vectorclusters -n ${SPACE}`, 'vectorcluster/read', GROUP, 'of all'],
+  // Which group an alert is about its name does not say.
+  [`get platformalerts some -n ${HOME}`, 'monitoring/read', BOUNDARY, 'of all'],
+  [`patch platformalerts some -n ${HOME}`, 'monitoring/platform/alerts/write', BOUNDARY, 'of all'],
   // A part is asked about at the resource that it names; one that nobody knows, at all of them.
   [`get accountbuckets b-of-mine -n ${SPACE}`, 'objectbuckets/read', `${GROUP}/resources/objectstorageaccounts/mine`],
   [

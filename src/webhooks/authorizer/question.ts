@@ -111,7 +111,7 @@ export function questionOf(
     principalId,
     action,
     scope: formatScope(scope),
-    isOfAll: named === '' && verb !== 'create',
+    isOfAll: (named === '' || kind.spansGroups === true) && verb !== 'create',
   }
 }
 

@@ -7,6 +7,7 @@ import { functionFlows } from './functions.ts'
 import { iamFlows } from './iam.ts'
 import { identityFlows } from './identities.ts'
 import { jobFlows } from './jobs.ts'
+import { monitoringFlows } from './monitoring.ts'
 import { storageFlows } from './objectstorage.ts'
 import { registryFlows } from './registry.ts'
 import { relationalFlows } from './relational.ts'
@@ -34,4 +35,5 @@ export const FLOWS: readonly Flow[] = [
   ...sourceFlows,
   ...registryFlows,
   ...clusterFlows,
+  ...monitoringFlows,
 ]

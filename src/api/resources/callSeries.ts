@@ -1,5 +1,5 @@
 import { BUCKET_SECONDS, type CallBucket, type CountedCalls } from '../../contracts/functionCalls.ts'
-import type { Counted, Points, Span } from '../resources/metrics.ts'
+import type { Counted, Points, Span } from './metrics.ts'
 
 /** What was counted in one step, and in how many of its seconds somebody counted. */
 type Step = { seconds: number; buckets: Readonly<CallBucket>[] }

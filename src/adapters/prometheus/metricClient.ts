@@ -1,0 +1,91 @@
+import { z } from 'zod'
+import { messageOf } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
+import { askPrometheus } from './ask.ts'
+import type { PrometheusOptions } from './client.ts'
+import { type MeasuredSeries, type MetricQuestion, type MetricSource, MetricSourceError, type Steps } from './port.ts'
+import { queryOf } from './queries.ts'
+
+const Sample = z.tuple([z.number(), z.string()])
+const Answer = z.object({
+  data: z.object({
+    result: z.array(
+      z.object({
+        metric: z.record(z.string(), z.string()),
+        values: z.array(Sample).default([]),
+        value: Sample.transform((one) => [one]).default([]),
+      }),
+    ),
+  }),
+})
+
+/** Milliseconds: a month of many pods takes a while. */
+const WITHIN = 15_000
+/** Series of one answer; a resource has a few for each of its replicas, and all claims have one each. */
+const SERIES_MAX = 5_000
+
+/** Asks Prometheus for what is in the catalogue, and for nothing else. */
+export function createMetricSource({
+  url,
+  log,
+  timeout = WITHIN,
+}: PrometheusOptions & { log: Pick<Log, 'debug'> }): MetricSource {
+  return {
+    async of(question, steps) {
+      const signal = AbortSignal.timeout(timeout)
+      try {
+        const parts = await Promise.all(
+          partsOf(question, steps).map(({ path, asked }) =>
+            askPrometheus(url, path, asked, { answer: Answer, signal }),
+          ),
+        )
+        return together(
+          parts.flatMap(({ data }) => data.result),
+          steps,
+        )
+      } catch (error) {
+        log.debug({ error: messageOf(error) }, 'Prometheus did not tell what was measured.')
+        throw new MetricSourceError('Prometheus did not tell what was measured.', { cause: error })
+      }
+    },
+  }
+}
+
+type Part = { path: 'query' | 'query_range'; asked: Record<string, string> }
+
+/** A range has steps of one length; the last one may be shorter, and is asked for alone. */
+function partsOf(question: MetricQuestion, { from, to, stepSeconds }: Steps): Part[] {
+  const whole = Math.floor((to - from) / stepSeconds)
+  const rest = to - from - whole * stepSeconds
+  const parts: Part[] = []
+  if (whole > 0) {
+    const range = {
+      start: String(from + stepSeconds),
+      end: String(from + whole * stepSeconds),
+      step: String(stepSeconds),
+    }
+    parts.push({ path: 'query_range', asked: { query: queryOf(question, stepSeconds), ...range } })
+  }
+  if (rest > 0) parts.push({ path: 'query', asked: { query: queryOf(question, rest), time: String(to) } })
+  return parts
+}
+
+/** Of each time at which a step ends, the value belongs to where it begins. */
+function together(
+  found: z.output<typeof Answer>['data']['result'],
+  { from, to, stepSeconds }: Steps,
+): MeasuredSeries[] {
+  const series = new Map<string, { labels: Record<string, string>; points: { at: number; value: number }[] }>()
+  for (const { metric, values, value } of found) {
+    const key = JSON.stringify(Object.entries(metric).sort())
+    const one = series.get(key) ?? { labels: metric, points: [] }
+    if (!series.has(key) && series.size >= SERIES_MAX) throw new Error(`There are more than ${SERIES_MAX} series.`)
+    series.set(key, one)
+    for (const [time, text] of [...values, ...value]) {
+      const number = Number(text)
+      const at = time === to ? from + (Math.ceil((to - from) / stepSeconds) - 1) * stepSeconds : time - stepSeconds
+      if (Number.isFinite(number)) one.points.push({ at, value: number })
+    }
+  }
+  return [...series.values()]
+}

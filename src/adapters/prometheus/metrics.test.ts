@@ -1,0 +1,152 @@
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect } from 'chai'
+import { metricSourceContract, PLAYED_METRICS } from '../../../test/suites/metricSourceContract.ts'
+import { METRICS, PLATFORM_METRICS } from '../../contracts/metrics.ts'
+import { silentLog as log } from '../../core/log.ts'
+import { CAPACITIES, CATALOGUE, PLATFORM_CATALOGUE } from './catalogue.ts'
+import { FakeMetricSource } from './fakeMetrics.ts'
+import { createMetricSource } from './metricClient.ts'
+import { CAPACITY_METRICS, CLAIM_METRICS, type MetricQuestion, MetricSourceError, type Target } from './port.ts'
+import { queryOf } from './queries.ts'
+
+describe('metrics in memory', () => {
+  const source = new FakeMetricSource()
+  const { from, to, every, memory } = PLAYED_METRICS
+  for (const { value, ...labels } of memory)
+    for (let at = from; at <= to; at += every)
+      source.measured({ metric: 'MemoryUsage', labels, at, value: value(at - from) })
+  metricSourceContract(() => source)
+})
+
+const target: Target = {
+  namespace: 'shop-0123456789',
+  pods: [{ workload: 'vc-main', tail: 'Ordinal' }],
+  claims: [{ claim: 'storage-vc-main', tail: 'Ordinal' }],
+  routes: [{ route: 'papp-a', service: 'papp-a--app' }],
+  buckets: ['media.one'],
+  jobs: [{ job: 'pjob-a', tail: 'None' }],
+}
+const question = (collection: MetricQuestion['collection'], metric: string, more: Partial<MetricQuestion> = {}) =>
+  ({ collection, metric, aggregation: 'Average', target, ...more }) as MetricQuestion
+
+describe('the catalogue of queries', () => {
+  it('has every metric that is not counted elsewhere, and no other', () => {
+    for (const [collection, entries] of Object.entries(CATALOGUE)) {
+      const metrics = Object.entries(METRICS[collection as keyof typeof CATALOGUE])
+      const measured = metrics.filter(([, metric]) => !('by' in metric)).map(([name]) => name)
+      expect(Object.keys(entries).sort(), collection).to.deep.equal(measured.sort())
+    }
+    expect(Object.keys(PLATFORM_CATALOGUE).sort()).to.deep.equal(Object.keys(PLATFORM_METRICS).sort())
+    expect(Object.keys(CAPACITIES).sort()).to.deep.equal([...CAPACITY_METRICS, ...CLAIM_METRICS].sort())
+  })
+
+  it('names the namespace and the names in every selector of a tenant', () => {
+    for (const [collection, entries] of Object.entries(CATALOGUE)) {
+      for (const metric of Object.keys(entries)) {
+        const query = queryOf(question(collection as keyof typeof CATALOGUE, metric), 60)
+        const selectors = query.match(/[a-zA-Z_]+\{[^}]*\}/g) ?? []
+        expect(selectors, metric).to.have.length.above(0)
+        for (const selector of selectors) {
+          const isOurs =
+            selector.includes('namespace="shop-0123456789"') && /(pod|job_name|persistentvolumeclaim)=~/.test(selector)
+          const isRouted = selector.includes('service=~"httproute-shop-0123456789-papp-a-gw')
+          const isBucket = selector.includes('bucket=~"media\\\\.one"')
+          expect(isOurs || isRouted || isBucket, `${metric}: ${selector}`).to.equal(true)
+        }
+      }
+    }
+  })
+
+  const cases: [sentence: string, MetricQuestion, stepSeconds: number, query: string][] = [
+    [
+      'an average of what stands somewhere',
+      question('vectorclusters', 'Collections'),
+      60,
+      'avg_over_time((max by (pod) (collections_total{namespace="shop-0123456789",pod=~"vc-main-[0-9]+"}))[59s:15s])',
+    ],
+    [
+      'a sum over all of what is told by the second',
+      question('apps', 'Requests', { aggregation: 'Sum', isSummed: true }),
+      600,
+      '600 * avg_over_time((sum (rate(traefik_service_requests_total{service=~"httproute-shop-0123456789-papp-a-gw-.+-ep-.+-[0-9]+-[0-9a-f]{8,}-svc-shop-0123456789-papp-a--app-[0-9]+@kubernetesgateway"}[3m])))[599s:30s])',
+    ],
+    [
+      'a quantile of durations',
+      question('objectstorageaccounts', 'Latency', { aggregation: 'P95' }),
+      60,
+      '1000 * histogram_quantile(0.95, sum by (bucket, le) (rate(SeaweedFS_s3_request_seconds_bucket{bucket=~"media\\\\.one"}[180s])))',
+    ],
+    [
+      'restarts in a step',
+      question('vectorclusters', 'Restarts', { aggregation: 'Sum', container: 'qdrant' }),
+      60,
+      ['max', 'min']
+        .map(
+          (word) =>
+            `${word}_over_time((sum by (pod, container) (kube_pod_container_status_restarts_total{namespace="shop-0123456789",pod=~"vc-main-[0-9]+",container!="",container="qdrant"}))[74s:15s])`,
+        )
+        .join(' - '),
+    ],
+  ]
+  for (const [sentence, asked, stepSeconds, query] of cases)
+    it(`asks for ${sentence}`, () => expect(queryOf(asked, stepSeconds)).to.equal(query))
+
+  it('knows no metric of another collection', () => {
+    expect(() => queryOf(question('jobs', 'Vectors'), 60)).to.throw(RangeError)
+    expect(() => queryOf(question('jobs', 'constructor'), 60)).to.throw(RangeError)
+  })
+})
+
+describe('metrics from something else than Prometheus', () => {
+  const ask = async (listener: RequestListener, timeout?: number) => {
+    const server = createServer(listener)
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    try {
+      const source = createMetricSource({ url, log, ...(timeout !== undefined && { timeout }) })
+      return await source.of(question('vectorclusters', 'MemoryUsage'), { from: 0, to: 30, stepSeconds: 30 })
+    } catch (error) {
+      expect(error).to.be.instanceOf(MetricSourceError)
+      expect((error as Error).message).to.not.contain('secret')
+      return undefined
+    } finally {
+      server.closeAllConnections()
+      server.close()
+    }
+  }
+  const says =
+    (content: unknown, status = 200): RequestListener =>
+    (_, response) =>
+      response.writeHead(status).end(typeof content === 'string' ? content : JSON.stringify(content))
+  const whole = (...result: object[]) => ({ status: 'success', data: { resultType: 'matrix', result } })
+
+  it('are taken if they are figures, without what is no number', async () => {
+    const found = await ask(
+      says(
+        whole({
+          metric: { pod: 'a' },
+          values: [
+            [30, '5'],
+            [60, 'NaN'],
+          ],
+        }),
+      ),
+    )
+    expect(found).to.deep.equal([{ labels: { pod: 'a' }, points: [{ at: 0, value: 5 }] }])
+  })
+
+  const many = Array.from({ length: 5_001 }, (_, index) => ({ metric: { pod: String(index) }, values: [] }))
+  const cases: [sentence: string, RequestListener, timeout?: number][] = [
+    ['an answer that is none of JSON', says('<html>secret')],
+    ['another status', says('secret', 503)],
+    ['a failure that is told with 200', says({ status: 'error', error: 'secret' })],
+    ['samples that are none', says(whole({ metric: {}, values: [['now', 1]] }))],
+    ['more series than anything has', says(whole(...many))],
+    ['an answer that is too long', says(' '.repeat(17 * 1024 * 1024))],
+    ['an answer that never comes', () => {}, 20],
+    ['a connection that breaks', (request) => void request.socket.destroy()],
+  ]
+  for (const [sentence, listener, timeout] of cases)
+    it(`are refused after ${sentence}`, async () => expect(await ask(listener, timeout)).to.equal(undefined))
+})

@@ -1,0 +1,163 @@
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import type { MetricQuestion, Target } from './port.ts'
+import { servicePattern } from './traefik.ts'
+
+/** Letters of the random part of names of pods (Kubernetes, `rand.SafeEncodeString`). */
+const RANDOM = '[bcdfghjklmnpqrstvwxz2456789]'
+const PODS = {
+  Ordinal: '-[0-9]+',
+  Deployment: `-${RANDOM}{1,10}-${RANDOM}{5}`,
+  Job: `(-[0-9]+)?-${RANDOM}{5}`,
+  Any: '-.+',
+} as const
+const CLAIMS = { None: '', Ordinal: '-[0-9]+(-wal)?', Any: '-.+' } as const
+const JOBS = { None: '', Any: '-.+' } as const
+/** As namespaces of groups are called: the name, and ten digits of a hash. */
+const EVERY_GROUP = '[a-z0-9-]+-[0-9a-f]{10}'
+/** No series has it. */
+const NOTHING = '-'
+
+/** Text as part of a pattern of RE2, which is anchored at both ends by Prometheus. */
+export function escapePattern(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+}
+
+/** Text between the quotes of a label value of PromQL. */
+export function quoted(text: string): string {
+  return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}"`
+}
+
+const equals = (label: string, value: string) => `${label}=${quoted(value)}`
+const matches = (label: string, patterns: readonly string[]) =>
+  `${label}=~${quoted(patterns.length === 0 ? NOTHING : patterns.join('|'))}`
+
+/** Nothing is anywhere that is asked for by names of workloads: those matchers always have a namespace. */
+const namespaceOf = ({ namespace }: Target) =>
+  namespace === 'every group' || namespace === 'anywhere'
+    ? matches('namespace', [EVERY_GROUP])
+    : equals('namespace', namespace)
+
+const podPatterns = ({ pods }: Target) => pods.map(({ workload, tail }) => `${escapePattern(workload)}${PODS[tail]}`)
+const claimPatterns = ({ claims }: Target) => claims.map(({ claim, tail }) => `${escapePattern(claim)}${CLAIMS[tail]}`)
+
+/**
+ * Whether series with these labels are meant, where there is no Prometheus that could tell.
+ *
+ * @internal The fake reads it.
+ */
+export function matchesTarget(
+  { collection, target, container }: MetricQuestion,
+  labels: Readonly<Record<string, string>>,
+): boolean {
+  if (target === undefined) return true
+  const { namespace, buckets } = target
+  const fits = (value: string | undefined, patterns: readonly string[]) =>
+    value === undefined || patterns.some((pattern) => new RegExp(`^(?:${pattern})$`).test(value))
+  const isThere = namespace === 'anywhere' || namespace === 'every group' || labels.namespace === namespace
+  const isBucket = labels.bucket === undefined || buckets === undefined || buckets.includes(labels.bucket)
+  const isContainer = container === undefined || labels.container === container
+  const ofClaim = collection === 'platform' && target.claims.length === 0 ? ['.*'] : claimPatterns(target)
+  return (
+    isThere &&
+    isBucket &&
+    isContainer &&
+    fits(labels.pod, podPatterns(target)) &&
+    fits(labels.persistentvolumeclaim, ofClaim)
+  )
+}
+
+/** Ways to name what is measured, of which each holds the matcher of namespaces. */
+export class Selection {
+  readonly #question: MetricQuestion
+
+  constructor(question: MetricQuestion) {
+    this.#question = question
+  }
+
+  /** @param more matchers of the catalogue */
+  pods(metric: string, ...more: readonly string[]): string {
+    const target = this.#target()
+    return `${metric}{${[namespaceOf(target), matches('pod', podPatterns(target)), ...more].join(',')}}`
+  }
+
+  /** Of metrics that tell containers apart. */
+  containers(metric: string, ...more: readonly string[]): string {
+    const { container } = this.#question
+    return this.pods(
+      metric,
+      'container!=""',
+      ...(container === undefined ? [] : [equals('container', container)]),
+      ...more,
+    )
+  }
+
+  claims(metric: string): string {
+    const target = this.#target()
+    return `${metric}{${[namespaceOf(target), matches('persistentvolumeclaim', claimPatterns(target))].join(',')}}`
+  }
+
+  /** Of these claims, or of all; whoever asks may read all namespaces. */
+  volumes(metric: string): string {
+    const { namespace, claims } = this.#target()
+    const names = claims.map(({ claim }) => escapePattern(claim))
+    const matchers = [
+      ...(namespace === 'anywhere' ? [] : [equals('namespace', namespace)]),
+      ...(names.length === 0 ? [] : [matches('persistentvolumeclaim', names)]),
+    ]
+    return `${metric}{${matchers.join(',')}}`
+  }
+
+  jobs(metric: string): string {
+    const target = this.#target()
+    const names = target.jobs.map(({ job, tail }) => `${escapePattern(job)}${JOBS[tail]}`)
+    return `${metric}{${[namespaceOf(target), matches('job_name', names)].join(',')}}`
+  }
+
+  /** The object store counts by its own names, in whatever namespace it is. */
+  buckets(metric: string, ...more: readonly string[]): string {
+    const { buckets } = this.#target()
+    const named = buckets === undefined ? 'bucket!=""' : matches('bucket', buckets.map(escapePattern))
+    return `${metric}{${[named, ...more].join(',')}}`
+  }
+
+  /** Traefik, wherever it is, names namespace and route in the label of what it leads requests to. */
+  routes(metric: string, ...more: readonly string[]): string {
+    const { namespace, routes } = this.#target()
+    const names =
+      'stem' in routes
+        ? [`httproute-${EVERY_GROUP}-${escapePattern(routes.stem)}-.+@kubernetesgateway`]
+        : routes.map((routed) => servicePattern({ namespace, ...routed }))
+    return `${metric}{${[matches('service', names), ...more].join(',')}}`
+  }
+
+  /** Of the platform's own processes: other operators have metrics of the same names. */
+  own(metric: string, ...more: readonly string[]): string {
+    return `${metric}{${[equals('namespace', SYSTEM_NAMESPACE), ...more].join(',')}}`
+  }
+
+  sum(labels: string, expression: string): string {
+    return this.#grouped('sum', labels, expression)
+  }
+  max(labels: string, expression: string): string {
+    return this.#grouped('max', labels, expression)
+  }
+  average(labels: string, expression: string): string {
+    return this.#grouped('avg', labels, expression)
+  }
+
+  /** How series are told apart by these labels; by nothing where all are one. */
+  grouping(labels: string): string {
+    return this.#question.isSummed === true ? '' : labels
+  }
+
+  #grouped(operator: string, labels: string, expression: string): string {
+    const by = this.grouping(labels)
+    return `${operator}${by === '' ? '' : ` by (${by})`} (${expression})`
+  }
+
+  #target(): Target {
+    const { target } = this.#question
+    if (target === undefined) throw new RangeError('This metric is of a resource.')
+    return target
+  }
+}

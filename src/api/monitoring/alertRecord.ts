@@ -1,0 +1,76 @@
+import { z } from 'zod'
+import { ALERT_LEVELS, ALERT_STATES, PLACE_KEYS, RUNBOOK_KEY, seenOf } from '../../contracts/monitoring.ts'
+import { timestamp } from '../../core/clock.ts'
+import { idOf } from '../../core/ids.ts'
+import { boundaryOfNamespace } from '../../core/names.ts'
+import { PlatformAlert } from '../../crds/monitoring.ts'
+import type { Services } from '../http/context.ts'
+import type { RecordOf } from '../records/records.ts'
+import { DateTime, Uuid } from '../resources/dto.ts'
+
+export type AlertRecord = RecordOf<typeof PlatformAlert>
+
+export const AlertDto = z
+  .object({
+    id: Uuid,
+    alertId: z.string(),
+    title: z.string(),
+    subject: z.string(),
+    detail: z.string(),
+    level: z.int().describe(ALERT_LEVELS.map((name, level) => `${level} ${name}`).join(', ')),
+    levelName: z.enum(ALERT_LEVELS),
+    status: z.enum(ALERT_STATES),
+    boundaryId: Uuid.nullable().describe('Null for what is about the platform'),
+    resourceGroup: z.string().nullable(),
+    resourceType: z.string(),
+    resourceName: z.string(),
+    metadata: z.record(z.string(), z.string()),
+    firstSeenAt: DateTime,
+    lastSeenAt: DateTime,
+    resolvedAt: DateTime.nullable(),
+    occurrences: z.int().describe('How often it was told of as Firing'),
+    runbookUrl: z.string().nullable().describe('Where to read what to do'),
+  })
+  .meta({ id: 'AlertDto' })
+export type AlertDto = z.output<typeof AlertDto>
+
+export function alertIdOf({ namespace, name }: { namespace: string; name: string }): string {
+  const { group, kind } = PlatformAlert.resource
+  return idOf({ group, kind, namespace, name })
+}
+
+/** The group that an alert is about; undefined for what is about a boundary or the platform. */
+export function groupOfAlert({ metadata, spec }: AlertRecord): string | undefined {
+  return boundaryOfNamespace(metadata.namespace ?? '') === undefined ? undefined : spec.metadata[PLACE_KEYS.group]
+}
+
+/** A link that a browser may open; whoever tells of an alert may have put anything there. */
+function webAddress(text: string | undefined): string | null {
+  return text !== undefined && URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) ? text : null
+}
+
+export function alertDto({ clock }: Pick<Services, 'clock'>, alert: AlertRecord): AlertDto {
+  const { metadata, spec } = alert
+  const { namespace = '', name } = metadata
+  const seen = seenOf(alert, timestamp(clock.now()))
+  return {
+    id: alertIdOf({ namespace, name }),
+    alertId: spec.alertId,
+    title: spec.title,
+    subject: spec.subject,
+    detail: spec.detail,
+    level: spec.level,
+    levelName: ALERT_LEVELS[spec.level] ?? 'Information',
+    status: spec.status,
+    boundaryId: boundaryOfNamespace(namespace) ?? null,
+    resourceGroup: groupOfAlert(alert) ?? null,
+    resourceType: spec.resourceType,
+    resourceName: spec.resourceName,
+    metadata: spec.metadata,
+    firstSeenAt: seen.firstSeenAt,
+    lastSeenAt: seen.lastSeenAt,
+    resolvedAt: seen.resolvedAt ?? null,
+    occurrences: seen.occurrences,
+    runbookUrl: webAddress(spec.metadata[RUNBOOK_KEY]),
+  }
+}

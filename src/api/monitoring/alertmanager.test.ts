@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import { BOUNDARY, OWNER, startShop } from '../../../test/worlds/shop.ts'
+import { groupNamespace } from '../../core/names.ts'
+import { VectorCluster } from '../../crds/vector.ts'
+
+const NAMESPACE = groupNamespace(BOUNDARY, 'shop')
+const PATH = '/admin/monitoring/alerts/alertmanager'
+
+describe('what Alertmanager tells', () => {
+  const operator = randomUUID()
+  let shop: Awaited<ReturnType<typeof startShop>>
+  before(async () => {
+    shop = await startShop()
+    shop.grant(operator, 'Platform Owner', '/')
+    for (const name of ['main', 'main-two']) shop.put(VectorCluster, name, { storageSize: '5Gi' }, NAMESPACE)
+  })
+  after(() => shop.stop())
+
+  const delivered = (labels: object, more: object = {}) => ({
+    ...{
+      receiver: 'freehold',
+      status: 'firing',
+      version: '4',
+      groupKey: '{}',
+      truncatedAlerts: 0,
+      externalURL: 'http://am',
+    },
+    alerts: [
+      {
+        status: 'firing',
+        labels: { alertname: 'PodCrashLooping', severity: 'error', ...labels },
+        annotations: { summary: 'It crashes.', description: 'Look\nat it.', runbook_url: 'https://run.test/x' },
+        startsAt: '2026-01-01T00:00:00Z',
+        endsAt: '0001-01-01T00:00:00Z',
+        generatorURL: 'http://prometheus/graph',
+        fingerprint: randomUUID().slice(0, 16),
+        ...more,
+      },
+    ],
+  })
+  const tell = async (labels: object, more: object = {}) => {
+    const body = delivered(labels, more)
+    const answer = await shop.ask('post', PATH, operator).send(body)
+    expect(answer.status, JSON.stringify(answer.body)).to.equal(202)
+    const { items } = (await shop.ask('get', '/admin/monitoring/alerts?includeResolved=true&pageSize=500', operator))
+      .body
+    return items.find(({ alertId }: { alertId: string }) => alertId === body.alerts[0]?.fingerprint)
+  }
+
+  it('is an alert about the resource that the pod belongs to', async () => {
+    expect(await tell({ namespace: NAMESPACE, pod: 'vc-main-two-0' })).to.deep.include({
+      ...{ title: 'It crashes.', subject: 'PodCrashLooping', detail: 'Look\nat it.', level: 3, status: 'Firing' },
+      ...{ boundaryId: BOUNDARY, resourceGroup: 'shop', resourceType: 'vectorclusters', resourceName: 'main-two' },
+      runbookUrl: 'https://run.test/x',
+    })
+    const ofClaim = await tell({ namespace: NAMESPACE, persistentvolumeclaim: 'storage-vc-main-0' })
+    expect(ofClaim).to.include({ resourceName: 'main' })
+  })
+
+  it('belongs where its namespace says, whatever its labels say', async () => {
+    const labels = { boundaryId: BOUNDARY, resourceGroup: 'shop', namespace: 'kube-system' }
+    expect(await tell(labels)).to.include({ boundaryId: null, resourceGroup: null, resourceType: '' })
+  })
+
+  it('is over when Alertmanager says so', async () => {
+    const shown = await tell({ namespace: NAMESPACE }, { fingerprint: 'aaaa' })
+    expect(shown).to.include({ status: 'Firing', boundaryId: BOUNDARY })
+    expect(await tell({ namespace: NAMESPACE }, { fingerprint: 'aaaa', status: 'resolved' })).to.include({
+      id: shown.id,
+      status: 'Resolved',
+      occurrences: 1,
+    })
+  })
+
+  it('is taken with texts that the platform would not keep', async () => {
+    const long = 'x\u0000'.repeat(4_000)
+    expect(
+      await tell({ alertname: long, odd: long }, { annotations: { summary: long, description: long } }),
+    ).to.include({
+      level: 3,
+    })
+  })
+
+  it('is refused where it is something else, and to others', async () => {
+    const other = await shop.ask('post', PATH, operator).send({ alertId: 'a', title: 'b', level: 1 })
+    expect(other.status).to.equal(400)
+    expect((await shop.ask('post', PATH, OWNER).send(delivered({}))).status).to.equal(403)
+  })
+})

@@ -1,0 +1,139 @@
+import { z } from 'zod'
+import { type AlertState, PLACE_KEYS, RUNBOOK_KEY } from '../../contracts/monitoring.ts'
+import { plainLine } from '../../core/plainLine.ts'
+import { accepted } from '../http/answer.ts'
+import type { Context, Services } from '../http/context.ts'
+import { action, type RouteDraft, route } from '../http/route.ts'
+import { ownerOfNamespace } from '../resources/namespaceOwner.ts'
+import { type AlertIngestRequest, AlertIngestResult, ingest } from './ingest.ts'
+import { targetOf } from './targets.ts'
+import { KIND_OF, type Watched } from './watched.ts'
+
+/** Alerts of one delivery; `max_alerts` of Alertmanager makes it less. */
+const ALERTS_MAX = 500
+const PAIRS_MAX = 45
+const Texts = z.record(z.string().max(256), z.string().max(16_384)).default({})
+
+/** What Alertmanager sends to a webhook, version 4, as far as it is read. */
+const AlertmanagerDelivery = z
+  .looseObject({
+    version: z.literal('4'),
+    alerts: z
+      .array(
+        z.looseObject({
+          status: z.enum(['firing', 'resolved']),
+          labels: Texts,
+          annotations: Texts,
+          fingerprint: z.string().min(1).max(64),
+        }),
+      )
+      .max(ALERTS_MAX),
+  })
+  .meta({ id: 'AlertmanagerDelivery' })
+type Delivered = z.output<typeof AlertmanagerDelivery>['alerts'][number]
+
+const LEVELS: Readonly<Record<string, number>> = { critical: 4, error: 3, warning: 2, info: 1, none: 0 }
+const STATES: Readonly<Record<Delivered['status'], AlertState>> = { firing: 'Firing', resolved: 'Resolved' }
+/** Labels that name something of a workload. */
+const NAMING = ['pod', 'persistentvolumeclaim', 'job_name'] as const
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out.
+const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g
+
+/** An alert of Prometheus in the words of the platform. Only the namespace says where it belongs: labels may come from anybody. */
+export function alertOf(
+  services: Pick<Services, 'records'>,
+  { status, labels, annotations, fingerprint }: Delivered,
+): AlertIngestRequest {
+  const name = plainLine(labels.alertname ?? 'Alert', 256) || 'Alert'
+  const owner = ownerOfNamespace(services, labels.namespace ?? '')
+  const resource =
+    owner?.resourceGroup == null ? undefined : resourceOf(services, owner.boundaryId, owner.resourceGroup, labels)
+  const pairs = Object.entries(labels)
+    .filter(([key]) => !Object.values<string>(PLACE_KEYS).includes(key) && key !== RUNBOOK_KEY && key !== '__proto__')
+    .slice(0, PAIRS_MAX)
+    .map(([key, value]) => [plainLine(key, 128), plainLine(value, 1024)] as const)
+  const runbook = annotations.runbook_url
+  return {
+    alertId: fingerprint,
+    title: plainLine(annotations.summary ?? name, 256) || name,
+    subject: name,
+    detail: (annotations.description ?? '').replaceAll(CONTROLS, ' ').slice(0, 8192),
+    level: LEVELS[labels.severity ?? ''] ?? 2,
+    status: STATES[status],
+    resourceType: resource?.type ?? plainLine(labels.resource_type ?? '', 64),
+    resourceName: resource?.name ?? plainLine(labels.resource_name ?? '', 253),
+    metadata: {
+      ...Object.fromEntries(pairs),
+      ...(owner !== undefined && { [PLACE_KEYS.boundary]: owner.boundaryId }),
+      ...(owner?.resourceGroup != null && { [PLACE_KEYS.group]: owner.resourceGroup }),
+      ...(runbook !== undefined && { [RUNBOOK_KEY]: plainLine(runbook, 1024) }),
+    },
+  }
+}
+
+/** The resource that a pod, a claim or a Job belongs to by its name; of several the one whose name says most. */
+function resourceOf(
+  services: Pick<Services, 'records'>,
+  boundaryId: string,
+  resourceGroup: string,
+  { namespace = '', ...labels }: Readonly<Record<string, string>>,
+): { type: string; name: string } | undefined {
+  const named = NAMING.flatMap((label) => labels[label] ?? [])
+  let best: { type: string; name: string; length: number } | undefined
+  for (const [collection, kind] of KIND_OF) {
+    for (const object of services.records.peekAll(kind, { namespace })) {
+      const { name } = object.metadata
+      const place = { boundaryId, resourceGroup, name, collection } as Watched['place']
+      const { pods, claims, jobs } = targetOf(services, { kind, object, place, namespace })
+      const stems = [
+        ...pods.map(({ workload }) => workload),
+        ...claims.map(({ claim }) => claim),
+        ...jobs.map(({ job }) => job),
+      ]
+      for (const stem of stems) {
+        const isIts = named.some((text) => text === stem || text.startsWith(`${stem}-`))
+        if (isIts && stem.length > (best?.length ?? 0)) best = { type: collection, name, length: stem.length }
+      }
+    }
+  }
+  return best
+}
+
+const AlertmanagerResult = z.object({ results: z.array(AlertIngestResult) }).meta({ id: 'AlertmanagerResult' })
+
+/** Alertmanager tells of many alerts at once, which the interface's own route does not take. */
+export const alertmanagerRoute: RouteDraft = route(
+  'POST',
+  '/admin/monitoring/alerts/alertmanager',
+  {
+    auth: action('monitoring/platform/alerts/write'),
+    summary: 'Take what Alertmanager sends to a webhook',
+    body: AlertmanagerDelivery,
+    reply: AlertmanagerResult,
+    answers: [202],
+    example: {
+      version: '4',
+      alerts: [
+        {
+          status: 'firing',
+          labels: {
+            alertname: 'PodCrashLooping',
+            severity: 'error',
+            namespace: 'shop-0123456789',
+            pod: 'vc-products-0',
+          },
+          annotations: { summary: 'vc-products-0 starts again and again.' },
+          fingerprint: 'b1a2c3d4e5f60718',
+        },
+      ],
+    },
+  },
+  async (context) => {
+    const results: AlertIngestResult[] = []
+    // One after the other: a storm of alerts is no storm of writes.
+    for (const alert of context.body.alerts)
+      results.push(await ingest(context as unknown as Context, alertOf(context.services, alert)))
+    return accepted({ results })
+  },
+)

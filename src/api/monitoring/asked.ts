@@ -1,0 +1,117 @@
+import { z } from 'zod'
+import {
+  type MetricQuestion,
+  type MetricSource,
+  MetricSourceError,
+  type Steps,
+} from '../../adapters/prometheus/port.ts'
+import {
+  AGGREGATIONS,
+  type Aggregation,
+  type Metric,
+  metricOf,
+  SPAN_DAYS_MAX,
+  stepOf,
+} from '../../contracts/metrics.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { createdAtOf } from '../../core/object.ts'
+import type { Services } from '../http/context.ts'
+import { DateTime } from '../resources/dto.ts'
+import { badParameter } from '../resources/paging.ts'
+import type { KubernetesObjects } from './kubernetesObjects.ts'
+
+declare module '../http/context.ts' {
+  interface Services {
+    readonly monitoring: {
+      /** Undefined if no Prometheus is configured. */
+      readonly metrics: MetricSource | undefined
+      readonly objects: KubernetesObjects
+    }
+  }
+}
+
+export const SpanQuery = z.strictObject({
+  from: DateTime.describe('Where the time begins that is asked for'),
+  to: DateTime.describe(`Where it ends; at most ${SPAN_DAYS_MAX} days later`),
+})
+const Name = z.string().min(1).max(64)
+export const MetricQuery = SpanQuery.extend({
+  metric: Name.describe('A metric of the collection; docs/areas/monitoring.md lists them'),
+  aggregation: Name.describe(`What of each step is told, one of those that the metric has: ${AGGREGATIONS.join(', ')}`),
+})
+
+/** In seconds since the epoch, with the step that follows from the span. */
+export type Span = Steps
+
+const DAY = 86_400
+
+/** @throws PlatformError BAD_REQUEST */
+export function spanAsked({ from, to }: z.output<typeof SpanQuery>): Span {
+  const [begin, end] = [Math.floor(Date.parse(from) / 1000), Math.floor(Date.parse(to) / 1000)]
+  if (begin >= end) throw badParameter('from', 'from must be before to.')
+  if (end - begin > SPAN_DAYS_MAX * DAY)
+    throw badParameter('from', `from and to must be at most ${SPAN_DAYS_MAX} days apart.`)
+  return { from: begin, to: end, stepSeconds: stepOf(end - begin) }
+}
+
+const at = (seconds: number) => new Date(seconds * 1000).toISOString()
+export const shownSpan = ({ from, to, stepSeconds }: Span) => ({ from: at(from), to: at(to), stepSeconds })
+export const pointsOf = (points: readonly { at: number; value: number }[]) =>
+  points.map((point) => ({ timestamp: at(point.at), value: point.value }))
+
+/**
+ * The metric and the aggregation that a query names.
+ *
+ * @throws PlatformError BAD_REQUEST with `supported`
+ */
+export function metricAsked(
+  metrics: Readonly<Record<string, Metric>>,
+  { metric: name, aggregation: word }: { metric: string; aggregation: string },
+): { name: string; metric: Metric; aggregation: Aggregation } {
+  const metric = metricOf(metrics, name)
+  if (metric === undefined) throw notOffered('metric', name, Object.keys(metrics))
+  const aggregation = metric.aggregations.find((one) => one === word)
+  if (aggregation === undefined) throw notOffered('aggregation', word, metric.aggregations)
+  return { name, metric, aggregation }
+}
+
+export function notOffered(parameter: string, value: string, supported: readonly string[]): PlatformError {
+  const offered = supported.length === 0 ? 'there is none here' : `there are ${supported.join(', ')}`
+  return new PlatformError('BAD_REQUEST', `The ${parameter} "${value}" is not offered: ${offered}.`, {
+    parameter,
+    supported,
+  })
+}
+
+/** @throws PlatformError ENGINE_MISSING */
+export function sourceOf({ monitoring: { metrics } }: Pick<Services, 'monitoring'>): MetricSource {
+  if (metrics !== undefined) return metrics
+  const message = 'This platform measures nothing: its administrator has set no PLATFORM_PROMETHEUS_URL.'
+  throw new PlatformError('ENGINE_MISSING', message, { engine: 'Prometheus' })
+}
+
+/**
+ * The part of a span that is about this life of a resource: one of the same name that was there before is nobody's business, and
+ * of the time to come nothing is known. Undefined if nothing is left.
+ */
+export function sinceItsBeginning(
+  span: Span,
+  { metadata }: { metadata: { creationTimestamp?: string } },
+  now: number,
+): Span | undefined {
+  const made = Math.ceil(Date.parse(createdAtOf(metadata)) / 1000)
+  const skipped = Math.max(0, Math.ceil((made - span.from) / span.stepSeconds))
+  const part = { ...span, from: span.from + skipped * span.stepSeconds, to: Math.min(span.to, Math.floor(now / 1000)) }
+  return part.from < part.to ? part : undefined
+}
+
+/** @throws PlatformError UPSTREAM_FAILED */
+export async function measured(source: MetricSource, question: MetricQuestion, span: Span | undefined) {
+  if (span === undefined) return []
+  try {
+    return await source.of(question, span)
+  } catch (error) {
+    if (!(error instanceof MetricSourceError)) throw error
+    throw new PlatformError('UPSTREAM_FAILED', error.message, {}, { cause: error })
+  }
+}

@@ -1,0 +1,76 @@
+import type { z } from 'zod'
+import { clusterStateOf, isReachable } from '../../contracts/clusters.ts'
+import { PlatformCluster } from '../../crds/clusters.ts'
+import { isKubeError } from '../../kube/errors.ts'
+import type { Context, Services } from '../http/context.ts'
+import type { RouteDraft } from '../http/route.ts'
+import { listRoute } from '../resources/collection/columns.ts'
+import { defaultCluster } from '../resources/places.ts'
+
+/** On an answer that says nothing of some clusters: their ids. */
+const MISSING_CLUSTERS_HEADER = 'freehold-missing-clusters'
+
+/** A cluster as its rows name it; `elsewhere` is undefined for the platform's own. */
+export type Where = { readonly clusterId: string; readonly clusterName: string; readonly elsewhere: string | undefined }
+
+function clustersOf(services: Services): { where: Where; isThere: boolean }[] {
+  const own = defaultCluster(services)
+  const others = services.records.peekAll(PlatformCluster).flatMap((cluster) => {
+    const { metadata, spec } = cluster
+    const state = clusterStateOf(cluster, services.clock.now())
+    // Nobody has joined there yet, or may any more.
+    if (spec.isPlatform || state === 'AwaitingJoin' || state === 'Revoked') return []
+    const where = { clusterId: metadata.name, clusterName: spec.displayName, elsewhere: metadata.name }
+    return [{ where, isThere: isReachable(state) }]
+  })
+  return [{ where: { clusterId: own.id, clusterName: own.name, elsewhere: undefined }, isThere: true }, ...others]
+}
+
+/** The rows of all clusters that answer, and the ids of those that do not. */
+async function rowsOfClusters<Row>(services: Services, read: (where: Where) => Promise<readonly Row[]>) {
+  const missing: string[] = []
+  const rows = await Promise.all(
+    clustersOf(services).map(async ({ where, isThere }) => {
+      if (!isThere) return void missing.push(where.clusterId)
+      try {
+        return await read(where)
+      } catch (error) {
+        if (where.elsewhere === undefined || !isKubeError(error)) throw error
+        return void missing.push(where.clusterId)
+      }
+    }),
+  )
+  return { rows: rows.flatMap((each) => each ?? []), missing: missing.sort() }
+}
+
+type Declaration<Dto extends z.ZodObject, Query extends z.ZodObject> = Omit<
+  Parameters<typeof listRoute<Dto, Query>>[1],
+  'rows'
+> & {
+  rowsOf: (context: Context<string, z.output<Query>>) => Promise<(where: Where) => Promise<z.output<Dto>[]>>
+}
+
+/** A list over all clusters. One that does not answer is left out, and a header names it. */
+export function clusterListRoute<Dto extends z.ZodObject, Query extends z.ZodObject = z.ZodObject>(
+  path: string,
+  { rowsOf, ...declaration }: Declaration<Dto, Query>,
+): RouteDraft {
+  const missed = new WeakMap<object, string[]>()
+  const draft = listRoute<Dto, Query>(path, {
+    ...declaration,
+    rows: async (context) => {
+      const { rows, missing } = await rowsOfClusters(context.services, await rowsOf(context))
+      missed.set(context, missing)
+      return rows
+    },
+  })
+  return {
+    ...draft,
+    handler: async (context) => {
+      const answer = await draft.handler(context)
+      const missing = missed.get(context) ?? []
+      if (missing.length === 0) return answer
+      return { ...answer, headers: { ...answer.headers, [MISSING_CLUSTERS_HEADER]: missing.join(', ') } }
+    },
+  }
+}

@@ -1,0 +1,152 @@
+import { z } from 'zod'
+import {
+  ALERT_LEVEL_MAX,
+  ALERT_STATES,
+  type AlertIdentity,
+  alertObjectName,
+  isSameAlert,
+  PLACE_KEYS,
+  toldAgain,
+} from '../../contracts/monitoring.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { boundaryNamespace, isResourceName, isUuid, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import { PlainText, Prose } from '../../crds/fields.ts'
+import { PlatformAlert } from '../../crds/monitoring.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import type { Context } from '../http/context.ts'
+import { Uuid } from '../resources/dto.ts'
+import { type AlertRecord, alertIdOf, groupOfAlert } from './alertRecord.ts'
+
+const PAIRS_MAX = 50
+
+export const AlertIngestRequest = z
+  .strictObject({
+    alertId: PlainText.min(1).max(256),
+    title: PlainText.min(1).max(256),
+    subject: PlainText.max(512).nullish(),
+    detail: Prose.max(8192).nullish(),
+    level: z.int().min(0).max(ALERT_LEVEL_MAX),
+    status: z.enum(ALERT_STATES).nullish().describe('Firing if absent'),
+    resourceType: PlainText.max(64).nullish(),
+    resourceName: PlainText.max(253).nullish(),
+    metadata: z
+      .record(PlainText.min(1).max(128), PlainText.max(1024))
+      .refine((pairs) => Object.keys(pairs).length <= PAIRS_MAX, `has at most ${PAIRS_MAX} pairs`)
+      .nullish()
+      .describe('boundaryId and resourceGroup say where the resource is'),
+  })
+  .meta({ id: 'AlertIngestRequest' })
+export type AlertIngestRequest = z.output<typeof AlertIngestRequest>
+
+export const AlertIngestResult = z
+  .object({
+    id: Uuid,
+    alertId: z.string(),
+    status: z.enum(ALERT_STATES),
+    created: z.boolean().describe('False for an alert that was known, or that was resolved before anybody told of it'),
+  })
+  .meta({ id: 'AlertIngestResult' })
+export type AlertIngestResult = z.output<typeof AlertIngestResult>
+
+type Place = { namespace: string; resourceGroup: string | undefined }
+const AT_PLATFORM: Place = { namespace: SYSTEM_NAMESPACE, resourceGroup: undefined }
+
+/** Where an alert belongs: an unknown place is none, and the alert is kept at the platform. */
+function placeNamed({ services }: Context, pairs: Readonly<Record<string, string>>): Place | undefined {
+  const [boundaryId, resourceGroup] = [pairs[PLACE_KEYS.boundary], pairs[PLACE_KEYS.group]]
+  if (boundaryId === undefined) return undefined
+  const namespace = boundaryNamespace(boundaryId)
+  if (!isUuid(boundaryId) || isLeaving(services.records.peek(Boundary, { name: boundaryId }))) return AT_PLATFORM
+  if (resourceGroup === undefined) return { namespace, resourceGroup: undefined }
+  const isKnown = isResourceName(resourceGroup)
+  const group = isKnown ? services.records.peek(ResourceGroup, { namespace, name: resourceGroup }) : undefined
+  return isLeaving(group) ? AT_PLATFORM : { namespace, resourceGroup }
+}
+
+const isLeaving = (object: { metadata: { deletionTimestamp?: string | undefined } } | undefined) =>
+  object === undefined || object.metadata.deletionTimestamp !== undefined
+
+const placeOf = (alert: AlertRecord): Place => ({
+  namespace: alert.metadata.namespace ?? '',
+  resourceGroup: groupOfAlert(alert),
+})
+
+/** Who says no place means the alert that is known, if there is one alone. */
+function find(context: Context, identity: AlertIdentity, place: Place | undefined): AlertRecord | undefined {
+  const { records } = context.services
+  const same = records
+    .peekAll(PlatformAlert, place && { namespace: place.namespace })
+    .filter(({ spec, metadata }) => metadata.deletionTimestamp === undefined && isSameAlert(spec, identity))
+  if (place !== undefined) return same.find((alert) => groupOfAlert(alert) === place.resourceGroup)
+  return (
+    same.find(({ metadata }) => metadata.namespace === SYSTEM_NAMESPACE) ?? (same.length === 1 ? same[0] : undefined)
+  )
+}
+
+/**
+ * Takes what somebody tells of an alert (interface section 4.16, records: monitoring). One of the same alertId, resourceType and
+ * resourceName in the same place is the same alert: it is written over and counted.
+ */
+export async function ingest(context: Context, body: AlertIngestRequest): Promise<AlertIngestResult> {
+  const { alertId, resourceType, resourceName } = body
+  const status = body.status ?? 'Firing'
+  const identity = { alertId, resourceType: resourceType ?? '', resourceName: resourceName ?? '' }
+  const named = placeNamed(context, body.metadata ?? {})
+  const known = find(context, identity, named)
+  const place = named ?? (known === undefined ? AT_PLATFORM : placeOf(known))
+  const name = known?.metadata.name ?? alertObjectName(identity, place.resourceGroup)
+  const ref = { namespace: place.namespace, name }
+  const told = { id: alertIdOf(ref), alertId, status }
+  const now = new Date(context.services.clock.now()).toISOString()
+  const specAfter = (before: AlertRecord['spec'] | undefined) => ({
+    ...identity,
+    title: body.title,
+    subject: body.subject ?? '',
+    detail: body.detail ?? '',
+    level: body.level,
+    status,
+    metadata: { ...(named === undefined && placedBefore(before)), ...body.metadata },
+    told: toldAgain(before?.told ?? countedBefore(known), status, now),
+  })
+  if (known === undefined && status === 'Resolved') {
+    // Another replica may know of it, and its watch has not told us yet.
+    const stored = await context.services.records.get(PlatformAlert, ref, { fresh: true })
+    if (stored === undefined) return { ...told, created: false }
+  } else if (known === undefined && (await create(context, ref, specAfter(undefined))))
+    return { ...told, created: true }
+  const change = ({ spec }: AlertRecord) => specAfter(spec)
+  await context.services.records.update(PlatformAlert, ref, { caller: context.caller, change })
+  return { ...told, created: false }
+}
+
+/** What was written by kubectl goes on counting from what its status says. */
+function countedBefore(alert: AlertRecord | undefined) {
+  if (alert === undefined) return undefined
+  const { occurrences = 1, resolvedAt } = alert.status ?? {}
+  return { times: occurrences, resolvedAt }
+}
+
+function placedBefore(spec: AlertRecord['spec'] | undefined): Record<string, string> {
+  const kept = Object.values(PLACE_KEYS).flatMap((key) => {
+    const value = spec?.metadata[key]
+    return value === undefined ? [] : [[key, value] as const]
+  })
+  return Object.fromEntries(kept)
+}
+
+/** False if somebody else was told of it at the same moment. */
+async function create(context: Context, { namespace, name }: { namespace: string; name: string }, spec: object) {
+  try {
+    const { isNew } = await context.services.records.create(PlatformAlert, {
+      namespace,
+      name,
+      spec,
+      caller: context.caller,
+    })
+    return isNew
+  } catch (error) {
+    if (error instanceof PlatformError && error.code === 'ALREADY_EXISTS') return false
+    throw error
+  }
+}

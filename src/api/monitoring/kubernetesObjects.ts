@@ -1,0 +1,70 @@
+import type { KubeObject, Resource } from '../../core/object.ts'
+import { node, persistentVolume, persistentVolumeClaim, pod } from '../../kube/builtin.ts'
+import type { CacheSet } from '../../kube/caches.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import { isKubeError } from '../../kube/errors.ts'
+
+/**
+ * What Kubernetes says of the machines and volumes of a cluster, for administrators. Nodes and pods of the platform's own cluster
+ * come from the caches, everything else is asked for when it is needed.
+ *
+ * @throws KubeError if the cluster does not answer
+ */
+export interface KubernetesObjects {
+  nodes(clusterId: string | undefined): Promise<readonly KubeObject[]>
+  pods(clusterId: string | undefined): Promise<readonly KubeObject[]>
+  /** What nodes use now, by name; empty where nothing measures it. */
+  nodeUsage(clusterId: string | undefined): Promise<ReadonlyMap<string, { cpu?: string; memory?: string }>>
+  volumes(clusterId: string | undefined): Promise<readonly KubeObject[]>
+  claims(clusterId: string | undefined): Promise<readonly KubeObject[]>
+}
+
+/** Objects of one list; a larger cluster is told of in part. */
+const MOST = 10_000
+
+const nodeMetrics: Resource = {
+  group: 'metrics.k8s.io',
+  version: 'v1beta1',
+  plural: 'nodes',
+  kind: 'NodeMetrics',
+  namespaced: false,
+}
+type NodeMetrics = KubeObject & { usage?: { cpu?: string; memory?: string } }
+
+type Lister = Pick<KubeClient, 'list'>
+
+/** @param clientOf for the API server of another cluster */
+export function createKubernetesObjects({
+  client,
+  caches,
+  clientOf,
+}: {
+  client: Lister
+  caches: Pick<CacheSet, 'has' | 'get'>
+  clientOf: (clusterId: string) => Lister
+}): KubernetesObjects {
+  async function listed<T extends KubeObject = KubeObject>(resource: Resource, clusterId: string | undefined) {
+    const there = clusterId === undefined ? client : clientOf(clusterId)
+    // The API server may answer from its memory: nothing depends on what is a moment old.
+    return (await there.list<T>(resource, { limit: MOST, resourceVersion: '0' })).items.slice(0, MOST)
+  }
+  const held = (resource: Resource, clusterId: string | undefined) =>
+    clusterId === undefined && caches.has(resource)
+      ? caches.get<KubeObject>(resource).list()
+      : listed(resource, clusterId)
+  return {
+    nodes: async (clusterId) => held(node, clusterId),
+    pods: async (clusterId) => held(pod, clusterId),
+    async nodeUsage(clusterId) {
+      try {
+        const found = await listed<NodeMetrics>(nodeMetrics, clusterId)
+        return new Map(found.map(({ metadata, usage = {} }) => [metadata.name, usage]))
+      } catch (error) {
+        if (isKubeError(error)) return new Map()
+        throw error
+      }
+    },
+    volumes: (clusterId) => listed(persistentVolume, clusterId),
+    claims: (clusterId) => listed(persistentVolumeClaim, clusterId),
+  }
+}

@@ -1,0 +1,180 @@
+import { z } from 'zod'
+import { createdAtOf, type KubeObject } from '../../core/object.ts'
+import { plainLine } from '../../core/plainLine.ts'
+import { formatBytes, formatCores, isQuantity, parseQuantity } from '../../core/quantity.ts'
+import { action, type RouteDraft } from '../http/route.ts'
+import { DateTime, Uuid } from '../resources/dto.ts'
+import { enumeration, number, quantity, text } from '../resources/paging.ts'
+import { clusterListRoute, type Where } from './clusterLists.ts'
+
+const STATES = ['Ready', 'NotReady', 'Unknown'] as const
+
+export const NodeDto = z
+  .object({
+    clusterId: Uuid,
+    clusterName: z.string(),
+    name: z.string(),
+    status: z.enum(STATES),
+    roles: z.array(z.string()),
+    isSchedulable: z.boolean(),
+    kubeletVersion: z.string(),
+    osImage: z.string(),
+    architecture: z.string(),
+    containerRuntime: z.string(),
+    cpuCapacity: z.string(),
+    cpuAllocatable: z.string(),
+    cpuRequested: z.string(),
+    memoryCapacity: z.string(),
+    memoryAllocatable: z.string(),
+    memoryRequested: z.string(),
+    cpuUsage: z.string().nullable().describe('Null where nothing measures it'),
+    memoryUsage: z.string().nullable(),
+    podCount: z.int(),
+    podCapacity: z.int(),
+    conditions: z.array(
+      z
+        .object({
+          type: z.string(),
+          status: z.string(),
+          reason: z.string(),
+          message: z.string(),
+          since: DateTime.nullable(),
+        })
+        .meta({ id: 'NodeCondition' }),
+    ),
+    createdAt: DateTime,
+  })
+  .meta({ id: 'NodeDto' })
+export type NodeDto = z.output<typeof NodeDto>
+
+type Amounts = Record<string, string>
+type Node = KubeObject & {
+  spec?: { unschedulable?: boolean }
+  status?: {
+    capacity?: Amounts
+    allocatable?: Amounts
+    nodeInfo?: Record<string, string>
+    conditions?: { type: string; status: string; reason?: string; message?: string; lastTransitionTime?: string }[]
+  }
+}
+type Pod = KubeObject & {
+  spec?: { nodeName?: string; containers?: { resources?: { requests?: Amounts } }[] }
+  status?: { phase?: string }
+}
+type Sum = { cpu: bigint; memory: bigint; pods: number }
+
+const ROLE_LABEL = 'node-role.kubernetes.io/'
+const CONDITIONS_MAX = 20
+const LINE_MAX = 1024
+
+/** Nothing, of what is no quantity: a cluster in other hands may say anything. */
+const amountOf = (text: string | undefined) => (text !== undefined && isQuantity(text) ? parseQuantity(text) : 0n)
+
+/** Nanocores and the like, as metrics tell them. */
+const FINE = { n: 1_000_000n, u: 1_000n } as const
+
+function usedCores(text: string): bigint {
+  const unit = text.at(-1)
+  const isFine = (unit === 'n' || unit === 'u') && /^[0-9]{1,18}[nu]$/.test(text)
+  return isFine ? BigInt(text.slice(0, -1)) / FINE[unit] : amountOf(text)
+}
+
+/** What is asked for on each node by pods that are not over. */
+function requestedOn(pods: readonly Pod[]): ReadonlyMap<string, Sum> {
+  const sums = new Map<string, Sum>()
+  for (const { spec, status } of pods) {
+    const name = spec?.nodeName
+    if (name === undefined || status?.phase === 'Succeeded' || status?.phase === 'Failed') continue
+    const sum = sums.get(name) ?? { cpu: 0n, memory: 0n, pods: 0 }
+    sum.pods += 1
+    for (const { resources } of spec?.containers ?? []) {
+      sum.cpu += amountOf(resources?.requests?.cpu)
+      sum.memory += amountOf(resources?.requests?.memory)
+    }
+    sums.set(name, sum)
+  }
+  return sums
+}
+
+function stateOf({ status }: Node): NodeDto['status'] {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status
+  return ready === 'True' ? 'Ready' : ready === 'False' ? 'NotReady' : 'Unknown'
+}
+
+/** Nodes as they are shown, with what their pods ask for and what they use. */
+export function nodeDtos(
+  { clusterId, clusterName }: Pick<Where, 'clusterId' | 'clusterName'>,
+  nodes: readonly KubeObject[],
+  pods: readonly KubeObject[],
+  usage: ReadonlyMap<string, { cpu?: string; memory?: string }>,
+): NodeDto[] {
+  const requested = requestedOn(pods as readonly Pod[])
+  return (nodes as readonly Node[]).map((node) => {
+    const { metadata, spec, status = {} } = node
+    const { capacity = {}, allocatable = {}, nodeInfo = {}, conditions = [] } = status
+    const sum = requested.get(metadata.name) ?? { cpu: 0n, memory: 0n, pods: 0 }
+    const { cpu, memory } = usage.get(metadata.name) ?? {}
+    const line = (text: string | undefined) => plainLine(text ?? '', LINE_MAX)
+    const roles = Object.keys(metadata.labels ?? {}).filter((label) => label.startsWith(ROLE_LABEL))
+    return {
+      clusterId,
+      clusterName,
+      name: line(metadata.name),
+      status: stateOf(node),
+      roles: roles.map((label) => label.slice(ROLE_LABEL.length)).sort(),
+      isSchedulable: spec?.unschedulable !== true,
+      kubeletVersion: line(nodeInfo.kubeletVersion),
+      osImage: line(nodeInfo.osImage),
+      architecture: line(nodeInfo.architecture),
+      containerRuntime: line(nodeInfo.containerRuntimeVersion),
+      cpuCapacity: formatCores(amountOf(capacity.cpu)),
+      cpuAllocatable: formatCores(amountOf(allocatable.cpu)),
+      cpuRequested: formatCores(sum.cpu),
+      memoryCapacity: formatBytes(amountOf(capacity.memory)),
+      memoryAllocatable: formatBytes(amountOf(allocatable.memory)),
+      memoryRequested: formatBytes(sum.memory),
+      cpuUsage: cpu === undefined ? null : formatCores(usedCores(cpu)),
+      memoryUsage: memory === undefined ? null : formatBytes(amountOf(memory)),
+      podCount: sum.pods,
+      podCapacity: Number(amountOf(capacity.pods) / 1000n),
+      conditions: conditions
+        .slice(0, CONDITIONS_MAX)
+        .map(({ type, status: state, reason, message, lastTransitionTime }) => ({
+          type: line(type),
+          status: line(state),
+          reason: line(reason),
+          message: line(message),
+          since: lastTransitionTime ?? null,
+        })),
+      createdAt: createdAtOf(metadata),
+    }
+  })
+}
+
+/** Nodes of all clusters (interface section 4.16, records: monitoring). */
+export const nodesRoute: RouteDraft = clusterListRoute('/admin/monitoring/nodes', {
+  auth: action('monitoring/platform/read'),
+  summary: 'The nodes of all clusters that can be asked',
+  dto: NodeDto,
+  columns: {
+    name: text('Name', { isSearched: true }),
+    clusterId: text('Cluster id', { isSorted: false, isShown: false }),
+    status: enumeration('Status', STATES, { isSorted: false }),
+    roles: text('Roles', { of: ({ roles }: NodeDto) => roles.join(','), isSorted: false }),
+    cpuUsage: quantity('CPU', { isFiltered: false }),
+    memoryUsage: quantity('Memory', { isFiltered: false }),
+    podCount: number('Pods', { isFiltered: false }),
+  },
+  sort: 'name',
+  name: 'name',
+  id: 'clusterId',
+  rowsOf: async ({ services }) => {
+    const { objects } = services.monitoring
+    return async (where) => {
+      const { elsewhere } = where
+      const asked = [objects.nodes(elsewhere), objects.pods(elsewhere), objects.nodeUsage(elsewhere)] as const
+      const [nodes, pods, usage] = await Promise.all(asked)
+      return nodeDtos(where, nodes, pods, usage)
+    }
+  },
+})

@@ -1,0 +1,112 @@
+import { z } from 'zod'
+import {
+  METRIC_COLLECTIONS,
+  METRICS,
+  type Metric,
+  type MetricCollection,
+  metricOf,
+  PLATFORM_METRICS,
+  unitOf,
+} from '../../contracts/metrics.ts'
+import { ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { action, type RouteDraft, route } from '../http/route.ts'
+import {
+  MetricQuery,
+  measured,
+  metricAsked,
+  notOffered,
+  pointsOf,
+  type Span,
+  shownSpan,
+  sourceOf,
+  spanAsked,
+} from './asked.ts'
+import { expiringSoon, pointOfNow } from './countedHere.ts'
+import { isWhole, MonitoringSeriesDto, type ShownSeries } from './series.ts'
+import { targetOfAll } from './targets.ts'
+
+const Query = MetricQuery.extend({
+  resourceType: z.string().min(1).max(64).optional().describe('Only resources of this collection, summed over all'),
+})
+type Asked = Context<string, z.output<typeof Query>>
+
+const isCollection = (name: string): name is MetricCollection => Object.hasOwn(METRICS, name)
+
+/** Whose metric is meant: the platform's, or that of each collection that has it. @throws PlatformError BAD_REQUEST */
+function collectionsAsked({ metric, resourceType }: z.output<typeof Query>): (MetricCollection | 'platform')[] {
+  if (resourceType !== undefined) {
+    if (!isCollection(resourceType)) throw notOffered('resourceType', resourceType, METRIC_COLLECTIONS)
+    return [resourceType]
+  }
+  if (metricOf(PLATFORM_METRICS, metric) !== undefined) return ['platform']
+  const having = METRIC_COLLECTIONS.filter((collection) => metricOf(METRICS[collection], metric) !== undefined)
+  return having.length > 0 ? having : ['platform']
+}
+
+async function platformSeries(context: Asked) {
+  const { services, query } = context
+  const collections = collectionsAsked(query)
+  const metricsOf = (collection: MetricCollection | 'platform') =>
+    collection === 'platform' ? everyMetric(query.resourceType) : METRICS[collection]
+  const asked = collections.map((collection) => [collection, metricAsked(metricsOf(collection), query)] as const)
+  const span = spanAsked(query)
+  sourceOf(services)
+  const part = { ...span, to: Math.min(span.to, Math.floor(services.clock.now() / 1000)) }
+  const series: ShownSeries = await Promise.all(
+    asked.map(async ([collection, { name, metric, aggregation }]) => ({
+      name,
+      unit: unitOf(metric, aggregation),
+      labels: collection === 'platform' ? {} : { resourceType: collection },
+      points: pointsOf(
+        part.from < part.to ? await pointsAsked(context, collection, { name, metric, aggregation }, part) : [],
+      ),
+    })),
+  )
+  return ok({
+    resourceType: query.resourceType ?? null,
+    resourceName: null,
+    metric: query.metric,
+    aggregation: query.aggregation,
+    unit: series[0]?.unit ?? '',
+    ...shownSpan(span),
+    isComplete: isWhole(series, span),
+    series,
+  })
+}
+
+/** What may be asked for without a collection: an unknown name is told all that there are. */
+function everyMetric(resourceType: string | undefined): Readonly<Record<string, Metric>> {
+  const ofCollections: Readonly<Record<string, Metric>>[] = METRIC_COLLECTIONS.map((collection) => METRICS[collection])
+  return resourceType === undefined ? Object.assign({}, ...ofCollections, PLATFORM_METRICS) : {}
+}
+
+async function pointsAsked(
+  { services }: Asked,
+  collection: MetricCollection | 'platform',
+  { name, metric, aggregation }: ReturnType<typeof metricAsked>,
+  span: Span,
+) {
+  // What the activator counts is told function by function; nobody sums it up.
+  if (metric.by === 'activator') return []
+  if (metric.by === 'objects')
+    return name === 'SecretsExpiringSoon' ? pointOfNow(services, span, expiringSoon(services)) : []
+  const target = collection === 'platform' ? undefined : targetOfAll(collection)
+  const question = { collection, metric: name, aggregation, target, isSummed: true }
+  const [one] = await measured(sourceOf(services), question, span)
+  return one?.points ?? []
+}
+
+/** The figures of the platform (interface section 4.16, records: monitoring). */
+export const platformMetricsRoute: RouteDraft = route(
+  'GET',
+  '/admin/monitoring/metrics',
+  {
+    auth: action('monitoring/platform/read'),
+    summary: 'What was measured of the platform, or of all resources together',
+    query: Query,
+    reply: MonitoringSeriesDto,
+    answers: [502],
+  },
+  platformSeries as never,
+)

@@ -1,0 +1,63 @@
+import { compareQuantities } from '../../core/quantity.ts'
+import type { ComputePlan } from '../../crds/plans.ts'
+import type { RecordOf } from '../records/records.ts'
+
+export type Usage = { p95: number; maximum: number; limit: number | null; request: number | null; seconds: number }
+export type Recommendation = {
+  kind: 'None' | 'ScaleUp' | 'ScaleDown'
+  computePlan: string | null
+  message: string | null
+}
+
+type Plan = RecordOf<typeof ComputePlan>
+type Size = 'cpuLimit' | 'memoryLimit' | 'storageSize'
+
+/** Of the limit: beyond it there is little room left. */
+const NEARLY_ALL = 0.85
+/** Of what is requested: below it more than half was never needed. */
+const LITTLE = 0.4
+/** Seconds of which the least use must be known before less is recommended. */
+const LONG_ENOUGH = 86_400
+
+/**
+ * Whether another size would do better.
+ *
+ * @param size the field of plans that is about it; undefined for what no plan says, such as connections
+ * @param current its plan of now, if it follows one
+ */
+export function recommendation(
+  { p95, maximum, limit, request, seconds }: Usage,
+  plans: readonly Plan[],
+  size: Size | undefined,
+  current: Plan | undefined,
+): Recommendation {
+  if (limit !== null && limit > 0 && p95 >= NEARLY_ALL * limit) {
+    const message = `95 % of the time it used up to ${percent(p95, limit)} % of its limit.`
+    return { kind: 'ScaleUp', computePlan: neighbour(plans, size, current, 1), message }
+  }
+  const given = request ?? limit
+  const canShrink = size !== 'storageSize' && given !== null && given > 0 && seconds >= LONG_ENOUGH
+  if (canShrink && maximum <= LITTLE * given) {
+    const message = `It never used more than ${percent(maximum, given)} % of what it has.`
+    return { kind: 'ScaleDown', computePlan: neighbour(plans, size, current, -1), message }
+  }
+  return { kind: 'None', computePlan: null, message: null }
+}
+
+const percent = (part: number, whole: number) => Math.round((100 * part) / whole)
+
+/** The plan of the same family with the next size in that direction. */
+function neighbour(
+  plans: readonly Plan[],
+  size: Size | undefined,
+  current: Plan | undefined,
+  direction: 1 | -1,
+): string | null {
+  const now = size && current?.spec[size]
+  if (size === undefined || current === undefined || !now) return null
+  const difference = ({ spec }: Plan) => direction * compareQuantities(spec[size] ?? '0', now)
+  const [next] = plans
+    .filter((plan) => plan.spec.family === current.spec.family && !plan.spec.deprecated && difference(plan) > 0)
+    .sort((one, other) => direction * compareQuantities(one.spec[size] ?? '0', other.spec[size] ?? '0'))
+  return next?.metadata.name ?? null
+}

@@ -1,0 +1,92 @@
+import { z } from 'zod'
+import { ACTIVATOR_SERVICE, functionRouteName } from '../../contracts/functions.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { action, type RouteDraft, route } from '../http/route.ts'
+import { DateTime } from '../resources/dto.ts'
+import { SeriesDto } from '../resources/metrics.ts'
+import { countedRequests, webMetrics } from '../resources/webMetrics.ts'
+import { SpanQuery, shownSpan, sourceOf, spanAsked } from './asked.ts'
+import { targetOf } from './targets.ts'
+import { findWatched, MONITORING, type Watched } from './watched.ts'
+
+const RequestStatsDto = z
+  .object({
+    from: DateTime,
+    to: DateTime,
+    stepSeconds: z.int(),
+    total: z.int(),
+    errors4xx: z.int(),
+    errors5xx: z.int(),
+    averageMilliseconds: z.number().nullable().describe('Null where nothing was asked for'),
+    p95Milliseconds: z.number().nullable(),
+    series: z.array(SeriesDto),
+    statusCodes: z.record(z.string(), z.int()),
+    callers: z
+      .array(
+        z
+          .object({ source: z.enum(['Internet', 'Resource', 'Platform']), name: z.string(), requests: z.int() })
+          .meta({ id: 'RequestCaller' }),
+      )
+      .max(20)
+      .describe('Empty: a Gateway does not count by caller'),
+  })
+  .meta({ id: 'RequestStatsDto' })
+
+const SHOWN = ['Requests', 'Errors4xx', 'Errors5xx', 'LatencyP95']
+
+type Asked = Context<string, z.output<typeof SpanQuery>>
+
+async function requestsOf(context: Asked) {
+  const watched = await findWatched(context)
+  const routed = routedTo(context, watched)
+  const span = spanAsked(context.query)
+  sourceOf(context.services)
+  const now = context.services.clock.now()
+  const counted =
+    routed && (await countedRequests(context as Context, { object: watched.object as never, routed }, span, now))
+  const { totals, series, statusCodes } = webMetrics(counted)
+  return ok({
+    ...shownSpan(span),
+    total: totals.requests,
+    errors4xx: totals.errors4xx,
+    errors5xx: totals.errors5xx,
+    averageMilliseconds: totals.averageMilliseconds,
+    p95Milliseconds: totals.p95Milliseconds,
+    series: series.filter(({ name }) => SHOWN.includes(name)),
+    statusCodes,
+    callers: [],
+  })
+}
+
+/** The way of requests through the Gateway; undefined if none leads there. @throws PlatformError METRIC_NOT_APPLICABLE */
+function routedTo({ services }: Asked, watched: Watched) {
+  const { namespace, place } = watched
+  if (place.collection === 'functionnamespaces') {
+    const route = functionRouteName(namespace, place.name)
+    return { namespace: SYSTEM_NAMESPACE, route, service: ACTIVATOR_SERVICE }
+  }
+  if (!['apps', 'staticwebapps', 'containerinstances'].includes(place.collection)) {
+    const message = `Requests to ${place.collection} are not counted: they do not answer to the web.`
+    throw new PlatformError('METRIC_NOT_APPLICABLE', message)
+  }
+  const { routes } = targetOf(services, watched)
+  const [first] = 'stem' in routes ? [] : routes
+  return first && { namespace, ...first }
+}
+
+/** What it answered to the web (interface section 4.16, records: monitoring). */
+export const requestsRoute: RouteDraft = route(
+  'GET',
+  `${MONITORING}/requests`,
+  {
+    auth: action('monitoring/read'),
+    summary: 'What a resource answered to the web',
+    query: SpanQuery,
+    reply: RequestStatsDto,
+    answers: [422],
+  },
+  requestsOf as never,
+)

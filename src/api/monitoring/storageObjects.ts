@@ -1,0 +1,65 @@
+import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { isQuantity, parseQuantity } from '../../core/quantity.ts'
+import { KINDS } from '../../crds/index.ts'
+import type { Services } from '../http/context.ts'
+import { type NamespaceOwner, ownerOfNamespace } from '../resources/namespaceOwner.ts'
+
+type Amounts = { storage?: string }
+export type Claim = KubeObject & {
+  spec?: { storageClassName?: string; volumeName?: string; resources?: { requests?: Amounts } }
+  status?: { phase?: string; capacity?: Amounts }
+}
+export type Volume = KubeObject & {
+  spec?: {
+    storageClassName?: string
+    capacity?: Amounts
+    persistentVolumeReclaimPolicy?: string
+    accessModes?: string[]
+    claimRef?: { namespace?: string; name?: string; uid?: string }
+  }
+  status?: { phase?: string }
+}
+
+/** Nothing, of what is no quantity. */
+export const bytesOf = (text: string | undefined) =>
+  text !== undefined && isQuantity(text) ? Number(parseQuantity(text) / 1000n) : 0
+
+export type Owner = {
+  boundaryId: string | null
+  resourceGroup: string | null
+  collection: string | null
+  resourceName: string | null
+}
+export const NO_OWNER: Owner = { boundaryId: null, resourceGroup: null, collection: null, resourceName: null }
+
+const KIND_BY_NAME = new Map(KINDS.map((kind) => [kind.kind, kind]))
+
+/** Whose claims are: the namespace tells the group, labels tell the resource. Each namespace is looked up once. */
+export function ownerFinder(
+  services: Pick<Services, 'records'>,
+): (namespace: string, claim: Claim | undefined) => Owner {
+  const known = new Map<string, NamespaceOwner | undefined>()
+  return (namespace, claim) => {
+    if (!known.has(namespace)) known.set(namespace, ownerOfNamespace(services, namespace))
+    const place = known.get(namespace)
+    if (place === undefined) return NO_OWNER
+    const { boundaryId, resourceGroup } = place
+    const labels = claim?.metadata.labels ?? {}
+    const kind = KIND_BY_NAME.get(labels[OWNER_KIND_LABEL] ?? '')
+    return {
+      boundaryId,
+      resourceGroup,
+      collection: kind?.segment ?? null,
+      resourceName: kind === undefined ? null : (labels[OWNER_NAME_LABEL] ?? null),
+    }
+  }
+}
+
+/** Whether the resource that a claim belongs to is there; true for claims that are nobody's. */
+export function hasOwner({ records }: Pick<Services, 'records'>, claim: Claim): boolean {
+  const { namespace, labels = {} } = claim.metadata
+  const kind = KIND_BY_NAME.get(labels[OWNER_KIND_LABEL] ?? '')
+  const name = labels[OWNER_NAME_LABEL]
+  return kind === undefined || name === undefined || records.peek(kind, { namespace, name }) !== undefined
+}

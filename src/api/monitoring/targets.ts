@@ -1,0 +1,149 @@
+import type { ClaimName, PodName, Target } from '../../adapters/prometheus/port.ts'
+import { type ContainerKind, containerNames } from '../../contracts/containerinstances.ts'
+import { FUNCTION_CONTAINER, functionNames } from '../../contracts/functions.ts'
+import { JOB_CONTAINER, jobNames } from '../../contracts/jobs.ts'
+import type { MetricCollection } from '../../contracts/metrics.ts'
+import { storeNameOf } from '../../contracts/objectstorage.ts'
+import { relationalNames } from '../../contracts/relational.ts'
+import { sqlNames } from '../../contracts/sql.ts'
+import { vectorNames } from '../../contracts/vector.ts'
+import { claimName } from '../../contracts/workloads.ts'
+import { APP_COMPONENT } from '../../crds/apps.ts'
+import type { ContainerInstance } from '../../crds/containerinstances.ts'
+import { publicTarget } from '../../crds/containerRules.ts'
+import { ServerlessFunction } from '../../crds/functions.ts'
+import { AccountBucket } from '../../crds/objectstorage.ts'
+import type { SqlInstance } from '../../crds/sql.ts'
+import type { Services } from '../http/context.ts'
+import type { Watched } from './watched.ts'
+
+const NOTHING = { pods: [], claims: [], routes: [], buckets: [], jobs: [] } as const
+type Names = Omit<Target, 'namespace'>
+
+/** A StatefulSet of ours, with a volume for each of its pods. */
+const stateful = (workload: string): Names => ({
+  ...NOTHING,
+  pods: [{ workload, tail: 'Ordinal' }],
+  claims: [{ claim: claimName(workload, 0).replace(/-0$/, ''), tail: 'Ordinal' }],
+})
+
+type Components = {
+  components?: readonly { name: string }[]
+  volumes?: readonly { name: string; kind: string }[]
+}
+
+/** @param process one of its processes; all if absent */
+function componentsOf(kind: ContainerKind, { object, place }: Watched, process: string | undefined): Names {
+  const names = containerNames(place.name, kind)
+  const { components = [{ name: APP_COMPONENT }], volumes = [] } = object.spec as Components
+  const wanted = components.filter(({ name }) => process === undefined || name === process)
+  const pods = wanted.map(({ name }): PodName => ({ workload: names.component(name), tail: 'Deployment' }))
+  const claims = volumes.flatMap(({ name, kind: of }): ClaimName[] =>
+    of === 'Persistent' ? [{ claim: names.volume(name), tail: 'None' }] : [],
+  )
+  return { ...NOTHING, pods, claims, routes: routesOf(kind, object.spec, names) }
+}
+
+/** The way of its public hosts through the Gateway. */
+function routesOf(kind: ContainerKind, spec: object, names: ReturnType<typeof containerNames>): Names['routes'] {
+  const component =
+    kind === 'ContainerInstance' ? publicTarget(spec as ContainerInstance['spec'])?.component.name : APP_COMPONENT
+  return component === undefined ? [] : [{ route: names.whole, service: names.component(component) }]
+}
+
+function functionsOf({ records }: Pick<Services, 'records'>, { namespace, place }: Watched): Names {
+  const workloads = records
+    .peekAll(ServerlessFunction, { namespace })
+    .filter(({ spec }) => spec.namespaceName === place.name)
+    .map(({ metadata }) => functionNames(metadata.name).workload)
+  return { ...NOTHING, pods: workloads.map((workload) => ({ workload, tail: 'Deployment' })) }
+}
+
+function bucketsOf({ records }: Pick<Services, 'records'>, { namespace, place }: Watched): Names {
+  const own = records.peekAll(AccountBucket, { namespace }).filter(({ spec }) => spec.accountName === place.name)
+  return { ...NOTHING, buckets: own.map(storeNameOf) }
+}
+
+type NamesOf = (services: Pick<Services, 'records'>, watched: Watched, process: string | undefined) => Names
+
+/** How the pods, claims and buckets of each collection are called. */
+const NAMES: Readonly<Record<MetricCollection, NamesOf>> = {
+  vectorclusters: (_, { place }) => stateful(vectorNames(place.name).workload),
+  sqlclusters: (_, { place }) => stateful(sqlNames(place.name).workload),
+  relationalclusters(_, { place }) {
+    const { cluster } = relationalNames(place.name)
+    const name = { tail: 'Ordinal' } as const
+    return { ...NOTHING, pods: [{ workload: cluster, ...name }], claims: [{ claim: cluster, ...name }] }
+  },
+  containerinstances: (_, watched, process) => componentsOf('ContainerInstance', watched, process),
+  apps: (_, watched, process) => componentsOf('PlatformApp', watched, process),
+  staticwebapps: (_, watched, process) => componentsOf('StaticWebApp', withoutVolumes(watched), process),
+  functionnamespaces: functionsOf,
+  jobs(_, { place }) {
+    const { workload } = jobNames(place.name)
+    return { ...NOTHING, pods: [{ workload, tail: 'Job' }], jobs: [{ job: workload, tail: 'None' }] }
+  },
+  objectstorageaccounts: bucketsOf,
+  secretvaults: () => NOTHING,
+}
+
+const withoutVolumes = (watched: Watched): Watched => ({ ...watched, object: { ...watched.object, spec: {} } as never })
+
+/** What of the cluster belongs to a resource. */
+export function targetOf(services: Pick<Services, 'records'>, watched: Watched, process?: string): Target {
+  const { collection } = watched.place
+  return { namespace: watched.namespace, ...NAMES[collection](services, watched, process) }
+}
+
+/** The container of each pod that the engine or the code runs in. */
+const MAIN: Partial<Record<MetricCollection, (spec: object) => string>> = {
+  vectorclusters: () => 'qdrant',
+  relationalclusters: () => 'postgres',
+  sqlclusters: (spec) => (spec as SqlInstance['spec']).engine.toLowerCase(),
+  functionnamespaces: () => FUNCTION_CONTAINER,
+  jobs: () => JOB_CONTAINER,
+}
+
+/** Whether the resource has a process of this name. */
+export function hasProcess({ object, place }: Watched, name: string): boolean {
+  const { components = [{ name: APP_COMPONENT }] } = object.spec as Components
+  if (choosesPods(place.collection)) return components.some((component) => component.name === name)
+  return MAIN[place.collection]?.(object.spec) === name
+}
+
+/** Whether processes of this collection are Deployments of their own, so that a name chooses pods and no container in them. */
+export function choosesPods(collection: MetricCollection): boolean {
+  return collection === 'containerinstances' || collection === 'apps' || collection === 'staticwebapps'
+}
+
+const STEMS: Partial<Record<MetricCollection, string>> = {
+  vectorclusters: 'vc',
+  relationalclusters: 'relc',
+  sqlclusters: 'sqli',
+  containerinstances: 'cti',
+  apps: 'papp',
+  staticwebapps: 'swa',
+  functionnamespaces: 'sfn',
+  jobs: 'pjob',
+}
+const VOLUMES: Partial<Record<MetricCollection, string>> = {
+  vectorclusters: 'storage-vc',
+  sqlclusters: 'storage-sqli',
+  relationalclusters: 'relc',
+  containerinstances: 'ctivol',
+  apps: 'pappvol',
+  staticwebapps: 'swavol',
+}
+
+/** The same of all resources of a collection. */
+export function targetOfAll(collection: MetricCollection): Target {
+  const [workload, claim] = [STEMS[collection], VOLUMES[collection]]
+  return {
+    namespace: 'every group',
+    pods: workload === undefined ? [] : [{ workload, tail: 'Any' }],
+    claims: claim === undefined ? [] : [{ claim, tail: 'Any' }],
+    routes: { stem: workload ?? '-' },
+    buckets: undefined,
+    jobs: workload === undefined ? [] : [{ job: workload, tail: 'Any' }],
+  }
+}

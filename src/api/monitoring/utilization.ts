@@ -1,0 +1,154 @@
+import { z } from 'zod'
+import type { MeasuredSeries } from '../../adapters/prometheus/port.ts'
+import { METRICS } from '../../contracts/metrics.ts'
+import { ComputePlan } from '../../crds/plans.ts'
+import { ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { action, type RouteDraft, route } from '../http/route.ts'
+import { SeriesDto } from '../resources/metrics.ts'
+import { otherClusterOf } from '../resources/places.ts'
+import { planOf } from '../resources/sizing.ts'
+import {
+  MetricQuery,
+  measured,
+  notOffered,
+  pointsOf,
+  type Span,
+  sinceItsBeginning,
+  sourceOf,
+  spanAsked,
+} from './asked.ts'
+import { recommendation } from './recommendation.ts'
+import { targetOf } from './targets.ts'
+import { findWatched, MONITORING, type Watched } from './watched.ts'
+
+/** What is used of what: the metric, and the amounts that it is held against. */
+const METERS = {
+  Cpu: { unit: 'cores', used: 'CpuUsage', requested: 'CpuRequest', limit: 'CpuLimit', size: 'cpuLimit' },
+  Memory: { unit: 'bytes', used: 'MemoryUsage', requested: 'MemoryRequest', limit: 'MemoryLimit', size: 'memoryLimit' },
+  Storage: { unit: 'bytes', used: 'StorageUsed', requested: undefined, limit: 'StorageCapacity', size: 'storageSize' },
+  Connections: { unit: 'count', used: 'Connections', requested: undefined, limit: 'ConnectionLimit', size: undefined },
+} as const
+
+const Amount = z.number().nullable()
+const UtilizationDto = z
+  .object({
+    metric: z.enum(['Cpu', 'Memory', 'Storage', 'Connections']),
+    unit: z.string(),
+    limit: Amount.describe('Of all replicas together at the end; null if there is none'),
+    request: Amount,
+    average: Amount.describe('Null where nothing was measured'),
+    maximum: Amount,
+    p95: Amount.describe('What it did not exceed in 95 % of the steps'),
+    last: Amount,
+    averagePercent: Amount.describe('Of the limit'),
+    maximumPercent: Amount,
+    series: z.array(SeriesDto),
+    recommendation: z
+      .object({
+        kind: z.enum(['None', 'ScaleUp', 'ScaleDown']),
+        computePlan: z.string().nullable(),
+        message: z.string().nullable(),
+      })
+      .nullable()
+      .describe('Null where nothing was measured'),
+  })
+  .meta({ id: 'UtilizationDto' })
+
+const Query = MetricQuery.omit({ aggregation: true })
+type Asked = Context<string, z.output<typeof Query>>
+
+async function utilizationOf(context: Asked) {
+  const { services, query } = context
+  const watched = await findWatched(context)
+  const meters = metersOf(watched)
+  const meter = meters.find((name) => name === query.metric)
+  if (meter === undefined) throw notOffered('metric', query.metric, meters)
+  const span = spanAsked(query)
+  sourceOf(services)
+  const { unit, used, requested, limit, size } = METERS[meter]
+  const [ofUse, highest, ofRequest, ofLimit] = await Promise.all([
+    ask(context, watched, used, 'Average', span),
+    ask(context, watched, used, 'Maximum', span),
+    requested === undefined ? [] : ask(context, watched, requested, 'Last', span),
+    ask(context, watched, limit, 'Last', span),
+  ])
+  const figures = { ...figuresOf(ofUse, highest), limit: lastOf(ofLimit), request: lastOf(ofRequest) }
+  const ofTotal = (value: number | null) =>
+    value === null || !figures.limit ? null : Math.round((10_000 * value) / figures.limit) / 100
+  const shown = (name: string, points: Points) => ({ name, unit, labels: {}, points: pointsOf(points) })
+  return ok({
+    metric: meter,
+    unit,
+    ...figures,
+    averagePercent: ofTotal(figures.average),
+    maximumPercent: ofTotal(figures.maximum),
+    series: [shown('Used', ofUse), shown('Requested', ofRequest), shown('Limit', ofLimit)],
+    recommendation: recommended(context, watched, figures, { size, seconds: ofUse.length * span.stepSeconds }),
+  })
+}
+
+function metersOf({ place }: Watched): (keyof typeof METERS)[] {
+  const metrics: object = METRICS[place.collection]
+  const names = Object.keys(METERS) as (keyof typeof METERS)[]
+  return names.filter((name) => Object.hasOwn(metrics, METERS[name].used))
+}
+
+type Points = MeasuredSeries['points']
+
+async function ask(
+  { services }: Asked,
+  watched: Watched,
+  metric: string,
+  aggregation: 'Average' | 'Maximum' | 'Last',
+  span: Span,
+): Promise<Points> {
+  const { object, place } = watched
+  if (otherClusterOf(services, (object.spec as { clusterId?: string }).clusterId) !== undefined) return []
+  const target = targetOf(services, watched)
+  const question = { collection: place.collection, metric, aggregation, target, isSummed: true }
+  const part = sinceItsBeginning(span, object, services.clock.now())
+  const [one] = await measured(sourceOf(services), question, part)
+  return one?.points ?? []
+}
+
+const lastOf = (points: Points) => points.at(-1)?.value ?? null
+
+function figuresOf(used: Points, highest: Points) {
+  const values = used.map(({ value }) => value).sort((one, other) => one - other)
+  const sum = values.reduce((total, value) => total + value, 0)
+  return {
+    average: values.length === 0 ? null : sum / values.length,
+    maximum: highest.length === 0 ? null : Math.max(...highest.map(({ value }) => value)),
+    p95: values[Math.ceil(0.95 * values.length) - 1] ?? null,
+    last: lastOf(used),
+  }
+}
+
+type Figures = ReturnType<typeof figuresOf> & { limit: number | null; request: number | null }
+
+function recommended(
+  { services }: Asked,
+  { kind, object }: Watched,
+  { p95, maximum, limit, request }: Figures,
+  { size, seconds }: { size: (typeof METERS)[keyof typeof METERS]['size']; seconds: number },
+) {
+  if (p95 === null || maximum === null) return null
+  const current = kind.sized && planOf(services, kind.sized, object.spec as { computePlan?: string })
+  const plans = services.records.peekAll(ComputePlan)
+  return recommendation({ p95, maximum, limit, request, seconds }, plans, size, current)
+}
+
+/** How much of what it has a resource uses (interface section 4.16, records: monitoring). */
+export const utilizationRoute: RouteDraft = route(
+  'GET',
+  `${MONITORING}/utilization`,
+  {
+    auth: action('monitoring/read'),
+    summary: 'How much of what it has a resource uses',
+    query: Query,
+    reply: UtilizationDto,
+    answers: [502],
+  },
+  utilizationOf as never,
+)

@@ -1,0 +1,34 @@
+import { METRICS, type MetricCollection } from '../../contracts/metrics.ts'
+import { notFound } from '../../core/errors.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { RESOURCE_KINDS } from '../../crds/index.ts'
+import type { Context } from '../http/context.ts'
+import type { RecordOf } from '../records/records.ts'
+import { findResource } from '../resources/places.ts'
+
+export const MONITORING = '{RG}/monitoring/{resourceType}/{resourceName}'
+
+export const KIND_OF = new Map<string, AnyKind>(
+  RESOURCE_KINDS.filter(({ segment }) => Object.hasOwn(METRICS, segment)).map((kind) => [kind.segment, kind]),
+)
+
+export type Watched = {
+  readonly kind: AnyKind
+  readonly object: RecordOf<AnyKind>
+  readonly place: {
+    readonly boundaryId: string
+    readonly resourceGroup: string
+    readonly name: string
+    readonly collection: MetricCollection
+  }
+  readonly namespace: string
+}
+
+/** The resource of any kind that the path names. @throws PlatformError NOT_FOUND */
+export async function findWatched(context: Context<string, unknown>): Promise<Watched> {
+  const { resourceType = '' } = context.parameters
+  const kind = KIND_OF.get(resourceType)
+  if (kind === undefined) throw notFound(`Collection "${resourceType.slice(0, 64)}"`)
+  const { object, place, ref } = await findResource(kind, context as Context, 'resourceName')
+  return { kind, object, place: { ...place, collection: resourceType as MetricCollection }, namespace: ref.namespace }
+}

@@ -1,0 +1,43 @@
+import { expect } from 'chai'
+import { ControllerBench } from '../../test/worlds/controllers.ts'
+import { PlatformAlert } from '../crds/monitoring.ts'
+import { alertController } from './monitoring.ts'
+
+const DAY = 86_400_000
+const ALERT = { alertId: 'disk-7', title: 'A disk is full', level: 2 }
+
+describe('the clean-up of alerts', () => {
+  let bench: ControllerBench
+  let namespace: string
+  const at = (milliseconds: number) => new Date(bench.clock.now() + milliseconds).toISOString()
+  const seed = (name: string, spec: object) =>
+    bench.seed(PlatformAlert, name, PlatformAlert.spec.parse({ ...ALERT, ...spec }), { namespace })
+  const find = (name: string) => bench.find(PlatformAlert.resource, name, namespace)
+
+  beforeEach(() => {
+    bench = new ControllerBench([alertController])
+    namespace = bench.seedGroup('orders').boundarySpace
+  })
+  afterEach(() => bench.stop())
+
+  it('asks for nothing while an alert fires', async () => {
+    seed('fires', { told: { times: 3, lastAt: at(-DAY) } })
+    await bench.start()
+    bench.writes()
+    for (let day = 0; day < 40; day += 1) await bench.clock.advance(DAY)
+    await bench.rest()
+    expect(bench.writes()).to.deep.equal([])
+    expect((await find('fires'))?.status).to.include({ occurrences: 3 })
+  })
+
+  it('keeps one that is resolved for thirty days, counted from when it was', async () => {
+    seed('over', { status: 'Resolved', told: { times: 1, lastAt: at(-DAY), resolvedAt: at(-2 * DAY) } })
+    await bench.start()
+    for (let day = 0; day < 27; day += 1) await bench.clock.advance(DAY)
+    await bench.rest()
+    expect(await find('over')).to.not.equal(undefined)
+    for (let day = 0; day < 2; day += 1) await bench.clock.advance(DAY)
+    await bench.rest()
+    expect(await find('over')).to.equal(undefined)
+  })
+})

@@ -1,0 +1,68 @@
+import { z } from 'zod'
+import { ALERT_LEVEL_MAX, ALERT_LEVELS, ALERT_STATES } from '../contracts/monitoring.ts'
+import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import { DateTime, mapOf, PlainText, Prose } from './fields.ts'
+
+const READ = ['get', 'list', 'watch']
+const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection']
+
+const Told = z.strictObject({
+  times: z.int().min(0).max(2_147_483_647).describe('How often it was told of as Firing'),
+  lastAt: DateTime.describe('When it was last told of'),
+  resolvedAt: DateTime.optional().describe('When it was first told of as Resolved; absent while it is Firing'),
+})
+
+/** Something that a person should know of, as whatever watches the platform told of it. */
+export const PlatformAlert = defineKind({
+  group: 'monitoring',
+  kind: 'PlatformAlert',
+  plural: 'platformalerts',
+  shortNames: ['palert'],
+  placement: 'boundaryOrPlatform',
+  name: 'free',
+  area: 'monitoring',
+  aggregate: false,
+  spansGroups: true,
+  description:
+    'Something that a person should know of. It stands in the namespace of the boundary that it is about, else in freehold-system, and goes 30 days after it was resolved.',
+  forms: { 'monitoring/read': READ, 'monitoring/platform/alerts/write': WRITE },
+  platformForms: { 'monitoring/platform/read': READ, 'monitoring/platform/alerts/write': WRITE },
+  spec: z.strictObject({
+    alertId: PlainText.min(1).max(256).describe('What whoever tells of it calls it; immutable'),
+    title: PlainText.min(1).max(256).describe('What is wrong, in a line'),
+    subject: PlainText.max(512).default('').describe('What it is about, in a line'),
+    detail: Prose.max(8192).default('').describe('What was seen, and what to do'),
+    level: z
+      .int()
+      .min(0)
+      .max(ALERT_LEVEL_MAX)
+      .describe(`How bad it is: ${ALERT_LEVELS.map((name, level) => `${level} ${name}`).join(', ')}`),
+    status: z.enum(ALERT_STATES).default('Firing').describe('Firing until it is over, then Resolved'),
+    resourceType: PlainText.max(64).default('').describe('Collection of the resource, such as apps; immutable'),
+    resourceName: PlainText.max(253).default('').describe('Name of the resource; immutable'),
+    metadata: mapOf(PlainText.max(1024), 50)
+      .default({})
+      .describe(
+        'Pairs, at most 50. resourceGroup names the group of the resource; runbookUrl where to read what to do',
+      ),
+    told: Told.optional().describe('What REST was told, which the platform writes; leave it out with kubectl'),
+  }),
+  status: resourceStatus.extend({
+    firstSeenAt: z.string().optional().describe('When it was first seen'),
+    lastSeenAt: z.string().optional().describe('When it was last seen'),
+    resolvedAt: z.string().optional().describe('When it was resolved; absent while it is Firing'),
+    occurrences: z.int().optional().describe('How often it was seen'),
+  }),
+  immutable: ['alertId', 'resourceType', 'resourceName'],
+  columns: [
+    { name: 'State', path: '.spec.status' },
+    { name: 'Level', path: '.spec.level', type: 'integer' },
+    { name: 'Title', path: '.spec.title' },
+    { name: 'Type', path: '.spec.resourceType' },
+    { name: 'Resource', path: '.spec.resourceName' },
+    { name: 'Last Seen', path: '.status.lastSeenAt', type: 'date' },
+    { name: 'Times', path: '.status.occurrences', type: 'integer', priority: 1 },
+    ...statusColumns.map((column) => ({ ...column, priority: 1 as const })),
+  ],
+})
+export type PlatformAlert = ObjectOf<typeof PlatformAlert>
