@@ -15,6 +15,8 @@ import { reservedNamesOf } from './http/router.ts'
 import { invitationRoutes } from './invitations/index.ts'
 import { jobRoutes } from './jobs/index.ts'
 import { managedIdentityRoutes } from './managedidentities/index.ts'
+import { networkRoutes } from './network/index.ts'
+import { policyReads } from './network/looks.ts'
 import { objectStorageRoutes } from './objectstorage/index.ts'
 import { passwordRoutes } from './passwords/index.ts'
 import { plannedRoutes } from './planned.ts'
@@ -53,7 +55,7 @@ export const AREAS: readonly Area[] = [
   whole('jobs', 'jobs', [jobRoutes]),
   whole('functions', 'functions', [functionAreaRoutes]),
   whole('objectstorage', 'objectstorage', [objectStorageRoutes]),
-  whole('boundaries', 'boundaries', [boundaryRoutes, memberRoutes, projectionRoutes, tenantRoutes]),
+  whole('boundaries', 'boundaries', [boundaryRoutes, memberRoutes, networkRoutes, projectionRoutes, tenantRoutes]),
   whole('resourcegroups', 'resource-groups', [resourceGroupRoutes, orphanedGrantRoutes]),
   whole('managedidentities', 'managed-identity', [managedIdentityRoutes()]),
   whole('monitoring', 'monitoring', []),
@@ -114,5 +116,6 @@ export function facadeReads(): {
     { resource: { group: 'apps', plural: 'controllerrevisions' }, verbs: ['list'] },
     { resource: { group: 'storage.k8s.io', plural: 'storageclasses' }, verbs: ['get', 'list', 'watch'] },
     ...backupReads(),
+    ...policyReads(),
   ]
 }

@@ -232,13 +232,13 @@ export const OPERATIONS = {
   "GetBoundariesMembersConfig": { method: 'GET', path: '/boundaries/{boundaryId}/members/config' },
   "PostBoundariesBoundaryIdMembers": { method: 'POST', path: '/boundaries/{boundaryId}/members' },
   "DeleteBoundariesMembersByAssignmentId": { method: 'DELETE', path: '/boundaries/{boundaryId}/members/{assignmentId}' },
+  "PostBoundariesNetworkCheck": { method: 'POST', path: '/boundaries/{boundaryId}/network/check' },
   "GetBoundariesBoundaryIdProjections": { method: 'GET', path: '/boundaries/{boundaryId}/projections', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "PostBoundariesBoundaryIdProjections": { method: 'POST', path: '/boundaries/{boundaryId}/projections' },
   "GetBoundariesProjectionsByProjectionId": { method: 'GET', path: '/boundaries/{boundaryId}/projections/{projectionId}' },
   "PatchBoundariesProjectionsByProjectionId": { method: 'PATCH', path: '/boundaries/{boundaryId}/projections/{projectionId}' },
   "DeleteBoundariesProjectionsByProjectionId": { method: 'DELETE', path: '/boundaries/{boundaryId}/projections/{projectionId}' },
   "PostBoundariesBoundaryIdTenant": { method: 'POST', path: '/boundaries/{boundaryId}/tenant' },
-  "PostBoundariesNetworkCheck": { method: 'POST', path: '/boundaries/{boundaryId}/network/check', notBuilt: true },
   "GetBoundariesNetworkDenies": { method: 'GET', path: '/boundaries/{boundaryId}/network/denies', query: ["direction", "pageSize", "resource", "resourceGroup", "window"], paged: true, notBuilt: true },
   "GetBoundariesNetworkDeniesByDenyId": { method: 'GET', path: '/boundaries/{boundaryId}/network/denies/{denyId}', notBuilt: true },
   "GetBoundariesNetworkGraph": { method: 'GET', path: '/boundaries/{boundaryId}/network/graph', query: ["resourceGroup", "window"], notBuilt: true },
@@ -755,6 +755,14 @@ export const NAMES = {
     create: "PostBoundariesBoundaryIdMembers",
     delete: "DeleteBoundariesMembersByAssignmentId",
   },
+  network: {
+    check: "PostBoundariesNetworkCheck",
+    listDenies: "GetBoundariesNetworkDenies",
+    getDeny: "GetBoundariesNetworkDeniesByDenyId",
+    getGraph: "GetBoundariesNetworkGraph",
+    getSeries: "GetBoundariesNetworkSeries",
+    getStatus: "GetBoundariesNetworkStatus",
+  },
   boundaryProjections: {
     list: "GetBoundariesBoundaryIdProjections",
     create: "PostBoundariesBoundaryIdProjections",
@@ -764,14 +772,6 @@ export const NAMES = {
   },
   tenant: {
     run: "PostBoundariesBoundaryIdTenant",
-  },
-  network: {
-    check: "PostBoundariesNetworkCheck",
-    listDenies: "GetBoundariesNetworkDenies",
-    getDeny: "GetBoundariesNetworkDeniesByDenyId",
-    getGraph: "GetBoundariesNetworkGraph",
-    getSeries: "GetBoundariesNetworkSeries",
-    getStatus: "GetBoundariesNetworkStatus",
   },
   crosslink: {
     accessGrant: "PostBoundariesCrosslinkAccessGrant",
@@ -1206,6 +1206,7 @@ export interface OperationTypes {
   "GetBoundariesBoundaryIdMembers": { body: unknown; reply: { items: Array<BoundaryMemberDto>; pagination: PaginationMeta } }
   "GetBoundariesMembersConfig": { body: unknown; reply: ListConfig }
   "PostBoundariesBoundaryIdMembers": { body: AddBoundaryMemberRequestInput; reply: BoundaryMemberDto }
+  "PostBoundariesNetworkCheck": { body: NetworkCheckRequestInput; reply: NetworkCheckResult }
   "GetBoundariesBoundaryIdProjections": { body: unknown; reply: { items: Array<BoundaryProjectionDto>; pagination: PaginationMeta } }
   "PostBoundariesBoundaryIdProjections": { body: CreateBoundaryProjectionRequestInput; reply: BoundaryProjectionDto }
   "GetBoundariesProjectionsByProjectionId": { body: unknown; reply: BoundaryProjectionDto }
@@ -1472,6 +1473,11 @@ export type NamedPort = { name: string; port: number; protocol: string }
 export type NameRule = { pattern: string; maxLength: number; reserved: Array<string> }
 export type NamespaceOwnerDto = { namespace: string; boundaryId: string; boundary: string; resourceGroup: string | null; clusterId: string; scope: string }
 export type NameViolation = { code: "Empty" | "TooLong" | "BadCharacter" | "Reserved" | "TakenElsewhere"; message: string }
+export type NetworkCheckEndpointRequestInput = { kind: "Resource" | "Pods" | "Cidr" | "Host" | "Internet"; name?: string | null; labels?: Record<string, string> | null; resourceGroup?: string | null; value?: string | null }
+export type NetworkCheckRequestInput = { clusterId?: string | null; from: NetworkCheckEndpointRequestInput; to: NetworkCheckEndpointRequestInput; port: number; protocol: "Tcp" | "Udp" | "Sctp" }
+export type NetworkCheckResult = { allowed: boolean; verdict: "Allowed" | "Denied" | "Unknown"; decidedBy: NetworkRuleDto | null; egress: NetworkSideDto; ingress: NetworkSideDto; fromMatches: Array<string>; toMatches: Array<string>; warnings: Array<string>; clusterId: string; evaluatedAt: string }
+export type NetworkRuleDto = { kind: "NetworkPolicy" | "CiliumNetworkPolicy" | "CiliumClusterwideNetworkPolicy" | "AllowedCidrs" | "PlatformDefault"; namespace: string | null; name: string; ruleIndex: number | null; effect: "Allow" | "Deny"; text: string }
+export type NetworkSideDto = { verdict: "Allowed" | "Denied" | "Unknown"; isolated: boolean; rule: NetworkRuleDto | null; message: string }
 export type ObjectAuditEntry = { id: string; timestamp: string; operation: string; bucket: string; key: string | null; statusCode: number; errorCode: string | null; accessKeyId: string | null; principalId: string | null; remoteAddress: string; bytes: number | null; requestId: string }
 export type ObjectRuntimeInfoDto = { driver: string; version: string; endpoint: string; publicEndpoint: string | null; regionName: string; forcePathStyle: boolean; features: ObjectStoreFeatures; limits: Record<string, number> }
 export type ObjectStorageAccountDto = { id: string; name: string; boundary: string; boundaryId: string; resourceGroup: string; collection: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; endpoint: string; regionName: string; publicEndpoint: string | null; forcePathStyle: boolean; bucketCount: number; objectCount: number; usedBytes: number; usageAt: string | null; clusterId: string | null; quotaBytes: number | null; quotaObjects: number | null; maxBuckets: number; enablePublicAccess: boolean; defaultVersioning: "Off" | "Enabled"; auditEnabled: boolean; deletionProtection: boolean; tags: Record<string, string> }

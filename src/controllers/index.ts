@@ -16,6 +16,7 @@ import { KINDS } from '../crds/index.ts'
 import { BoundaryProjection } from '../crds/projections.ts'
 import type { BackupTarget } from '../desired/relational/index.ts'
 import { customResourceDefinition, event, namespace } from '../kube/builtin.ts'
+import { CILIUM_POLICIES } from '../kube/cilium.ts'
 import type { EventRecorder } from '../kube/events.ts'
 import { appController } from './apps/index.ts'
 import { bindingController } from './bindings.ts'
@@ -279,7 +280,9 @@ export function agentRights(): Rights[] {
   const rights = PARTS.map(([declared]) => declared)
     .filter(({ kind }) => kind.runsAnywhere === true || kind === PlatformCluster || kind === BoundaryProjection)
     .flatMap(rightsOf)
-  return [{ resource: namespace, verbs: READ }, ...rights].filter(
+  // The facade reads them there when it is asked what they let pass.
+  const policies = CILIUM_POLICIES.map((resource): Rights => ({ resource, verbs: ['list'] }))
+  return [{ resource: namespace, verbs: READ }, ...policies, ...rights].filter(
     (right) => right.in === undefined && !isOurs(right.resource.group) && !isSecret(right.resource),
   )
 }

@@ -10,6 +10,7 @@ import { buildParts, buildPods } from './builds.ts'
 import { databasePorts, databaseServices } from './databases.ts'
 import { functionServices } from './functions.ts'
 import { jobParts } from './jobs.ts'
+import { networkServices } from './network.ts'
 import { storagePorts, storageServices } from './objectstorage.ts'
 import { podLogServices } from './podlogs.ts'
 import { registryPorts, registryServices, type SignInParts } from './registry.ts'
@@ -29,6 +30,7 @@ type AreaServices = Pick<
   | 'relational'
   | 'functions'
   | 'jobs'
+  | 'network'
   | 'deployments'
   | 'podLogs'
   | 'volumeFiles'
@@ -53,6 +55,7 @@ export async function areaServices(setup: FacadeSetup & SignInParts): Promise<Ar
     ...databaseServices(setup),
     ...functionServices(setup),
     ...jobParts(setup),
+    ...networkServices(setup),
     ...podLogServices(setup),
     ...volumeFileServices(setup),
     ...workloadServices(setup),

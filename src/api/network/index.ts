@@ -1,0 +1,5 @@
+import type { RouteDraft } from '../http/route.ts'
+import { checkRoute } from './check.ts'
+
+/** What lets connections of a boundary pass, and which there were (interface section 4.13). */
+export const networkRoutes: readonly RouteDraft[] = [checkRoute]
