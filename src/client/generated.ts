@@ -233,17 +233,17 @@ export const OPERATIONS = {
   "PostBoundariesBoundaryIdMembers": { method: 'POST', path: '/boundaries/{boundaryId}/members' },
   "DeleteBoundariesMembersByAssignmentId": { method: 'DELETE', path: '/boundaries/{boundaryId}/members/{assignmentId}' },
   "PostBoundariesNetworkCheck": { method: 'POST', path: '/boundaries/{boundaryId}/network/check' },
+  "GetBoundariesNetworkDenies": { method: 'GET', path: '/boundaries/{boundaryId}/network/denies', query: ["direction", "filter", "page", "pageSize", "resource", "resourceGroup", "search", "sort", "window"], paged: true },
+  "GetBoundariesNetworkDeniesByDenyId": { method: 'GET', path: '/boundaries/{boundaryId}/network/denies/{denyId}' },
+  "GetBoundariesNetworkGraph": { method: 'GET', path: '/boundaries/{boundaryId}/network/graph', query: ["resourceGroup", "window"] },
+  "GetBoundariesNetworkSeries": { method: 'GET', path: '/boundaries/{boundaryId}/network/series', query: ["resource", "resourceGroup", "window"] },
+  "GetBoundariesNetworkStatus": { method: 'GET', path: '/boundaries/{boundaryId}/network/status' },
   "GetBoundariesBoundaryIdProjections": { method: 'GET', path: '/boundaries/{boundaryId}/projections', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "PostBoundariesBoundaryIdProjections": { method: 'POST', path: '/boundaries/{boundaryId}/projections' },
   "GetBoundariesProjectionsByProjectionId": { method: 'GET', path: '/boundaries/{boundaryId}/projections/{projectionId}' },
   "PatchBoundariesProjectionsByProjectionId": { method: 'PATCH', path: '/boundaries/{boundaryId}/projections/{projectionId}' },
   "DeleteBoundariesProjectionsByProjectionId": { method: 'DELETE', path: '/boundaries/{boundaryId}/projections/{projectionId}' },
   "PostBoundariesBoundaryIdTenant": { method: 'POST', path: '/boundaries/{boundaryId}/tenant' },
-  "GetBoundariesNetworkDenies": { method: 'GET', path: '/boundaries/{boundaryId}/network/denies', query: ["direction", "pageSize", "resource", "resourceGroup", "window"], paged: true, notBuilt: true },
-  "GetBoundariesNetworkDeniesByDenyId": { method: 'GET', path: '/boundaries/{boundaryId}/network/denies/{denyId}', notBuilt: true },
-  "GetBoundariesNetworkGraph": { method: 'GET', path: '/boundaries/{boundaryId}/network/graph', query: ["resourceGroup", "window"], notBuilt: true },
-  "GetBoundariesNetworkSeries": { method: 'GET', path: '/boundaries/{boundaryId}/network/series', query: ["resource", "resourceGroup", "window"], notBuilt: true },
-  "GetBoundariesNetworkStatus": { method: 'GET', path: '/boundaries/{boundaryId}/network/status', notBuilt: true },
   "PostBoundariesCrosslinkAccessGrant": { method: 'POST', path: '/boundaries/{boundaryId}/crosslink/access-grant', notBuilt: true },
   "PostBoundariesCrosslinkPkiRotate": { method: 'POST', path: '/boundaries/{boundaryId}/crosslink/pki/rotate', notBuilt: true },
   "PostBoundariesCrosslinkStatus": { method: 'POST', path: '/boundaries/{boundaryId}/crosslink/status', notBuilt: true },
@@ -1207,6 +1207,11 @@ export interface OperationTypes {
   "GetBoundariesMembersConfig": { body: unknown; reply: ListConfig }
   "PostBoundariesBoundaryIdMembers": { body: AddBoundaryMemberRequestInput; reply: BoundaryMemberDto }
   "PostBoundariesNetworkCheck": { body: NetworkCheckRequestInput; reply: NetworkCheckResult }
+  "GetBoundariesNetworkDenies": { body: unknown; reply: { items: Array<NetworkDenyDto>; pagination: PaginationMeta; from: string; to: string; isComplete: boolean; incompleteReason: string | null } }
+  "GetBoundariesNetworkDeniesByDenyId": { body: unknown; reply: NetworkDenyDetailDto }
+  "GetBoundariesNetworkGraph": { body: unknown; reply: NetworkGraphDto }
+  "GetBoundariesNetworkSeries": { body: unknown; reply: NetworkSeriesDto }
+  "GetBoundariesNetworkStatus": { body: unknown; reply: NetworkStatusDto }
   "GetBoundariesBoundaryIdProjections": { body: unknown; reply: { items: Array<BoundaryProjectionDto>; pagination: PaginationMeta } }
   "PostBoundariesBoundaryIdProjections": { body: CreateBoundaryProjectionRequestInput; reply: BoundaryProjectionDto }
   "GetBoundariesProjectionsByProjectionId": { body: unknown; reply: BoundaryProjectionDto }
@@ -1476,8 +1481,18 @@ export type NameViolation = { code: "Empty" | "TooLong" | "BadCharacter" | "Rese
 export type NetworkCheckEndpointRequestInput = { kind: "Resource" | "Pods" | "Cidr" | "Host" | "Internet"; name?: string | null; labels?: Record<string, string> | null; resourceGroup?: string | null; value?: string | null }
 export type NetworkCheckRequestInput = { clusterId?: string | null; from: NetworkCheckEndpointRequestInput; to: NetworkCheckEndpointRequestInput; port: number; protocol: "Tcp" | "Udp" | "Sctp" }
 export type NetworkCheckResult = { allowed: boolean; verdict: "Allowed" | "Denied" | "Unknown"; decidedBy: NetworkRuleDto | null; egress: NetworkSideDto; ingress: NetworkSideDto; fromMatches: Array<string>; toMatches: Array<string>; warnings: Array<string>; clusterId: string; evaluatedAt: string }
+export type NetworkClusterDto = { clusterId: string; clusterName: string; isReachable: boolean; connectedNodes: number; unavailableNodes: number; flowsPerSecond: number; version: string | null }
+export type NetworkDenyDetailDto = { id: string; firstSeenAt: string; lastSeenAt: string; count: number; direction: "Ingress" | "Egress"; reason: "NoRule" | "DenyRule" | "NotTenantTraffic" | "Other"; reasonText: string; from: NetworkEndpointDto; to: NetworkEndpointDto; protocol: string; port: number; rule: NetworkRuleDto | null; clusterId: string; clusterName: string; samples: Array<NetworkDenySample>; suggestion: string | null }
+export type NetworkDenyDto = { id: string; firstSeenAt: string; lastSeenAt: string; count: number; direction: "Ingress" | "Egress"; reason: "NoRule" | "DenyRule" | "NotTenantTraffic" | "Other"; reasonText: string; from: NetworkEndpointDto; to: NetworkEndpointDto; protocol: string; port: number; rule: NetworkRuleDto | null; clusterId: string; clusterName: string }
+export type NetworkDenySample = { timestamp: string; fromIp: string; toIp: string; nodeName: string }
+export type NetworkEdge = { id: string; sourceId: string; targetId: string; protocol: string; port: number; allowedCount: number; deniedCount: number; bytes: number | null; requestsPerSecond: number | null; errorRatio: number | null; p95Milliseconds: number | null; lastSeenAt: string | null; isDeclared: boolean }
+export type NetworkEndpointDto = { kind: "Resource" | "Group" | "Platform" | "Cluster" | "Internet"; name: string | null; resourceGroup: string | null; namespace: string | null; podName: string | null; ipAddress: string | null; labels: Record<string, string> }
+export type NetworkGraphDto = { from: string; to: string; isComplete: boolean; incompleteReason: string | null; nodes: Array<NetworkNode>; edges: Array<NetworkEdge> }
+export type NetworkNode = { id: string; kind: "Resource" | "Group" | "Platform" | "Cluster" | "Internet"; name: string; resourceGroup: string | null; collection: string | null; resourceId: string | null; status: string | null }
 export type NetworkRuleDto = { kind: "NetworkPolicy" | "CiliumNetworkPolicy" | "CiliumClusterwideNetworkPolicy" | "AllowedCidrs" | "PlatformDefault"; namespace: string | null; name: string; ruleIndex: number | null; effect: "Allow" | "Deny"; text: string }
+export type NetworkSeriesDto = { from: string; to: string; isComplete: boolean; incompleteReason: string | null; stepSeconds: number; series: Array<Series> }
 export type NetworkSideDto = { verdict: "Allowed" | "Denied" | "Unknown"; isolated: boolean; rule: NetworkRuleDto | null; message: string }
+export type NetworkStatusDto = { source: "Flows" | "PolicyOnly" | "None"; observedAt: string; retentionHours: number; defaultDeny: boolean; policyCount: number; deniedLastHour: number; clusters: Array<NetworkClusterDto>; isComplete: boolean; incompleteReason: string | null }
 export type ObjectAuditEntry = { id: string; timestamp: string; operation: string; bucket: string; key: string | null; statusCode: number; errorCode: string | null; accessKeyId: string | null; principalId: string | null; remoteAddress: string; bytes: number | null; requestId: string }
 export type ObjectRuntimeInfoDto = { driver: string; version: string; endpoint: string; publicEndpoint: string | null; regionName: string; forcePathStyle: boolean; features: ObjectStoreFeatures; limits: Record<string, number> }
 export type ObjectStorageAccountDto = { id: string; name: string; boundary: string; boundaryId: string; resourceGroup: string; collection: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; endpoint: string; regionName: string; publicEndpoint: string | null; forcePathStyle: boolean; bucketCount: number; objectCount: number; usedBytes: number; usageAt: string | null; clusterId: string | null; quotaBytes: number | null; quotaObjects: number | null; maxBuckets: number; enablePublicAccess: boolean; defaultVersioning: "Off" | "Enabled"; auditEnabled: boolean; deletionProtection: boolean; tags: Record<string, string> }

@@ -3,6 +3,7 @@ import { FakeActivityStore } from '../../src/adapters/activity/fake.ts'
 import { fakeBlobs } from '../../src/adapters/blobs/fake.ts'
 import { blobBuildLogs } from '../../src/adapters/buildlogs/client.ts'
 import { sameProcessCallFigures } from '../../src/adapters/calls/sameProcess.ts'
+import { noFlows } from '../../src/adapters/flows/client.ts'
 import { FakeObjectStore } from '../../src/adapters/objectstorage/fake.ts'
 import { FakePodLogs } from '../../src/adapters/podlogs/fake.ts'
 import { followedPodLogs } from '../../src/adapters/podlogs/followed.ts'
@@ -208,7 +209,10 @@ async function serve(
       objectStorage: { store: new FakeObjectStore(), secrets: kubeSecrets(client) },
       requestFigures: new FakeRequestFigures([], { from: 0, to: Number.POSITIVE_INFINITY }),
       jobs: { blobs: fakeBlobs() },
-      network: createNetworkLooks(withoutOptional(client), () => withoutOptional(far)),
+      network: {
+        looks: createNetworkLooks(withoutOptional(client), () => withoutOptional(far)),
+        flows: noFlows,
+      },
       functions: { blobs: fakeBlobs(), calls: sameProcessCallFigures(() => undefined) },
       deployments: { logs: blobBuildLogs(fakeBlobs()), archives: undefined, podOf: () => undefined },
       activity: new FakeActivityStore(),

@@ -1,18 +1,15 @@
 import type { z } from 'zod'
-import { clusterStateOf, isReachable } from '../../contracts/clusters.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace } from '../../core/names.ts'
-import { PlatformCluster } from '../../crds/clusters.ts'
 import { BoundaryProjection } from '../../crds/projections.ts'
-import { isKubeError } from '../../kube/errors.ts'
 import { ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
 import { action, route } from '../http/route.ts'
-import { clusterWords, defaultCluster, findBoundary, otherClusterOf } from '../resources/places.ts'
+import { clusterWords, defaultCluster, findBoundary } from '../resources/places.ts'
 import { byAllowedCidrs } from './allowedCidrs.ts'
 import { checkEnds, endsAt, type Place, placeOfEnd, podsAt } from './ends.ts'
-import type { Seen } from './looks.ts'
+import { lookAt, type Seen } from './looks.ts'
 import type { Direction, End, Question } from './policy/question.ts'
 import { agreed, bothSides, judgeSide, type Side } from './policy/verdict.ts'
 import { NetworkCheckRequest, NetworkCheckResult } from './record.ts'
@@ -32,7 +29,7 @@ async function check(context: Context<'boundaryId', unknown, Request>) {
   const from = await placeOfEnd(context, boundaryId, body.from, 'from')
   const to = await placeOfEnd(context, boundaryId, body.to, 'to')
   const clusterId = clusterOf(services, boundaryId, body.clusterId ?? undefined, [from, to])
-  const seen = await look(services, clusterId, [from, to])
+  const seen = await lookAt(services, clusterId, namespacesOf([from, to]))
   const result = typeof seen === 'string' ? unknown(seen) : judge(body, from, to, seen)
   return ok({ ...result, clusterId, evaluatedAt: timestamp(services.clock.now()) })
 }
@@ -52,29 +49,8 @@ function clusterOf(services: Services, boundaryId: string, wanted: string | unde
   throw new PlatformError('CLUSTER_NOT_PROJECTED', message, { field: 'clusterId', value: wanted })
 }
 
-/** What a cluster shows, or why it shows nothing: what is not known is an answer here. */
-export async function look(services: Services, clusterId: string, ends: readonly Place[]): Promise<Seen | string> {
-  const namespaces = [...new Set(ends.flatMap((end) => ('end' in end ? [] : [end.namespace])))]
-  return lookAt(services, clusterId, namespaces)
-}
-
-export async function lookAt(
-  services: Services,
-  clusterId: string,
-  namespaces: readonly string[],
-): Promise<Seen | string> {
-  const other = otherClusterOf(services, clusterId)
-  if (other === undefined) return services.network.at(namespaces)
-  const cluster = services.records.peek(PlatformCluster, { name: other })
-  const name = cluster?.spec.displayName ?? other
-  const state = cluster === undefined ? 'Revoked' : clusterStateOf(cluster, services.clock.now())
-  if (!isReachable(state)) return `Cluster "${name}" cannot be asked: it is ${state}.`
-  try {
-    return await services.network.at(namespaces, other)
-  } catch (error) {
-    if (isKubeError(error)) return `Cluster "${name}" did not answer.`
-    throw error
-  }
+function namespacesOf(ends: readonly Place[]): string[] {
+  return [...new Set(ends.flatMap((end) => ('end' in end ? [] : [end.namespace])))]
 }
 
 function unknown(message: string): Result {

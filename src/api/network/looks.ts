@@ -1,8 +1,12 @@
+import { clusterStateOf, isReachable } from '../../contracts/clusters.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
+import { PlatformCluster } from '../../crds/clusters.ts'
 import { namespace, networkPolicy, pod } from '../../kube/builtin.ts'
 import { CILIUM_POLICIES, ciliumClusterwideNetworkPolicy, ciliumNetworkPolicy } from '../../kube/cilium.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
+import type { Services } from '../http/context.ts'
+import { otherClusterOf } from '../resources/places.ts'
 import type { Cilium } from './policy/cilium.ts'
 import type { NetworkPolicy } from './policy/kubernetes.ts'
 import type { Policies } from './policy/verdict.ts'
@@ -17,6 +21,7 @@ export type SeenPod = KubeObject & {
 
 /** What of a cluster decides about the traffic of some namespaces, as it is now. */
 export type Seen = {
+  /** Of those that are there. */
   readonly namespaceLabels: ReadonlyMap<string, Readonly<Record<string, string>>>
   readonly pods: readonly SeenPod[]
   readonly policies: Policies
@@ -33,15 +38,29 @@ export interface NetworkLooks {
   at(namespaces: readonly string[], clusterId?: string): Promise<Seen>
 }
 
-declare module '../http/context.ts' {
-  interface Services {
-    readonly network: NetworkLooks
-  }
-}
-
 /** What the facade may do for it. The types of Cilium may be missing. */
 export function policyReads(): { resource: Resource; verbs: readonly string[] }[] {
   return [networkPolicy, ...CILIUM_POLICIES].map((resource) => ({ resource, verbs: ['list'] }))
+}
+
+/** What a cluster shows, or why it shows nothing: what is not known is an answer here. */
+export async function lookAt(
+  services: Services,
+  clusterId: string,
+  namespaces: readonly string[],
+): Promise<Seen | string> {
+  const other = otherClusterOf(services, clusterId)
+  if (other === undefined) return services.network.looks.at(namespaces)
+  const cluster = services.records.peek(PlatformCluster, { name: other })
+  const name = cluster?.spec.displayName ?? other
+  const state = cluster === undefined ? 'Revoked' : clusterStateOf(cluster, services.clock.now())
+  if (!isReachable(state)) return `Cluster "${name}" cannot be asked: it is ${state}.`
+  try {
+    return await services.network.looks.at(namespaces, other)
+  } catch (error) {
+    if (isKubeError(error)) return `Cluster "${name}" did not answer.`
+    throw error
+  }
 }
 
 type Reader = Pick<KubeClient, 'get' | 'list'>
@@ -65,7 +84,7 @@ export function createNetworkLooks(client: Reader, clientOf: (clusterId: string)
       const byName = <T extends KubeObject>(objects: readonly T[]) =>
         objects.toSorted((one, other) => (one.metadata.name < other.metadata.name ? -1 : 1))
       return {
-        namespaceLabels: new Map(labels),
+        namespaceLabels: new Map(labels.flatMap(([name, found]) => (found === undefined ? [] : [[name, found]]))),
         pods: byName(pods),
         policies: { kubernetes: byName(kubernetes), cilium: [...byName(own ?? []), ...byName(clusterwide ?? [])] },
         hasCilium: own !== undefined || clusterwide !== undefined,
@@ -74,12 +93,12 @@ export function createNetworkLooks(client: Reader, clientOf: (clusterId: string)
   }
 }
 
-/** One that is not there has no pods either. */
-async function labelsOf(client: Reader, name: string): Promise<Record<string, string>> {
+/** Undefined for one that is not there, which has no pods either. */
+async function labelsOf(client: Reader, name: string): Promise<Record<string, string> | undefined> {
   try {
     return (await client.get(namespace, { name })).metadata.labels ?? {}
   } catch (error) {
-    if (isKubeError(error, 'NotFound')) return {}
+    if (isKubeError(error, 'NotFound')) return undefined
     throw error
   }
 }

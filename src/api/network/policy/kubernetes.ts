@@ -14,13 +14,13 @@ import {
 } from './question.ts'
 import { labelsTaken, type Selector } from './selectors.ts'
 
-type Peer = {
+export type Peer = {
   podSelector?: Selector
   namespaceSelector?: Selector
   ipBlock?: { cidr?: string; except?: readonly string[] }
 }
 type Port = { port?: number | string; endPort?: number; protocol?: string }
-type PolicyRule = { from?: readonly Peer[]; to?: readonly Peer[]; ports?: readonly Port[] }
+export type PolicyRule = { from?: readonly Peer[]; to?: readonly Peer[]; ports?: readonly Port[] }
 
 /** A NetworkPolicy of Kubernetes (networking.k8s.io/v1). */
 export type NetworkPolicy = KubeObject & {
