@@ -1,4 +1,5 @@
 import { additionalAppRoutes } from './apps/index.ts'
+import { additionalCrosslinkRoutes } from './crosslink/index.ts'
 import { type Area, additionsTo, type Route } from './http/route.ts'
 import { additionalBucketRoutes } from './objectstorage/buckets.ts'
 import { additionalKeyRoutes } from './objectstorage/keys.ts'
@@ -14,6 +15,7 @@ import { additionalSqlRoutes } from './sql/index.ts'
 export const ADDITION_AREAS: readonly Area[] = [
   additionsTo('common', 'platform', additionalCommonRoutes),
   additionsTo('apps', 'apps', additionalAppRoutes),
+  additionsTo('boundaries', 'boundaries', additionalCrosslinkRoutes),
   additionsTo('rbac', 'rbac', additionalAuthorizationRoutes),
   additionsTo('objectstorage', 'objectstorage', [...additionalKeyRoutes, ...additionalBucketRoutes]),
   additionsTo('relational', 'db-relational', additionalEditorRoutes),

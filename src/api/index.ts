@@ -8,6 +8,7 @@ import { tenantMoveRoutes } from './boundaries/tenantMove.ts'
 import { bugReportRoutes } from './bugreports/index.ts'
 import { clusterRoutes } from './clusters/index.ts'
 import { containerInstanceRoutes } from './containerinstances/index.ts'
+import { crosslinkRoutes } from './crosslink/index.ts'
 import { functionAreaRoutes } from './functions/index.ts'
 import { documentOf } from './http/openapi.ts'
 import { type Area, area, type Route, type RouteDraft } from './http/route.ts'
@@ -55,7 +56,14 @@ export const AREAS: readonly Area[] = [
   whole('jobs', 'jobs', [jobRoutes]),
   whole('functions', 'functions', [functionAreaRoutes]),
   whole('objectstorage', 'objectstorage', [objectStorageRoutes]),
-  whole('boundaries', 'boundaries', [boundaryRoutes, memberRoutes, networkRoutes, projectionRoutes, tenantRoutes]),
+  whole('boundaries', 'boundaries', [
+    boundaryRoutes,
+    memberRoutes,
+    networkRoutes,
+    projectionRoutes,
+    crosslinkRoutes,
+    tenantRoutes,
+  ]),
   whole('resourcegroups', 'resource-groups', [resourceGroupRoutes, orphanedGrantRoutes]),
   whole('managedidentities', 'managed-identity', [managedIdentityRoutes()]),
   whole('monitoring', 'monitoring', []),

@@ -23,6 +23,7 @@ import { bindingController } from './bindings.ts'
 import { boundaryController } from './boundaries.ts'
 import { clusterController } from './clusters.ts'
 import { containerController } from './containerinstances/index.ts'
+import { type CrosslinkOptions, crosslinkController } from './crosslink.ts'
 import { DEFAULTS_RIGHTS, installDefaults } from './defaults.ts'
 import { deploymentController } from './deployments/index.ts'
 import type { BuildPorts } from './deployments/types.ts'
@@ -79,6 +80,7 @@ export type ControllerPorts = {
   sso: SsoPorts
   sources: SourceOptions & { port: SourcePort }
   builds: BuildPorts
+  crosslink: CrosslinkOptions
   /** Undefined if the platform has no registry of images. */
   registry?: RegistryPort | undefined
 }
@@ -105,6 +107,7 @@ const PARTS: readonly Part[] = [
   projected(resourceGroupController),
   fixed(clusterController),
   made(projectionController, ({ closedNetworks = [], registry }) => ({ closedNetworks, registry })),
+  made(crosslinkController, ({ crosslink }) => crosslink),
   fixed(invitationController),
   fixed(passwordResetController),
   ...grantControllers.map(fixed),

@@ -16,6 +16,7 @@ import { kubeNamespaces } from '../../src/api/boundaries/namespaces.ts'
 import { createAccess } from '../../src/api/callers/access.ts'
 import { createLateGrants } from '../../src/api/callers/lateGrants.ts'
 import { recordedPrincipals } from '../../src/api/callers/principals.ts'
+import { createCrosslinkReports } from '../../src/api/crosslink/reports.ts'
 import type { Caller, Services } from '../../src/api/http/context.ts'
 import { createFacade, type FacadeOptions } from '../../src/api/http/server.ts'
 import { reservedNames, SERVED_ROUTES } from '../../src/api/index.ts'
@@ -209,6 +210,10 @@ async function serve(
       objectStorage: { store: new FakeObjectStore(), secrets: kubeSecrets(client) },
       requestFigures: new FakeRequestFigures([], { from: 0, to: Number.POSITIVE_INFINITY }),
       jobs: { blobs: fakeBlobs() },
+      crosslink: {
+        reports: createCrosslinkReports(client),
+        secrets: { ...kubeSecrets(client), ...kubeSecretWriter(client) },
+      },
       network: {
         looks: createNetworkLooks(withoutOptional(client), () => withoutOptional(far)),
         flows: noFlows,

@@ -7,6 +7,7 @@ import { networkOf } from '../../contracts/networks.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
 import { activityServices } from './activity.ts'
 import { buildParts, buildPods } from './builds.ts'
+import { crosslinkPorts, crosslinkServices } from './crosslink.ts'
 import { databasePorts, databaseServices } from './databases.ts'
 import { functionServices } from './functions.ts'
 import { jobParts } from './jobs.ts'
@@ -24,6 +25,7 @@ import { workloadServices } from './workloads.ts'
 type AreaServices = Pick<
   Services,
   | 'activity'
+  | 'crosslink'
   | 'bugReports'
   | 'vector'
   | 'sql'
@@ -51,6 +53,7 @@ export async function areaServices(setup: FacadeSetup & SignInParts): Promise<Ar
   const { registry, archives } = await registryServices(setup, setup)
   return {
     ...activityServices(setup),
+    ...crosslinkServices(setup),
     ...vectorServices(setup),
     ...databaseServices(setup),
     ...functionServices(setup),
@@ -87,6 +90,7 @@ export async function areaPorts(setup: AreaSetup): Promise<ControllerPorts> {
     ...jobParts(setup),
     builds: { ...buildParts(setup).builds, archives },
     ...sourcePorts(setup),
+    ...crosslinkPorts(),
     ...(await vaultPorts(setup)),
     ...(await storagePorts(setup)),
     registry,
