@@ -57,6 +57,7 @@ describe('the table of routes', () => {
     const counts = Object.entries(Object.groupBy(planned, ({ area }) => area)).map(([area, of]) => [area, of?.length])
     expect(Object.fromEntries(counts)).to.deep.equal({
       ...{ blueprints: 18, lifecycle: 37 },
+      ...{ monitoring: 11 },
     })
   })
 
