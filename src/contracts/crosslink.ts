@@ -110,8 +110,14 @@ export type GrantEntries = { readonly reported?: string; readonly issued?: strin
 
 const MOST_GRANTS = 20
 
+/** An entry that somebody has broken holds nothing. */
 function listOf<T>(text: string | undefined): T[] {
-  return text === undefined || text === '' ? [] : (JSON.parse(text) as T[])
+  try {
+    const read: unknown = JSON.parse(text ?? '[]')
+    return Array.isArray(read) ? read : []
+  } catch {
+    return []
+  }
 }
 
 const isOpen = (now: number) => (each: { expiresUtc: string }) => Date.parse(each.expiresUtc) > now

@@ -104,7 +104,7 @@ export const BoundaryCrosslink = defineKind({
     },
     {
       on: 'WRITE',
-      cel: "request.operation == 'CREATE' || object.spec.?hubClusterId == oldObject.spec.?hubClusterId || oldObject.?status.?status.orValue('') != 'Running'",
+      cel: "request.operation == 'CREATE' || !object.spec.enabled || object.spec.?hubClusterId == oldObject.spec.?hubClusterId || oldObject.?status.?status.orValue('') != 'Running'",
       message: 'hubClusterId cannot be changed while the hub is active: set enabled to false first',
     },
   ],

@@ -63,6 +63,7 @@ describe('links between clusters, over REST', () => {
     await patchStatus({ status: 'Running' })
     const refused = await call('put', '', { enabled: true, hubClusterId: FAR })
     expect(refused).to.include({ httpStatus: 409, code: 'INVALID_STATE', status: 'Running' })
+    expect(await call('put', '', { enabled: false })).to.include({ httpStatus: 200, enabled: false })
   })
 
   it('merge what agents report, and mark what is in conflict', async () => {

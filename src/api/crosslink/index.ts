@@ -90,7 +90,7 @@ async function update(context: Here<unknown, z.output<typeof CrosslinkUpdateRequ
     ...{ caller, ifMatch, fresh: true },
     change: ({ spec, status }) => {
       const { hubClusterId: before, ...kept } = spec
-      if (status?.status === 'Running' && (before ?? null) !== hubClusterId) {
+      if (enabled && status?.status === 'Running' && (before ?? null) !== hubClusterId) {
         const message = 'The hub is active: set enabled to false before you choose another one.'
         throw new PlatformError('INVALID_STATE', message, { status: status.status, phase: status.phase ?? null })
       }

@@ -38,7 +38,7 @@ export const CrosslinkAccessGrant = z
   .meta({ id: 'CrosslinkAccessGrant' })
 
 export const CrosslinkCaReport = z
-  .object({
+  .strictObject({
     certificatePem: z.string().max(CERTIFICATES_MAX),
     expiresUtc: DateTime,
     fingerprint: z.string().max(256),
@@ -47,7 +47,7 @@ export const CrosslinkCaReport = z
   })
   .meta({ id: 'CrosslinkCaReport' })
 const CrosslinkExposureReport = z
-  .object({
+  .strictObject({
     clusterId: Uuid,
     isConflict: z.boolean().nullish(),
     kind: Line,
@@ -65,7 +65,7 @@ const number = (values: Readonly<Record<string, number>>) =>
     .min(0)
     .max(Object.keys(values).length - 1)
 const CrosslinkSiteReport = z
-  .object({
+  .strictObject({
     clusterId: Uuid,
     linkStatus: number(LINK_STATUS).describe('0 not applicable, 1 connecting, 2 connected, 3 disconnected'),
     observedPkiVersion: z.int().min(0).max(1_000_000).nullish(),
@@ -75,7 +75,7 @@ const CrosslinkSiteReport = z
   })
   .meta({ id: 'CrosslinkSiteReport' })
 export const CrosslinkStatusReport = z
-  .object({
+  .strictObject({
     ca: CrosslinkCaReport.nullish().describe('Of the platform; what an agent says of it is not read'),
     exposures: z.array(CrosslinkExposureReport).max(500),
     observedAtUtc: DateTime,
