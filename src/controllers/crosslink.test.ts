@@ -114,6 +114,20 @@ describe('links between the clusters of a boundary', () => {
     expect(bench.writes().filter((call) => !call.startsWith('patch sites'))).to.deep.equal([])
   })
 
+  it('take over nothing of links that were there before', async () => {
+    await start({ enabled: true, hubClusterId: HERE })
+    await bench.client.remove(BoundaryCrosslink.resource, REF)
+    bench.seed(BoundaryCrosslink, CROSSLINK_NAME, BoundaryCrosslink.spec.parse({ enabled: true, hubClusterId: HERE }), {
+      namespace: HOME,
+    })
+    await bench.rest()
+    expect(await links()).to.include({ phase: 'WaitingForDependency' })
+    await bench.client.remove(secret, { namespace: HOME, name: CROSSLINK_CA_SECRET })
+    await bench.clock.advance(10_000)
+    await bench.rest()
+    expect(await links()).to.include({ phase: 'EngineMissing' })
+  })
+
   it('have one Secret for what signs', async () => {
     await start({ enabled: true, hubClusterId: HERE })
     const kept = await bench.find<KubeObject & { data?: object }>(secret, CROSSLINK_CA_SECRET, HOME)

@@ -29,7 +29,8 @@ import { networkPolicy } from '../kube/builtin.ts'
 import { putSecret } from '../kube/putSecret.ts'
 import { SKUPPER, skupperAccessGrant, skupperSite } from '../kube/skupper.ts'
 import { controllerWith, type Pass, type Step, steps, type Workspace } from './engine/controller.ts'
-import { readSecret, withSecretRights } from './workload/secrets.ts'
+import { belongsTo } from './engine/ownership.ts'
+import { RIGHTS_RETRY, readSecret, withSecretRights } from './workload/secrets.ts'
 
 export type CrosslinkOptions = {
   /** A new authority of that name (RFC 5280). */
@@ -66,6 +67,7 @@ export const crosslinkController = controllerWith<typeof BoundaryCrosslink, Cros
       if (!spec.enabled || isAtRest(pass)) return done()
       return withSecretRights(async () => {
         const texts = await textsOf(pass, CROSSLINK_CA_SECRET)
+        if (texts === undefined) return isLeaving(CROSSLINK_CA_SECRET)
         let authority = texts.authority === undefined ? undefined : (JSON.parse(texts.authority) as Authority)
         const now = pass.clock.now()
         const isKnown = (version: number) => isKnownEverywhere(status ?? {}, version)
@@ -135,11 +137,19 @@ const nameOf = ({ place }: CrosslinkPass, version: number) => `freehold crosslin
 
 const homeOf = ({ place }: CrosslinkPass) => boundaryNamespace(place.boundaryId ?? '')
 
-async function textsOf(pass: CrosslinkPass, name: string): Promise<Record<string, string>> {
-  const { data = {} } = (await readSecret(pass, homeOf(pass), name)) ?? {}
+/** Undefined for those of links that were deleted, with which they go. */
+async function textsOf(pass: CrosslinkPass, name: string): Promise<Record<string, string> | undefined> {
+  const found = await readSecret(pass, homeOf(pass), name)
+  if (found !== undefined && !belongsTo(found, pass)) return undefined
   return Object.fromEntries(
-    Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString('utf8')]),
+    Object.entries(found?.data ?? {}).map(([key, value]) => [key, Buffer.from(value, 'base64').toString('utf8')]),
   )
+}
+
+/** No Secret of a boundary is watched. */
+function isLeaving(name: string): Outcome {
+  const message = `The Secret "${name}" belongs to links that were deleted, and is not gone yet.`
+  return waiting('WaitingForDependency', message, RIGHTS_RETRY)
 }
 
 /** The platform owns what Skupper takes for its authority too: it goes with the links. */
@@ -224,7 +234,9 @@ async function issueGrant(pass: CrosslinkPass): Promise<Outcome> {
   const expiresUtc = new Date(Date.parse(asked) + GRANT_LIFETIME).toISOString()
   const grant: Grant = { url, code, caPem: ca, expiresUtc, hubEndpoint: status?.hub?.endpoint ?? '' }
   return withSecretRights(async () => {
-    const { issued } = await textsOf(pass, CROSSLINK_GRANTS_SECRET)
+    const texts = await textsOf(pass, CROSSLINK_GRANTS_SECRET)
+    if (texts === undefined) return isLeaving(CROSSLINK_GRANTS_SECRET)
+    const { issued } = texts
     // Made already, by a process that could not say so any more.
     if (issued?.includes(JSON.stringify(grant.code)) !== true)
       await storeTexts(pass, CROSSLINK_GRANTS_SECRET, { issued: withGrant(issued, grant, now) })

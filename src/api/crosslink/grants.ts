@@ -10,6 +10,7 @@ import {
   withGrant,
 } from '../../contracts/crosslink.ts'
 import { badRequest, notFound, PlatformError } from '../../core/errors.ts'
+import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { secretData } from '../../core/secretData.ts'
 import { BoundaryCrosslink } from '../../crds/crosslink.ts'
@@ -57,7 +58,7 @@ function changing<T>(
     const ref = { namespace, name: CROSSLINK_GRANTS_SECRET }
     if (entries !== undefined)
       await context.services.crosslink.secrets.put(ref, secretData(entries as Record<string, string>), {
-        ...{ apiVersion, kind, name, uid, labels: {} },
+        ...{ apiVersion, kind, name, uid, labels: {}, incarnation: metadata.annotations?.[INCARNATION_ANNOTATION] },
       })
     return answer
   })
