@@ -5,6 +5,7 @@ import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { WEBHOOK_CONFIGURATION } from '../../src/core/webhook.ts'
 import { PlatformCluster } from '../../src/crds/clusters.ts'
+import { BoundaryCrosslink } from '../../src/crds/crosslink.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../src/crds/functions.ts'
 import { PlatformClient, PlatformUser } from '../../src/crds/identity.ts'
@@ -172,8 +173,8 @@ function facadeRights(kinds: readonly AnyKind[], facadeReads: readonly Right[]):
   return [
     ...kinds.map((kind) => ({ resource: kind.resource, verbs: [...READ, 'create', 'update', 'patch', 'delete'] })),
     // When people signed in and service accounts got tokens, which Secrets of the system namespace are missing, which
-    // deliveries sources had, and signs of life of agents.
-    ...[PlatformUser, PlatformClient, SsoConnection, DeploymentSource, PlatformCluster].map(
+    // deliveries sources had, signs of life of agents, and what they report of links.
+    ...[PlatformUser, PlatformClient, SsoConnection, DeploymentSource, PlatformCluster, BoundaryCrosslink].map(
       ({ resource: { group, plural } }) => ({
         resource: { group, plural: `${plural}/status` },
         verbs: ['patch'],

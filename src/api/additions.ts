@@ -1,4 +1,5 @@
 import { additionalAppRoutes } from './apps/index.ts'
+import { additionalCrosslinkRoutes } from './crosslink/index.ts'
 import { type Area, additionsTo, type Route } from './http/route.ts'
 import { alertmanagerRoute } from './monitoring/alertmanager.ts'
 import { additionalBucketRoutes } from './objectstorage/buckets.ts'
@@ -15,6 +16,7 @@ import { additionalSqlRoutes } from './sql/index.ts'
 export const ADDITION_AREAS: readonly Area[] = [
   additionsTo('common', 'platform', additionalCommonRoutes),
   additionsTo('apps', 'apps', additionalAppRoutes),
+  additionsTo('boundaries', 'boundaries', additionalCrosslinkRoutes),
   additionsTo('rbac', 'rbac', additionalAuthorizationRoutes),
   additionsTo('objectstorage', 'objectstorage', [...additionalKeyRoutes, ...additionalBucketRoutes]),
   additionsTo('relational', 'db-relational', additionalEditorRoutes),

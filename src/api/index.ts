@@ -8,6 +8,7 @@ import { tenantMoveRoutes } from './boundaries/tenantMove.ts'
 import { bugReportRoutes } from './bugreports/index.ts'
 import { clusterRoutes } from './clusters/index.ts'
 import { containerInstanceRoutes } from './containerinstances/index.ts'
+import { crosslinkRoutes } from './crosslink/index.ts'
 import { functionAreaRoutes } from './functions/index.ts'
 import { documentOf } from './http/openapi.ts'
 import { type Area, area, type Route, type RouteDraft } from './http/route.ts'
@@ -16,6 +17,8 @@ import { invitationRoutes } from './invitations/index.ts'
 import { jobRoutes } from './jobs/index.ts'
 import { managedIdentityRoutes } from './managedidentities/index.ts'
 import { monitoringRoutes } from './monitoring/index.ts'
+import { networkRoutes } from './network/index.ts'
+import { policyReads } from './network/looks.ts'
 import { objectStorageRoutes } from './objectstorage/index.ts'
 import { passwordRoutes } from './passwords/index.ts'
 import { plannedRoutes } from './planned.ts'
@@ -54,7 +57,14 @@ export const AREAS: readonly Area[] = [
   whole('jobs', 'jobs', [jobRoutes]),
   whole('functions', 'functions', [functionAreaRoutes]),
   whole('objectstorage', 'objectstorage', [objectStorageRoutes]),
-  whole('boundaries', 'boundaries', [boundaryRoutes, memberRoutes, projectionRoutes, tenantRoutes]),
+  whole('boundaries', 'boundaries', [
+    boundaryRoutes,
+    memberRoutes,
+    networkRoutes,
+    projectionRoutes,
+    crosslinkRoutes,
+    tenantRoutes,
+  ]),
   whole('resourcegroups', 'resource-groups', [resourceGroupRoutes, orphanedGrantRoutes]),
   whole('managedidentities', 'managed-identity', [managedIdentityRoutes()]),
   whole('monitoring', 'monitoring', [monitoringRoutes]),
@@ -118,5 +128,6 @@ export function facadeReads(): {
     { resource: { group: '', plural: 'persistentvolumes' }, verbs: ['list'] },
     { resource: { group: '', plural: 'persistentvolumeclaims' }, verbs: ['list'] },
     ...backupReads(),
+    ...policyReads(),
   ]
 }

@@ -232,21 +232,21 @@ export const OPERATIONS = {
   "GetBoundariesMembersConfig": { method: 'GET', path: '/boundaries/{boundaryId}/members/config' },
   "PostBoundariesBoundaryIdMembers": { method: 'POST', path: '/boundaries/{boundaryId}/members' },
   "DeleteBoundariesMembersByAssignmentId": { method: 'DELETE', path: '/boundaries/{boundaryId}/members/{assignmentId}' },
+  "PostBoundariesNetworkCheck": { method: 'POST', path: '/boundaries/{boundaryId}/network/check' },
+  "GetBoundariesNetworkDenies": { method: 'GET', path: '/boundaries/{boundaryId}/network/denies', query: ["direction", "filter", "page", "pageSize", "resource", "resourceGroup", "search", "sort", "window"], paged: true },
+  "GetBoundariesNetworkDeniesByDenyId": { method: 'GET', path: '/boundaries/{boundaryId}/network/denies/{denyId}' },
+  "GetBoundariesNetworkGraph": { method: 'GET', path: '/boundaries/{boundaryId}/network/graph', query: ["resourceGroup", "window"] },
+  "GetBoundariesNetworkSeries": { method: 'GET', path: '/boundaries/{boundaryId}/network/series', query: ["resource", "resourceGroup", "window"] },
+  "GetBoundariesNetworkStatus": { method: 'GET', path: '/boundaries/{boundaryId}/network/status' },
   "GetBoundariesBoundaryIdProjections": { method: 'GET', path: '/boundaries/{boundaryId}/projections', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "PostBoundariesBoundaryIdProjections": { method: 'POST', path: '/boundaries/{boundaryId}/projections' },
   "GetBoundariesProjectionsByProjectionId": { method: 'GET', path: '/boundaries/{boundaryId}/projections/{projectionId}' },
   "PatchBoundariesProjectionsByProjectionId": { method: 'PATCH', path: '/boundaries/{boundaryId}/projections/{projectionId}' },
   "DeleteBoundariesProjectionsByProjectionId": { method: 'DELETE', path: '/boundaries/{boundaryId}/projections/{projectionId}' },
+  "PostBoundariesCrosslinkAccessGrant": { method: 'POST', path: '/boundaries/{boundaryId}/crosslink/access-grant' },
+  "PostBoundariesCrosslinkPkiRotate": { method: 'POST', path: '/boundaries/{boundaryId}/crosslink/pki/rotate' },
+  "PostBoundariesCrosslinkStatus": { method: 'POST', path: '/boundaries/{boundaryId}/crosslink/status' },
   "PostBoundariesBoundaryIdTenant": { method: 'POST', path: '/boundaries/{boundaryId}/tenant' },
-  "PostBoundariesNetworkCheck": { method: 'POST', path: '/boundaries/{boundaryId}/network/check', notBuilt: true },
-  "GetBoundariesNetworkDenies": { method: 'GET', path: '/boundaries/{boundaryId}/network/denies', query: ["direction", "pageSize", "resource", "resourceGroup", "window"], paged: true, notBuilt: true },
-  "GetBoundariesNetworkDeniesByDenyId": { method: 'GET', path: '/boundaries/{boundaryId}/network/denies/{denyId}', notBuilt: true },
-  "GetBoundariesNetworkGraph": { method: 'GET', path: '/boundaries/{boundaryId}/network/graph', query: ["resourceGroup", "window"], notBuilt: true },
-  "GetBoundariesNetworkSeries": { method: 'GET', path: '/boundaries/{boundaryId}/network/series', query: ["resource", "resourceGroup", "window"], notBuilt: true },
-  "GetBoundariesNetworkStatus": { method: 'GET', path: '/boundaries/{boundaryId}/network/status', notBuilt: true },
-  "PostBoundariesCrosslinkAccessGrant": { method: 'POST', path: '/boundaries/{boundaryId}/crosslink/access-grant', notBuilt: true },
-  "PostBoundariesCrosslinkPkiRotate": { method: 'POST', path: '/boundaries/{boundaryId}/crosslink/pki/rotate', notBuilt: true },
-  "PostBoundariesCrosslinkStatus": { method: 'POST', path: '/boundaries/{boundaryId}/crosslink/status', notBuilt: true },
   "ListResourceGroups": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcegroupsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/config' },
   "GetBoundariesResourcegroupsByResourceGroupName": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}' },
@@ -411,6 +411,10 @@ export const OPERATIONS = {
   "GetDocs": { method: 'GET', path: '/docs' },
   "GetOpenapiJson": { method: 'GET', path: '/openapi.json' },
   "PutBoundariesResourcegroupsResourcesAppsAppNameSource": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{appName}/source' },
+  "GetBoundariesBoundaryIdCrosslink": { method: 'GET', path: '/boundaries/{boundaryId}/crosslink' },
+  "PutBoundariesBoundaryIdCrosslink": { method: 'PUT', path: '/boundaries/{boundaryId}/crosslink' },
+  "GetBoundariesCrosslinkStatus": { method: 'GET', path: '/boundaries/{boundaryId}/crosslink/status' },
+  "GetBoundariesCrosslinkAccessGrant": { method: 'GET', path: '/boundaries/{boundaryId}/crosslink/access-grant', query: ["clusterId"] },
   "GetBoundariesProvidersAuthorizationRoleDefinitions": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/roleDefinitions', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesProvidersAuthorizationRoleAssignments": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/roleAssignments', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "PostBoundariesProvidersAuthorizationRoleAssignments": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/roleAssignments' },
@@ -756,16 +760,6 @@ export const NAMES = {
     create: "PostBoundariesBoundaryIdMembers",
     delete: "DeleteBoundariesMembersByAssignmentId",
   },
-  boundaryProjections: {
-    list: "GetBoundariesBoundaryIdProjections",
-    create: "PostBoundariesBoundaryIdProjections",
-    get: "GetBoundariesProjectionsByProjectionId",
-    patch: "PatchBoundariesProjectionsByProjectionId",
-    delete: "DeleteBoundariesProjectionsByProjectionId",
-  },
-  tenant: {
-    run: "PostBoundariesBoundaryIdTenant",
-  },
   network: {
     check: "PostBoundariesNetworkCheck",
     listDenies: "GetBoundariesNetworkDenies",
@@ -774,10 +768,24 @@ export const NAMES = {
     getSeries: "GetBoundariesNetworkSeries",
     getStatus: "GetBoundariesNetworkStatus",
   },
-  crosslink: {
+  boundaryProjections: {
+    list: "GetBoundariesBoundaryIdProjections",
+    create: "PostBoundariesBoundaryIdProjections",
+    get: "GetBoundariesProjectionsByProjectionId",
+    patch: "PatchBoundariesProjectionsByProjectionId",
+    delete: "DeleteBoundariesProjectionsByProjectionId",
+  },
+  boundaryCrosslinks: {
     accessGrant: "PostBoundariesCrosslinkAccessGrant",
     rotatePki: "PostBoundariesCrosslinkPkiRotate",
     status: "PostBoundariesCrosslinkStatus",
+    get: "GetBoundariesBoundaryIdCrosslink",
+    replace: "PutBoundariesBoundaryIdCrosslink",
+    getStatus: "GetBoundariesCrosslinkStatus",
+    getAccessGrant: "GetBoundariesCrosslinkAccessGrant",
+  },
+  tenant: {
+    run: "PostBoundariesBoundaryIdTenant",
   },
   resources: {
     getValidate: "GetBoundariesResourcegroupsResourcesResourceNameValidate",
@@ -1208,10 +1216,19 @@ export interface OperationTypes {
   "GetBoundariesBoundaryIdMembers": { body: unknown; reply: { items: Array<BoundaryMemberDto>; pagination: PaginationMeta } }
   "GetBoundariesMembersConfig": { body: unknown; reply: ListConfig }
   "PostBoundariesBoundaryIdMembers": { body: AddBoundaryMemberRequestInput; reply: BoundaryMemberDto }
+  "PostBoundariesNetworkCheck": { body: NetworkCheckRequestInput; reply: NetworkCheckResult }
+  "GetBoundariesNetworkDenies": { body: unknown; reply: { items: Array<NetworkDenyDto>; pagination: PaginationMeta; from: string; to: string; isComplete: boolean; incompleteReason: string | null } }
+  "GetBoundariesNetworkDeniesByDenyId": { body: unknown; reply: NetworkDenyDetailDto }
+  "GetBoundariesNetworkGraph": { body: unknown; reply: NetworkGraphDto }
+  "GetBoundariesNetworkSeries": { body: unknown; reply: NetworkSeriesDto }
+  "GetBoundariesNetworkStatus": { body: unknown; reply: NetworkStatusDto }
   "GetBoundariesBoundaryIdProjections": { body: unknown; reply: { items: Array<BoundaryProjectionDto>; pagination: PaginationMeta } }
   "PostBoundariesBoundaryIdProjections": { body: CreateBoundaryProjectionRequestInput; reply: BoundaryProjectionDto }
   "GetBoundariesProjectionsByProjectionId": { body: unknown; reply: BoundaryProjectionDto }
   "PatchBoundariesProjectionsByProjectionId": { body: UpdateBoundaryProjectionRequestInput; reply: BoundaryProjectionDto }
+  "PostBoundariesCrosslinkAccessGrant": { body: CrosslinkAccessGrantInput; reply: CrosslinkAccessGrant }
+  "PostBoundariesCrosslinkPkiRotate": { body: unknown; reply: CrosslinkCaReport }
+  "PostBoundariesCrosslinkStatus": { body: CrosslinkStatusReportInput; reply: CrosslinkStatusReport }
   "PostBoundariesBoundaryIdTenant": { body: MoveBoundaryTenantRequestInput; reply: BoundaryDto }
   "ListResourceGroups": { body: unknown; reply: { items: Array<ResourceGroupDto>; pagination: PaginationMeta } }
   "GetBoundariesResourcegroupsConfig": { body: unknown; reply: ListConfig }
@@ -1309,6 +1326,10 @@ export interface OperationTypes {
   "GetDocs": { body: unknown; reply: DocumentedModules }
   "GetOpenapiJson": { body: unknown; reply: { openapi: string } }
   "PutBoundariesResourcegroupsResourcesAppsAppNameSource": { body: unknown; reply: DeploymentLogEntryDto }
+  "GetBoundariesBoundaryIdCrosslink": { body: unknown; reply: CrosslinkDto }
+  "PutBoundariesBoundaryIdCrosslink": { body: CrosslinkUpdateRequestInput; reply: CrosslinkDto }
+  "GetBoundariesCrosslinkStatus": { body: unknown; reply: CrosslinkStatusReport }
+  "GetBoundariesCrosslinkAccessGrant": { body: unknown; reply: CrosslinkAccessGrant }
   "GetBoundariesProvidersAuthorizationRoleDefinitions": { body: unknown; reply: { items: Array<RoleDefinitionDto>; pagination: PaginationMeta } }
   "GetBoundariesProvidersAuthorizationRoleAssignments": { body: unknown; reply: { items: Array<RoleAssignmentDto>; pagination: PaginationMeta } }
   "PostBoundariesProvidersAuthorizationRoleAssignments": { body: CreateRoleAssignmentRequestInput; reply: RoleAssignmentDto }
@@ -1419,6 +1440,18 @@ export type CreateSnapshotRequestInput = { name?: string | null; description?: s
 export type CreateSsoIdentityProviderRequestInput = { alias: string; protocol?: "Oidc" | "Saml"; displayName: string; metadataUrl?: string | null; issuer?: string | null; authorizationUrl?: string | null; tokenUrl?: string | null; jwksUrl?: string | null; clientId?: string | null; clientSecret?: string | null; signingCertificate?: string | null; emailClaim?: string | null; trustEmail?: boolean | null; enabled?: boolean | null; defaultRoleDefinitionName?: string | null }
 export type CreateTenantRequestInput = { displayName: string }
 export type CreateTrustRequestInput = { boundaryId: string; trustedBoundaryId: string; actions: Array<string>; bidirectional?: boolean; expiresAt?: string | null }
+export type CrosslinkAccessGrant = { caPem: string; code: string; expiresUtc: string; hubEndpoint: string; url: string }
+export type CrosslinkAccessGrantInput = { caPem: string; code: string; expiresUtc: string; hubEndpoint: string; url: string }
+export type CrosslinkCaReport = { certificatePem: string; expiresUtc: string; fingerprint: string; issuedUtc: string; version: number }
+export type CrosslinkCaReportInput = { certificatePem: string; expiresUtc: string; fingerprint: string; issuedUtc: string; version: number }
+export type CrosslinkDto = { enabled: boolean; hubClusterId: string | null; hubClusterName: string | null; pkiVersion: number; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; siteCount: number; connectedCount: number; exposureCount: number; conflictCount: number }
+export type CrosslinkExposureReport = { clusterId: string; isConflict?: boolean | null; kind: string; namespace: string; podSelector?: string | null; publishedPort: number; routingKey: string; serviceName: string; statusReason?: string | null }
+export type CrosslinkExposureReportInput = { clusterId: string; isConflict?: boolean | null; kind: string; namespace: string; podSelector?: string | null; publishedPort: number; routingKey: string; serviceName: string; statusReason?: string | null }
+export type CrosslinkSiteReport = { clusterId: string; linkStatus: number; observedPkiVersion?: number | null; role: number; status: number; statusReason?: string | null }
+export type CrosslinkSiteReportInput = { clusterId: string; linkStatus: number; observedPkiVersion?: number | null; role: number; status: number; statusReason?: string | null }
+export type CrosslinkStatusReport = { ca?: CrosslinkCaReport | null; exposures: Array<CrosslinkExposureReport>; observedAtUtc: string; sites: Array<CrosslinkSiteReport> }
+export type CrosslinkStatusReportInput = { ca?: CrosslinkCaReportInput | null; exposures: Array<CrosslinkExposureReportInput>; observedAtUtc: string; sites: Array<CrosslinkSiteReportInput> }
+export type CrosslinkUpdateRequestInput = { enabled: boolean; hubClusterId?: string | null }
 export type DecidingGrant = { kind: "RoleAssignment" | "DenyAssignment" | "JitRequest" | "BoundaryTrust"; id: string; roleDefinitionName: string | null; scope: string; viaGroupId: string | null; expiresAt: string | null }
 export type DenyAssignmentDto = { id: string; principalId: string | null; isEveryone: boolean; principalType: "User" | "Group" | "ServicePrincipal" | null; excludedPrincipalIds: Array<string>; actions: Array<string>; dataActions: Array<string>; scope: string; reason: string | null; createdAt: string; createdBy: string | null; expiresAt: string | null }
 export type DeploymentLogEntryDto = { id: string; deploymentId: string; boundaryId: string; resourceGroupName: string; siteName: string; branch: string | null; commitSha: string | null; containerImage: string | null; phase: "Queued" | "Cloning" | "Building" | "Pushing" | "Deploying" | "Succeeded" | "Failed" | "Cancelled" | "Superseded"; lastMessage: string; provider: string | null; repositoryName: string | null; source: string | null; timestamp: string; canServe: boolean; isServing: boolean }

@@ -16,12 +16,14 @@ import { KINDS } from '../crds/index.ts'
 import { BoundaryProjection } from '../crds/projections.ts'
 import type { BackupTarget } from '../desired/relational/index.ts'
 import { customResourceDefinition, event, namespace } from '../kube/builtin.ts'
+import { CILIUM_POLICIES } from '../kube/cilium.ts'
 import type { EventRecorder } from '../kube/events.ts'
 import { appController } from './apps/index.ts'
 import { bindingController } from './bindings.ts'
 import { boundaryController } from './boundaries.ts'
 import { clusterController, countClusters } from './clusters.ts'
 import { containerController } from './containerinstances/index.ts'
+import { type CrosslinkOptions, crosslinkController } from './crosslink.ts'
 import { DEFAULTS_RIGHTS, installDefaults } from './defaults.ts'
 import { deploymentController } from './deployments/index.ts'
 import type { BuildPorts } from './deployments/types.ts'
@@ -79,6 +81,7 @@ export type ControllerPorts = {
   sso: SsoPorts
   sources: SourceOptions & { port: SourcePort }
   builds: BuildPorts
+  crosslink: CrosslinkOptions
   /** Undefined if the platform has no registry of images. */
   registry?: RegistryPort | undefined
 }
@@ -105,6 +108,7 @@ const PARTS: readonly Part[] = [
   projected(resourceGroupController),
   fixed(clusterController),
   made(projectionController, ({ closedNetworks = [], registry }) => ({ closedNetworks, registry })),
+  made(crosslinkController, ({ crosslink }) => crosslink),
   fixed(invitationController),
   fixed(passwordResetController),
   ...grantControllers.map(fixed),
@@ -282,7 +286,9 @@ export function agentRights(): Rights[] {
   const rights = PARTS.map(([declared]) => declared)
     .filter(({ kind }) => kind.runsAnywhere === true || kind === PlatformCluster || kind === BoundaryProjection)
     .flatMap(rightsOf)
-  return [{ resource: namespace, verbs: READ }, ...rights].filter(
+  // The facade reads them there when it is asked what they let pass.
+  const policies = CILIUM_POLICIES.map((resource): Rights => ({ resource, verbs: ['list'] }))
+  return [{ resource: namespace, verbs: READ }, ...policies, ...rights].filter(
     (right) => right.in === undefined && !isOurs(right.resource.group) && !isSecret(right.resource),
   )
 }

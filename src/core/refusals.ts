@@ -77,6 +77,8 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   SECRET_EXPIRED: [NO_WRITE],
   LOAD_BALANCER_DISABLED: [NO_WRITE],
   SNAPSHOT_RUNNING: [none('a second snapshot waits: the engine takes one backup after the other')],
+  CROSSLINK_DISABLED: [none('it concerns grants and reports of agents, which are no objects of Kubernetes')],
+  ROTATION_RUNNING: [none('by kubectl spec.pkiVersion grows meanwhile: the next rotation waits for the one that runs')],
   RETENTION_RUNNING: [none('a second run waits: runs take turns')],
   LAST_RECOVERY_BASE: [phase('DeletionBlocked')],
   PARAMETER_REFUSED: [rule],

@@ -4,6 +4,7 @@ import { Boundary } from './boundaries.ts'
 import { BugReport } from './bugreports.ts'
 import { PlatformCluster } from './clusters.ts'
 import { ContainerInstance } from './containerinstances.ts'
+import { BoundaryCrosslink } from './crosslink.ts'
 import type { AnyKind } from './define.ts'
 import { DeploymentRecord } from './deployments.ts'
 import { FunctionNamespace, ServerlessFunction } from './functions.ts'
@@ -44,6 +45,7 @@ export const KINDS: readonly AnyKind[] = [
   ComputePlan,
   PlatformCluster,
   BoundaryProjection,
+  BoundaryCrosslink,
   NameClaim,
   BugReport,
   QuotaLedger,

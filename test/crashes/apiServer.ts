@@ -14,6 +14,7 @@ import { FakeKubeClient } from '../../src/kube/fake.ts'
 import { refused } from '../../src/kube/fakeErrors.ts'
 import { copyOf } from '../../src/kube/fakeMerge.ts'
 import { POSTGRESQL } from '../../src/kube/postgresql.ts'
+import { SKUPPER } from '../../src/kube/skupper.ts'
 import { VELERO, volumeSnapshotClass } from '../../src/kube/velero.ts'
 import { StandInApp } from '../make/workload.ts'
 
@@ -23,6 +24,7 @@ export const RESOURCES: readonly Resource[] = [
   StandInApp.resource,
   ...BUILTIN,
   ...POSTGRESQL,
+  ...SKUPPER,
   ...VELERO,
   volumeSnapshotClass,
 ]

@@ -1,8 +1,10 @@
 import { blobBuildLogs } from '../../src/adapters/buildlogs/client.ts'
 import type { PodLogs } from '../../src/adapters/podlogs/port.ts'
 import type { SqlEngine, SqlTarget } from '../../src/adapters/sql/port.ts'
+import { createAuthority as createRealAuthority } from '../../src/composition/certificates.ts'
 import { UNUSED } from '../../src/contracts/registry/retention.ts'
 import type { ControllerPorts } from '../../src/controllers/index.ts'
+import type { Pair } from '../../src/desired/crosslink.ts'
 import { testKeys } from '../make/registry.ts'
 import { TARGET } from '../make/relational.ts'
 import type { Engines } from './engines.ts'
@@ -11,6 +13,15 @@ import { type Life, mortal } from './life.ts'
 const BUILD_SETTINGS = {
   ...{ image: 'freehold-builder', isRegistryInsecure: false, networks: [] },
   ...{ cpuLimit: '1', memoryLimit: '1Gi', diskLimit: '1Gi' },
+}
+
+const authorities = new Map<string, Promise<Pair>>()
+
+/** The same for a name in every run, so that one with a death can be compared with one in peace. */
+function createAuthority(commonName: string, now: Date): Promise<Pair> {
+  const made = authorities.get(commonName) ?? createRealAuthority(commonName, now)
+  authorities.set(commonName, made)
+  return made
 }
 
 /** Databases of both clusters. */
@@ -91,6 +102,7 @@ export function portsOf(engines: Engines, life: Life, far: Engines): ControllerP
       sourceBlobs: engines.blobs,
       archives: undefined,
     },
+    crosslink: { createAuthority },
     projectRbac: true,
     vaultKeys: platformKeys,
     sources: {

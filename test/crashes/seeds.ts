@@ -6,7 +6,7 @@ import { relationalNames, serverName } from '../../src/contracts/relational.ts'
 import { INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import { boundaryNamespaceObject, groupNamespaceObject } from '../../src/core/namespaces.ts'
-import type { KubeObject } from '../../src/core/object.ts'
+import type { KubeObject, Resource } from '../../src/core/object.ts'
 import { Boundary } from '../../src/crds/boundaries.ts'
 import { PlatformCluster } from '../../src/crds/clusters.ts'
 import { DEFAULT_PLANS } from '../../src/crds/defaultPlans.ts'
@@ -54,7 +54,6 @@ export function seedDatabaseEngine(server: PlayedApiServer): void {
 
 /** An administrator installs Velero with a place for backups, and what takes snapshots of volumes. */
 export function seedVelero(server: PlayedApiServer): void {
-  const established = { conditions: [{ type: 'Established', status: 'True' }] }
   server.seed(namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'velero', uid: 'uid-of-velero' } })
   const ofVelero = { apiVersion: 'velero.io/v1', kind: veleroLocation.kind }
   server.seed(veleroLocation, {
@@ -69,7 +68,13 @@ export function seedVelero(server: PlayedApiServer): void {
     metadata: { name: 'snapshots' },
     driver: 'disks.example.com',
   })
-  for (const { group, version, plural } of [...VELERO, volumeSnapshotClass])
+  seedTypes(server, [...VELERO, volumeSnapshotClass])
+}
+
+/** An administrator installs what serves these types. */
+export function seedTypes(server: PlayedApiServer, types: readonly Resource[]): void {
+  const established = { conditions: [{ type: 'Established', status: 'True' }] }
+  for (const { group, version, plural } of types)
     server.seed(customResourceDefinition, {
       apiVersion: 'apiextensions.k8s.io/v1',
       kind: 'CustomResourceDefinition',

@@ -41,6 +41,7 @@ export function fittingName(kind: AnyKind, spec: object | undefined): string {
   const { clusterId, namespaceName, functionName } = (spec ?? {}) as Record<string, unknown>
   const names: Record<string, string> = {
     BoundaryProjection: String(clusterId),
+    BoundaryCrosslink: 'crosslink',
     ServerlessFunction: functionObjectName(String(namespaceName), String(functionName)),
   }
   return names[kind.kind] ?? (kind.name === 'resource' ? `m-${randomUUID().slice(0, 8)}` : randomUUID())

@@ -58,6 +58,7 @@ describe('the table of routes', () => {
     expect(Object.fromEntries(counts)).to.deep.equal({
       ...{ boundaries: 9 },
       ...{ blueprints: 18, lifecycle: 37 },
+      ...{ monitoring: 11 },
     })
   })
 

@@ -3,6 +3,7 @@ import { FakeActivityStore } from '../../src/adapters/activity/fake.ts'
 import { fakeBlobs } from '../../src/adapters/blobs/fake.ts'
 import { blobBuildLogs } from '../../src/adapters/buildlogs/client.ts'
 import { sameProcessCallFigures } from '../../src/adapters/calls/sameProcess.ts'
+import { noFlows } from '../../src/adapters/flows/client.ts'
 import { FakeObjectStore } from '../../src/adapters/objectstorage/fake.ts'
 import { FakePodLogs } from '../../src/adapters/podlogs/fake.ts'
 import { followedPodLogs } from '../../src/adapters/podlogs/followed.ts'
@@ -16,10 +17,12 @@ import { kubeNamespaces } from '../../src/api/boundaries/namespaces.ts'
 import { createAccess } from '../../src/api/callers/access.ts'
 import { createLateGrants } from '../../src/api/callers/lateGrants.ts'
 import { recordedPrincipals } from '../../src/api/callers/principals.ts'
+import { createCrosslinkReports } from '../../src/api/crosslink/reports.ts'
 import type { Caller, Services } from '../../src/api/http/context.ts'
 import { createFacade, type FacadeOptions } from '../../src/api/http/server.ts'
 import { reservedNames, SERVED_ROUTES } from '../../src/api/index.ts'
 import { createKubernetesObjects } from '../../src/api/monitoring/kubernetesObjects.ts'
+import { createNetworkLooks } from '../../src/api/network/looks.ts'
 import { Documentation } from '../../src/api/platform/documentation.ts'
 import { wholeDocument } from '../../src/api/platform/reference.ts'
 import { createRecords } from '../../src/api/records/kubeRecords.ts'
@@ -36,6 +39,7 @@ import { PlatformError } from '../../src/core/errors.ts'
 import { INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
 import { silentLog } from '../../src/core/log.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import type { KubeObject, Resource } from '../../src/core/object.ts'
 import { parseScope } from '../../src/core/scope.ts'
 import { Boundary } from '../../src/crds/boundaries.ts'
 import { PlatformCluster } from '../../src/crds/clusters.ts'
@@ -46,7 +50,8 @@ import { RoleAssignment } from '../../src/crds/rbac.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { scopeObject } from '../../src/crds/scopeObjects.ts'
 import { CacheSet } from '../../src/kube/caches.ts'
-import type { WriteObserver } from '../../src/kube/client.ts'
+import type { ListOptions, WriteObserver } from '../../src/kube/client.ts'
+import { KubeError } from '../../src/kube/errors.ts'
 import { FakeKubeClient } from '../../src/kube/fake.ts'
 import { makeAccounts } from '../make/accounts.ts'
 import { makeRegistry } from '../make/registry.ts'
@@ -142,6 +147,18 @@ export async function startFacade(change: Partial<FacadeOptions> = {}, services:
   }
 }
 
+/** As an API server that does not know optional types of which it has no objects. */
+function withoutOptional(client: FakeKubeClient) {
+  return {
+    get: client.get.bind(client) as FakeKubeClient['get'],
+    list: async <T extends KubeObject>(resource: Resource, options?: ListOptions) => {
+      const found = await client.list<T>(resource, options)
+      if (resource.optional !== true || found.items.length > 0) return found
+      throw new KubeError('NotFound', 'There is no such type.', { status: 404, typeMissing: true })
+    },
+  }
+}
+
 /** A facade with caches of its own over an API server. */
 async function serve(
   { client, far }: { client: FakeKubeClient; far: FakeKubeClient },
@@ -201,6 +218,14 @@ async function serve(
         objects: createKubernetesObjects({ client, caches, clientOf: () => far }),
       },
       jobs: { blobs: fakeBlobs() },
+      crosslink: {
+        reports: createCrosslinkReports(client),
+        secrets: { ...kubeSecrets(client), ...kubeSecretWriter(client) },
+      },
+      network: {
+        looks: createNetworkLooks(withoutOptional(client), () => withoutOptional(far)),
+        flows: noFlows,
+      },
       functions: { blobs: fakeBlobs(), calls: sameProcessCallFigures(() => undefined) },
       deployments: { logs: blobBuildLogs(fakeBlobs()), archives: undefined, podOf: () => undefined },
       activity: new FakeActivityStore(),

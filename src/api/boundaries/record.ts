@@ -1,8 +1,10 @@
 import { z } from 'zod'
+import { CROSSLINK_NAME } from '../../contracts/crosslink.ts'
 import { RESOURCE_STATES, summarize } from '../../core/conditions.ts'
 import { createdByOf, INITIAL_OWNER_ASSIGNED_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { createdAtOf } from '../../core/object.ts'
+import { BoundaryCrosslink } from '../../crds/crosslink.ts'
 import { DisplayName } from '../../crds/fields.ts'
 import { BoundaryProjection } from '../../crds/projections.ts'
 import { PlatformTenant, RoleAssignment } from '../../crds/rbac.ts'
@@ -48,6 +50,7 @@ export const BoundaryBody = z.strictObject({ displayName: DisplayName })
 export function boundaryDto(services: Services, boundary: BoundaryRecord): BoundaryDto {
   const { metadata, spec, status } = boundary
   const id = metadata.name
+  const crosslink = { namespace: boundaryNamespace(id), name: CROSSLINK_NAME }
   const resources = resourcesOfBoundary(services, id)
   const groups = services.records.peekAll(ResourceGroup, { namespace: boundaryNamespace(id) })
   return {
@@ -64,7 +67,7 @@ export function boundaryDto(services: Services, boundary: BoundaryRecord): Bound
     memberCount: countMembers(services, boundary),
     projectionCount: services.records.peekAll(BoundaryProjection, { namespace: boundaryNamespace(id) }).length,
     defaultClusterId: defaultClusterOf(services, id).id,
-    crosslinkEnabled: false,
+    crosslinkEnabled: services.records.peek(BoundaryCrosslink, crosslink)?.spec.enabled === true,
     quota: quotaDto(spec.quota),
     usage: quotaDto({ ...usageOf(services, groups, resources), resourceGroups: groups.length }),
     permissions: null,

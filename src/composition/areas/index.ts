@@ -7,10 +7,12 @@ import { networkOf } from '../../contracts/networks.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
 import { activityServices } from './activity.ts'
 import { buildParts, buildPods } from './builds.ts'
+import { crosslinkPorts, crosslinkServices } from './crosslink.ts'
 import { databasePorts, databaseServices } from './databases.ts'
 import { functionServices } from './functions.ts'
 import { jobParts } from './jobs.ts'
 import { monitoringServices } from './monitoring.ts'
+import { networkServices } from './network.ts'
 import { storagePorts, storageServices } from './objectstorage.ts'
 import { podLogServices } from './podlogs.ts'
 import { registryPorts, registryServices, type SignInParts } from './registry.ts'
@@ -24,12 +26,14 @@ import { workloadServices } from './workloads.ts'
 type AreaServices = Pick<
   Services,
   | 'activity'
+  | 'crosslink'
   | 'bugReports'
   | 'vector'
   | 'sql'
   | 'relational'
   | 'functions'
   | 'jobs'
+  | 'network'
   | 'deployments'
   | 'podLogs'
   | 'volumeFiles'
@@ -51,10 +55,12 @@ export async function areaServices(setup: FacadeSetup & SignInParts): Promise<Ar
   const { registry, archives } = await registryServices(setup, setup)
   return {
     ...activityServices(setup),
+    ...crosslinkServices(setup),
     ...vectorServices(setup),
     ...databaseServices(setup),
     ...functionServices(setup),
     ...jobParts(setup),
+    ...networkServices(setup),
     ...podLogServices(setup),
     ...volumeFileServices(setup),
     ...workloadServices(setup),
@@ -87,6 +93,7 @@ export async function areaPorts(setup: AreaSetup): Promise<ControllerPorts> {
     ...jobParts(setup),
     builds: { ...buildParts(setup).builds, archives },
     ...sourcePorts(setup),
+    ...crosslinkPorts(),
     ...(await vaultPorts(setup)),
     ...(await storagePorts(setup)),
     registry,

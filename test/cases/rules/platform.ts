@@ -1,6 +1,7 @@
 import { Boundary } from '../../../src/crds/boundaries.ts'
 import { BugReport } from '../../../src/crds/bugreports.ts'
 import { PlatformCluster } from '../../../src/crds/clusters.ts'
+import { BoundaryCrosslink } from '../../../src/crds/crosslink.ts'
 import { NameClaim } from '../../../src/crds/nameclaims.ts'
 import { ComputePlan } from '../../../src/crds/plans.ts'
 import { BoundaryProjection } from '../../../src/crds/projections.ts'
@@ -79,6 +80,14 @@ export const PLATFORM_RULES: readonly RuleCase[] = [
   ...cases(BoundaryProjection, { clusterId: ID }, [
     ['admits fewer namespaces', {}, { namespaces: ['shop-0123456789'] }],
     ['refuses another cluster', {}, { clusterId: OTHER }, fixed('clusterId')],
+  ]),
+  ...cases(BoundaryCrosslink, {}, [
+    ['admits links that are off', undefined, {}],
+    ['admits links through a hub', {}, { enabled: true, hubClusterId: ID }],
+    ['admits the next authority', { pkiVersion: 2 }, { pkiVersion: 3 }],
+    ['refuses links without a hub', undefined, { enabled: true }, 'hubClusterId is needed while enabled'],
+    ['refuses to skip an authority', {}, { pkiVersion: 3 }, 'pkiVersion stays, or grows by one'],
+    ['refuses the authority before', { pkiVersion: 2 }, { pkiVersion: 1 }, 'pkiVersion stays, or grows by one'],
   ]),
   ...cases(NameClaim, { type: 'Host', value: 'a.example.com', holder }, [
     ['admits an unchanged claim', {}, {}],

@@ -3,6 +3,7 @@ import { appFlows } from './apps.ts'
 import { boundaryFlows } from './boundaries.ts'
 import { clusterFlows } from './clusters.ts'
 import { containerFlows } from './containerinstances.ts'
+import { crosslinkFlows } from './crosslink.ts'
 import { functionFlows } from './functions.ts'
 import { iamFlows } from './iam.ts'
 import { identityFlows } from './identities.ts'
@@ -36,4 +37,5 @@ export const FLOWS: readonly Flow[] = [
   ...registryFlows,
   ...clusterFlows,
   ...monitoringFlows,
+  ...crosslinkFlows,
 ]

@@ -1,0 +1,146 @@
+import { expect } from 'chai'
+import { CLUSTER } from '../../../test/worlds/facadeServer.ts'
+import { BOUNDARY, startShop } from '../../../test/worlds/shop.ts'
+import { createAuthority } from '../../composition/certificates.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import { PlatformCluster } from '../../crds/clusters.ts'
+import { BoundaryCrosslink } from '../../crds/crosslink.ts'
+import { BoundaryProjection } from '../../crds/projections.ts'
+
+const FAR = '88888888-8888-4888-8888-888888888888'
+const OTHER = '99999999-9999-4999-8999-999999999999'
+const STRANGE = '66666666-6666-4666-8666-666666666666'
+const HOME = boundaryNamespace(BOUNDARY)
+const CONTRIBUTOR = '44444444-4444-4444-8444-444444444444'
+
+describe('links between clusters, over REST', () => {
+  let server: Awaited<ReturnType<typeof startShop>>
+  const call = async (method: 'get' | 'put' | 'post', path: string, body?: object, as?: string) => {
+    const asked = server.ask(method, `/boundaries/${BOUNDARY}/crosslink${path}`, as)
+    const answer = await (body === undefined ? asked : asked.send(body))
+    return { httpStatus: answer.status, ...answer.body }
+  }
+  const enable = () => call('put', '', { enabled: true, hubClusterId: CLUSTER })
+  const patchStatus = (status: object) =>
+    server.client.mergePatch(
+      BoundaryCrosslink.resource,
+      { namespace: HOME, name: 'crosslink' },
+      { status },
+      { subresource: 'status' },
+    )
+  beforeEach(async () => {
+    server = await startShop()
+    for (const id of [FAR, OTHER]) {
+      server.put(PlatformCluster, id, {
+        name: `c-${id.slice(0, 4)}`,
+        displayName: id,
+        domain: `${id.slice(0, 4)}.test`,
+      })
+      server.put(BoundaryProjection, id, { clusterId: id }, HOME)
+    }
+  })
+  afterEach(() => server.stop())
+
+  it('are off until somebody turns them on', async () => {
+    expect(await call('get', '')).to.include({ httpStatus: 200, enabled: false, pkiVersion: 1, status: 'Stopped' })
+    expect(await enable()).to.include({ httpStatus: 200, enabled: true, hubClusterId: CLUSTER, hubClusterName: 'Own' })
+    const boundary = await server.ask('get', `/boundaries/${BOUNDARY}`)
+    expect(boundary.body).to.include({ crosslinkEnabled: true })
+    expect(await call('put', '', { enabled: false })).to.include({
+      httpStatus: 200,
+      enabled: false,
+      hubClusterId: null,
+    })
+  })
+
+  it('need a hub that the boundary is on', async () => {
+    for (const body of [{ enabled: true }, { enabled: true, hubClusterId: STRANGE }])
+      expect(await call('put', '', body)).to.include({ httpStatus: 422, code: 'CLUSTER_NOT_PROJECTED' })
+  })
+
+  it('keep their hub while it is active', async () => {
+    await enable()
+    await patchStatus({ status: 'Running' })
+    const refused = await call('put', '', { enabled: true, hubClusterId: FAR })
+    expect(refused).to.include({ httpStatus: 409, code: 'INVALID_STATE', status: 'Running' })
+    expect(await call('put', '', { enabled: false })).to.include({ httpStatus: 200, enabled: false })
+  })
+
+  it('merge what agents report, and mark what is in conflict', async () => {
+    await enable()
+    const site = (clusterId: string) => ({ clusterId, role: 1, status: 1, linkStatus: 2, observedPkiVersion: 1 })
+    const exposure = (clusterId: string) => ({
+      ...{ clusterId, kind: 'Service', namespace: 'shop', publishedPort: 80, routingKey: 'web', serviceName: 'web' },
+    })
+    const report = (clusterId: string, observedAtUtc: string) => ({
+      ...{ observedAtUtc, sites: [site(clusterId)], exposures: [exposure(clusterId)] },
+    })
+    await call('post', '/status', report(FAR, '2027-01-01T00:00:00Z'))
+    const both = await call('post', '/status', report(OTHER, '2027-01-01T00:01:00Z'))
+    expect(both).to.include({ httpStatus: 200, observedAtUtc: '2027-01-01T00:01:00Z' })
+    expect(both.exposures.map(({ isConflict }: { isConflict: boolean }) => isConflict)).to.deep.equal([true, true])
+    const older = { ...report(FAR, '2026-12-31T00:00:00Z'), exposures: [] }
+    expect((await call('post', '/status', older)).exposures).to.have.length(2)
+    expect(await call('get', '/status')).to.deep.include({ sites: both.sites, exposures: both.exposures })
+    expect(await call('get', '')).to.include({ siteCount: 2, connectedCount: 2, exposureCount: 2, conflictCount: 2 })
+    const strange = await call('post', '/status', report(STRANGE, '2027-01-01T00:02:00Z'))
+    expect(strange).to.include({ httpStatus: 422, code: 'CLUSTER_NOT_PROJECTED', field: 'sites.0.clusterId' })
+  })
+
+  it('give each spoke a grant of its own, for ten minutes', async () => {
+    await enable()
+    const { certPem: caPem } = await createAuthority('hub', new Date())
+    const expiresUtc = new Date(Date.now() + 3_600_000).toISOString()
+    const grant = {
+      caPem,
+      code: 'open-sesame',
+      expiresUtc,
+      hubEndpoint: 'hub.test:45671',
+      url: 'https://hub.test/grant',
+    }
+    const stored = await call('post', '/access-grant', grant)
+    expect(stored).to.include({ httpStatus: 200, code: 'open-sesame' })
+    expect(Date.parse(stored.expiresUtc)).to.be.below(Date.parse(expiresUtc))
+    expect(await call('get', `/access-grant?clusterId=${FAR}`)).to.include({ httpStatus: 200, code: 'open-sesame' })
+    expect(await call('get', `/access-grant?clusterId=${FAR}`)).to.include({ httpStatus: 200, code: 'open-sesame' })
+    expect(await call('get', `/access-grant?clusterId=${OTHER}`)).to.include({ httpStatus: 404, code: 'NOT_FOUND' })
+    expect(await call('get', '/access-grant')).to.include({ httpStatus: 400 })
+    const links = await server.client.get(BoundaryCrosslink.resource, { namespace: HOME, name: 'crosslink' })
+    expect(JSON.stringify(links)).to.not.include('open-sesame')
+    for (const [field, value] of [
+      ['caPem', 'no PEM'],
+      ['url', 'http://hub.test'],
+      ['expiresUtc', '2026-01-01T00:00:00Z'],
+    ])
+      expect(await call('post', '/access-grant', { ...grant, [String(field)]: value })).to.include({ httpStatus: 400 })
+  })
+
+  it('have a grant made by the hub, if that is active', async () => {
+    await enable()
+    expect(await call('post', '/access-grant')).to.include({ httpStatus: 503, code: 'SERVICE_UNAVAILABLE' })
+    await patchStatus({ phase: 'EngineMissing' })
+    expect(await call('post', '/access-grant')).to.include({ httpStatus: 503, code: 'ENGINE_MISSING' })
+  })
+
+  it('rotate their authority, once at a time', async () => {
+    await enable()
+    await patchStatus({ ca: { version: 2, certificatePem: '', fingerprint: '', issuedUtc: '', expiresUtc: '' } })
+    expect(await call('post', '/pki/rotate')).to.include({ httpStatus: 409, code: 'ROTATION_RUNNING' })
+  })
+
+  it('take neither grants nor reports nor a rotation while they are off', async () => {
+    const report = { observedAtUtc: '2027-01-01T00:00:00Z', sites: [], exposures: [] }
+    for (const [path, body] of [
+      ['/access-grant', undefined],
+      ['/pki/rotate', undefined],
+      ['/status', report],
+    ] as const)
+      expect(await call('post', path, body)).to.include({ httpStatus: 409, code: 'CROSSLINK_DISABLED' })
+  })
+
+  it('are for holders of crosslink/admin to change', async () => {
+    server.grant(CONTRIBUTOR, 'Contributor', `/boundaries/${BOUNDARY}`)
+    expect(await call('get', '', undefined, CONTRIBUTOR)).to.include({ httpStatus: 200 })
+    expect(await call('put', '', { enabled: false }, CONTRIBUTOR)).to.include({ httpStatus: 403 })
+  })
+})

@@ -1,0 +1,144 @@
+import { z } from 'zod'
+import {
+  CROSSLINK_GRANTS_SECRET,
+  CROSSLINK_NAME,
+  GRANT_LIFETIME,
+  type Grant,
+  type GrantEntries,
+  grantFor,
+  SITE_STATUS,
+  withGrant,
+} from '../../contracts/crosslink.ts'
+import { badRequest, notFound, PlatformError } from '../../core/errors.ts'
+import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import { secretData } from '../../core/secretData.ts'
+import { BoundaryCrosslink } from '../../crds/crosslink.ts'
+import { created, ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { action, route } from '../http/route.ts'
+import { Uuid } from '../resources/dto.ts'
+import { findBoundary } from '../resources/places.ts'
+import { untilChanged } from '../resources/untilChanged.ts'
+import { CrosslinkAccessGrant, type CrosslinkRecord } from './record.ts'
+import { disabled } from './reports.ts'
+
+const admin = action('crosslink/admin')
+const HIDDEN = { headers: { 'cache-control': 'no-store' } }
+/** Milliseconds that the hub may take for a grant. */
+const ISSUED_WITHIN = 10_000
+
+type Here<Query = unknown, Body = unknown> = Context<'boundaryId', Query, Body>
+
+/** @throws PlatformError NOT_FOUND, CROSSLINK_DISABLED */
+async function findEnabled(context: Here): Promise<CrosslinkRecord> {
+  const { boundaryId } = context.parameters
+  await findBoundary(context, boundaryId)
+  const ref = { namespace: boundaryNamespace(boundaryId), name: CROSSLINK_NAME }
+  const found = await context.services.records.get(BoundaryCrosslink, ref, { fresh: context.fresh })
+  if (found?.spec.enabled !== true) throw disabled()
+  return found
+}
+
+async function entriesOf({ services }: Here, namespace: string): Promise<GrantEntries> {
+  const data = (await services.crosslink.secrets.read(namespace, CROSSLINK_GRANTS_SECRET)) ?? {}
+  const texts = Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString('utf8')])
+  return Object.fromEntries(texts) as GrantEntries
+}
+
+/** Changes entries of the Secret of grants while nobody else of the facade does. */
+function changing<T>(
+  context: Here,
+  { apiVersion, kind, metadata }: CrosslinkRecord,
+  change: (entries: GrantEntries) => { answer: T; entries: GrantEntries | undefined },
+): Promise<T> {
+  const { namespace = '', name, uid = '' } = metadata
+  return context.services.records.exclusively(`crosslink-grants/${namespace}`, async () => {
+    const { answer, entries } = change(await entriesOf(context, namespace))
+    const ref = { namespace, name: CROSSLINK_GRANTS_SECRET }
+    if (entries !== undefined)
+      await context.services.crosslink.secrets.put(ref, secretData(entries as Record<string, string>), {
+        ...{ apiVersion, kind, name, uid, labels: {}, incarnation: metadata.annotations?.[INCARNATION_ANNOTATION] },
+      })
+    return answer
+  })
+}
+
+/** A grant that the agent of the hub made, or one that is to be made now. */
+async function grant(context: Here<unknown, Grant | undefined>) {
+  const found = await findEnabled(context)
+  const { body, services } = context
+  if (body === undefined) return issue(context, found)
+  const now = services.clock.now()
+  const given = Date.parse(body.expiresUtc)
+  if (given <= now) throw badRequest('The grant is over.', [{ field: 'expiresUtc', message: 'must be in the future' }])
+  const stored = { ...body, expiresUtc: new Date(Math.min(given, now + GRANT_LIFETIME)).toISOString() }
+  await changing(context, found, ({ reported }) => ({
+    answer: undefined,
+    entries: { reported: withGrant(reported, stored, now) },
+  }))
+  return ok(stored, HIDDEN)
+}
+
+/** @throws PlatformError ENGINE_MISSING, SERVICE_UNAVAILABLE */
+async function issue(context: Here, found: CrosslinkRecord) {
+  const { services, caller } = context
+  const ref = { namespace: found.metadata.namespace ?? '', name: CROSSLINK_NAME }
+  const { status } = found
+  if (status?.phase === 'EngineMissing')
+    throw new PlatformError('ENGINE_MISSING', 'The hub has no Skupper that makes grants.', { engine: 'skupper' })
+  if (status?.hub?.status !== SITE_STATUS.active) throw late('The hub is not active')
+  const asked = new Date(services.clock.now()).toISOString()
+  await services.records.update(BoundaryCrosslink, ref, {
+    caller,
+    change: ({ spec }) => ({ ...spec, grantRequestedAt: asked }),
+  })
+  const look = async () => services.records.peek(BoundaryCrosslink, ref)?.status?.grantIssuedFor === asked
+  if (!(await untilChanged(context as Context, look, ISSUED_WITHIN))) throw late('The hub made no grant in time')
+  const { issued } = await entriesOf(context, ref.namespace)
+  const made = (JSON.parse(issued ?? '[]') as Grant[]).at(-1)
+  if (made === undefined) throw late('The grant is over already')
+  return created(made, HIDDEN)
+}
+
+function late(what: string): PlatformError {
+  return new PlatformError('SERVICE_UNAVAILABLE', `${what}: try again.`, { retryAfterSeconds: 10 })
+}
+
+/** The same grant for a spoke as long as it is good, and none that another one was given. */
+async function open(context: Here<{ clusterId: string }>) {
+  const found = await findEnabled(context)
+  const { clusterId } = context.query
+  const now = context.services.clock.now()
+  const answer = await changing(context, found, (entries) => {
+    const given = grantFor(entries, clusterId, now)
+    return { answer: given?.grant, entries: given?.taken === undefined ? undefined : { taken: given.taken } }
+  })
+  if (answer === undefined) throw notFound(`An open grant for cluster "${clusterId}"`)
+  return ok(answer, HIDDEN)
+}
+
+export const grantRoute = route(
+  'POST',
+  '{B}/crosslink/access-grant',
+  {
+    auth: admin,
+    summary: 'Tell of a grant that the hub made; without a body, have one made',
+    body: CrosslinkAccessGrant,
+    isBodyOptional: true,
+    reply: CrosslinkAccessGrant,
+  },
+  grant as never,
+)
+
+export const grantReadRoute = route(
+  'GET',
+  '{B}/crosslink/access-grant',
+  {
+    auth: admin,
+    summary: 'The grant with which a spoke links to the hub',
+    query: z.strictObject({ clusterId: Uuid.describe('Of the spoke') }),
+    reply: CrosslinkAccessGrant,
+  },
+  open as never,
+)

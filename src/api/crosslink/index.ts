@@ -1,0 +1,209 @@
+import type { z } from 'zod'
+import { CROSSLINK_NAME, type CrosslinkReport } from '../../contracts/crosslink.ts'
+import { timestamp } from '../../core/clock.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import { BoundaryCrosslink } from '../../crds/crosslink.ts'
+import { BoundaryProjection } from '../../crds/projections.ts'
+import { accepted, ok } from '../http/answer.ts'
+import type { Context, Services } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
+import { action, type RouteDraft, route } from '../http/route.ts'
+import type { SecretReader, SecretWriter } from '../records/secrets.ts'
+import { clusterWords, defaultCluster, findBoundary } from '../resources/places.ts'
+import { untilChanged } from '../resources/untilChanged.ts'
+import { requireMatch } from '../resources/writes.ts'
+import { grantReadRoute, grantRoute } from './grants.ts'
+import {
+  CrosslinkCaReport,
+  CrosslinkDto,
+  CrosslinkStatusReport,
+  CrosslinkUpdateRequest,
+  crosslinkDto,
+  statusReport,
+} from './record.ts'
+import { type CrosslinkReports, disabled } from './reports.ts'
+
+declare module '../http/context.ts' {
+  interface Services {
+    readonly crosslink: { readonly reports: CrosslinkReports; readonly secrets: SecretReader & SecretWriter }
+  }
+}
+
+const admin = action('crosslink/admin')
+const read = action('boundaries/read')
+const refOf = ({ boundaryId }: { boundaryId: string }) => ({
+  namespace: boundaryNamespace(boundaryId),
+  name: CROSSLINK_NAME,
+})
+
+type Here<Query = unknown, Body = unknown> = Context<'boundaryId', Query, Body>
+
+/** @throws PlatformError NOT_FOUND for the boundary */
+async function find(context: Here, fresh = context.fresh) {
+  await findBoundary(context, context.parameters.boundaryId)
+  return context.services.records.get(BoundaryCrosslink, refOf(context.parameters), { fresh })
+}
+
+/** @throws PlatformError CROSSLINK_DISABLED */
+async function findEnabled(context: Here) {
+  const found = await find(context)
+  if (found?.spec.enabled !== true) throw disabled()
+  return found
+}
+
+function shown({ services, parameters }: Here, found: Awaited<ReturnType<typeof find>>) {
+  const { hubClusterId } = found?.spec ?? {}
+  const name = hubClusterId === undefined ? null : clusterWords(services, parameters.boundaryId, hubClusterId).name
+  return ok(crosslinkDto(found, name), found === undefined ? {} : { etag: etagOf(found) })
+}
+
+/** Whether the boundary is on a cluster. */
+function isOn(services: Services, boundaryId: string, clusterId: string): boolean {
+  const ref = { namespace: boundaryNamespace(boundaryId), name: clusterId }
+  return clusterId === defaultCluster(services).id || services.records.peek(BoundaryProjection, ref) !== undefined
+}
+
+function notProjected(field: string, value: string | null): PlatformError {
+  const message =
+    value === null ? 'hubClusterId is needed while enabled.' : `The boundary is not projected on cluster "${value}".`
+  return new PlatformError('CLUSTER_NOT_PROJECTED', message, { field, value })
+}
+
+/** There is one of each boundary, so a PUT makes it. @throws PlatformError CLUSTER_NOT_PROJECTED, INVALID_STATE */
+async function update(context: Here<unknown, z.output<typeof CrosslinkUpdateRequest>>) {
+  const { services, caller, ifMatch, body, parameters } = context
+  const { enabled, hubClusterId = null } = body
+  await find(context)
+  if (enabled && hubClusterId === null) throw notProjected('hubClusterId', null)
+  if (hubClusterId !== null && !isOn(services, parameters.boundaryId, hubClusterId))
+    throw notProjected('hubClusterId', hubClusterId)
+  const ref = refOf(parameters)
+  const wanted = { enabled, ...(hubClusterId !== null && { hubClusterId }) }
+  const stored = await services.records.get(BoundaryCrosslink, ref, { fresh: true })
+  if (stored === undefined) {
+    await requireMatch(BoundaryCrosslink, ref, context as Context)
+    const { object } = await services.records.create(BoundaryCrosslink, { ...ref, spec: wanted, caller })
+    return shown(context, object)
+  }
+  const { object } = await services.records.update(BoundaryCrosslink, ref, {
+    ...{ caller, ifMatch, fresh: true },
+    change: ({ spec, status }) => {
+      const { hubClusterId: before, ...kept } = spec
+      if (enabled && status?.status === 'Running' && (before ?? null) !== hubClusterId) {
+        const message = 'The hub is active: set enabled to false before you choose another one.'
+        throw new PlatformError('INVALID_STATE', message, { status: status.status, phase: status.phase ?? null })
+      }
+      return { ...kept, ...wanted }
+    },
+  })
+  return shown(context, object)
+}
+
+/** Milliseconds that a new authority may take. */
+const MADE_WITHIN = 10_000
+
+/** @throws PlatformError CROSSLINK_DISABLED, ROTATION_RUNNING, SERVICE_UNAVAILABLE */
+async function rotate(context: Here) {
+  const { services, caller, parameters } = context
+  await findEnabled(context)
+  const ref = refOf(parameters)
+  const { object } = await services.records.update(BoundaryCrosslink, ref, {
+    ...{ caller, fresh: true, isOnce: true },
+    change: ({ spec, status }) => {
+      if (!spec.enabled) throw disabled()
+      if (status?.rotation !== undefined || status?.ca?.version !== spec.pkiVersion)
+        throw new PlatformError(
+          'ROTATION_RUNNING',
+          'The authority is being replaced already: wait until that has ended.',
+        )
+      return { ...spec, pkiVersion: spec.pkiVersion + 1 }
+    },
+  })
+  const wanted = object.spec.pkiVersion
+  const look = async () => (services.records.peek(BoundaryCrosslink, ref)?.status?.ca?.version ?? 0) >= wanted
+  const isMade = await untilChanged(context as Context, look, MADE_WITHIN)
+  const ca = services.records.peek(BoundaryCrosslink, ref)?.status?.ca
+  if (isMade && ca !== undefined) return accepted(ca)
+  const message = 'The rotation was accepted, and the new authority is not made yet: read it from the status.'
+  throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 5 })
+}
+
+/** @throws PlatformError CROSSLINK_DISABLED, CLUSTER_NOT_PROJECTED */
+async function report(context: Here<unknown, z.output<typeof CrosslinkStatusReport>>) {
+  const { services, parameters, body } = context
+  const found = await findEnabled(context)
+  for (const [list, rows] of [
+    ['sites', body.sites],
+    ['exposures', body.exposures],
+  ] as const)
+    for (const [index, { clusterId }] of rows.entries())
+      if (!isOn(services, parameters.boundaryId, clusterId)) throw notProjected(`${list}.${index}.clusterId`, clusterId)
+  const told = await services.crosslink.reports.record(refOf(parameters), wordsOf(body))
+  return ok(statusReport(found, timestamp(services.clock.now()), told))
+}
+
+/** What counts of a report: its authority and its conflicts are for the platform to say. */
+function wordsOf({ observedAtUtc, sites, exposures }: z.output<typeof CrosslinkStatusReport>): CrosslinkReport {
+  const known = (row: object) =>
+    Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null && value !== undefined))
+  return {
+    observedAtUtc,
+    sites: sites.map(known) as unknown as CrosslinkReport['sites'],
+    exposures: exposures.map(({ isConflict: _, ...each }) => known(each)) as unknown as CrosslinkReport['exposures'],
+  }
+}
+
+/** Three of the interface (section 4.13). */
+export const crosslinkRoutes: readonly RouteDraft[] = [
+  grantRoute,
+  route(
+    'POST',
+    '{B}/crosslink/pki/rotate',
+    { auth: admin, summary: 'Replace the authority that signs for sites, in three steps', reply: CrosslinkCaReport },
+    rotate as never,
+  ),
+  route(
+    'POST',
+    '{B}/crosslink/status',
+    {
+      auth: admin,
+      summary: 'What an agent sees of its site; a report that is older than what is known changes nothing',
+      body: CrosslinkStatusReport,
+      reply: CrosslinkStatusReport,
+    },
+    report as never,
+  ),
+]
+
+/** What reads back and changes what the three routes of the interface are about. */
+export const additionalCrosslinkRoutes: readonly RouteDraft[] = [
+  route(
+    'GET',
+    '{B}/crosslink',
+    { auth: read, summary: 'Whether the clusters of the boundary are linked, and how', reply: CrosslinkDto },
+    async (context) => shown(context as never, await find(context as never)),
+  ),
+  route(
+    'PUT',
+    '{B}/crosslink',
+    {
+      auth: admin,
+      summary: 'Link the clusters of the boundary through a hub, or end that',
+      body: CrosslinkUpdateRequest,
+      example: { enabled: false },
+      reply: CrosslinkDto,
+    },
+    update as never,
+  ),
+  route(
+    'GET',
+    '{B}/crosslink/status',
+    { auth: read, summary: 'Sites and what they expose, as their agents tell it', reply: CrosslinkStatusReport },
+    async (context) => {
+      const found = await find(context as never)
+      return ok(statusReport(found, timestamp(context.services.clock.now())))
+    },
+  ),
+  grantReadRoute,
+]

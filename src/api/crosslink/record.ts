@@ -1,0 +1,158 @@
+import { X509Certificate } from 'node:crypto'
+import { z } from 'zod'
+import { LINK_STATUS, SITE_ROLE, SITE_STATUS, type StoredReport, withConflicts } from '../../contracts/crosslink.ts'
+import { RESOURCE_STATES, summarize } from '../../core/conditions.ts'
+import type { BoundaryCrosslink } from '../../crds/crosslink.ts'
+import type { RecordOf } from '../records/records.ts'
+import { DateTime, Uuid } from '../resources/dto.ts'
+
+/** Records of links between clusters (interface section 2, records section 1 "Crosslink"). */
+
+export type CrosslinkRecord = RecordOf<typeof BoundaryCrosslink>
+
+const Line = z.string().min(1).max(253)
+const Reason = z.string().max(1024).nullish()
+const CERTIFICATES_MAX = 65_536
+
+function isPem(text: string): boolean {
+  try {
+    return new X509Certificate(text).raw.length > 0
+  } catch {
+    return false
+  }
+}
+const CaPem = z.string().max(CERTIFICATES_MAX).refine(isPem, 'must be certificates in PEM')
+
+export const CrosslinkAccessGrant = z
+  .strictObject({
+    caPem: CaPem,
+    code: z.string().min(1).max(512).describe('Shown to whoever may link a spoke'),
+    expiresUtc: DateTime,
+    hubEndpoint: z.string().max(512).describe('Where the spoke links to'),
+    url: z
+      .string()
+      .max(2048)
+      .regex(/^https:\/\/[^\s@]+$/, 'must be an https address without a user')
+      .describe('Where the code is redeemed'),
+  })
+  .meta({ id: 'CrosslinkAccessGrant' })
+
+export const CrosslinkCaReport = z
+  .strictObject({
+    certificatePem: z.string().max(CERTIFICATES_MAX),
+    expiresUtc: DateTime,
+    fingerprint: z.string().max(256),
+    issuedUtc: DateTime,
+    version: z.int(),
+  })
+  .meta({ id: 'CrosslinkCaReport' })
+const CrosslinkExposureReport = z
+  .strictObject({
+    clusterId: Uuid,
+    isConflict: z.boolean().nullish(),
+    kind: Line,
+    namespace: Line,
+    podSelector: z.string().max(1024).nullish(),
+    publishedPort: z.int().min(1).max(65_535),
+    routingKey: Line,
+    serviceName: Line,
+    statusReason: Reason,
+  })
+  .meta({ id: 'CrosslinkExposureReport' })
+const number = (values: Readonly<Record<string, number>>) =>
+  z
+    .int()
+    .min(0)
+    .max(Object.keys(values).length - 1)
+const CrosslinkSiteReport = z
+  .strictObject({
+    clusterId: Uuid,
+    linkStatus: number(LINK_STATUS).describe('0 not applicable, 1 connecting, 2 connected, 3 disconnected'),
+    observedPkiVersion: z.int().min(0).max(1_000_000).nullish(),
+    role: number(SITE_ROLE).describe('0 hub, 1 spoke'),
+    status: number(SITE_STATUS).describe('0 provisioning, 1 active, 2 degraded, 3 failed'),
+    statusReason: Reason,
+  })
+  .meta({ id: 'CrosslinkSiteReport' })
+export const CrosslinkStatusReport = z
+  .strictObject({
+    ca: CrosslinkCaReport.nullish().describe('Of the platform; what an agent says of it is not read'),
+    exposures: z.array(CrosslinkExposureReport).max(500),
+    observedAtUtc: DateTime,
+    sites: z.array(CrosslinkSiteReport).max(100),
+  })
+  .meta({ id: 'CrosslinkStatusReport' })
+
+export const CrosslinkUpdateRequest = z
+  .strictObject({ enabled: z.boolean(), hubClusterId: Uuid.nullish() })
+  .meta({ id: 'CrosslinkUpdateRequest' })
+
+export const CrosslinkDto = z
+  .object({
+    enabled: z.boolean(),
+    hubClusterId: Uuid.nullable(),
+    hubClusterName: z.string().nullable(),
+    pkiVersion: z.int().describe('Version of the authority that is wanted'),
+    status: z.enum(RESOURCE_STATES),
+    phase: z.string().nullable(),
+    statusMessage: z.string().nullable(),
+    siteCount: z.int(),
+    connectedCount: z.int().describe('Spokes that are linked'),
+    exposureCount: z.int(),
+    conflictCount: z.int().describe('Exposures that share a routing key, or a service name and port, with another'),
+  })
+  .meta({ id: 'CrosslinkDto' })
+
+/** Every site, that of a hub on the platform's own cluster with them, which no agent tells of. */
+function sitesOf(record: CrosslinkRecord | undefined, told: StoredReport) {
+  const { spec, status } = record ?? {}
+  const sites = told.sites ?? []
+  const { hubClusterId } = spec ?? {}
+  if (status?.hub === undefined || hubClusterId === undefined) return sites
+  if (sites.some(({ clusterId }) => clusterId === hubClusterId)) return sites
+  const { version } = status.ca ?? {}
+  const hub = { clusterId: hubClusterId, role: SITE_ROLE.hub, status: status.hub.status, observedPkiVersion: version }
+  return [{ ...hub, linkStatus: LINK_STATUS.notApplicable, observedAtUtc: undefined }, ...sites]
+}
+
+/** @param now stands for the time of the last report where there was none */
+export function statusReport(
+  record: CrosslinkRecord | undefined,
+  now: string,
+  told: StoredReport = record?.status ?? {},
+) {
+  const times = (told.sites ?? []).map(({ observedAtUtc }) => observedAtUtc).sort()
+  return {
+    ca: record?.status?.ca ?? null,
+    exposures: withConflicts(told.exposures ?? []).map((each) => ({
+      ...each,
+      podSelector: each.podSelector ?? null,
+      statusReason: each.statusReason ?? null,
+    })),
+    observedAtUtc: times.at(-1) ?? now,
+    sites: sitesOf(record, told).map(({ observedAtUtc: _, ...site }) => ({
+      ...site,
+      observedPkiVersion: site.observedPkiVersion ?? null,
+      statusReason: ('statusReason' in site ? site.statusReason : undefined) ?? null,
+    })),
+  }
+}
+
+export function crosslinkDto(record: CrosslinkRecord | undefined, hubClusterName: string | null) {
+  const { spec, status, metadata } = record ?? {}
+  const sites = sitesOf(record, status ?? {})
+  const exposures = withConflicts(status?.exposures ?? [])
+  const summary =
+    record === undefined
+      ? ({ status: 'Stopped', phase: null, statusMessage: null } as const)
+      : summarize(status, metadata?.deletionTimestamp !== undefined)
+  return {
+    ...{ enabled: spec?.enabled ?? false, hubClusterId: spec?.hubClusterId ?? null, hubClusterName },
+    pkiVersion: spec?.pkiVersion ?? 1,
+    ...summary,
+    siteCount: sites.length,
+    connectedCount: sites.filter(({ linkStatus }) => linkStatus === LINK_STATUS.connected).length,
+    exposureCount: exposures.length,
+    conflictCount: exposures.filter(({ isConflict }) => isConflict).length,
+  }
+}

@@ -1,0 +1,24 @@
+import { sourceRanges } from '../../core/cidr.ts'
+import type { Place } from './ends.ts'
+import type { Side } from './policy/verdict.ts'
+
+/**
+ * Who asks about an address outside thinks of `allowedCidrs`, not of the policy that the platform writes of it: the side then
+ * names that field of the resource.
+ */
+export function byAllowedCidrs(ingress: Side, from: Place, to: Place): Side {
+  const { rule } = ingress
+  if (!('end' in from) || 'end' in to || rule === null) return ingress
+  const [resource] = to.resources ?? []
+  const spec = resource?.object.spec as { enableLoadBalancer?: boolean; allowedCidrs?: string } | undefined
+  const ranges = sourceRanges(spec?.allowedCidrs)
+  if (resource === undefined || spec?.enableLoadBalancer !== true || ranges === undefined) return ingress
+  const isOfNobody = rule.kind === 'PlatformDefault'
+  const isOfRanges = rule.kind === 'NetworkPolicy' && ranges.some((range) => rule.text.includes(`"${range}"`))
+  if (!isOfNobody && !isOfRanges) return ingress
+  const { name, namespace = null } = resource.object.metadata
+  const text = `allowedCidrs of "${name}" of ${resource.kind.segment}: ${ranges.join(', ')}`
+  const deciding = { kind: 'AllowedCidrs', namespace, name, ruleIndex: null, effect: rule.effect, text } as const
+  const message = isOfNobody ? `allowedCidrs of "${name}" does not hold it.` : ingress.message
+  return { ...ingress, rule: deciding, message }
+}

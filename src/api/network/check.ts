@@ -1,0 +1,142 @@
+import type { z } from 'zod'
+import { timestamp } from '../../core/clock.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import { BoundaryProjection } from '../../crds/projections.ts'
+import { ok } from '../http/answer.ts'
+import type { Context, Services } from '../http/context.ts'
+import { action, route } from '../http/route.ts'
+import { clusterWords, defaultCluster, findBoundary } from '../resources/places.ts'
+import { byAllowedCidrs } from './allowedCidrs.ts'
+import { checkEnds, endsAt, type Place, placeOfEnd, podsAt } from './ends.ts'
+import { lookAt, type Seen } from './looks.ts'
+import type { Direction, End, Question } from './policy/question.ts'
+import { agreed, bothSides, judgeSide, type Side } from './policy/verdict.ts'
+import { NetworkCheckRequest, NetworkCheckResult } from './record.ts'
+
+type Request = z.output<typeof NetworkCheckRequest>
+type Result = Omit<z.output<typeof NetworkCheckResult>, 'clusterId' | 'evaluatedAt'>
+
+/** Pods of each end that are judged. Those of one resource mostly have the same labels. */
+const JUDGED_MAX = 20
+const NAMED_MAX = 100
+
+async function check(context: Context<'boundaryId', unknown, Request>) {
+  const { services, body } = context
+  const { boundaryId } = context.parameters
+  checkEnds(body)
+  await findBoundary(context, boundaryId)
+  const from = await placeOfEnd(context, boundaryId, body.from, 'from')
+  const to = await placeOfEnd(context, boundaryId, body.to, 'to')
+  const clusterId = clusterOf(services, boundaryId, body.clusterId ?? undefined, [from, to])
+  const seen = await lookAt(services, clusterId, namespacesOf([from, to]))
+  const result = typeof seen === 'string' ? unknown(seen) : judge(body, from, to, seen)
+  return ok({ ...result, clusterId, evaluatedAt: timestamp(services.clock.now()) })
+}
+
+/** @throws PlatformError CLUSTER_NOT_PROJECTED */
+function clusterOf(services: Services, boundaryId: string, wanted: string | undefined, ends: readonly Place[]): string {
+  const own = defaultCluster(services).id
+  if (wanted === undefined) {
+    const [first] = ends.flatMap((end) => ('end' in end ? [] : (end.resources ?? [])))
+    return clusterWords(services, boundaryId, (first?.object.spec as { clusterId?: string } | undefined)?.clusterId).id
+  }
+  const isThere =
+    wanted === own ||
+    services.records.peek(BoundaryProjection, { namespace: boundaryNamespace(boundaryId), name: wanted }) !== undefined
+  if (isThere) return wanted
+  const message = `The boundary is not projected on cluster "${wanted}".`
+  throw new PlatformError('CLUSTER_NOT_PROJECTED', message, { field: 'clusterId', value: wanted })
+}
+
+function namespacesOf(ends: readonly Place[]): string[] {
+  return [...new Set(ends.flatMap((end) => ('end' in end ? [] : [end.namespace])))]
+}
+
+function unknown(message: string): Result {
+  const side = { verdict: 'Unknown', isolated: false, rule: null, message } as const
+  return {
+    ...{ allowed: false, verdict: 'Unknown', decidedBy: null, egress: side, ingress: side },
+    ...{ fromMatches: [], toMatches: [], warnings: [message] },
+  }
+}
+
+const PROTOCOLS = { Tcp: 'TCP', Udp: 'UDP', Sctp: 'SCTP' } as const
+
+function judge({ port, protocol }: Request, from: Place, to: Place, seen: Seen): Result {
+  const [fromPods, toPods] = [podsAt(from, seen), podsAt(to, seen)]
+  const matches = {
+    fromMatches: fromPods.slice(0, NAMED_MAX).map(({ metadata }) => metadata.name),
+    toMatches: toPods.slice(0, NAMED_MAX).map(({ metadata }) => metadata.name),
+  }
+  const silent = [from, to].find((place, index) => isSilent(place, [fromPods, toPods][index] ?? []))
+  if (silent !== undefined) return { ...unknown(noPods(silent)), ...matches }
+  const ends = {
+    from: endsAt(from, fromPods, seen).slice(0, JUDGED_MAX),
+    to: endsAt(to, toPods, seen).slice(0, JUDGED_MAX),
+  }
+  const question = { port, protocol: PROTOCOLS[protocol], blocksTakePods: !seen.hasCilium } as const
+  const egress = sideOf('egress', ends, question, seen)
+  const ingress = byAllowedCidrs(sideOf('ingress', ends, question, seen), from, to)
+  const { verdict, decidedBy } = bothSides(egress, ingress)
+  const shown = ({ warnings: _, ...side }: Side) => side
+  const warnings = [...warningsOf(from), ...warningsOf(to), ...egress.warnings, ...ingress.warnings]
+  if (Math.max(fromPods.length, toPods.length) > JUDGED_MAX)
+    warnings.push(`Of each end the first ${JUDGED_MAX} pods were judged.`)
+  return {
+    ...{ allowed: verdict === 'Allowed', verdict, decidedBy, egress: shown(egress), ingress: shown(ingress) },
+    ...matches,
+    warnings: [...new Set(warnings)],
+  }
+}
+
+/** Of a resource only its pods tell which policies hold for it. */
+function isSilent(place: Place, pods: readonly unknown[]): boolean {
+  return !('end' in place) && place.resources !== undefined && pods.length === 0
+}
+
+function noPods(place: Place): string {
+  const [first] = 'end' in place ? [] : (place.resources ?? [])
+  const name = first?.object.metadata.name ?? ''
+  return `"${name}" has no pods on this cluster now, and only pods tell which policies hold for them.`
+}
+
+function sideOf(
+  direction: Direction,
+  { from, to }: { from: readonly End[]; to: readonly End[] },
+  asked: Omit<Question, 'from' | 'to'>,
+  { policies }: Seen,
+): Side {
+  const sides = from.flatMap((one) =>
+    to.map((other) => ({
+      pods: [one, other].flatMap((end) => (end.kind === 'pod' ? [end.name] : [])).join(' and '),
+      side: judgeSide(direction, { ...asked, from: one, to: other }, policies),
+    })),
+  )
+  // There is at least one of each.
+  return agreed(sides) as Side
+}
+
+function warningsOf(place: Place): string[] {
+  if ('end' in place || place.resources === undefined || place.resources.length < 2) return []
+  const collections = place.resources.map(({ kind }) => kind.segment).join(' and ')
+  return [`Several resources have the name "${place.resources[0]?.object.metadata.name}": ${collections}.`]
+}
+
+export const checkRoute = route(
+  'POST',
+  '{B}/network/check',
+  {
+    auth: action('boundaries/network/read'),
+    summary: 'Whether policies let a connection pass, and the rule that decides',
+    body: NetworkCheckRequest,
+    example: {
+      from: { kind: 'Resource', resourceGroup: 'shop', name: 'web' },
+      to: { kind: 'Resource', resourceGroup: 'shop', name: 'search' },
+      port: 6333,
+      protocol: 'Tcp',
+    },
+    reply: NetworkCheckResult,
+  },
+  check as never,
+)

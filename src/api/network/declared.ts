@@ -1,0 +1,116 @@
+import { isOwnedBy } from '../../contracts/workloads.ts'
+import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import type { GroupResource } from '../resources/contents.ts'
+import type { Group } from './flows.ts'
+import type { NetworkPolicy, Peer, PolicyRule } from './policy/kubernetes.ts'
+import { type Selector, selects } from './policy/selectors.ts'
+
+/** Connections that policies allow, as edges between what a boundary knows; pure. */
+
+/** `protocol` Any and port 0 are every one of them. */
+export type Declared = {
+  readonly sourceId: string
+  readonly targetId: string
+  readonly protocol: string
+  readonly port: number
+}
+
+export const PLATFORM = 'platform'
+export const CLUSTER = 'cluster'
+export const INTERNET = 'internet'
+export const groupNode = (name: string) => `group:${name}`
+export const resourceNode = ({ kind, object, resourceGroup }: GroupResource) =>
+  `resource:${resourceGroup}/${kind.segment}/${object.metadata.name}`
+
+type Around = { readonly groups: readonly Group[]; readonly resources: readonly GroupResource[] }
+
+export function declaredBy(policies: readonly NetworkPolicy[], around: Around): Declared[] {
+  return policies.flatMap((policy) => {
+    const group = around.groups.find(({ namespace }) => namespace === policy.metadata.namespace)
+    if (group === undefined) return []
+    const self = subjectOf(policy, group, around.resources)
+    const edges = (rules: readonly PolicyRule[] = [], side: 'from' | 'to') =>
+      rules.flatMap((rule) =>
+        peersOf(rule[side], group, around).flatMap((other) =>
+          portsOf(rule).map((port) => {
+            const [sourceId, targetId] = side === 'from' ? [other, self] : [self, other]
+            return { sourceId, targetId, ...port }
+          }),
+        ),
+      )
+    return [...edges(policy.spec?.ingress, 'from'), ...edges(policy.spec?.egress, 'to')].filter(
+      ({ sourceId, targetId }) => sourceId !== targetId,
+    )
+  })
+}
+
+/** Whose pods a policy is about: a resource, if it is a child of one; else all of its group that have its labels. */
+function subjectOf({ metadata }: NetworkPolicy, group: Group, resources: readonly GroupResource[]): string {
+  const owner = resources.find(
+    ({ kind, object, resourceGroup }) =>
+      resourceGroup === group.name && isOwnedBy(metadata, kind.kind, object.metadata.name),
+  )
+  return owner === undefined ? groupNode(group.name) : resourceNode(owner)
+}
+
+function peersOf(peers: readonly Peer[] | undefined, home: Group, around: Around): string[] {
+  if (peers === undefined || peers.length === 0) return [INTERNET, CLUSTER]
+  const found = peers.map(({ ipBlock, podSelector, namespaceSelector }) => {
+    if (ipBlock !== undefined) return INTERNET
+    if (namespaceSelector === undefined) return ofGroup(podSelector, home, around)
+    const takes = (name: string) =>
+      selects(namespaceSelector, (key) => (key === 'kubernetes.io/metadata.name' ? name : undefined))
+    if (takes(SYSTEM_NAMESPACE)) return PLATFORM
+    const group = around.groups.find(({ namespace }) => takes(namespace))
+    return group === undefined ? CLUSTER : ofGroup(podSelector, group, around)
+  })
+  return [...new Set(found)]
+}
+
+function ofGroup(selector: Selector | undefined, group: Group, { resources }: Around): string {
+  const { [OWNER_KIND_LABEL]: kind, [OWNER_NAME_LABEL]: name } = selector?.matchLabels ?? {}
+  const found = resources.find(
+    (each) => each.resourceGroup === group.name && each.kind.kind === kind && each.object.metadata.name === name,
+  )
+  return found === undefined ? groupNode(group.name) : resourceNode(found)
+}
+
+function portsOf({ ports = [] }: PolicyRule): { protocol: string; port: number }[] {
+  if (ports.length === 0) return [{ protocol: 'Any', port: 0 }]
+  return ports.map(({ port, protocol = 'TCP' }) => ({
+    protocol: `${protocol.slice(0, 1)}${protocol.slice(1).toLowerCase()}`,
+    port: typeof port === 'number' ? port : 0,
+  }))
+}
+
+type Referring = { components?: readonly Variables[]; env?: Variables['env'] }
+type Variables = { env?: readonly { output?: { collection: string; name: string } | undefined }[] | undefined }
+
+/** What resources of a group refer to, and so connect to: on each port that the other lets its group use. */
+export function referenced(
+  { resources }: Around,
+  declared: readonly Declared[],
+): (Declared & { isAllowed: boolean })[] {
+  return resources.flatMap((consumer) => {
+    const { components = [], env = [] } = consumer.object.spec as Referring
+    const outputs = [{ env }, ...components].flatMap((part) => (part.env ?? []).flatMap(({ output }) => output ?? []))
+    const targets = outputs.flatMap(
+      ({ collection, name }) =>
+        resources.find(
+          (each) =>
+            each.resourceGroup === consumer.resourceGroup &&
+            each.kind.segment === collection &&
+            each.object.metadata.name === name,
+        ) ?? [],
+    )
+    return [...new Set(targets)].flatMap((target): (Declared & { isAllowed: boolean })[] => {
+      const ends = { sourceId: resourceNode(consumer), targetId: resourceNode(target) }
+      const open = declared.filter(
+        ({ sourceId, targetId }) => targetId === ends.targetId && sourceId === groupNode(consumer.resourceGroup),
+      )
+      if (open.length === 0) return [{ ...ends, protocol: 'Any', port: 0, isAllowed: false }]
+      return open.map(({ protocol, port }) => ({ ...ends, protocol, port, isAllowed: true }))
+    })
+  })
+}

@@ -1,0 +1,206 @@
+import { z } from 'zod'
+import { DENY_REASONS, type Flow, type FlowEnd } from '../../adapters/flows/port.ts'
+import { notFound } from '../../core/errors.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { action, route } from '../http/route.ts'
+import { shapeOf } from '../resources/collection/columns.ts'
+import { type GroupResource, resourcesOfGroup } from '../resources/contents.ts'
+import { DateTime, pagedListOf, Uuid } from '../resources/dto.ts'
+import { applyListRequest, badParameter, dateTime, enumeration, number, text } from '../resources/paging.ts'
+import { type Denied, deniesOf, type Group, type Known, knownEnd } from './flows.ts'
+import { NetworkRuleDto } from './record.ts'
+import { clustersOf, flowsIn, groupsOf, type SeenCluster } from './surroundings.ts'
+import { shownWindow, WindowQuery, windowFields, windowOf } from './window.ts'
+
+export const NODE_KINDS = ['Resource', 'Group', 'Platform', 'Cluster', 'Internet'] as const
+const DIRECTIONS = ['Ingress', 'Egress'] as const
+
+const NetworkEndpointDto = z
+  .object({
+    kind: z.enum(NODE_KINDS),
+    name: z.string().nullable(),
+    resourceGroup: z.string().nullable(),
+    namespace: z.string().nullable(),
+    podName: z.string().nullable(),
+    ipAddress: z.string().nullable(),
+    labels: z.record(z.string(), z.string()),
+  })
+  .meta({ id: 'NetworkEndpointDto' })
+const denyFields = {
+  id: Uuid.describe('The same for as long as it goes on between the same two'),
+  firstSeenAt: DateTime,
+  lastSeenAt: DateTime,
+  count: z.int(),
+  direction: z.enum(DIRECTIONS),
+  reason: z.enum(DENY_REASONS),
+  reasonText: z.string(),
+  from: NetworkEndpointDto,
+  to: NetworkEndpointDto,
+  protocol: z.string(),
+  port: z.int(),
+  rule: NetworkRuleDto.nullable(),
+  clusterId: Uuid,
+  clusterName: z.string(),
+}
+const NetworkDenyDto = z.object(denyFields).meta({ id: 'NetworkDenyDto' })
+type Deny = z.output<typeof NetworkDenyDto>
+const NetworkDenySample = z
+  .object({ timestamp: DateTime, fromIp: z.string(), toIp: z.string(), nodeName: z.string() })
+  .meta({ id: 'NetworkDenySample' })
+const NetworkDenyDetailDto = z
+  .object({
+    ...denyFields,
+    samples: z.array(NetworkDenySample).describe('The newest 20'),
+    suggestion: z.string().nullable().describe('The rule that would allow it, as YAML'),
+  })
+  .meta({ id: 'NetworkDenyDetailDto' })
+
+const DeniesQuery = z.strictObject({
+  direction: z.enum(DIRECTIONS).optional(),
+  resource: z.string().max(52).optional().describe('Name of a resource at either end'),
+  resourceGroup: z.string().max(52).optional().describe('Group of an end'),
+  ...WindowQuery,
+})
+type Query = z.output<typeof DeniesQuery>
+
+/** What is looked at. A resource by its name alone has to be the only one. @throws PlatformError NOT_FOUND, BAD_REQUEST */
+export async function lookedAt(
+  context: Context,
+  { resource, resourceGroup }: Pick<Query, 'resource' | 'resourceGroup'>,
+) {
+  const groups = await groupsOf(context, resourceGroup)
+  const { boundaryId = '' } = context.parameters
+  const resources = groups.flatMap(({ name }) => resourcesOfGroup(context.services, boundaryId, name))
+  const named = resources.filter(({ object }) => object.metadata.name === resource)
+  if (resource !== undefined && named.length === 0) throw notFound(`Resource "${resource}"`)
+  if (new Set(named.map((found) => found.resourceGroup)).size > 1)
+    throw badParameter('resourceGroup', `Several groups have a resource "${resource}": name its resourceGroup.`)
+  const isMeant = ({ resource: found }: Known) =>
+    resource === undefined || (found !== undefined && named.includes(found))
+  return { groups, resources, isMeant }
+}
+
+type Surroundings = { readonly groups: readonly Group[]; readonly resources: readonly GroupResource[] }
+const endsOf = ({ from, to }: Flow, { groups, resources }: Surroundings) =>
+  [from, to].map((end) => knownEnd(end, groups, resources, SYSTEM_NAMESPACE)) as [Known, Known]
+
+/** Flows of what is looked at, in each cluster. */
+export async function observed(context: Context, query: Omit<Query, 'direction'>) {
+  const window = windowOf(query.window, context.services.clock.now())
+  const { isMeant, ...around } = await lookedAt(context, query)
+  const clusters = await clustersOf(context, around.groups)
+  const { told, reason } = await flowsIn(context, clusters, around.groups, window)
+  const meant = told.map(({ cluster, flows }) => ({
+    cluster,
+    flows: flows.filter((flow) => endsOf(flow, around).some(isMeant)),
+  }))
+  return { window, around, clusters, told: meant, reason }
+}
+
+function denyDto({ id, flows }: Denied, cluster: SeenCluster, around: Surroundings): Deny {
+  const [first] = flows
+  const last = flows.at(-1) ?? first
+  const at = (time: number) => new Date(time).toISOString()
+  const [from, to] = endsOf(last, around)
+  return {
+    id,
+    firstSeenAt: at(first.time),
+    lastSeenAt: at(last.time),
+    count: flows.length,
+    direction: last.direction,
+    reason: last.denied?.reason ?? 'Other',
+    reasonText: last.denied?.text ?? '',
+    from: endpointDto(last.from, from),
+    to: endpointDto(last.to, to),
+    protocol: last.protocol,
+    port: last.port,
+    rule: null,
+    clusterId: cluster.id,
+    clusterName: cluster.name,
+  }
+}
+
+function endpointDto({ namespace, podName, ipAddress, labels }: FlowEnd, { kind, group, resource }: Known) {
+  // Whose pods these are is nobody's business here, unless the boundary's own.
+  const isOwn = kind === 'Resource' || kind === 'Group'
+  return {
+    kind,
+    name: resource?.object.metadata.name ?? group ?? null,
+    resourceGroup: group ?? null,
+    namespace: isOwn ? (namespace ?? null) : null,
+    podName: isOwn ? (podName ?? null) : null,
+    ipAddress: ipAddress ?? null,
+    labels: isOwn ? { ...labels } : {},
+  }
+}
+
+const shape = shapeOf<Deny>({
+  columns: {
+    lastSeenAt: dateTime('Last seen', { isFiltered: false }),
+    direction: enumeration('Direction', DIRECTIONS, { isSorted: false }),
+    protocol: text('Protocol', { isSorted: false }),
+    port: number('Port', { isSorted: false }),
+    reason: enumeration('Reason', DENY_REASONS, { isSorted: false }),
+  },
+  sort: '-lastSeenAt',
+})
+
+async function list(context: Context<'boundaryId', Query>) {
+  const { direction } = context.query
+  const { window, around, told, reason } = await observed(context, context.query)
+  const rows = told
+    .flatMap(({ cluster, flows }) => deniesOf(cluster.id, flows).map((denied) => denyDto(denied, cluster, around)))
+    .filter((row) => direction === undefined || row.direction === direction)
+  const { rows: items, pagination } = applyListRequest(rows, context.list, shape)
+  return ok({ items: [...items], pagination, ...shownWindow(window, reason) })
+}
+
+const SAMPLES = 20
+const LONGEST = '7d'
+
+/** @throws PlatformError NOT_FOUND, also for one that nobody remembers any more */
+async function read(context: Context<'boundaryId' | 'denyId'>) {
+  const { denyId } = context.parameters
+  const { around, told } = await observed(context, { window: LONGEST })
+  for (const { cluster, flows } of told) {
+    const denied = deniesOf(cluster.id, flows).find(({ id }) => id === denyId)
+    if (denied === undefined) continue
+    const samples = denied.flows.slice(-SAMPLES).reverse()
+    return ok({
+      ...denyDto(denied, cluster, around),
+      samples: samples.map(({ time, from, to, nodeName }) => ({
+        timestamp: new Date(time).toISOString(),
+        fromIp: from.ipAddress ?? '',
+        toIp: to.ipAddress ?? '',
+        nodeName,
+      })),
+      suggestion: null,
+    })
+  }
+  throw notFound(`Deny "${denyId.slice(0, 64)}"`)
+}
+
+const auth = action('boundaries/network/read')
+
+export const denyRoutes = [
+  route(
+    'GET',
+    '{B}/network/denies',
+    {
+      auth,
+      summary: 'Connections that were not let pass, the newest first',
+      query: DeniesQuery,
+      list: shape as never,
+      reply: pagedListOf(NetworkDenyDto).extend(windowFields),
+    },
+    list as never,
+  ),
+  route(
+    'GET',
+    '{B}/network/denies/{denyId}',
+    { auth, summary: 'Connections of one kind that were not let pass', reply: NetworkDenyDetailDto },
+    read as never,
+  ),
+]

@@ -1,0 +1,98 @@
+import { isOwnedBy } from '../../contracts/workloads.ts'
+import { badRequest, PlatformError } from '../../core/errors.ts'
+import { groupNamespace } from '../../core/names.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import type { Context } from '../http/context.ts'
+import type { RecordOf } from '../records/records.ts'
+import { readResources } from '../resources/contents.ts'
+import { groupsOfBoundary } from '../resources/places.ts'
+import type { Seen, SeenPod } from './looks.ts'
+import { INTERNET, IPV4, networks, SOME_POD } from './policy/addresses.ts'
+import type { End, Pod, Protocol } from './policy/question.ts'
+import { labelsTaken } from './policy/selectors.ts'
+import { type EndRequest, faultsOf } from './record.ts'
+
+export type FoundResource = { readonly kind: AnyKind; readonly object: RecordOf<AnyKind> }
+
+/** An end of a question: outside, or pods of a group of the boundary. */
+export type Place =
+  | { readonly end: Exclude<End, Pod> }
+  | {
+      readonly namespace: string
+      readonly labels: Readonly<Record<string, string>>
+      /** The resource by that name; several kinds may have one. None for pods by their labels. */
+      readonly resources: readonly FoundResource[] | undefined
+    }
+
+/** @throws PlatformError BAD_REQUEST for a missing part */
+export function checkEnds(ends: { from: EndRequest; to: EndRequest }): void {
+  const faults = [...faultsOf(ends.from, 'from'), ...faultsOf(ends.to, 'to')]
+  const [first] = faults
+  if (first !== undefined) throw badRequest(`The field "${first.field}" was refused: ${first.message}.`, faults)
+  const isOurs = ({ kind }: EndRequest) => kind === 'Resource' || kind === 'Pods'
+  if (isOurs(ends.from) || isOurs(ends.to)) return
+  const message = 'one end at least must be a Resource or Pods of the boundary'
+  throw badRequest(`The field "to.kind" was refused: ${message}.`, [{ field: 'to.kind', message }])
+}
+
+/** @throws PlatformError REFERENCE_NOT_FOUND */
+export async function placeOfEnd(
+  { services, fresh }: Context,
+  boundaryId: string,
+  { kind, value, labels, name, resourceGroup }: EndRequest,
+  at: 'from' | 'to',
+): Promise<Place> {
+  if (kind === 'Internet') return { end: { kind: 'outside', addresses: INTERNET, isInternet: true } }
+  if (kind === 'Cidr') return { end: { kind: 'outside', addresses: networks(value ?? ''), isInternet: false } }
+  if (kind === 'Host') return { end: { kind: 'host', host: value ?? '', addresses: IPV4 } }
+  const group = resourceGroup ?? ''
+  if (!groupsOfBoundary(services, boundaryId).some((known) => known.name === group))
+    throw missing(`There is no resource group "${group}" in this boundary.`, `${at}.resourceGroup`, group)
+  const namespace = groupNamespace(boundaryId, group)
+  if (kind === 'Pods') return { namespace, labels: labels ?? {}, resources: undefined }
+  const all = await readResources(services, boundaryId, [group], fresh)
+  const resources = all.filter(({ object }) => object.metadata.name === name)
+  if (resources.length === 0)
+    throw missing(`There is no resource "${name}" in group "${group}".`, `${at}.name`, name ?? '')
+  return { namespace, labels: {}, resources }
+}
+
+function missing(message: string, field: string, value: string): PlatformError {
+  return new PlatformError('REFERENCE_NOT_FOUND', message, { field, value })
+}
+
+/** The pods that a place means now. */
+export function podsAt(place: Place, { pods }: Seen): SeenPod[] {
+  if ('end' in place) return []
+  const { namespace, labels, resources } = place
+  return pods.filter(({ metadata, status }) => {
+    if (metadata.namespace !== namespace || ['Succeeded', 'Failed'].includes(status?.phase ?? '')) return false
+    if (resources === undefined) return labelsTaken({ matchLabels: labels }, metadata.labels ?? {})
+    return resources.some(({ kind, object }) => isOwnedBy(metadata, kind.kind, object.metadata.name))
+  })
+}
+
+/** What is judged for a place: what is outside, its pods, or for labels that no pod has such a pod as it would be. */
+export function endsAt(place: Place, found: readonly SeenPod[], { namespaceLabels }: Seen): End[] {
+  if ('end' in place) return [place.end]
+  const { namespace, labels, resources } = place
+  const home = { kind: 'pod', namespace, namespaceLabels: namespaceLabels.get(namespace) ?? {} } as const
+  if (found.length === 0 && resources === undefined)
+    return [{ ...home, name: 'a pod with these labels', labels, addresses: SOME_POD, ports: undefined }]
+  return found.map(({ metadata, spec, status }) => {
+    const ips = [...(status?.podIPs ?? []).flatMap(({ ip }) => ip ?? []), ...(status?.podIP ? [status.podIP] : [])]
+    const known = networks(...ips)
+    return {
+      ...home,
+      name: metadata.name,
+      labels: metadata.labels ?? {},
+      addresses: known.length === 0 ? SOME_POD : known,
+      ports: (spec?.containers ?? []).flatMap(({ ports = [] }) =>
+        ports.flatMap(({ name, containerPort, protocol = 'TCP' }) =>
+          name === undefined ? [] : [{ name, port: containerPort, protocol: protocol as Protocol }],
+        ),
+      ),
+      serviceAccount: spec?.serviceAccountName,
+    }
+  })
+}

@@ -1,0 +1,76 @@
+import type { Flow, FlowEnd } from '../../adapters/flows/port.ts'
+import { uuidV5 } from '../../core/ids.ts'
+import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
+import type { GroupResource } from '../resources/contents.ts'
+import type { Window } from './window.ts'
+
+/** What single flows add up to; pure. */
+
+export type Group = { readonly name: string; readonly namespace: string }
+
+/** Who an end of a flow is, as a boundary knows it. */
+export type Known = {
+  readonly kind: 'Resource' | 'Group' | 'Platform' | 'Cluster' | 'Internet'
+  readonly group?: string | undefined
+  readonly resource?: GroupResource | undefined
+}
+
+/** @param system the namespace of the platform itself */
+export function knownEnd(
+  { namespace, labels }: FlowEnd,
+  groups: readonly Group[],
+  resources: readonly GroupResource[],
+  system: string,
+): Known {
+  if (namespace === undefined) return { kind: 'Internet' }
+  if (namespace === system) return { kind: 'Platform' }
+  const group = groups.find((each) => each.namespace === namespace)?.name
+  if (group === undefined) return { kind: 'Cluster' }
+  const resource = resources.find(
+    ({ kind, object, resourceGroup }) =>
+      resourceGroup === group &&
+      labels[OWNER_KIND_LABEL] === kind.kind &&
+      labels[OWNER_NAME_LABEL] === object.metadata.name,
+  )
+  return resource === undefined ? { kind: 'Group', group } : { kind: 'Resource', group, resource }
+}
+
+export type Denied = { readonly id: string; readonly flows: readonly [Flow, ...Flow[]] }
+
+/** Drops of one kind between the same two are one deny. Its id is the same as long as it goes on. */
+export function deniesOf(clusterId: string, flows: readonly Flow[]): Denied[] {
+  const byId = new Map<string, [Flow, ...Flow[]]>()
+  for (const flow of flows) {
+    if (flow.denied === undefined) continue
+    const end = ({ namespace, podName, ipAddress }: FlowEnd) => [namespace, podName ?? ipAddress]
+    const what = [clusterId, flow.direction, flow.denied.reason, ...end(flow.from), ...end(flow.to)]
+    const id = uuidV5(JSON.stringify([...what, flow.protocol, flow.port]))
+    const before = byId.get(id)
+    if (before === undefined) byId.set(id, [flow])
+    else before.push(flow)
+  }
+  return [...byId].map(([id, found]) => ({ id, flows: found }))
+}
+
+/** Seconds of a point: 120 of them in a window, none shorter than 15 seconds. */
+export function stepOf({ from, to }: Window): number {
+  return Math.max(15, Math.ceil((to - from) / 120_000))
+}
+
+/** Flows per second; the last point may be of less than a step. */
+export function rates(flows: readonly Flow[], window: Window, stepSeconds: number) {
+  const step = stepSeconds * 1000
+  const count = Math.ceil((window.to - window.from) / step)
+  const [allowed, denied] = [new Array<number>(count).fill(0), new Array<number>(count).fill(0)]
+  for (const flow of flows) {
+    const at = Math.min(count - 1, Math.floor((flow.time - window.from) / step))
+    const list = flow.denied === undefined ? allowed : denied
+    if (at >= 0) list[at] = (list[at] ?? 0) + 1
+  }
+  const points = (counts: readonly number[]) =>
+    counts.map((value, index) => ({
+      timestamp: new Date(window.from + index * step).toISOString(),
+      value: value / stepSeconds,
+    }))
+  return { AllowedFlows: points(allowed), DeniedFlows: points(denied) }
+}

@@ -1,0 +1,152 @@
+import { z } from 'zod'
+import type { Flow } from '../../adapters/flows/port.ts'
+import { summarize } from '../../core/conditions.ts'
+import { idOf } from '../../core/ids.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { action, route } from '../http/route.ts'
+import type { GroupResource } from '../resources/contents.ts'
+import { DateTime, Uuid } from '../resources/dto.ts'
+import { CLUSTER, declaredBy, groupNode, INTERNET, PLATFORM, referenced, resourceNode } from './declared.ts'
+import { NODE_KINDS, observed } from './denies.ts'
+import { type Group, type Known, knownEnd } from './flows.ts'
+import { shownWindow, WindowQuery, windowFields } from './window.ts'
+
+const NetworkNode = z
+  .object({
+    id: z.string(),
+    kind: z.enum(NODE_KINDS),
+    name: z.string(),
+    resourceGroup: z.string().nullable(),
+    collection: z.string().nullable(),
+    resourceId: Uuid.nullable(),
+    status: z.string().nullable(),
+  })
+  .meta({ id: 'NetworkNode' })
+const NetworkEdge = z
+  .object({
+    id: z.string(),
+    sourceId: z.string(),
+    targetId: z.string(),
+    protocol: z.string().describe('Any: every protocol'),
+    port: z.int().describe('0: every port'),
+    allowedCount: z.int(),
+    deniedCount: z.int(),
+    bytes: z.int().nullable(),
+    requestsPerSecond: z.number().nullable(),
+    errorRatio: z.number().nullable(),
+    p95Milliseconds: z.number().nullable(),
+    lastSeenAt: DateTime.nullable().describe('Null if no connection was seen'),
+    isDeclared: z.boolean().describe('Whether some rule allows it'),
+  })
+  .meta({ id: 'NetworkEdge' })
+type Edge = z.output<typeof NetworkEdge>
+const NetworkGraphDto = z
+  .object({ ...windowFields, nodes: z.array(NetworkNode), edges: z.array(NetworkEdge) })
+  .meta({ id: 'NetworkGraphDto' })
+
+const GraphQuery = z.strictObject({
+  resourceGroup: z.string().max(52).optional().describe('Only this group, and what it has to do with'),
+  ...WindowQuery,
+})
+
+const NODES_MAX = 500
+const EDGES_MAX = 2000
+
+async function graph(context: Context<'boundaryId', z.output<typeof GraphQuery>>) {
+  const { window, around, clusters, told, reason } = await observed(context, context.query)
+  const policies = clusters.flatMap(({ seen }) => (typeof seen === 'string' ? [] : seen.policies.kubernetes))
+  const edges = new Map<string, Edge>()
+  const declared = declaredBy(policies, around)
+  for (const each of declared) add(edges, each, true)
+  for (const { isAllowed, ...each } of referenced(around, declared)) add(edges, each, isAllowed)
+  for (const flow of told.flatMap(({ flows }) => flows)) count(edges, flow, around)
+  const nodes = nodesOf(around, [...edges.values()])
+  const shown = nodes.slice(0, NODES_MAX)
+  const ids = new Set(shown.map(({ id }) => id))
+  const kept = [...edges.values()].filter(({ sourceId, targetId }) => ids.has(sourceId) && ids.has(targetId))
+  const isCut = nodes.length > NODES_MAX || kept.length > EDGES_MAX
+  const why = isCut ? `Of the graph the first ${NODES_MAX} nodes and ${EDGES_MAX} edges are shown.` : undefined
+  const reasons = [reason, why].filter((each) => each !== undefined)
+  return ok({
+    ...shownWindow(window, reasons.length === 0 ? undefined : reasons.join(' ')),
+    nodes: shown,
+    edges: kept.slice(0, EDGES_MAX),
+  })
+}
+
+type Ends = Pick<Edge, 'sourceId' | 'targetId' | 'protocol' | 'port'>
+
+/** The edge of these ends, made if there is none. */
+function add(edges: Map<string, Edge>, { sourceId, targetId, protocol, port }: Ends, isDeclared: boolean): Edge {
+  const id = `${sourceId}>${targetId}:${protocol}/${port}`
+  const known = edges.get(id)
+  if (known !== undefined && (known.isDeclared || !isDeclared)) return known
+  const nothing = { bytes: null, requestsPerSecond: null, errorRatio: null, p95Milliseconds: null, lastSeenAt: null }
+  const edge = { ...{ id, sourceId, targetId, protocol, port, allowedCount: 0, deniedCount: 0 }, ...nothing }
+  edges.set(id, { ...edge, ...known, isDeclared })
+  return edges.get(id) as Edge
+}
+
+type Around = { readonly groups: readonly Group[]; readonly resources: readonly GroupResource[] }
+
+function count(edges: Map<string, Edge>, flow: Flow, { groups, resources }: Around): void {
+  const [sourceId, targetId] = [flow.from, flow.to].map((end) =>
+    nodeOf(knownEnd(end, groups, resources, SYSTEM_NAMESPACE)),
+  ) as [string, string]
+  const edge = add(edges, { sourceId, targetId, protocol: flow.protocol, port: flow.port }, false)
+  const isAllowed = flow.denied === undefined
+  edge.allowedCount += isAllowed ? 1 : 0
+  edge.deniedCount += isAllowed ? 0 : 1
+  edge.lastSeenAt = new Date(flow.time).toISOString()
+}
+
+function nodeOf({ kind, group, resource }: Known): string {
+  if (resource !== undefined) return resourceNode(resource)
+  if (group !== undefined) return groupNode(group)
+  return kind === 'Platform' ? PLATFORM : kind === 'Cluster' ? CLUSTER : INTERNET
+}
+
+/** Everything of the boundary, and of the rest what some edge leads to. */
+function nodesOf({ groups, resources }: Around, edges: readonly Edge[]): z.output<typeof NetworkNode>[] {
+  const none = { resourceGroup: null, collection: null, resourceId: null, status: null }
+  const used = new Set(edges.flatMap(({ sourceId, targetId }) => [sourceId, targetId]))
+  const others = [
+    { id: PLATFORM, kind: 'Platform', name: 'Platform' },
+    { id: CLUSTER, kind: 'Cluster', name: 'Cluster' },
+    { id: INTERNET, kind: 'Internet', name: 'Internet' },
+  ] as const
+  return [
+    ...others.filter(({ id }) => used.has(id)).map((node) => ({ ...none, ...node })),
+    ...groups.map(({ name }) => {
+      const id = groupNode(name)
+      return { ...none, id, kind: 'Group', name, resourceGroup: name } as const
+    }),
+    ...resources.map((resource) => {
+      const { kind, object, resourceGroup } = resource
+      const { name, namespace, deletionTimestamp } = object.metadata
+      return {
+        id: resourceNode(resource),
+        kind: 'Resource',
+        name,
+        resourceGroup,
+        collection: kind.segment,
+        resourceId: idOf({ kind: kind.kind, group: kind.resource.group, namespace, name }),
+        status: summarize(object.status as never, deletionTimestamp !== undefined).status,
+      } as const
+    }),
+  ]
+}
+
+export const graphRoute = route(
+  'GET',
+  '{B}/network/graph',
+  {
+    auth: action('boundaries/network/read'),
+    summary: 'What connects to what: as rules and references have it, and as it was seen',
+    query: GraphQuery,
+    reply: NetworkGraphDto,
+  },
+  graph as never,
+)

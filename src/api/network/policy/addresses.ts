@@ -1,0 +1,70 @@
+import ipaddr from 'ipaddr.js'
+
+/**
+ * Addresses as one line of numbers: IPv4 at its beginning, IPv6 behind it. A set is a list of ranges that are sorted and do not
+ * touch, so that "all of it", "part of it" and "none of it" are exact however many networks and exceptions there are.
+ */
+export type Range = readonly [first: bigint, last: bigint]
+export type Addresses = readonly Range[]
+
+/** Where IPv6 begins on the line. */
+const BEHIND_IPV4 = 1n << 128n
+
+/** @param cidr an address, or `address/prefix`; bits behind the prefix are ignored. Undefined for what is neither. */
+export function network(cidr: string): Range | undefined {
+  const text = cidr.includes('/') ? cidr : `${cidr}/${cidr.includes(':') ? 128 : 32}`
+  if (!ipaddr.isValidCIDR(text)) return undefined
+  const [address, prefix] = ipaddr.parseCIDR(text)
+  const bytes = address.toByteArray()
+  const number = bytes.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n)
+  const free = BigInt(bytes.length * 8 - prefix)
+  const first = ((number >> free) << free) + (bytes.length === 4 ? 0n : BEHIND_IPV4)
+  return [first, first + (1n << free) - 1n]
+}
+
+export function networks(...cidrs: readonly string[]): Addresses {
+  return union(cidrs.flatMap((cidr) => [network(cidr) ?? []].filter(isRange)))
+}
+
+const isRange = (found: Range | never[]): found is Range => found.length === 2
+
+export function union(ranges: readonly Range[]): Addresses {
+  const whole: [bigint, bigint][] = []
+  for (const [first, last] of [...ranges].sort(([one], [other]) => (one < other ? -1 : one > other ? 1 : 0))) {
+    const before = whole.at(-1)
+    if (before === undefined || first > before[1] + 1n) whole.push([first, last])
+    else if (last > before[1]) before[1] = last
+  }
+  return whole
+}
+
+/** What of `set` is not in `taken`. */
+export function without(set: Addresses, taken: Addresses): Addresses {
+  return taken.reduce<Addresses>(
+    (left, [first, last]) =>
+      left.flatMap(([from, to]): Range[] => {
+        if (last < from || first > to) return [[from, to]]
+        return [[from, first - 1n] as const, [last + 1n, to] as const].filter(([start, end]) => start <= end)
+      }),
+    set,
+  )
+}
+
+export function common(set: Addresses, other: Addresses): Addresses {
+  return without(set, without(set, other))
+}
+
+export const IPV4 = networks('0.0.0.0/0')
+export const IPV6 = networks('::/0')
+
+/** What no router of the Internet carries (RFC 6890, and multicast). */
+const NOT_PUBLIC = networks(
+  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
+  ...['192.0.2.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/3'],
+)
+
+/** Of IPv4: a network without IPv6 has no rules for it. */
+export const INTERNET = without(IPV4, NOT_PUBLIC)
+
+/** Where a pod may be whose address is not known: anywhere but in networks that never leave a machine or a link. */
+export const SOME_POD = without(IPV4, networks('0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/3'))

@@ -1,0 +1,202 @@
+import type { KubeObject } from '../../../core/object.ts'
+import { matchesWildcard } from '../../../core/wildcard.ts'
+import { type Addresses, common, IPV4, IPV6, network, networks, union, without } from './addresses.ts'
+import {
+  anyFit,
+  type Direction,
+  type End,
+  type Fit,
+  type Judged,
+  namedPortFits,
+  type Pod,
+  type PolicyKind,
+  type Question,
+  type Reading,
+  textOf,
+} from './question.ts'
+import { asksFor, type Selector, selects } from './selectors.ts'
+
+type CidrSet = { cidr?: string; except?: readonly string[] }
+type PortRule = {
+  ports?: readonly { port?: string; endPort?: number; protocol?: string }[]
+  rules?: Readonly<Record<string, unknown>>
+}
+type Fqdn = { matchName?: string; matchPattern?: string }
+/** A rule of either direction: the fields of one begin with `from`, those of the other with `to`. */
+type CiliumRule = { toPorts?: readonly PortRule[]; toFQDNs?: readonly Fqdn[]; icmps?: readonly unknown[] } & {
+  [field: string]: unknown
+}
+type Spec = {
+  endpointSelector?: Selector
+  enableDefaultDeny?: { ingress?: boolean; egress?: boolean }
+  ingress?: readonly CiliumRule[]
+  ingressDeny?: readonly CiliumRule[]
+  egress?: readonly CiliumRule[]
+  egressDeny?: readonly CiliumRule[]
+}
+
+/** A CiliumNetworkPolicy or CiliumClusterwideNetworkPolicy (cilium.io/v2). */
+export type Cilium = KubeObject & { spec?: Spec; specs?: readonly Spec[] }
+
+/** What the parts of a policy say of what the pod sends or is sent; those that do not select it say nothing. */
+export function readCilium(policy: Cilium, pod: Pod, direction: Direction, question: Question): Reading[] {
+  const { namespace, name } = policy.metadata
+  const kind: PolicyKind = namespace === undefined ? 'CiliumClusterwideNetworkPolicy' : 'CiliumNetworkPolicy'
+  if (namespace !== undefined && namespace !== pod.namespace) return []
+  const ref = { kind, namespace: namespace ?? null, name }
+  const specs = [...(policy.spec === undefined ? [] : [policy.spec]), ...(policy.specs ?? [])]
+  let [allows, denies] = [0, 0]
+  return specs.flatMap((spec): Reading[] => {
+    const [allow = [], deny = []] = [spec[direction], spec[`${direction}Deny`]]
+    const [firstAllow, firstDeny] = [allows, denies]
+    allows += allow.length
+    denies += deny.length
+    // A part without one speaks of nodes.
+    if (spec.endpointSelector === undefined || !selectsPod(spec.endpointSelector, pod, undefined)) return []
+    const judged = (rule: CiliumRule, ruleIndex: number, effect: 'Allow' | 'Deny'): Judged => ({
+      rule: { ...ref, ruleIndex, effect, text: textOf(rule) },
+      ...judge(rule, direction, namespace, question),
+    })
+    return [
+      {
+        policy: ref,
+        // An empty rule allows nothing, and closes all the same.
+        isolates: spec.enableDefaultDeny?.[direction] ?? allow.length + deny.length > 0,
+        rules: [
+          ...deny.map((rule, index) => judged(rule, firstDeny + index, 'Deny')),
+          ...allow.map((rule, index) => judged(rule, firstAllow + index, 'Allow')),
+        ],
+      },
+    ]
+  })
+}
+
+function judge(rule: CiliumRule, direction: Direction, home: string | undefined, question: Question) {
+  const other = direction === 'ingress' ? question.from : question.to
+  const ports = portsFit(rule, question)
+  if (ports === false) return { covers: [] }
+  const { covers, doubt } = peersCover(rule, direction === 'ingress' ? 'from' : 'to', home, other)
+  if (ports !== true) return { covers: [], doubt: covers.length > 0 ? ports.doubt : doubt }
+  const note = rule.toPorts?.some(({ rules }) => rules !== undefined)
+    ? 'A rule looks into requests as well: which of them pass is not judged.'
+    : undefined
+  return { covers, doubt: covers.length > 0 ? undefined : doubt, note }
+}
+
+function portsFit({ toPorts, icmps }: CiliumRule, question: Question): Fit {
+  if (toPorts === undefined || toPorts.length === 0) return icmps === undefined
+  const all = toPorts.flatMap(({ ports = [] }) => (ports.length === 0 ? [{}] : ports))
+  return anyFit(
+    all.map(
+      ({ port = '0', endPort, protocol = 'ANY' }: { port?: string; endPort?: number; protocol?: string }): Fit => {
+        if (protocol.toUpperCase() !== 'ANY' && protocol.toUpperCase() !== question.protocol) return false
+        if (!/^[0-9]+$/.test(port)) return namedPortFits(port, question)
+        const first = Number(port)
+        return first === 0 || (question.port >= first && question.port <= (endPort ?? first))
+      },
+    ),
+  )
+}
+
+/** Fields by which a rule may name others that nothing here can look up. */
+const NOT_LOOKED_UP = ['Requires', 'Groups', 'Nodes', 'Services'] as const
+
+function peersCover(
+  rule: CiliumRule,
+  way: 'from' | 'to',
+  home: string | undefined,
+  other: End,
+): { covers: Addresses; doubt?: string | undefined } {
+  const list = <T>(field: string) => rule[`${way}${field}`] as readonly T[] | undefined
+  const named = Object.keys(rule).filter((field) => field.startsWith(way) && field !== 'toPorts')
+  // Whoever it is, but an empty rule is nobody's.
+  if (named.length === 0) return { covers: rule.toPorts === undefined ? [] : other.addresses }
+  const covers: Addresses[] = []
+  const doubts: string[] = []
+  if (other.kind === 'pod') {
+    const isOne = list<Selector>('Endpoints')?.some((selector) => selectsPod(selector, other, home))
+    if (isOne === true) covers.push(other.addresses)
+  } else covers.push(common(other.addresses, blocks(list<string>('CIDR'), list<CidrSet>('CIDRSet'))))
+  for (const entity of list<string>('Entities') ?? []) {
+    const found = entityCovers(entity, other)
+    if (typeof found === 'string') doubts.push(found)
+    else covers.push(found)
+  }
+  const name = fqdnCovers(rule.toFQDNs ?? [], other)
+  if (typeof name === 'string') doubts.push(name)
+  else covers.push(name)
+  const unknown = NOT_LOOKED_UP.map((field) => `${way}${field}`).find((field) => rule[field] !== undefined)
+  if (unknown !== undefined) doubts.push(`It names others by ${unknown}, which is not looked up.`)
+  const grouped = list<CidrSet>('CIDRSet')?.some(({ cidr }) => cidr === undefined)
+  if (grouped === true && other.kind !== 'pod') doubts.push('It names a group of addresses, which is not looked up.')
+  return { covers: union(covers.flat()), doubt: doubts[0] }
+}
+
+function blocks(cidrs: readonly string[] = [], sets: readonly CidrSet[] = []): Addresses {
+  const whole = networks(...cidrs)
+  const cut = sets.flatMap(({ cidr, except = [] }) => {
+    const block = cidr === undefined ? undefined : network(cidr)
+    return block === undefined ? [] : without([block], networks(...except))
+  })
+  return union([...whole, ...cut])
+}
+
+/** What of the other end belongs to an entity, or why nobody can tell. */
+function entityCovers(entity: string, other: End): Addresses | string {
+  const isPod = other.kind === 'pod'
+  switch (entity) {
+    case 'all':
+      return other.addresses
+    case 'cluster':
+      return isPod ? other.addresses : []
+    case 'world':
+      return isPod ? [] : other.addresses
+    case 'world-ipv4':
+      return isPod ? [] : common(other.addresses, IPV4)
+    case 'world-ipv6':
+      return isPod ? [] : common(other.addresses, IPV6)
+    case 'none':
+      return []
+    default: {
+      const mayBe = other.kind === 'host' || (other.kind === 'outside' && !other.isInternet)
+      return mayBe ? `It names the entity "${entity}", whose addresses are not known here.` : []
+    }
+  }
+}
+
+function fqdnCovers(names: readonly Fqdn[], other: End): Addresses | string {
+  if (names.length === 0 || other.kind === 'pod') return []
+  if (other.kind === 'outside') return 'It names hosts, whose addresses are not known here.'
+  return names.some((name) => isNamed(name, other.host)) ? other.addresses : []
+}
+
+const plain = (name: string) => name.toLowerCase().replace(/\.$/, '')
+
+/** `*` stands for any characters but a dot; alone for every name. */
+function isNamed({ matchName, matchPattern }: Fqdn, host: string): boolean {
+  if (matchName !== undefined && plain(matchName) === plain(host)) return true
+  if (matchPattern === undefined) return false
+  if (matchPattern === '*') return true
+  const [wanted, given] = [plain(matchPattern).split('.'), plain(host).split('.')]
+  return wanted.length === given.length && wanted.every((part, index) => matchesWildcard(part, given[index] ?? ''))
+}
+
+const NAMESPACE = 'io.kubernetes.pod.namespace'
+const NAMESPACE_LABELS = 'io.cilium.k8s.namespace.labels.'
+const SERVICE_ACCOUNT = 'io.cilium.k8s.policy.serviceaccount'
+const bare = (key: string) => key.replace(/^(k8s|any):/, '')
+
+/** @param home the namespace that is meant where the selector names none; undefined for any */
+function selectsPod(selector: Selector, pod: Pod, home: string | undefined): boolean {
+  const namesOne = asksFor(selector, (key) => bare(key) === NAMESPACE || bare(key).startsWith(NAMESPACE_LABELS))
+  if (home !== undefined && !namesOne && pod.namespace !== home) return false
+  return selects(selector, (key) => {
+    const label = bare(key)
+    if (label === NAMESPACE) return pod.namespace
+    if (label === SERVICE_ACCOUNT) return pod.serviceAccount ?? 'default'
+    const [labels, name] = label.startsWith(NAMESPACE_LABELS)
+      ? [pod.namespaceLabels, label.slice(NAMESPACE_LABELS.length)]
+      : [pod.labels, label]
+    return Object.hasOwn(labels, name) ? labels[name] : undefined
+  })
+}

@@ -1,0 +1,120 @@
+import { type Addresses, union, without } from './addresses.ts'
+import { type Cilium, readCilium } from './cilium.ts'
+import { type NetworkPolicy, readNetworkPolicy } from './kubernetes.ts'
+import type { Direction, End, Judged, Question, Reading, Rule } from './question.ts'
+
+export type Verdict = 'Allowed' | 'Denied' | 'Unknown'
+
+/** A rule that decided; the platform's default where nothing allows what is closed. */
+export type DecidingRule =
+  | Rule
+  | (Omit<Rule, 'kind' | 'ruleIndex'> & { kind: 'PlatformDefault' | 'AllowedCidrs'; ruleIndex: null })
+
+export type Side = {
+  readonly verdict: Verdict
+  /** Whether all is closed that no rule allows. */
+  readonly isolated: boolean
+  readonly rule: DecidingRule | null
+  readonly message: string
+  readonly warnings: readonly string[]
+}
+
+export type Policies = { readonly kubernetes: readonly NetworkPolicy[]; readonly cilium: readonly Cilium[] }
+
+/**
+ * What policies say of one connection at one of its ends. A deny goes before every allow; what no policy closes is open
+ * (NetworkPolicy of Kubernetes, policy enforcement of Cilium).
+ */
+export function judgeSide(direction: Direction, question: Question, policies: Policies): Side {
+  const subject = direction === 'ingress' ? question.to : question.from
+  const other = direction === 'ingress' ? question.from : question.to
+  if (subject.kind !== 'pod') return open('It is outside of the cluster, where no policy of the cluster holds.')
+  const readings = [
+    ...policies.kubernetes.flatMap((policy) => readNetworkPolicy(policy, subject, direction, question) ?? []),
+    ...policies.cilium.flatMap((policy) => readCilium(policy, subject, direction, question)),
+  ]
+  return weigh(direction, other, readings)
+}
+
+const open = (message: string): Side => ({ verdict: 'Allowed', isolated: false, rule: null, message, warnings: [] })
+
+function weigh(direction: Direction, other: End, readings: readonly Reading[]): Side {
+  const rules = readings.flatMap((reading) => reading.rules)
+  const closing = readings.find(({ isolates }) => isolates)
+  const side = (verdict: Verdict, rule: DecidingRule | null, message: string, note?: string): Side => ({
+    ...{ verdict, isolated: closing !== undefined, rule, message },
+    warnings: note === undefined ? [] : [note],
+  })
+  const denies = rules.filter(({ rule }) => rule.effect === 'Deny')
+  const denied = coveredBy(denies)
+  const [deny] = denies.filter(({ covers }) => covers.length > 0)
+  if (deny !== undefined && without(other.addresses, denied).length === 0)
+    return side('Denied', deny.rule, `A rule of ${named(deny.rule)} denies it.`)
+  if (deny !== undefined) return side('Unknown', deny.rule, `A rule of ${named(deny.rule)} denies part of it.`)
+  const doubtful = denies.find(({ doubt }) => doubt !== undefined)
+  if (doubtful !== undefined)
+    return side('Unknown', doubtful.rule, `A rule of ${named(doubtful.rule)} may deny it: ${doubtful.doubt}`)
+  if (closing === undefined) return side('Allowed', null, `No policy closes what ${WAYS[direction]}.`)
+  return allowance(rules, other, closing, side)
+}
+
+function allowance(
+  rules: readonly Judged[],
+  other: End,
+  closing: Reading,
+  side: (verdict: Verdict, rule: DecidingRule | null, message: string, note?: string) => Side,
+): Side {
+  const allows = rules.filter(({ rule }) => rule.effect === 'Allow')
+  // First what allows all of it, and of that what needs no further word.
+  const rank = ({ covers, note }: Judged) => 2 * without(other.addresses, covers).length + (note === undefined ? 0 : 1)
+  const [allow] = allows.filter(({ covers }) => covers.length > 0).sort((one, another) => rank(one) - rank(another))
+  const left = without(other.addresses, coveredBy(allows))
+  if (allow !== undefined && left.length === 0)
+    return side('Allowed', allow.rule, `A rule of ${named(allow.rule)} allows it.`, allow.note)
+  if (allow !== undefined && other.kind === 'host') {
+    const message = `No rule speaks of the name "${other.host}", and its addresses are not known here.`
+    return side('Unknown', allow.rule, message)
+  }
+  if (allow !== undefined) return side('Unknown', allow.rule, `A rule of ${named(allow.rule)} allows part of it.`)
+  const doubtful = allows.find(({ doubt }) => doubt !== undefined)
+  if (doubtful !== undefined)
+    return side('Unknown', doubtful.rule, `A rule of ${named(doubtful.rule)} may allow it: ${doubtful.doubt}`)
+  if (other.kind === 'host') {
+    const message = `No rule speaks of the name "${other.host}", and none of addresses allows anything on this port.`
+    return side('Unknown', null, message)
+  }
+  const { namespace, name } = closing.policy
+  const nothing = { kind: 'PlatformDefault', ruleIndex: null, effect: 'Deny', text: NO_RULE, namespace, name } as const
+  return side('Denied', nothing, `No rule allows it, and ${named(closing.policy)} closes what no rule allows.`)
+}
+
+const NO_RULE = 'no rule allows it'
+const WAYS = { ingress: 'comes in', egress: 'goes out' } as const
+const named = ({ kind, name }: Pick<Rule, 'kind' | 'name'>) => `${kind} "${name}"`
+
+function coveredBy(rules: readonly Judged[]): Addresses {
+  return union(rules.flatMap(({ covers }) => covers))
+}
+
+/** Both ends together: each of them has to let it pass. */
+export function bothSides(egress: Side, ingress: Side): { verdict: Verdict; decidedBy: DecidingRule | null } {
+  const sides = [egress, ingress]
+  for (const verdict of ['Denied', 'Unknown'] as const) {
+    const found = sides.find((side) => side.verdict === verdict)
+    if (found !== undefined) return { verdict, decidedBy: found.rule }
+  }
+  return { verdict: 'Allowed', decidedBy: ingress.rule ?? egress.rule }
+}
+
+/** The same side of several pairs of pods, each with what it is called. Where they differ nobody can give one answer. */
+export function agreed(sides: readonly { readonly pods: string; readonly side: Side }[]): Side | undefined {
+  const [first] = sides
+  if (first === undefined) return undefined
+  const another = sides.find(({ side }) => side.verdict !== first.side.verdict)
+  const warnings = [...new Set(sides.flatMap(({ side }) => side.warnings))]
+  if (another === undefined) return { ...first.side, warnings }
+  const tell = ({ pods, side }: (typeof sides)[number]) => `${side.verdict} for ${pods}`
+  const message = `It differs between pods: ${tell(first)}, ${tell(another)}.`
+  const isolated = sides.some(({ side }) => side.isolated)
+  return { verdict: 'Unknown', isolated, rule: another.side.rule ?? first.side.rule, message, warnings }
+}

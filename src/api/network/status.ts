@@ -1,0 +1,138 @@
+import { z } from 'zod'
+import { timestamp } from '../../core/clock.ts'
+import { ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { action, route } from '../http/route.ts'
+import { DateTime, Uuid } from '../resources/dto.ts'
+import { SeriesDto } from '../resources/metrics.ts'
+import { observed } from './denies.ts'
+import { rates, stepOf } from './flows.ts'
+import { directionsOf } from './policy/kubernetes.ts'
+import type { Selector } from './policy/selectors.ts'
+import { clustersOf, flowsIn, groupsOf, policiesOf, type SeenCluster, stateOf } from './surroundings.ts'
+import { shownWindow, WindowQuery, windowFields, windowOf } from './window.ts'
+
+const NetworkClusterDto = z
+  .object({
+    clusterId: Uuid,
+    clusterName: z.string(),
+    isReachable: z.boolean(),
+    connectedNodes: z.int().describe('Nodes whose flows are collected'),
+    unavailableNodes: z.int(),
+    flowsPerSecond: z.number(),
+    version: z.string().nullable(),
+  })
+  .meta({ id: 'NetworkClusterDto' })
+const NetworkStatusDto = z
+  .object({
+    source: z
+      .enum(['Flows', 'PolicyOnly', 'None'])
+      .describe('PolicyOnly: policies are known, and nothing collects flows. None: there are no policies either'),
+    observedAt: DateTime,
+    retentionHours: z.int(),
+    defaultDeny: z.boolean().describe('Whether every group closes what comes in and no rule allows'),
+    policyCount: z.int(),
+    deniedLastHour: z.int(),
+    clusters: z.array(NetworkClusterDto),
+    isComplete: z.boolean(),
+    incompleteReason: z.string().nullable(),
+  })
+  .meta({ id: 'NetworkStatusDto' })
+
+const RETENTION_HOURS = 168
+
+async function status(context: Context<'boundaryId'>) {
+  const now = context.services.clock.now()
+  const groups = await groupsOf(context, undefined)
+  const clusters = await clustersOf(context, groups)
+  const window = windowOf('1h', now)
+  const { told, reason } = await flowsIn(context, clusters, groups, window)
+  const states = await Promise.all(clusters.map((cluster) => stateOf(context, cluster)))
+  const policyCount = clusters.reduce((sum, cluster) => sum + policiesOf(cluster).length, 0)
+  const collected = states.some((state) => state !== undefined)
+  return ok({
+    source: collected ? 'Flows' : policyCount > 0 ? 'PolicyOnly' : 'None',
+    observedAt: timestamp(now),
+    retentionHours: RETENTION_HOURS,
+    defaultDeny: isClosed(
+      clusters,
+      groups.map(({ namespace }) => namespace),
+    ),
+    policyCount,
+    deniedLastHour: told.flatMap(({ flows }) => flows.filter(({ denied }) => denied !== undefined)).length,
+    clusters: clusters.map(({ id, name, seen }, index) => ({
+      clusterId: id,
+      clusterName: name,
+      isReachable: typeof seen !== 'string',
+      connectedNodes: states[index]?.connectedNodes ?? 0,
+      unavailableNodes: states[index]?.unavailableNodes ?? 0,
+      flowsPerSecond: states[index]?.flowsPerSecond ?? 0,
+      version: states[index]?.version ?? null,
+    })),
+    isComplete: reason === undefined,
+    incompleteReason: reason ?? null,
+  } as const)
+}
+
+/** A policy that selects all pods closes each namespace of a group, wherever the group is. */
+function isClosed(clusters: readonly SeenCluster[], namespaces: readonly string[]): boolean {
+  return clusters.every(({ seen, other }) => {
+    if (typeof seen === 'string') return false
+    const closed = new Set(
+      seen.policies.kubernetes
+        .filter((policy) => directionsOf(policy).includes('ingress') && isForAll(policy.spec?.podSelector))
+        .map(({ metadata }) => metadata.namespace),
+    )
+    // On another cluster a group may have no namespace.
+    const there = other === undefined ? namespaces : namespaces.filter((name) => seen.namespaceLabels.has(name))
+    return there.every((name) => closed.has(name))
+  })
+}
+
+function isForAll({ matchLabels = {}, matchExpressions = [] }: Selector = {}): boolean {
+  return Object.keys(matchLabels).length === 0 && matchExpressions.length === 0
+}
+
+const SeriesQuery = z.strictObject({
+  resource: z.string().max(52).optional().describe('Name of a resource at either end'),
+  resourceGroup: z.string().max(52).optional().describe('Group of an end'),
+  ...WindowQuery,
+})
+const NetworkSeriesDto = z
+  .object({
+    ...windowFields,
+    stepSeconds: z.int(),
+    series: z.array(SeriesDto).describe('AllowedFlows and DeniedFlows per second; none where nothing collects flows'),
+  })
+  .meta({ id: 'NetworkSeriesDto' })
+
+async function series(context: Context<'boundaryId', z.output<typeof SeriesQuery>>) {
+  const { window, clusters, told, reason } = await observed(context, context.query)
+  const stepSeconds = stepOf(window)
+  const states = await Promise.all(clusters.map((cluster) => stateOf(context, cluster)))
+  const points = rates(
+    told.flatMap(({ flows }) => flows),
+    window,
+    stepSeconds,
+  )
+  const all = states.every((state) => state === undefined) ? [] : Object.entries(points)
+  const shown = all.map(([name, found]) => ({ name, unit: 'flows/s', labels: {}, points: found }))
+  return ok({ ...shownWindow(window, reason), stepSeconds, series: shown })
+}
+
+const auth = action('boundaries/network/read')
+
+export const statusRoutes = [
+  route(
+    'GET',
+    '{B}/network/series',
+    { auth, summary: 'How many connections there were, over time', query: SeriesQuery, reply: NetworkSeriesDto },
+    series as never,
+  ),
+  route(
+    'GET',
+    '{B}/network/status',
+    { auth, summary: 'What is known of the network of the boundary, and from where', reply: NetworkStatusDto },
+    status as never,
+  ),
+]

@@ -1,0 +1,86 @@
+import type { FlowSource, FlowState, ToldFlows } from '../../adapters/flows/port.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import { ageOf } from '../../core/object.ts'
+import { BoundaryProjection } from '../../crds/projections.ts'
+import type { Context } from '../http/context.ts'
+import { clusterWords, defaultCluster, findBoundary, findGroup, groupsOfBoundary } from '../resources/places.ts'
+import { lookAt, type NetworkLooks, type Seen } from './looks.ts'
+import type { Window } from './window.ts'
+
+declare module '../http/context.ts' {
+  interface Services {
+    readonly network: { readonly looks: NetworkLooks; readonly flows: FlowSource }
+  }
+}
+
+type Group = { readonly name: string; readonly namespace: string }
+
+/** One cluster of a boundary: what it shows of policies, or why it does not. */
+export type SeenCluster = {
+  readonly id: string
+  /** Undefined for the platform's own. */
+  readonly other: string | undefined
+  readonly name: string
+  readonly seen: Seen | string
+}
+
+/** @throws PlatformError NOT_FOUND for the boundary, and for a group that is named */
+export async function groupsOf(context: Context, name: string | undefined): Promise<Group[]> {
+  const { boundaryId = '' } = context.parameters
+  await findBoundary(context, boundaryId)
+  if (name !== undefined) await findGroup(context, boundaryId, name)
+  const all = groupsOfBoundary(context.services, boundaryId)
+  return name === undefined ? all : all.filter((group) => group.name === name)
+}
+
+/** The platform's own cluster, and those that the boundary is projected on. */
+export async function clustersOf({ services, parameters }: Context, groups: readonly Group[]): Promise<SeenCluster[]> {
+  const { boundaryId = '' } = parameters
+  const own = defaultCluster(services).id
+  const projected = services.records
+    .peekAll(BoundaryProjection, { namespace: boundaryNamespace(boundaryId) })
+    .toSorted((one, other) => (ageOf(one) < ageOf(other) ? -1 : 1))
+    .map(({ spec }) => spec.clusterId)
+  const namespaces = groups.map(({ namespace }) => namespace)
+  return Promise.all(
+    [own, ...projected.filter((id) => id !== own)].map(async (id) => ({
+      id,
+      other: id === own ? undefined : id,
+      name: clusterWords(services, boundaryId, id).name,
+      seen: await lookAt(services, id, namespaces),
+    })),
+  )
+}
+
+export const policiesOf = ({ seen }: SeenCluster) =>
+  typeof seen === 'string' ? [] : [...seen.policies.kubernetes, ...seen.policies.cilium]
+
+const NOBODY = 'Nothing in this cluster collects flows'
+
+/** What was told of flows in each cluster, and what is not known. */
+export async function flowsIn(
+  { services }: Context,
+  clusters: readonly SeenCluster[],
+  groups: readonly Group[],
+  window: Window,
+): Promise<{ told: { cluster: SeenCluster; flows: ToldFlows['flows'] }[]; reason: string | undefined }> {
+  const namespaces = groups.map(({ namespace }) => namespace)
+  const reasons: string[] = []
+  const told = await Promise.all(
+    clusters.map(async (cluster) => {
+      if (typeof cluster.seen === 'string') reasons.push(cluster.seen)
+      const found =
+        typeof cluster.seen === 'string'
+          ? undefined
+          : await services.network.flows.flows({ ...window, namespaces }, cluster.other)
+      const reason = found === undefined ? `${NOBODY}: "${cluster.name}".` : found.incompleteReason
+      if (reason !== undefined && typeof cluster.seen !== 'string') reasons.push(reason)
+      return { cluster, flows: found?.flows ?? [] }
+    }),
+  )
+  return { told, reason: reasons.length === 0 ? undefined : [...new Set(reasons)].join(' ') }
+}
+
+export function stateOf({ services }: Context, { other, seen }: SeenCluster): Promise<FlowState | undefined> {
+  return typeof seen === 'string' ? Promise.resolve(undefined) : services.network.flows.state(other)
+}

@@ -1,0 +1,185 @@
+import { expect } from 'chai'
+import { BOUNDARY, startShop } from '../../../test/worlds/shop.ts'
+import { FakeFlows } from '../../adapters/flows/fake.ts'
+import type { Flow } from '../../adapters/flows/port.ts'
+import { ownerSelector } from '../../contracts/workloads.ts'
+import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
+import { PlatformApp } from '../../crds/apps.ts'
+import { PlatformCluster } from '../../crds/clusters.ts'
+import { BoundaryProjection } from '../../crds/projections.ts'
+import { VectorCluster } from '../../crds/vector.ts'
+import { namespace, networkPolicy } from '../../kube/builtin.ts'
+import { createNetworkLooks, type NetworkLooks } from './looks.ts'
+
+const FAR = '88888888-8888-4888-8888-888888888888'
+const HOME = groupNamespace(BOUNDARY, 'shop')
+const SEARCH = 'resource:shop/vectorclusters/search'
+const WEB = 'resource:shop/apps/web'
+
+type Server = Awaited<ReturnType<typeof startShop>>
+
+const policy = (name: string, spec: object, labels = {}) => ({
+  ...{ apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { name, namespace: HOME, labels }, spec },
+})
+
+/** The group with a database that it uses, and the app that refers to that. */
+function furnish({ client, put }: Server): void {
+  put(VectorCluster, 'search', {}, HOME)
+  const output = { collection: 'vectorclusters', name: 'search', output: 'restEndpoint' }
+  put(PlatformApp, 'web', { sourceKind: 'Upload', env: [{ name: 'SEARCH', output }] }, HOME)
+  client.seed(namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: HOME } })
+  client.seed(networkPolicy, policy('freehold-default', { podSelector: {}, policyTypes: ['Ingress'], ingress: [] }))
+  const peers = [{ podSelector: {} }, { ipBlock: { cidr: '203.0.113.0/24' } }]
+  const own = { podSelector: {}, ingress: [{ from: peers, ports: [{ port: 6333 }] }] }
+  client.seed(networkPolicy, policy('vc-search', own, ownerSelector('VectorCluster', 'search')))
+}
+
+const at = (server: Server) => async (path: string) => {
+  const answer = await server.ask('get', `/boundaries/${BOUNDARY}/network/${path}`)
+  return { httpStatus: answer.status, ...answer.body }
+}
+
+describe('the network of a boundary', () => {
+  let server: Server
+  let get: ReturnType<typeof at>
+  afterEach(() => server.stop())
+
+  describe('where nothing collects flows', () => {
+    beforeEach(async () => {
+      server = await startShop()
+      get = at(server)
+    })
+
+    it('says that there is nothing, and why', async () => {
+      expect(await get('status')).to.include({ httpStatus: 200, source: 'None', isComplete: false, policyCount: 0 })
+      const empty = { httpStatus: 200, isComplete: false }
+      expect(await get('denies'))
+        .to.include(empty)
+        .and.deep.include({ items: [] })
+      expect(await get('series'))
+        .to.include({ ...empty, stepSeconds: 30 })
+        .and.deep.include({ series: [] })
+      const graph = await get('graph')
+      expect(graph).to.include(empty).and.deep.include({ edges: [] })
+      expect(graph.incompleteReason).to.match(/collects flows/)
+    })
+
+    it('knows policies', async () => {
+      furnish(server)
+      const status = await get('status')
+      expect(status).to.include({ source: 'PolicyOnly', policyCount: 2, defaultDeny: true, deniedLastHour: 0 })
+      expect(status.clusters).to.have.length(1)
+    })
+
+    it('shows what rules allow and resources refer to, without counts', async () => {
+      furnish(server)
+      const { nodes, edges } = await get('graph')
+      expect(nodes.map(({ id }: { id: string }) => id)).to.have.members(['internet', 'group:shop', SEARCH, WEB])
+      const shown = edges.map(
+        (edge: Record<string, unknown>) => `${edge.sourceId} ${edge.targetId} ${edge.protocol} ${edge.port}`,
+      )
+      expect(shown).to.have.members([
+        `group:shop ${SEARCH} Tcp 6333`,
+        `internet ${SEARCH} Tcp 6333`,
+        `${WEB} ${SEARCH} Tcp 6333`,
+      ])
+      for (const edge of edges)
+        expect(edge).to.include({ isDeclared: true, allowedCount: 0, deniedCount: 0, lastSeenAt: null })
+    })
+
+    it('tells of a cluster that cannot be asked', async () => {
+      server.put(PlatformCluster, FAR, { name: 'far', displayName: 'Far', domain: 'far.test' })
+      server.put(BoundaryProjection, FAR, { clusterId: FAR }, boundaryNamespace(BOUNDARY))
+      const { clusters, incompleteReason, defaultDeny } = await get('status')
+      expect(clusters[1]).to.include({ clusterId: FAR, clusterName: 'Far', isReachable: false })
+      expect(incompleteReason).to.match(/Cluster "Far" cannot be asked/)
+      expect(defaultDeny).to.equal(false)
+    })
+
+    for (const [path, status, code] of [
+      ['denies?window=8d', 400, 'BAD_REQUEST'],
+      ['series?window=30s', 400, 'BAD_REQUEST'],
+      ['graph?window=soon', 400, 'BAD_REQUEST'],
+      ['denies?direction=Up', 400, 'BAD_REQUEST'],
+      ['graph?resourceGroup=none', 404, 'NOT_FOUND'],
+      ['denies?resource=none', 404, 'NOT_FOUND'],
+      [`denies/${FAR}`, 404, 'NOT_FOUND'],
+    ] as const)
+      it(`answers ${path} with ${status}`, async () => {
+        expect(await get(path)).to.include({ httpStatus: status, code })
+      })
+  })
+
+  describe('where flows are collected', () => {
+    const flows = new FakeFlows()
+    const minutes = (ago: number) => Date.now() - ago * 60_000
+    const search = {
+      namespace: HOME,
+      podName: 'vc-search-0',
+      ipAddress: '10.0.0.9',
+      labels: ownerSelector('VectorCluster', 'search'),
+    }
+    const stranger = {
+      namespace: 'someone-else',
+      podName: 'secret-name',
+      ipAddress: '10.0.7.7',
+      labels: { app: 'theirs' },
+    }
+    const drop = (ago: number): Flow => ({
+      ...{ time: minutes(ago), direction: 'Ingress', denied: { reason: 'NoRule', text: 'POLICY_DENIED' } },
+      ...{ from: stranger, to: search, protocol: 'Tcp', port: 6333, nodeName: 'one' },
+    })
+    const { denied: _, ...passed } = drop(5)
+
+    before(() => flows.saw(drop(90), drop(10), drop(9), { ...passed, from: { ipAddress: '203.0.113.7', labels: {} } }))
+    beforeEach(async () => {
+      // The API server is made with the facade.
+      const looks: NetworkLooks = { at: (...asked) => createNetworkLooks(server.client, () => server.far).at(...asked) }
+      server = await startShop({}, { network: { looks, flows } })
+      furnish(server)
+      get = at(server)
+    })
+
+    it('adds up what was denied, the same under one id', async () => {
+      const { items, isComplete } = await get('denies')
+      expect(isComplete).to.equal(true)
+      expect(items).to.have.length(1)
+      expect(items[0]).to.include({ count: 2, direction: 'Ingress', reason: 'NoRule', port: 6333 })
+      expect(items[0].to).to.include({ kind: 'Resource', name: 'search', podName: 'vc-search-0' })
+      const one = await get(`denies/${items[0].id}`)
+      expect(one).to.include({ id: items[0].id, count: 3 })
+      expect(one.samples).to.have.length(3)
+    })
+
+    it('tells nothing of pods of others but their address', async () => {
+      const text = JSON.stringify(await get('denies'))
+      expect(text).to.include('10.0.7.7')
+      for (const theirs of ['secret-name', 'someone-else', 'theirs']) expect(text).to.not.include(theirs)
+    })
+
+    it('filters by direction and by resource', async () => {
+      expect((await get('denies?direction=Egress')).items).to.deep.equal([])
+      expect((await get('denies?resource=search')).items).to.have.length(1)
+      expect((await get('denies?resource=web')).items).to.deep.equal([])
+    })
+
+    it('counts them over time, and at their edge', async () => {
+      const { series } = await get('series')
+      const sum = (name: string) =>
+        series
+          .find((one: { name: string }) => one.name === name)
+          .points.reduce((total: number, point: { value: number }) => total + point.value * 30, 0)
+      expect(Math.round(sum('DeniedFlows'))).to.equal(2)
+      expect(Math.round(sum('AllowedFlows'))).to.equal(1)
+      const { edges } = await get('graph')
+      const seen = edges.filter((edge: { lastSeenAt: string | null }) => edge.lastSeenAt !== null)
+      expect(
+        seen.map(
+          (edge: Record<string, unknown>) =>
+            `${edge.sourceId} ${edge.isDeclared} ${edge.allowedCount} ${edge.deniedCount}`,
+        ),
+      ).to.have.members(['internet true 1 0', 'cluster false 0 2'])
+      expect(await get('status')).to.include({ source: 'Flows', deniedLastHour: 2, isComplete: true })
+    })
+  })
+})

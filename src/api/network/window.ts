@@ -1,0 +1,37 @@
+import { z } from 'zod'
+import { DateTime } from '../resources/dto.ts'
+import { badParameter } from '../resources/paging.ts'
+
+/** The part of time that every answer about flows is of (records section 1, "Network view"). */
+
+export const WindowQuery = {
+  window: z
+    .string()
+    .regex(/^[1-9][0-9]{0,4}[smhd]$/, 'must be a duration, such as 30m, 1h or 7d')
+    .default('1h')
+    .describe('How far back, from 1m to 7d'),
+}
+export const windowFields = {
+  from: DateTime,
+  to: DateTime,
+  isComplete: z.boolean().describe('False if something of the time is not known'),
+  incompleteReason: z.string().nullable(),
+}
+
+const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+const DAY = UNITS.d
+
+export type Window = { readonly from: number; readonly to: number }
+
+/** @throws PlatformError BAD_REQUEST with `parameter` */
+export function windowOf(window: string, now: number): Window {
+  const length = Number(window.slice(0, -1)) * UNITS[window.slice(-1) as keyof typeof UNITS]
+  if (length < 60_000 || length > 7 * DAY) throw badParameter('window', 'window must be from 1m to 7d.')
+  return { from: now - length, to: now }
+}
+
+/** @param reason what of the window is not known; undefined if nothing is */
+export function shownWindow({ from, to }: Window, reason: string | undefined) {
+  const at = (time: number) => new Date(time).toISOString()
+  return { from: at(from), to: at(to), isComplete: reason === undefined, incompleteReason: reason ?? null }
+}

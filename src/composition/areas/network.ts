@@ -1,0 +1,10 @@
+import { noFlows } from '../../adapters/flows/client.ts'
+import type { Services } from '../../api/http/context.ts'
+import { createNetworkLooks } from '../../api/network/looks.ts'
+import type { AreaSetup } from './setup.ts'
+
+/** What is known of the network of boundaries. */
+export function networkServices({ client, agents }: AreaSetup): Pick<Services, 'network'> {
+  const looks = createNetworkLooks(client, (clusterId) => agents.clientOf(clusterId))
+  return { network: { looks, flows: noFlows } }
+}

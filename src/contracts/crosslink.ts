@@ -1,0 +1,151 @@
+/** What the facade, agents and the controller agree on about links between the clusters of a boundary. */
+
+/** A boundary has one. */
+export const CROSSLINK_NAME = 'crosslink'
+/** In the namespace of the boundary: what signs, and the grants that are open. */
+export const CROSSLINK_CA_SECRET = 'crosslink-ca'
+export const CROSSLINK_GRANTS_SECRET = 'crosslink-grants'
+
+/** Numbers of the interface (section 2, "Boundaries"). */
+export const LINK_STATUS = { notApplicable: 0, connecting: 1, connected: 2, disconnected: 3 } as const
+export const SITE_ROLE = { hub: 0, spoke: 1 } as const
+export const SITE_STATUS = { provisioning: 0, active: 1, degraded: 2, failed: 3 } as const
+
+/** Milliseconds for which a spoke may use a grant. */
+export const GRANT_LIFETIME = 600_000
+/** Milliseconds after which a rotation drops the old authority, whoever has not told that it knows the new one. */
+export const ROTATION_LIMIT = 86_400_000
+const MOST_SITES = 100
+const MOST_EXPOSURES = 1000
+
+export type CrosslinkSite = {
+  readonly clusterId: string
+  readonly role: number
+  readonly status: number
+  readonly linkStatus: number
+  readonly observedPkiVersion?: number | undefined
+  readonly statusReason?: string | undefined
+}
+export type CrosslinkExposure = {
+  readonly clusterId: string
+  readonly kind: string
+  readonly namespace: string
+  readonly podSelector?: string | undefined
+  readonly publishedPort: number
+  readonly routingKey: string
+  readonly serviceName: string
+  readonly statusReason?: string | undefined
+}
+export type CrosslinkReport = {
+  readonly observedAtUtc: string
+  readonly sites: readonly CrosslinkSite[]
+  readonly exposures: readonly CrosslinkExposure[]
+}
+/** Each site with the time of the report that it is from. */
+export type StoredReport = {
+  readonly sites?: readonly (CrosslinkSite & { readonly observedAtUtc: string })[] | undefined
+  readonly exposures?: readonly CrosslinkExposure[] | undefined
+}
+
+/** The same, of links that something was told of. */
+export type KnownReport = {
+  readonly sites: NonNullable<StoredReport['sites']>
+  readonly exposures: NonNullable<StoredReport['exposures']>
+}
+
+const ageOf = (time: string | undefined) => (time === undefined ? Number.NEGATIVE_INFINITY : Date.parse(time))
+
+/**
+ * What is known once a report is in. A report speaks of its own sites and what they expose, and replaces all that was known of
+ * them; of a site that has told something newer it is ignored.
+ */
+export function withReport({ sites = [], exposures = [] }: StoredReport, report: CrosslinkReport): KnownReport {
+  const { observedAtUtc } = report
+  const known = new Map(sites.map((site) => [site.clusterId, site]))
+  const isNews = (clusterId: string) => ageOf(known.get(clusterId)?.observedAtUtc) <= ageOf(observedAtUtc)
+  const told = report.sites.filter(({ clusterId }) => isNews(clusterId))
+  for (const site of told) {
+    const linkStatus = site.role === SITE_ROLE.hub ? LINK_STATUS.notApplicable : site.linkStatus
+    known.set(site.clusterId, { ...site, linkStatus, observedAtUtc })
+  }
+  const spoken = new Set(told.map(({ clusterId }) => clusterId))
+  const byId = <T extends { clusterId: string }>(list: readonly T[]) =>
+    list.toSorted((one, other) => (one.clusterId < other.clusterId ? -1 : one.clusterId > other.clusterId ? 1 : 0))
+  return {
+    sites: byId([...known.values()]).slice(0, MOST_SITES),
+    exposures: byId([
+      ...exposures.filter(({ clusterId }) => !spoken.has(clusterId)),
+      ...report.exposures.filter(({ clusterId }) => spoken.has(clusterId)),
+    ]).slice(0, MOST_EXPOSURES),
+  }
+}
+
+/** Two that share a routing key, or a service name and port, cannot both be published; so neither is. */
+export function withConflicts(
+  exposures: readonly CrosslinkExposure[],
+): (CrosslinkExposure & { isConflict: boolean })[] {
+  const keysOf = ({ routingKey, serviceName, publishedPort }: CrosslinkExposure) => [
+    `key ${routingKey}`,
+    `service ${serviceName}:${publishedPort}`,
+  ]
+  const uses = new Map<string, number>()
+  for (const key of exposures.flatMap(keysOf)) uses.set(key, (uses.get(key) ?? 0) + 1)
+  return exposures.map((each) => ({ ...each, isConflict: keysOf(each).some((key) => (uses.get(key) ?? 0) > 1) }))
+}
+
+/** Whether every site has told that it knows this version. Nobody has to be waited for where there is none. */
+export function isKnownEverywhere({ sites = [] }: StoredReport, version: number): boolean {
+  return sites.every(({ observedPkiVersion = 0 }) => observedPkiVersion >= version)
+}
+
+export type Grant = {
+  readonly caPem: string
+  readonly code: string
+  readonly expiresUtc: string
+  readonly hubEndpoint: string
+  readonly url: string
+}
+/** Entries of the Secret of grants: those that agents of the hub told of, those that the controller made, and who has which. */
+export type GrantEntries = { readonly reported?: string; readonly issued?: string; readonly taken?: string }
+
+const MOST_GRANTS = 20
+
+/** An entry that somebody has broken holds nothing. */
+function listOf<T>(text: string | undefined): T[] {
+  try {
+    const read: unknown = JSON.parse(text ?? '[]')
+    return Array.isArray(read) ? read : []
+  } catch {
+    return []
+  }
+}
+
+const isOpen = (now: number) => (each: { expiresUtc: string }) => Date.parse(each.expiresUtc) > now
+
+/** The entry with one more; those that are over are forgotten. */
+export function withGrant(entry: string | undefined, grant: Grant, now: number): string {
+  return JSON.stringify([...listOf<Grant>(entry).filter(isOpen(now)), grant].slice(-MOST_GRANTS))
+}
+
+type Taken = { readonly clusterId: string; readonly code: string; readonly expiresUtc: string }
+
+/**
+ * The grant of a spoke: the one that it was given before, while that is good, else one that no spoke was given. `taken` is to be
+ * stored before the grant is shown; undefined if it is already.
+ */
+export function grantFor(
+  entries: GrantEntries,
+  clusterId: string,
+  now: number,
+): { readonly grant: Grant; readonly taken: string | undefined } | undefined {
+  const grants = [...listOf<Grant>(entries.reported), ...listOf<Grant>(entries.issued)].filter(isOpen(now))
+  const taken = listOf<Taken>(entries.taken).filter(isOpen(now))
+  const own = taken.find((each) => each.clusterId === clusterId)
+  const known = grants.find(({ code }) => code === own?.code)
+  if (known !== undefined) return { grant: known, taken: undefined }
+  const grant = grants.findLast(({ code }) => !taken.some((each) => each.code === code))
+  if (grant === undefined) return undefined
+  const { code, expiresUtc } = grant
+  const others = taken.filter((each) => each.clusterId !== clusterId)
+  return { grant, taken: JSON.stringify([...others, { clusterId, code, expiresUtc }]) }
+}

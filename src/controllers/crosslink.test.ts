@@ -1,0 +1,137 @@
+import { expect } from 'chai'
+import { BOUNDARY_ID, ControllerBench } from '../../test/worlds/controllers.ts'
+import { createAuthority } from '../composition/certificates.ts'
+import { CROSSLINK_CA_SECRET, CROSSLINK_NAME, ROTATION_LIMIT } from '../contracts/crosslink.ts'
+import { boundaryNamespace } from '../core/names.ts'
+import type { KubeObject } from '../core/object.ts'
+import { PlatformCluster } from '../crds/clusters.ts'
+import { BoundaryCrosslink } from '../crds/crosslink.ts'
+import { BoundaryProjection } from '../crds/projections.ts'
+import { customResourceDefinition, secret } from '../kube/builtin.ts'
+import { SKUPPER, skupperSite } from '../kube/skupper.ts'
+import { crosslinkController } from './crosslink.ts'
+
+const HERE = '22222222-2222-4222-8222-222222222222'
+const FAR = '88888888-8888-4888-8888-888888888888'
+const HOME = boundaryNamespace(BOUNDARY_ID)
+const REF = { namespace: HOME, name: CROSSLINK_NAME }
+
+describe('links between the clusters of a boundary', () => {
+  let bench: ControllerBench
+  const links = async () =>
+    (await bench.find<KubeObject & BoundaryCrosslink>(BoundaryCrosslink.resource, CROSSLINK_NAME, HOME))?.status
+  const change = async (spec: object, status?: object) => {
+    const options = status === undefined ? {} : ({ subresource: 'status' } as const)
+    await bench.client.mergePatch(
+      BoundaryCrosslink.resource,
+      REF,
+      status === undefined ? { spec } : { status },
+      options,
+    )
+    await bench.rest()
+  }
+  const start = async (spec: object, { hasSkupper = false } = {}) => {
+    bench = new ControllerBench([crosslinkController({ createAuthority })])
+    bench.seedGroup('shop')
+    const cluster = (name: string, isPlatform: boolean) =>
+      bench.seed(PlatformCluster, name, PlatformCluster.spec.parse({ displayName: name, domain: 'a.test', isPlatform }))
+    cluster(HERE, true)
+    cluster(FAR, false)
+    if (hasSkupper)
+      for (const { group, version, plural } of SKUPPER)
+        bench.client.seed(customResourceDefinition, {
+          apiVersion: 'apiextensions.k8s.io/v1',
+          kind: 'CustomResourceDefinition',
+          metadata: { name: `${plural}.${group}` },
+          spec: { versions: [{ name: version, served: true }] },
+          status: { conditions: [{ type: 'Established', status: 'True' }] },
+        })
+    bench.seed(BoundaryCrosslink, CROSSLINK_NAME, BoundaryCrosslink.spec.parse(spec), { namespace: HOME })
+    await bench.start()
+  }
+  afterEach(() => bench.stop())
+
+  it('say what to install where the hub has no Skupper, and have their authority all the same', async () => {
+    await start({ enabled: true, hubClusterId: HERE })
+    const status = await links()
+    expect(status).to.include({ phase: 'EngineMissing', status: 'Failed' })
+    expect(status?.statusMessage).to.match(/installs Skupper version 2/)
+    expect(status?.ca).to.include({ version: 1 })
+    expect(JSON.stringify(status)).to.not.include('PRIVATE KEY')
+  })
+
+  it('wait for the site of the hub, and leave no site when they end', async () => {
+    await start({ enabled: true, hubClusterId: HERE }, { hasSkupper: true })
+    expect(await links()).to.include({ phase: 'WaitingForWorkload' })
+    const ready = { conditions: [{ type: 'Ready', status: 'True' }], endpoints: [{ host: 'hub.test', port: '45671' }] }
+    await bench.client.mergePatch(skupperSite, REF, { status: ready }, { subresource: 'status' })
+    await bench.rest()
+    expect(await links()).to.deep.include({ status: 'Running', hub: { status: 1, endpoint: 'hub.test:45671' } })
+    await change({ enabled: false })
+    expect(await links())
+      .to.include({ status: 'Stopped' })
+      .and.not.have.property('hub')
+    expect(await bench.find(skupperSite, CROSSLINK_NAME, HOME)).to.equal(undefined)
+  })
+
+  it('leave the site to the agent where the hub is another cluster', async () => {
+    await start({ enabled: true, hubClusterId: FAR })
+    expect(await links()).to.include({ phase: 'ReferenceMissing' })
+    bench.seed(BoundaryProjection, FAR, { clusterId: FAR }, { namespace: HOME })
+    await bench.rest()
+    expect(await links()).to.include({ phase: 'WaitingForCluster' })
+    const hub = { clusterId: FAR, role: 0, status: 1, linkStatus: 0, observedAtUtc: '2027-01-01T00:00:00Z' }
+    await change({}, { sites: [hub] })
+    expect(await links()).to.include({ status: 'Running' })
+  })
+
+  it('drop an old authority after a day, whoever has not told that it knows the new one', async () => {
+    await start({ enabled: true, hubClusterId: HERE })
+    const spoke = { clusterId: FAR, role: 1, status: 1, linkStatus: 2, observedAtUtc: '2027-01-01T00:00:00Z' }
+    await change({}, { sites: [spoke] })
+    await change({ pkiVersion: 2 })
+    expect((await links())?.rotation).to.include({ step: 'Reissued', version: 2 })
+    expect((await links())?.ca).to.include({ version: 2 })
+    await bench.clock.advance(ROTATION_LIMIT)
+    await bench.rest()
+    expect(await links()).to.not.have.property('rotation')
+  })
+
+  it('end a rotation once every site knows the new one', async () => {
+    await start({ enabled: true, hubClusterId: HERE })
+    const spoke = { clusterId: FAR, role: 1, status: 1, linkStatus: 2, observedAtUtc: '2027-01-01T00:00:00Z' }
+    await change({}, { sites: [spoke] })
+    await change({ pkiVersion: 2 })
+    await change({}, { sites: [{ ...spoke, observedPkiVersion: 2 }] })
+    expect(await links()).to.not.have.property('rotation')
+  })
+
+  it('ask for nothing at rest', async () => {
+    await start({ enabled: true, hubClusterId: HERE }, { hasSkupper: true })
+    bench.writes()
+    await bench.client.mergePatch(skupperSite, REF, { metadata: { annotations: { seen: 'yes' } } })
+    await bench.rest()
+    expect(bench.writes().filter((call) => !call.startsWith('patch sites'))).to.deep.equal([])
+  })
+
+  it('take over nothing of links that were there before', async () => {
+    await start({ enabled: true, hubClusterId: HERE })
+    await bench.client.remove(BoundaryCrosslink.resource, REF)
+    bench.seed(BoundaryCrosslink, CROSSLINK_NAME, BoundaryCrosslink.spec.parse({ enabled: true, hubClusterId: HERE }), {
+      namespace: HOME,
+    })
+    await bench.rest()
+    expect(await links()).to.include({ phase: 'WaitingForDependency' })
+    await bench.client.remove(secret, { namespace: HOME, name: CROSSLINK_CA_SECRET })
+    await bench.clock.advance(10_000)
+    await bench.rest()
+    expect(await links()).to.include({ phase: 'EngineMissing' })
+  })
+
+  it('have one Secret for what signs', async () => {
+    await start({ enabled: true, hubClusterId: HERE })
+    const kept = await bench.find<KubeObject & { data?: object }>(secret, CROSSLINK_CA_SECRET, HOME)
+    expect(Object.keys(kept?.data ?? {})).to.deep.equal(['authority'])
+    expect(kept?.metadata.ownerReferences?.[0]).to.include({ kind: 'BoundaryCrosslink' })
+  })
+})

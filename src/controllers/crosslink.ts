@@ -1,0 +1,258 @@
+import {
+  CROSSLINK_CA_SECRET,
+  CROSSLINK_GRANTS_SECRET,
+  GRANT_LIFETIME,
+  type Grant,
+  isKnownEverywhere,
+  SITE_STATUS,
+  withGrant,
+} from '../contracts/crosslink.ts'
+import { boundaryNamespace, sha256 } from '../core/names.ts'
+import { type KubeObject, keyOf } from '../core/object.ts'
+import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
+import { secretData } from '../core/secretData.ts'
+import { PlatformCluster } from '../crds/clusters.ts'
+import { BoundaryCrosslink } from '../crds/crosslink.ts'
+import { BoundaryProjection } from '../crds/projections.ts'
+import {
+  type Authority,
+  accessGrant,
+  caReport,
+  hubSite,
+  nextMove,
+  type Pair,
+  routerPolicy,
+  SKUPPER_CA_SECRET,
+  skupperAuthority,
+} from '../desired/crosslink.ts'
+import { networkPolicy } from '../kube/builtin.ts'
+import { putSecret } from '../kube/putSecret.ts'
+import { SKUPPER, skupperAccessGrant, skupperSite } from '../kube/skupper.ts'
+import { controllerWith, type Pass, type Step, steps, type Workspace } from './engine/controller.ts'
+import { belongsTo } from './engine/ownership.ts'
+import { RIGHTS_RETRY, readSecret, withSecretRights } from './workload/secrets.ts'
+
+export type CrosslinkOptions = {
+  /** A new authority of that name (RFC 5280). */
+  createAuthority(commonName: string, now: Date): Promise<Pair>
+}
+
+type CrosslinkPass = Pass<typeof BoundaryCrosslink, CrosslinkState>
+
+const INSTALL =
+  'Skupper is not installed on this cluster: an administrator installs Skupper version 2 (its CRDs of skupper.io/v2alpha1 and its controller for all namespaces).'
+const CHILD_RIGHTS = ['get', 'create', 'patch', 'delete']
+
+/** Keeps the links between the clusters of a boundary: docs/areas/crosslink.md. */
+export const crosslinkController = controllerWith<typeof BoundaryCrosslink, CrosslinkOptions, CrosslinkState>(
+  BoundaryCrosslink,
+  {
+    observes: [
+      skupperSite,
+      skupperAccessGrant,
+      networkPolicy,
+      { resource: BoundaryProjection.resource, keysOf: ofHome },
+    ],
+    reads: [PlatformCluster.resource],
+    writes: [skupperSite, skupperAccessGrant, networkPolicy].map((resource) => ({ resource, verbs: CHILD_RIGHTS })),
+  },
+  ({ createAuthority }) => {
+    return {
+      state: (): CrosslinkState => ({ turn: undefined, given: undefined }),
+      reconcile: withTurn(steps(stopDisabled, keepAuthority, checkHub, keepSite, issueGrant, judgeHub)),
+    }
+
+    async function keepAuthority(pass: CrosslinkPass): Promise<Outcome> {
+      const { spec, status } = pass.object
+      if (!spec.enabled || isAtRest(pass)) return done()
+      return withSecretRights(async () => {
+        const texts = await textsOf(pass, CROSSLINK_CA_SECRET)
+        if (texts === undefined) return isLeaving(CROSSLINK_CA_SECRET)
+        let authority = texts.authority === undefined ? undefined : (JSON.parse(texts.authority) as Authority)
+        const now = pass.clock.now()
+        const isKnown = (version: number) => isKnownEverywhere(status ?? {}, version)
+        for (;;) {
+          const move = nextMove(authority, { wanted: spec.pkiVersion, isKnown, now })
+          if (move.kind === 'stay') {
+            pass.state.turn = move.after
+            if (authority !== undefined) await tellAuthority(pass, authority)
+            return done()
+          }
+          authority =
+            move.kind === 'store'
+              ? move.authority
+              : move.with(await createAuthority(nameOf(pass, move.version), new Date(now)))
+          await storeTexts(pass, CROSSLINK_CA_SECRET, { authority: JSON.stringify(authority) })
+          await giveToHub(pass, authority)
+        }
+      })
+    }
+  },
+)
+
+type CrosslinkState = {
+  /** Milliseconds until a rotation ends in any case. */
+  turn: number | undefined
+  /** What the hub was given in this pass. */
+  given: string | undefined
+}
+
+/** Whatever else is waited for, a rotation ends after a day. */
+function withTurn(all: Step<typeof BoundaryCrosslink, CrosslinkState>): Step<typeof BoundaryCrosslink, CrosslinkState> {
+  return async function keepLinks(pass) {
+    const outcome = await all(pass)
+    const { turn } = pass.state
+    return turn === undefined ? outcome : { ...outcome, after: Math.min(turn, outcome.after ?? turn) }
+  }
+}
+
+/** One that has nothing to do reads no Secret. */
+function isAtRest(pass: CrosslinkPass): boolean {
+  const { spec, status } = pass.object
+  const isWhole = status?.ca?.version === spec.pkiVersion && status.rotation === undefined
+  return isWhole && (status.signer !== undefined || !isHubHere(pass))
+}
+
+/** The site of a hub that is here signs with it. */
+async function giveToHub(pass: CrosslinkPass, authority: Authority): Promise<string | undefined> {
+  if (!isHubHere(pass)) return undefined
+  const texts = skupperAuthority(authority)
+  const signer = sha256(JSON.stringify(texts))
+  if (signer !== pass.state.given && signer !== pass.object.status?.signer)
+    await storeTexts(pass, SKUPPER_CA_SECRET, texts)
+  pass.state.given = signer
+  return signer
+}
+
+async function tellAuthority(pass: CrosslinkPass, authority: Authority): Promise<void> {
+  const { rotation } = authority
+  pass.report({ signer: await giveToHub(pass, authority) })
+  pass.report({
+    ca: caReport(authority),
+    rotation: rotation && { version: rotation.version, step: rotation.step, startedAt: rotation.startedAt },
+  })
+}
+
+const nameOf = ({ place }: CrosslinkPass, version: number) => `freehold crosslink ${place.boundaryId} ${version}`
+
+const homeOf = ({ place }: CrosslinkPass) => boundaryNamespace(place.boundaryId ?? '')
+
+/** Undefined for those of links that were deleted, with which they go. */
+async function textsOf(pass: CrosslinkPass, name: string): Promise<Record<string, string> | undefined> {
+  const found = await readSecret(pass, homeOf(pass), name)
+  if (found !== undefined && !belongsTo(found, pass)) return undefined
+  return Object.fromEntries(
+    Object.entries(found?.data ?? {}).map(([key, value]) => [key, Buffer.from(value, 'base64').toString('utf8')]),
+  )
+}
+
+/** No Secret of a boundary is watched. */
+function isLeaving(name: string): Outcome {
+  const message = `The Secret "${name}" belongs to links that were deleted, and is not gone yet.`
+  return waiting('WaitingForDependency', message, RIGHTS_RETRY)
+}
+
+/** The platform owns what Skupper takes for its authority too: it goes with the links. */
+async function storeTexts(pass: CrosslinkPass, name: string, texts: Record<string, string>): Promise<void> {
+  const { apiVersion, kind, metadata } = pass.object
+  const owner = { apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '', labels: {} }
+  const incarnation = pass.incarnation
+  await putSecret(pass.records.client, { namespace: homeOf(pass), name }, secretData(texts), { ...owner, incarnation })
+}
+
+async function stopDisabled(pass: CrosslinkPass): Promise<Outcome> {
+  if (pass.object.spec.enabled) return done()
+  await removeSite(pass)
+  return { kind: 'done', reason: 'Stopped' }
+}
+
+async function removeSite(pass: CrosslinkPass): Promise<void> {
+  pass.report({ hub: undefined, signer: undefined })
+  for (const resource of [skupperAccessGrant, skupperSite]) {
+    if (pass.workloads.isServed(resource)) await pass.children.prune(resource, [])
+  }
+  await pass.children.prune(networkPolicy, [])
+}
+
+const clusterOf = ({ object, records }: CrosslinkPass) =>
+  records.cache<PlatformCluster & KubeObject>(PlatformCluster.resource).get(undefined, object.spec.hubClusterId ?? '')
+
+const isHubHere = (pass: CrosslinkPass) => clusterOf(pass)?.spec.isPlatform === true
+
+function checkHub(pass: CrosslinkPass): Outcome {
+  const { enabled, hubClusterId = '' } = pass.object.spec
+  if (!enabled || isHubHere(pass)) return done()
+  const projection = pass.records.cache(BoundaryProjection.resource).get(homeOf(pass), hubClusterId)
+  if (clusterOf(pass) !== undefined && projection !== undefined) return done()
+  return stalled('ReferenceMissing', `The boundary is not projected on cluster "${hubClusterId}", which is the hub.`)
+}
+
+/** On another cluster it is the agent of the hub that makes the site, and tells of it. */
+async function keepSite(pass: CrosslinkPass): Promise<Outcome> {
+  if (!pass.object.spec.enabled) return done()
+  if (!isHubHere(pass)) {
+    await removeSite(pass)
+    return done()
+  }
+  const isThere = SKUPPER.every((resource) => pass.workloads.isServed(resource))
+  if (!isThere) return stalled('EngineMissing', INSTALL)
+  const namespace = homeOf(pass)
+  await pass.children.ensure(routerPolicy(namespace), { resource: networkPolicy })
+  const { object: site } = await pass.children.ensure(hubSite(namespace), { resource: skupperSite })
+  const { conditions = [], endpoints = [] } = (site as Site).status ?? {}
+  const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
+  const [endpoint] = endpoints
+  pass.report({
+    hub: {
+      status: isReady ? SITE_STATUS.active : SITE_STATUS.provisioning,
+      endpoint: endpoint === undefined ? undefined : `${endpoint.host}:${endpoint.port}`,
+    },
+  })
+  return isReady ? done() : waiting('WaitingForWorkload', 'The site of the hub is not ready yet.')
+}
+
+type Site = KubeObject & {
+  status?: { conditions?: { type: string; status: string }[]; endpoints?: { host?: string; port?: string }[] }
+}
+type AccessGrant = KubeObject & {
+  status?: { url?: string; code?: string; ca?: string; expirationTime?: string }
+}
+
+/** Answers the newest request; one that nobody waits for any more is not answered. */
+async function issueGrant(pass: CrosslinkPass): Promise<Outcome> {
+  const { spec, status } = pass.object
+  const { enabled, grantRequestedAt: asked } = spec
+  if (!enabled || asked === undefined || asked === status?.grantIssuedFor || !isHubHere(pass)) return done()
+  const now = pass.clock.now()
+  if (Date.parse(asked) + GRANT_LIFETIME <= now) return done()
+  const wanted = accessGrant(homeOf(pass), asked)
+  const { object } = await pass.children.ensure(wanted, { resource: skupperAccessGrant })
+  await pass.children.prune(skupperAccessGrant, [wanted.metadata.name])
+  const { url, code, ca } = (object as AccessGrant).status ?? {}
+  if (url === undefined || code === undefined || ca === undefined)
+    return waiting('WaitingForDependency', 'Skupper has not made the grant yet.')
+  const expiresUtc = new Date(Date.parse(asked) + GRANT_LIFETIME).toISOString()
+  const grant: Grant = { url, code, caPem: ca, expiresUtc, hubEndpoint: status?.hub?.endpoint ?? '' }
+  return withSecretRights(async () => {
+    const texts = await textsOf(pass, CROSSLINK_GRANTS_SECRET)
+    if (texts === undefined) return isLeaving(CROSSLINK_GRANTS_SECRET)
+    const { issued } = texts
+    // Made already, by a process that could not say so any more.
+    if (issued?.includes(JSON.stringify(grant.code)) !== true)
+      await storeTexts(pass, CROSSLINK_GRANTS_SECRET, { issued: withGrant(issued, grant, now) })
+    pass.report({ grantIssuedFor: asked })
+    return done()
+  })
+}
+
+function judgeHub(pass: CrosslinkPass): Outcome {
+  const { spec, status } = pass.object
+  if (!spec.enabled || isHubHere(pass)) return done()
+  const hub = status?.sites?.find(({ clusterId }) => clusterId === spec.hubClusterId)
+  if (hub?.status === SITE_STATUS.active) return done()
+  return waiting('WaitingForCluster', 'The agent of the hub has not told of an active site yet.')
+}
+
+function ofHome({ metadata }: KubeObject, records: Workspace): string[] {
+  return records.cache(BoundaryCrosslink.resource).list({ namespace: metadata.namespace }).map(keyOf)
+}

@@ -1,0 +1,51 @@
+import { expect } from 'chai'
+import { ROTATION_LIMIT } from '../contracts/crosslink.ts'
+import { type Authority, nextMove, type Pair, skupperAuthority } from './crosslink.ts'
+
+const NOW = Date.UTC(2027, 0, 1)
+const pair = (name: string): Pair => ({ certPem: `${name}\n`, keyPem: `key of ${name}` })
+
+/** Moves on until nothing is left to do, as a controller does. */
+function play(stored: Authority | undefined, wanted: number, { isKnown = false, now = NOW } = {}) {
+  const shown: Authority[] = []
+  let authority = stored
+  for (;;) {
+    const move = nextMove(authority, { wanted, isKnown: () => isKnown, now })
+    if (move.kind === 'stay') return { authority, shown, after: move.after }
+    authority = move.kind === 'store' ? move.authority : move.with(pair(`v${move.version}`))
+    shown.push(authority)
+  }
+}
+
+describe('the authority of links', () => {
+  const first: Authority = { ...pair('v1'), version: 1 }
+
+  it('is made once', () => {
+    expect(play(undefined, 1).authority).to.deep.equal(first)
+    expect(play(first, 1).shown).to.deep.equal([])
+  })
+
+  it('is replaced in three steps: trust both, let the new one sign, drop the old one', () => {
+    const { shown } = play(first, 2, { isKnown: true })
+    expect(shown.map((each) => [each.certPem, each.alsoTrusted, each.rotation?.step])).to.deep.equal([
+      ['v1\n', 'v2\n', 'Trusting'],
+      ['v2\n', 'v1\n', 'Reissued'],
+      ['v2\n', undefined, undefined],
+    ])
+    expect(shown.map((each) => skupperAuthority(each)['ca.crt'])).to.deep.equal(['v1\nv2\n', 'v2\nv1\n', 'v2\n'])
+  })
+
+  it('is trusted beside the new one until each site knows that, for a day at most', () => {
+    const { authority, after } = play(first, 2)
+    expect(authority?.rotation?.step).to.equal('Reissued')
+    expect(after).to.equal(ROTATION_LIMIT)
+    expect(play(authority, 2, { now: NOW + ROTATION_LIMIT - 1 }).after).to.equal(1)
+    expect(play(authority, 2, { now: NOW + ROTATION_LIMIT }).authority).to.deep.equal({ ...pair('v2'), version: 2 })
+    expect(play(authority, 2, { isKnown: true }).authority).to.deep.equal({ ...pair('v2'), version: 2 })
+  })
+
+  it('takes one rotation after the other', () => {
+    expect(play(first, 3, { isKnown: true }).authority).to.include({ version: 3 })
+    expect(play(play(first, 2).authority, 3).authority).to.include({ version: 2 })
+  })
+})

@@ -1,0 +1,98 @@
+import { expect } from 'chai'
+import { boundaryNamespace } from '../../src/core/names.ts'
+import { BoundaryCrosslink } from '../../src/crds/crosslink.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+import { isKubeError } from '../../src/kube/errors.ts'
+import { call, expectCall, itemsOf, makeBoundary, makeCaller, makeGroup, until } from '../worlds/platform.ts'
+import { administrator } from '../worlds/tenant.ts'
+
+type Links = { enabled: boolean; status: string; phase: string; pkiVersion: number; siteCount: number }
+
+describe('the network and the links of a boundary', () => {
+  let admin: KubeClient
+  let boundaryId: string
+  let own: string
+  before(async () => {
+    admin = await administrator()
+    const boundary = await makeBoundary()
+    boundaryId = boundary.id
+    own = boundary.defaultClusterId
+  })
+  after(() => admin?.close())
+
+  it('tell whether policies let a connection pass, and which rule decides', async () => {
+    const group = await makeGroup(boundaryId)
+    const base = `/boundaries/${boundaryId}/resourcegroups/${group.name}/resources`
+    await expectCall(201, 'POST', `${base}/vectorclusters/search`, {})
+    await until('its pods are there', async () => {
+      const pods = await call<unknown[]>('GET', `${base}/vectorclusters/search`)
+      return (pods.body as unknown as { status: string }).status === 'Running'
+    })
+    const search = { kind: 'Resource', resourceGroup: group.name, name: 'search' }
+    const check = async (from: object, port = 6333) => {
+      const body = { from, to: search, port, protocol: 'tcp' }
+      const path = `/boundaries/${boundaryId}/network/check`
+      return (await expectCall<Record<string, Record<string, unknown>>>(200, 'POST', path, body)).body
+    }
+    const web = { kind: 'Pods', resourceGroup: group.name, labels: { app: 'web' } }
+    const allowed = await check(web)
+    expect(allowed).to.include({ verdict: 'Allowed', allowed: true })
+    expect(allowed.toMatches).to.have.length(1)
+    expect((await check({ kind: 'Internet' })).decidedBy).to.include({
+      kind: 'PlatformDefault',
+      text: 'no rule allows it',
+    })
+    const status = await expectCall<object>(200, 'GET', `/boundaries/${boundaryId}/network/status`)
+    expect(status.body).to.include({ source: 'PolicyOnly', defaultDeny: true, isComplete: false })
+    const graph = await expectCall<{ edges: object[] }>(200, 'GET', `/boundaries/${boundaryId}/network/graph`)
+    expect(graph.body.edges).to.not.have.length(0)
+    expect(await itemsOf(`/boundaries/${boundaryId}/network/denies`)).to.deep.equal([])
+    const stranger = await makeCaller()
+    await expectCall(403, 'POST', `/boundaries/${boundaryId}/network/check`, {}, stranger)
+  })
+
+  it('are linked, say what is missing, and replace their authority', async () => {
+    const path = `/boundaries/${boundaryId}/crosslink`
+    await expectCall(409, 'POST', `${path}/pki/rotate`)
+    await expectCall(200, 'PUT', path, { enabled: true, hubClusterId: own })
+    const links = await until('the controller has looked', async () => {
+      const { body } = await expectCall<Links>(200, 'GET', path)
+      return body.phase === 'EngineMissing' ? body : undefined
+    })
+    expect(links).to.include({ enabled: true, status: 'Failed', pkiVersion: 1 })
+    await expectCall(503, 'POST', `${path}/access-grant`)
+    const { body: ca } = await expectCall<{ version: number }>(202, 'POST', `${path}/pki/rotate`)
+    expect(ca.version).to.equal(2)
+    const site = { clusterId: own, role: 0, status: 1, linkStatus: 2, observedPkiVersion: 2 }
+    const report = { observedAtUtc: new Date().toISOString(), sites: [site], exposures: [] }
+    const told = await expectCall<{ sites: object[] }>(200, 'POST', `${path}/status`, report)
+    expect(told.body.sites[0]).to.include({ clusterId: own, linkStatus: 0 })
+    await until('the report shows', async () => (await expectCall<Links>(200, 'GET', path)).body.siteCount === 1)
+  })
+
+  it('are held to the same by kubectl', async () => {
+    const namespace = boundaryNamespace(boundaryId)
+    const other = {
+      apiVersion: BoundaryCrosslink.apiVersion,
+      kind: 'BoundaryCrosslink',
+      metadata: { name: 'second', namespace },
+    }
+    const refused = async (work: Promise<unknown>) => {
+      const error = await work.then(
+        () => undefined,
+        (reason: unknown) => reason,
+      )
+      if (!isKubeError(error)) throw new Error('It was not refused.')
+      return `${error.denial?.message ?? ''} ${error.causes.map(({ message }) => message).join()}`
+    }
+    expect(await refused(admin.create(BoundaryCrosslink.resource, { ...other, spec: {} }))).to.match(
+      /must be crosslink/,
+    )
+    const skip = admin.mergePatch(
+      BoundaryCrosslink.resource,
+      { namespace, name: 'crosslink' },
+      { spec: { pkiVersion: 9 } },
+    )
+    expect(await refused(skip)).to.match(/stays, or grows by one/)
+  })
+})
