@@ -37,6 +37,8 @@ function editorCodes(base: string): Record<string, readonly string[]> {
  */
 export const DOCUMENTED_CODES: Readonly<Record<string, readonly string[]>> = {
   'POST /boundaries/{boundaryId}/activity': ['invalid-activity'],
+  'POST /boundaries/{boundaryId}/crosslink/access-grant': ['ENGINE_MISSING'],
+  'POST /boundaries/{boundaryId}/crosslink/pki/rotate': ['CROSSLINK_DISABLED', 'ROTATION_RUNNING'],
   'POST /bug-reports': ['invalid-attachment', 'too-many-reports'],
   [`POST ${M}`]: ['unknown_role', 'forbidden', 'PRINCIPAL_NOT_FOUND', 'already_member', 'GRANT_EXCEEDS_CALLER'],
   [`DELETE ${M}/{assignmentId}`]: ['INHERITED_ASSIGNMENT', 'LAST_OWNER'],

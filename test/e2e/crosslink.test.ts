@@ -61,13 +61,23 @@ describe('the network and the links of a boundary', () => {
     })
     expect(links).to.include({ enabled: true, status: 'Failed', pkiVersion: 1 })
     await expectCall(503, 'POST', `${path}/access-grant`)
+    const report = async (observedPkiVersion: number) => {
+      const site = { clusterId: own, role: 0, status: 1, linkStatus: 2, observedPkiVersion }
+      const body = { observedAtUtc: new Date().toISOString(), sites: [site], exposures: [] }
+      return (await expectCall<{ sites: object[] }>(200, 'POST', `${path}/status`, body)).body
+    }
+    expect((await report(1)).sites[0]).to.include({ clusterId: own, linkStatus: 0 })
+    await until('the report shows', async () => (await expectCall<Links>(200, 'GET', path)).body.siteCount === 1)
     const { body: ca } = await expectCall<{ version: number }>(202, 'POST', `${path}/pki/rotate`)
     expect(ca.version).to.equal(2)
-    const site = { clusterId: own, role: 0, status: 1, linkStatus: 2, observedPkiVersion: 2 }
-    const report = { observedAtUtc: new Date().toISOString(), sites: [site], exposures: [] }
-    const told = await expectCall<{ sites: object[] }>(200, 'POST', `${path}/status`, report)
-    expect(told.body.sites[0]).to.include({ clusterId: own, linkStatus: 0 })
-    await until('the report shows', async () => (await expectCall<Links>(200, 'GET', path)).body.siteCount === 1)
+    const running = await expectCall<{ code: string }>(409, 'POST', `${path}/pki/rotate`)
+    expect(running.body.code).to.equal('ROTATION_RUNNING')
+    await report(2)
+    const ref = { namespace: boundaryNamespace(boundaryId), name: 'crosslink' }
+    await until('the old authority is dropped', async () => {
+      const { status } = (await admin.get(BoundaryCrosslink.resource, ref)) as unknown as BoundaryCrosslink
+      return status?.ca?.version === 2 && status.rotation === undefined
+    })
   })
 
   it('are held to the same by kubectl', async () => {
