@@ -78,6 +78,12 @@ export const ERROR_STATUS = {
   'webhooks-not-supported': 501,
   'tokens-not-supported': 501,
   'upstream-failed': 502,
+  // Blueprints.
+  TEMPLATE_INVALID: 400,
+  PARAMETER_INVALID: 400,
+  VERSION_EXISTS: 409,
+  NOT_OWNED: 409,
+  RESOURCE_CONFLICT: 409,
   // Registry.
   RETENTION_RUNNING: 409,
   // Files of volumes.

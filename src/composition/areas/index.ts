@@ -6,6 +6,7 @@ import type { SignIn } from '../../contracts/managedIdentities.ts'
 import { networkOf } from '../../contracts/networks.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
 import { activityServices } from './activity.ts'
+import { blueprintServices } from './blueprints.ts'
 import { buildParts, buildPods } from './builds.ts'
 import { databasePorts, databaseServices } from './databases.ts'
 import { functionServices } from './functions.ts'
@@ -42,6 +43,7 @@ type AreaServices = Pick<
   | 'backups'
   | 'requestFigures'
   | 'sources'
+  | 'blueprints'
 >
 
 /** What the routes of every area work with. */
@@ -57,6 +59,7 @@ export async function areaServices(setup: FacadeSetup & SignInParts): Promise<Ar
     ...volumeFileServices(setup),
     ...workloadServices(setup),
     ...sourceServices(setup),
+    ...blueprintServices(setup),
     ...(await vaultServices(setup)),
     ...(await storageServices(setup)),
     registry,

@@ -1,0 +1,23 @@
+import { readTemplate } from '../../contracts/blueprints/validate.ts'
+import { done, type Outcome, stalled } from '../../core/outcome.ts'
+import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
+import { BlueprintTemplate } from '../../crds/blueprints.ts'
+import { controller, type Pass, steps } from '../engine/controller.ts'
+
+/** Says of each template whether it can be read, so that whoever applies one with kubectl sees what is wrong. */
+export const templateController = controller(BlueprintTemplate, {
+  observes: [],
+  writes: [],
+  reconcile: steps(function judgeTemplate(pass: Pass<typeof BlueprintTemplate>): Outcome {
+    const { slug, content } = pass.object.spec
+    const { template, problems } = readTemplate(content, BLUEPRINT_COLLECTIONS)
+    const [first] = problems.filter(({ severity }) => severity === 'Error')
+    const isNamed = template === undefined || template.slug === slug
+    pass.report({ name: template?.name, version: template?.version, problems: problems.length })
+    if (!isNamed)
+      return stalled('ConfigurationInvalid', `Its content has the slug "${template.slug}", and its spec "${slug}".`)
+    if (first === undefined) return done()
+    const where = first.line === null ? first.path : `line ${first.line}`
+    return stalled('ConfigurationInvalid', `${where}: ${first.message}.`.slice(0, 1024))
+  }),
+})
