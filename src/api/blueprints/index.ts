@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
@@ -7,6 +8,7 @@ import { inBoundary } from '../resources/collection/homes.ts'
 import { blueprintsOf, findBlueprint } from './catalogue.ts'
 import { DeployBlueprintRequest, DeployQuery, deployBlueprint, retryExecution } from './deploy.ts'
 import { BlueprintExecutionDto, DEPLOYS, executions } from './executions.ts'
+import { BlueprintPlanDto } from './plan.ts'
 import { BLUEPRINT_LIST, BlueprintDto, blueprintDto, WholeBlueprintDto } from './record.ts'
 import { putTemplate, removeTemplate, TemplateContent, TemplateValidationDto, validateTemplate } from './templates.ts'
 
@@ -103,9 +105,9 @@ export const blueprintRoutes: readonly RouteDraft[] = [
       summary: 'Make what a blueprint describes; dryRun=true only says what would be done',
       query: DeployQuery,
       body: DeployBlueprintRequest,
-      reply: BlueprintExecutionDto,
+      reply: z.union([BlueprintExecutionDto, BlueprintPlanDto]),
     },
-    deployBlueprint as never,
+    (context) => deployBlueprint(context),
   ),
   ...executions.routes(),
   route(

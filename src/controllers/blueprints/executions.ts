@@ -6,11 +6,19 @@ import { done, type Outcome, waiting } from '../../core/outcome.ts'
 import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
 import { BlueprintExecution, type ExecutionStep } from '../../crds/blueprints.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
-import { awaitedBy, isStepDone, readinessOf, type StepProgress, startOf, timeLeft } from '../../desired/blueprints.ts'
+import {
+  awaitedBy,
+  isStepDone,
+  type Readiness,
+  readinessOf,
+  type StepProgress,
+  startOf,
+  timeLeft,
+} from '../../desired/blueprints.ts'
 import { controller, steps, type Workspace } from '../engine/controller.ts'
 import { RIGHTS_RETRY, readSecret, withSecretRights } from '../workload/secrets.ts'
 import { collectOutputs } from './outputs.ts'
-import { type ExecutionPass, type Made, makeStep, observedOf, type Parameters } from './steps.ts'
+import { dropValue, type ExecutionPass, type Made, makeStep, observedOf, type Parameters } from './steps.ts'
 
 const KINDS = [...new Set([...BLUEPRINT_COLLECTIONS.values()].map(({ kind }) => kind))]
 
@@ -83,13 +91,25 @@ async function advanceStep(
   }
   Object.assign(one, { status: 'Creating', startedAt: one.startedAt ?? now, message: undefined })
   const made: Made = await makeStep(pass, step, { namespace, parameters })
-  const readiness = 'refusal' in made ? ({ kind: 'failed', message: made.refusal } as const) : readinessOf(made.object)
-  if (readiness.kind === 'ready') return void Object.assign(one, { status: 'Ready', finishedAt: now })
+  const readiness = readinessOfMade(made)
+  if (readiness.kind === 'ready') {
+    await dropValue(pass, step, namespace)
+    Object.assign(one, { status: 'Ready', finishedAt: now })
+    return
+  }
   const isLate = readiness.kind === 'waiting' && timeLeft(one, clock.now()) <= 0
   if (readiness.kind === 'waiting' && !isLate)
     return void Object.assign(one, readiness.message !== '' && { message: readiness.message })
   const message = isLate ? `It was not ready within 30 minutes. ${readiness.message}`.trim() : readiness.message
   Object.assign(one, { status: 'Failed', message: message.slice(0, 1024), finishedAt: now })
+  await dropValue(pass, step, namespace)
+}
+
+function readinessOfMade(made: Made): Readiness {
+  if ('refusal' in made) return { kind: 'failed', message: made.refusal }
+  const readiness = readinessOf(made.object)
+  if (made.awaits === undefined || readiness.kind === 'failed') return readiness
+  return { kind: 'waiting', message: made.awaits }
 }
 
 async function judge(pass: ExecutionPass, progress: StepProgress[], namespace: string): Promise<Outcome> {
@@ -107,6 +127,8 @@ async function judge(pass: ExecutionPass, progress: StepProgress[], namespace: s
     return done({ reason: 'Completed' })
   }
   const begun = open.filter(({ status }) => status === 'Creating')
+  if (begun.length === 0)
+    return fail(pass, progress, 'Nothing that is left can be begun: it waits for what is never made.')
   const message = begun
     .map(({ component, message: why = '' }) => `"${component}" is not ready yet. ${why}`.trim())
     .join(' ')

@@ -1,4 +1,4 @@
-import { deployMark, deployOf, VALUE_KEY } from '../../contracts/blueprints/executions.ts'
+import { deployMark, deployOf, VALUE_KEY, valueSecretName } from '../../contracts/blueprints/executions.ts'
 import { lateReferences, withLateValues } from '../../contracts/blueprints/render.ts'
 import { idOf } from '../../core/ids.ts'
 import {
@@ -12,15 +12,17 @@ import { secretData } from '../../core/secretData.ts'
 import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
 import type { BlueprintExecution, ExecutionStep } from '../../crds/blueprints.ts'
 import type { AnyKind } from '../../crds/define.ts'
+import type { VaultEntry } from '../../crds/vaults.ts'
 import { plainField, plainOutput } from '../../desired/blueprints.ts'
+import { secret } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
-import { putSecret } from '../../kube/putSecret.ts'
 import type { Pass } from '../engine/controller.ts'
+import { readSecret } from '../workload/secrets.ts'
 
 export type ExecutionPass = Pass<typeof BlueprintExecution>
 /** Values of the secret parameters, by name. */
 export type Parameters = Readonly<Record<string, string>>
-export type Made = { readonly object: KubeObject } | { readonly refusal: string }
+export type Made = { readonly object: KubeObject; readonly awaits?: string } | { readonly refusal: string }
 type Where = { readonly namespace: string; readonly parameters: Parameters }
 
 export function kindOf({ collection }: Pick<ExecutionStep, 'collection'>): AnyKind | undefined {
@@ -135,19 +137,36 @@ export function lateValue(
   return plainOutput(step.collection, found, field) ?? plainField(found, field)
 }
 
-/** The Secret that the value of a vault's secret comes from goes with its entry. */
+/**
+ * Gives the entry of a vault its value: by a Secret that is there until the vault has taken it, so that in the end only the
+ * vault holds the value.
+ */
 async function feed(pass: ExecutionPass, step: ExecutionStep, entry: KubeObject, where: Where): Promise<Made> {
-  const { valueFrom } = (entry.spec ?? {}) as { valueFrom?: { secretName: string } }
-  const isFed = entry.status !== undefined && (entry.status as { version?: number }).version !== undefined
-  if (step.value === undefined || valueFrom === undefined || (isFed && pass.object.status?.stage === 'WaitingForReady'))
-    return { object: entry }
+  if (step.value === undefined) return { object: entry }
   const text = withLateValues(step.value, (reference) =>
     reference.root === 'parameters' ? where.parameters[reference.name] : lateValue(pass, reference, where.namespace),
   )
   if (lateReferences(text).length > 0) return { refusal: `The value of "${step.resourceName}" is not known.` }
-  const { apiVersion, kind, metadata } = entry
-  const owner = { apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '', labels: {} }
-  const ref = { namespace: where.namespace, name: valueFrom.secretName }
-  await putSecret(pass.records.client, ref, secretData({ [VALUE_KEY]: text }), owner)
-  return { object: entry }
+  const { valueFrom, history } = entry.spec as VaultEntry['spec']
+  const ref = { namespace: where.namespace, name: valueFrom?.secretName ?? '' }
+  const data = secretData({ [VALUE_KEY]: text })
+  const stored = await readSecret({ workloads: pass.records }, ref.namespace, ref.name)
+  const { uid, resourceVersion } = stored?.metadata ?? {}
+  const isSame = stored?.data?.[VALUE_KEY] === data[VALUE_KEY]
+  const isTaken = history?.source?.uid === uid && history?.source?.resourceVersion === resourceVersion
+  if (stored !== undefined && isSame && isTaken) return { object: entry }
+  if (stored === undefined) await pass.records.client.create(secret, opaque(ref, data))
+  else if (!isSame) await pass.records.client.mergePatch(secret, ref, { data }, { uid, resourceVersion })
+  return { object: entry, awaits: 'Its value is on its way into the vault.' }
+}
+
+/** Without an owner and without a mark of ours: a vault takes no Secret that belongs to something else. */
+function opaque(metadata: { namespace: string; name: string }, data: Record<string, string>): KubeObject {
+  return { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data }
+}
+
+/** Takes away what a value was on its way in. */
+export async function dropValue(pass: ExecutionPass, step: ExecutionStep, namespace: string): Promise<void> {
+  if (step.value === undefined) return
+  await pass.records.client.remove(secret, { namespace, name: valueSecretName(step.objectName) })
 }
