@@ -154,7 +154,7 @@ export const BlueprintExecution = defineKind({
       .array(
         z.object({
           name: z.string().describe('Name of the output'),
-          value: z.string().optional().describe('Its value'),
+          value: z.string().optional().describe('What it says; absent if nothing was told of it'),
         }),
       )
       .max(50)

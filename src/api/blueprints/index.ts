@@ -38,6 +38,7 @@ async function one(context: Context) {
 
 /** The routes of blueprints (interface section 4.18). */
 export const blueprintRoutes: readonly RouteDraft[] = [
+  ...executions.routes(),
   // No `collection`: the list holds what boundary, sources and platform keep, of each slug one.
   listRoute(BLUEPRINTS, {
     ...BLUEPRINT_LIST,
@@ -102,6 +103,7 @@ export const blueprintRoutes: readonly RouteDraft[] = [
     '{RG}/blueprints/{slug}/deploy',
     {
       auth: read,
+      scope: 'resourceGroup',
       summary: 'Make what a blueprint describes; dryRun=true only says what would be done',
       query: DeployQuery,
       body: DeployBlueprintRequest,
@@ -109,7 +111,6 @@ export const blueprintRoutes: readonly RouteDraft[] = [
     },
     (context) => deployBlueprint(context),
   ),
-  ...executions.routes(),
   route(
     'POST',
     `${DEPLOYS}/{executionId}/retry`,
