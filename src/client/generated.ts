@@ -287,6 +287,8 @@ export const OPERATIONS = {
   "RegistryAuthTokenGet": { method: 'GET', path: '/registry/auth/token', query: ["account", "client_id", "offline_token", "scope", "service"] },
   "RegistryAuthToken": { method: 'POST', path: '/registry/auth/token' },
   "RegistryNotify": { method: 'POST', path: '/v1/internal/registries/notify' },
+  "GetBoundariesResourcesBlueprintsDeploys": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints/deploys', query: ["filter", "page", "pageSize", "resourceGroup", "search", "sort"], paged: true },
+  "GetBoundariesResourcesBlueprintsDeploysByExecutionId": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints/deploys/{executionId}' },
   "GetBoundariesResourcesBlueprints": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcesBlueprintsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints/config' },
   "GetBoundariesResourcesBlueprintsByBlueprintId": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints/{blueprintId}' },
@@ -295,8 +297,6 @@ export const OPERATIONS = {
   "PostBoundariesResourcesBlueprintsTemplatesValidate": { method: 'POST', path: '/boundaries/{boundaryId}/resources/blueprints/templates/validate' },
   "DeleteBoundariesResourcesBlueprintsTemplatesBySlug": { method: 'DELETE', path: '/boundaries/{boundaryId}/resources/blueprints/templates/{slug}' },
   "PostBoundariesResourcegroupsResourcesBlueprintsSlugDeploy": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/blueprints/{slug}/deploy', query: ["dryRun"] },
-  "GetBoundariesResourcesBlueprintsDeploys": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints/deploys', query: ["filter", "page", "pageSize", "resourceGroup", "search", "sort"], paged: true },
-  "GetBoundariesResourcesBlueprintsDeploysByExecutionId": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints/deploys/{executionId}' },
   "PostBoundariesResourcesBlueprintsDeploysExecutionIdRetry": { method: 'POST', path: '/boundaries/{boundaryId}/resources/blueprints/deploys/{executionId}/retry' },
   "GetBoundariesResourcesBlueprintsCatalogStatus": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints/catalog/status', notBuilt: true },
   "PostBoundariesResourcesBlueprintsCatalogRefresh": { method: 'POST', path: '/boundaries/{boundaryId}/resources/blueprints/catalog/refresh', notBuilt: true },
@@ -838,6 +838,8 @@ export const NAMES = {
     createAuthToken: "RegistryAuthToken",
   },
   blueprints: {
+    listDeploys: "GetBoundariesResourcesBlueprintsDeploys",
+    getDeploy: "GetBoundariesResourcesBlueprintsDeploysByExecutionId",
     list: "GetBoundariesResourcesBlueprints",
     getConfig: "GetBoundariesResourcesBlueprintsConfig",
     get: "GetBoundariesResourcesBlueprintsByBlueprintId",
@@ -846,8 +848,6 @@ export const NAMES = {
     validateTemplate: "PostBoundariesResourcesBlueprintsTemplatesValidate",
     deleteTemplate: "DeleteBoundariesResourcesBlueprintsTemplatesBySlug",
     deploy: "PostBoundariesResourcegroupsResourcesBlueprintsSlugDeploy",
-    listDeploys: "GetBoundariesResourcesBlueprintsDeploys",
-    getDeploy: "GetBoundariesResourcesBlueprintsDeploysByExecutionId",
     retryDeploy: "PostBoundariesResourcesBlueprintsDeploysExecutionIdRetry",
     getCatalogStatus: "GetBoundariesResourcesBlueprintsCatalogStatus",
     refreshCatalog: "PostBoundariesResourcesBlueprintsCatalogRefresh",
@@ -1237,15 +1237,15 @@ export interface OperationTypes {
   "RegistryAuthTokenGet": { body: unknown; reply: RegistryTokenDto }
   "RegistryAuthToken": { body: unknown; reply: RegistryTokenDto }
   "RegistryNotify": { body: RegistryNotificationInput; reply: RegistryNotifyResult }
+  "GetBoundariesResourcesBlueprintsDeploys": { body: unknown; reply: { items: Array<BlueprintExecutionDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcesBlueprintsDeploysByExecutionId": { body: unknown; reply: BlueprintExecutionDto }
   "GetBoundariesResourcesBlueprints": { body: unknown; reply: { items: Array<BlueprintDto>; pagination: PaginationMeta } }
   "GetBoundariesResourcesBlueprintsConfig": { body: unknown; reply: ListConfig }
   "GetBoundariesResourcesBlueprintsByBlueprintId": { body: unknown; reply: WholeBlueprintDto }
   "GetBoundariesResourcesBlueprintsBySlug": { body: unknown; reply: WholeBlueprintDto }
   "PostBoundariesResourcesBlueprintsTemplates": { body: TemplateContentInput; reply: BlueprintDto }
   "PostBoundariesResourcesBlueprintsTemplatesValidate": { body: TemplateContentInput; reply: TemplateValidationDto }
-  "PostBoundariesResourcegroupsResourcesBlueprintsSlugDeploy": { body: DeployBlueprintRequestInput; reply: BlueprintExecutionDto }
-  "GetBoundariesResourcesBlueprintsDeploys": { body: unknown; reply: { items: Array<BlueprintExecutionDto>; pagination: PaginationMeta } }
-  "GetBoundariesResourcesBlueprintsDeploysByExecutionId": { body: unknown; reply: BlueprintExecutionDto }
+  "PostBoundariesResourcegroupsResourcesBlueprintsSlugDeploy": { body: DeployBlueprintRequestInput; reply: BlueprintExecutionDto | BlueprintPlanDto }
   "PostBoundariesResourcesBlueprintsDeploysExecutionIdRetry": { body: unknown; reply: BlueprintExecutionDto }
   "GetAdminBoundaryTrusts": { body: unknown; reply: { items: Array<TrustDto>; pagination: PaginationMeta } }
   "PostAdminBoundaryTrusts": { body: CreateTrustRequestInput; reply: TrustDto }
@@ -1357,6 +1357,7 @@ export type BackupRunDto = { id: string; startedAt: string; finishedAt: string |
 export type BlueprintDto = { id: string; slug: string; name: string; version: string; description: string; category: "Web" | "Data" | "Ai" | "Messaging" | "Storage" | "Tools"; icon: string | null; origin: "BuiltIn" | "Source" | "Boundary"; sourceId: string | null; isEnabled: boolean; isValid: boolean; parameters: Array<BlueprintParameter>; components: Array<{ name: string; collection: string; computePlan: string | null; replicas: number | null }>; outputs: Array<{ name: string; secret: boolean }>; permissions: Array<string>; missingPermissions: Array<string>; updatedAt: string; revision: string | null }
 export type BlueprintExecutionDto = { id: string; slug: string; blueprintName: string; version: string; name: string; resourceGroup: string; clusterId: string; status: "Queued" | "Running" | "Succeeded" | "Failed" | "Cancelled"; phase: "Validating" | "Creating" | "WaitingForReady" | "CollectingOutputs" | "Finished"; message: string | null; startedBy: string; createdAt: string; startedAt: string | null; finishedAt: string | null; retryOf: string | null; retriedBy: string | null; steps: Array<ExecutionStepDto>; outputs: Array<ExecutionOutputDto>; parameters: Record<string, string> }
 export type BlueprintParameter = { name: string; type: "string" | "integer" | "number" | "boolean" | "choice" | "secret" | "plan" | "generated"; title?: string; description?: string; default?: string | number | boolean; choices?: Array<string>; family?: "Vector" | "Relational" | "Sql" | "ContainerInstance" | "App" | "Function" | "Job"; pattern?: string; minLength?: number; maxLength?: number; minimum?: number; maximum?: number; length?: number }
+export type BlueprintPlanDto = { isValid: boolean; steps: Array<PlannedStep>; verdict: "Fits" | "Tight" | "DoesNotFit" | "Unknown"; verdictReason: string | null; parameters: Record<string, string> }
 export type BoundaryDto = { id: string; displayName: string; tenantId: string | null; tenantName: string | null; namespace: string; createdAt: string; createdBy: string | null; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; resourceGroupCount: number; resourceCount: number; memberCount: number; projectionCount: number; defaultClusterId: string; crosslinkEnabled: boolean; quota: BoundaryQuota; usage: BoundaryQuota; permissions: Array<string> | null; tags: Record<string, string> }
 export type BoundaryGroupDto = { id: string; boundaryId: string; displayName: string; description: string | null; memberIds: Array<string>; memberCount: number; roleDefinitionName: string | null; createdAt: string }
 export type BoundaryMemberDto = { assignmentId: string; boundaryId: string; principalId: string; principalType: "User" | "Group" | "ServicePrincipal"; displayName: string | null; email: string | null; roleDefinitionName: string; scope: string; origin: "Direct" | "Inherited" | "JustInTime"; isInherited: boolean; expiresAt: string | null; createdAt: string; createdBy: string | null }
@@ -1508,6 +1509,7 @@ export type PinDto = { id: string; boundary: string; repository: string; digests
 export type PinUpsertRequestInput = { boundary: string; repository: string; digests?: Array<string>; keepLast?: number | null; keepForDays?: number | null; expiresAt: string }
 export type PitrWindowDto = { isAvailable: boolean; earliest: string | null; latest: string | null; lastBackupAt: string | null; lastArchivedAt: string | null; archiving: "Disabled" | "Healthy" | "Failing" | "Suspended"; gaps: Array<TimeRange>; reason: string | null }
 export type PlanChoice = { id: string; name: string; isDefault: boolean }
+export type PlannedStep = { component: string; collection: string; resourceName: string; action: "Create" | "Update" | "Unchanged" | "Skip" | "Conflict"; changes: Array<{ path: string; from: unknown; to: unknown }>; problems: Array<string> }
 export type PlatformMemberDto = { userId: string; tenantId: string; displayName: string; email: string | null; roleDefinitionName: string | null; assignmentId: string | null; createdAt: string }
 export type PodDto = { name: string; podIp: string | null; nodeName: string | null; phase: "Pending" | "Running" | "Succeeded" | "Failed" | "Unknown"; ready: boolean; restartCount: number; startedAt: string | null; image: string; revision: number | null; containers: Array<ContainerStateDto> }
 export type Point = { timestamp: string; value: number | null }
