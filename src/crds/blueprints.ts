@@ -40,6 +40,8 @@ export const BlueprintTemplate = defineKind({
     name: z.string().optional().describe('Name of the blueprint for people; absent if it is not valid'),
     version: z.string().optional().describe('Its version; absent if it is not valid'),
     problems: z.int().optional().describe('How many things are wrong with it'),
+    digest: z.string().optional().describe('SHA-256 of the content that was read last'),
+    updatedAt: z.string().optional().describe('When the content was found to be another one'),
   }),
   immutable: ['slug', 'sourceId'],
   rules: [slugRule],

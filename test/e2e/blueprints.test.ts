@@ -9,7 +9,7 @@ import { secret } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { call, expectCall, uniqueName, until } from '../worlds/platform.ts'
-import { administrator } from '../worlds/tenant.ts'
+import { administrator, makeServiceAccount } from '../worlds/tenant.ts'
 import { makeGroupPlace } from '../worlds/vaultWorld.ts'
 
 type Step = { component: string; status: string; message: string | null; resourceId: string | null }
@@ -139,6 +139,33 @@ describe('blueprints', () => {
     const again = await ends(retry.id, 'Failed')
     expect(again.steps[0]).to.include({ status: 'Ready', message: 'Taken over.' })
     expect((await ends(failed.id, 'Failed')).retriedBy).to.equal(retry.id)
+  })
+
+  it('give roles in their group, and functions, as REST does', async () => {
+    const { clientId, token } = await makeServiceAccount(client)
+    const content = `format: 1
+slug: granted
+name: Granted
+version: 1.0.0
+components:
+  - { name: space, collection: functionnamespaces, resourceName: "\${deploy.name}", spec: { runtime: nodejs } }
+  - { name: hello, collection: functions, resourceName: hello, spec: { namespaceName: "\${components.space.name}", handler: index } }
+  - { name: grant, collection: roleassignments, resourceName: reader, spec: { principalId: ${clientId}, roleDefinitionName: Reader } }
+`
+    await expectCall(201, 'POST', `${catalogue}/templates`, { content })
+    const name = uniqueName('functions')
+    await ends((await deploy('granted', name)).id, 'Succeeded')
+    await until('the role counts', () =>
+      expectCall(200, 'GET', `${group}/functionnamespaces/${name}/functions/hello`, undefined, { token }),
+    )
+    const { id: blueprintId } = await blueprint('granted')
+    const refused = await call(
+      'POST',
+      `${group}/blueprints/granted/deploy`,
+      { blueprintId, clusterId, name },
+      { token },
+    )
+    expect(refused.body).to.deep.include({ code: 'FORBIDDEN', missing: ['functions/write', 'rbac/members/write'] })
   })
 
   it('that kubectl applies are judged, and say what is wrong', async () => {

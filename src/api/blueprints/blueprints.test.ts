@@ -6,6 +6,9 @@ import { BLUEPRINT_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { BlueprintExecution, BlueprintTemplate } from '../../crds/blueprints.ts'
 import { DEFAULT_BLUEPRINTS } from '../../crds/defaultBlueprints.ts'
+import { DEFAULT_PLANS } from '../../crds/defaultPlans.ts'
+import { PlatformUser } from '../../crds/identity.ts'
+import { ComputePlan } from '../../crds/plans.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import { secret } from '../../kube/builtin.ts'
@@ -170,6 +173,31 @@ describe('blueprints over REST', () => {
       expect(answer.status).to.equal(status)
       expect((await world.client.list(BlueprintExecution.resource)).items).to.have.length(0)
     })
+
+  it('makes buckets, keys, functions and grants as REST would', async () => {
+    world.put(ComputePlan, 'function-small', DEFAULT_PLANS['function-small'] ?? {})
+    world.put(PlatformUser, READER, { userName: 'reader' }, SYSTEM_NAMESPACE)
+    const parts = (role: string) => `format: 1
+slug: search
+name: Search
+version: 1.0.0
+components:
+  - { name: account, collection: objectstorageaccounts, resourceName: "\${deploy.name}" }
+  - { name: bucket, collection: buckets, resourceName: files, spec: { accountName: "\${components.account.name}" } }
+  - { name: key, collection: accesskeys, resourceName: key, spec: { accountName: "\${components.account.name}", buckets: [files] } }
+  - { name: space, collection: functionnamespaces, resourceName: "\${deploy.name}", spec: { runtime: nodejs } }
+  - { name: hello, collection: functions, resourceName: hello, spec: { namespaceName: "\${components.space.name}", handler: index } }
+  - { name: grant, collection: roleassignments, resourceName: reader, spec: { principalId: ${READER}, roleDefinitionName: ${role} } }
+`
+    await post(parts('Reader'))
+    const planned = await deploy({}, '?dryRun=true')
+    expect(planned.body.steps.flatMap(({ problems }: { problems: string[] }) => problems)).to.deep.equal([])
+    expect(planned.body).to.include({ isValid: true })
+    expect((await deploy()).status).to.equal(202)
+    await post(parts('Owner').replace('1.0.0', '1.0.1'))
+    world.grant(READER, 'Contributor', `/boundaries/${BOUNDARY}`)
+    expect((await deploy({ name: 'other' }, '', READER)).body).to.include({ code: 'FORBIDDEN' })
+  })
 
   it('whoever may read blueprints alone deploys nothing', async () => {
     await post(template())

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { EXECUTION_STAGES, EXECUTION_STATES, STEP_STATES } from '../../contracts/blueprints/executions.ts'
 import { idOf } from '../../core/ids.ts'
-import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
+import { groupNamespace } from '../../core/names.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
 import { BlueprintExecution, type ExecutionStep } from '../../crds/blueprints.ts'
@@ -126,7 +126,6 @@ export function executionDto(
 }
 
 export const DEPLOYS = '{B}/resources/blueprints/deploys'
-export const namespaceOf = boundaryNamespace
 
 export const executions = collection(BlueprintExecution, {
   path: DEPLOYS,

@@ -105,7 +105,7 @@ export function blueprintDto(
     outputs: (template?.outputs ?? []).map(({ name, secret }) => ({ name, secret })),
     permissions,
     missingPermissions: permissions.filter((name) => !services.access.isAllowed(caller.principalId, name, scope)),
-    updatedAt: status?.conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime ?? createdAtOf(metadata),
+    updatedAt: status?.updatedAt ?? createdAtOf(metadata),
     revision: null,
   })
 }

@@ -2,7 +2,6 @@ import { childName } from '../../core/names.ts'
 
 /** How far a deployment has come (records: blueprints, BlueprintExecutionDto). */
 export const EXECUTION_STATES = ['Queued', 'Running', 'Succeeded', 'Failed', 'Cancelled'] as const
-export type ExecutionState = (typeof EXECUTION_STATES)[number]
 export const EXECUTION_STAGES = ['Validating', 'Creating', 'WaitingForReady', 'CollectingOutputs', 'Finished'] as const
 export const STEP_STATES = ['Pending', 'Waiting', 'Creating', 'Ready', 'Failed', 'Skipped'] as const
 export type StepState = (typeof STEP_STATES)[number]

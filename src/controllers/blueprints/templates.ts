@@ -1,4 +1,5 @@
 import { readTemplate } from '../../contracts/blueprints/validate.ts'
+import { sha256 } from '../../core/names.ts'
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
 import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
@@ -13,7 +14,11 @@ export const templateController = controller(BlueprintTemplate, {
     const { template, problems } = readTemplate(content, BLUEPRINT_COLLECTIONS)
     const [first] = problems.filter(({ severity }) => severity === 'Error')
     const isNamed = template === undefined || template.slug === slug
-    pass.report({ name: template?.name, version: template?.version, problems: problems.length })
+    const digest = sha256(content)
+    const { status } = pass.object
+    const updatedAt = status?.digest === digest ? status.updatedAt : pass.now
+    const head = { name: template?.name, version: template?.version }
+    pass.report({ ...head, problems: problems.length, digest, updatedAt })
     if (!isNamed)
       return stalled('ConfigurationInvalid', `Its content has the slug "${template.slug}", and its spec "${slug}".`)
     if (first === undefined) return done()
