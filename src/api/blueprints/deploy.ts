@@ -6,6 +6,7 @@ import { maskedParameters, type ParameterValues, readParameters } from '../../co
 import { type RenderedComponent, type RenderedOutput, renderTemplate } from '../../contracts/blueprints/render.ts'
 import type { Template } from '../../contracts/blueprints/template.ts'
 import { badRequest, type FieldError, notFound, PlatformError } from '../../core/errors.ts'
+import { boundaryNamespace } from '../../core/names.ts'
 import { secretData } from '../../core/secretData.ts'
 import { PlatformApp } from '../../crds/apps.ts'
 import { BlueprintExecution, type ExecutionStep } from '../../crds/blueprints.ts'
@@ -192,7 +193,7 @@ export async function startExecution(
       { field: '', message: `must have at most ${STEPS_MAX} characters together` },
     ])
   const { services, caller } = context
-  const namespace = `boundary-${boundaryId}`
+  const namespace = boundaryNamespace(boundaryId)
   const turn = {
     key: `blueprint ${namespace}/${resourceGroup}/${wanted.name}`,
     sees: [{ kind: BlueprintExecution, namespace }],
