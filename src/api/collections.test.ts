@@ -11,6 +11,7 @@ import {
 } from '../../test/suites/collectionSuite.ts'
 import { functionObjectName } from '../contracts/functions.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
+import { BlueprintExecution } from '../crds/blueprints.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
 import { FunctionNamespace, ServerlessFunction } from '../crds/functions.ts'
@@ -59,6 +60,12 @@ const IDENTITY = uuid(9)
 const identity = (server: Server) =>
   server.put(ManagedIdentity, IDENTITY, { resourceName: 'web', resourceType: 'apps', resourceUid: 'uid-web' }, SHOP)
 
+const STEP = { component: 'db', collection: 'vectorclusters', resourceName: 'shop', objectName: 'shop', body: '{}' }
+const EXECUTION = {
+  ...{ slug: 'search', blueprintName: 'Search', version: '1.0.0', name: 'shop', resourceGroup: 'shop' },
+  ...{ clusterId: TWO, parameters: {}, steps: [{ ...STEP, manifest: '{}' }] },
+}
+
 const CASES: readonly CollectionCase[] = [
   {
     kind: BoundaryTrust,
@@ -86,6 +93,16 @@ const CASES: readonly CollectionCase[] = [
       seed: (server) => {
         server.put(RetentionRun, TWO, {}, SYSTEM_NAMESPACE)
         server.put(RetentionRun, THREE, { dryRun: true, trigger: 'Scheduled' }, SYSTEM_NAMESPACE)
+      },
+    },
+  },
+  {
+    kind: BlueprintExecution,
+    path: `${B}/resources/blueprints/deploys`,
+    items: {
+      seed: (server) => {
+        for (const id of [TWO, THREE])
+          server.put(BlueprintExecution, id, { ...EXECUTION, startedBy: id }, boundaryNamespace(BOUNDARY))
       },
     },
   },

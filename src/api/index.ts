@@ -1,6 +1,7 @@
 import { activityRoutes } from './activity/index.ts'
 import { ADDITIONS } from './additions.ts'
 import { appRoutes } from './apps/index.ts'
+import { blueprintRoutes } from './blueprints/index.ts'
 import { boundaryRoutes } from './boundaries/index.ts'
 import { memberRoutes } from './boundaries/members.ts'
 import { tenantRoutes } from './boundaries/tenant.ts'
@@ -69,7 +70,7 @@ export const AREAS: readonly Area[] = [
   whole('managedidentities', 'managed-identity', [managedIdentityRoutes()]),
   whole('monitoring', 'monitoring', [monitoringRoutes]),
   whole('registry', 'registry', [registryRoutes]),
-  whole('blueprints', 'blueprints', []),
+  whole('blueprints', 'blueprints', [blueprintRoutes]),
   whole('rbac', 'rbac', [rbacRoutes, tenantMoveRoutes, invitationRoutes, passwordRoutes, userRoutes, ssoRoutes]),
   whole('kernel', 'kernel', [activityRoutes, bugReportRoutes, clusterRoutes, sourceRoutes]),
   whole('lifecycle', 'lifecycle', []),

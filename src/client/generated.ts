@@ -287,24 +287,24 @@ export const OPERATIONS = {
   "RegistryAuthTokenGet": { method: 'GET', path: '/registry/auth/token', query: ["account", "client_id", "offline_token", "scope", "service"] },
   "RegistryAuthToken": { method: 'POST', path: '/registry/auth/token' },
   "RegistryNotify": { method: 'POST', path: '/v1/internal/registries/notify' },
-  "GetBoundariesResourcesBlueprints": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints', notBuilt: true },
-  "GetBoundariesResourcesBlueprintsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints/config', notBuilt: true },
+  "GetBoundariesResourcesBlueprintsDeploys": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints/deploys', query: ["filter", "page", "pageSize", "resourceGroup", "search", "sort"], paged: true },
+  "GetBoundariesResourcesBlueprintsDeploysByExecutionId": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints/deploys/{executionId}' },
+  "GetBoundariesResourcesBlueprints": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetBoundariesResourcesBlueprintsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints/config' },
+  "GetBoundariesResourcesBlueprintsByBlueprintId": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints/{blueprintId}' },
+  "GetBoundariesResourcesBlueprintsBySlug": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints/{slug}' },
+  "PostBoundariesResourcesBlueprintsTemplates": { method: 'POST', path: '/boundaries/{boundaryId}/resources/blueprints/templates' },
+  "PostBoundariesResourcesBlueprintsTemplatesValidate": { method: 'POST', path: '/boundaries/{boundaryId}/resources/blueprints/templates/validate' },
+  "DeleteBoundariesResourcesBlueprintsTemplatesBySlug": { method: 'DELETE', path: '/boundaries/{boundaryId}/resources/blueprints/templates/{slug}' },
+  "PostBoundariesResourcegroupsResourcesBlueprintsSlugDeploy": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/blueprints/{slug}/deploy', query: ["dryRun"] },
+  "PostBoundariesResourcesBlueprintsDeploysExecutionIdRetry": { method: 'POST', path: '/boundaries/{boundaryId}/resources/blueprints/deploys/{executionId}/retry' },
   "GetBoundariesResourcesBlueprintsCatalogStatus": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints/catalog/status', notBuilt: true },
   "PostBoundariesResourcesBlueprintsCatalogRefresh": { method: 'POST', path: '/boundaries/{boundaryId}/resources/blueprints/catalog/refresh', notBuilt: true },
-  "GetBoundariesResourcesBlueprintsByBlueprintId": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints/{blueprintId}', notBuilt: true },
-  "GetBoundariesResourcesBlueprintsBySlug": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints/{slug}', notBuilt: true },
-  "PostBoundariesResourcegroupsResourcesBlueprintsSlugDeploy": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/blueprints/{slug}/deploy', query: ["dryRun"], notBuilt: true },
-  "GetBoundariesResourcesBlueprintsDeploys": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints/deploys', query: ["resourceGroup", "take"], notBuilt: true },
-  "GetBoundariesResourcesBlueprintsDeploysByExecutionId": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints/deploys/{executionId}', notBuilt: true },
-  "PostBoundariesResourcesBlueprintsDeploysExecutionIdRetry": { method: 'POST', path: '/boundaries/{boundaryId}/resources/blueprints/deploys/{executionId}/retry', notBuilt: true },
   "GetBoundariesResourcesBlueprintsSources": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints/sources', notBuilt: true },
   "PostBoundariesResourcesBlueprintsSources": { method: 'POST', path: '/boundaries/{boundaryId}/resources/blueprints/sources', notBuilt: true },
   "PatchBoundariesResourcesBlueprintsSourcesBySourceId": { method: 'PATCH', path: '/boundaries/{boundaryId}/resources/blueprints/sources/{sourceId}', notBuilt: true },
   "DeleteBoundariesResourcesBlueprintsSourcesBySourceId": { method: 'DELETE', path: '/boundaries/{boundaryId}/resources/blueprints/sources/{sourceId}', notBuilt: true },
   "PostBoundariesResourcesBlueprintsSourcesSourceIdSync": { method: 'POST', path: '/boundaries/{boundaryId}/resources/blueprints/sources/{sourceId}/sync', notBuilt: true },
-  "PostBoundariesResourcesBlueprintsTemplates": { method: 'POST', path: '/boundaries/{boundaryId}/resources/blueprints/templates', notBuilt: true },
-  "PostBoundariesResourcesBlueprintsTemplatesValidate": { method: 'POST', path: '/boundaries/{boundaryId}/resources/blueprints/templates/validate', notBuilt: true },
-  "DeleteBoundariesResourcesBlueprintsTemplatesBySlug": { method: 'DELETE', path: '/boundaries/{boundaryId}/resources/blueprints/templates/{slug}', notBuilt: true },
   "GetAdminBoundaryTrusts": { method: 'GET', path: '/admin/boundary-trusts', query: ["boundaryId", "filter", "page", "pageSize", "search", "sort"], paged: true },
   "PostAdminBoundaryTrusts": { method: 'POST', path: '/admin/boundary-trusts' },
   "DeleteAdminBoundaryTrustsByTrustId": { method: 'DELETE', path: '/admin/boundary-trusts/{trustId}' },
@@ -848,24 +848,24 @@ export const NAMES = {
     createAuthToken: "RegistryAuthToken",
   },
   blueprints: {
-    list: "GetBoundariesResourcesBlueprints",
-    getConfig: "GetBoundariesResourcesBlueprintsConfig",
-    getCatalogStatus: "GetBoundariesResourcesBlueprintsCatalogStatus",
-    refreshCatalog: "PostBoundariesResourcesBlueprintsCatalogRefresh",
-    get: "GetBoundariesResourcesBlueprintsByBlueprintId",
-    getInBoundary: "GetBoundariesResourcesBlueprintsBySlug",
-    deploy: "PostBoundariesResourcegroupsResourcesBlueprintsSlugDeploy",
     listDeploys: "GetBoundariesResourcesBlueprintsDeploys",
     getDeploy: "GetBoundariesResourcesBlueprintsDeploysByExecutionId",
+    list: "GetBoundariesResourcesBlueprints",
+    getConfig: "GetBoundariesResourcesBlueprintsConfig",
+    get: "GetBoundariesResourcesBlueprintsByBlueprintId",
+    getInBoundary: "GetBoundariesResourcesBlueprintsBySlug",
+    createTemplate: "PostBoundariesResourcesBlueprintsTemplates",
+    validateTemplate: "PostBoundariesResourcesBlueprintsTemplatesValidate",
+    deleteTemplate: "DeleteBoundariesResourcesBlueprintsTemplatesBySlug",
+    deploy: "PostBoundariesResourcegroupsResourcesBlueprintsSlugDeploy",
     retryDeploy: "PostBoundariesResourcesBlueprintsDeploysExecutionIdRetry",
+    getCatalogStatus: "GetBoundariesResourcesBlueprintsCatalogStatus",
+    refreshCatalog: "PostBoundariesResourcesBlueprintsCatalogRefresh",
     listSources: "GetBoundariesResourcesBlueprintsSources",
     createSource: "PostBoundariesResourcesBlueprintsSources",
     patchSource: "PatchBoundariesResourcesBlueprintsSourcesBySourceId",
     deleteSource: "DeleteBoundariesResourcesBlueprintsSourcesBySourceId",
     syncSource: "PostBoundariesResourcesBlueprintsSourcesSourceIdSync",
-    createTemplate: "PostBoundariesResourcesBlueprintsTemplates",
-    validateTemplate: "PostBoundariesResourcesBlueprintsTemplatesValidate",
-    deleteTemplate: "DeleteBoundariesResourcesBlueprintsTemplatesBySlug",
   },
   groups: {
     create: "PostBoundariesProvidersAuthorizationGroups",
@@ -1267,6 +1267,16 @@ export interface OperationTypes {
   "RegistryAuthTokenGet": { body: unknown; reply: RegistryTokenDto }
   "RegistryAuthToken": { body: unknown; reply: RegistryTokenDto }
   "RegistryNotify": { body: RegistryNotificationInput; reply: RegistryNotifyResult }
+  "GetBoundariesResourcesBlueprintsDeploys": { body: unknown; reply: { items: Array<BlueprintExecutionDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcesBlueprintsDeploysByExecutionId": { body: unknown; reply: BlueprintExecutionDto }
+  "GetBoundariesResourcesBlueprints": { body: unknown; reply: { items: Array<BlueprintDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcesBlueprintsConfig": { body: unknown; reply: ListConfig }
+  "GetBoundariesResourcesBlueprintsByBlueprintId": { body: unknown; reply: WholeBlueprintDto }
+  "GetBoundariesResourcesBlueprintsBySlug": { body: unknown; reply: WholeBlueprintDto }
+  "PostBoundariesResourcesBlueprintsTemplates": { body: TemplateContentInput; reply: BlueprintDto }
+  "PostBoundariesResourcesBlueprintsTemplatesValidate": { body: TemplateContentInput; reply: TemplateValidationDto }
+  "PostBoundariesResourcegroupsResourcesBlueprintsSlugDeploy": { body: DeployBlueprintRequestInput; reply: BlueprintExecutionDto | BlueprintPlanDto }
+  "PostBoundariesResourcesBlueprintsDeploysExecutionIdRetry": { body: unknown; reply: BlueprintExecutionDto }
   "GetAdminBoundaryTrusts": { body: unknown; reply: { items: Array<TrustDto>; pagination: PaginationMeta } }
   "PostAdminBoundaryTrusts": { body: CreateTrustRequestInput; reply: TrustDto }
   "PostAdminIamMembers": { body: AddMemberRequestInput; reply: PlatformMemberDto }
@@ -1384,6 +1394,10 @@ export type AuthorizationPurgeResult = { assignments: number; denyAssignments: n
 export type BackupPolicyDto = { enabled: boolean; schedule: string; retentionDays: number; keepLast: number | null; method: "Snapshot" | "FileSystem"; volumes: Array<string> | null; hooks: Array<{ component: string; when: "Before" | "After"; command: Array<string>; timeoutSeconds: number; onError: "Fail" | "Continue" }>; status: "Active" | "Paused" | "Failing"; lastBackup: BackupRunDto | null; nextRunAt: string | null; backups: Array<BackupRunDto> }
 export type BackupPolicySpecDtoInput = { schedule: string; retentionDays: number; enabled?: boolean | null; keepLast?: number | null; method?: "Snapshot" | "FileSystem" | null; volumes?: Array<string> | null; hooks?: Array<{ component: string; when: "Before" | "After"; command: Array<string>; timeoutSeconds?: number; onError?: "Fail" | "Continue" }> | null; status?: unknown; lastBackup?: unknown; nextRunAt?: unknown; backups?: unknown }
 export type BackupRunDto = { id: string; startedAt: string; finishedAt: string | null; phase: string; sizeBytes: number | null; expiresAt: string; message: string | null }
+export type BlueprintDto = { id: string; slug: string; name: string; version: string; description: string; category: "Web" | "Data" | "Ai" | "Messaging" | "Storage" | "Tools"; icon: string | null; origin: "BuiltIn" | "Source" | "Boundary"; sourceId: string | null; isEnabled: boolean; isValid: boolean; parameters: Array<BlueprintParameter>; components: Array<{ name: string; collection: string; computePlan: string | null; replicas: number | null }>; outputs: Array<{ name: string; secret: boolean }>; permissions: Array<string>; missingPermissions: Array<string>; updatedAt: string; revision: string | null }
+export type BlueprintExecutionDto = { id: string; slug: string; blueprintName: string; version: string; name: string; resourceGroup: string; clusterId: string; status: "Queued" | "Running" | "Succeeded" | "Failed" | "Cancelled"; phase: "Validating" | "Creating" | "WaitingForReady" | "CollectingOutputs" | "Finished"; message: string | null; startedBy: string; createdAt: string; startedAt: string | null; finishedAt: string | null; retryOf: string | null; retriedBy: string | null; steps: Array<ExecutionStepDto>; outputs: Array<ExecutionOutputDto>; parameters: Record<string, string> }
+export type BlueprintParameter = { name: string; type: "string" | "integer" | "number" | "boolean" | "choice" | "secret" | "plan" | "generated"; title?: string; description?: string; default?: string | number | boolean; choices?: Array<string>; family?: "Vector" | "Relational" | "Sql" | "ContainerInstance" | "App" | "Function" | "Job"; pattern?: string; minLength?: number; maxLength?: number; minimum?: number; maximum?: number; length?: number }
+export type BlueprintPlanDto = { isValid: boolean; steps: Array<PlannedStep>; verdict: "Fits" | "Tight" | "DoesNotFit" | "Unknown"; verdictReason: string | null; parameters: Record<string, string> }
 export type BoundaryDto = { id: string; displayName: string; tenantId: string | null; tenantName: string | null; namespace: string; createdAt: string; createdBy: string | null; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; resourceGroupCount: number; resourceCount: number; memberCount: number; projectionCount: number; defaultClusterId: string; crosslinkEnabled: boolean; quota: BoundaryQuota; usage: BoundaryQuota; permissions: Array<string> | null; tags: Record<string, string> }
 export type BoundaryGroupDto = { id: string; boundaryId: string; displayName: string; description: string | null; memberIds: Array<string>; memberCount: number; roleDefinitionName: string | null; createdAt: string }
 export type BoundaryMemberDto = { assignmentId: string; boundaryId: string; principalId: string; principalType: "User" | "Group" | "ServicePrincipal"; displayName: string | null; email: string | null; roleDefinitionName: string; scope: string; origin: "Direct" | "Inherited" | "JustInTime"; isInherited: boolean; expiresAt: string | null; createdAt: string; createdBy: string | null }
@@ -1454,6 +1468,8 @@ export type CrosslinkStatusReportInput = { ca?: CrosslinkCaReportInput | null; e
 export type CrosslinkUpdateRequestInput = { enabled: boolean; hubClusterId?: string | null }
 export type DecidingGrant = { kind: "RoleAssignment" | "DenyAssignment" | "JitRequest" | "BoundaryTrust"; id: string; roleDefinitionName: string | null; scope: string; viaGroupId: string | null; expiresAt: string | null }
 export type DenyAssignmentDto = { id: string; principalId: string | null; isEveryone: boolean; principalType: "User" | "Group" | "ServicePrincipal" | null; excludedPrincipalIds: Array<string>; actions: Array<string>; dataActions: Array<string>; scope: string; reason: string | null; createdAt: string; createdBy: string | null; expiresAt: string | null }
+export type DeployBlueprintRequestInput = { blueprintId: string; clusterId: string; name: string; parameters?: Record<string, string>; componentOverrides?: Array<DeployComponentOverrideInput> | null }
+export type DeployComponentOverrideInput = { name: string; computePlan?: string | null; replicas?: number | null }
 export type DeploymentLogEntryDto = { id: string; deploymentId: string; boundaryId: string; resourceGroupName: string; siteName: string; branch: string | null; commitSha: string | null; containerImage: string | null; phase: "Queued" | "Cloning" | "Building" | "Pushing" | "Deploying" | "Succeeded" | "Failed" | "Cancelled" | "Superseded"; lastMessage: string; provider: string | null; repositoryName: string | null; source: string | null; timestamp: string; canServe: boolean; isServing: boolean }
 export type DeploymentLogEntryInput = { id?: string | null; deploymentId?: string | null; boundaryId?: string | null; resourceGroupName?: string | null; siteName?: string | null; branch?: string | null; commitSha?: string | null; containerImage?: string | null; phase?: "Queued" | "Cloning" | "Building" | "Pushing" | "Deploying" | "Succeeded" | "Failed" | "Cancelled" | "Superseded" | null; lastMessage?: string | null; provider?: "GitHub" | "GitLab" | "Gitea" | "Bitbucket" | "Git" | "Registry" | "Upload" | null; repositoryName?: string | null; source?: string | null; timestamp?: string | null; canServe?: unknown; isServing?: unknown }
 export type DeploymentSourceDto = { id: string; sourceName: "github" | "gitlab" | "gitea" | "bitbucket" | "git" | "registry" | "circuit"; displayName: string; boundaryId: string; status: "Pending" | "AwaitingInstall" | "Ready" | "Failing" | "Disabled"; statusMessage: string | null; baseUrl: string; accountName: string | null; accountType: "User" | "Organization" | null; installationId: string | null; repositoryCount: number | null; usedBy: Array<SourceUser>; hasWebhookSecret: boolean; lastEventAt: string | null; lastCheckedAt: string | null; createdAt: string; createdBy: string | null }
@@ -1477,6 +1493,8 @@ export type EditorSchemaDto = { database: string; schemas: Array<EditorSchema> }
 export type EditorStatement = { index: number; kind: "Read" | "Write" | "Ddl" | "Transaction" | "Admin" | "Unknown"; text: string; tables: Array<string>; isDestructive: boolean }
 export type EditorTable = { schema: string; name: string; type: "Table" | "View"; rowEstimate: number | null; columns: Array<EditorColumn>; primaryKey: Array<string>; foreignKeys: Array<EditorForeignKey>; isEditable: boolean }
 export type EnumerationValue = { value: string | number; title: string }
+export type ExecutionOutputDto = { name: string; value: string | null; isSecret: boolean; reference: { collection: string; name: string; output: string } | null }
+export type ExecutionStepDto = { component: string; collection: string; resourceName: string; resourceId: string | null; status: "Pending" | "Waiting" | "Creating" | "Ready" | "Failed" | "Skipped"; message: string | null; startedAt: string | null; finishedAt: string | null }
 export type ExternalAddress = { enabled: boolean; status: "Disabled" | "Pending" | "Ready" | "Failed"; hostname: string | null; ipAddresses: Array<string>; ports: Array<NamedPort>; message: string | null }
 export type FileEntryDto = { name: string; path: string; type: "File" | "Directory" | "Link"; sizeBytes: number; modifiedAt: string; mode: string; linkTarget: string | null }
 export type FileListDto = { component: string; path: string; entries: Array<FileEntryDto>; truncated: boolean }
@@ -1546,6 +1564,7 @@ export type PinDto = { id: string; boundary: string; repository: string; digests
 export type PinUpsertRequestInput = { boundary: string; repository: string; digests?: Array<string>; keepLast?: number | null; keepForDays?: number | null; expiresAt: string }
 export type PitrWindowDto = { isAvailable: boolean; earliest: string | null; latest: string | null; lastBackupAt: string | null; lastArchivedAt: string | null; archiving: "Disabled" | "Healthy" | "Failing" | "Suspended"; gaps: Array<TimeRange>; reason: string | null }
 export type PlanChoice = { id: string; name: string; isDefault: boolean }
+export type PlannedStep = { component: string; collection: string; resourceName: string; action: "Create" | "Update" | "Unchanged" | "Skip" | "Conflict"; changes: Array<{ path: string; from: unknown; to: unknown }>; problems: Array<string> }
 export type PlatformMemberDto = { userId: string; tenantId: string; displayName: string; email: string | null; roleDefinitionName: string | null; assignmentId: string | null; createdAt: string }
 export type PodDto = { name: string; podIp: string | null; nodeName: string | null; phase: "Pending" | "Running" | "Succeeded" | "Failed" | "Unknown"; ready: boolean; restartCount: number; startedAt: string | null; image: string; revision: number | null; containers: Array<ContainerStateDto> }
 export type Point = { timestamp: string; value: number | null }
@@ -1616,6 +1635,9 @@ export type StorageClaimReference = { namespace: string; name: string }
 export type StorageVolumeDto = { name: string; clusterId: string; storageClass: string; phase: "Available" | "Bound" | "Released" | "Failed" | "Pending"; capacityBytes: number; reclaimPolicy: string; accessModes: Array<string>; claim: StorageClaimReference | null; boundaryId: string | null; resourceGroup: string | null; collection: string | null; resourceName: string | null; isOrphaned: boolean; createdAt: string }
 export type StsSessionDto = { accessKeyId: string; secretAccessKey: string; sessionToken: string; expiresAt: string; endpoint: string; regionName: string; permission: "Read" | "Write" | "ReadWrite" | "Admin"; bucket: string | null; prefix: string | null }
 export type SubmitBugReportRequestInput = { title: string; description: string; severity?: "Low" | "Normal" | "High"; area?: string | null; url?: string | null; correlationId?: string | null; userAgent?: string | null; attachments?: Array<BugAttachmentInput> | null }
+export type TemplateContentInput = { content: string }
+export type TemplateProblem = { severity: "Error" | "Warning"; code: string; path: string; line: number | null; column: number | null; message: string }
+export type TemplateValidationDto = { isValid: boolean; slug: string | null; problems: Array<TemplateProblem>; blueprint: BlueprintDto | null }
 export type TenantDto = { id: string; displayName: string; domains: Array<string>; boundaryCount: number; userCount: number; ssoEnabled: boolean; createdAt: string }
 export type TimeRange = { from: string; to: string }
 export type TrustDto = { id: string; boundaryId: string; boundary: string; trustedBoundaryId: string; trustedBoundary: string; actions: Array<string>; bidirectional: boolean; expiresAt: string | null; createdAt: string; createdBy: string | null }
@@ -1641,3 +1663,4 @@ export type WebhookReceiptDto = { deliveryId: string; accepted: boolean }
 export type WebhookStateDto = { repositoryId: string; url: string; isActive: boolean; events: Array<string>; lastDeliveryAt: string | null; lastDeliveryStatus: number | null; created: boolean }
 export type WebMetricsDto = { from: string; to: string; stepSeconds: number; isComplete: boolean; totals: { requests: number; errors4xx: number; errors5xx: number; bytesIn: number; bytesOut: number; averageMilliseconds: number | null; p95Milliseconds: number | null }; series: Array<Series>; topPaths: Array<WebPathDto>; statusCodes: Record<string, number> }
 export type WebPathDto = { path: string; requests: number; errors5xx: number; p95Milliseconds: number | null }
+export type WholeBlueprintDto = { id: string; slug: string; name: string; version: string; description: string; category: "Web" | "Data" | "Ai" | "Messaging" | "Storage" | "Tools"; icon: string | null; origin: "BuiltIn" | "Source" | "Boundary"; sourceId: string | null; isEnabled: boolean; isValid: boolean; parameters: Array<BlueprintParameter>; components: Array<{ name: string; collection: string; computePlan: string | null; replicas: number | null }>; outputs: Array<{ name: string; secret: boolean }>; permissions: Array<string>; missingPermissions: Array<string>; updatedAt: string; revision: string | null; content: string }

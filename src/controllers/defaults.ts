@@ -1,8 +1,12 @@
+import { readDocument } from '../contracts/blueprints/document.ts'
 import { uuidV5 } from '../core/ids.ts'
 import type { Log } from '../core/log.ts'
+import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject, Resource } from '../core/object.ts'
 import { AppRuntime } from '../crds/appruntimes.ts'
+import { BlueprintTemplate } from '../crds/blueprints.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
+import { DEFAULT_BLUEPRINTS } from '../crds/defaultBlueprints.ts'
 import { DEFAULT_PLANS } from '../crds/defaultPlans.ts'
 import { DEFAULT_RUNTIMES } from '../crds/defaultRuntimes.ts'
 import type { AnyKind } from '../crds/define.ts'
@@ -16,6 +20,7 @@ import { isKubeError } from '../kube/errors.ts'
 /** What installing the defaults needs, for the generated role of the operator. */
 export const DEFAULTS_RIGHTS = [
   { resource: RoleDefinition.resource, verbs: ['get', 'create', 'patch', 'update'] },
+  { resource: BlueprintTemplate.resource, verbs: ['get', 'create', 'patch', 'update'] },
   { resource: ComputePlan.resource, verbs: ['list', 'create'] },
   { resource: AppRuntime.resource, verbs: ['list', 'create'] },
   { resource: PlatformCluster.resource, verbs: ['list', 'create'] },
@@ -28,7 +33,7 @@ function objectOf(kind: AnyKind, name: string, spec: object): KubeObject {
 }
 
 /**
- * Makes what a new platform starts with: the built-in roles (kept as this release defines them), a first offer of plans
+ * Makes what a new platform starts with: the built-in roles and blueprints (kept as this release defines them), a first offer of plans
  * and runtimes,
  * the tenant of boundaries whose creator has none, and the record of the cluster that we run on (each only if none is
  * there, since they belong to the administrators from then on). Done by the leader at start, so that `kubectl apply` of
@@ -40,6 +45,7 @@ export async function installDefaults(
   log: Log,
 ): Promise<void> {
   await Promise.all(BUILT_IN_ROLES.map((role) => installRole(client, role)))
+  await Promise.all(DEFAULT_BLUEPRINTS.map((content) => installBlueprint(client, content)))
   // The record of the cluster comes last: without it, an earlier start may have ended among the plans.
   const isFirstStart = await isEmpty(client, PlatformCluster.resource)
   const { items: plans } = await client.list(ComputePlan.resource)
@@ -92,6 +98,18 @@ async function installRole(client: KubeClient, role: (typeof BUILT_IN_ROLES)[num
   })
   if (stored !== undefined && JSON.stringify(sorted(stored.spec)) === JSON.stringify(sorted(spec))) return
   await client.apply(RoleDefinition.resource, objectOf(RoleDefinition, name, spec), { force: true })
+}
+
+async function installBlueprint(client: KubeClient, content: string): Promise<void> {
+  const { slug } = readDocument(content).value as { slug: string }
+  const ref = { namespace: SYSTEM_NAMESPACE, name: slug }
+  const stored = await client.get(BlueprintTemplate.resource, ref).catch((error) => {
+    if (isKubeError(error, 'NotFound')) return undefined
+    throw error
+  })
+  if ((stored?.spec as { content?: string } | undefined)?.content === content) return
+  const { apiVersion, kind, resource } = BlueprintTemplate
+  await client.apply(resource, { apiVersion, kind, metadata: ref, spec: { slug, content } }, { force: true })
 }
 
 function sorted(spec: unknown): unknown {

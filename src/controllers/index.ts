@@ -20,6 +20,8 @@ import { CILIUM_POLICIES } from '../kube/cilium.ts'
 import type { EventRecorder } from '../kube/events.ts'
 import { appController } from './apps/index.ts'
 import { bindingController } from './bindings.ts'
+import { executionController } from './blueprints/executions.ts'
+import { templateController } from './blueprints/templates.ts'
 import { boundaryController } from './boundaries.ts'
 import { clusterController, countClusters } from './clusters.ts'
 import { containerController } from './containerinstances/index.ts'
@@ -151,6 +153,8 @@ const PARTS: readonly Part[] = [
   })),
   made(jobController, (ports) => ({ keys: keysOf(ports), ...ports.jobs, registryHost: ports.registry?.host })),
   made(repositoryController, ({ registry }) => ({ registry })),
+  fixed(templateController),
+  fixed(executionController),
   made(runController, ({ registry }) => ({ registry })),
   fixed(alertController),
 ]

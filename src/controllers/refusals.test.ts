@@ -15,6 +15,7 @@ import type { ErrorCode } from '../core/errors.ts'
 import type { KubeObject, Resource } from '../core/object.ts'
 import type { Reason } from '../core/reasons.ts'
 import { GATES } from '../core/refusals.ts'
+import { BlueprintTemplate } from '../crds/blueprints.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
 import { ContainerInstance } from '../crds/containerinstances.ts'
 import { FunctionNamespace, ServerlessFunction } from '../crds/functions.ts'
@@ -25,6 +26,7 @@ import { DeploymentSource } from '../crds/sources.ts'
 import { SecretVault } from '../crds/vaults.ts'
 import { secret } from '../kube/builtin.ts'
 import { veleroLocation, volumeSnapshotClass } from '../kube/velero.ts'
+import { templateController } from './blueprints/templates.ts'
 import { sourceController } from './sources.ts'
 import { VAULT_CONTROLLERS } from './vaults/index.ts'
 
@@ -288,6 +290,19 @@ const PROVOCATIONS: readonly [ErrorCode, Reason, Provocation][] = [
       bench.seed(DeploymentSource, ELSEWHERE, named, { namespace })
       await bench.start()
       const found = (await bench.find(DeploymentSource.resource, ELSEWHERE, namespace)) as { status?: object }
+      await bench.stop()
+      return (found.status as { phase?: string }).phase
+    },
+  ],
+  [
+    'TEMPLATE_INVALID',
+    'ConfigurationInvalid',
+    async () => {
+      const bench = new ControllerBench([templateController])
+      const { boundarySpace: namespace } = bench.seedGroup('shop')
+      bench.seed(BlueprintTemplate, 'shop', { slug: 'shop', content: 'format: 2' }, { namespace })
+      await bench.start()
+      const found = (await bench.find(BlueprintTemplate.resource, 'shop', namespace)) as { status?: object }
       await bench.stop()
       return (found.status as { phase?: string }).phase
     },

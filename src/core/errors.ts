@@ -83,6 +83,12 @@ export const ERROR_STATUS = {
   'upstream-failed': 502,
   // Monitoring.
   METRIC_NOT_APPLICABLE: 422,
+  // Blueprints.
+  TEMPLATE_INVALID: 400,
+  PARAMETER_INVALID: 400,
+  VERSION_EXISTS: 409,
+  NOT_OWNED: 409,
+  RESOURCE_CONFLICT: 409,
   // Registry.
   RETENTION_RUNNING: 409,
   // Files of volumes.

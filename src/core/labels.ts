@@ -41,6 +41,10 @@ export function createdByOf({ annotations }: { annotations?: Record<string, stri
 export const TENANT_ANNOTATION = `${PREFIX}tenant`
 /** On a Boundary: its initial owner was made Owner by an assignment, and from then on only assignments count. */
 export const INITIAL_OWNER_ASSIGNED_ANNOTATION = `${PREFIX}initial-owner-assigned`
+/** On what a blueprint made: `<name of the deployment>/<component>`. */
+export const BLUEPRINT_ANNOTATION = `${PREFIX}blueprint`
+/** On the same: namespace and name of the execution that wrote it last. */
+export const BLUEPRINT_EXECUTION_ANNOTATION = `${PREFIX}blueprint-execution`
 /** On an app or a site that was made for a branch of another one: the name of that one. */
 export const PREVIEW_LABEL = `${PREFIX}preview-of`
 /** On a volume claim kept after its resource was deleted: the kind and name that may have it back. */

@@ -40,6 +40,7 @@ const NO_DELIVERY = none('deliveries, installations and repositories are no obje
 const NO_ACCOUNT = none('it concerns how a person signs in, which is no object of Kubernetes')
 
 const NO_BUILD = none('deployments are written by the platform alone: by kubectl one changes the resource')
+const NO_EXECUTION = none('blueprints are deployed through REST alone: by kubectl one makes the resources themselves')
 const NO_REPORT = none('reports come through REST; by kubectl only administrators of the cluster write any')
 
 /** For each code of REST what refuses the same to everybody else. A code that is missing here does not compile. */
@@ -79,6 +80,11 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   SNAPSHOT_RUNNING: [none('a second snapshot waits: the engine takes one backup after the other')],
   CROSSLINK_DISABLED: [none('it concerns grants and reports of agents, which are no objects of Kubernetes')],
   ROTATION_RUNNING: [none('by kubectl spec.pkiVersion grows meanwhile: the next rotation waits for the one that runs')],
+  TEMPLATE_INVALID: [phase('ConfigurationInvalid')],
+  PARAMETER_INVALID: [NO_EXECUTION],
+  VERSION_EXISTS: [none('a manifest says what is wanted: Git keeps the versions of a template')],
+  NOT_OWNED: [policy('kind-writes', 'BlueprintTemplate')],
+  RESOURCE_CONFLICT: [NO_EXECUTION],
   RETENTION_RUNNING: [none('a second run waits: runs take turns')],
   LAST_RECOVERY_BASE: [phase('DeletionBlocked')],
   PARAMETER_REFUSED: [rule],

@@ -1,5 +1,6 @@
 import { AppRuntime } from './appruntimes.ts'
 import { PlatformApp } from './apps.ts'
+import { BlueprintExecution, BlueprintTemplate } from './blueprints.ts'
 import { Boundary } from './boundaries.ts'
 import { BugReport } from './bugreports.ts'
 import { PlatformCluster } from './clusters.ts'
@@ -64,6 +65,8 @@ export const KINDS: readonly AnyKind[] = [
   SsoConnection,
   ManagedIdentity,
   DeploymentSource,
+  BlueprintTemplate,
+  BlueprintExecution,
   VectorCluster,
   // Vaults before entries: a vault that may not be deleted keeps its entries.
   SecretVault,

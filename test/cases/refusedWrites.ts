@@ -4,6 +4,7 @@ import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/c
 import type { KubeObject } from '../../src/core/object.ts'
 import type { Gate } from '../../src/core/refusals.ts'
 import { PlatformApp } from '../../src/crds/apps.ts'
+import { BlueprintTemplate } from '../../src/crds/blueprints.ts'
 import { Boundary } from '../../src/crds/boundaries.ts'
 import { PlatformCluster } from '../../src/crds/clusters.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
@@ -224,6 +225,14 @@ export const REFUSED_WRITES: Readonly<Record<string, RefusedWrite>> = {
     },
     status: 403,
     says: 'the install of a DeploymentSource',
+  },
+  'freehold-kind-writes BlueprintTemplate': {
+    write: (world) => {
+      const spec = { slug: 'shop', content: 'format: 1', sourceId: randomUUID() }
+      return world.owner.create(BlueprintTemplate.resource, named(BlueprintTemplate, home(world), 'shop', spec), dryRun)
+    },
+    status: 403,
+    says: 'only the platform writes what comes from a source',
   },
   'freehold-kind-deletions DeploymentSource': {
     write: async (world) => {

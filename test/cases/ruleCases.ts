@@ -1,5 +1,6 @@
 import { ACCESS_RULES } from './rules/access.ts'
 import { APP_RULES } from './rules/apps.ts'
+import { BLUEPRINT_RULES } from './rules/blueprints.ts'
 import type { RuleCase } from './rules/case.ts'
 import { DATABASE_RULES } from './rules/databases.ts'
 import { FUNCTION_RULES } from './rules/functions.ts'
@@ -28,4 +29,5 @@ export const RULE_CASES: readonly RuleCase[] = [
   ...SITE_RULES,
   ...REGISTRY_RULES,
   ...MONITORING_RULES,
+  ...BLUEPRINT_RULES,
 ]

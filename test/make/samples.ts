@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { functionObjectName } from '../../src/contracts/functions.ts'
 import { entryName } from '../../src/contracts/vaults/names.ts'
+import { DEFAULT_BLUEPRINTS } from '../../src/crds/defaultBlueprints.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { RULE_CASES } from '../cases/ruleCases.ts'
 
@@ -29,6 +30,7 @@ export function sampleSpec(kind: AnyKind, { boundaryId, ownerId, memberId }: Sam
     PlatformUser: { userName: 'mallory' },
     PlatformClient: { displayName: 'Mallory', secretName: 'x' },
     RoleDefinition: { displayName: `Role ${randomUUID()}`, actions: ['jobs/read'], assignableScopes: ['/'] },
+    BlueprintTemplate: { slug: 'vector-database', content: DEFAULT_BLUEPRINTS[0] },
     VaultEntry: { vaultName: 'shop', secretName: 'Key' },
   }
   const found = specs[kind.kind] ?? RULE_CASES.find((one) => one.kind === kind && one.refused.length === 0)?.next
@@ -40,6 +42,7 @@ export function sampleSpec(kind: AnyKind, { boundaryId, ownerId, memberId }: Sam
 export function fittingName(kind: AnyKind, spec: object | undefined): string {
   const { clusterId, namespaceName, functionName } = (spec ?? {}) as Record<string, unknown>
   const names: Record<string, string> = {
+    BlueprintTemplate: String((spec as { slug?: string } | undefined)?.slug),
     BoundaryProjection: String(clusterId),
     BoundaryCrosslink: 'crosslink',
     ServerlessFunction: functionObjectName(String(namespaceName), String(functionName)),

@@ -59,6 +59,8 @@ describe('the table of routes', () => {
       ...{ boundaries: 9 },
       ...{ blueprints: 18, lifecycle: 37 },
       ...{ monitoring: 11 },
+      ...{ boundaries: 9, monitoring: 11 },
+      ...{ blueprints: 7, lifecycle: 37 },
     })
   })
 

@@ -234,6 +234,7 @@ async function serve(
       volumeFiles: new LocalVolumeFiles(),
       workers: inlineWorkers,
       sso: makeSso().sso,
+      blueprints: { secrets: { ...kubeSecrets(client), ...kubeSecretWriter(client) } },
       sources: {
         port: new FakeSources(),
         circuit: new FakeCircuit(),

@@ -12,6 +12,7 @@ import { checkSpec, withoutAbsent } from '../records/kubeRecords.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
 import { inParent } from '../resources/collection/homes.ts'
+import { declare } from '../resources/declarations.ts'
 import type { LivePlace } from '../resources/liveState.ts'
 import { dateTime, enumeration, flag, text } from '../resources/paging.ts'
 import { findResource, livePlaceOf, type Place, viewMaker } from '../resources/places.ts'
@@ -30,6 +31,7 @@ const declaration = {
   segment: 'functions',
   actionPrefix: 'functions',
 } as unknown as AnyDeclaration<typeof ServerlessFunction>
+declare(ServerlessFunction, declaration)
 const example = { handler: 'index', triggers: [{ name: 'web', kind: 'Http', path: '/hello', authLevel: 'Anonymous' }] }
 
 function recordOfFunction(object: Stored, context: Context, resourceGroup: string) {

@@ -83,7 +83,7 @@ class ReferenceMissing extends PlatformError {
 /** What the cache lacked and the API server was asked for, by kind and place; undefined if it has it neither. */
 export type Unseen = ReadonlyMap<string, KubeObject | undefined>
 
-const unseenKey = ({ kind }: AnyKind, { namespace, name }: ObjectRef) => `${kind} ${namespace}/${name}`
+export const unseenKey = ({ kind }: AnyKind, { namespace, name }: ObjectRef) => `${kind} ${namespace}/${name}`
 
 function peeked<K extends AnyKind>({ services, unseen }: Referrer, kind: K, ref: ObjectRef): RecordOf<K> | undefined {
   return (unseen?.get(unseenKey(kind, ref)) as RecordOf<K> | undefined) ?? services.records.peek(kind, ref)
@@ -93,13 +93,15 @@ function peeked<K extends AnyKind>({ services, unseen }: Referrer, kind: K, ref:
  * Refuses a reference only when the API server does not have it either, or no right to it.
  *
  * @param make is asked again with what the cache lacked
+ * @param planned what will be there before the references are followed
  */
 export async function withUnseenReferences<T>(
   { services: { records, access }, caller }: Pick<Context, 'services' | 'caller'>,
   make: (unseen: Unseen) => T,
+  planned: Unseen = new Map(),
 ): Promise<T> {
   const scopes = new Set<string>()
-  const unseen = new Map<string, KubeObject | undefined>()
+  const unseen = new Map<string, KubeObject | undefined>(planned)
   for (;;) {
     try {
       return make(unseen)

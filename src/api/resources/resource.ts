@@ -3,6 +3,7 @@ import type { AnyKind } from '../../crds/define.ts'
 import { interfaceRow } from '../http/interface.ts'
 import type { RouteDraft } from '../http/route.ts'
 import { expandPath } from '../http/template.ts'
+import { declare } from './declarations.ts'
 import { readRoutes, writeRoutes } from './genericRoutes.ts'
 import { powerRoutes } from './powerRoutes.ts'
 import type { AnyDeclaration, ResourceDeclaration } from './types.ts'
@@ -13,6 +14,7 @@ export function resource<K extends AnyKind, Dto extends z.ZodObject, Body extend
   given: ResourceDeclaration<K, Dto, Body>,
 ): RouteDraft[] {
   const declaration = given as unknown as AnyDeclaration<K>
+  declare(kind, declaration)
   const additions = (declaration.additions ?? []).map(expandPath)
   const drafts = [
     ...readRoutes(kind, declaration),

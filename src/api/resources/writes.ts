@@ -9,7 +9,7 @@ import { readModel } from '../http/model.ts'
 import { mergePatch } from '../records/mergePatch.ts'
 import type { RecordOf } from '../records/records.ts'
 import type { Place } from './places.ts'
-import { withUnseenReferences } from './references.ts'
+import { type Unseen, withUnseenReferences } from './references.ts'
 import type { AnyDeclaration, WriteView } from './types.ts'
 
 /** What a body is read with: its schema, what it may repeat, and what is stored. */
@@ -94,13 +94,15 @@ export async function specForCreate<K extends AnyKind>(
   context: Context,
   place: Place,
   declaration: AnyDeclaration<K>,
+  planned?: Unseen,
 ): Promise<object> {
   const body = writablePart(context.body, place, declaration)
   const { services } = context
-  return withUnseenReferences(context, (unseen) => {
+  const make = (unseen: Unseen) => {
     const view: WriteView<K> = { ...place, form: 'create', previous: undefined, services, context, unseen }
     return declaration.toSpec(body, view)
-  })
+  }
+  return withUnseenReferences(context, make, planned)
 }
 
 export async function specForUpdate<K extends AnyKind>(
@@ -110,16 +112,18 @@ export async function specForUpdate<K extends AnyKind>(
   declaration: AnyDeclaration<K>,
   stored: RecordOf<K>,
   form: 'put' | 'patch',
+  planned?: Unseen,
 ): Promise<object> {
   const body =
     form === 'put'
       ? writablePart(context.body, place, declaration)
       : patchedBody(context.body, place, stored, declaration)
   const { services } = context
-  return withUnseenReferences(context, (unseen) => {
+  const make = (unseen: Unseen) => {
     const view: WriteView<K> = { ...place, form, previous: stored, services, context, unseen }
     return declaration.toSpec(withImmutable(body, kind, stored, declaration), view)
-  })
+  }
+  return withUnseenReferences(context, make, planned)
 }
 
 /** @throws PlatformError INVALID_STATE */

@@ -6,6 +6,7 @@ import type { SignIn } from '../../contracts/managedIdentities.ts'
 import { networkOf } from '../../contracts/networks.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
 import { activityServices } from './activity.ts'
+import { blueprintServices } from './blueprints.ts'
 import { buildParts, buildPods } from './builds.ts'
 import { crosslinkPorts, crosslinkServices } from './crosslink.ts'
 import { databasePorts, databaseServices } from './databases.ts'
@@ -48,6 +49,7 @@ type AreaServices = Pick<
   | 'requestFigures'
   | 'monitoring'
   | 'sources'
+  | 'blueprints'
 >
 
 /** What the routes of every area work with. */
@@ -66,6 +68,7 @@ export async function areaServices(setup: FacadeSetup & SignInParts): Promise<Ar
     ...workloadServices(setup),
     ...sourceServices(setup),
     ...monitoringServices(setup),
+    ...blueprintServices(setup),
     ...(await vaultServices(setup)),
     ...(await storageServices(setup)),
     registry,

@@ -1,5 +1,6 @@
 import type { Flow } from '../flow.ts'
 import { appFlows } from './apps.ts'
+import { blueprintFlows } from './blueprints.ts'
 import { boundaryFlows } from './boundaries.ts'
 import { clusterFlows } from './clusters.ts'
 import { containerFlows } from './containerinstances.ts'
@@ -29,6 +30,7 @@ export const FLOWS: readonly Flow[] = [
   ...vaultFlows,
   ...storageFlows,
   ...jobFlows,
+  ...blueprintFlows,
   ...containerFlows,
   ...appFlows,
   ...functionFlows,

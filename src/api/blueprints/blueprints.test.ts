@@ -1,0 +1,226 @@
+import { expect } from 'chai'
+import { CLUSTER } from '../../../test/worlds/facadeServer.ts'
+import { BOUNDARY, OWNER, startShop } from '../../../test/worlds/shop.ts'
+import { executionSecretName } from '../../contracts/blueprints/executions.ts'
+import { BLUEPRINT_ANNOTATION } from '../../core/labels.ts'
+import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { BlueprintExecution, BlueprintTemplate } from '../../crds/blueprints.ts'
+import { DEFAULT_BLUEPRINTS } from '../../crds/defaultBlueprints.ts'
+import { DEFAULT_PLANS } from '../../crds/defaultPlans.ts'
+import { PlatformUser } from '../../crds/identity.ts'
+import { ComputePlan } from '../../crds/plans.ts'
+import { RelationalCluster } from '../../crds/relational.ts'
+import { VectorCluster } from '../../crds/vector.ts'
+import { secret } from '../../kube/builtin.ts'
+import { readWhole } from './catalogue.ts'
+
+const B = `/boundaries/${BOUNDARY}/resources/blueprints`
+const HOME = groupNamespace(BOUNDARY, 'shop')
+const OUTER = boundaryNamespace(BOUNDARY)
+const READER = '33333333-3333-4333-8333-333333333333'
+const slugOf = (content: string) => readWhole(content).template?.slug ?? ''
+
+const template = (version = '1.0.0', more = '', spec = '{}') => `format: 1
+slug: search
+name: Search
+version: ${version}
+parameters:
+  - { name: plan, type: plan, family: Vector, default: vector-dev }
+  - { name: password, type: generated, length: 20 }
+components:
+  - name: vectors
+    collection: vectorclusters
+    resourceName: \${deploy.name}
+    spec: ${spec === '{}' ? `{ computePlan: "\${parameters.plan}" }` : spec}
+  - name: vault
+    collection: secretvaults
+    resourceName: \${deploy.name}-safe
+  - name: password
+    collection: secrets
+    resourceName: password
+    spec: { vaultName: "\${components.vault.name}", value: "\${parameters.password}" }
+${more}outputs:
+  - { name: endpoint, component: vectors, output: restEndpoint }
+  - { name: key, component: vectors, output: apiKey, secret: true }
+`
+
+describe('blueprints over REST', () => {
+  let world: Awaited<ReturnType<typeof startShop>>
+  beforeEach(async () => {
+    world = await startShop()
+    world.grant(READER, 'Reader', `/boundaries/${BOUNDARY}`)
+    for (const content of DEFAULT_BLUEPRINTS)
+      world.put(BlueprintTemplate, slugOf(content), { slug: slugOf(content), content }, SYSTEM_NAMESPACE)
+  })
+  afterEach(() => world.stop())
+
+  const post = (content: string, path = 'templates') => world.ask('post', `${B}/${path}`).send({ content })
+  const idOfSlug = async (slug: string) => (await world.ask('get', `${B}/${slug}`)).body.id as string
+  const deploy = async (body: object = {}, query = '', as = OWNER) =>
+    world
+      .ask('post', `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/blueprints/search/deploy${query}`, as)
+      .send({ blueprintId: await idOfSlug('search'), clusterId: CLUSTER, name: 'find', ...body })
+
+  it('every blueprint of the platform is valid, and listed with what it needs', async () => {
+    const { body } = await world.ask('get', B)
+    expect(body.items).to.have.length(DEFAULT_BLUEPRINTS.length)
+    for (const item of body.items) expect(item).to.include({ origin: 'BuiltIn', isValid: true, isEnabled: true })
+    const { body: one } = await world.ask('get', `${B}/vector-database`, READER)
+    expect(one).to.deep.include({ permissions: ['vectorcluster/write'], missingPermissions: ['vectorcluster/write'] })
+    expect(one.content).to.equal(DEFAULT_BLUEPRINTS[0])
+    expect((await world.ask('get', `${B}/${one.id}`)).body.slug).to.equal('vector-database')
+    expect((await world.ask('get', `${B}/nothing`)).status).to.equal(404)
+  })
+
+  it('a template is created, read back, replaced by a later version, and deleted', async () => {
+    expect((await post(template())).status).to.equal(201)
+    expect((await post(template())).status).to.equal(200)
+    expect((await post(template('1.0.0', '', '{}').replace('Search', 'Find'))).body).to.include({
+      code: 'VERSION_EXISTS',
+    })
+    expect((await post(template('1.0.1'))).body).to.include({ version: '1.0.1', origin: 'Boundary' })
+    expect((await world.ask('delete', `${B}/templates/search`)).status).to.equal(204)
+    expect((await world.ask('delete', `${B}/templates/search`)).status).to.equal(404)
+    expect((await world.ask('delete', `${B}/templates/static-site`)).body.code).to.equal('NOT_OWNED')
+  })
+
+  it('one of the boundary hides that of the platform', async () => {
+    const own = (DEFAULT_BLUEPRINTS[2] ?? '').replace('version: 1.0.0', 'version: 1.0.1')
+    expect((await post(own)).status).to.equal(201)
+    const { body } = await world.ask('get', `${B}?filter=slug:eq:static-site`)
+    expect(body.items.map(({ origin, version }: Record<string, string>) => `${origin} ${version}`)).to.deep.equal([
+      'Boundary 1.0.1',
+    ])
+  })
+
+  it('a template is judged by what REST takes of each collection', async () => {
+    const bad = template('1.0.0', '', '{ replicas: 100, size: 3 }')
+    const { body } = await post(bad, 'templates/validate')
+    expect(body).to.include({ isValid: false, slug: 'search', blueprint: null })
+    expect(body.problems.map(({ code, path }: Record<string, string>) => `${code} ${path}`)).to.have.members([
+      'SpecInvalid /components/0/spec/replicas',
+      'UnknownField /components/0/spec/size',
+    ])
+    const refused = await post(bad)
+    expect(refused.status).to.equal(400)
+    expect(refused.body).to.include({ code: 'TEMPLATE_INVALID' })
+    expect(refused.body.problems).to.deep.equal(body.problems)
+    expect((await post(template(), 'templates/validate')).body).to.deep.include({ isValid: true, problems: [] })
+    expect((await post('a: [', 'templates/validate')).body.problems[0].code).to.equal('Syntax')
+  })
+
+  it('a deployment is planned without a trace', async () => {
+    await post(template())
+    const { status, body } = await deploy({ componentOverrides: [{ name: 'vectors', replicas: 3 }] }, '?dryRun=true')
+    expect(status).to.equal(200)
+    expect(body).to.deep.include({ isValid: true, parameters: { plan: 'vector-dev', password: '***' } })
+    expect(
+      body.steps.map(({ action, resourceName }: Record<string, string>) => `${action} ${resourceName}`),
+    ).to.deep.equal(['Create find', 'Create find-safe', 'Create password'])
+    expect((await world.client.list(BlueprintExecution.resource)).items).to.have.length(0)
+  })
+
+  it('a deployment is an execution with all that is to be made, and its secrets lie in a Secret', async () => {
+    await post(template())
+    const { status, body } = await deploy()
+    expect(status).to.equal(202)
+    expect(body).to.deep.include({
+      status: 'Queued',
+      phase: 'Validating',
+      name: 'find',
+      slug: 'search',
+      startedBy: OWNER,
+    })
+    expect(body.outputs[1]).to.deep.equal({
+      name: 'key',
+      value: null,
+      isSecret: true,
+      reference: { collection: 'vectorclusters', name: 'find', output: 'apiKey' },
+    })
+    const stored = await world.client.get(BlueprintExecution.resource, { namespace: OUTER, name: body.id })
+    const kept = await world.client.get(secret, { namespace: OUTER, name: executionSecretName(body.id) })
+    const value = Buffer.from((kept as { data?: Record<string, string> }).data?.password ?? '', 'base64').toString()
+    expect(value).to.match(/^[\w-]{20}$/)
+    expect(JSON.stringify(stored)).not.to.include(value)
+    const { body: listed } = await world.ask('get', `${B}/deploys?take=1&resourceGroup=shop`)
+    expect(listed.items.map(({ id }: { id: string }) => id)).to.deep.equal([body.id])
+    expect((await deploy()).body).to.include({ code: 'INVALID_STATE', executionId: body.id })
+    expect((await world.ask('post', `${B}/deploys/${body.id}/retry`)).body.code).to.equal('INVALID_STATE')
+  })
+
+  const refusals: [why: string, body: object, status: number, code: string][] = [
+    ['the blueprint was replaced', { blueprintId: CLUSTER }, 409, 'CONFLICT'],
+    ['the boundary is not on the cluster', { clusterId: OWNER }, 422, 'CLUSTER_NOT_PROJECTED'],
+    ['a parameter is none', { parameters: { size: '1' } }, 400, 'PARAMETER_INVALID'],
+    ['a plan is of another family', { parameters: { plan: 'app-small' } }, 400, 'PARAMETER_INVALID'],
+    ['a generated value is given', { parameters: { password: 'mine' } }, 400, 'PARAMETER_INVALID'],
+    ['an override names no component', { componentOverrides: [{ name: 'web' }] }, 400, 'BAD_REQUEST'],
+    ['an override is out of bounds', { componentOverrides: [{ name: 'vectors', replicas: 100 }] }, 400, 'BAD_REQUEST'],
+    [
+      'an override is of a plan that there is not',
+      { componentOverrides: [{ name: 'vectors', computePlan: 'none' }] },
+      422,
+      'PLAN_NOT_FOUND',
+    ],
+    ['the name is none', { name: 'No Name' }, 400, 'BAD_REQUEST'],
+    ['the name is too long for what is made', { name: 'x'.repeat(50) }, 400, 'BAD_REQUEST'],
+  ]
+  for (const [why, body, status, code] of refusals)
+    it(`is refused if ${why}`, async () => {
+      await post(template())
+      const answer = await deploy(body)
+      expect(answer.body).to.include({ code })
+      expect(answer.status).to.equal(status)
+      expect((await world.client.list(BlueprintExecution.resource)).items).to.have.length(0)
+    })
+
+  it('makes buckets, keys, functions and grants as REST would', async () => {
+    world.put(ComputePlan, 'function-small', DEFAULT_PLANS['function-small'] ?? {})
+    world.put(PlatformUser, READER, { userName: 'reader' }, SYSTEM_NAMESPACE)
+    const parts = (role: string) => `format: 1
+slug: search
+name: Search
+version: 1.0.0
+components:
+  - { name: account, collection: objectstorageaccounts, resourceName: "\${deploy.name}" }
+  - { name: bucket, collection: buckets, resourceName: files, spec: { accountName: "\${components.account.name}" } }
+  - { name: key, collection: accesskeys, resourceName: key, spec: { accountName: "\${components.account.name}", buckets: [files] } }
+  - { name: space, collection: functionnamespaces, resourceName: "\${deploy.name}", spec: { runtime: nodejs } }
+  - { name: hello, collection: functions, resourceName: hello, spec: { namespaceName: "\${components.space.name}", handler: index } }
+  - { name: grant, collection: roleassignments, resourceName: reader, spec: { principalId: ${READER}, roleDefinitionName: ${role} } }
+`
+    await post(parts('Reader'))
+    const planned = await deploy({}, '?dryRun=true')
+    expect(planned.body.steps.flatMap(({ problems }: { problems: string[] }) => problems)).to.deep.equal([])
+    expect(planned.body).to.include({ isValid: true })
+    expect((await deploy()).status).to.equal(202)
+    await post(parts('Owner').replace('1.0.0', '1.0.1'))
+    world.grant(READER, 'Contributor', `/boundaries/${BOUNDARY}`)
+    expect((await deploy({ name: 'other' }, '', READER)).body).to.include({ code: 'FORBIDDEN' })
+  })
+
+  it('whoever may read blueprints alone deploys nothing', async () => {
+    await post(template())
+    const answer = await deploy({}, '', READER)
+    expect(answer.status).to.equal(403)
+    expect(answer.body.missing).to.deep.equal(['secretvault/write', 'secretvault/writeSecrets', 'vectorcluster/write'])
+  })
+
+  it('what others made is left alone, what the same deployment made is changed', async () => {
+    await post(template())
+    world.put(VectorCluster, 'find', {}, HOME)
+    const taken = await deploy()
+    expect(taken.body).to.deep.include({
+      code: 'RESOURCE_CONFLICT',
+      resources: [{ collection: 'vectorclusters', name: 'find' }],
+    })
+    const [step] = (await deploy({}, '?dryRun=true')).body.steps
+    expect(step).to.include({ action: 'Conflict' })
+    world.put(RelationalCluster, 'other', {}, HOME)
+    const metadata = { annotations: { [BLUEPRINT_ANNOTATION]: 'find/vectors' } }
+    await world.client.mergePatch(VectorCluster.resource, { namespace: HOME, name: 'find' }, { metadata })
+    const planned = await deploy({ componentOverrides: [{ name: 'vectors', replicas: 3 }] }, '?dryRun=true')
+    expect(planned.body.steps[0]).to.include({ action: 'Update' })
+    expect(planned.body.steps[0].changes.map(({ path }: { path: string }) => path)).to.include('/replicas')
+  })
+})

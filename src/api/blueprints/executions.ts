@@ -1,0 +1,156 @@
+import { z } from 'zod'
+import { EXECUTION_STAGES, EXECUTION_STATES, STEP_STATES } from '../../contracts/blueprints/executions.ts'
+import { idOf } from '../../core/ids.ts'
+import { groupNamespace } from '../../core/names.ts'
+import { createdAtOf } from '../../core/object.ts'
+import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
+import { BlueprintExecution, type ExecutionStep } from '../../crds/blueprints.ts'
+import type { Services } from '../http/context.ts'
+import { action } from '../http/route.ts'
+import type { RecordOf } from '../records/records.ts'
+import { collection } from '../resources/collection/collection.ts'
+import { inBoundary } from '../resources/collection/homes.ts'
+import { DateTime, Uuid } from '../resources/dto.ts'
+import { dateTime, enumeration, text } from '../resources/paging.ts'
+
+type ExecutionRecord = RecordOf<typeof BlueprintExecution>
+
+const ExecutionStepDto = z
+  .object({
+    component: z.string(),
+    collection: z.string(),
+    resourceName: z.string(),
+    resourceId: Uuid.nullable().describe('Null until it was made'),
+    status: z.enum(STEP_STATES),
+    message: z.string().nullable(),
+    startedAt: DateTime.nullable(),
+    finishedAt: DateTime.nullable(),
+  })
+  .meta({ id: 'ExecutionStepDto' })
+
+const ExecutionOutputDto = z
+  .object({
+    name: z.string(),
+    value: z.string().nullable().describe('Null of a secret, and until it is known'),
+    isSecret: z.boolean(),
+    reference: z
+      .object({ collection: z.string(), name: z.string(), output: z.string() })
+      .nullable()
+      .describe('What other resources of the group refer to'),
+  })
+  .meta({ id: 'ExecutionOutputDto' })
+
+export const BlueprintExecutionDto = z
+  .object({
+    id: Uuid,
+    slug: z.string(),
+    blueprintName: z.string(),
+    version: z.string(),
+    name: z.string(),
+    resourceGroup: z.string(),
+    clusterId: Uuid,
+    status: z.enum(EXECUTION_STATES),
+    phase: z.enum(EXECUTION_STAGES),
+    message: z.string().nullable(),
+    startedBy: z.string(),
+    createdAt: DateTime,
+    startedAt: DateTime.nullable(),
+    finishedAt: DateTime.nullable(),
+    retryOf: Uuid.nullable(),
+    retriedBy: Uuid.nullable(),
+    steps: z.array(ExecutionStepDto),
+    outputs: z.array(ExecutionOutputDto),
+    parameters: z.record(z.string(), z.string()).describe('Secret ones masked'),
+  })
+  .meta({ id: 'BlueprintExecutionDto' })
+
+const BEGUN = new Set<string | undefined>(['Creating', 'Ready', 'Failed'])
+
+function stepDto(execution: ExecutionRecord, step: ExecutionStep): z.output<typeof ExecutionStepDto> {
+  const { component, collection: name, resourceName, objectName, isSkipped = false } = step
+  const seen = execution.status?.steps?.find((one) => one.component === component)
+  const status = seen?.status ?? (isSkipped ? 'Skipped' : 'Pending')
+  const boundary = execution.metadata.namespace ?? ''
+  const kind = BLUEPRINT_COLLECTIONS.get(name)?.kind
+  const group = groupNamespace(boundary.slice('boundary-'.length), execution.spec.resourceGroup)
+  const namespace = kind?.placement === 'group' ? group : boundary
+  return {
+    ...{ component, collection: name, resourceName, status },
+    resourceId:
+      kind !== undefined && BEGUN.has(status)
+        ? idOf({ group: kind.resource.group, kind: kind.kind, namespace, name: objectName })
+        : null,
+    message: seen?.message ?? null,
+    startedAt: seen?.startedAt ?? null,
+    finishedAt: seen?.finishedAt ?? null,
+  }
+}
+
+function outputDto(
+  { spec, status }: ExecutionRecord,
+  { name, secret = false, component, output }: NonNullable<ExecutionRecord['spec']['outputs']>[number],
+): z.output<typeof ExecutionOutputDto> {
+  const step = spec.steps.find((one) => one.component === component)
+  const reference =
+    step === undefined || output === undefined ? null : { collection: step.collection, name: step.resourceName, output }
+  const value = secret ? null : (status?.outputs?.find((one) => one.name === name)?.value ?? null)
+  return { name, value, isSecret: secret, reference }
+}
+
+/** BlueprintExecutionDto (records: blueprints). */
+export function executionDto(
+  execution: ExecutionRecord,
+  { records }: Services,
+): z.output<typeof BlueprintExecutionDto> {
+  const { metadata, spec, status = {} } = execution
+  const retry = records
+    .peekAll(BlueprintExecution, { namespace: metadata.namespace })
+    .find((other) => other.spec.retryOf === metadata.name)
+  const { slug, blueprintName, version, name, resourceGroup, clusterId, startedBy } = spec
+  return {
+    id: metadata.name,
+    ...{ slug, blueprintName, version, name, resourceGroup, clusterId },
+    status: status.state ?? 'Queued',
+    phase: status.stage ?? 'Validating',
+    message: status.message ?? null,
+    startedBy,
+    createdAt: createdAtOf(metadata),
+    startedAt: status.startedAt ?? null,
+    finishedAt: status.finishedAt ?? null,
+    retryOf: spec.retryOf ?? null,
+    retriedBy: retry?.metadata.name ?? null,
+    steps: spec.steps.map((step) => stepDto(execution, step)),
+    outputs: (spec.outputs ?? []).map((output) => outputDto(execution, output)),
+    parameters: spec.parameters,
+  }
+}
+
+export const DEPLOYS = '{B}/resources/blueprints/deploys'
+
+export const executions = collection(BlueprintExecution, {
+  path: DEPLOYS,
+  item: 'executionId',
+  noun: 'Execution',
+  home: inBoundary,
+  may: { read: action('blueprints/read') },
+  dto: BlueprintExecutionDto,
+  toDto: (execution, { services }) => executionDto(execution, services),
+  columns: {
+    status: enumeration('Status', EXECUTION_STATES, { isSorted: false }),
+    slug: text('Blueprint', { isSearched: true }),
+    name: text('Name', { isSearched: true }),
+    createdAt: dateTime('Created', { isFiltered: false }),
+  },
+  sort: '-createdAt',
+  name: 'name',
+  limitName: 'take',
+  list: {
+    summary: 'Deployments, newest first',
+    query: z.object({ resourceGroup: z.string().max(64).optional() }),
+    where:
+      ({ resourceGroup }) =>
+      ({ spec }) =>
+        resourceGroup === undefined || spec.resourceGroup === resourceGroup,
+  },
+  get: { summary: 'Read one deployment' },
+})

@@ -1,0 +1,123 @@
+import { z } from 'zod'
+import { ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
+import { action, type RouteDraft, route } from '../http/route.ts'
+import { configRoute, listRoute } from '../resources/collection/columns.ts'
+import { inBoundary } from '../resources/collection/homes.ts'
+import { blueprintsOf, findBlueprint } from './catalogue.ts'
+import { DeployBlueprintRequest, DeployQuery, deployBlueprint, retryExecution } from './deploy.ts'
+import { BlueprintExecutionDto, DEPLOYS, executions } from './executions.ts'
+import { BlueprintPlanDto } from './plan.ts'
+import { BLUEPRINT_LIST, BlueprintDto, blueprintDto, WholeBlueprintDto } from './record.ts'
+import { putTemplate, removeTemplate, TemplateContent, TemplateValidationDto, validateTemplate } from './templates.ts'
+
+const BLUEPRINTS = '{B}/resources/blueprints'
+const read = action('blueprints/read')
+const write = action('blueprints/templates/write')
+
+const example = {
+  content: `format: 1
+slug: store
+name: Object storage
+version: 1.0.0
+components:
+  - name: store
+    collection: objectstorageaccounts
+    resourceName: \${deploy.name}
+`,
+}
+
+async function one(context: Context) {
+  const { boundaryId } = await inBoundary(context)
+  const { blueprintId, slug } = context.parameters
+  const blueprint = findBlueprint(context.services, boundaryId, blueprintId ?? slug ?? '')
+  const dto = { ...blueprintDto(blueprint, context, boundaryId), content: blueprint.object.spec.content }
+  return ok(dto, { etag: etagOf(blueprint.object) })
+}
+
+/** The routes of blueprints (interface section 4.18). */
+export const blueprintRoutes: readonly RouteDraft[] = [
+  ...executions.routes(),
+  // No `collection`: the list holds what boundary, sources and platform keep, of each slug one.
+  listRoute(BLUEPRINTS, {
+    ...BLUEPRINT_LIST,
+    auth: read,
+    summary: 'What can be deployed in the boundary',
+    dto: BlueprintDto,
+    rows: async (context) => {
+      const { boundaryId } = await inBoundary(context as Context)
+      return blueprintsOf(context.services, boundaryId).map((each) =>
+        blueprintDto(each, context as Context, boundaryId),
+      )
+    },
+  }),
+  configRoute(`${BLUEPRINTS}/config`, {
+    ...BLUEPRINT_LIST,
+    auth: read,
+    summary: 'What the list can be asked for',
+    dto: BlueprintDto,
+    collection: 'blueprints',
+    actionPrefix: 'blueprints',
+    before: inBoundary,
+  }),
+  route(
+    'GET',
+    `${BLUEPRINTS}/{blueprintId}`,
+    { auth: read, summary: 'Read one by its id', reply: WholeBlueprintDto },
+    one,
+  ),
+  route('GET', `${BLUEPRINTS}/{slug}`, { auth: read, summary: 'Read one by its slug', reply: WholeBlueprintDto }, one),
+  route(
+    'POST',
+    `${BLUEPRINTS}/templates`,
+    {
+      auth: write,
+      summary: 'Create or replace a template of the boundary',
+      body: TemplateContent,
+      example,
+      reply: BlueprintDto,
+    },
+    putTemplate,
+  ),
+  route(
+    'POST',
+    `${BLUEPRINTS}/templates/validate`,
+    {
+      auth: write,
+      summary: 'What is wrong with a template',
+      body: TemplateContent,
+      example,
+      reply: TemplateValidationDto,
+    },
+    validateTemplate,
+  ),
+  route(
+    'DELETE',
+    `${BLUEPRINTS}/templates/{slug}`,
+    { auth: write, summary: 'Delete a template of the boundary' },
+    removeTemplate,
+  ),
+  route(
+    'POST',
+    '{RG}/blueprints/{slug}/deploy',
+    {
+      auth: read,
+      scope: 'resourceGroup',
+      summary: 'Make what a blueprint describes; dryRun=true only says what would be done',
+      query: DeployQuery,
+      body: DeployBlueprintRequest,
+      reply: z.union([BlueprintExecutionDto, BlueprintPlanDto]),
+    },
+    (context) => deployBlueprint(context),
+  ),
+  route(
+    'POST',
+    `${DEPLOYS}/{executionId}/retry`,
+    { auth: read, summary: 'Try a failed deployment again', reply: BlueprintExecutionDto },
+    async (context) => {
+      const { object, home } = await executions.find(context as Context)
+      return retryExecution(context as never, home.boundaryId, object)
+    },
+  ),
+]

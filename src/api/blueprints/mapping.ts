@@ -1,0 +1,183 @@
+import type { z } from 'zod'
+import { VALUE_KEY, valueSecretName } from '../../contracts/blueprints/executions.ts'
+import type { RenderedComponent } from '../../contracts/blueprints/render.ts'
+import { badRequest, invalidName, PlatformError } from '../../core/errors.ts'
+import { boundaryNamespace, groupNamespace, isResourceName } from '../../core/names.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { parseScope, scopeContains } from '../../core/scope.ts'
+import { BLUEPRINT_COLLECTIONS, type BlueprintCollection } from '../../crds/blueprintCollections.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { isRootOnly } from '../../iam/roles.ts'
+import { principalNotFound } from '../callers/principals.ts'
+import { groupScope } from '../callers/visibility.ts'
+import { findNameable } from '../callers/visiblePeople.ts'
+import type { Context, Services } from '../http/context.ts'
+import { readModel } from '../http/model.ts'
+import { checkSpec } from '../records/kubeRecords.ts'
+import type { RecordOf } from '../records/records.ts'
+import { declarationOf } from '../resources/declarations.ts'
+import type { Place } from '../resources/places.ts'
+import { type Unseen, unseenKey } from '../resources/references.ts'
+import { checkNewName, specForCreate, specForUpdate } from '../resources/writes.ts'
+import { findRole, refuseExceeding, rootOnlyRefused } from '../rules/grants.ts'
+import { bodyOf, type GrantBody } from './bodies.ts'
+
+/** Who deploys, and where. */
+export type Deploying = {
+  readonly context: Context
+  readonly boundaryId: string
+  readonly resourceGroup: string
+  readonly clusterId: string
+}
+
+type Ref = { readonly namespace: string; readonly name: string }
+/** A component with the object that it stands for. */
+export type Located = {
+  readonly rendered: RenderedComponent
+  readonly entry: BlueprintCollection
+  readonly ref: Ref
+  readonly previous: RecordOf<AnyKind> | undefined
+}
+
+/** The objects of the components that are made, past the cache. */
+export async function locateAll(
+  { context: { services }, boundaryId, resourceGroup }: Deploying,
+  components: readonly RenderedComponent[],
+): Promise<Located[]> {
+  const group = groupNamespace(boundaryId, resourceGroup)
+  const made = components.filter(({ isSkipped }) => !isSkipped)
+  return Promise.all(
+    made.map(async (rendered): Promise<Located> => {
+      const { resourceName, component, body } = rendered
+      const entry = BLUEPRINT_COLLECTIONS.get(component.collection) as BlueprintCollection
+      const { kind, part, objectName } = entry
+      const parent = part === undefined ? resourceGroup : String(body[part.parentField] ?? '')
+      const namespace = kind.placement === 'group' ? group : boundaryNamespace(boundaryId)
+      const ref = { namespace, name: objectName(resourceName, parent) }
+      return { rendered, entry, ref, previous: await services.records.get(kind, ref, { fresh: true }) }
+    }),
+  )
+}
+
+/** What references of the components may follow, although it is not there yet. */
+export function plannedOf(located: readonly Located[]): Unseen {
+  return new Map(
+    located.map(({ entry: { kind }, ref, previous }) => {
+      const { apiVersion, kind: word } = kind
+      // An entry of a vault is there once it has a value.
+      const coming = { apiVersion, kind: word, metadata: { ...ref }, spec: { state: 'Active' } }
+      return [unseenKey(kind, ref), (previous as KubeObject | undefined) ?? coming]
+    }),
+  )
+}
+
+/**
+ * The spec that REST would store for the component: checked by the same schema, rules and rights as a request of the same
+ * caller for that one resource.
+ *
+ * @throws PlatformError what REST would refuse
+ */
+export async function specOf(deploying: Deploying, located: Located, planned: Unseen): Promise<object> {
+  const { entry, previous, rendered } = located
+  const { kind, part, collection } = entry
+  const declaration = declarationOf(kind)
+  const body = { ...rendered.body }
+  if (declaration !== undefined && Object.hasOwn(declaration.body.shape, 'clusterId') && kind.runsAnywhere === true)
+    body.clusterId ??= deploying.clusterId
+  const read = readModel(bodyOf(entry), body) as Record<string, unknown>
+  const spec =
+    collection === 'roleassignments'
+      ? await grantSpec(deploying, read as z.output<typeof GrantBody>)
+      : declaration === undefined
+        ? partSpec(located, read)
+        : await declaredSpec(deploying, located, read, planned)
+  if (part !== undefined && !isResourceName(String(read[part.parentField])))
+    throw badRequest('The component names no resource that holds it.', [
+      { field: part.parentField, message: 'must be the name of a resource' },
+    ])
+  return checkSpec(kind, spec, previous?.spec)
+}
+
+async function declaredSpec(
+  deploying: Deploying,
+  { entry: { kind, part }, previous, rendered: { resourceName: name } }: Located,
+  read: Record<string, unknown>,
+  planned: Unseen,
+): Promise<object> {
+  const { context, boundaryId, resourceGroup } = deploying
+  const { [part?.parentField ?? '']: parent, ...body } = read
+  checkNewName(name, context.services.reservedNames)
+  const place = { boundaryId, resourceGroup, name, ...(part !== undefined && { [part.parentField]: parent }) } as Place
+  const asked = asking(context, body, { boundaryId, resourceGroupName: resourceGroup })
+  const declaration = declarationOf(kind)
+  if (declaration === undefined) throw new TypeError(`${kind.kind} is not declared.`)
+  if (previous === undefined) return specForCreate(asked, place, declaration, planned)
+  return specForUpdate(kind, asked, place, declaration, previous, 'put', planned)
+}
+
+/** The same caller with another body, as if it had asked for that alone. */
+function asking(context: Context, body: unknown, parameters: Record<string, string>): Context {
+  const { services, caller, address, isAnonymous, correlationId, log, scope, request, list, signal } = context
+  return {
+    ...{ services, caller, address, isAnonymous, correlationId, log, scope, request, list, signal },
+    ...{ body, parameters, query: {}, ifMatch: undefined, fresh: false, header: () => undefined },
+    get whilePermitted() {
+      return context.whilePermitted
+    },
+  }
+}
+
+function partSpec({ entry, previous, ref, rendered }: Located, read: Record<string, unknown>): object {
+  const { part, collection } = entry
+  const { value: _, ...fields } = read
+  const own = collection === 'secrets' ? fields : read
+  const named = part?.nameField === undefined ? {} : { [part.nameField]: rendered.resourceName }
+  if (part?.nameField === undefined && !isResourceName(rendered.resourceName)) throw invalidName(rendered.resourceName)
+  const before = previous?.spec as Record<string, unknown> | undefined
+  const kept = Object.fromEntries((part?.hidden ?? []).map((field) => [field, before?.[field]]))
+  const fed = collection === 'secrets' && { valueFrom: { secretName: valueSecretName(ref.name), key: VALUE_KEY } }
+  return { ...kept, ...own, ...named, ...fed }
+}
+
+/** @throws PlatformError unknown_role, forbidden, BAD_REQUEST, principal_not_found */
+async function grantSpec(deploying: Deploying, body: z.output<typeof GrantBody>): Promise<object> {
+  const { context, boundaryId, resourceGroup } = deploying
+  const { services, caller } = context
+  const { principalId, roleDefinitionName, expiresAt, reason } = body
+  const scope = body.scope ?? groupScope(boundaryId, resourceGroup)
+  const parsedScope = parseScope(scope)
+  if (parsedScope === undefined || !scopeContains({ level: 'resourceGroup', boundaryId, resourceGroup }, parsedScope))
+    throw badRequest('The role would reach beyond the group.', [{ field: 'scope', message: 'must lie in the group' }])
+  const role = findRole(services, roleDefinitionName)
+  if (isRootOnly(role)) throw rootOnlyRefused(role, scope)
+  const principal = (await findNameable(services, caller, [principalId], boundaryId)).get(principalId)
+  if (principal === undefined || (body.principalType != null && body.principalType !== principal.principalType))
+    throw principalNotFound(principalId)
+  refuseExceeding(services, caller, { role, scope, principalIds: [principalId], boundaryId }, 'forbidden')
+  return { principalId, principalType: principal.principalType, roleDefinitionName, scope, expiresAt, reason }
+}
+
+/** Which of these the caller does not hold in the group. */
+export async function missingActions(
+  services: Services,
+  principalId: string,
+  actions: readonly string[],
+  scope: string,
+): Promise<string[]> {
+  const missing = () => actions.filter((action) => !services.access.isAllowed(principalId, action, scope))
+  if (missing().length === 0) return []
+  await services.access.catchUp(principalId, scope)
+  return missing()
+}
+
+/** @throws PlatformError FORBIDDEN with `missing` */
+export async function requireActions(
+  { context: { services, caller }, boundaryId, resourceGroup }: Deploying,
+  actions: readonly string[],
+): Promise<void> {
+  const scope = groupScope(boundaryId, resourceGroup)
+  const missing = await missingActions(services, caller.principalId, actions, scope)
+  if (missing.length === 0) return
+  const message = `Deploying this needs permissions that are missing at ${scope}: ${missing.join(', ')}.`
+  throw new PlatformError('FORBIDDEN', message, { missing, scope })
+}

@@ -1,0 +1,155 @@
+import { z } from 'zod'
+import { escaped } from '../../contracts/blueprints/document.ts'
+import { deployOf } from '../../contracts/blueprints/executions.ts'
+import type { RenderedComponent } from '../../contracts/blueprints/render.ts'
+import { type FieldError, PlatformError } from '../../core/errors.ts'
+import { BLUEPRINT_ANNOTATION } from '../../core/labels.ts'
+import { formatBytes, formatCores } from '../../core/quantity.ts'
+import { mergePatchBetween } from '../records/mergePatch.ts'
+import { VERDICTS, type Verdict, verdictOf } from '../resources/plans.ts'
+import { isTakenElsewhere } from '../resources/platformNames.ts'
+import { demandIn } from '../resources/usage.ts'
+import { type Deploying, type Located, locateAll, plannedOf, specOf } from './mapping.ts'
+
+export const ACTIONS = ['Create', 'Update', 'Unchanged', 'Skip', 'Conflict'] as const
+export type PlannedAction = (typeof ACTIONS)[number]
+
+/** A component with what deploying it would do. */
+export type PlannedComponent = {
+  readonly rendered: RenderedComponent
+  readonly located?: Located
+  readonly action: PlannedAction
+  readonly spec?: object
+  /** Of what is there already, as a merge patch (RFC 7396) of its spec. */
+  readonly patch?: unknown
+  readonly refusal?: PlatformError
+}
+
+/** What deploying would do, component by component. Nothing is written. */
+export async function planOf(
+  deploying: Deploying,
+  deploy: string,
+  components: readonly RenderedComponent[],
+): Promise<PlannedComponent[]> {
+  const located = await locateAll(deploying, components)
+  const planned = plannedOf(located)
+  const result: PlannedComponent[] = []
+  for (const rendered of components) {
+    const one = located.find((each) => each.rendered === rendered)
+    result.push(one === undefined ? { rendered, action: 'Skip' } : await planOne(deploying, deploy, one, planned))
+  }
+  return result
+}
+
+async function planOne(
+  deploying: Deploying,
+  deploy: string,
+  located: Located,
+  planned: ReturnType<typeof plannedOf>,
+): Promise<PlannedComponent> {
+  const { previous, rendered, ref, entry } = located
+  const isForeign = previous !== undefined && deployOf(previous.metadata.annotations?.[BLUEPRINT_ANNOTATION]) !== deploy
+  if (isForeign || isTakenElsewhere(deploying.context.services, entry.kind, ref))
+    return { rendered, located, action: 'Conflict' }
+  const begun = previous === undefined ? ('Create' as const) : ('Update' as const)
+  try {
+    const spec = await specOf(deploying, located, planned)
+    if (previous === undefined) return { rendered, located, action: 'Create', spec }
+    const patch = mergePatchBetween(previous.spec, spec) ?? {}
+    // Whether the value of a secret is another one is nobody's to know before.
+    const isSame = Object.keys(patch as object).length === 0 && entry.collection !== 'secrets'
+    return { rendered, located, action: isSame ? 'Unchanged' : 'Update', spec, patch }
+  } catch (error) {
+    if (!(error instanceof PlatformError)) throw error
+    return { rendered, located, action: begun, refusal: error }
+  }
+}
+
+const ChangeDto = z.object({ path: z.string(), from: z.unknown(), to: z.unknown() })
+const PlannedStepDto = z
+  .object({
+    component: z.string(),
+    collection: z.string(),
+    resourceName: z.string(),
+    action: z.enum(ACTIONS),
+    changes: z.array(ChangeDto).describe('Of a change, each field of the spec by its JSON Pointer'),
+    problems: z.array(z.string()),
+  })
+  .meta({ id: 'PlannedStep' })
+
+export const BlueprintPlanDto = z
+  .object({
+    isValid: z.boolean(),
+    steps: z.array(PlannedStepDto),
+    verdict: z.enum(VERDICTS).describe('Whether everything that is new would find room together'),
+    verdictReason: z.string().nullable(),
+    parameters: z.record(z.string(), z.string()).describe('Secret ones masked'),
+  })
+  .meta({ id: 'BlueprintPlanDto' })
+
+export function planDto(
+  deploying: Deploying,
+  steps: readonly PlannedComponent[],
+  parameters: Record<string, string>,
+): z.output<typeof BlueprintPlanDto> {
+  const isValid = steps.every(({ action, refusal }) => action !== 'Conflict' && refusal === undefined)
+  return { isValid, steps: steps.map(stepDto), ...verdictFor(deploying, steps), parameters }
+}
+
+function stepDto({ rendered, action, patch, located, refusal }: PlannedComponent): z.output<typeof PlannedStepDto> {
+  const { component, resourceName } = rendered
+  const taken = `"${resourceName}" of ${component.collection} exists and was not made by this deployment.`
+  const problems = action === 'Conflict' ? [taken] : refusal === undefined ? [] : wordsOf(refusal)
+  const { name, collection } = component
+  const changes = patch === undefined ? [] : [...changesOf(located?.previous?.spec, patch, '')]
+  return { component: name, collection, resourceName, action, changes, problems }
+}
+
+function wordsOf({ message, extras }: PlatformError): string[] {
+  const errors = extras.errors as FieldError[] | undefined
+  return errors === undefined || errors.length === 0
+    ? [message]
+    : errors.map(({ field, message: why }) => `${field} ${why}`)
+}
+
+/** Values of variables are not told: they may have been written by hand, and be secret. */
+function* changesOf(before: unknown, patch: unknown, path: string): Iterable<z.output<typeof ChangeDto>> {
+  const held = before as Record<string, unknown> | undefined
+  for (const [name, to] of Object.entries(patch as object)) {
+    const at = `${path}/${escaped(name)}`
+    const from = held?.[name] ?? null
+    const isNested = typeof to === 'object' && to !== null && !Array.isArray(to)
+    if (name === 'env') yield { path: at, from: '***', to: '***' }
+    else if (isNested && typeof from === 'object' && from !== null) yield* changesOf(from, to, at)
+    else yield { path: at, from, to }
+  }
+}
+
+/** As of plans, for everything that is new together. */
+function verdictFor({ context, resourceGroup }: Deploying, steps: readonly PlannedComponent[]): Verdict {
+  const { services } = context
+  const sum = { cpu: 0n, memory: 0n }
+  for (const { action, located, spec } of steps) {
+    if (action !== 'Create' || located === undefined || spec === undefined || located.entry.kind.sized === undefined)
+      continue
+    const { kind, apiVersion } = located.entry.kind
+    const object = { apiVersion, kind, metadata: { ...located.ref }, spec }
+    const demand = demandIn(services, { kind: located.entry.kind, resourceGroup, object } as never)
+    sum.cpu += demand.cpu
+    sum.memory += demand.memory
+  }
+  const rooms = services.capacity.rooms()
+  const all = rooms && [
+    {
+      cpu: rooms.reduce((left, room) => left + room.cpu, 0n),
+      memory: rooms.reduce((left, room) => left + room.memory, 0n),
+    },
+  ]
+  const { verdict, verdictReason } = verdictOf(
+    { cpuRequest: formatCores(sum.cpu), memoryRequest: formatBytes(sum.memory), replicas: 1 },
+    all,
+  )
+  if (verdict !== 'DoesNotFit') return { verdict, verdictReason }
+  const asked = `${formatCores(sum.cpu)} cpu and ${formatBytes(sum.memory)} memory`
+  return { verdict, verdictReason: `All nodes together have no room for the ${asked} that are asked for.` }
+}

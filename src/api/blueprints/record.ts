@@ -1,0 +1,111 @@
+import { z } from 'zod'
+import { DocumentError, readDocument } from '../../contracts/blueprints/document.ts'
+import { BlueprintParameter, CATEGORIES, type Template } from '../../contracts/blueprints/template.ts'
+import { createdAtOf } from '../../core/object.ts'
+import { boundaryScope } from '../callers/visibility.ts'
+import type { Context } from '../http/context.ts'
+import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
+import { dateTime, enumeration, text } from '../resources/paging.ts'
+import { type Blueprint, ORIGINS, permissionsOf } from './catalogue.ts'
+
+const ParameterDto = z.object(BlueprintParameter.shape).meta({ id: 'BlueprintParameter' })
+
+export const BlueprintDto = z
+  .object({
+    id: Uuid,
+    slug: z.string(),
+    name: z.string(),
+    version: z.string(),
+    description: z.string(),
+    category: z.enum(CATEGORIES),
+    icon: z.string().nullable(),
+    origin: z.enum(ORIGINS),
+    sourceId: Uuid.nullable(),
+    isEnabled: z.boolean(),
+    isValid: z.boolean(),
+    parameters: z.array(ParameterDto),
+    components: z.array(
+      z.object({
+        name: z.string(),
+        collection: z.string(),
+        computePlan: z.string().nullable(),
+        replicas: z.int().nullable(),
+      }),
+    ),
+    outputs: z.array(z.object({ name: z.string(), secret: z.boolean() })),
+    permissions: z.array(z.string()).describe('What deploying needs in the group'),
+    missingPermissions: z.array(z.string()).describe('Of these, what the caller does not hold at the boundary'),
+    updatedAt: DateTime,
+    revision: z.string().nullable(),
+  })
+  .meta({ id: 'BlueprintDto' })
+export type BlueprintDto = z.output<typeof BlueprintDto>
+
+export const WholeBlueprintDto = BlueprintDto.extend({ content: z.string() }).meta({ id: 'WholeBlueprintDto' })
+
+/** What lists of blueprints can be asked for. */
+export const BLUEPRINT_LIST = {
+  columns: {
+    name: text<BlueprintDto>('Name', { isSearched: true }),
+    slug: text<BlueprintDto>('Slug', { isSearched: true }),
+    category: enumeration<BlueprintDto>('Category', CATEGORIES, { isSorted: false }),
+    origin: enumeration<BlueprintDto>('Origin', ORIGINS, { isSorted: false }),
+    updatedAt: dateTime<BlueprintDto>('Updated', { isFiltered: false }),
+  },
+  sort: 'name',
+  name: 'slug',
+} as const
+
+const textIn = (spec: Readonly<Record<string, unknown>>, field: string) => {
+  const value = spec[field]
+  return typeof value === 'string' ? value : null
+}
+
+function componentOf({ name, collection, spec }: Template['components'][number]) {
+  const { replicas } = spec
+  const isCount = typeof replicas === 'number' && Number.isSafeInteger(replicas)
+  return { name, collection, computePlan: textIn(spec, 'computePlan'), replicas: isCount ? replicas : null }
+}
+
+/** Of a template that is not valid, as much as can be read. */
+function headOf(content: string): Record<string, unknown> {
+  try {
+    const { value } = readDocument(content)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  } catch (error) {
+    if (error instanceof DocumentError) return {}
+    throw error
+  }
+}
+
+export function blueprintDto(
+  { id, object, origin, read }: Blueprint,
+  { services, caller }: Context,
+  boundaryId: string,
+): BlueprintDto {
+  const { metadata, spec, status } = object
+  const { template, problems } = read
+  const head = template ?? headOf(spec.content)
+  const permissions = template === undefined ? [] : permissionsOf(template)
+  const scope = boundaryScope(boundaryId)
+  return wholeRecord(BlueprintDto, {
+    id,
+    slug: spec.slug,
+    name: textIn(head, 'name') ?? spec.slug,
+    version: textIn(head, 'version') ?? '0.0.0',
+    description: textIn(head, 'description') ?? '',
+    category: template?.category ?? 'Tools',
+    icon: textIn(head, 'icon'),
+    origin,
+    sourceId: spec.sourceId,
+    isEnabled: true,
+    isValid: template !== undefined && !problems.some(({ severity }) => severity === 'Error'),
+    parameters: template?.parameters ?? [],
+    components: (template?.components ?? []).map(componentOf),
+    outputs: (template?.outputs ?? []).map(({ name, secret }) => ({ name, secret })),
+    permissions,
+    missingPermissions: permissions.filter((name) => !services.access.isAllowed(caller.principalId, name, scope)),
+    updatedAt: status?.updatedAt ?? createdAtOf(metadata),
+    revision: null,
+  })
+}

@@ -1,0 +1,112 @@
+import { z } from 'zod'
+import { isLater, type TemplateProblem } from '../../contracts/blueprints/template.ts'
+import { notFound, PlatformError } from '../../core/errors.ts'
+import { idOf } from '../../core/ids.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import { BlueprintTemplate } from '../../crds/blueprints.ts'
+import { created, noContent, ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
+import { inBoundary } from '../resources/collection/homes.ts'
+import { refuseWhileDeleting } from '../resources/writes.ts'
+import { oneAtATime } from '../rules/turns.ts'
+import { blueprintOf, blueprintsOf, readWhole, requireValid, TemplateProblemDto } from './catalogue.ts'
+import { BlueprintDto, blueprintDto } from './record.ts'
+
+export const TemplateContent = z
+  .strictObject({ content: z.string().min(1).max(262_144).describe('A template as YAML or JSON, at most 256 KiB') })
+  .meta({ id: 'TemplateContent' })
+type Given = Context<string, unknown, z.output<typeof TemplateContent>>
+
+export const TemplateValidationDto = z
+  .object({
+    isValid: z.boolean(),
+    slug: z.string().nullable(),
+    problems: z.array(TemplateProblemDto),
+    blueprint: BlueprintDto.nullable().describe('As the catalogue would show it; null if it is not valid'),
+  })
+  .meta({ id: 'TemplateValidationDto' })
+
+/** POST .../templates/validate: nothing is written. */
+export async function validateTemplate(context: Given) {
+  const { boundaryId } = await inBoundary(context as Context)
+  const { content } = context.body
+  const { template, problems } = readWhole(content)
+  const isValid = template !== undefined && !problems.some(isError)
+  const slug = template?.slug ?? null
+  const blueprint = template !== undefined && isValid ? sample(context, boundaryId, template.slug, content) : null
+  return ok({ isValid, slug, problems: [...problems], blueprint })
+}
+
+const isError = ({ severity }: TemplateProblem) => severity === 'Error'
+
+/** The template as it would be if it were stored. */
+function sample(context: Given, boundaryId: string, slug: string, content: string): BlueprintDto {
+  const { apiVersion, kind } = BlueprintTemplate
+  const creationTimestamp = new Date(context.services.clock.now()).toISOString()
+  const metadata = { name: slug, namespace: boundaryNamespace(boundaryId), creationTimestamp }
+  const blueprint = blueprintOf({ apiVersion, kind, metadata, spec: { slug, content } } as never)
+  return blueprintDto(blueprint, context as Context, boundaryId)
+}
+
+/**
+ * POST .../templates: creates the boundary's own template of that slug, or replaces it.
+ *
+ * @throws PlatformError TEMPLATE_INVALID, VERSION_EXISTS
+ */
+export async function putTemplate(context: Given) {
+  const home = await inBoundary(context as Context)
+  refuseWhileDeleting(home.owner)
+  const { services, caller } = context
+  const { content } = context.body
+  const template = requireValid(readWhole(content))
+  const { slug } = template
+  const { namespace, boundaryId } = home
+  const ref = { namespace, name: slug }
+  const turn = { key: `blueprint template ${namespace}/${slug}`, sees: [{ kind: BlueprintTemplate, namespace }] }
+  return oneAtATime(services, turn, async () => {
+    const stored = await services.records.get(BlueprintTemplate, ref, { fresh: true })
+    const spec = { slug, content }
+    if (stored === undefined) {
+      const { object } = await services.records.create(BlueprintTemplate, { ...ref, spec, caller })
+      return created(blueprintDto(blueprintOf(object), context as Context, boundaryId), { etag: etagOf(object) })
+    }
+    refuseWhileDeleting(stored)
+    const before = readWhole(stored.spec.content).template
+    if (stored.spec.content !== content && before !== undefined && !isLater(template.version, before.version)) {
+      const message = `Version ${before.version} of "${slug}" is stored: give what is changed a later version than that.`
+      throw new PlatformError('VERSION_EXISTS', message, { slug, version: before.version })
+    }
+    const { ifMatch } = context
+    const change = () => ({ ...spec, ...(stored.spec.sourceId !== undefined && { sourceId: stored.spec.sourceId }) })
+    const { object } = await services.records.update(BlueprintTemplate, ref, { caller, ifMatch, change, fresh: true })
+    return ok(blueprintDto(blueprintOf(object), context as Context, boundaryId), { etag: etagOf(object) })
+  })
+}
+
+/** DELETE .../templates/{slug}. @throws PlatformError NOT_FOUND; NOT_OWNED for what a source or the platform keeps */
+export async function removeTemplate(context: Context) {
+  const { namespace, boundaryId } = await inBoundary(context)
+  const { services, caller, ifMatch } = context
+  const slug = context.parameters.slug ?? ''
+  const ref = { namespace, name: slug }
+  const stored = await services.records.get(BlueprintTemplate, ref, { fresh: true })
+  if (stored !== undefined && stored.spec.sourceId === undefined) {
+    await services.records.remove(BlueprintTemplate, ref, { caller, ifMatch })
+    return noContent()
+  }
+  const other = blueprintsOf(services, boundaryId).find(({ object }) => object.spec.slug === slug)
+  if (other === undefined) throw notFound(`Template "${slug}" of boundary "${boundaryId}"`)
+  const { kind, resource } = BlueprintTemplate
+  const id = idOf({
+    group: resource.group,
+    kind,
+    namespace: other.object.metadata.namespace,
+    name: other.object.metadata.name,
+  })
+  const keeper = other.origin === 'BuiltIn' ? 'the platform' : 'a source'
+  throw new PlatformError('NOT_OWNED', `Template "${slug}" is kept by ${keeper}, not by this boundary.`, {
+    origin: other.origin,
+    blueprintId: id,
+  })
+}

@@ -1,0 +1,131 @@
+import { expect } from 'chai'
+import { maskedParameters, patternRefusal, readParameter, readParameters } from './parameters.ts'
+import { lateReferences, renderTemplate, withLateValues } from './render.ts'
+import { BlueprintParameter, Template } from './template.ts'
+
+const PLACE = {
+  'deploy.name': 'shop',
+  'deploy.id': 'id',
+  'boundary.id': 'b',
+  'boundary.name': 'Boundary',
+  resourceGroup: 'group',
+  'cluster.id': 'c',
+  'cluster.region': 'north',
+}
+
+function rendered(components: object[], parameters: Record<string, string | boolean> = {}, outputs: object[] = []) {
+  const template = Template.parse({ format: 1, slug: 's', name: 'S', version: '1.0.0', components, outputs })
+  const order = template.components.map(({ name }) => name)
+  return renderTemplate(template, { order, dependencies: new Map() }, { parameters, place: PLACE })
+}
+const db = { name: 'db', collection: 'relationalclusters', resourceName: `\${deploy.name}-db` }
+
+describe('a template with values', () => {
+  it('names what it makes and fills the fields of the record', () => {
+    const [made] = rendered([{ ...db, spec: { replicas: 2, tags: { where: `\${cluster.region}` } } }]).components
+    expect(made).to.deep.include({
+      resourceName: 'shop-db',
+      isSkipped: false,
+      body: { replicas: 2, tags: { where: 'north' } },
+    })
+  })
+
+  it('puts the reference to an output in the place of its mark', () => {
+    const web = {
+      name: 'web',
+      collection: 'apps',
+      resourceName: 'web',
+      spec: { env: [{ name: 'A', output: { component: 'db', output: 'host' } }] },
+    }
+    const { components } = rendered([db, web])
+    expect(components[1]?.body).to.deep.equal({
+      env: [{ name: 'A', output: { collection: 'relationalclusters', name: 'shop-db', output: 'host' } }],
+    })
+  })
+
+  it('leaves what is not known yet to the controller, the name of a component alone is known', () => {
+    const web = {
+      name: 'web',
+      collection: 'apps',
+      resourceName: 'web',
+      spec: { a: `\${components.db.name}`, b: `http://\${components.db.host}/` },
+    }
+    const { components } = rendered([db, web])
+    expect(components[1]?.body).to.deep.equal({ a: 'shop-db', b: 'http://%{components.db.host}/' })
+  })
+
+  it('skips what its condition leaves out, and refuses what needs it', () => {
+    const skipped = { ...db, when: `\${parameters.size} == 'large'` }
+    const web = { name: 'web', collection: 'apps', resourceName: 'web', spec: { a: `\${components.db.name}` } }
+    const outputs = [{ name: 'host', component: 'db', output: 'host' }]
+    const { components, refusals, outputs: told } = rendered([skipped, web], { size: 'small' }, outputs)
+    expect(components.map(({ isSkipped }) => isSkipped)).to.deep.equal([true])
+    expect(refusals).to.deep.equal([{ component: 'web', message: 'refers to "db", which is not made' }])
+    expect(told).to.deep.equal([])
+  })
+
+  it('late values replace their marks alone', () => {
+    const text = 'a %{components.db.host} b %{parameters.p} %{x} c'
+    expect(lateReferences(text)).to.have.length(2)
+    expect(withLateValues(text, ({ root }) => (root === 'components' ? '$&' : undefined))).to.equal(
+      'a $& b %{parameters.p} %{x} c',
+    )
+  })
+})
+
+describe('parameters', () => {
+  const one = (parameter: object) => BlueprintParameter.parse({ name: 'p', ...parameter })
+  const cases: [parameter: object, given: string, value: unknown][] = [
+    [{ type: 'integer' }, '42', 42],
+    [{ type: 'integer' }, '4.2', undefined],
+    [{ type: 'integer', maximum: 5 }, '6', undefined],
+    [{ type: 'number', minimum: 0 }, '0.5', 0.5],
+    [{ type: 'number' }, '1e3', undefined],
+    [{ type: 'boolean' }, 'true', true],
+    [{ type: 'boolean' }, 'yes', undefined],
+    [{ type: 'choice', choices: ['a', 'b'] }, 'b', 'b'],
+    [{ type: 'choice', choices: ['a', 'b'] }, 'c', undefined],
+    [{ type: 'string', pattern: '[a-z]+' }, 'abc', 'abc'],
+    [{ type: 'string', pattern: '[a-z]+' }, 'abc1', undefined],
+    [{ type: 'string', minLength: 2 }, 'a', undefined],
+    [{ type: 'generated' }, 'mine', undefined],
+  ]
+  for (const [parameter, given, value] of cases)
+    it(`${JSON.stringify(parameter)} takes ${value === undefined ? 'no ' : ''}"${given}"`, () => {
+      const read = readParameter(one(parameter), given)
+      expect('value' in read ? read.value : undefined).to.equal(value)
+    })
+
+  const patterns: [pattern: string, isTaken: boolean][] = [
+    ['[a-z0-9-]+', true],
+    ['v[0-9]{1,3}\\.[0-9]{1,3}', true],
+    ['(a|b)c?', true],
+    ['(a+)+', false],
+    ['a*b*c*d*', false],
+    ['(?=a)b', false],
+    ['(a)\\1', false],
+    ['[', false],
+  ]
+  for (const [pattern, isTaken] of patterns)
+    it(`${pattern} is ${isTaken ? 'a' : 'no'} pattern`, () =>
+      expect(patternRefusal(pattern) === undefined).to.equal(isTaken))
+
+  it('are read by type, made up where they are generated, and masked where they are secret', () => {
+    const parameters = [
+      one({ name: 'count', type: 'integer', default: 1 }),
+      one({ name: 'size', type: 'string' }),
+      one({ name: 'token', type: 'secret' }),
+      one({ name: 'password', type: 'generated', length: 12 }),
+    ]
+    const read = readParameters({ parameters }, { size: 'large', token: 'hunter2' }, (length) => 'x'.repeat(length))
+    expect(read).to.deep.equal({
+      plain: { count: 1, size: 'large' },
+      secret: { token: 'hunter2', password: 'x'.repeat(12) },
+      errors: [],
+    })
+    expect(maskedParameters(read)).to.deep.equal({ count: '1', size: 'large', token: '***', password: '***' })
+    const { errors } = readParameters({ parameters }, { other: 'x', count: 'many', token: 'hunter2' }, () => '')
+    expect(errors.map(({ field }) => field)).to.deep.equal(['parameters.other', 'parameters.count', 'parameters.size'])
+    expect(JSON.stringify(errors)).not.to.include('many')
+  })
+})

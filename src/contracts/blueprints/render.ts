@@ -1,0 +1,156 @@
+import {
+  ExpressionError,
+  isMet,
+  type PlaceName,
+  type Reference,
+  readCondition,
+  readText,
+  render,
+  type Scalar,
+} from './expressions.ts'
+import type { Template, TemplateComponent } from './template.ts'
+import type { ReadTemplate } from './validate.ts'
+import { mapTexts } from './walk.ts'
+
+/**
+ * What is only known once something is made, or may only stand in a Secret: `%{components.web.publicUrl}` and
+ * `%{parameters.password}` in a rendered text. The controller puts the value in its place.
+ */
+const LATE = /%\{(components|parameters)\.([A-Za-z][A-Za-z0-9-]{0,63})(?:\.([A-Za-z][A-Za-z0-9-]{0,63}))?\}/g
+
+export type LateReference =
+  | { root: 'components'; component: string; field: string }
+  | { root: 'parameters'; name: string }
+
+export function lateReferences(text: string): LateReference[] {
+  return [...text.matchAll(LATE)].flatMap(([, root, first = '', field]): LateReference[] => {
+    if (root === 'parameters') return field === undefined ? [{ root, name: first }] : []
+    return field === undefined ? [] : [{ root: 'components', component: first, field }]
+  })
+}
+
+/** The text with the values that came late; what `lookUp` does not know stays as it is. */
+export function withLateValues(text: string, lookUp: (reference: LateReference) => string | undefined): string {
+  return text.replaceAll(LATE, (whole) => {
+    const [reference] = lateReferences(whole)
+    return (reference === undefined ? undefined : lookUp(reference)) ?? whole
+  })
+}
+
+export type RenderedComponent = {
+  readonly component: TemplateComponent
+  readonly index: number
+  readonly resourceName: string
+  readonly isSkipped: boolean
+  /** Components that must be ready before. */
+  readonly dependsOn: readonly string[]
+  /** The writable fields of the record that REST creates. */
+  readonly body: Readonly<Record<string, unknown>>
+}
+export type RenderedOutput = {
+  readonly name: string
+  readonly secret: boolean
+  readonly value?: string
+  readonly component?: string
+  readonly output?: string
+}
+
+export type Surroundings = {
+  readonly parameters: Readonly<Record<string, Scalar>>
+  readonly place: Readonly<Record<PlaceName, string>>
+}
+
+export type Rendered = {
+  readonly components: readonly RenderedComponent[]
+  readonly outputs: readonly RenderedOutput[]
+  /** What the values of the parameters make impossible, by component. */
+  readonly refusals: readonly { readonly component: string; readonly message: string }[]
+}
+
+type Sorted = Pick<ReadTemplate, 'order' | 'dependencies'>
+
+/** A valid template with values: what is to be made, in the order of what depends on what. Never throws. */
+export function renderTemplate(template: Template, read: Sorted, surroundings: Surroundings): Rendered {
+  return new Renderer(template, read.dependencies, surroundings).render(read.order)
+}
+
+class Renderer {
+  readonly #template: Template
+  readonly #dependencies: Sorted['dependencies']
+  readonly #surroundings: Surroundings
+  readonly #made = new Map<string, RenderedComponent>()
+  readonly #refusals: { component: string; message: string }[] = []
+
+  constructor(template: Template, dependencies: Sorted['dependencies'], surroundings: Surroundings) {
+    this.#template = template
+    this.#dependencies = dependencies
+    this.#surroundings = surroundings
+  }
+
+  render(order: readonly string[]): Rendered {
+    const { components, outputs } = this.#template
+    for (const name of order) {
+      const index = components.findIndex((one) => one.name === name)
+      const component = components[index]
+      if (component === undefined) continue
+      try {
+        this.#made.set(name, this.#renderOne(component, index))
+      } catch (error) {
+        if (!(error instanceof ExpressionError)) throw error
+        this.#refusals.push({ component: name, message: error.message })
+      }
+    }
+    const isMade = (component: string | undefined) =>
+      component === undefined || this.#made.get(component)?.isSkipped === false
+    const shown = outputs.filter(({ component }) => isMade(component)).flatMap((output) => this.#renderOutput(output))
+    return { components: [...this.#made.values()], outputs: shown, refusals: this.#refusals }
+  }
+
+  #renderOne(component: TemplateComponent, index: number): RenderedComponent {
+    const resourceName = this.#text(component.resourceName)
+    const early = (reference: Reference) => this.#lookUp(reference)
+    const isSkipped = component.when !== undefined && !isMet(readCondition(component.when), early)
+    const dependsOn = [...(this.#dependencies.get(component.name) ?? [])]
+    const rendered = { component, index, resourceName: String(resourceName ?? ''), isSkipped, dependsOn }
+    if (isSkipped) return { ...rendered, body: {} }
+    const body = mapTexts(component.spec, (found) => {
+      if (typeof found === 'string') return this.#text(found)
+      const other = this.#madeOf(found.component)
+      return { collection: other.component.collection, name: other.resourceName, output: found.output }
+    })
+    return { ...rendered, body: body as Record<string, unknown> }
+  }
+
+  #renderOutput({ name, secret, value, component, output }: Template['outputs'][number]): RenderedOutput[] {
+    if (component !== undefined && output !== undefined) return [{ name, secret, component, output }]
+    try {
+      return [{ name, secret, value: String(this.#text(value ?? '') ?? '') }]
+    } catch (error) {
+      // What was skipped has no outputs either.
+      if (error instanceof ExpressionError) return []
+      throw error
+    }
+  }
+
+  #text(text: string): Scalar {
+    return render(readText(text), (reference) => this.#lookUp(reference))
+  }
+
+  #madeOf(name: string): RenderedComponent {
+    const made = this.#made.get(name)
+    if (made === undefined || made.isSkipped) throw new ExpressionError(`refers to "${name}", which is not made`)
+    return made
+  }
+
+  #lookUp(reference: Reference): Scalar {
+    const { parameters, place } = this.#surroundings
+    if (reference.root === 'place') return place[reference.name]
+    if (reference.root === 'parameters') {
+      const { name } = reference
+      return Object.hasOwn(parameters, name) ? (parameters[name] ?? null) : `%{parameters.${name}}`
+    }
+    const { component, field } = reference
+    const made = this.#madeOf(component)
+    return field === 'name' ? made.resourceName : `%{components.${component}.${field}}`
+  }
+}

@@ -1,0 +1,176 @@
+import { z } from 'zod'
+import { RESOURCE_NAME_PATTERN } from '../../core/names.ts'
+import { PLAN_FAMILIES } from '../../core/sizing/plans.ts'
+
+export const CATEGORIES = ['Web', 'Data', 'Ai', 'Messaging', 'Storage', 'Tools'] as const
+export const PARAMETER_TYPES = [
+  'string',
+  'integer',
+  'number',
+  'boolean',
+  'choice',
+  'secret',
+  'plan',
+  'generated',
+] as const
+export type ParameterType = (typeof PARAMETER_TYPES)[number]
+
+/** Literal segments that stand beside a slug in the interface. */
+const RESERVED_SLUGS = ['config', 'catalog', 'deploys', 'sources', 'templates']
+const UUID_LIKE = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+/** Why a text is no slug; undefined if it is one. */
+export function slugRefusal(slug: string): string | undefined {
+  if (!new RegExp(RESOURCE_NAME_PATTERN).test(slug))
+    return 'must have 1 to 52 lower-case letters, digits and hyphens and begin and end with a letter or digit'
+  if (UUID_LIKE.test(slug)) return 'must not be a uuid'
+  return RESERVED_SLUGS.includes(slug) ? 'is reserved: a route of the interface stands in its place' : undefined
+}
+
+const Slug = z.string().superRefine((slug, context) => {
+  const message = slugRefusal(slug)
+  if (message !== undefined) context.addIssue({ code: 'custom', message })
+})
+
+const Words = z
+  .string()
+  .min(1)
+  .max(128)
+  .regex(/^\S(.*\S)?$/, 'must have no space at either end')
+const Name = z
+  .string()
+  .max(64)
+  .regex(/^[a-z][A-Za-z0-9]{0,63}$/, 'must be a lower-case letter and up to 63 letters and digits')
+const ComponentName = z
+  .string()
+  .max(52)
+  .regex(/^[a-z][A-Za-z0-9-]{0,51}$/, 'must be a lower-case letter and up to 51 letters, digits and hyphens')
+
+export const VERSION_PATTERN =
+  /^(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})(-[0-9A-Za-z-]{1,32}(\.[0-9A-Za-z-]{1,32}){0,8})?$/
+
+export const BlueprintParameter = z.strictObject({
+  name: Name,
+  type: z.enum(PARAMETER_TYPES),
+  title: Words.optional(),
+  description: z.string().max(512).optional(),
+  default: z.union([z.string().max(4096), z.number(), z.boolean()]).optional(),
+  choices: z.array(z.string().min(1).max(256)).min(1).max(50).optional(),
+  family: z.enum(PLAN_FAMILIES).optional(),
+  pattern: z.string().max(256).optional(),
+  minLength: z.int().min(0).max(4096).optional(),
+  maxLength: z.int().min(1).max(4096).optional(),
+  minimum: z.number().optional(),
+  maximum: z.number().optional(),
+  length: z.int().min(8).max(128).optional(),
+})
+export type BlueprintParameter = z.output<typeof BlueprintParameter>
+
+/** What each type of parameter may say beside its name, title and description. */
+export const FIELDS_OF_TYPE: Readonly<Record<ParameterType, readonly (keyof BlueprintParameter)[]>> = {
+  string: ['default', 'pattern', 'minLength', 'maxLength'],
+  integer: ['default', 'minimum', 'maximum'],
+  number: ['default', 'minimum', 'maximum'],
+  boolean: ['default'],
+  choice: ['default', 'choices'],
+  secret: ['minLength', 'maxLength'],
+  plan: ['default', 'family'],
+  generated: ['length'],
+}
+
+export const isSecretParameter = ({ type }: Pick<BlueprintParameter, 'type'>) =>
+  type === 'secret' || type === 'generated'
+
+export const TemplateComponent = z.strictObject({
+  name: ComponentName,
+  collection: z.string().min(1).max(64),
+  resourceName: z.string().min(1).max(512),
+  dependsOn: z.array(ComponentName).max(30).default([]),
+  when: z.string().min(1).max(1024).optional(),
+  retain: z.boolean().default(false),
+  spec: z.record(z.string(), z.unknown()).default({}),
+})
+export type TemplateComponent = z.output<typeof TemplateComponent>
+
+export const TemplateOutput = z.strictObject({
+  name: Name,
+  value: z.string().min(1).max(4096).optional(),
+  component: ComponentName.optional(),
+  output: z.string().min(1).max(64).optional(),
+  secret: z.boolean().default(false),
+})
+export type TemplateOutput = z.output<typeof TemplateOutput>
+
+/** A blueprint (records: blueprints, template). */
+export const Template = z.strictObject({
+  format: z.literal(1),
+  slug: Slug,
+  name: Words,
+  version: z.string().max(128).regex(VERSION_PATTERN, 'must be a semantic version, such as 1.2.0'),
+  description: z.string().max(512).default(''),
+  category: z.enum(CATEGORIES).default('Tools'),
+  icon: z
+    .string()
+    .max(2048)
+    .regex(/^([a-z0-9-]{1,64}|https:\/\/[^\s"<>]+)$/, 'must be a name or an https address')
+    .optional(),
+  parameters: z.array(BlueprintParameter).max(50).default([]),
+  components: z.array(TemplateComponent).min(1).max(30),
+  outputs: z.array(TemplateOutput).max(50).default([]),
+})
+export type Template = z.output<typeof Template>
+
+/** Whether a version comes after another one, by the precedence of semantic versions (semver.org, section 11). */
+export function isLater(version: string, other: string): boolean {
+  const [core, rest = ''] = split(version)
+  const [otherCore, otherRest = ''] = split(other)
+  const numbers = core.split('.').map(Number)
+  const others = otherCore.split('.').map(Number)
+  const at = numbers.findIndex((number, index) => number !== others[index])
+  if (at !== -1) return (numbers[at] ?? 0) > (others[at] ?? 0)
+  if (rest === '' || otherRest === '') return rest === '' && otherRest !== ''
+  return isLaterPrerelease(rest.split('.'), otherRest.split('.'))
+}
+
+function split(version: string): [string, string | undefined] {
+  const dash = version.indexOf('-')
+  return dash === -1 ? [version, undefined] : [version.slice(0, dash), version.slice(dash + 1)]
+}
+
+function isLaterPrerelease(parts: readonly string[], others: readonly string[]): boolean {
+  for (const [index, part] of parts.entries()) {
+    const other = others[index]
+    if (other === undefined) return true
+    if (part === other) continue
+    const [isNumber, isOtherNumber] = [/^[0-9]+$/.test(part), /^[0-9]+$/.test(other)]
+    if (isNumber && isOtherNumber) return Number(part) > Number(other)
+    return isNumber === isOtherNumber ? part > other : isOtherNumber
+  }
+  return false
+}
+
+export const PROBLEM_CODES = [
+  'Syntax',
+  'UnknownField',
+  'MissingField',
+  'UnknownCollection',
+  'UnknownParameter',
+  'UnknownComponent',
+  'Cycle',
+  'BadExpression',
+  'SpecInvalid',
+  'SecretExposed',
+  'DuplicateName',
+] as const
+export type ProblemCode = (typeof PROBLEM_CODES)[number]
+
+/** One thing that is wrong with a template, and where (records: blueprints, TemplateProblem). */
+export type TemplateProblem = {
+  readonly severity: 'Error' | 'Warning'
+  readonly code: ProblemCode
+  /** JSON Pointer (RFC 6901). */
+  readonly path: string
+  readonly line: number | null
+  readonly column: number | null
+  readonly message: string
+}

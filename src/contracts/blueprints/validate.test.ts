@@ -1,0 +1,178 @@
+import { expect } from 'chai'
+import { dump } from 'js-yaml'
+import { DocumentError, readDocument } from './document.ts'
+import { isLater, type ProblemCode, slugRefusal } from './template.ts'
+import { type Catalogue, readTemplate } from './validate.ts'
+
+const CATALOGUE: Catalogue = new Map([
+  ['vectorclusters', { fields: new Set(['id', 'name', 'restEndpoint']) }],
+  ['apps', { fields: new Set(['id', 'name', 'publicUrl']) }],
+  ['secrets', { fields: new Set(['id', 'name']) }],
+])
+const HEAD = { format: 1, slug: 'shop', name: 'Shop', version: '1.0.0' }
+const DB = { name: 'db', collection: 'vectorclusters', resourceName: 'db' }
+const password = { name: 'password', type: 'generated' }
+
+const read = (template: object) => readTemplate(dump({ ...HEAD, components: [DB], ...template }), CATALOGUE)
+const problemsOf = (template: object) => read(template).problems.map(({ code, path }) => `${code} ${path}`)
+
+describe('the document of a template', () => {
+  const refused: [why: string, content: string][] = [
+    ['is no YAML', 'a: ['],
+    ['holds two documents', 'a: 1\n---\na: 2'],
+    ['holds nothing', ''],
+    ['says one name twice', 'a: 1\na: 2'],
+    ['refers to itself', '&a [*a]'],
+    ['has a prototype', '__proto__: {x: 1}'],
+    ['has a tag of its own', '!!js/function "x"'],
+    ['nests very deeply', '['.repeat(500)],
+    ['has very many aliases', `a: &a 1\nb: [${Array.from({ length: 200 }, () => '*a').join(', ')}]`],
+    [
+      'grows by its aliases',
+      Array.from({ length: 20 }, (_, at) => `a${at}: &a${at} [${at === 0 ? '1' : `*a${at - 1}, *a${at - 1}`}]`).join(
+        '\n',
+      ),
+    ],
+    ['is larger than 256 KiB', `a: ${'x'.repeat(300_000)}`],
+  ]
+  for (const [why, content] of refused)
+    it(`is refused if it ${why}`, () => expect(() => readDocument(content)).to.throw(DocumentError))
+
+  it('is JSON as well', () => expect(readDocument('{"a": [1, "x"]}').value).to.deep.equal({ a: [1, 'x'] }))
+
+  it('says where each value stands, and of what is absent, where its parent does', () => {
+    const { positionOf } = readDocument('a: 1\nlist:\n  - name: x\n    "a/b": 2\n')
+    expect(positionOf('/list/0/name')).to.deep.equal({ line: 3, column: 11 })
+    expect(positionOf('/list/0/a~1b').line).to.equal(4)
+    expect(positionOf('/list/0/none')).to.deep.equal(positionOf('/list/0'))
+  })
+})
+
+describe('a template', () => {
+  const cases: [sentence: string, template: object, ...problems: `${ProblemCode} ${string}`[]][] = [
+    ['needs no more than a component', {}],
+    ['has a format', { format: 2 }, 'SpecInvalid /format'],
+    ['has no other fields', { owner: 'me' }, 'UnknownField /owner'],
+    ['has a version', { version: undefined }, 'MissingField /version'],
+    ['has a slug that is no word of the interface', { slug: 'sources' }, 'SpecInvalid /slug'],
+    [
+      'makes things of known collections',
+      { components: [{ ...DB, collection: 'nodes' }] },
+      'UnknownCollection /components/0/collection',
+    ],
+    ['names each component once', { components: [DB, DB] }, 'DuplicateName /components/1/name'],
+    [
+      'names parameters that it has',
+      { components: [{ ...DB, spec: { size: `\${parameters.size}` } }] },
+      'UnknownParameter /components/0/spec/size',
+    ],
+    [
+      'names components that it has',
+      { components: [{ ...DB, dependsOn: ['web'], spec: { x: `\${components.web.name}` } }] },
+      'UnknownComponent /components/0/dependsOn/0',
+      'UnknownComponent /components/0/spec/x',
+    ],
+    [
+      'names plain fields of components',
+      { components: [DB, { ...DB, name: 'other', spec: { x: `\${components.db.apiKey}` } }] },
+      'BadExpression /components/1/spec/x',
+    ],
+    ['has no circles', { components: [{ ...DB, spec: { x: `\${components.db.name}` } }] }, 'Cycle /components/0'],
+    [
+      'knows names beforehand',
+      { components: [DB, { ...DB, name: 'b', resourceName: `\${components.db.id}` }] },
+      'BadExpression /components/1/resourceName',
+    ],
+    [
+      'has conditions that can be read',
+      { components: [{ ...DB, when: 'size ==' }] },
+      'BadExpression /components/0/when',
+    ],
+    [
+      'shows no secret parameter',
+      { parameters: [password], components: [{ ...DB, spec: { x: `\${parameters.password}` } }] },
+      'SecretExposed /components/0/spec/x',
+    ],
+    [
+      'may give one to the value of a secret',
+      {
+        parameters: [password],
+        components: [{ ...DB, collection: 'secrets', spec: { value: `\${parameters.password}` } }],
+      },
+    ],
+    [
+      'shows no secret output',
+      { outputs: [{ name: 'key', component: 'db', output: 'apiKey' }] },
+      'SecretExposed /outputs/0',
+    ],
+    ['may refer to one', { outputs: [{ name: 'key', component: 'db', output: 'apiKey', secret: true }] }],
+    [
+      'has outputs that there are',
+      { outputs: [{ name: 'key', component: 'db', output: 'nothing' }] },
+      'SpecInvalid /outputs/0',
+    ],
+    ['has choices for a choice', { parameters: [{ name: 'size', type: 'choice' }] }, 'MissingField /parameters/0'],
+    [
+      'has defaults that fit',
+      { parameters: [{ name: 'size', type: 'integer', default: 'x' }] },
+      'SpecInvalid /parameters/0/default',
+    ],
+    [
+      'has no patterns that may take long',
+      { parameters: [{ name: 'size', type: 'string', pattern: '(a+)+' }] },
+      'SpecInvalid /parameters/0/pattern',
+    ],
+    [
+      'gives a parameter what its type has',
+      { parameters: [{ name: 'size', type: 'boolean', minimum: 1 }] },
+      'UnknownField /parameters/0/minimum',
+    ],
+  ]
+  for (const [sentence, template, ...problems] of cases)
+    it(sentence, () => expect(problemsOf(template)).to.deep.equal(problems))
+
+  it('says line and column of what is wrong', () => {
+    const content = `${dump(HEAD)}components:\n  - name: db\n    collection: nodes\n    resourceName: db\n`
+    const [problem] = readTemplate(content, CATALOGUE).problems
+    expect(problem).to.include({ line: 7, column: 17 })
+    expect(readTemplate('a: [', CATALOGUE).problems[0]).to.include({ code: 'Syntax', line: 1 })
+  })
+
+  it('is sorted by what depends on what', () => {
+    const web = {
+      name: 'web',
+      collection: 'apps',
+      resourceName: 'web',
+      spec: { env: [{ name: 'A', output: { component: 'db', output: 'restEndpoint' } }] },
+    }
+    const { order, dependencies } = read({ components: [{ ...DB, name: 'late', dependsOn: ['web'] }, web, DB] })
+    expect(order).to.deep.equal(['db', 'web', 'late'])
+    expect([...(dependencies.get('web') ?? [])]).to.deep.equal(['db'])
+  })
+})
+
+describe('slugs and versions', () => {
+  const slugs: [slug: string, isTaken: boolean][] = [
+    ['web-with-database', true],
+    ['Web', false],
+    ['config', false],
+    ['7b0c5d6e-1f2a-4b3c-8d4e-5f6a7b8c9d0e', false],
+  ]
+  for (const [slug, isTaken] of slugs)
+    it(`${slug} is ${isTaken ? 'a' : 'no'} slug`, () => expect(slugRefusal(slug) === undefined).to.equal(isTaken))
+
+  const versions: [later: string, earlier: string][] = [
+    ['1.0.1', '1.0.0'],
+    ['1.10.0', '1.9.9'],
+    ['1.0.0', '1.0.0-rc.1'],
+    ['1.0.0-rc.10', '1.0.0-rc.9'],
+    ['1.0.0-rc.1.1', '1.0.0-rc.1'],
+    ['1.0.0-beta', '1.0.0-2'],
+  ]
+  for (const [later, earlier] of versions)
+    it(`${later} comes after ${earlier}`, () => {
+      expect(isLater(later, earlier)).to.equal(true)
+      expect(isLater(earlier, later)).to.equal(false)
+      expect(isLater(later, later)).to.equal(false)
+    })
+})

@@ -1,0 +1,253 @@
+import type { z } from 'zod'
+import { reasonOf } from '../../core/reasonOf.ts'
+import { isSecretOutput, OUTPUTS, type OutputCollection, outputsOf } from '../references.ts'
+import { DocumentError, escaped, readDocument, type TemplateDocument } from './document.ts'
+import { ExpressionError, type Reference, readCondition, readText, referencesOf } from './expressions.ts'
+import { patternRefusal, readParameter } from './parameters.ts'
+import {
+  type BlueprintParameter,
+  FIELDS_OF_TYPE,
+  isSecretParameter,
+  type ProblemCode,
+  Template,
+  type TemplateComponent,
+  type TemplateProblem,
+} from './template.ts'
+import { isOutputMark, textsOf } from './walk.ts'
+
+/** What a template may be made of: each collection with the plain fields that expressions may name. */
+export type Catalogue = ReadonlyMap<string, { readonly fields: ReadonlySet<string> }>
+
+export type ReadTemplate = {
+  /** Undefined if the content is no template at all. */
+  readonly template: Template | undefined
+  readonly problems: readonly TemplateProblem[]
+  /** Names of components, each after those that it depends on; all that are not in a circle. */
+  readonly order: readonly string[]
+  readonly dependencies: ReadonlyMap<string, ReadonlySet<string>>
+  /** Says what is wrong at a place, for whoever knows more of a spec. */
+  readonly problemAt: (code: ProblemCode, path: string, message: string) => TemplateProblem
+}
+
+/** More problems than a person reads at once. */
+const PROBLEMS_MAX = 50
+
+/** Reads a template and says all that is wrong with it, as far as the template alone tells. Never throws. */
+export function readTemplate(content: string, catalogue: Catalogue): ReadTemplate {
+  const nothing = { template: undefined, order: [], dependencies: new Map<string, ReadonlySet<string>>() }
+  let document: TemplateDocument
+  try {
+    document = readDocument(content)
+  } catch (error) {
+    if (!(error instanceof DocumentError)) throw error
+    const { message, position } = error
+    const problem = { severity: 'Error' as const, code: 'Syntax' as const, path: '', message }
+    const { line = null, column = null } = position ?? {}
+    return { ...nothing, problems: [{ ...problem, line, column }], problemAt: () => ({ ...problem, line, column }) }
+  }
+  const problemAt = (code: ProblemCode, path: string, message: string): TemplateProblem => ({
+    severity: 'Error',
+    code,
+    path,
+    ...document.positionOf(path),
+    message,
+  })
+  const read = Template.safeParse(document.value, { reportInput: true })
+  if (!read.success) {
+    const problems = read.error.issues.flatMap((issue) => problemsOfIssue(issue, problemAt))
+    return { ...nothing, problems: problems.slice(0, PROBLEMS_MAX), problemAt }
+  }
+  const checker = new Checker(read.data, catalogue, problemAt)
+  checker.check()
+  const { problems, order, dependencies } = checker
+  return { template: read.data, problems: problems.slice(0, PROBLEMS_MAX), order, dependencies, problemAt }
+}
+
+type Issue = z.core.$ZodIssue
+
+const pointerOf = (path: readonly PropertyKey[]) => path.map((part) => `/${escaped(String(part))}`).join('')
+
+/** An issue of a schema as a problem of the template. @param base where the checked value stands in the template */
+export function problemsOfIssue(issue: Issue, problemAt: ReadTemplate['problemAt'], base = ''): TemplateProblem[] {
+  const path = base + pointerOf(issue.path)
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) =>
+      problemAt('UnknownField', `${path}/${escaped(key)}`, 'is not a field of this record'),
+    )
+  const isMissing = 'input' in issue && issue.input === undefined && issue.code.startsWith('invalid_')
+  return [problemAt(isMissing ? 'MissingField' : 'SpecInvalid', path, reasonOf(issue))]
+}
+
+class Checker {
+  readonly problems: TemplateProblem[] = []
+  readonly order: string[] = []
+  readonly dependencies = new Map<string, Set<string>>()
+  readonly #template: Template
+  readonly #catalogue: Catalogue
+  readonly #problemAt: ReadTemplate['problemAt']
+  readonly #parameters: ReadonlyMap<string, BlueprintParameter>
+  readonly #components: ReadonlyMap<string, TemplateComponent>
+
+  constructor(template: Template, catalogue: Catalogue, problemAt: ReadTemplate['problemAt']) {
+    this.#template = template
+    this.#catalogue = catalogue
+    this.#problemAt = problemAt
+    this.#parameters = new Map(template.parameters.map((one) => [one.name, one]))
+    this.#components = new Map(template.components.map((one) => [one.name, one]))
+  }
+
+  check(): void {
+    const { parameters, components, outputs } = this.#template
+    for (const [list, items] of Object.entries({ parameters, components, outputs })) this.#refuseTwice(list, items)
+    for (const [index, parameter] of parameters.entries()) this.#checkParameter(parameter, `/parameters/${index}`)
+    for (const [index, component] of components.entries()) this.#checkComponent(component, `/components/${index}`)
+    this.#sort()
+    for (const [index, output] of outputs.entries()) {
+      const path = `/outputs/${index}`
+      const { value, component, output: name, secret } = output
+      if ((value === undefined) === (component === undefined && name === undefined))
+        this.#add('MissingField', path, 'needs either value, or component and output')
+      else if (value !== undefined) this.#checkText(value, `${path}/value`, { isPlain: true })
+      else if (component === undefined || name === undefined)
+        this.#add('MissingField', path, 'needs both component and output')
+      else this.#checkOutput({ component, output: name }, path, secret)
+    }
+  }
+
+  #add(code: ProblemCode, path: string, message: string): void {
+    this.problems.push(this.#problemAt(code, path, message))
+  }
+
+  #refuseTwice(list: string, items: readonly { name: string }[]): void {
+    const seen = new Set<string>()
+    for (const [index, { name }] of items.entries()) {
+      if (seen.has(name))
+        this.#add('DuplicateName', `/${list}/${index}/name`, `"${name}" is already the name of another one`)
+      seen.add(name)
+    }
+  }
+
+  #checkParameter(parameter: BlueprintParameter, path: string): void {
+    const { type, choices, family, pattern, default: preset } = parameter
+    const allowed = new Set<string>(['name', 'type', 'title', 'description', ...FIELDS_OF_TYPE[type]])
+    for (const [field, value] of Object.entries(parameter))
+      if (value !== undefined && !allowed.has(field))
+        this.#add('UnknownField', `${path}/${field}`, `is not a field of a parameter of type ${type}`)
+    if (type === 'choice' && choices === undefined) this.#add('MissingField', path, 'a choice needs choices')
+    if (type === 'plan' && family === undefined) this.#add('MissingField', path, 'a plan needs the family of its plans')
+    const refusal = pattern === undefined ? undefined : patternRefusal(pattern)
+    if (refusal !== undefined) this.#add('SpecInvalid', `${path}/pattern`, refusal)
+    if (preset === undefined || refusal !== undefined || !allowed.has('default')) return
+    const read = readParameter(parameter, preset)
+    if ('refusal' in read) this.#add('SpecInvalid', `${path}/default`, read.refusal)
+  }
+
+  #checkComponent(component: TemplateComponent, path: string): void {
+    const { name, collection, dependsOn, when, resourceName, spec } = component
+    const needs = new Set<string>()
+    this.dependencies.set(name, needs)
+    if (!this.#catalogue.has(collection))
+      this.#add(
+        'UnknownCollection',
+        `${path}/collection`,
+        `"${collection}" is no collection that a blueprint can make things of`,
+      )
+    this.#checkText(resourceName, `${path}/resourceName`, { isEarly: true })
+    for (const [index, other] of dependsOn.entries())
+      if (this.#isComponent(other, `${path}/dependsOn/${index}`)) needs.add(other)
+    if (when !== undefined) this.#checkCondition(when, `${path}/when`)
+    for (const { value, pointer } of textsOf(spec)) {
+      const at = `${path}/spec${pointer}`
+      if (isOutputMark(value)) {
+        this.#checkOutput(value, at, true)
+        needs.add(value.component)
+      } else if (typeof value === 'string') {
+        const mayBeSecret = collection === 'secrets' && pointer === '/value'
+        for (const { root, ...reference } of this.#checkText(value, at, { mayBeSecret }))
+          if (root === 'components') needs.add((reference as { component: string }).component)
+      }
+    }
+  }
+
+  #isComponent(name: string, path: string): boolean {
+    if (this.#components.has(name)) return true
+    this.#add('UnknownComponent', path, `there is no component "${name}"`)
+    return false
+  }
+
+  #checkCondition(when: string, path: string): void {
+    try {
+      for (const reference of referencesOf(readCondition(when)))
+        this.#checkReference(reference, path, { isEarly: true })
+    } catch (error) {
+      this.#addExpressionError(error, path)
+    }
+  }
+
+  #checkText(text: string, path: string, place: TextPlace): readonly Reference[] {
+    try {
+      const references = readText(text).filter((part) => typeof part !== 'string')
+      for (const reference of references) this.#checkReference(reference, path, place)
+      return references
+    } catch (error) {
+      this.#addExpressionError(error, path)
+      return []
+    }
+  }
+
+  #addExpressionError(error: unknown, path: string): void {
+    if (!(error instanceof ExpressionError)) throw error
+    this.#add('BadExpression', path, error.message)
+  }
+
+  #checkReference(reference: Reference, path: string, { isEarly, mayBeSecret }: TextPlace): void {
+    if (reference.root === 'parameters') {
+      const parameter = this.#parameters.get(reference.name)
+      if (parameter === undefined) this.#add('UnknownParameter', path, `there is no parameter "${reference.name}"`)
+      else if (isSecretParameter(parameter) && mayBeSecret !== true) this.#add('SecretExposed', path, SECRET_PLACES)
+    }
+    if (reference.root !== 'components') return
+    const { component, field } = reference
+    if (isEarly === true)
+      this.#add('BadExpression', path, 'must be known before anything is made: it cannot name a component')
+    else if (this.#isComponent(component, path)) {
+      const { collection = '' } = this.#components.get(component) ?? {}
+      const fields = this.#catalogue.get(collection)?.fields
+      if (fields !== undefined && !fields.has(field))
+        this.#add('BadExpression', path, `"${field}" is no plain field of ${collection}; secrets are given by output`)
+    }
+  }
+
+  #checkOutput({ component, output }: { component: string; output: string }, path: string, maySecret: boolean): void {
+    if (!this.#isComponent(component, path)) return
+    const { collection = '' } = this.#components.get(component) ?? {}
+    if (!Object.hasOwn(OUTPUTS, collection)) {
+      this.#add('SpecInvalid', path, `${collection} have no outputs`)
+      return
+    }
+    const known = collection as OutputCollection
+    if (!outputsOf(known).includes(output))
+      this.#add('SpecInvalid', path, `outputs of ${collection} are ${outputsOf(known).join(', ')}`)
+    else if (isSecretOutput({ collection: known, name: component, output }) && !maySecret)
+      this.#add('SecretExposed', path, 'is a secret: mark the output with secret: true')
+  }
+
+  /** Whatever depends on nothing that is left comes next; what is left in the end stands in circles. */
+  #sort(): void {
+    const left = new Map(this.#template.components.map(({ name }, index) => [name, index]))
+    for (;;) {
+      const isFree = (name: string) => ![...(this.dependencies.get(name) ?? [])].some((other) => left.has(other))
+      const next = [...left.keys()].find(isFree)
+      if (next === undefined) break
+      this.order.push(next)
+      left.delete(next)
+    }
+    for (const [name, index] of left)
+      this.#add('Cycle', `/components/${index}`, `"${name}" depends on itself, directly or through others`)
+  }
+}
+
+type TextPlace = { isEarly?: boolean; isPlain?: boolean; mayBeSecret?: boolean }
+
+const SECRET_PLACES =
+  'is a secret: give it to the value of a component of secrets, and let what needs it refer to that secret'

@@ -1,0 +1,25 @@
+import { escaped } from './document.ts'
+
+/** `output: {component, output}` of a spec: stands for the output of the resource that the component makes. */
+export type OutputMark = { readonly component: string; readonly output: string }
+
+export function isOutputMark(value: unknown): value is OutputMark {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const { component, output, ...more } = value as Record<string, unknown>
+  return typeof component === 'string' && typeof output === 'string' && Object.keys(more).length === 0
+}
+
+/** Every text and every mark of a spec, with the JSON Pointer (RFC 6901) to it. */
+export function* textsOf(value: unknown, pointer = ''): Iterable<{ value: string | OutputMark; pointer: string }> {
+  if (typeof value === 'string' || isOutputMark(value)) yield { value, pointer }
+  else if (typeof value === 'object' && value !== null)
+    for (const [key, item] of Object.entries(value)) yield* textsOf(item, `${pointer}/${escaped(key)}`)
+}
+
+/** The same tree with other texts and marks. */
+export function mapTexts(value: unknown, change: (found: string | OutputMark) => unknown): unknown {
+  if (typeof value === 'string' || isOutputMark(value)) return change(value)
+  if (Array.isArray(value)) return value.map((item) => mapTexts(item, change))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapTexts(item, change)]))
+}

@@ -1,0 +1,189 @@
+import { EXECUTIONS_KEPT, executionSecretName, isExecutionOver } from '../../contracts/blueprints/executions.ts'
+import { BLUEPRINT_EXECUTION_ANNOTATION } from '../../core/labels.ts'
+import { groupNamespace } from '../../core/names.ts'
+import { ageOf, type KubeObject, refOf, refOfKey } from '../../core/object.ts'
+import { done, type Outcome, waiting } from '../../core/outcome.ts'
+import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
+import { BlueprintExecution, type ExecutionStep } from '../../crds/blueprints.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import {
+  awaitedBy,
+  isStepDone,
+  type Readiness,
+  readinessOf,
+  type StepProgress,
+  startOf,
+  timeLeft,
+} from '../../desired/blueprints.ts'
+import { controller, steps, type Workspace } from '../engine/controller.ts'
+import { RIGHTS_RETRY, readSecret, withSecretRights } from '../workload/secrets.ts'
+import { collectOutputs } from './outputs.ts'
+import { dropValue, type ExecutionPass, type Made, makeStep, observedOf, type Parameters } from './steps.ts'
+
+const KINDS = [...new Set([...BLUEPRINT_COLLECTIONS.values()].map(({ kind }) => kind))]
+
+/** Milliseconds after which secret parameters that never came are given up: whoever was to write them has died. */
+const SECRETS_WITHIN = 120_000
+
+/**
+ * Makes what a blueprint describes, each component after those that it depends on. What was made is known by the mark that
+ * each object got in the write that made it, so that another process goes on where this one ended.
+ */
+export const executionController = controller(BlueprintExecution, {
+  observes: KINDS.map(({ resource }) => ({ resource, keysOf: executionOf })),
+  reads: [ResourceGroup.resource],
+  writes: [
+    ...KINDS.map(({ resource }) => ({ resource, verbs: ['get', 'create', 'patch'] })),
+    { resource: BlueprintExecution.resource, verbs: ['delete'] },
+  ],
+  reconcile: steps(function deploy(pass: ExecutionPass): Outcome | Promise<Outcome> {
+    return isExecutionOver(pass.object.status?.state) ? tidy(pass) : withSecretRights(() => advance(pass))
+  }),
+})
+
+/** The execution that wrote an object last, while it is under way. */
+function executionOf({ metadata }: KubeObject, records: Workspace): string[] {
+  const key = metadata.annotations?.[BLUEPRINT_EXECUTION_ANNOTATION]
+  if (key === undefined) return []
+  const { namespace, name } = refOfKey(key)
+  const execution = records.cache<BlueprintExecution & KubeObject>(BlueprintExecution.resource).get(namespace, name)
+  return execution === undefined || isExecutionOver(execution.status?.state) ? [] : [key]
+}
+
+async function advance(pass: ExecutionPass): Promise<Outcome> {
+  const { object, now } = pass
+  const { spec, status } = object
+  const progress = startOf(object, now)
+  pass.report({ state: 'Running', startedAt: status?.startedAt ?? now })
+  const namespace = groupNamespace(pass.place.boundaryId ?? '', spec.resourceGroup)
+  const group = pass.records.cache(ResourceGroup.resource).get(object.metadata.namespace, spec.resourceGroup)
+  if (group === undefined || group.metadata.deletionTimestamp !== undefined)
+    return fail(pass, progress, `There is no resource group "${spec.resourceGroup}" any more.`)
+  const parameters = await secretParameters(pass)
+  if (parameters === undefined) return awaitParameters(pass, progress)
+  for (const step of spec.steps) {
+    const one = progress.find(({ component }) => component === step.component)
+    if (one === undefined || isStepDone(one)) continue
+    await advanceStep(pass, { step, one, progress, namespace, parameters })
+    if (one.status === 'Failed') return fail(pass, progress, `Component "${one.component}": ${one.message}`)
+  }
+  return judge(pass, progress, namespace)
+}
+
+type Advancing = {
+  step: ExecutionStep
+  one: StepProgress
+  progress: readonly StepProgress[]
+  namespace: string
+  parameters: Parameters
+}
+
+/** Brings one step as far as it goes now, and writes into `one` how far that is. */
+async function advanceStep(
+  pass: ExecutionPass,
+  { step, one, progress, namespace, parameters }: Advancing,
+): Promise<void> {
+  const { clock, now } = pass
+  const awaited = awaitedBy(step, progress)
+  if (awaited.length > 0) {
+    Object.assign(one, { status: 'Waiting', message: `Waits for ${awaited.join(', ')}.` })
+    return
+  }
+  Object.assign(one, { status: 'Creating', startedAt: one.startedAt ?? now, message: undefined })
+  const made: Made = await makeStep(pass, step, { namespace, parameters })
+  const readiness = readinessOfMade(made)
+  if (readiness.kind === 'ready') {
+    await dropValue(pass, step, namespace)
+    Object.assign(one, { status: 'Ready', finishedAt: now })
+    return
+  }
+  const isLate = readiness.kind === 'waiting' && timeLeft(one, clock.now()) <= 0
+  if (readiness.kind === 'waiting' && !isLate)
+    return void Object.assign(one, readiness.message !== '' && { message: readiness.message })
+  const message = isLate ? `It was not ready within 30 minutes. ${readiness.message}`.trim() : readiness.message
+  Object.assign(one, { status: 'Failed', message: message.slice(0, 1024), finishedAt: now })
+  await dropValue(pass, step, namespace)
+}
+
+function readinessOfMade(made: Made): Readiness {
+  if ('refusal' in made) return { kind: 'failed', message: made.refusal }
+  const readiness = readinessOf(made.object)
+  if (made.awaits === undefined || readiness.kind === 'failed') return readiness
+  return { kind: 'waiting', message: made.awaits }
+}
+
+async function judge(pass: ExecutionPass, progress: StepProgress[], namespace: string): Promise<Outcome> {
+  const open = progress.filter((one) => !isStepDone(one))
+  if (open.length === 0) {
+    const outputs = await collectOutputs(pass, namespace, (step) => observedOf(pass, step, namespace))
+    pass.report({
+      steps: progress,
+      outputs,
+      state: 'Succeeded',
+      stage: 'Finished',
+      message: undefined,
+      finishedAt: pass.now,
+    })
+    return done({ reason: 'Completed' })
+  }
+  const begun = open.filter(({ status }) => status === 'Creating')
+  if (begun.length === 0)
+    return fail(pass, progress, 'Nothing that is left can be begun: it waits for what is never made.')
+  const message = begun
+    .map(({ component, message: why = '' }) => `"${component}" is not ready yet. ${why}`.trim())
+    .join(' ')
+  const stage = begun.some(({ startedAt }) => startedAt === pass.now) ? 'Creating' : 'WaitingForReady'
+  pass.report({ steps: progress, stage, message: message.slice(0, 1024) })
+  const after = Math.min(...begun.map((one) => timeLeft(one, pass.clock.now())))
+  return waiting('WaitingForDependency', message.slice(0, 1024), Math.max(1, after))
+}
+
+/** What was made stays. */
+function fail(pass: ExecutionPass, progress: StepProgress[], message: string): Outcome {
+  pass.report({
+    steps: progress,
+    state: 'Failed',
+    stage: 'Finished',
+    message: message.slice(0, 1024),
+    finishedAt: pass.now,
+  })
+  return done({ reason: 'Completed', message: message.slice(0, 1024) })
+}
+
+/** Undefined while the Secret beside it is not there. */
+async function secretParameters({ object, records }: ExecutionPass): Promise<Parameters | undefined> {
+  const { spec, metadata } = object
+  const names = spec.secretParameters ?? []
+  if (names.length === 0) return {}
+  const stored = await readSecret({ workloads: records }, metadata.namespace ?? '', executionSecretName(metadata.name))
+  if (stored === undefined) return undefined
+  return Object.fromEntries(
+    names.map((name) => [name, Buffer.from(stored.data?.[name] ?? '', 'base64').toString('utf8')]),
+  )
+}
+
+function awaitParameters(pass: ExecutionPass, progress: StepProgress[]): Outcome {
+  const { object, clock } = pass
+  const age = clock.now() - Date.parse(object.metadata.creationTimestamp ?? pass.now)
+  if (age > SECRETS_WITHIN)
+    return fail(pass, progress, 'The values of its secret parameters were not stored: deploy the blueprint again.')
+  pass.report({ steps: progress, stage: 'Validating' })
+  return waiting('WaitingForDependency', 'The values of secret parameters are not stored yet.', RIGHTS_RETRY)
+}
+
+/** Of what has ended, the newest are kept. */
+async function tidy({ object, records }: ExecutionPass): Promise<Outcome> {
+  const { message } = object.status ?? {}
+  const { namespace } = object.metadata
+  const ended = records
+    .cache<BlueprintExecution & KubeObject>(BlueprintExecution.resource)
+    .list({ namespace })
+    .filter(({ status }) => isExecutionOver(status?.state))
+    .sort((one, other) => (ageOf(one) < ageOf(other) ? 1 : -1))
+  await Promise.all(
+    ended
+      .slice(EXECUTIONS_KEPT)
+      .map((one) => records.client.remove(BlueprintExecution.resource, refOf(one), { uid: one.metadata.uid })),
+  )
+  return done({ reason: 'Completed', ...(message !== undefined && { message }) })
+}

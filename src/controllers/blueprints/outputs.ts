@@ -1,0 +1,30 @@
+import { type LateReference, withLateValues } from '../../contracts/blueprints/render.ts'
+import type { KubeObject } from '../../core/object.ts'
+import type { BlueprintExecution, ExecutionStep } from '../../crds/blueprints.ts'
+import { plainOutput } from '../../desired/blueprints.ts'
+import { type ExecutionPass, lateValue } from './steps.ts'
+
+type Outputs = NonNullable<NonNullable<BlueprintExecution['status']>['outputs']>
+
+/** What is told in the end; secrets are told by reference only, which needs no value. */
+export function collectOutputs(
+  pass: ExecutionPass,
+  namespace: string,
+  observed: (step: ExecutionStep) => KubeObject | undefined,
+): Outputs {
+  const { steps, outputs = [] } = pass.object.spec
+  return outputs.flatMap(({ name, secret = false, value, component, output }) => {
+    if (secret) return []
+    if (value !== undefined) return [{ name, value: filled(pass, value, namespace) }]
+    const step = steps.find((one) => one.component === component)
+    const found = step && observed(step)
+    const told = step && found && output && plainOutput(step.collection, found, output)
+    return [{ name, ...(told && { value: told }) }]
+  })
+}
+
+function filled(pass: ExecutionPass, text: string, namespace: string): string {
+  const lookUp = (reference: LateReference) =>
+    reference.root === 'components' ? (lateValue(pass, reference, namespace) ?? '') : undefined
+  return withLateValues(text, lookUp).slice(0, 8192)
+}

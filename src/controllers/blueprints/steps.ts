@@ -1,0 +1,172 @@
+import { deployMark, deployOf, VALUE_KEY, valueSecretName } from '../../contracts/blueprints/executions.ts'
+import { lateReferences, withLateValues } from '../../contracts/blueprints/render.ts'
+import { idOf } from '../../core/ids.ts'
+import {
+  ACTOR_ANNOTATION,
+  BLUEPRINT_ANNOTATION,
+  BLUEPRINT_EXECUTION_ANNOTATION,
+  CREATED_BY_ANNOTATION,
+} from '../../core/labels.ts'
+import { type KubeObject, keyOf, refOf } from '../../core/object.ts'
+import { secretData } from '../../core/secretData.ts'
+import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
+import type { BlueprintExecution, ExecutionStep } from '../../crds/blueprints.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import type { VaultEntry } from '../../crds/vaults.ts'
+import { plainField, plainOutput } from '../../desired/blueprints.ts'
+import { secret } from '../../kube/builtin.ts'
+import { isKubeError } from '../../kube/errors.ts'
+import type { Pass } from '../engine/controller.ts'
+import { readSecret } from '../workload/secrets.ts'
+
+export type ExecutionPass = Pass<typeof BlueprintExecution>
+/** Values of the secret parameters, by name. */
+export type Parameters = Readonly<Record<string, string>>
+export type Made = { readonly object: KubeObject; readonly awaits?: string } | { readonly refusal: string }
+type Where = { readonly namespace: string; readonly parameters: Parameters }
+
+export function kindOf({ collection }: Pick<ExecutionStep, 'collection'>): AnyKind | undefined {
+  return BLUEPRINT_COLLECTIONS.get(collection)?.kind
+}
+
+function refOfStep({ object }: ExecutionPass, step: ExecutionStep, group: string) {
+  const isInGroup = kindOf(step)?.placement === 'group'
+  return { namespace: isInGroup ? group : (object.metadata.namespace ?? ''), name: step.objectName }
+}
+
+/** The object of a step as the cache has it. */
+export function observedOf(pass: ExecutionPass, step: ExecutionStep, group: string): KubeObject | undefined {
+  const kind = kindOf(step)
+  const { namespace, name } = refOfStep(pass, step, group)
+  return kind === undefined ? undefined : pass.records.cache(kind.resource).get(namespace, name)
+}
+
+/** Makes or changes the object of a step, if this execution has not done so yet. */
+export async function makeStep(pass: ExecutionPass, step: ExecutionStep, where: Where): Promise<Made> {
+  const kind = kindOf(step)
+  if (kind === undefined) return { refusal: `There is no collection "${step.collection}".` }
+  const { object: execution, records } = pass
+  const ref = refOfStep(pass, step, where.namespace)
+  const isOurs = (found: KubeObject | undefined) =>
+    found?.metadata.annotations?.[BLUEPRINT_EXECUTION_ANNOTATION] === keyOf(execution as unknown as KubeObject)
+  const cached = observedOf(pass, step, where.namespace)
+  if (cached !== undefined && isOurs(cached)) return feed(pass, step, cached, where)
+  const stored = await records.client.get(kind.resource, ref).catch((error: unknown) => {
+    if (isKubeError(error, 'NotFound') && !error.typeMissing) return undefined
+    throw error
+  })
+  if (stored !== undefined && isOurs(stored)) return feed(pass, step, stored, where)
+  if (stored?.metadata.deletionTimestamp !== undefined) return { refusal: `"${step.resourceName}" is being deleted.` }
+  const deploy = deployOf(stored?.metadata.annotations?.[BLUEPRINT_ANNOTATION])
+  if (stored !== undefined && deploy !== execution.spec.name)
+    return { refusal: `"${step.resourceName}" of ${step.collection} exists and was not made by this deployment.` }
+  if (stored === undefined && step.manifest === undefined)
+    return { refusal: `"${step.resourceName}" of ${step.collection} was deleted since the deployment was asked for.` }
+  const written = await write(pass, step, kind, stored, where)
+  return 'refusal' in written ? written : feed(pass, step, written.object, where)
+}
+
+async function write(
+  pass: ExecutionPass,
+  step: ExecutionStep,
+  kind: AnyKind,
+  stored: KubeObject | undefined,
+  { namespace }: Where,
+): Promise<Made> {
+  const { object: execution, records } = pass
+  const { name: deploy, startedBy } = execution.spec
+  const text = withLate(
+    pass,
+    stored === undefined ? (step.manifest ?? '{}') : (step.patch ?? step.manifest ?? '{}'),
+    namespace,
+  )
+  if (typeof text !== 'string') return text
+  const spec = JSON.parse(text) as object
+  const annotations = {
+    [BLUEPRINT_ANNOTATION]: deployMark(deploy, step.component),
+    [BLUEPRINT_EXECUTION_ANNOTATION]: keyOf(execution as unknown as KubeObject),
+    [ACTOR_ANNOTATION]: `${(stored?.metadata.generation ?? 0) + 1} ${startedBy}`,
+  }
+  try {
+    if (stored !== undefined) {
+      const { uid, resourceVersion } = stored.metadata
+      const patch = { metadata: { annotations }, spec }
+      return { object: await records.client.mergePatch(kind.resource, refOf(stored), patch, { uid, resourceVersion }) }
+    }
+    const metadata = {
+      ...refOfStep(pass, step, namespace),
+      annotations: { ...annotations, [CREATED_BY_ANNOTATION]: startedBy },
+    }
+    const { apiVersion, kind: word } = kind
+    return { object: await records.client.create(kind.resource, { apiVersion, kind: word, metadata, spec }) }
+  } catch (error) {
+    if (!isKubeError(error, 'Invalid', 'Forbidden')) throw error
+    return {
+      refusal: `"${step.resourceName}" of ${step.collection} was refused by the API server (HTTP ${error.status}).`,
+    }
+  }
+}
+
+/** The JSON text with what other components have become. */
+function withLate(pass: ExecutionPass, json: string, namespace: string): string | Made {
+  let missing: string | undefined
+  const inJson = (value: string) => JSON.stringify(value).slice(1, -1)
+  const text = withLateValues(json, (reference) => {
+    if (reference.root !== 'components') return undefined
+    const value = lateValue(pass, reference, namespace)
+    if (value === undefined) missing ??= `${reference.component}.${reference.field}`
+    return value === undefined ? undefined : inJson(value)
+  })
+  return missing === undefined ? text : { refusal: `components.${missing} has no value.` }
+}
+
+/** What another component has become; undefined if it says nothing of that field. */
+export function lateValue(
+  pass: ExecutionPass,
+  { component, field }: { component: string; field: string },
+  namespace: string,
+): string | undefined {
+  const step = pass.object.spec.steps.find((one) => one.component === component)
+  const found = step && observedOf(pass, step, namespace)
+  if (step === undefined || found === undefined) return undefined
+  if (field === 'name') return step.resourceName
+  const kind = kindOf(step)
+  const { name } = found.metadata
+  if (field === 'id')
+    return idOf({ group: kind?.resource.group ?? '', kind: found.kind, namespace: found.metadata.namespace, name })
+  return plainOutput(step.collection, found, field) ?? plainField(found, field)
+}
+
+/**
+ * Gives the entry of a vault its value: by a Secret that is there until the vault has taken it, so that in the end only the
+ * vault holds the value.
+ */
+async function feed(pass: ExecutionPass, step: ExecutionStep, entry: KubeObject, where: Where): Promise<Made> {
+  if (step.value === undefined) return { object: entry }
+  const text = withLateValues(step.value, (reference) =>
+    reference.root === 'parameters' ? where.parameters[reference.name] : lateValue(pass, reference, where.namespace),
+  )
+  if (lateReferences(text).length > 0) return { refusal: `The value of "${step.resourceName}" is not known.` }
+  const { valueFrom, history } = entry.spec as VaultEntry['spec']
+  const ref = { namespace: where.namespace, name: valueFrom?.secretName ?? '' }
+  const data = secretData({ [VALUE_KEY]: text })
+  const stored = await readSecret({ workloads: pass.records }, ref.namespace, ref.name)
+  const { uid, resourceVersion } = stored?.metadata ?? {}
+  const isSame = stored?.data?.[VALUE_KEY] === data[VALUE_KEY]
+  const isTaken = history?.source?.uid === uid && history?.source?.resourceVersion === resourceVersion
+  if (stored !== undefined && isSame && isTaken) return { object: entry }
+  if (stored === undefined) await pass.records.client.create(secret, opaque(ref, data))
+  else if (!isSame) await pass.records.client.mergePatch(secret, ref, { data }, { uid, resourceVersion })
+  return { object: entry, awaits: 'Its value is on its way into the vault.' }
+}
+
+/** Without an owner and without a mark of ours: a vault takes no Secret that belongs to something else. */
+function opaque(metadata: { namespace: string; name: string }, data: Record<string, string>): KubeObject {
+  return { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data }
+}
+
+/** Takes away what a value was on its way in. */
+export async function dropValue(pass: ExecutionPass, step: ExecutionStep, namespace: string): Promise<void> {
+  if (step.value === undefined) return
+  await pass.records.client.remove(secret, { namespace, name: valueSecretName(step.objectName) })
+}

@@ -1,0 +1,28 @@
+import { readTemplate } from '../../contracts/blueprints/validate.ts'
+import { sha256 } from '../../core/names.ts'
+import { done, type Outcome, stalled } from '../../core/outcome.ts'
+import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
+import { BlueprintTemplate } from '../../crds/blueprints.ts'
+import { controller, type Pass, steps } from '../engine/controller.ts'
+
+/** Says of each template whether it can be read, so that whoever applies one with kubectl sees what is wrong. */
+export const templateController = controller(BlueprintTemplate, {
+  observes: [],
+  writes: [],
+  reconcile: steps(function judgeTemplate(pass: Pass<typeof BlueprintTemplate>): Outcome {
+    const { slug, content } = pass.object.spec
+    const { template, problems } = readTemplate(content, BLUEPRINT_COLLECTIONS)
+    const [first] = problems.filter(({ severity }) => severity === 'Error')
+    const isNamed = template === undefined || template.slug === slug
+    const digest = sha256(content)
+    const { status } = pass.object
+    const updatedAt = status?.digest === digest ? status.updatedAt : pass.now
+    const head = { name: template?.name, version: template?.version }
+    pass.report({ ...head, problems: problems.length, digest, updatedAt })
+    if (!isNamed)
+      return stalled('ConfigurationInvalid', `Its content has the slug "${template.slug}", and its spec "${slug}".`)
+    if (first === undefined) return done()
+    const where = first.line === null ? first.path : `line ${first.line}`
+    return stalled('ConfigurationInvalid', `${where}: ${first.message}.`.slice(0, 1024))
+  }),
+})

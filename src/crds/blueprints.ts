@@ -1,0 +1,177 @@
+import { z } from 'zod'
+import { EXECUTION_STAGES, EXECUTION_STATES, STEP_STATES } from '../contracts/blueprints/executions.ts'
+import { slugRefusal } from '../contracts/blueprints/template.ts'
+import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
+import { mapOf, PlainText, Prose, ResourceName, Uuid } from './fields.ts'
+
+const READ = ['get', 'list', 'watch']
+const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection']
+
+const templateSpec = z.strictObject({
+  slug: ResourceName.describe('Name of the blueprint in URLs, the same as in the content; immutable'),
+  content: Prose.min(1)
+    .max(262_144)
+    .describe('The template as YAML or JSON, at most 256 KiB: docs/areas/blueprints.md says what it holds'),
+  sourceId: Uuid.optional().describe('BlueprintSource that it was read from; written by the platform; immutable'),
+})
+
+const slugRule: Rule<z.output<typeof templateSpec>> = {
+  cel: "!(self.slug in ['config', 'catalog', 'deploys', 'sources', 'templates']) && !self.slug.matches('^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$')",
+  message: 'slug is no uuid, and none of config, catalog, deploys, sources and templates',
+  code: 'BAD_REQUEST',
+  field: 'slug',
+  test: ({ slug }) => slugRefusal(slug) === undefined,
+}
+
+/** A deployable template. Those of a boundary stand in its namespace, those of the platform in freehold-system. */
+export const BlueprintTemplate = defineKind({
+  group: 'delivery',
+  kind: 'BlueprintTemplate',
+  plural: 'blueprinttemplates',
+  shortNames: ['bpt'],
+  placement: 'boundaryOrPlatform',
+  name: 'free',
+  area: 'blueprints',
+  aggregate: false,
+  description: 'A template of resources that are made together. Named like its slug.',
+  forms: { 'blueprints/read': READ, 'blueprints/templates/write': WRITE },
+  spec: templateSpec,
+  status: resourceStatus.extend({
+    name: z.string().optional().describe('Name of the blueprint for people; absent if it is not valid'),
+    version: z.string().optional().describe('Its version; absent if it is not valid'),
+    problems: z.int().optional().describe('How many things are wrong with it'),
+    digest: z.string().optional().describe('SHA-256 of the content that was read last'),
+    updatedAt: z.string().optional().describe('When the content was found to be another one'),
+  }),
+  immutable: ['slug', 'sourceId'],
+  rules: [slugRule],
+  admission: [
+    {
+      on: 'WRITE',
+      cel: 'variables.isExempt || !has(object.spec) || (!has(object.spec.sourceId) && object.metadata.name == object.spec.slug)',
+      message: 'a template is named like its slug, and only the platform writes what comes from a source',
+    },
+  ],
+  columns: [
+    { name: 'Slug', path: '.spec.slug' },
+    { name: 'Version', path: '.status.version' },
+    ...statusColumns,
+    { name: 'Problems', path: '.status.problems', type: 'integer', priority: 1 },
+    { name: 'Message', path: '.status.statusMessage', priority: 1 },
+  ],
+})
+export type BlueprintTemplate = ObjectOf<typeof BlueprintTemplate>
+
+const ComponentName = z.string().min(1).max(52)
+const Collection = z.string().max(64)
+
+const Step = z.strictObject({
+  component: ComponentName.describe('Name of the component in the template'),
+  collection: Collection.describe('Collection of what is made'),
+  resourceName: z.string().max(253).describe('Name of what is made, as REST says it'),
+  objectName: z.string().max(253).describe('The same as the object is named'),
+  dependsOn: z.array(ComponentName).max(30).optional().describe('Components that must be ready before'),
+  isSkipped: z.boolean().optional().describe('Whether the condition of the component was not met; false when absent'),
+  retain: z.boolean().optional().describe('Whether it is kept when a later version drops it; false when absent'),
+  body: z.string().max(131_072).describe('What REST was given of it, as JSON'),
+  manifest: z.string().max(131_072).optional().describe('The spec of what is new, as JSON'),
+  patch: z
+    .string()
+    .max(131_072)
+    .optional()
+    .describe('What changes of the spec of what is there, as a merge patch in JSON'),
+  value: z.string().max(65_536).optional().describe('Of a secret of a vault, what its value is made of'),
+})
+
+const executionSpec = z.strictObject({
+  slug: ResourceName.describe('The blueprint; immutable'),
+  blueprintName: PlainText.max(128).describe('Its name for people; immutable'),
+  version: PlainText.max(128).describe('Its version; immutable'),
+  name: ResourceName.describe('Name of the deployment: what it makes is its own; immutable'),
+  resourceGroup: ResourceName.describe('Group that everything is made in; immutable'),
+  clusterId: Uuid.describe('Cluster for what may run on any; immutable'),
+  startedBy: PlainText.max(128).describe('Id of the principal who asked for it; immutable'),
+  retryOf: Uuid.optional().describe('The execution that failed before; immutable'),
+  takenOver: z
+    .array(ComponentName)
+    .max(30)
+    .optional()
+    .describe('Components that the execution before had made ready; immutable'),
+  parameters: mapOf(z.string().max(4096), 50).describe('Values, secret ones masked; immutable'),
+  secretParameters: z
+    .array(z.string().max(64))
+    .max(50)
+    .optional()
+    .describe('Parameters whose values are in the Secret beside it; immutable'),
+  steps: z.array(Step).min(1).max(30).describe('What is made, each after what it depends on; immutable'),
+  outputs: z
+    .array(
+      z.strictObject({
+        name: z.string().max(64).describe('Name of the output'),
+        secret: z.boolean().optional().describe('Whether only a reference is told; false when absent'),
+        value: z.string().max(8192).optional().describe('What it is made of'),
+        component: ComponentName.optional().describe('Component whose output it is'),
+        output: z.string().max(64).optional().describe('Name of that output'),
+      }),
+    )
+    .max(50)
+    .optional()
+    .describe('What is told in the end; immutable'),
+})
+
+/** One deployment of a blueprint. The platform writes it; everybody asks for one through REST. */
+export const BlueprintExecution = defineKind({
+  group: 'delivery',
+  kind: 'BlueprintExecution',
+  plural: 'blueprintexecutions',
+  shortNames: ['bpx'],
+  placement: 'boundary',
+  name: 'uuid',
+  area: 'blueprints',
+  aggregate: false,
+  description: 'One deployment of a blueprint. Its name is the id of the execution.',
+  forms: { 'blueprints/read': READ },
+  writtenByPlatform: 'a deployment is asked for through REST, which checks the rights of whoever asks',
+  spec: executionSpec,
+  status: resourceStatus.extend({
+    state: z.enum(EXECUTION_STATES).optional().describe('How far it has come; Queued when absent'),
+    stage: z.enum(EXECUTION_STAGES).optional().describe('What is done now'),
+    message: z.string().optional().describe('Why it failed, or what it waits for, in one sentence'),
+    startedAt: z.string().optional().describe('When it began'),
+    finishedAt: z.string().optional().describe('When it came to its end'),
+    steps: z
+      .array(
+        z.object({
+          component: z.string().describe('Name of the component'),
+          status: z.enum(STEP_STATES).describe('How far it has come'),
+          message: z.string().optional().describe('What it waits for, or why it failed'),
+          startedAt: z.string().optional().describe('When it was begun'),
+          finishedAt: z.string().optional().describe('When it was ready or had failed'),
+        }),
+      )
+      .max(30)
+      .optional()
+      .describe('One for each step'),
+    outputs: z
+      .array(
+        z.object({
+          name: z.string().describe('Name of the output'),
+          value: z.string().optional().describe('What it says; absent if nothing was told of it'),
+        }),
+      )
+      .max(50)
+      .optional()
+      .describe('Outputs that are no secrets'),
+  }),
+  immutable: Object.keys(executionSpec.shape) as (keyof z.output<typeof executionSpec>)[],
+  columns: [
+    { name: 'Blueprint', path: '.spec.slug' },
+    { name: 'Deployment', path: '.spec.name' },
+    { name: 'Group', path: '.spec.resourceGroup' },
+    { name: 'State', path: '.status.state' },
+    { name: 'Stage', path: '.status.stage', priority: 1 },
+    { name: 'Message', path: '.status.message', priority: 1 },
+  ],
+})
+export type BlueprintExecution = ObjectOf<typeof BlueprintExecution>
+export type ExecutionStep = BlueprintExecution['spec']['steps'][number]

@@ -1,0 +1,93 @@
+import { expect } from 'chai'
+import type { KubeObject } from '../core/object.ts'
+import { awaitedBy, plainField, plainOutput, READY_WITHIN, readinessOf, startOf, timeLeft } from './blueprints.ts'
+
+const object = (status: object, generation = 1): KubeObject => ({
+  apiVersion: 'data.freehold.dev/v1alpha1',
+  kind: 'VectorCluster',
+  metadata: { name: 'shop', namespace: 'group', generation },
+  spec: { replicas: 3 },
+  status,
+})
+const condition = (type: string, status = 'True', reason = 'Available', message = 'so') => ({
+  type,
+  status,
+  reason,
+  message,
+})
+
+describe('what an observed resource means for the step that made it', () => {
+  const cases: [sentence: string, observed: KubeObject, kind: string][] = [
+    ['one that nobody has seen is waited for', object({}), 'waiting'],
+    ['a ready one is ready', object({ observedGeneration: 1, conditions: [condition('Ready')] }), 'ready'],
+    [
+      'one that was ready before its change is waited for',
+      object({ observedGeneration: 1, conditions: [condition('Ready')] }, 2),
+      'waiting',
+    ],
+    [
+      'one that reconciles is waited for',
+      object({ observedGeneration: 1, conditions: [condition('Reconciling')] }),
+      'waiting',
+    ],
+    [
+      'one without a plan fails',
+      object({ observedGeneration: 1, conditions: [condition('Stalled', 'True', 'PlanNotFound')] }),
+      'failed',
+    ],
+    [
+      'what is missing may come',
+      object({ observedGeneration: 1, conditions: [condition('Stalled', 'True', 'ReferenceMissing')] }),
+      'waiting',
+    ],
+  ]
+  for (const [sentence, observed, kind] of cases) it(sentence, () => expect(readinessOf(observed).kind).to.equal(kind))
+})
+
+describe('the steps of a deployment', () => {
+  const step = (component: string, more: object = {}) => ({
+    ...{ component, collection: 'apps', resourceName: component, objectName: component, body: '{}' },
+    ...more,
+  })
+  const now = '2026-01-01T00:00:00Z'
+
+  it('begin pending, skipped or taken over, and go on where they were', () => {
+    const spec = { steps: [step('a'), step('b', { isSkipped: true }), step('c'), step('d')], takenOver: ['c'] }
+    const status = { steps: [{ component: 'd', status: 'Creating' as const, startedAt: now }] }
+    const begun = startOf({ spec, status } as never, now)
+    expect(begun.map((one) => `${one.component} ${one.status}`)).to.deep.equal([
+      'a Pending',
+      'b Skipped',
+      'c Ready',
+      'd Creating',
+    ])
+  })
+
+  it('wait for what they depend on, unless that is left out', () => {
+    const steps = [
+      { component: 'a', status: 'Ready' as const },
+      { component: 'b', status: 'Skipped' as const },
+      { component: 'c', status: 'Creating' as const },
+    ]
+    expect(awaitedBy(step('d', { dependsOn: ['a', 'b', 'c'] }), steps)).to.deep.equal(['c'])
+  })
+
+  it('have 30 minutes from when they were begun', () => {
+    const progress = { component: 'a', status: 'Creating' as const, startedAt: now }
+    expect(timeLeft(progress, Date.parse(now) + 60_000)).to.equal(READY_WITHIN - 60_000)
+    expect(timeLeft({ component: 'a', status: 'Pending' }, 0)).to.equal(READY_WITHIN)
+  })
+
+  it('tell plain fields and outputs of what they made, and no secret', () => {
+    const made = object({ publicEndpoint: 'https://x', conditions: [] })
+    expect(['publicEndpoint', 'replicas', 'conditions', 'none'].map((field) => plainField(made, field))).to.deep.equal([
+      'https://x',
+      '3',
+      undefined,
+      undefined,
+    ])
+    expect(plainOutput('vectorclusters', made, 'restEndpoint')).to.include('vc-shop.group')
+    expect(plainOutput('vectorclusters', made, 'apiKey')).to.equal(undefined)
+    expect(plainOutput('jobs', made, 'publicUrl')).to.equal(undefined)
+  })
+})

@@ -1,0 +1,113 @@
+import type { StepState } from '../contracts/blueprints/executions.ts'
+import { OUTPUTS, type OutputCollection } from '../contracts/references.ts'
+import { RELATIONAL_PORT, relationalNames, serviceHost } from '../contracts/relational.ts'
+import { SQL_PORTS, SQL_USERS, sqlHost } from '../contracts/sql.ts'
+import { vectorEndpoints } from '../contracts/vector.ts'
+import type { KubeObject } from '../core/object.ts'
+import type { BlueprintExecution, ExecutionStep } from '../crds/blueprints.ts'
+import type { RelationalCluster } from '../crds/relational.ts'
+import type { SqlInstance } from '../crds/sql.ts'
+
+/** Milliseconds that a component has to be ready in. */
+export const READY_WITHIN = 1_800_000
+
+type Condition = { type: string; status: string; reason?: string; message?: string }
+type Observed = { observedGeneration?: number; conditions?: readonly Condition[] }
+
+export type Readiness =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'waiting'; readonly message: string }
+  | { readonly kind: 'failed'; readonly message: string }
+
+/** Reasons that only another spec takes away. What is missing or away may come by itself, so it is waited for. */
+const HOPELESS = new Set([
+  'PlanNotFound',
+  'PlanDoesNotFit',
+  'QuotaExceeded',
+  'ConfigurationInvalid',
+  'StorageCannotShrink',
+  'LicenseInvalid',
+  'NameOccupied',
+  'EngineMissing',
+  'BuildFailed',
+  'JobFailed',
+  'JobTimedOut',
+])
+
+/** What an observed resource means for the step that made it. */
+export function readinessOf(object: KubeObject): Readiness {
+  const { observedGeneration, conditions = [] } = (object.status ?? {}) as Observed
+  const find = (type: string) => conditions.find((one) => one.type === type && one.status === 'True')
+  const isSeen = observedGeneration === object.metadata.generation
+  const stalled = find('Stalled')
+  if (isSeen && stalled !== undefined && HOPELESS.has(stalled.reason ?? ''))
+    return { kind: 'failed', message: stalled.message ?? '' }
+  if (isSeen && find('Ready') !== undefined) return { kind: 'ready' }
+  const message = (find('Stalled') ?? find('Reconciling') ?? conditions.find(({ type }) => type === 'Ready'))?.message
+  return { kind: 'waiting', message: message ?? '' }
+}
+
+export type StepProgress = NonNullable<NonNullable<BlueprintExecution['status']>['steps']>[number]
+
+/** Where the steps stand before a pass; of a new execution, where they begin. */
+export function startOf({ spec, status }: Pick<BlueprintExecution, 'spec' | 'status'>, now: string): StepProgress[] {
+  const taken = new Set(spec.takenOver)
+  return spec.steps.map(({ component, isSkipped = false }) => {
+    const seen = status?.steps?.find((one) => one.component === component)
+    if (seen !== undefined) return { ...seen }
+    if (isSkipped) return { component, status: 'Skipped' }
+    return taken.has(component)
+      ? { component, status: 'Ready', message: 'Taken over.', startedAt: now, finishedAt: now }
+      : { component, status: 'Pending' }
+  })
+}
+
+const DONE: ReadonlySet<StepState> = new Set<StepState>(['Ready', 'Skipped'])
+export const isStepDone = ({ status }: Pick<StepProgress, 'status'>) => DONE.has(status)
+
+/** The components that a step still waits for. */
+export function awaitedBy({ dependsOn = [] }: ExecutionStep, steps: readonly StepProgress[]): string[] {
+  return dependsOn.filter((name) => !steps.some((one) => one.component === name && isStepDone(one)))
+}
+
+/** Milliseconds that a step has left. */
+export function timeLeft({ startedAt }: StepProgress, now: number): number {
+  return startedAt === undefined ? READY_WITHIN : Date.parse(startedAt) + READY_WITHIN - now
+}
+
+/** A plain field of a resource, as `${components.c.field}` names it; undefined while it has none. */
+export function plainField(object: KubeObject, field: string): string | undefined {
+  const { spec = {}, status = {} } = object as { spec?: Record<string, unknown>; status?: Record<string, unknown> }
+  const value = status[field] ?? spec[field]
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+    ? String(value)
+    : undefined
+}
+
+/** A plain output of a resource (records: values), as its object alone tells it. */
+export function plainOutput(collection: string, object: KubeObject, output: string): string | undefined {
+  if (!Object.hasOwn(OUTPUTS, collection)) return undefined
+  const plain: readonly string[] = OUTPUTS[collection as OutputCollection].plain
+  if (!plain.includes(output)) return undefined
+  const { name, namespace = '' } = object.metadata
+  switch (collection) {
+    case 'vectorclusters': {
+      const { rest, grpc } = vectorEndpoints(namespace, name)
+      return output === 'restEndpoint' ? rest : grpc
+    }
+    case 'relationalclusters': {
+      const { spec, status } = object as unknown as RelationalCluster
+      const database = status?.origin?.databaseName ?? spec.databaseName
+      const host = serviceHost(relationalNames(name).primary, namespace)
+      // Its user is named in a Secret, which is read by reference.
+      return { host, port: String(RELATIONAL_PORT), database }[output]
+    }
+    case 'sqlclusters': {
+      const { engine, databaseName } = (object as unknown as SqlInstance).spec
+      const host = sqlHost(namespace, name)
+      return { host, port: String(SQL_PORTS[engine]), database: databaseName, username: SQL_USERS.owner }[output]
+    }
+    default:
+      return plainField(object, output)
+  }
+}

@@ -1,0 +1,148 @@
+import { executionSecretName, valueSecretName } from '../../../src/contracts/blueprints/executions.ts'
+import { entryName } from '../../../src/contracts/vaults/names.ts'
+import { BlueprintExecution, BlueprintTemplate } from '../../../src/crds/blueprints.ts'
+import { DEFAULT_BLUEPRINTS } from '../../../src/crds/defaultBlueprints.ts'
+import type { AnyKind } from '../../../src/crds/define.ts'
+import { PlatformJob } from '../../../src/crds/jobs.ts'
+import { SecretVault, VaultEntry } from '../../../src/crds/vaults.ts'
+import type { Flow, Step } from '../flow.ts'
+import { GROUP, HOME, OUTER } from '../seeds.ts'
+import type { World } from '../world.ts'
+
+const FIRST = 'aaaaaaaa-0000-4000-8000-000000000001'
+const SECOND = 'aaaaaaaa-0000-4000-8000-000000000002'
+const CONTROLLERS = ['blueprintexecution', 'blueprinttemplate', 'secretvault', 'vaultentry', 'platformjob']
+const ENTRY = entryName('safe', 'Token')
+
+const HEAD = { slug: 'shop', blueprintName: 'Shop', version: '1.0.0', name: 'shop', resourceGroup: GROUP }
+const common = {
+  ...HEAD,
+  clusterId: FIRST,
+  startedBy: FIRST,
+  parameters: { token: '***' },
+  secretParameters: ['token'],
+}
+const vault = { component: 'vault', collection: 'secretvaults', resourceName: 'safe', objectName: 'safe', body: '{}' }
+const token = {
+  component: 'token',
+  collection: 'secrets',
+  resourceName: 'Token',
+  objectName: ENTRY,
+  dependsOn: ['vault'],
+  body: '{}',
+  value: 'a %{parameters.token} of %{components.vault.name}',
+}
+const entrySpec = {
+  vaultName: 'safe',
+  secretName: 'Token',
+  valueFrom: { secretName: valueSecretName(ENTRY), key: 'value' },
+}
+// As the facade stores it: with the defaults of the kind.
+const manifest = (kind: AnyKind, spec: object) => ({ manifest: JSON.stringify(kind.spec.parse(spec)) })
+const job = (dependsOn: string[], spec: object) => ({
+  component: 'job',
+  collection: 'jobs',
+  resourceName: 'report',
+  objectName: 'report',
+  dependsOn,
+  body: '{}',
+  ...manifest(PlatformJob, { image: 'python', computePlan: 'job-small', ...spec }),
+})
+
+const stateOf = async (world: World, name: string) =>
+  ((await world.find(BlueprintExecution.resource, name, OUTER))?.status as { state?: string } | undefined)?.state
+
+const deploys = (name: string, steps: object[], more: object = {}): Step => ({
+  user: `deploys it as ${name.slice(-1)}`,
+  async act(world) {
+    await world.make(BlueprintExecution, name, { ...common, steps, ...more }, OUTER)
+    await world.makeSecret(executionSecretName(name), { token: 'hunter2' }, OUTER)
+  },
+})
+const until = (step: Step, name: string, state: string): Step => ({
+  ...step,
+  until: async (world) => (await stateOf(world, name)) === state,
+})
+
+async function facts(world: World): Promise<object> {
+  const states = await Promise.all([FIRST, SECOND].map((name) => stateOf(world, name)))
+  const entry = (await world.find(VaultEntry.resource, ENTRY))?.spec as VaultEntry['spec'] | undefined
+  return {
+    states,
+    runs: world.engines.startedJobs,
+    versions: entry?.history?.versions?.length,
+    isLeft: (await world.secret(valueSecretName(ENTRY))) !== undefined,
+  }
+}
+
+export const blueprintFlows: readonly Flow[] = [
+  {
+    title: 'a blueprint makes a vault, a secret of a generated value in it, and a job that is given the secret',
+    controllers: CONTROLLERS,
+    steps: [
+      until(
+        deploys(
+          FIRST,
+          [
+            { ...vault, ...manifest(SecretVault, {}) },
+            { ...token, ...manifest(VaultEntry, entrySpec) },
+            job(['token'], { env: { TOKEN: '@vault(safe/Token)' } }),
+          ],
+          {
+            outputs: [{ name: 'job', value: '%{components.job.name} in %{components.vault.id}' }],
+          },
+        ),
+        FIRST,
+        'Succeeded',
+      ),
+    ],
+    facts,
+  },
+  {
+    title: 'a later deployment of the same name changes what the first one made, and fails with what it cannot make',
+    controllers: CONTROLLERS,
+    given: [until(deploys(FIRST, [{ ...vault, ...manifest(SecretVault, {}) }]), FIRST, 'Succeeded')],
+    steps: [
+      until(
+        deploys(SECOND, [
+          { ...vault, patch: JSON.stringify({ tags: { team: 'search' } }) },
+          job(['vault'], { computePlan: 'none' }),
+        ]),
+        SECOND,
+        'Failed',
+      ),
+    ],
+    facts: async (world) => ({
+      ...(await facts(world)),
+      tags: ((await world.find(SecretVault.resource, 'safe'))?.spec as { tags?: object } | undefined)?.tags,
+      hasJob: (await world.find(PlatformJob.resource, 'report', HOME)) !== undefined,
+    }),
+  },
+  {
+    title: 'a template is judged, and judged again when its content changes',
+    controllers: ['blueprinttemplate'],
+    steps: [
+      {
+        user: 'keeps a template that is not valid',
+        act: (world) => world.make(BlueprintTemplate, 'shop', { slug: 'shop', content: 'format: 2' }, OUTER),
+        until: async (world) =>
+          phaseOf(await world.find(BlueprintTemplate.resource, 'shop', OUTER)) === 'ConfigurationInvalid',
+      },
+      {
+        user: 'corrects it',
+        act: (world) =>
+          world.server.mergePatch(
+            BlueprintTemplate.resource,
+            { namespace: OUTER, name: 'shop' },
+            { spec: { content: DEFAULT_BLUEPRINTS[0]?.replace('vector-database', 'shop') } },
+          ),
+        until: (world) => world.isReady(BlueprintTemplate, 'shop', OUTER),
+      },
+    ],
+    facts: () => ({}),
+  },
+]
+
+function phaseOf(found: { [key: string]: unknown } | undefined): string | undefined {
+  return (found?.status as { phase?: string } | undefined)?.phase
+}
