@@ -14,6 +14,7 @@ import { type Area, area, type Route, type RouteDraft } from './http/route.ts'
 import { reservedNamesOf } from './http/router.ts'
 import { invitationRoutes } from './invitations/index.ts'
 import { jobRoutes } from './jobs/index.ts'
+import { lifecycleRoutes } from './lifecycle/index.ts'
 import { managedIdentityRoutes } from './managedidentities/index.ts'
 import { objectStorageRoutes } from './objectstorage/index.ts'
 import { passwordRoutes } from './passwords/index.ts'
@@ -61,7 +62,7 @@ export const AREAS: readonly Area[] = [
   whole('blueprints', 'blueprints', []),
   whole('rbac', 'rbac', [rbacRoutes, tenantMoveRoutes, invitationRoutes, passwordRoutes, userRoutes, ssoRoutes]),
   whole('kernel', 'kernel', [activityRoutes, bugReportRoutes, clusterRoutes, sourceRoutes]),
-  whole('lifecycle', 'lifecycle', []),
+  whole('lifecycle', 'lifecycle', [lifecycleRoutes]),
 ]
 
 /** Every route of the interface. */

@@ -35,6 +35,7 @@ import { functionController } from './functions/function.ts'
 import { functionNamespaceController } from './functions/namespace.ts'
 import { invitationController, passwordResetController } from './invitations.ts'
 import { type JobOptions, jobController } from './jobs.ts'
+import { LIFECYCLE_CONTROLLERS, type LifecycleOptions } from './lifecycle/index.ts'
 import { managedIdentityController } from './managedidentities.ts'
 import { STORAGE_CONTROLLERS, type StorageOptions } from './objectstorage/index.ts'
 import { platformClientController } from './platformclients.ts'
@@ -80,6 +81,7 @@ export type ControllerPorts = {
   builds: BuildPorts
   /** Undefined if the platform has no registry of images. */
   registry?: RegistryPort | undefined
+  lifecycle: LifecycleOptions
 }
 
 /** What a controller declares, and how it is made of the ports. */
@@ -147,6 +149,7 @@ const PARTS: readonly Part[] = [
   made(jobController, (ports) => ({ keys: keysOf(ports), ...ports.jobs, registryHost: ports.registry?.host })),
   made(repositoryController, ({ registry }) => ({ registry })),
   made(runController, ({ registry }) => ({ registry })),
+  ...LIFECYCLE_CONTROLLERS.map((each) => made(each, ({ lifecycle }) => lifecycle)),
 ]
 
 export function controllers(ports: ControllerPorts): readonly Controller[] {

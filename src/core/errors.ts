@@ -80,6 +80,15 @@ export const ERROR_STATUS = {
   'upstream-failed': 502,
   // Registry.
   RETENTION_RUNNING: 409,
+  // Module lifecycle writes its codes in PascalCase (interface section 7).
+  ComponentNotFound: 404,
+  AlreadyInstalled: 409,
+  NotInstalled: 409,
+  NotResumable: 409,
+  DependencyMissing: 409,
+  RolloutBusy: 409,
+  ValueMissing: 400,
+  FeedUnreachable: 502,
   // Files of volumes.
   PATH_NOT_ALLOWED: 400,
   DIRECTORY_NOT_EMPTY: 409,

@@ -11,6 +11,7 @@ import { PlatformClient, PlatformUser } from './identity.ts'
 import { MemberInvitation, PasswordReset } from './invitations.ts'
 import { PlatformJob } from './jobs.ts'
 import { ManagedIdentity } from './managedidentities.ts'
+import { ComponentInstall, ComponentRelease, PlatformComponent } from './lifecycle.ts'
 import { NameClaim } from './nameclaims.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from './objectstorage.ts'
 import { ComputePlan } from './plans.ts'
@@ -82,6 +83,9 @@ export const KINDS: readonly AnyKind[] = [
   RegistryPin,
   RegistryRepository,
   RetentionRun,
+  PlatformComponent,
+  ComponentRelease,
+  ComponentInstall,
 ]
 
 /**

@@ -211,6 +211,7 @@ async function serve(
         baseUrl: 'https://platform.example.com',
       },
       registry: makeRegistry().service,
+      lifecycle: { secrets: { ...kubeSecrets(client), ...kubeSecretWriter(client) } },
       managedIdentities: {
         secrets: kubeSecrets(client),
         signIn: { tokenUrl: 'https://id.test/token', audience: 'platform', realm: 'test' },

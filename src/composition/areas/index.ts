@@ -11,6 +11,7 @@ import { databasePorts, databaseServices } from './databases.ts'
 import { functionServices } from './functions.ts'
 import { jobParts } from './jobs.ts'
 import { storagePorts, storageServices } from './objectstorage.ts'
+import { lifecyclePorts, lifecycleServices } from './lifecycle.ts'
 import { podLogServices } from './podlogs.ts'
 import { registryPorts, registryServices, type SignInParts } from './registry.ts'
 import type { AreaSetup, FacadeSetup } from './setup.ts'
@@ -42,6 +43,7 @@ type AreaServices = Pick<
   | 'backups'
   | 'requestFigures'
   | 'sources'
+  | 'lifecycle'
 >
 
 /** What the routes of every area work with. */
@@ -57,6 +59,7 @@ export async function areaServices(setup: FacadeSetup & SignInParts): Promise<Ar
     ...volumeFileServices(setup),
     ...workloadServices(setup),
     ...sourceServices(setup),
+    ...lifecycleServices(setup),
     ...(await vaultServices(setup)),
     ...(await storageServices(setup)),
     registry,
@@ -84,6 +87,7 @@ export async function areaPorts(setup: AreaSetup): Promise<ControllerPorts> {
     ...jobParts(setup),
     builds: { ...buildParts(setup).builds, archives },
     ...sourcePorts(setup),
+    ...lifecyclePorts(setup),
     ...(await vaultPorts(setup)),
     ...(await storagePorts(setup)),
     registry,

@@ -1,0 +1,9 @@
+import type { Controller, Declared } from '../engine/controller.ts'
+import type { LifecycleOptions } from './types.ts'
+
+export type { LifecycleOptions } from './types.ts'
+
+type LifecycleController = Declared & ((options: LifecycleOptions) => Controller)
+
+/** Keep components, installs, rollouts and backups of the platform as their specs say: docs/areas/lifecycle.md. */
+export const LIFECYCLE_CONTROLLERS: readonly LifecycleController[] = []
