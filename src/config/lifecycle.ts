@@ -9,4 +9,8 @@ export const lifecycleSettings = {
     .max(1440)
     .default(60)
     .describe('How often the versions of components are looked up; 0: only if somebody asks for it'),
+  healthSettleSeconds: Whole.min(0)
+    .max(600)
+    .default(30)
+    .describe('How long the workloads of a component must have been ready before it counts as healthy'),
 }

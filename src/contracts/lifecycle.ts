@@ -50,12 +50,6 @@ export function releaseName(component: string, version: string): string {
   return childName('crel', component, sha256(version).slice(0, 10))
 }
 
-/** Milliseconds between two reads of the release feed (interface section 8: about hourly). */
-export const FEED_INTERVAL = 3_600_000
-
-/** Milliseconds that the workloads of a component must have been ready for, before it counts as healthy. */
-export const HEALTH_SETTLE = 30_000
-
 /** A version without what may stand before it: charts say v1.2.3 and 1.2.3. Undefined for a text that is none. */
 export function versionOf(text: string | undefined): string | undefined {
   return text === undefined ? undefined : (valid(text) ?? undefined)
@@ -105,7 +99,12 @@ export function newestOf<R extends Release>(releases: readonly R[], component: s
   return found.find(({ spec }) => !isPreview(spec.version)) ?? found[0]
 }
 
-export type Rollout = { readonly state: RolloutState; readonly message?: string | undefined }
+export type Rollout = {
+  readonly state: RolloutState
+  readonly message?: string | undefined
+  /** Whether Helm is done with it; its workloads may not be ready yet. */
+  readonly isInstalled: boolean
+}
 
 type Told = {
   readonly spec: { readonly version?: string | undefined; readonly requestedAt?: string | undefined }
@@ -132,6 +131,7 @@ export function rolloutOf(
   const { requestedAt = spec.requestedAt } = wanted
   const isMeant = spec.version === wanted.version && spec.requestedAt === requestedAt
   if (!isMeant || told === undefined || told.version !== spec.version || told.requestedAt !== requestedAt)
-    return { state: 'Applying' }
-  return { state: told.state, message: told.message }
+    return { state: 'Applying', isInstalled: false }
+  const { state, message, isInstalled } = told
+  return { state, message, isInstalled }
 }

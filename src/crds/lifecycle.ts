@@ -8,8 +8,9 @@ import {
   ROLLOUT_STATES,
   STEP_STATES,
 } from '../contracts/lifecycle.ts'
+import { STALLED_REASONS } from '../core/reasons.ts'
 import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
-import { DateTime, DisplayName, listBy, mapOf, PlainText, ResourceName, ruled, setOf } from './fields.ts'
+import { DateTime, DisplayName, listBy, mapOf, PlainText, ResourceName, setOf } from './fields.ts'
 
 const READ = ['get', 'list', 'watch']
 
@@ -78,7 +79,7 @@ const ObservedWorkload = z.object({
   name: z.string().describe('Its name'),
   ready: z.int().describe('Replicas of the wanted revision that are ready'),
   wanted: z.int().describe('Replicas that it is to have'),
-  version: z.string().optional().describe('Version that its label app.kubernetes.io/version or its image names'),
+  version: z.string().optional().describe('Version of the chart, or of the program, as its labels or its image say'),
   image: z.string().optional().describe('Image of its first container'),
 })
 
@@ -146,11 +147,14 @@ export const PlatformComponent = defineKind({
         requestedAt: z.string().optional().describe('The requestedAt that Flux was told'),
         state: z.enum(ROLLOUT_STATES).describe('Applying; Ready once it is installed and healthy; Failed'),
         message: z.string().max(1024).optional().describe('Why it is not ready, as a sentence'),
+        isInstalled: z.boolean().describe('Whether Helm is done with it; its workloads may not be ready yet'),
         since: z.string().describe('When that state began'),
+        healthySince: z.string().optional().describe('Since when all workloads of it are ready; absent while one is not'),
       })
       .optional()
       .describe('How far Flux has come with the version of the spec'),
     hasDrift: z.boolean().optional().describe('Whether Flux sees objects that somebody changed by hand'),
+    digest: z.string().optional().describe('Digest of the chart that is installed'),
     configDigest: z.string().optional().describe('Digest of the values that are installed'),
     wantedConfigDigest: z.string().optional().describe('Digest of the values that Flux last tried to install'),
     workloads: z.array(ObservedWorkload).optional().describe('The workloads of the spec that are there'),
@@ -158,6 +162,7 @@ export const PlatformComponent = defineKind({
     feed: z
       .object({
         readAt: z.string().optional().describe('When the release feed was last read'),
+        attemptedAt: z.string().optional().describe('When that was last tried'),
         requestedAt: z.string().optional().describe('The refreshRequestedAt that it was last asked for'),
         found: z.int().optional().describe('New releases that the last read brought'),
         problem: z.string().max(1024).optional().describe('Why the last try brought nothing, as a sentence'),
@@ -273,6 +278,7 @@ export const ComponentInstall = defineKind({
     step: z.enum(INSTALL_PHASES).optional().describe('Where it is: Checking, Dependencies, Crds, Chart, Health, Finished'),
     version: z.string().optional().describe('Version that it installs, chosen when it began'),
     message: z.string().max(1024).optional().describe('Why it waits, stopped or failed, as a sentence'),
+    reason: z.enum(STALLED_REASONS).optional().describe('The same as a constant; absent unless it is Paused or Failed'),
     startedAt: z.string().optional().describe('When it began'),
     finishedAt: z.string().optional().describe('When it ended'),
     resumedAt: z.string().optional().describe('The resumeAt that it last heard'),

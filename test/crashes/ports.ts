@@ -91,7 +91,7 @@ export function portsOf(engines: Engines, life: Life, far: Engines): ControllerP
       sourceBlobs: engines.blobs,
       archives: undefined,
     },
-    lifecycle: { feed: engines.releases, feedInterval: 3_600_000 },
+    lifecycle: { feed: engines.releases, feedInterval: 3_600_000, healthSettle: 0 },
     projectRbac: true,
     vaultKeys: platformKeys,
     sources: {

@@ -30,13 +30,14 @@ type Said = { status: number; headers: Headers; text: string }
 
 /** Registries that speak the distribution protocol of the OCI, asked without an account. @see https://github.com/opencontainers/distribution-spec */
 export function createReleaseFeed({ fetch, mirror }: ReleaseFeedOptions): ReleaseFeed {
-  function locate(url: string): string {
-    if (mirror === undefined) return url
-    const { host, pathname } = new URL(mirror.url)
-    return `oci://${host}${pathname.replace(/\/+$/, '')}/${url.split('/').at(-1)}`
+  function locate(url: string) {
+    if (mirror === undefined) return { url, isInsecure: false }
+    const { host, pathname, protocol } = new URL(mirror.url)
+    const path = pathname.replace(/\/+$/, '')
+    return { url: `oci://${host}${path}/${url.split('/').at(-1)}`, isInsecure: protocol === 'http:' }
   }
   function placeOf(url: string): Place {
-    const [, host = '', repository = ''] = /^oci:\/\/([^/]+)\/(.+)$/.exec(locate(url)) ?? []
+    const [, host = '', repository = ''] = /^oci:\/\/([^/]+)\/(.+)$/.exec(locate(url).url) ?? []
     if (mirror === undefined) return { base: `https://${host}/v2/${repository}`, host, repository, fetch }
     return { base: `${new URL(mirror.url).origin}/v2/${repository}`, host, repository, fetch: mirror.fetch }
   }

@@ -27,8 +27,8 @@ export class FakeReleaseFeed implements ReleaseFeed {
     return pushed && releaseFrom(pushed.annotations, { version, digest: pushed.digest, isSigned: pushed.isSigned })
   }
 
-  locate(url: string): string {
-    return url
+  locate(url: string) {
+    return { url, isInsecure: false }
   }
 
   #refuse(url: string): void {

@@ -20,7 +20,7 @@ export interface ReleaseFeed {
    */
   release(url: string, version: string, signal?: AbortSignal): Promise<FeedRelease | undefined>
   /** Where a chart is really taken from: platforms without Internet have a registry with copies. */
-  locate(url: string): string
+  locate(url: string): { readonly url: string; readonly isInsecure: boolean }
 }
 
 /** `Unreachable`: no answer; `Refused`: it will not, or may not be asked; `Unreadable`: what is there makes no sense. */

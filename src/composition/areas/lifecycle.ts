@@ -16,8 +16,14 @@ export function lifecycleServices({ client }: AreaSetup): Pick<Services, 'lifecy
 }
 
 export function lifecyclePorts(setup: AreaSetup): Pick<ControllerPorts, 'lifecycle'> {
-  const minutes = setup.configuration.releaseFeedMinutes
-  return { lifecycle: { feed: releaseFeed(setup), feedInterval: minutes === 0 ? undefined : minutes * 60_000 } }
+  const { releaseFeedMinutes: minutes, healthSettleSeconds } = setup.configuration
+  return {
+    lifecycle: {
+      feed: releaseFeed(setup),
+      feedInterval: minutes === 0 ? undefined : minutes * 60_000,
+      healthSettle: healthSettleSeconds * 1000,
+    },
+  }
 }
 
 function releaseFeed({ configuration, onStop }: AreaSetup): ReleaseFeed {
