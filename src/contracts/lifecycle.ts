@@ -1,4 +1,4 @@
-import { coerce, compare, gt, satisfies, valid } from 'semver'
+import { coerce, compare, gt, parse, satisfies, valid } from 'semver'
 import { childName, sha256 } from '../core/names.ts'
 
 /**
@@ -62,9 +62,24 @@ export function compareVersions(one: string, other: string): number {
   return compare(first, second) || (one < other ? -1 : Number(one > other))
 }
 
+/** Whether two texts name one version: programs leave out the `v` that charts are tagged with. */
+export function isSameVersion(one: string | undefined, other: string | undefined): boolean {
+  return one !== undefined && (one === other || (versionOf(one) !== undefined && versionOf(one) === versionOf(other)))
+}
+
 export function isNewer(one: string, than: string): boolean {
   const [first, second] = [versionOf(one), versionOf(than)]
   return first !== undefined && second !== undefined && gt(first, second)
+}
+
+/** A text that sorts as versions do. */
+export function versionOrder(version: string): string {
+  const read = parse(version)
+  if (read === null) return ''
+  const { major, minor, patch, prerelease } = read
+  const padded = (part: string | number) => (typeof part === 'number' ? String(part).padStart(12, '0') : `:${part}`)
+  const ending = prerelease.length === 0 ? '~' : `-${prerelease.map(padded).join('.')}`
+  return `${[major, minor, patch].map(padded).join('.')}${ending} ${version}`
 }
 
 /** Whether a version is one of a range as `>=1.2.0 <2`; a preview counts as what it leads to. */
@@ -97,6 +112,23 @@ export function releasesOf<R extends Release>(releases: readonly R[], component:
 export function newestOf<R extends Release>(releases: readonly R[], component: string): R | undefined {
   const found = releasesOf(releases, component)
   return found.find(({ spec }) => !isPreview(spec.version)) ?? found[0]
+}
+
+type Installed = {
+  readonly metadata: { readonly name: string }
+  readonly status?: { readonly installedVersion?: string | undefined } | undefined
+}
+
+/** Components that must be there first and are not, or not in a version that does. */
+export function missingDependencies(
+  dependsOn: readonly { readonly name: string; readonly constraint?: string | undefined }[],
+  components: readonly Installed[],
+): string[] {
+  const missing = dependsOn.filter(({ name, constraint }) => {
+    const installed = components.find(({ metadata }) => metadata.name === name)?.status?.installedVersion
+    return installed === undefined || !meets(installed, constraint)
+  })
+  return missing.map(({ name }) => name)
 }
 
 export type Rollout = {

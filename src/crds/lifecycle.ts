@@ -43,7 +43,10 @@ const ObjectName = z
 const ValueKey = z
   .string()
   .max(128)
-  .regex(/^[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z][A-Za-z0-9_-]*)*$/, 'must be a path of names with dots, such as auth.password')
+  .regex(
+    /^[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z][A-Za-z0-9_-]*)*$/,
+    'must be a path of names with dots, such as auth.password',
+  )
 
 const Chart = z.strictObject({
   name: Label.describe('Name of the chart, and of its release in Helm'),
@@ -138,7 +141,10 @@ export const PlatformComponent = defineKind({
       .describe('What is looked at to tell its health and the version that runs'),
   }),
   status: resourceStatus.extend({
-    state: z.enum(COMPONENT_STATES).optional().describe('NotInstalled, Installing, Ready, Degraded, Failed or Upgrading'),
+    state: z
+      .enum(COMPONENT_STATES)
+      .optional()
+      .describe('NotInstalled, Installing, Ready, Degraded, Failed or Upgrading'),
     installedVersion: z.string().optional().describe('Version that runs, as Helm or the workloads say; absent if none'),
     isManaged: z.boolean().optional().describe('Whether Flux installed what runs'),
     rollout: z
@@ -149,7 +155,10 @@ export const PlatformComponent = defineKind({
         message: z.string().max(1024).optional().describe('Why it is not ready, as a sentence'),
         isInstalled: z.boolean().describe('Whether Helm is done with it; its workloads may not be ready yet'),
         since: z.string().describe('When that state began'),
-        healthySince: z.string().optional().describe('Since when all workloads of it are ready; absent while one is not'),
+        healthySince: z
+          .string()
+          .optional()
+          .describe('Since when all workloads of it are ready; absent while one is not'),
       })
       .optional()
       .describe('How far Flux has come with the version of the spec'),
@@ -221,7 +230,10 @@ export const ComponentRelease = defineKind({
     publishedAt: DateTime.optional().describe('When it was published, as the chart says'),
     notesUrl: z.string().max(2048).optional().describe('Page with what is new'),
     isSchemaBreaking: z.boolean().default(false).describe('Whether objects must be changed by hand before it'),
-    migratesDatabase: z.boolean().default(false).describe('Whether it changes a database that no older version reads then'),
+    migratesDatabase: z
+      .boolean()
+      .default(false)
+      .describe('Whether it changes a database that no older version reads then'),
     minimumFromVersion: Version.optional().describe('Oldest installed version that it can follow'),
     requiredMinor: z
       .string()
@@ -264,7 +276,9 @@ export const ComponentInstall = defineKind({
       .enum(INSTALL_KINDS)
       .default('Install')
       .describe('Install brings what is not there; Repair installs the same version again; immutable'),
-    version: Version.optional().describe('Version that is installed; the newest, or of a Repair the same, when absent; immutable'),
+    version: Version.optional().describe(
+      'Version that is installed; the newest, or of a Repair the same, when absent; immutable',
+    ),
     startedBy: PlainText.max(128).optional().describe('Id of the principal who asked for it; immutable'),
     requests: z
       .strictObject({
@@ -275,7 +289,10 @@ export const ComponentInstall = defineKind({
   }),
   status: resourceStatus.extend({
     state: z.enum(INSTALL_STATES).optional().describe('Queued, Running, Paused, Succeeded or Failed'),
-    step: z.enum(INSTALL_PHASES).optional().describe('Where it is: Checking, Dependencies, Crds, Chart, Health, Finished'),
+    step: z
+      .enum(INSTALL_PHASES)
+      .optional()
+      .describe('Where it is: Checking, Dependencies, Crds, Chart, Health, Finished'),
     version: z.string().optional().describe('Version that it installs, chosen when it began'),
     message: z.string().max(1024).optional().describe('Why it waits, stopped or failed, as a sentence'),
     reason: z.enum(STALLED_REASONS).optional().describe('The same as a constant; absent unless it is Paused or Failed'),

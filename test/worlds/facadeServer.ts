@@ -18,6 +18,7 @@ import { recordedPrincipals } from '../../src/api/callers/principals.ts'
 import type { Caller, Services } from '../../src/api/http/context.ts'
 import { createFacade, type FacadeOptions } from '../../src/api/http/server.ts'
 import { reservedNames, SERVED_ROUTES } from '../../src/api/index.ts'
+import { kubeInstallConfiguration } from '../../src/api/lifecycle/configuration.ts'
 import { Documentation } from '../../src/api/platform/documentation.ts'
 import { wholeDocument } from '../../src/api/platform/reference.ts'
 import { createRecords } from '../../src/api/records/kubeRecords.ts'
@@ -211,7 +212,7 @@ async function serve(
         baseUrl: 'https://platform.example.com',
       },
       registry: makeRegistry().service,
-      lifecycle: { secrets: { ...kubeSecrets(client), ...kubeSecretWriter(client) } },
+      lifecycle: { configuration: kubeInstallConfiguration(client) },
       managedIdentities: {
         secrets: kubeSecrets(client),
         signIn: { tokenUrl: 'https://id.test/token', audience: 'platform', realm: 'test' },

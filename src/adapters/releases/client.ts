@@ -81,7 +81,10 @@ async function ask(place: Place, path: string, signal?: AbortSignal): Promise<Sa
   if (said.status === 404) return undefined
   if (said.status === 200) return said
   if (said.status === 429 || said.status >= 500) throw unreachable(place)
-  throw new FeedError('Refused', `${place.host} does not let everybody read ${place.repository} (status ${said.status}).`)
+  throw new FeedError(
+    'Refused',
+    `${place.host} does not let everybody read ${place.repository} (status ${said.status}).`,
+  )
 }
 
 async function send(place: Place, path: string, headers: Record<string, string>, signal?: AbortSignal): Promise<Said> {

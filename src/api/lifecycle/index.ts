@@ -1,14 +1,14 @@
 import type { RouteDraft } from '../http/route.ts'
-import type { SecretReader, SecretWriter } from '../records/secrets.ts'
+import { componentRoutes } from './components.ts'
+import type { InstallConfiguration } from './configuration.ts'
+import { driftRoutes } from './drift.ts'
+import { installRoutes } from './installs.ts'
 
 declare module '../http/context.ts' {
   interface Services {
-    readonly lifecycle: {
-      /** Of freehold-system, where the install-configuration Secret is. */
-      readonly secrets: SecretReader & SecretWriter
-    }
+    readonly lifecycle: { readonly configuration: InstallConfiguration }
   }
 }
 
-/** Components, installs, rollouts and backups of the platform (interface section 4.21). */
-export const lifecycleRoutes: readonly RouteDraft[] = []
+/** Components of the platform and their installs (interface section 4.21). */
+export const lifecycleRoutes: readonly RouteDraft[] = [...componentRoutes, ...installRoutes, ...driftRoutes]

@@ -4,7 +4,7 @@ import { createReleaseFeed } from '../../adapters/releases/client.ts'
 import { mirrorFetch } from '../../adapters/releases/mirror.ts'
 import type { ReleaseFeed } from '../../adapters/releases/port.ts'
 import type { Services } from '../../api/http/context.ts'
-import { kubeSecrets, kubeSecretWriter } from '../../api/records/secrets.ts'
+import { kubeInstallConfiguration } from '../../api/lifecycle/configuration.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
 import type { AreaSetup } from './setup.ts'
 
@@ -12,7 +12,7 @@ import type { AreaSetup } from './setup.ts'
 const MAX_BYTES = 4 * 1024 * 1024
 
 export function lifecycleServices({ client }: AreaSetup): Pick<Services, 'lifecycle'> {
-  return { lifecycle: { secrets: { ...kubeSecrets(client), ...kubeSecretWriter(client) } } }
+  return { lifecycle: { configuration: kubeInstallConfiguration(client) } }
 }
 
 export function lifecyclePorts(setup: AreaSetup): Pick<ControllerPorts, 'lifecycle'> {

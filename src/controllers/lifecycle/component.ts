@@ -1,3 +1,4 @@
+import { neededValues } from '../../contracts/componentValues.ts'
 import { releaseName } from '../../contracts/lifecycle.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { type KubeObject, keyOf, type Resource } from '../../core/object.ts'
@@ -80,7 +81,7 @@ async function tellFlux(pass: ComponentPass, { feed }: LifecycleOptions): Promis
     .get(SYSTEM_NAMESPACE, releaseName(object.metadata.name, version))
   const source = ociRepositoryOf(object, feed.locate(chart.url), release?.spec.digest)
   await children.ensure(source, { resource: ociRepository })
-  await children.ensure(helmReleaseOf(object), { resource: helmRelease })
+  await children.ensure(helmReleaseOf(object, neededValues(object, release)), { resource: helmRelease })
   return true
 }
 

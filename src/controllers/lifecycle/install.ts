@@ -1,12 +1,12 @@
+import { type Configuration, missingValues, neededValues } from '../../contracts/componentValues.ts'
 import {
-  configKey,
   INSTALL_CONFIGURATION,
   isInstallActive,
   isInstallOver,
+  isSameVersion,
   newestOf,
   releasesOf,
   rolloutOf,
-  versionOf,
 } from '../../contracts/lifecycle.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { ageOf, type KubeObject, keyOf, refOf } from '../../core/object.ts'
@@ -80,7 +80,9 @@ async function advance(pass: InstallPass): Promise<Outcome> {
 function begin(pass: InstallPass, isResumed: boolean): Outcome {
   const { spec, status = {} } = pass.object
   const version = status.version ?? versionFor(pass)
-  const failedSteps = status.steps?.map((step) => (step.state === 'Failed' ? { ...step, state: 'Pending' as const } : step))
+  const failedSteps = status.steps?.map((step) =>
+    step.state === 'Failed' ? { ...step, state: 'Pending' as const } : step,
+  )
   pass.report({
     state: 'Running',
     step: status.step ?? 'Checking',
@@ -101,9 +103,7 @@ function versionFor({ object: { spec }, records }: InstallPass): string | undefi
   if (spec.kind === 'Install') return newestOf(releases(records), spec.component)?.spec.version
   // What runs without Flux says its version as programs do; the release has it as the chart is tagged.
   const installed = component?.status?.installedVersion
-  const tag = releasesOf(releases(records), spec.component).find(
-    (one) => versionOf(one.spec.version) === versionOf(installed),
-  )
+  const tag = releasesOf(releases(records), spec.component).find((one) => isSameVersion(one.spec.version, installed))
   return component?.spec.version ?? tag?.spec.version ?? installed
 }
 
@@ -140,17 +140,20 @@ function wantedOf({ spec, status }: InstallFacts['install']): { version: string;
 async function factsOf(pass: InstallPass): Promise<InstallFacts> {
   const { object, records, workloads, now } = pass
   const component = componentOf(records, object.spec.component)
+  const release = releases(records).find(
+    ({ spec }) => spec.component === object.spec.component && spec.version === object.status?.version,
+  )
   const isChecking = (object.status?.step ?? 'Checking') === 'Checking'
+  const isNeeding = isChecking && component !== undefined && neededValues(component, release).length > 0
   return {
     install: object,
     component,
     components: records.cache<ComponentObject>(PlatformComponent.resource).list({ namespace: SYSTEM_NAMESPACE }),
-    release: releases(records).find(
-      ({ spec }) => spec.component === object.spec.component && spec.version === object.status?.version,
-    ),
-    missingValues: isChecking && component !== undefined ? await missingValues(pass, component) : [],
+    release,
+    missingValues: isNeeding ? missingValues(component, release, await configuration(records)) : [],
     hasFlux: FLUX.every((resource) => workloads.isServed(resource)),
-    rollout: component === undefined ? { state: 'Applying', isInstalled: false } : rolloutOf(component, wantedOf(object)),
+    rollout:
+      component === undefined ? { state: 'Applying', isInstalled: false } : rolloutOf(component, wantedOf(object)),
     now,
   }
 }
@@ -160,14 +163,8 @@ const releases = (records: Workspace) =>
 const componentOf = (records: Workspace, name: string) =>
   records.cache<ComponentObject>(PlatformComponent.resource).get(SYSTEM_NAMESPACE, name)
 
-async function missingValues({ records }: InstallPass, { metadata, spec }: ComponentObject): Promise<string[]> {
-  const needed = spec.required.filter((one) => one.default === undefined).map(({ key }) => key)
-  if (needed.length === 0) return []
-  const held = await configuration(records)
-  return needed.filter((key) => (held[configKey(metadata.name, key)] ?? '') === '')
-}
-
-async function configuration({ client }: Workspace): Promise<Readonly<Record<string, string>>> {
+/** What people gave to components, as it is stored: only whether it is there counts. */
+async function configuration({ client }: Workspace): Promise<Configuration> {
   const ref = { namespace: SYSTEM_NAMESPACE, name: INSTALL_CONFIGURATION }
   try {
     return (await client.get<KubeObject & { data?: Record<string, string> }>(secret, ref)).data ?? {}

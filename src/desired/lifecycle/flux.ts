@@ -1,3 +1,4 @@
+import { declaredValues, type NeededValue } from '../../contracts/componentValues.ts'
 import { configKey, INSTALL_CONFIGURATION } from '../../contracts/lifecycle.ts'
 import { childName, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
@@ -44,8 +45,12 @@ export function ociRepositoryOf(
   }
 }
 
-/** The release of Helm. Nothing is tried again or taken back by Flux itself: people and rollouts decide that. */
-export function helmReleaseOf({ metadata, spec }: Component): KubeObject {
+/**
+ * The release of Helm. Nothing is tried again or taken back by Flux itself: people and rollouts decide that.
+ *
+ * @param needed what people give to the version
+ */
+export function helmReleaseOf({ metadata, spec }: Component, needed: readonly NeededValue[]): KubeObject {
   const { requestedAt, chart, kind } = spec
   const asked = { 'reconcile.fluxcd.io/requestedAt': requestedAt, 'reconcile.fluxcd.io/forceAt': requestedAt }
   const once = { crds: 'CreateReplace', remediation: { retries: 0 } }
@@ -67,8 +72,8 @@ export function helmReleaseOf({ metadata, spec }: Component): KubeObject {
       install: { ...once, createNamespace: true },
       upgrade: once,
       driftDetection: { mode: 'warn' },
-      values: valuesOf(spec),
-      valuesFrom: spec.required.map(({ key }) => ({
+      values: declaredValues({ spec }),
+      valuesFrom: needed.map(({ key }) => ({
         kind: 'Secret',
         name: INSTALL_CONFIGURATION,
         valuesKey: configKey(metadata.name, key),
@@ -78,24 +83,4 @@ export function helmReleaseOf({ metadata, spec }: Component): KubeObject {
       })),
     },
   }
-}
-
-/** The values of the declaration, with the defaults of those that people may set. */
-export function valuesOf({ values, required }: Pick<PlatformComponent['spec'], 'values' | 'required'>): object {
-  const defaults = required.flatMap(({ key, type, default: text }) =>
-    text === undefined ? [] : [[key, typed(text, type)] as const],
-  )
-  return defaults.reduce((whole, [key, value]) => withValue(whole, key.split('.'), value), values as object)
-}
-
-export function typed(text: string, type: 'String' | 'Integer' | 'Boolean'): string | number | boolean {
-  if (type === 'Boolean') return text === 'true'
-  return type === 'Integer' ? Number(text) : text
-}
-
-/** With a value at a path; what stands in its way is replaced. */
-export function withValue(whole: object, [first = '', ...rest]: readonly string[], value: unknown): object {
-  const inner = (whole as Record<string, unknown>)[first]
-  const below = typeof inner === 'object' && inner !== null && !Array.isArray(inner) ? inner : {}
-  return { ...whole, [first]: rest.length === 0 ? value : withValue(below, rest, value) }
 }

@@ -3,7 +3,7 @@ import {
   type InstallPhase,
   type InstallState,
   isNewer,
-  meets,
+  missingDependencies,
   type Rollout,
 } from '../../contracts/lifecycle.ts'
 import type { StalledReason } from '../../core/reasons.ts'
@@ -77,14 +77,17 @@ const LOOK: Readonly<Record<InstallPhase, (facts: InstallFacts) => Verdict>> = {
  */
 export function advanceInstall(facts: InstallFacts): InstallProgress {
   const { status = {} } = facts.install
-  const steps = (status.steps ?? INSTALL_PHASES.map((name): StepStatus => ({ name, state: 'Pending' }))).map((step) => ({
-    ...step,
-  }))
+  const steps = (status.steps ?? INSTALL_PHASES.map((name): StepStatus => ({ name, state: 'Pending' }))).map(
+    (step) => ({
+      ...step,
+    }),
+  )
   const from = INSTALL_PHASES.indexOf(status.step ?? 'Checking')
   for (const [at, step] of steps.entries()) {
     if (at < from) continue
     const isBegun = step.state === 'Running'
-    if (!isBegun) Object.assign(step, { state: 'Running', startedAt: facts.now, finishedAt: undefined, message: undefined })
+    if (!isBegun)
+      Object.assign(step, { state: 'Running', startedAt: facts.now, finishedAt: undefined, message: undefined })
     if (step.name === 'Chart' && !isBegun) return progress('Running', step.name, steps, { after: 1 })
     const verdict = LOOK[step.name]({ ...facts, install: { ...facts.install, status: { ...status, steps } } })
     if (verdict.kind === 'waiting') {
@@ -113,16 +116,22 @@ function progress(
 function check({ install, component, release, missingValues, hasFlux }: InstallFacts): Verdict {
   const { spec, status } = install
   if (component === undefined) return failed('ReferenceMissing', `There is no component "${spec.component}".`)
-  if (component.spec.chart === undefined) return failed('ConfigurationInvalid', 'The component has no chart: the platform only watches it.')
+  if (component.spec.chart === undefined)
+    return failed('ConfigurationInvalid', 'The component has no chart: the platform only watches it.')
   const installed = component.status?.installedVersion
-  if (spec.kind === 'Install' && installed !== undefined) return failed('ConfigurationInvalid', `Version ${installed} is installed already.`)
-  if (spec.kind === 'Repair' && installed === undefined) return failed('ConfigurationInvalid', 'The component is not installed.')
+  if (spec.kind === 'Install' && installed !== undefined)
+    return failed('ConfigurationInvalid', `Version ${installed} is installed already.`)
+  if (spec.kind === 'Repair' && installed === undefined)
+    return failed('ConfigurationInvalid', 'The component is not installed.')
   if (status?.version === undefined) return paused('ReferenceMissing', 'The release feed has no version of it yet.')
   if (spec.kind === 'Install' && release === undefined)
     return paused('ReferenceMissing', `The release feed has no version ${status.version} of it.`)
   if (!hasFlux) return paused('EngineMissing', 'Flux installs charts, and is not in the cluster.')
   if (missingValues.length > 0)
-    return paused('ConfigurationInvalid', `Values are missing in the Secret install-configuration: ${missingValues.join(', ')}.`)
+    return paused(
+      'ConfigurationInvalid',
+      `Values are missing in the Secret install-configuration: ${missingValues.join(', ')}.`,
+    )
   return passed
 }
 
@@ -131,18 +140,6 @@ function lookAtDependencies({ component, components }: InstallFacts): Verdict {
   if (dependsOn.length === 0) return { kind: 'skipped' }
   const missing = missingDependencies(dependsOn, components)
   return missing.length === 0 ? passed : paused('ReferenceMissing', `Components are missing: ${missing.join(', ')}.`)
-}
-
-/** Components that must be there first and are not, or not in a version that does. */
-export function missingDependencies(
-  dependsOn: PlatformComponent['spec']['dependsOn'],
-  components: readonly Pick<PlatformComponent, 'metadata' | 'status'>[],
-): string[] {
-  const missing = dependsOn.filter(({ name, constraint }) => {
-    const installed = components.find(({ metadata }) => metadata.name === name)?.status?.installedVersion
-    return installed === undefined || !meets(installed, constraint)
-  })
-  return missing.map(({ name }) => name)
 }
 
 /** Definitions that it needs come with the bundle, which only a rollout moves. */

@@ -152,8 +152,7 @@ function judgeHelm({ helm, source, component }: Seen, version: string, installed
   const isTried = plain(status?.lastAttemptedRevision) === version
   if (ready?.status === 'True' && installed === version) return { state: 'Ready' }
   const hasFailed = conditionOf(helm, 'Stalled')?.status === 'True' || conditionOf(helm, 'Released')?.status === 'False'
-  if (isTried && ready?.status === 'False' && hasFailed)
-    return { state: 'Failed', message: said('Helm', ready) }
+  if (isTried && ready?.status === 'False' && hasFailed) return { state: 'Failed', message: said('Helm', ready) }
   const fetched = conditionOf(source, 'Ready')
   if (fetched?.status === 'False') return { state: 'Applying', message: said('The chart', fetched) }
   return { state: 'Applying', message: 'Helm is at work.' }
