@@ -1,5 +1,5 @@
 import { neededValues } from '../../contracts/componentValues.ts'
-import { releaseName } from '../../contracts/lifecycle.ts'
+import { configKey, releaseName } from '../../contracts/lifecycle.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { type KubeObject, keyOf, type Resource } from '../../core/object.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
@@ -10,6 +10,7 @@ import { observedWorkload, relevantOfWorkload } from '../../desired/lifecycle/wo
 import { daemonSet, deployment, statefulSet } from '../../kube/builtin.ts'
 import { FLUX, helmRelease, ociRepository } from '../../kube/flux.ts'
 import { controllerWith, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
+import { CONFIGURATION_RIGHTS, storedConfiguration } from './configuration.ts'
 import { readFeed } from './feed.ts'
 import type { ComponentPass, LifecycleOptions } from './types.ts'
 
@@ -43,6 +44,7 @@ const workload = (resource: Resource): Observed => ({
 const WRITES: readonly Rights[] = [
   ...FLUX.map((resource) => ({ resource, verbs: ['create', 'patch'], in: 'system' as const })),
   { resource: ComponentRelease.resource, verbs: ['create', 'patch', 'delete'], in: 'system' },
+  ...CONFIGURATION_RIGHTS,
 ]
 
 /** Tells Flux which version of a chart is to run, reads what there is to install, and says how it goes. */
@@ -81,8 +83,16 @@ async function tellFlux(pass: ComponentPass, { feed }: LifecycleOptions): Promis
     .get(SYSTEM_NAMESPACE, releaseName(object.metadata.name, version))
   const source = ociRepositoryOf(object, feed.locate(chart.url), release?.spec.digest)
   await children.ensure(source, { resource: ociRepository })
-  await children.ensure(helmReleaseOf(object, neededValues(object, release)), { resource: helmRelease })
+  await children.ensure(helmReleaseOf(object, await givenValues(pass, release)), { resource: helmRelease })
   return true
+}
+
+/** Those that somebody gave: Flux fails over a key that the Secret does not have. */
+async function givenValues({ object, records }: ComponentPass, release: ComponentRelease | undefined) {
+  const needed = neededValues(object, release)
+  if (needed.length === 0) return []
+  const held = await storedConfiguration(records.client)
+  return needed.filter(({ key }) => (held[configKey(object.metadata.name, key)] ?? '') !== '')
 }
 
 async function look({ object, children, workloads, now }: ComponentPass, options: LifecycleOptions): Promise<Judged> {

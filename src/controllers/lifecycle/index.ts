@@ -7,8 +7,10 @@ export type { LifecycleOptions } from './types.ts'
 
 type LifecycleController = Declared & ((options: LifecycleOptions) => Controller)
 
+const { kind, observes, reads, writes } = installController
+
 /** Keep components, installs, rollouts and backups of the platform as their specs say: docs/areas/lifecycle.md. */
 export const LIFECYCLE_CONTROLLERS: readonly LifecycleController[] = [
   componentController,
-  Object.assign(() => installController, installController),
+  Object.assign(() => installController, { kind, observes, reads, writes }),
 ]

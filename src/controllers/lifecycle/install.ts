@@ -1,6 +1,5 @@
-import { type Configuration, missingValues, neededValues } from '../../contracts/componentValues.ts'
+import { missingValues, neededValues } from '../../contracts/componentValues.ts'
 import {
-  INSTALL_CONFIGURATION,
   isInstallActive,
   isInstallOver,
   isSameVersion,
@@ -13,10 +12,9 @@ import { ageOf, type KubeObject, keyOf, refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { ComponentInstall, ComponentRelease, PlatformComponent } from '../../crds/lifecycle.ts'
 import { advanceInstall, type InstallFacts } from '../../desired/lifecycle/install.ts'
-import { secret } from '../../kube/builtin.ts'
-import { isKubeError } from '../../kube/errors.ts'
 import { FLUX } from '../../kube/flux.ts'
 import { controller, steps, type Workspace } from '../engine/controller.ts'
+import { CONFIGURATION_RIGHTS, storedConfiguration } from './configuration.ts'
 import { setVersion } from './engine.ts'
 import type { InstallPass } from './types.ts'
 
@@ -52,8 +50,7 @@ export const installController = controller(ComponentInstall, {
   writes: [
     { resource: PlatformComponent.resource, verbs: ['patch'], in: 'system' },
     { resource: ComponentInstall.resource, verbs: ['delete'], in: 'system' },
-    // What somebody gave to a component; only whether it is there is looked at.
-    { resource: secret, verbs: ['get'], resourceNames: [INSTALL_CONFIGURATION], in: 'system' },
+    ...CONFIGURATION_RIGHTS,
   ],
   reconcile: steps(advance),
 })
@@ -150,7 +147,7 @@ async function factsOf(pass: InstallPass): Promise<InstallFacts> {
     component,
     components: records.cache<ComponentObject>(PlatformComponent.resource).list({ namespace: SYSTEM_NAMESPACE }),
     release,
-    missingValues: isNeeding ? missingValues(component, release, await configuration(records)) : [],
+    missingValues: isNeeding ? missingValues(component, release, await storedConfiguration(records.client)) : [],
     hasFlux: FLUX.every((resource) => workloads.isServed(resource)),
     rollout:
       component === undefined ? { state: 'Applying', isInstalled: false } : rolloutOf(component, wantedOf(object)),
@@ -162,17 +159,6 @@ const releases = (records: Workspace) =>
   records.cache<ReleaseObject>(ComponentRelease.resource).list({ namespace: SYSTEM_NAMESPACE })
 const componentOf = (records: Workspace, name: string) =>
   records.cache<ComponentObject>(PlatformComponent.resource).get(SYSTEM_NAMESPACE, name)
-
-/** What people gave to components, as it is stored: only whether it is there counts. */
-async function configuration({ client }: Workspace): Promise<Configuration> {
-  const ref = { namespace: SYSTEM_NAMESPACE, name: INSTALL_CONFIGURATION }
-  try {
-    return (await client.get<KubeObject & { data?: Record<string, string> }>(secret, ref)).data ?? {}
-  } catch (error) {
-    if (isKubeError(error, 'NotFound')) return {}
-    throw error
-  }
-}
 
 /** Why it has to wait for its turn; undefined if it has it. */
 function othersBefore({ object, records }: InstallPass): string | undefined {

@@ -48,9 +48,9 @@ export function ociRepositoryOf(
 /**
  * The release of Helm. Nothing is tried again or taken back by Flux itself: people and rollouts decide that.
  *
- * @param needed what people give to the version
+ * @param given what people gave to it
  */
-export function helmReleaseOf({ metadata, spec }: Component, needed: readonly NeededValue[]): KubeObject {
+export function helmReleaseOf({ metadata, spec }: Component, given: readonly NeededValue[]): KubeObject {
   const { requestedAt, chart, kind } = spec
   const asked = { 'reconcile.fluxcd.io/requestedAt': requestedAt, 'reconcile.fluxcd.io/forceAt': requestedAt }
   const once = { crds: 'CreateReplace', remediation: { retries: 0 } }
@@ -73,13 +73,13 @@ export function helmReleaseOf({ metadata, spec }: Component, needed: readonly Ne
       upgrade: once,
       driftDetection: { mode: 'warn' },
       values: declaredValues({ spec }),
-      valuesFrom: needed.map(({ key }) => ({
+      valuesFrom: given.map(({ key, type }) => ({
         kind: 'Secret',
         name: INSTALL_CONFIGURATION,
         valuesKey: configKey(metadata.name, key),
         targetPath: key,
-        // Its default counts, or the chart's own.
-        optional: true,
+        // Else a comma in a password would begin another value, and one of digits would be a number.
+        literal: type === 'String',
       })),
     },
   }
