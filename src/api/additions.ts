@@ -3,8 +3,10 @@ import { type Area, additionsTo, type Route } from './http/route.ts'
 import { additionalBucketRoutes } from './objectstorage/buckets.ts'
 import { additionalKeyRoutes } from './objectstorage/keys.ts'
 import { additionalCommonRoutes } from './platform/index.ts'
+import { additionalBackupRoutes } from './platformbackups/index.ts'
 import { additionalAuthorizationRoutes } from './rbac/additions.ts'
 import { additionalEditorRoutes } from './relational/editor.ts'
+import { additionalPlanRoutes } from './rollouts/index.ts'
 import { additionalSqlRoutes } from './sql/index.ts'
 
 /**
@@ -18,6 +20,7 @@ export const ADDITION_AREAS: readonly Area[] = [
   additionsTo('objectstorage', 'objectstorage', [...additionalKeyRoutes, ...additionalBucketRoutes]),
   additionsTo('relational', 'db-relational', additionalEditorRoutes),
   additionsTo('sql', 'db-sql', additionalSqlRoutes),
+  additionsTo('lifecycle', 'lifecycle', [...additionalBackupRoutes, ...additionalPlanRoutes]),
 ]
 
 export const ADDITIONS: readonly Route[] = ADDITION_AREAS.flatMap((entry) => entry.routes)

@@ -21,6 +21,8 @@ import { passwordRoutes } from './passwords/index.ts'
 import { plannedRoutes } from './planned.ts'
 import { DOCUMENTED_MODULES } from './platform/documentation.ts'
 import { commonRoutes } from './platform/index.ts'
+import { platformBackupReads } from './platformbackups/cluster.ts'
+import { platformBackupRoutes } from './platformbackups/index.ts'
 import { projectionRoutes } from './projections/index.ts'
 import { rbacRoutes } from './rbac/index.ts'
 import { registryRoutes } from './registry/index.ts'
@@ -28,6 +30,7 @@ import { relationalRoutes } from './relational/index.ts'
 import { resourceGroupRoutes } from './resourcegroups/index.ts'
 import { orphanedGrantRoutes } from './resourcegroups/orphanedGrants.ts'
 import { backupReads } from './resources/backups.ts'
+import { rolloutReads, rolloutRoutes } from './rollouts/index.ts'
 import { sourceRoutes } from './sources/index.ts'
 import { sqlRoutes } from './sql/index.ts'
 import { ssoRoutes } from './sso/index.ts'
@@ -62,7 +65,7 @@ export const AREAS: readonly Area[] = [
   whole('blueprints', 'blueprints', []),
   whole('rbac', 'rbac', [rbacRoutes, tenantMoveRoutes, invitationRoutes, passwordRoutes, userRoutes, ssoRoutes]),
   whole('kernel', 'kernel', [activityRoutes, bugReportRoutes, clusterRoutes, sourceRoutes]),
-  whole('lifecycle', 'lifecycle', [lifecycleRoutes]),
+  whole('lifecycle', 'lifecycle', [lifecycleRoutes, platformBackupRoutes, rolloutRoutes]),
 ]
 
 /** Every route of the interface. */
@@ -115,5 +118,7 @@ export function facadeReads(): {
     { resource: { group: 'apps', plural: 'controllerrevisions' }, verbs: ['list'] },
     { resource: { group: 'storage.k8s.io', plural: 'storageclasses' }, verbs: ['get', 'list', 'watch'] },
     ...backupReads(),
+    ...platformBackupReads(),
+    ...rolloutReads(),
   ]
 }

@@ -1,5 +1,7 @@
+import { SETTINGS_NAME } from '../contracts/platformbackups/names.ts'
 import { uuidV5 } from '../core/ids.ts'
 import type { Log } from '../core/log.ts'
+import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject, Resource } from '../core/object.ts'
 import { AppRuntime } from '../crds/appruntimes.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
@@ -7,6 +9,7 @@ import { DEFAULT_PLANS } from '../crds/defaultPlans.ts'
 import { DEFAULT_RUNTIMES } from '../crds/defaultRuntimes.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { ComputePlan } from '../crds/plans.ts'
+import { PlatformBackupSettings } from '../crds/platformBackups.ts'
 import { DEFAULT_TENANT_ID, PlatformTenant, RoleDefinition } from '../crds/rbac.ts'
 import { BUILT_IN_ROLES } from '../iam/roles.ts'
 import { namespace } from '../kube/builtin.ts'
@@ -20,6 +23,7 @@ export const DEFAULTS_RIGHTS = [
   { resource: AppRuntime.resource, verbs: ['list', 'create'] },
   { resource: PlatformCluster.resource, verbs: ['list', 'create'] },
   { resource: PlatformTenant.resource, verbs: ['list', 'create'] },
+  { resource: PlatformBackupSettings.resource, verbs: ['list', 'create'] },
   { resource: namespace, verbs: ['get'] },
 ]
 
@@ -29,7 +33,7 @@ function objectOf(kind: AnyKind, name: string, spec: object): KubeObject {
 
 /**
  * Makes what a new platform starts with: the built-in roles (kept as this release defines them), a first offer of plans
- * and runtimes,
+ * and runtimes, the settings of the platform's own backups,
  * the tenant of boundaries whose creator has none, and the record of the cluster that we run on (each only if none is
  * there, since they belong to the administrators from then on). Done by the leader at start, so that `kubectl apply` of
  * the manifests needs no second run once the CRDs stand.
@@ -65,6 +69,11 @@ export async function installDefaults(
     const spec = { displayName: 'Default' }
     await createOnce(client, PlatformTenant.resource, objectOf(PlatformTenant, DEFAULT_TENANT_ID, spec))
   }
+  if (await isEmpty(client, PlatformBackupSettings.resource))
+    await createOnce(client, PlatformBackupSettings.resource, {
+      ...objectOf(PlatformBackupSettings, SETTINGS_NAME, {}),
+      metadata: { name: SETTINGS_NAME, namespace: SYSTEM_NAMESPACE },
+    })
   if (isFirstStart) {
     const { metadata } = await client.get(namespace, { name: 'kube-system' })
     const name = uuidV5(`cluster/${metadata.uid ?? 'unknown'}`)

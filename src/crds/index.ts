@@ -15,6 +15,7 @@ import { ComponentInstall, ComponentRelease, PlatformComponent } from './lifecyc
 import { NameClaim } from './nameclaims.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from './objectstorage.ts'
 import { ComputePlan } from './plans.ts'
+import { PlatformBackupSettings } from './platformBackups.ts'
 import { BoundaryProjection } from './projections.ts'
 import { QuotaLedger } from './quotas.ts'
 import {
@@ -31,6 +32,7 @@ import { RelationalCluster } from './relational.ts'
 import { RelationalSnapshot } from './relationalSnapshots.ts'
 import { ResourceGroup } from './resourcegroups.ts'
 import { DeploymentSource } from './sources.ts'
+import { PlatformDriftScan, RolloutExecution, RolloutPlan } from './rollouts.ts'
 import { SqlInstance } from './sql.ts'
 import { IdpBinding, SsoConnection } from './sso.ts'
 import { StaticWebApp } from './staticwebapps.ts'
@@ -86,6 +88,10 @@ export const KINDS: readonly AnyKind[] = [
   PlatformComponent,
   ComponentRelease,
   ComponentInstall,
+  PlatformBackupSettings,
+  RolloutPlan,
+  RolloutExecution,
+  PlatformDriftScan,
 ]
 
 /**

@@ -54,6 +54,7 @@ export function portsOf(engines: Engines, life: Life, far: Engines): ControllerP
     },
     allowOwnImages: false,
     backupTarget: TARGET,
+    backupTargets: engines.backupTargets,
     objectStorage: {
       store: mortal(
         store,
@@ -91,6 +92,7 @@ export function portsOf(engines: Engines, life: Life, far: Engines): ControllerP
       sourceBlobs: engines.blobs,
       archives: undefined,
     },
+    rollouts: { look: engines.clusterLook, version: '1.0.0', velero: 'velero' },
     lifecycle: { feed: engines.releases, feedInterval: 3_600_000, healthSettle: 0 },
     projectRbac: true,
     vaultKeys: platformKeys,

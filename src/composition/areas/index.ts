@@ -12,8 +12,10 @@ import { functionServices } from './functions.ts'
 import { jobParts } from './jobs.ts'
 import { storagePorts, storageServices } from './objectstorage.ts'
 import { lifecyclePorts, lifecycleServices } from './lifecycle.ts'
+import { platformBackupPorts, platformBackupServices } from './platformbackups.ts'
 import { podLogServices } from './podlogs.ts'
 import { registryPorts, registryServices, type SignInParts } from './registry.ts'
+import { rolloutPorts, rolloutServices } from './rollouts.ts'
 import type { AreaSetup, FacadeSetup } from './setup.ts'
 import { sourcePorts, sourceServices } from './sources.ts'
 import { vaultPorts, vaultServices } from './vaults.ts'
@@ -44,6 +46,8 @@ type AreaServices = Pick<
   | 'requestFigures'
   | 'sources'
   | 'lifecycle'
+  | 'platformBackups'
+  | 'rollouts'
 >
 
 /** What the routes of every area work with. */
@@ -60,6 +64,8 @@ export async function areaServices(setup: FacadeSetup & SignInParts): Promise<Ar
     ...workloadServices(setup),
     ...sourceServices(setup),
     ...lifecycleServices(setup),
+    ...platformBackupServices(setup),
+    ...rolloutServices(setup),
     ...(await vaultServices(setup)),
     ...(await storageServices(setup)),
     registry,
@@ -88,6 +94,8 @@ export async function areaPorts(setup: AreaSetup): Promise<ControllerPorts> {
     builds: { ...buildParts(setup).builds, archives },
     ...sourcePorts(setup),
     ...lifecyclePorts(setup),
+    ...platformBackupPorts(),
+    ...rolloutPorts(setup),
     ...(await vaultPorts(setup)),
     ...(await storagePorts(setup)),
     registry,

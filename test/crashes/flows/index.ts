@@ -8,6 +8,7 @@ import { iamFlows } from './iam.ts'
 import { identityFlows } from './identities.ts'
 import { jobFlows } from './jobs.ts'
 import { storageFlows } from './objectstorage.ts'
+import { platformBackupFlows } from './platformbackups.ts'
 import { registryFlows } from './registry.ts'
 import { relationalFlows } from './relational.ts'
 import { sourceFlows } from './sources.ts'
@@ -34,4 +35,5 @@ export const FLOWS: readonly Flow[] = [
   ...sourceFlows,
   ...registryFlows,
   ...clusterFlows,
+  ...platformBackupFlows,
 ]
