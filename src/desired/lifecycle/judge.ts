@@ -91,7 +91,9 @@ function conditionOf(object: HelmRelease | OciRepository | undefined, type: stri
 function stateOf(seen: Seen, installed: string | undefined, rollout: RolloutState | undefined): ComponentState {
   if (rollout === 'Failed') return 'Failed'
   if (installed === undefined) return rollout === undefined ? 'NotInstalled' : 'Installing'
-  if (rollout === 'Applying') return seen.component.status?.isManaged === true ? 'Upgrading' : 'Installing'
+  const before = seen.component.status
+  const isFirst = before?.isManaged !== true || before.state === 'Installing'
+  if (rollout === 'Applying') return isFirst ? 'Installing' : 'Upgrading'
   if (missingOf(seen).length === 0 && seen.workloads.every(isWorkloadReady)) return 'Ready'
   return seen.workloads.some(({ ready }) => ready > 0) ? 'Degraded' : 'Failed'
 }
