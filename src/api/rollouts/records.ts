@@ -181,7 +181,7 @@ type DriftItem = Omit<z.output<typeof PlatformDriftItemDto>, 'expected' | 'live'
 }
 
 /** Values are kept as JSON, which a digest and what was cut off are not. */
-function valueOf(text: string | undefined): unknown {
+function shownValue(text: string | undefined): unknown {
   if (text === undefined) return null
   try {
     return JSON.parse(text)
@@ -192,7 +192,7 @@ function valueOf(text: string | undefined): unknown {
 
 export function driftDto(item: DriftItem): z.output<typeof PlatformDriftItemDto> {
   const { expected, live, adoption = null, firstSeenAt = null } = item
-  return { ...item, expected: valueOf(expected), live: valueOf(live), adoption, firstSeenAt }
+  return { ...item, expected: shownValue(expected), live: shownValue(live), adoption, firstSeenAt }
 }
 
 type Stored = Pick<Checked, 'id' | 'message' | 'details'> & { result: (typeof RESULTS)[number] }
