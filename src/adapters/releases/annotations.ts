@@ -1,9 +1,18 @@
 import { z } from 'zod'
+import { compareVersions, versionOf } from '../../contracts/lifecycle.ts'
 import { ComponentRelease } from '../../crds/lifecycle.ts'
 import type { FeedRelease } from './port.ts'
 
 /** Annotations of a chart that say what an upgrade to it asks for. Helm copies those of Chart.yaml into the manifest. */
 export const RELEASE_ANNOTATION = 'lifecycle.freehold.dev/'
+
+const VERSIONS_MAX = 200
+
+/** The versions among tags, the newest first. */
+export function versionsAmong(tags: Iterable<string>): string[] {
+  const versions = [...tags].filter((tag) => versionOf(tag) !== undefined && shape.version.safeParse(tag).success)
+  return versions.sort((one, other) => compareVersions(other, one)).slice(0, VERSIONS_MAX)
+}
 
 const { shape } = ComponentRelease.spec
 const isTrue = (text: string | undefined) => text === 'true'

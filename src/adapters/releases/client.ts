@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { compareVersions, versionOf } from '../../contracts/lifecycle.ts'
 import { OutgoingError, type OutgoingFetch } from '../outgoing/port.ts'
-import { releaseFrom } from './annotations.ts'
+import { releaseFrom, versionsAmong } from './annotations.ts'
 import { FeedError, type FeedRelease, type ReleaseFeed } from './port.ts'
 
 export type ReleaseFeedOptions = {
@@ -14,7 +13,6 @@ export type ReleaseFeedOptions = {
 
 const PAGE = 1000
 const PAGES_MAX = 20
-const VERSIONS_MAX = 200
 const MANIFEST = 'application/vnd.oci.image.manifest.v1+json'
 const CHART = 'application/vnd.cncf.helm.config.v1+json'
 
@@ -56,8 +54,7 @@ export function createReleaseFeed({ fetch, mirror }: ReleaseFeedOptions): Releas
         if (tags.size === before) break
         last = found.at(-1) ?? ''
       }
-      const versions = [...tags].filter((tag) => versionOf(tag) !== undefined)
-      return versions.sort((one, other) => compareVersions(other, one)).slice(0, VERSIONS_MAX)
+      return versionsAmong(tags)
     },
     async release(url, version, signal): Promise<FeedRelease | undefined> {
       const place = placeOf(url)

@@ -1,5 +1,4 @@
-import { compareVersions } from '../../contracts/lifecycle.ts'
-import { releaseFrom } from './annotations.ts'
+import { releaseFrom, versionsAmong } from './annotations.ts'
 import { FeedError, type FeedErrorCode, type ReleaseFeed } from './port.ts'
 
 type Pushed = { digest: string; annotations: Readonly<Record<string, string>>; isSigned: boolean }
@@ -18,7 +17,7 @@ export class FakeReleaseFeed implements ReleaseFeed {
 
   async versions(url: string): Promise<string[]> {
     this.#refuse(url)
-    return [...(this.#charts.get(url)?.keys() ?? [])].sort((one, other) => compareVersions(other, one))
+    return versionsAmong(this.#charts.get(url)?.keys() ?? [])
   }
 
   async release(url: string, version: string) {

@@ -1,0 +1,71 @@
+import { expect } from 'chai'
+import { FeedError, type ReleaseFeed } from '../../src/adapters/releases/port.ts'
+
+export type FeedUnderTest = {
+  feed: ReleaseFeed
+  push(url: string, version: string, annotations?: Readonly<Record<string, string>>, isSigned?: boolean): void
+  /** From then on it does not answer. */
+  away(): void
+}
+
+/** What the controllers rely on, of registries in memory and of those that are spoken to. */
+export function releaseFeedContract(start: () => Promise<FeedUnderTest> | FeedUnderTest): void {
+  const url = 'oci://charts.example.com/team/shop'
+  let under: FeedUnderTest
+  beforeEach(async () => {
+    under = await start()
+  })
+
+  it('knows nothing of a repository that there is not', async () => {
+    expect(await under.feed.versions(url)).to.deep.equal([])
+    expect(await under.feed.release(url, '1.0.0')).to.equal(undefined)
+  })
+
+  it('tells versions, the newest first, and no tag that is none', async () => {
+    for (const tag of ['1.9.0', '1.10.0', 'latest', '1.10.0-rc.1', 'v2.0.0']) under.push(url, tag)
+    expect(await under.feed.versions(url)).to.deep.equal(['v2.0.0', '1.10.0', '1.10.0-rc.1', '1.9.0'])
+  })
+
+  it('tells what a version says of itself', async () => {
+    const said = {
+      'schema-breaking': 'yes',
+      pins: 'cert-manager=v1.20.0',
+      'required-minor': '1.19',
+      'required-values': 'a.b, c',
+    }
+    const annotations = Object.fromEntries(
+      Object.entries(said).map(([name, text]) => [`lifecycle.freehold.dev/${name}`, text]),
+    )
+    under.push(url, '1.20.0', { ...annotations, 'org.opencontainers.image.created': '2026-01-01T00:00:00Z' }, true)
+    const release = await under.feed.release(url, '1.20.0')
+    expect(release).to.deep.include({
+      ...{ version: '1.20.0', publishedAt: '2026-01-01T00:00:00Z', isSchemaBreaking: true, migratesDatabase: false },
+      ...{ pins: { 'cert-manager': 'v1.20.0' }, requiredMinor: '1.19', requiredValues: ['a.b', 'c'], isSigned: true },
+    })
+    expect(release?.digest).to.match(/^sha256:[0-9a-f]{64}$/)
+  })
+
+  it('takes what it cannot read as not said', async () => {
+    const said = {
+      pins: 'nothing',
+      'minimum-from-version': 'old',
+      'notes-url': 'javascript:alert(1)',
+      'required-values': '{}',
+    }
+    under.push(
+      url,
+      '1.0.0',
+      Object.fromEntries(Object.entries(said).map(([name, text]) => [`lifecycle.freehold.dev/${name}`, text])),
+    )
+    const release = await under.feed.release(url, '1.0.0')
+    expect(release).to.deep.include({ pins: {}, requiredValues: [], isSchemaBreaking: false, isSigned: false })
+    expect([release?.minimumFromVersion, release?.notesUrl]).to.deep.equal([undefined, undefined])
+  })
+
+  it('says that nobody answered', async () => {
+    under.push(url, '1.0.0')
+    under.away()
+    const error = await under.feed.versions(url).catch((thrown: unknown) => thrown)
+    expect(error).to.be.instanceOf(FeedError).and.include({ code: 'Unreachable' })
+  })
+}
