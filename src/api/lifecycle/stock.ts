@@ -1,6 +1,9 @@
+import { isRolloutOver } from '../../contracts/rollouts/states.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { idOf } from '../../core/ids.ts'
+import type { AnyKind } from '../../crds/define.ts'
 import { ComponentInstall, ComponentRelease, PlatformComponent } from '../../crds/lifecycle.ts'
+import { RolloutExecution } from '../../crds/rollouts.ts'
 import type { Context } from '../http/context.ts'
 import { atPlatform } from '../resources/collection/homes.ts'
 import type { Turn } from '../rules/turns.ts'
@@ -34,11 +37,18 @@ export function componentOf({ components }: Stock, name: string): ComponentRecor
  * @throws PlatformError RolloutBusy with `installId` or `executionId`
  */
 export async function refuseWhileBusy({ services }: Context, but?: string): Promise<void> {
-  const installs = await services.records.list(ComponentInstall, AT_PLATFORM, { fresh: true })
+  const list = <K extends AnyKind>(kind: K) => services.records.list(kind, AT_PLATFORM, { fresh: true })
+  const [installs, rollouts] = await Promise.all([list(ComponentInstall), list(RolloutExecution)])
+  const idIn = ({ kind, resource }: AnyKind, name: string) =>
+    idOf({ group: resource.group, kind, ...AT_PLATFORM, name })
+  const rollout = rollouts.find(({ status }) => !isRolloutOver(status?.state))
+  if (rollout !== undefined) {
+    const executionId = idIn(RolloutExecution, rollout.metadata.name)
+    throw new PlatformError('RolloutBusy', 'A rollout has not ended: wait, or cancel it.', { executionId })
+  }
   const install = installs.find((one) => isBusy(one) && one.metadata.name !== but)
   if (install === undefined) return
-  const { kind, resource } = ComponentInstall
-  const installId = idOf({ group: resource.group, kind, ...AT_PLATFORM, name: install.metadata.name })
   const message = `Component "${install.spec.component}" is being installed: wait until that has ended.`
+  const installId = idIn(ComponentInstall, install.metadata.name)
   throw new PlatformError('RolloutBusy', message, { installId })
 }

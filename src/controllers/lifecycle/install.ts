@@ -7,10 +7,12 @@ import {
   releasesOf,
   rolloutOf,
 } from '../../contracts/lifecycle.ts'
+import { isRolloutActive } from '../../contracts/rollouts/states.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { ageOf, type KubeObject, keyOf, refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { ComponentInstall, ComponentRelease, PlatformComponent } from '../../crds/lifecycle.ts'
+import { RolloutExecution } from '../../crds/rollouts.ts'
 import { advanceInstall, type InstallFacts } from '../../desired/lifecycle/install.ts'
 import { FLUX } from '../../kube/flux.ts'
 import { controller, steps, type Workspace } from '../engine/controller.ts'
@@ -45,6 +47,7 @@ export const installController = controller(ComponentInstall, {
   observes: [
     { resource: PlatformComponent.resource, keysOf: installsAtWork },
     { resource: ComponentInstall.resource, keysOf: waitingInstalls },
+    { resource: RolloutExecution.resource, keysOf: waitingInstalls },
   ],
   reads: [ComponentRelease.resource, ...FLUX],
   writes: [
@@ -165,8 +168,14 @@ function othersBefore({ object, records }: InstallPass): string | undefined {
   if (isInstallActive(object.status?.state)) return undefined
   const others = installsOf(records).filter(({ metadata }) => metadata.name !== object.metadata.name)
   const isBefore = (other: InstallObject) => !isInstallOver(other.status?.state) && ageOf(other) < ageOf(object)
-  if (!others.some((other) => isInstallActive(other.status?.state) || isBefore(other))) return undefined
-  return 'Another install is under way: they take turns.'
+  if (others.some((other) => isInstallActive(other.status?.state) || isBefore(other)))
+    return 'Another install is under way: they take turns.'
+  const rollouts = records
+    .cache<RolloutExecution & KubeObject>(RolloutExecution.resource)
+    .list({ namespace: SYSTEM_NAMESPACE })
+  return rollouts.some(({ status }) => isRolloutActive(status?.state))
+    ? 'A rollout is under way: installs and rollouts take turns.'
+    : undefined
 }
 
 /** Of those that have ended the newest are kept. */
