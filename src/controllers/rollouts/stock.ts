@@ -126,7 +126,7 @@ export async function tidied(
 /** Makes an object of the platform that may be there already. */
 export async function makeOnce(records: Workspace, kind: AnyKind, name: string, spec: object): Promise<void> {
   const metadata = { name, namespace: SYSTEM_NAMESPACE }
-  const object = { apiVersion: kind.apiVersion, kind: kind.kind, metadata, spec }
+  const object = { apiVersion: kind.apiVersion, kind: kind.kind, metadata, spec: kind.spec.parse(spec) }
   await records.client.create(kind.resource, object).catch((error: unknown) => {
     if (!isKubeError(error, 'AlreadyExists')) throw error
   })

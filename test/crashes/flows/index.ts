@@ -11,6 +11,7 @@ import { storageFlows } from './objectstorage.ts'
 import { platformBackupFlows } from './platformbackups.ts'
 import { registryFlows } from './registry.ts'
 import { relationalFlows } from './relational.ts'
+import { rolloutFlows } from './rollouts.ts'
 import { sourceFlows } from './sources.ts'
 import { sqlFlows } from './sql.ts'
 import { siteFlows } from './staticwebapps.ts'
@@ -34,6 +35,7 @@ export const FLOWS: readonly Flow[] = [
   ...siteFlows,
   ...sourceFlows,
   ...registryFlows,
+  ...rolloutFlows,
   ...clusterFlows,
   ...platformBackupFlows,
 ]
