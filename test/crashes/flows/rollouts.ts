@@ -50,7 +50,11 @@ type Played = { flux?: (name: string) => State; velero?: string }
 
 /** Lets the cluster do what it was told, until the rollout is there. */
 const until =
-  (state: string, { flux = () => 'Ready', velero = 'Completed' }: Played = {}, name = ROLLOUT): Step['until'] =>
+  (
+    state: string,
+    { flux = () => 'Ready', velero = 'Completed' }: Played = {},
+    name = ROLLOUT,
+  ): NonNullable<Step['until']> =>
   async (world) => {
     playVelero(world, velero)
     playFlux(world, flux)
@@ -89,12 +93,12 @@ const planned: Step = {
     world.make(RolloutPlan, PLAN, { targetVersions: { cnpg: '1.1.0', facade: '1.1.0' } }, SYSTEM_NAMESPACE),
   until: (world) => world.isReady(RolloutPlan, PLAN, SYSTEM_NAMESPACE),
 }
-const started = (then: Step['until']): Step => ({
+const started = (then: NonNullable<Step['until']>): Step => ({
   user: 'carries the plan out',
   act: (world) => world.make(RolloutExecution, ROLLOUT, { plan: PLAN, startedBy: 'me' }, SYSTEM_NAMESPACE),
   until: then,
 })
-const asked = (user: string, requests: object, then: Step['until']): Step => ({
+const asked = (user: string, requests: object, then: NonNullable<Step['until']>): Step => ({
   user,
   act: (world) => world.change(RolloutExecution, ROLLOUT, { requests }, SYSTEM_NAMESPACE),
   until: then,
