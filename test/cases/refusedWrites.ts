@@ -14,6 +14,7 @@ import { PlatformTenant } from '../../src/crds/rbac.ts'
 import { RelationalCluster } from '../../src/crds/relational.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { DeploymentSource } from '../../src/crds/sources.ts'
+import { RolloutExecution } from '../../src/crds/rollouts.ts'
 import { SsoConnection } from '../../src/crds/sso.ts'
 import { SecretVault, VaultEntry } from '../../src/crds/vaults.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
@@ -208,6 +209,15 @@ export const REFUSED_WRITES: Readonly<Record<string, RefusedWrite>> = {
     },
     status: 403,
     says: 'the platform itself writes this secret',
+  },
+  'freehold-kind-writes RolloutExecution': {
+    write: ({ admin }) => {
+      const spec = { plan: 'none', requests: { resumeAt: '2026-01-01T00:00:00Z' } }
+      const rollout = named(RolloutExecution, SYSTEM_NAMESPACE, randomUUID(), spec)
+      return admin.create(RolloutExecution.resource, rollout, dryRun)
+    },
+    status: 403,
+    says: 'only a paused rollout is resumed',
   },
   'freehold-protected-fields Boundary': {
     write: ({ owner, boundaryId }) =>

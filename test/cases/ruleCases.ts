@@ -5,6 +5,7 @@ import { DATABASE_RULES } from './rules/databases.ts'
 import { FUNCTION_RULES } from './rules/functions.ts'
 import { PLATFORM_RULES } from './rules/platform.ts'
 import { REGISTRY_RULES } from './rules/registry.ts'
+import { ROLLOUT_RULES } from './rules/rollouts.ts'
 import { SINGLE_SIGN_ON_RULES } from './rules/singleSignOn.ts'
 import { SITE_RULES } from './rules/sites.ts'
 import { SOURCE_RULES } from './rules/sources.ts'
@@ -26,4 +27,5 @@ export const RULE_CASES: readonly RuleCase[] = [
   ...FUNCTION_RULES,
   ...SITE_RULES,
   ...REGISTRY_RULES,
+  ...ROLLOUT_RULES,
 ]
