@@ -11,7 +11,9 @@ import { FakePlatformKeys } from '../adapters/platformkeys/fake.ts'
 import { FakeCircuit, FakeSources } from '../adapters/sources/fake.ts'
 import { functionObjectName } from '../contracts/functions.ts'
 import { accessKeySecretName, decodeAccessKey } from '../contracts/objectstorage.ts'
+import { SETTINGS_NAME, TARGET_SECRETS } from '../contracts/platformbackups/names.ts'
 import type { ErrorCode } from '../core/errors.ts'
+import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject, Resource } from '../core/object.ts'
 import type { Reason } from '../core/reasons.ts'
 import { GATES } from '../core/refusals.ts'
@@ -20,7 +22,9 @@ import { ContainerInstance } from '../crds/containerinstances.ts'
 import { FunctionNamespace, ServerlessFunction } from '../crds/functions.ts'
 import { AccountBucket, ObjectStorageAccount } from '../crds/objectstorage.ts'
 import { ComputePlan } from '../crds/plans.ts'
+import { PlatformBackupSettings } from '../crds/platformBackups.ts'
 import { RelationalSnapshot } from '../crds/relationalSnapshots.ts'
+import { RolloutExecution } from '../crds/rollouts.ts'
 import { DeploymentSource } from '../crds/sources.ts'
 import { SecretVault } from '../crds/vaults.ts'
 import { secret } from '../kube/builtin.ts'
@@ -105,6 +109,21 @@ async function withBackupPolicy(lacking: Resource, name: string): Promise<string
   })
   await world.rest()
   const found = await world.find(ContainerInstance.resource, 'shop')
+  await world.stop()
+  return (found?.status as { phase?: string } | undefined)?.phase
+}
+
+/** The phase of settings of the platform's backups with a target whose key nobody knows. */
+async function platformTarget(prepare: (world: World) => void): Promise<string | undefined> {
+  const world = new World((all) => all.filter(({ name }) => name === 'platformbackupsettings'))
+  seedVelero(world.server)
+  prepare(world)
+  await world.makeSecret(TARGET_SECRETS[0], { 'access-key-id': 'id', 'secret-access-key': 'wrong' }, SYSTEM_NAMESPACE)
+  await world.lead()
+  const target = { bucket: 'backups', endpoint: 'https://store.test', secretName: TARGET_SECRETS[0] }
+  await world.make(PlatformBackupSettings, SETTINGS_NAME, { target }, SYSTEM_NAMESPACE)
+  await world.rest()
+  const found = await world.find(PlatformBackupSettings.resource, SETTINGS_NAME, SYSTEM_NAMESPACE)
   await world.stop()
   return (found?.status as { phase?: string } | undefined)?.phase
 }
@@ -291,6 +310,20 @@ const PROVOCATIONS: readonly [ErrorCode, Reason, Provocation][] = [
       await bench.stop()
       return (found.status as { phase?: string }).phase
     },
+  ],
+  ['target-rejected', 'ConfigurationInvalid', () => platformTarget(() => {})],
+  [
+    'rollout-in-flight',
+    'WaitingForDependency',
+    () =>
+      platformTarget(({ server }) => {
+        server.seed(RolloutExecution.resource, {
+          apiVersion: RolloutExecution.apiVersion,
+          kind: RolloutExecution.kind,
+          metadata: { name: ELSEWHERE, namespace: SYSTEM_NAMESPACE },
+          status: { state: 'Executing' },
+        })
+      }),
   ],
   [
     'ENGINE_MISSING',

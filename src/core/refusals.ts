@@ -41,6 +41,7 @@ const NO_ACCOUNT = none('it concerns how a person signs in, which is no object o
 
 const NO_BUILD = none('deployments are written by the platform alone: by kubectl one changes the resource')
 const NO_BACKUP = none('backups are objects of Velero, which whoever may write them there has as they like')
+const NO_SETTINGS = none('REST reads and writes the settings in one request; kubectl names the version that it changes')
 const NO_DATABASE = none('the settings may name any database; one that cannot be suspended is left as it is')
 const NO_REPORT = none('reports come through REST; by kubectl only administrators of the cluster write any')
 
@@ -189,9 +190,9 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   'backup-in-progress': [NO_BACKUP],
   'invalid-target': [schema],
   'target-rejected': [phase('ConfigurationInvalid')],
-  'target-not-applied': [server(409)],
+  'target-not-applied': [NO_SETTINGS],
   'rollout-in-flight': [phase('WaitingForDependency')],
-  'target-changed': [server(409)],
+  'target-changed': [NO_SETTINGS],
   'invalid-schedule': [schema],
   'invalid-cluster': [schema],
   'cluster-not-found': [NO_DATABASE],

@@ -128,7 +128,11 @@ export const PlatformComponent = defineKind({
       .default(false)
       .describe('True: its upgrades change a database in a way that no older version reads'),
     crds: setOf(ObjectName, 100).default([]).describe('CustomResourceDefinitions that its chart brings'),
-    values: mapOf(z.unknown(), 50)
+    // Without a rule: CEL has no type for what may hold anything.
+    values: z
+      .record(z.string(), z.unknown())
+      .refine((values) => Object.keys(values).length <= 50, 'must have at most 50 names')
+      .meta({ maxProperties: 50 })
       .default({})
       .describe('Values of the chart that are no secrets and need nobody to choose them'),
     required: listBy('key', RequiredValue, 30)

@@ -67,6 +67,7 @@ describe('the examples', () => {
       '80-sources',
       '90-clusters',
       '90-functions',
+      '91-platformbackups',
     ])
     expect(objects.map(({ kind }) => kind)).to.deep.equal([
       'Boundary',
@@ -87,6 +88,8 @@ describe('the examples', () => {
       'BoundaryProjection',
       'FunctionNamespace',
       'ServerlessFunction',
+      'Secret',
+      'PlatformBackupSettings',
     ])
   })
 
