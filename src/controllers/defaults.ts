@@ -5,15 +5,18 @@ import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject, Resource } from '../core/object.ts'
 import { AppRuntime } from '../crds/appruntimes.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
+import { DEFAULT_COMPONENTS } from '../crds/defaultComponents.ts'
 import { DEFAULT_PLANS } from '../crds/defaultPlans.ts'
 import { DEFAULT_RUNTIMES } from '../crds/defaultRuntimes.ts'
 import type { AnyKind } from '../crds/define.ts'
+import { PlatformComponent } from '../crds/lifecycle.ts'
 import { ComputePlan } from '../crds/plans.ts'
 import { PlatformBackupSettings } from '../crds/platformBackups.ts'
 import { DEFAULT_TENANT_ID, PlatformTenant, RoleDefinition } from '../crds/rbac.ts'
 import { BUILT_IN_ROLES } from '../iam/roles.ts'
 import { namespace } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
+import { firstDifference } from '../kube/compare.ts'
 import { isKubeError } from '../kube/errors.ts'
 
 /** What installing the defaults needs, for the generated role of the operator. */
@@ -24,6 +27,7 @@ export const DEFAULTS_RIGHTS = [
   { resource: PlatformCluster.resource, verbs: ['list', 'create'] },
   { resource: PlatformTenant.resource, verbs: ['list', 'create'] },
   { resource: PlatformBackupSettings.resource, verbs: ['list', 'create'] },
+  { resource: PlatformComponent.resource, verbs: ['list', 'create', 'patch'] },
   { resource: namespace, verbs: ['get'] },
 ]
 
@@ -32,7 +36,7 @@ function objectOf(kind: AnyKind, name: string, spec: object): KubeObject {
 }
 
 /**
- * Makes what a new platform starts with: the built-in roles (kept as this release defines them), a first offer of plans
+ * Makes what a new platform starts with: the built-in roles and components (kept as this release defines them), a first offer of plans
  * and runtimes, the settings of the platform's own backups,
  * the tenant of boundaries whose creator has none, and the record of the cluster that we run on (each only if none is
  * there, since they belong to the administrators from then on). Done by the leader at start, so that `kubectl apply` of
@@ -44,6 +48,7 @@ export async function installDefaults(
   log: Log,
 ): Promise<void> {
   await Promise.all(BUILT_IN_ROLES.map((role) => installRole(client, role)))
+  await installComponents(client)
   // The record of the cluster comes last: without it, an earlier start may have ended among the plans.
   const isFirstStart = await isEmpty(client, PlatformCluster.resource)
   const { items: plans } = await client.list(ComputePlan.resource)
@@ -101,6 +106,24 @@ async function installRole(client: KubeClient, role: (typeof BUILT_IN_ROLES)[num
   })
   if (stored !== undefined && JSON.stringify(sorted(stored.spec)) === JSON.stringify(sorted(spec))) return
   await client.apply(RoleDefinition.resource, objectOf(RoleDefinition, name, spec), { force: true })
+}
+
+/** What administrators, installs and rollouts wrote beside what is declared stays. */
+async function installComponents(client: KubeClient): Promise<void> {
+  const { items } = await client.list<KubeObject & { spec: object }>(PlatformComponent.resource)
+  const stored = new Map(items.map(({ metadata, spec }) => [metadata.name, spec]))
+  for (const [name, spec] of Object.entries(DEFAULT_COMPONENTS)) {
+    const whole = PlatformComponent.spec.parse(spec)
+    const declared = Object.fromEntries(Object.entries(whole).filter(([field]) => field in spec))
+    const found = stored.get(name)
+    if (found !== undefined && firstDifference(declared, found) === undefined) continue
+    const metadata = { name, namespace: SYSTEM_NAMESPACE }
+    await client.apply(
+      PlatformComponent.resource,
+      { ...objectOf(PlatformComponent, name, declared), metadata },
+      { force: true },
+    )
+  }
 }
 
 function sorted(spec: unknown): unknown {
