@@ -3,6 +3,7 @@ import { seedGroup, seedVelero } from '../../test/crashes/seeds.ts'
 import { World } from '../../test/crashes/world.ts'
 import { TARGET } from '../../test/make/relational.ts'
 import { ControllerBench } from '../../test/worlds/controllers.ts'
+import { CHART, LifecycleWorld } from '../../test/worlds/lifecycleWorld.ts'
 import { RelationalWorld, SNAPSHOT } from '../../test/worlds/relationalWorld.ts'
 import { StorageBench } from '../../test/worlds/storageWorld.ts'
 import { DOMAIN, VectorWorld } from '../../test/worlds/vectorWorld.ts'
@@ -20,6 +21,7 @@ import { GATES } from '../core/refusals.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
 import { ContainerInstance } from '../crds/containerinstances.ts'
 import { FunctionNamespace, ServerlessFunction } from '../crds/functions.ts'
+import { ComponentInstall } from '../crds/lifecycle.ts'
 import { AccountBucket, ObjectStorageAccount } from '../crds/objectstorage.ts'
 import { ComputePlan } from '../crds/plans.ts'
 import { PlatformBackupSettings } from '../crds/platformBackups.ts'
@@ -126,6 +128,21 @@ async function platformTarget(prepare: (world: World) => void): Promise<string |
   const found = await world.find(PlatformBackupSettings.resource, SETTINGS_NAME, SYSTEM_NAMESPACE)
   await world.stop()
   return (found?.status as { phase?: string } | undefined)?.phase
+}
+
+/** The phase of an install of the component, where another one is installed already. */
+async function installing(spec: object, component: object = {}): Promise<string | undefined> {
+  const world = new LifecycleWorld()
+  world.component('shop', component)
+  world.component('there', { workloads: [{ kind: 'Deployment', name: 'there' }] })
+  world.deployment('there', 1)
+  world.feed.push(CHART, '1.0.0')
+  await world.start()
+  world.install('first', spec)
+  await world.settle()
+  const { phase } = await world.statusOf(ComponentInstall, 'first')
+  await world.bench.stop()
+  return phase
 }
 
 const PROVOCATIONS: readonly [ErrorCode, Reason, Provocation][] = [
@@ -310,6 +327,19 @@ const PROVOCATIONS: readonly [ErrorCode, Reason, Provocation][] = [
       await bench.stop()
       return (found.status as { phase?: string }).phase
     },
+  ],
+  ['ComponentNotFound', 'ReferenceMissing', () => installing({ component: 'gone' })],
+  ['AlreadyInstalled', 'ConfigurationInvalid', () => installing({ component: 'there' })],
+  ['NotInstalled', 'ConfigurationInvalid', () => installing({ component: 'shop', kind: 'Repair' })],
+  [
+    'DependencyMissing',
+    'ReferenceMissing',
+    () => installing({ component: 'shop' }, { dependsOn: [{ name: 'absent' }] }),
+  ],
+  [
+    'ValueMissing',
+    'ConfigurationInvalid',
+    () => installing({ component: 'shop' }, { required: [{ key: 'auth.password', title: 'Password' }] }),
   ],
   ['target-rejected', 'ConfigurationInvalid', () => platformTarget(() => {})],
   [

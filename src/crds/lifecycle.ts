@@ -177,6 +177,7 @@ export const PlatformComponent = defineKind({
         readAt: z.string().optional().describe('When the release feed was last read'),
         attemptedAt: z.string().optional().describe('When that was last tried'),
         requestedAt: z.string().optional().describe('The refreshRequestedAt that it was last asked for'),
+        known: z.int().optional().describe('Releases that were recorded when it was last read'),
         found: z.int().optional().describe('New releases that the last read brought'),
         problem: z.string().max(1024).optional().describe('Why the last try brought nothing, as a sentence'),
         isUnreachable: z.boolean().optional().describe('Whether that was because the registry did not answer'),

@@ -3,6 +3,7 @@ import { APP_RULES } from './rules/apps.ts'
 import type { RuleCase } from './rules/case.ts'
 import { DATABASE_RULES } from './rules/databases.ts'
 import { FUNCTION_RULES } from './rules/functions.ts'
+import { LIFECYCLE_RULES } from './rules/lifecycle.ts'
 import { PLATFORM_RULES } from './rules/platform.ts'
 import { REGISTRY_RULES } from './rules/registry.ts'
 import { ROLLOUT_RULES } from './rules/rollouts.ts'
@@ -27,5 +28,6 @@ export const RULE_CASES: readonly RuleCase[] = [
   ...FUNCTION_RULES,
   ...SITE_RULES,
   ...REGISTRY_RULES,
+  ...LIFECYCLE_RULES,
   ...ROLLOUT_RULES,
 ]

@@ -13,6 +13,7 @@ import type {
 import { FakeKubeClient } from '../../src/kube/fake.ts'
 import { refused } from '../../src/kube/fakeErrors.ts'
 import { copyOf } from '../../src/kube/fakeMerge.ts'
+import { FLUX } from '../../src/kube/flux.ts'
 import { POSTGRESQL } from '../../src/kube/postgresql.ts'
 import { VELERO, volumeSnapshotClass } from '../../src/kube/velero.ts'
 import { StandInApp } from '../make/workload.ts'
@@ -24,6 +25,7 @@ export const RESOURCES: readonly Resource[] = [
   ...BUILTIN,
   ...POSTGRESQL,
   ...VELERO,
+  ...FLUX,
   volumeSnapshotClass,
 ]
 

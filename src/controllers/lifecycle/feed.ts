@@ -26,13 +26,15 @@ export function readFeed({ feed, feedInterval }: LifecycleOptions) {
     if (left > 0) return done({ after: left })
     const tried = { attemptedAt: pass.now, requestedAt: spec.refreshRequestedAt }
     try {
-      const found = await recordNew(pass, spec.chart.url, feed)
-      pass.report({ feed: { readAt: pass.now, ...tried, found } })
+      const counts = await recordNew(pass, spec.chart.url, feed)
+      pass.report({ feed: { readAt: pass.now, ...tried, ...counts } })
     } catch (error) {
       if (!(error instanceof FeedError)) throw error
       const { code, message } = error
       const problem = { problem: message.slice(0, 1024), isUnreachable: code === 'Unreachable' }
-      pass.report({ feed: { readAt: status?.feed?.readAt, ...tried, found: 0, ...problem } })
+      pass.report({
+        feed: { readAt: status?.feed?.readAt, known: status?.feed?.known, ...tried, found: 0, ...problem },
+      })
     }
     return done(feedInterval === undefined ? {} : { after: feedInterval })
   }
@@ -51,22 +53,23 @@ export function untilRead(
   return Math.max(0, Date.parse(feed.attemptedAt) + interval - now)
 }
 
-/** @returns how many there were */
-async function recordNew(pass: ComponentPass, url: string, feed: LifecycleOptions['feed']): Promise<number> {
+async function recordNew(pass: ComponentPass, url: string, feed: LifecycleOptions['feed']) {
   const { name } = pass.object.metadata
   const { version } = pass.object.spec
   const held = pass.recordChildren.owned<ReleaseObject>(ComponentRelease.resource)
-  const known = new Set(held.map(({ spec }) => spec.version))
+  const recorded = new Set(held.map(({ spec }) => spec.version))
   const versions = await feed.versions(url)
-  const wanted = versions.filter((each, at) => at < RECORDED || each === version).filter((each) => !known.has(each))
-  let found = 0
+  const wanted = versions.filter((each, at) => at < RECORDED || each === version).filter((each) => !recorded.has(each))
+  let known = held.length
   for (let at = 0; at < wanted.length; at += CHUNK) {
     const made = await Promise.all(wanted.slice(at, at + CHUNK).map((each) => recordOne(pass, url, each, feed)))
-    found += made.filter(Boolean).length
+    known += made.filter(Boolean).length
   }
-  await removeOld(pass, held)
+  // Also those that a process recorded which died before it could say so.
+  const found = Math.max(0, known - (pass.object.status?.feed?.known ?? 0))
+  known -= await removeOld(pass, held)
   pass.log.debug({ component: name, versions: versions.length, found }, 'The release feed was read.')
-  return found
+  return { found, known }
 }
 
 async function recordOne(
@@ -87,13 +90,15 @@ async function recordOne(
   return made !== undefined
 }
 
-async function removeOld(pass: ComponentPass, held: readonly ReleaseObject[]): Promise<void> {
+async function removeOld(pass: ComponentPass, held: readonly ReleaseObject[]): Promise<number> {
   const { spec, status } = pass.object
   const newest = [...held].sort((one, other) => compareVersions(other.spec.version, one.spec.version))
   const isUsed = ({ spec: { version } }: ReleaseObject) =>
     version === spec.version || version === status?.installedVersion
-  for (const release of newest.slice(KEPT).filter((one) => !isUsed(one))) {
+  const old = newest.slice(KEPT).filter((one) => !isUsed(one))
+  for (const release of old) {
     const { namespace, name } = refOf(release)
     await pass.recordChildren.remove(ComponentRelease.resource, namespace, name)
   }
+  return old.length
 }

@@ -98,7 +98,7 @@ describe('components and their installs', () => {
     await world.flux()
     expect(await install()).to.include({ state: 'Running', step: 'Health' })
     await world.settle()
-    const { state, steps } = (await install()) as { state: unknown; steps: unknown }
+    const { state, steps } = (await install()) as unknown as { state: unknown; steps: unknown }
     expect(state).to.equal('Succeeded')
     expect((steps as { name: string; state: string }[]).map((step) => `${step.name} ${step.state}`)).to.deep.equal([
       ...['Checking Succeeded', 'Dependencies Skipped', 'Crds Skipped', 'Chart Succeeded', 'Health Succeeded'],

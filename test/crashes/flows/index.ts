@@ -7,6 +7,7 @@ import { functionFlows } from './functions.ts'
 import { iamFlows } from './iam.ts'
 import { identityFlows } from './identities.ts'
 import { jobFlows } from './jobs.ts'
+import { lifecycleFlows } from './lifecycle.ts'
 import { storageFlows } from './objectstorage.ts'
 import { platformBackupFlows } from './platformbackups.ts'
 import { registryFlows } from './registry.ts'
@@ -38,4 +39,5 @@ export const FLOWS: readonly Flow[] = [
   ...rolloutFlows,
   ...clusterFlows,
   ...platformBackupFlows,
+  ...lifecycleFlows,
 ]
