@@ -20,7 +20,9 @@ export function driftOf(component: LookedComponent, object: KubeObject): DriftIt
   return fieldsOfOthers(metadata.managedFields as ManagedFields[] | undefined).map(({ field, manager }) => {
     const value = valueAt(object, field)
     const adoption = adoptionOf(component, keys[field], value)
-    const live = shownValue(value, adoption?.isSecret ?? false)
+    // Also where it cannot be taken over.
+    const isSecret = component.keys[keys[field] ?? '']?.isSecret ?? false
+    const live = shownValue(value, isSecret)
     return {
       component: component.name,
       step: '',
