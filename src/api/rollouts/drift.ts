@@ -80,7 +80,7 @@ async function startScan(context: Context) {
 
 const AdoptPlatformDriftRequest = z
   .strictObject({
-    scanId: z.string().max(64).nullish(),
+    scanId: Uuid.nullish(),
     configKey: z.string().max(255),
     liveValue: z.string().max(2048).nullish(),
     acknowledge: z.boolean().nullish(),
@@ -135,7 +135,7 @@ async function latest(context: Context, { scanId }: Adopt): Promise<ScanRecord> 
   if (running !== undefined) throw refused('ScanStale', 'A scan is under way: look at what it finds.')
   const found = latestScan(scans)
   if (found === undefined) throw refused('ScanStale', 'No scan has finished yet.')
-  if (scanId?.toLowerCase() === idIn(PlatformDriftScan, found.metadata)) return found
+  if (scanId === idIn(PlatformDriftScan, found.metadata)) return found
   throw refused('ScanStale', 'scanId must name the scan that finished last.')
 }
 

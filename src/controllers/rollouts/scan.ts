@@ -12,17 +12,7 @@ import { secret } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import { controllerWith, steps, type Workspace } from '../engine/controller.ts'
-import {
-  CONFIGURATION_READ,
-  componentsOf,
-  executionsOf,
-  LOOKS,
-  looked,
-  makeOnce,
-  type ScanObject,
-  scansOf,
-  tidied,
-} from './stock.ts'
+import { componentsOf, executionsOf, LOOKS, looked, makeOnce, type ScanObject, scansOf, tidied } from './stock.ts'
 import type { RolloutOptions, ScanPass } from './types.ts'
 
 const isOver = ({ status }: Pick<ScanObject, 'status'>) => status?.state === 'Finished' || status?.state === 'Failed'
@@ -39,11 +29,7 @@ export const scanController = controllerWith(
       { resource: RolloutExecution.resource, keysOf: waitingScans },
     ],
     reads: [PlatformComponent.resource],
-    writes: [
-      { resource: PlatformDriftScan.resource, verbs: ['create', 'delete'], in: 'system' },
-      CONFIGURATION_READ,
-      ...LOOKS,
-    ],
+    writes: [{ resource: PlatformDriftScan.resource, verbs: ['create', 'delete'], in: 'system' }, ...LOOKS],
   },
   (options: RolloutOptions) => ({
     reconcile: steps(function scan(pass: ScanPass): Promise<Outcome> {

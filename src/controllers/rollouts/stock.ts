@@ -56,7 +56,7 @@ export const LOOKS: readonly Rights[] = [
   })),
 ]
 
-/** Which values people gave; what they are is read by nobody here. */
+/** Which values people gave; what they are is read by nobody here. Rollouts hold the right, scans use it too. */
 export const CONFIGURATION_READ: Rights = {
   resource: secret,
   verbs: ['get'],
