@@ -174,6 +174,15 @@ describe('rollouts of the platform', () => {
 
   it('rolls modules one after the other, one rollout at a time, whoever asks and whatever happens to the operator', async () => {
     const planId = await planTo('1.1.0', 'web', 'api')
+    const shown = await call('GET', `/rollouts/plans/${planId}`)
+    expect([shown.body.status, shown.body.batches]).to.deep.equal([
+      'Validated',
+      ['web', 'api'].map((name, index) => ({ index, kind: 'Components', components: [name], timeLimitMinutes: 10 })),
+    ])
+    expect((await call('POST', `/rollouts/plans/${planId}/validate`)).body.status).to.equal('Validated')
+    expect((await call<{ items: object[] }>('GET', '/rollouts/plans')).body.items).to.have.length(1)
+    const checks = await call('GET', `/preflight?planId=${planId}`)
+    expect([checks.body.result, checks.body.canExecute]).to.deep.equal(['Failed', false])
     const refused = await execute(planId, [])
     expect([refused.status, refused.body.code]).to.deep.equal([409, 'PreflightFailed'])
     expect((refused.body.checks as { id: string }[]).map(({ id }) => id)).to.deep.equal(SNAPSHOT)
@@ -195,6 +204,8 @@ describe('rollouts of the platform', () => {
     ).to.deep.equal(['web Ready', 'api Ready'])
     expect(await versionsWanted()).to.deep.equal(['1.1.0', '1.1.0'])
     await until('a scan came after', () => own.admin.get(PlatformDriftScan.resource, at(`rollout-${rollout.id}`)))
+    const { body: list } = await call<{ items: Rollout[] }>('GET', '/rollouts/executions?filter=state:eq:succeeded')
+    expect(list.items.map(({ id }) => id)).to.deep.equal([rollout.id])
     const again = await execute(planId)
     expect([again.status, again.body.code]).to.deep.equal([409, 'PlanExecuted'])
   })
@@ -214,6 +225,12 @@ describe('rollouts of the platform', () => {
     expect(await byKubectl(id, { resumeAt: new Date().toISOString() })).to.equal('taken')
     await until('the second is told', async () => (await versionsWanted()).join() === '1.2.0,1.2.0')
     await reaches(id, 'Paused')
+    expect(await ask(id, 'resume')).to.equal('202')
+    await until('it has tried again and waits', async () => {
+      await playFlux()
+      const { body } = await call<Rollout>('GET', `/rollouts/executions/${id}`)
+      return body.state === 'Paused' && body.batches[1]?.components[0]?.state === 'Failed'
+    })
     expect(await ask(id, 'cancel')).to.equal('202')
     const { canRollback } = await reaches(id, 'Cancelled')
     expect(canRollback).to.equal(true)
