@@ -11,11 +11,16 @@ export type NeededValue = {
   readonly default?: string | undefined
 }
 
+/** As a declaration has it: what it leaves out has a meaning of its own. */
+type DeclaredValue = Pick<NeededValue, 'key' | 'title' | 'default'> & {
+  readonly [Field in 'type' | 'isSecret' | 'description']?: NeededValue[Field] | undefined
+}
+
 type Component = {
   readonly metadata: { readonly name: string }
   readonly spec: {
     readonly values: Readonly<Record<string, unknown>>
-    readonly required: readonly NeededValue[]
+    readonly required: readonly DeclaredValue[]
   }
 }
 type Release = { readonly spec: { readonly requiredValues: readonly string[] } }
@@ -28,7 +33,10 @@ export function neededValues({ spec }: Component, release: Release | undefined):
   const declared = new Set(spec.required.map(({ key }) => key))
   const further = release?.spec.requiredValues.filter((key) => !declared.has(key)) ?? []
   return [
-    ...spec.required,
+    ...spec.required.map((one) => ({
+      ...one,
+      ...{ type: one.type ?? 'String', isSecret: one.isSecret ?? false, description: one.description ?? '' },
+    })),
     ...further.map((key) => ({ key, title: key, type: 'String' as const, isSecret: true, description: '' })),
   ]
 }
@@ -42,7 +50,9 @@ export function missingValues(component: Component, release: Release | undefined
 
 /** The values of a declaration, with the defaults of those that people may set. */
 export function declaredValues({ spec }: Pick<Component, 'spec'>): Record<string, unknown> {
-  const defaults = spec.required.flatMap((one) => (one.default === undefined ? [] : [[one, one.default] as const]))
+  const defaults = neededValues({ metadata: { name: '' }, spec }, undefined).flatMap((one) =>
+    one.default === undefined ? [] : [[one, one.default] as const],
+  )
   return defaults.reduce<Record<string, unknown>>(
     (whole, [{ key, type }, text]) => withValue(whole, key.split('.'), typedValue(text, type)),
     { ...spec.values },

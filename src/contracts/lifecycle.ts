@@ -50,6 +50,9 @@ export function releaseName(component: string, version: string): string {
   return childName('crel', component, sha256(version).slice(0, 10))
 }
 
+/** As tags of charts have it: OCI has no `+` in them. */
+export const VERSION_PATTERN = '^v?(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)(-[0-9A-Za-z.-]+)?$'
+
 /** A version without what may stand before it: charts say v1.2.3 and 1.2.3. Undefined for a text that is none. */
 export function versionOf(text: string | undefined): string | undefined {
   return text === undefined ? undefined : (valid(text) ?? undefined)

@@ -7,6 +7,7 @@ import {
   INSTALL_STATES,
   ROLLOUT_STATES,
   STEP_STATES,
+  VERSION_PATTERN,
 } from '../contracts/lifecycle.ts'
 import { STALLED_REASONS } from '../core/reasons.ts'
 import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
@@ -15,10 +16,7 @@ import { DateTime, DisplayName, listBy, mapOf, PlainText, ResourceName, setOf } 
 const READ = ['get', 'list', 'watch']
 
 /** As tags of charts have it: OCI has no `+` in them. */
-export const Version = z
-  .string()
-  .max(64)
-  .regex(/^v?(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)(-[0-9A-Za-z.-]+)?$/, 'must be a version, such as 1.20.0')
+export const Version = z.string().max(64).regex(new RegExp(VERSION_PATTERN), 'must be a version, such as 1.20.0')
 
 const Constraint = PlainText.min(1).max(128)
 
@@ -63,9 +61,9 @@ const Chart = z.strictObject({
 const RequiredValue = z.strictObject({
   key: ValueKey.describe('Path in the values of the chart, in dots'),
   title: DisplayName,
-  type: z.enum(['String', 'Integer', 'Boolean']).default('String').describe('What the chart takes there'),
-  isSecret: z.boolean().default(false).describe('True: no answer ever holds it'),
-  description: PlainText.max(512).default('').describe('What it is for'),
+  type: z.enum(['String', 'Integer', 'Boolean']).optional().describe('What the chart takes there; String if absent'),
+  isSecret: z.boolean().optional().describe('True: no answer ever holds it; false if absent'),
+  description: PlainText.max(512).optional().describe('What it is for; nothing is said if absent'),
   default: PlainText.max(1024).optional().describe('What counts when nobody sets it; needed from somebody when absent'),
 })
 export type RequiredValue = z.output<typeof RequiredValue>
@@ -73,13 +71,13 @@ export type RequiredValue = z.output<typeof RequiredValue>
 const Workload = z.strictObject({
   kind: z.enum(['Deployment', 'StatefulSet', 'DaemonSet']).describe('Kind of the workload'),
   namespace: Label.optional().describe('Namespace that it is in; that of the component when absent'),
-  name: ObjectName.describe('Its name'),
+  name: ObjectName.describe('Which Deployment, StatefulSet or DaemonSet there'),
 })
 
 const ObservedWorkload = z.object({
   kind: z.string().describe('Kind of the workload'),
   namespace: z.string().describe('Namespace that it is in'),
-  name: z.string().describe('Its name'),
+  name: z.string().describe('Which Deployment, StatefulSet or DaemonSet there'),
   ready: z.int().describe('Replicas of the wanted revision that are ready'),
   wanted: z.int().describe('Replicas that it is to have'),
   version: z.string().optional().describe('Version of the chart, or of the program, as its labels or its image say'),

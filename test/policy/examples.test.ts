@@ -68,6 +68,7 @@ describe('the examples', () => {
       '90-clusters',
       '90-functions',
       '91-platformbackups',
+      '92-components',
     ])
     expect(objects.map(({ kind }) => kind)).to.deep.equal([
       'Boundary',
@@ -90,6 +91,7 @@ describe('the examples', () => {
       'ServerlessFunction',
       'Secret',
       'PlatformBackupSettings',
+      'PlatformComponent',
     ])
   })
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { OutgoingError, type OutgoingFetch } from '../outgoing/port.ts'
-import { releaseFrom, versionsAmong } from './annotations.ts'
 import { FeedError, type FeedRelease, type ReleaseFeed } from './port.ts'
+import { versionsAmong } from './versions.ts'
 
 export type ReleaseFeedOptions = {
   /** Calls registries that declarations of components name. */
@@ -64,7 +64,7 @@ export function createReleaseFeed({ fetch, mirror }: ReleaseFeedOptions): Releas
       if (config.mediaType !== CHART) return undefined
       const digest = said.headers.get('docker-content-digest') ?? `sha256:${sha256(said.text)}`
       const signature = await ask(place, `manifests/${digest.replace(':', '-')}.sig`, signal)
-      return releaseFrom(annotations, { version, digest, isSigned: signature !== undefined })
+      return { version, digest, isSigned: signature !== undefined, annotations }
     },
   }
 }

@@ -1,5 +1,5 @@
-import { releaseFrom, versionsAmong } from './annotations.ts'
 import { FeedError, type FeedErrorCode, type ReleaseFeed } from './port.ts'
+import { versionsAmong } from './versions.ts'
 
 type Pushed = { digest: string; annotations: Readonly<Record<string, string>>; isSigned: boolean }
 
@@ -23,7 +23,7 @@ export class FakeReleaseFeed implements ReleaseFeed {
   async release(url: string, version: string) {
     this.#refuse(url)
     const pushed = this.#charts.get(url)?.get(version)
-    return pushed && releaseFrom(pushed.annotations, { version, digest: pushed.digest, isSigned: pushed.isSigned })
+    return pushed && { version, ...pushed }
   }
 
   locate(url: string) {

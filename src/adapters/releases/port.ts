@@ -1,8 +1,12 @@
-import type { z } from 'zod'
-import type { ComponentRelease } from '../../crds/lifecycle.ts'
-
-/** What a version of a chart says of itself. */
-export type FeedRelease = Omit<z.output<typeof ComponentRelease.spec>, 'component'>
+/** A version of a chart, as the registry has it. */
+export type FeedRelease = {
+  readonly version: string
+  readonly digest: string
+  /** Whether the registry holds a signature of it, which nobody has checked. */
+  readonly isSigned: boolean
+  /** What whoever pushed it says of it. */
+  readonly annotations: Readonly<Record<string, string>>
+}
 
 /** The registries that hold the charts of components, a tag for each version. Every call may be repeated. */
 export interface ReleaseFeed {

@@ -15,7 +15,7 @@ export type ComponentRecord = {
     readonly dependsOn: readonly { readonly name: string; readonly constraint?: string | undefined }[]
     readonly required: readonly {
       readonly key: string
-      readonly isSecret: boolean
+      readonly isSecret?: boolean | undefined
       readonly default?: string | undefined
     }[]
     readonly crds: readonly string[]
@@ -126,6 +126,6 @@ function missingValues({ components, plan, configured }: Gathered, releases: rea
 export function lookedComponent({ metadata, spec }: ComponentRecord, release = '') {
   return {
     ...{ name: metadata.name, release, namespace: spec.namespace, definitions: spec.crds },
-    keys: Object.fromEntries(spec.required.map(({ key, isSecret }) => [key, { isSecret }])),
+    keys: Object.fromEntries(spec.required.map(({ key, isSecret = false }) => [key, { isSecret }])),
   }
 }

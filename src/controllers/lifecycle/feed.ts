@@ -4,6 +4,7 @@ import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { type KubeObject, refOf } from '../../core/object.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
 import { ComponentRelease, type PlatformComponent } from '../../crds/lifecycle.ts'
+import { releaseSpec } from '../../desired/lifecycle/release.ts'
 import type { ComponentPass, LifecycleOptions } from './types.ts'
 
 type ReleaseObject = ComponentRelease & KubeObject
@@ -84,7 +85,7 @@ async function recordOne(
   const { apiVersion, kind, resource } = ComponentRelease
   const metadata = { name: releaseName(component, version), namespace: SYSTEM_NAMESPACE }
   const made = await pass.recordChildren.create(
-    { apiVersion, kind, metadata, spec: { component, ...release } },
+    { apiVersion, kind, metadata, spec: releaseSpec(component, release) },
     { resource },
   )
   return made !== undefined

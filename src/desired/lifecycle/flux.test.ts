@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { neededValues } from '../../contracts/componentValues.ts'
 import { PlatformComponent } from '../../crds/lifecycle.ts'
 import { helmReleaseOf, ociRepositoryOf } from './flux.ts'
 
@@ -22,7 +23,7 @@ describe('what Flux is told of a component', () => {
 
   it('is a release that is neither tried again nor taken back by itself', () => {
     const component = made()
-    const { metadata, spec } = helmReleaseOf(component, component.spec.required)
+    const { metadata, spec } = helmReleaseOf(component, neededValues(component, undefined))
     expect(metadata).to.deep.equal({ name: 'pcomp-shop', namespace: 'freehold-system' })
     expect(spec).to.deep.equal({
       ...{

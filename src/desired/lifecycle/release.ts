@@ -1,17 +1,11 @@
 import { z } from 'zod'
-import { compareVersions, versionOf } from '../../contracts/lifecycle.ts'
 import { ComponentRelease } from '../../crds/lifecycle.ts'
-import type { FeedRelease } from './port.ts'
 
 /** Annotations of a chart that say what an upgrade to it asks for. Helm copies those of Chart.yaml into the manifest. */
 export const RELEASE_ANNOTATION = 'lifecycle.freehold.dev/'
 
-const VERSIONS_MAX = 200
-
-/** The versions among tags, the newest first. */
-export function versionsAmong(tags: Iterable<string>): string[] {
-  const versions = [...tags].filter((tag) => versionOf(tag) !== undefined && shape.version.safeParse(tag).success)
-  return versions.sort((one, other) => compareVersions(other, one)).slice(0, VERSIONS_MAX)
+type Found = Pick<ComponentRelease['spec'], 'version' | 'digest' | 'isSigned'> & {
+  annotations: Readonly<Record<string, string>>
 }
 
 const { shape } = ComponentRelease.spec
@@ -21,10 +15,7 @@ const isTrue = (text: string | undefined) => text === 'true'
  * What a chart says of itself. Whoever pushes it writes that: what cannot be read counts as not said, but what would hold a
  * rollout back counts as said.
  */
-export function releaseFrom(
-  annotations: Readonly<Record<string, string>>,
-  known: Pick<FeedRelease, 'version' | 'digest' | 'isSigned'>,
-): FeedRelease {
+export function releaseSpec(component: string, { annotations, ...known }: Found): ComponentRelease['spec'] {
   const said = (name: string) => annotations[`${RELEASE_ANNOTATION}${name}`]
   const field = <Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> | undefined =>
     schema.safeParse(value).data
@@ -32,6 +23,7 @@ export function releaseFrom(
   const pins = field(shape.pins, Object.fromEntries(listOf(said('pins')).map(pairOf)))
   const breaking = said('schema-breaking')
   return {
+    component,
     ...known,
     publishedAt: field(shape.publishedAt, annotations['org.opencontainers.image.created']),
     notesUrl: field(HttpsUrl, said('notes-url') ?? annotations['org.opencontainers.image.url']),
