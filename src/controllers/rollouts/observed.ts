@@ -5,6 +5,7 @@ import { PLATFORM_SCHEDULE } from '../../contracts/platformbackups/names.ts'
 import { factsOf, type Gathered } from '../../contracts/rollouts/gather.ts'
 import { blockingChecks, type Checked, runChecks, worsenedChecks } from '../../contracts/rollouts/preflight.ts'
 import { backupOfRollout, snapshotName } from '../../contracts/rollouts/snapshot.ts'
+import { DRIFT_MAX } from '../../contracts/rollouts/states.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { batchUnderWay } from '../../desired/rollouts/batches.ts'
 import { type Execution, looksFor, type Observed, type SeenComponent } from '../../desired/rollouts/index.ts'
@@ -62,13 +63,19 @@ async function preflight(pass: ExecutionPass, options: RolloutOptions): Promise<
   const [blocking] = blockingChecks(checks, acknowledgedFailures)
   const failing = new Set(checks.filter(({ result }) => result === 'Failed').map(({ id }) => id))
   return {
-    report: { runAt: pass.now, checks },
+    report: { runAt: pass.now, checks: checks.map(short) },
     refusal: blocking && {
       code: blocking.id === 'operator-version' ? 'OperatorTooOld' : 'Refused',
       message: `PreflightFailed: ${blocking.id}: ${blocking.message}`.slice(0, 1024),
     },
     acknowledged: acknowledgedFailures.filter((id) => failing.has(id)),
   }
+}
+
+/** What is found may be long; a status is not. */
+function short(check: Checked): Checked {
+  const details = Object.entries(check.details).map(([name, text]) => [name, text.slice(0, 1024)])
+  return { ...check, details: Object.fromEntries(details) }
 }
 
 async function worsened(
@@ -86,7 +93,7 @@ async function driftOf({ records }: ExecutionPass, execution: Execution, { look 
   if (batch === undefined || execution.kind === 'Rollback') return []
   const names = new Set(batch.components.map(({ name }) => name))
   const { items } = await look.drift(looked(componentsOf(records).filter(({ metadata }) => names.has(metadata.name))))
-  return items.slice(0, 200).map((item) => ({ ...item, step: `batch ${batch.index}` }))
+  return items.slice(0, DRIFT_MAX).map((item) => ({ ...item, step: `batch ${batch.index}` }))
 }
 
 const NO_VELERO = 'Velero takes snapshots, and is not in the cluster.'

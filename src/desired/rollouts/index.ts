@@ -51,5 +51,6 @@ export function sentenceOf(execution: Execution): string {
   if (step === 'Preflight') return 'The checks before the rollout run.'
   if (step === 'Snapshot') return 'A snapshot is taken before the first batch.'
   if (batch === undefined) return 'Every batch is done; the components are looked at once more.'
-  return `Batch ${batch.index + 1} of ${execution.batches.length}: ${batch.components.map(({ name }) => name).join(', ')}.`
+  const names = batch.components.map(({ name }) => name).join(', ')
+  return `Batch ${batch.index + 1} of ${execution.batches.length}: ${names}.`.slice(0, 1024)
 }

@@ -175,6 +175,9 @@ function fromVerification(execution: Execution, seen: Observed, now: number): Ex
   return ended({ ...execution, ...release, state: 'Succeeded', step: 'Finished', finishedAt: timestamp(now) })
 }
 
+/** Characters that a status keeps of a sentence. */
+const SENTENCE_MAX = 1024
+
 type Why = { code: PauseCode; message: string; component?: string } & Partial<
   Pick<Paused, 'canSkipSnapshot' | 'platformDrift'>
 >
@@ -186,6 +189,7 @@ function paused(execution: Execution, { requests: { resumeAt, revertDriftAt } }:
     canSkipSnapshot: false,
     platformDrift: [],
     ...why,
+    message: why.message.slice(0, SENTENCE_MAX),
     ...(batch !== undefined && { batchIndex: batch.index }),
   }
   const held = batch === undefined ? execution : withBatch(execution, { ...batch, state: 'Paused' })
@@ -276,7 +280,10 @@ function reverting(execution: Execution, { requests: { by = '' } }: Observed, no
   const batch = batchUnderWay(execution)
   const at = timestamp(now)
   const names = batch?.components.map(({ name }) => name).join(', ') ?? ''
-  const overrides = [...(execution.overrides ?? []), { kind: 'DriftReverted' as const, by, at, detail: names }]
+  const overrides = [
+    ...(execution.overrides ?? []),
+    { kind: 'DriftReverted' as const, by, at, detail: names.slice(0, SENTENCE_MAX) },
+  ]
   const onwards: Execution = { ...execution, overrides, state: 'Executing' }
   if (batch === undefined) return onwards
   const components = batch.components.map((one) => ({
