@@ -16,7 +16,7 @@ import { PlatformCluster } from '../crds/clusters.ts'
 import { FunctionNamespace, ServerlessFunction } from '../crds/functions.ts'
 import { PlatformUser } from '../crds/identity.ts'
 import { MemberInvitation } from '../crds/invitations.ts'
-import { PlatformComponent } from '../crds/lifecycle.ts'
+import { ComponentInstall, PlatformComponent } from '../crds/lifecycle.ts'
 import { ManagedIdentity } from '../crds/managedidentities.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../crds/objectstorage.ts'
 import { BoundaryProjection } from '../crds/projections.ts'
@@ -255,6 +255,16 @@ const CASES: readonly CollectionCase[] = [
           const spec = { namespaceName: 'shop', functionName, handler: 'index' }
           server.put(ServerlessFunction, functionObjectName('shop', functionName), spec, SHOP)
         }
+      },
+    },
+  },
+  {
+    kind: ComponentInstall,
+    path: '/lifecycle/installs',
+    items: {
+      seed: (server) => {
+        for (const digit of [7, 8])
+          server.put(ComponentInstall, uuid(digit), { component: `part-${digit}` }, SYSTEM_NAMESPACE)
       },
     },
   },
