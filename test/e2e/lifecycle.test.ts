@@ -93,6 +93,14 @@ describe('components of the platform, by the kinds of Flux', () => {
     expect(body.items.map(({ name }) => name)).to.include.members(Object.keys(DEFAULT_COMPONENTS))
   })
 
+  it('say what they need, and which of them need which', async () => {
+    const spec = await call<{ required: { key: string }[] }>('GET', '/components/shop/installspec')
+    expect(spec.body.required.map(({ key }) => key)).to.deep.equal(['auth.password'])
+    const { body } = await call<{ edges: object[] }>('GET', '/dependencies')
+    const edge = { from: 'plugin-barman-cloud', to: 'cloudnative-pg', constraint: '>=0.23.0', kind: 'DependsOn' }
+    expect(body.edges).to.deep.include(edge)
+  })
+
   it('have releases once the feed was read, and say so if no registry answers', async () => {
     registry.isAway = true
     const away = await call('POST', '/components/refresh')
@@ -136,6 +144,8 @@ describe('components of the platform, by the kinds of Flux', () => {
     await flux()
     await own.startOperator()
     expect(await reach(id, 'Succeeded Finished')).to.include({ version: '1.0.0', canResume: false })
+    const { body: ended } = await call<{ items: Install[] }>('GET', '/installs?filter=status:eq:Succeeded')
+    expect(ended.items.map((one) => one.id)).to.deep.equal([id])
     const { body } = await call('GET', '/components/shop')
     expect(body).to.include({ status: 'Ready', installedVersion: '1.0.0', isOutdated: true })
     expect(body.values).to.deep.equal({ auth: { password: '***' } })
