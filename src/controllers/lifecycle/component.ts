@@ -6,7 +6,7 @@ import { degraded, done, type Outcome, stalled, waiting } from '../../core/outco
 import { ComponentRelease, PlatformComponent } from '../../crds/lifecycle.ts'
 import { fluxName, helmReleaseOf, ociRepositoryOf } from '../../desired/lifecycle/flux.ts'
 import { type HelmRelease, type Judged, judgeComponent, type OciRepository } from '../../desired/lifecycle/judge.ts'
-import { observedWorkload, relevantOfWorkload } from '../../desired/lifecycle/workloads.ts'
+import { observedWorkload } from '../../desired/lifecycle/workloads.ts'
 import { daemonSet, deployment, statefulSet } from '../../kube/builtin.ts'
 import { FLUX, helmRelease, ociRepository } from '../../kube/flux.ts'
 import { controllerWith, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
@@ -38,7 +38,8 @@ const workload = (resource: Resource): Observed => ({
   resource,
   in: 'workloads',
   keysOf: componentsOf,
-  relevant: relevantOfWorkload,
+  // Workloads tell of themselves often.
+  relevant: observedWorkload,
 })
 
 const WRITES: readonly Rights[] = [

@@ -2,11 +2,9 @@ import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { PlatformComponent } from '../../crds/lifecycle.ts'
 import type { KubeClient } from '../../kube/client.ts'
 
-export { type Rollout, rolloutOf } from '../../contracts/lifecycle.ts'
-
 /**
  * How installs and rollouts change what runs: they write the version that a component is to have, and its own controller
- * tells Flux. `rolloutOf(component, wanted)` then says how far it has come; a change of its status wakes whoever observes
+ * tells Flux. `rolloutOf(component, wanted)` of the contracts then says how far it has come; a change of its status wakes whoever observes
  * PlatformComponent. Writing the same again changes nothing, so it may be repeated after a crash.
  *
  * @param wanted `requestedAt` lets Flux try again with the version that it has

@@ -187,6 +187,11 @@ describe('components and their installs', () => {
     ['what is not there', { component: 'gone' }, 'ReferenceMissing'],
     ['what is installed already', { component: 'there' }, 'ConfigurationInvalid'],
     ['a repair of what is not installed', { component: 'shop', kind: 'Repair' }, 'ConfigurationInvalid'],
+    [
+      'a repair of what runs in a version that its chart does not have',
+      { component: 'there', kind: 'Repair' },
+      'ReferenceMissing',
+    ],
     ['what needs another component', { component: 'needy' }, 'ReferenceMissing'],
     ['what its registry has no version of', { component: 'shop', version: '9.9.9' }, 'ReferenceMissing'],
   ]

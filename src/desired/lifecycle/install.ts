@@ -124,7 +124,8 @@ function check({ install, component, release, missingValues, hasFlux }: InstallF
   if (spec.kind === 'Repair' && installed === undefined)
     return failed('ConfigurationInvalid', 'The component is not installed.')
   if (status?.version === undefined) return paused('ReferenceMissing', 'The release feed has no version of it yet.')
-  if (spec.kind === 'Install' && release === undefined)
+  // What runs without Flux may say a version that its chart never had.
+  if (release === undefined && (spec.kind === 'Install' || component.spec.version === undefined))
     return paused('ReferenceMissing', `The release feed has no version ${status.version} of it.`)
   if (!hasFlux) return paused('EngineMissing', 'Flux installs charts, and is not in the cluster.')
   if (missingValues.length > 0)

@@ -17,12 +17,6 @@ type Workload = KubeObject & {
   }
 }
 
-/** Of a workload, which tells of itself often, what its component shows. */
-export function relevantOfWorkload(object: KubeObject): unknown {
-  const { metadata, spec, status } = object as Workload
-  return [metadata.generation, metadata.labels, spec?.replicas, status]
-}
-
 /** What a component shows of one of its workloads. */
 export function observedWorkload(object: KubeObject): ObservedWorkload {
   const { kind, metadata, spec, status = {} } = object as Workload
