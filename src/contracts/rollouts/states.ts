@@ -6,7 +6,6 @@ export const PLAN_KINDS = ['Components', 'Release', 'Target', 'Rollback'] as con
 export type PlanKind = (typeof PLAN_KINDS)[number]
 
 export const PLAN_STATES = ['Unvalidated', 'Validated', 'Executed', 'Superseded'] as const
-export type PlanState = (typeof PLAN_STATES)[number]
 
 export const PROBLEM_CODES = [
   'ReleaseMissing',
@@ -44,7 +43,6 @@ export type PlanProblem = { code: ProblemCode; component: string; message: strin
 export type Planned = { items: PlanItem[]; batches: PlanBatch[]; problems: PlanProblem[] }
 
 export const ROLLOUT_STATES = ['Executing', 'Paused', 'Succeeded', 'Failed', 'Cancelled'] as const
-export type RolloutState = (typeof ROLLOUT_STATES)[number]
 
 export const ROLLOUT_PHASES = [
   'Preflight',
@@ -70,10 +68,8 @@ export const BATCH_STATES = [
   'Skipped',
   'Cancelled',
 ] as const
-export type BatchState = (typeof BATCH_STATES)[number]
 
 export const ROLLED_STATES = ['Pending', 'Applying', 'Ready', 'Failed', 'Unchanged', 'RolledBack'] as const
-export type RolledState = (typeof ROLLED_STATES)[number]
 
 export const PAUSE_CODES = [
   'ComponentFailed',
@@ -87,7 +83,6 @@ export type PauseCode = (typeof PAUSE_CODES)[number]
 
 /** `Refused` is ours: what REST refuses with a code before there is a rollout, kubectl finds so. */
 export const FAILURE_CODES = ['BatchTimeout', 'OperatorTooOld', 'Internal', 'Refused'] as const
-export type FailureCode = (typeof FAILURE_CODES)[number]
 
 export const OVERRIDE_KINDS = ['SkipSnapshot', 'AcknowledgedFailure', 'DriftReverted'] as const
 
