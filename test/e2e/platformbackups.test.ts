@@ -234,10 +234,10 @@ describe('backups of the platform', () => {
     const [listed] = (await call('GET', '?filter=trigger:eq:Manual')).body.items
     expect(listed).to.include({ name, phase: 'PartiallyFailed', errors: 2 })
     expect(listed.startedBy).to.be.a('string')
-    expect((await call('GET', '/conditions')).body.overall).to.equal('Failing')
+    expect((await call('GET', '/conditions')).body.overall).to.equal('Degraded')
     await own.admin.mergePatch(veleroBackup, at, { status: { phase: 'Completed', errors: 0 } })
     await says('Available')
-    expect((await call('GET', '/conditions')).body.overall).to.not.equal('Failing')
+    expect((await call('GET', '/conditions')).body.overall).to.equal('Healthy')
     expect((await call('DELETE', `/${name}`)).status).to.equal(202)
     const { items } = await own.admin.list(veleroDeletion, { namespace: 'velero' })
     expect(items.map(({ spec }) => (spec as { backupName: string }).backupName)).to.deep.equal([name])
