@@ -89,15 +89,15 @@ async function start(context: Context<'name', unknown, Body | undefined>) {
   const { services, caller, body, parameters } = context
   const stock = await stockOf({ ...context, fresh: true })
   const component = componentOf(stock, parameters.name)
-  const values = body?.values ?? {}
-  const release = releaseFor(component, stock.releases, body?.version)
-  refuseUnknownValues(values, neededValues(component, release))
   const { name } = component.metadata
   const installed = component.status?.installedVersion
   if (installed !== undefined) {
     const message = `Component "${name}" is installed already, in version ${installed}: plan a rollout to change that.`
     throw new PlatformError('AlreadyInstalled', message)
   }
+  const values = body?.values ?? {}
+  const release = releaseFor(component, stock.releases, body?.version)
+  refuseUnknownValues(values, neededValues(component, release))
   const missing = missingDependencies(component.spec.dependsOn, stock.components)
   if (missing.length > 0) {
     const message = `Component "${name}" needs others that are not installed: ${missing.join(', ')}.`
@@ -174,7 +174,7 @@ async function resume(context: Context<'installId'>) {
   const object = await oneAtATime(services, LIFECYCLE_TURN, async () => {
     await refuseWhileBusy(context, found.metadata.name)
     const { namespace = '', name } = found.metadata
-    const resumeAt = timestamp(services.clock.now())
+    const resumeAt = new Date(services.clock.now()).toISOString()
     const written = await services.records.update(
       ComponentInstall,
       { namespace, name },
