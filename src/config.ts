@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { activatorSettings } from './config/activator.ts'
 import { buildSettings } from './config/builds.ts'
 import { Flag, List, Networks, Port, Seconds, Url, Whole } from './config/fields.ts'
+import { lifecycleSettings } from './config/lifecycle.ts'
 import { registrySettings } from './config/registry.ts'
 import { LOG_LEVELS } from './core/log.ts'
 import { reasonOf } from './core/reasonOf.ts'
@@ -233,6 +234,7 @@ export const Configuration = z.strictObject({
     .describe('Path of the access log that the store writes, which audit look-ups read; no audit when absent'),
   objectStoreUsageSeconds: Seconds.default(300).describe('Between two looks at what a bucket holds'),
   ...registrySettings,
+  ...lifecycleSettings,
   ...buildSettings,
   clusterDomain: z
     .string()

@@ -120,6 +120,8 @@ export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorF
     PLATFORM_ENGINE_ACCESS: hasRealNode ? 'service' : 'proxy',
     ...(hasRealNode ? nodeEnvironment(controlPlane, files.ports) : {}),
     PLATFORM_CLUSTER_DOMAIN: files.domain,
+    // A platform for trying things calls nobody by itself.
+    PLATFORM_RELEASE_FEED_MINUTES: '0',
     PLATFORM_PLAYED_ENGINES: files.playedEngines,
     // Nothing is there: the played engine says that it wrote its backups.
     ...(isPlayed

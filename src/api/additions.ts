@@ -5,8 +5,10 @@ import { alertmanagerRoute } from './monitoring/alertmanager.ts'
 import { additionalBucketRoutes } from './objectstorage/buckets.ts'
 import { additionalKeyRoutes } from './objectstorage/keys.ts'
 import { additionalCommonRoutes } from './platform/index.ts'
+import { additionalBackupRoutes } from './platformbackups/index.ts'
 import { additionalAuthorizationRoutes } from './rbac/additions.ts'
 import { additionalEditorRoutes } from './relational/editor.ts'
+import { additionalPlanRoutes } from './rollouts/index.ts'
 import { additionalSqlRoutes } from './sql/index.ts'
 
 /**
@@ -22,6 +24,7 @@ export const ADDITION_AREAS: readonly Area[] = [
   additionsTo('relational', 'db-relational', additionalEditorRoutes),
   additionsTo('sql', 'db-sql', additionalSqlRoutes),
   additionsTo('monitoring', 'monitoring', [alertmanagerRoute]),
+  additionsTo('lifecycle', 'lifecycle', [...additionalBackupRoutes, ...additionalPlanRoutes]),
 ]
 
 export const ADDITIONS: readonly Route[] = ADDITION_AREAS.flatMap((entry) => entry.routes)

@@ -17,6 +17,7 @@ import { PlatformCluster } from '../crds/clusters.ts'
 import { FunctionNamespace, ServerlessFunction } from '../crds/functions.ts'
 import { PlatformUser } from '../crds/identity.ts'
 import { MemberInvitation } from '../crds/invitations.ts'
+import { ComponentInstall, PlatformComponent } from '../crds/lifecycle.ts'
 import { ManagedIdentity } from '../crds/managedidentities.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../crds/objectstorage.ts'
 import { BoundaryProjection } from '../crds/projections.ts'
@@ -31,6 +32,7 @@ import {
 import { RetentionRun } from '../crds/registry.ts'
 import { RelationalCluster } from '../crds/relational.ts'
 import { RelationalSnapshot } from '../crds/relationalSnapshots.ts'
+import { RolloutExecution, RolloutPlan } from '../crds/rollouts.ts'
 import { IdpBinding } from '../crds/sso.ts'
 
 const B = `/boundaries/${BOUNDARY}`
@@ -270,6 +272,35 @@ const CASES: readonly CollectionCase[] = [
           const spec = { namespaceName: 'shop', functionName, handler: 'index' }
           server.put(ServerlessFunction, functionObjectName('shop', functionName), spec, SHOP)
         }
+      },
+    },
+  },
+  {
+    kind: ComponentInstall,
+    path: '/lifecycle/installs',
+    items: {
+      seed: (server) => {
+        for (const digit of [7, 8])
+          server.put(ComponentInstall, uuid(digit), { component: `part-${digit}` }, SYSTEM_NAMESPACE)
+      },
+    },
+  },
+  {
+    kind: RolloutPlan,
+    path: '/lifecycle/rollouts/plans',
+    missing: 'PlanNotFound',
+    world: (server) => {
+      for (const name of ['cnpg', 'velero'])
+        server.put(PlatformComponent, name, { title: name, kind: 'ThirdPartyChart' }, SYSTEM_NAMESPACE)
+    },
+    items: { bodies: [{ targetVersions: { cnpg: '1.1.0' } }, { targetVersions: { velero: '2.0.0', cnpg: null } }] },
+  },
+  {
+    kind: RolloutExecution,
+    path: '/lifecycle/rollouts/executions',
+    items: {
+      seed: (server) => {
+        for (const digit of [7, 8]) server.put(RolloutExecution, uuid(digit), { plan: uuid(digit) }, SYSTEM_NAMESPACE)
       },
     },
   },

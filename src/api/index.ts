@@ -16,6 +16,7 @@ import { type Area, area, type Route, type RouteDraft } from './http/route.ts'
 import { reservedNamesOf } from './http/router.ts'
 import { invitationRoutes } from './invitations/index.ts'
 import { jobRoutes } from './jobs/index.ts'
+import { lifecycleRoutes } from './lifecycle/index.ts'
 import { managedIdentityRoutes } from './managedidentities/index.ts'
 import { monitoringRoutes } from './monitoring/index.ts'
 import { networkRoutes } from './network/index.ts'
@@ -25,6 +26,8 @@ import { passwordRoutes } from './passwords/index.ts'
 import { plannedRoutes } from './planned.ts'
 import { DOCUMENTED_MODULES } from './platform/documentation.ts'
 import { commonRoutes } from './platform/index.ts'
+import { platformBackupReads } from './platformbackups/cluster.ts'
+import { platformBackupRoutes } from './platformbackups/index.ts'
 import { projectionRoutes } from './projections/index.ts'
 import { rbacRoutes } from './rbac/index.ts'
 import { registryRoutes } from './registry/index.ts'
@@ -32,6 +35,7 @@ import { relationalRoutes } from './relational/index.ts'
 import { resourceGroupRoutes } from './resourcegroups/index.ts'
 import { orphanedGrantRoutes } from './resourcegroups/orphanedGrants.ts'
 import { backupReads } from './resources/backups.ts'
+import { rolloutReads, rolloutRoutes } from './rollouts/index.ts'
 import { sourceRoutes } from './sources/index.ts'
 import { sqlRoutes } from './sql/index.ts'
 import { ssoRoutes } from './sso/index.ts'
@@ -73,7 +77,7 @@ export const AREAS: readonly Area[] = [
   whole('blueprints', 'blueprints', [blueprintRoutes]),
   whole('rbac', 'rbac', [rbacRoutes, tenantMoveRoutes, invitationRoutes, passwordRoutes, userRoutes, ssoRoutes]),
   whole('kernel', 'kernel', [activityRoutes, bugReportRoutes, clusterRoutes, sourceRoutes]),
-  whole('lifecycle', 'lifecycle', []),
+  whole('lifecycle', 'lifecycle', [lifecycleRoutes, platformBackupRoutes, rolloutRoutes]),
 ]
 
 /** Every route of the interface. */
@@ -130,5 +134,7 @@ export function facadeReads(): {
     { resource: { group: '', plural: 'persistentvolumeclaims' }, verbs: ['list'] },
     ...backupReads(),
     ...policyReads(),
+    ...platformBackupReads(),
+    ...rolloutReads(),
   ]
 }

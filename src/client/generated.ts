@@ -371,43 +371,43 @@ export const OPERATIONS = {
   "PostBoundariesSourcesDeploymentSourceIdMaterialize": { method: 'POST', path: '/boundaries/{boundaryId}/sources/{sourceName}/{deploymentSourceId}/materialize' },
   "PostBoundariesSourcesDeploymentSourceIdVerify": { method: 'POST', path: '/boundaries/{boundaryId}/sources/{sourceName}/{deploymentSourceId}/verify' },
   "GetBoundariesSourcesInstallationIdRepositories": { method: 'GET', path: '/boundaries/{boundaryId}/sources/{sourceName}/{installationId}/repositories', query: ["search"] },
-  "GetLifecycleBackups": { method: 'GET', path: '/lifecycle/backups', notBuilt: true },
-  "PostLifecycleBackups": { method: 'POST', path: '/lifecycle/backups', notBuilt: true },
-  "PostLifecycleBackupsArchivingSuspend": { method: 'POST', path: '/lifecycle/backups/archiving/suspend', notBuilt: true },
-  "PostLifecycleBackupsArchivingResume": { method: 'POST', path: '/lifecycle/backups/archiving/resume', notBuilt: true },
-  "GetLifecycleBackupsConditions": { method: 'GET', path: '/lifecycle/backups/conditions', notBuilt: true },
-  "GetLifecycleBackupsTarget": { method: 'GET', path: '/lifecycle/backups/target', notBuilt: true },
-  "GetLifecycleBackupsSchedule": { method: 'GET', path: '/lifecycle/backups/schedule', notBuilt: true },
-  "PutLifecycleBackupsSchedule": { method: 'PUT', path: '/lifecycle/backups/schedule', notBuilt: true },
-  "PutLifecycleBackupsTarget": { method: 'PUT', path: '/lifecycle/backups/target', notBuilt: true },
-  "PostLifecycleBackupsTargetTest": { method: 'POST', path: '/lifecycle/backups/target/test', notBuilt: true },
-  "GetLifecycleComponents": { method: 'GET', path: '/lifecycle/components', notBuilt: true },
-  "GetLifecycleComponentsByName": { method: 'GET', path: '/lifecycle/components/{name}', notBuilt: true },
-  "GetLifecycleComponentsNameInstallspec": { method: 'GET', path: '/lifecycle/components/{name}/installspec', notBuilt: true },
-  "PostLifecycleComponentsRefresh": { method: 'POST', path: '/lifecycle/components/refresh', notBuilt: true },
-  "PostLifecycleComponentsNameInstall": { method: 'POST', path: '/lifecycle/components/{name}/install', notBuilt: true },
-  "PostLifecycleComponentsNameRepair": { method: 'POST', path: '/lifecycle/components/{name}/repair', notBuilt: true },
-  "GetLifecycleDependencies": { method: 'GET', path: '/lifecycle/dependencies', notBuilt: true },
-  "GetLifecycleDrift": { method: 'GET', path: '/lifecycle/drift', notBuilt: true },
-  "GetLifecycleInstalls": { method: 'GET', path: '/lifecycle/installs', notBuilt: true },
-  "GetLifecycleInstallsByInstallId": { method: 'GET', path: '/lifecycle/installs/{installId}', notBuilt: true },
-  "GetLifecyclePlatformDrift": { method: 'GET', path: '/lifecycle/platform-drift', notBuilt: true },
-  "GetLifecycleRolloutsPlans": { method: 'GET', path: '/lifecycle/rollouts/plans', notBuilt: true },
-  "GetLifecycleRolloutsExecutions": { method: 'GET', path: '/lifecycle/rollouts/executions', notBuilt: true },
-  "GetLifecycleRolloutsExecutionsByExecutionId": { method: 'GET', path: '/lifecycle/rollouts/executions/{executionId}', notBuilt: true },
-  "PostLifecycleInstallsInstallIdResume": { method: 'POST', path: '/lifecycle/installs/{installId}/resume', notBuilt: true },
-  "PostLifecyclePlatformDriftScan": { method: 'POST', path: '/lifecycle/platform-drift/scan', notBuilt: true },
-  "PostLifecyclePlatformDriftAdopt": { method: 'POST', path: '/lifecycle/platform-drift/adopt', notBuilt: true },
-  "GetLifecyclePreflight": { method: 'GET', path: '/lifecycle/preflight', query: ["planId"], notBuilt: true },
+  "GetLifecycleComponents": { method: 'GET', path: '/lifecycle/components', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetLifecycleComponentsByName": { method: 'GET', path: '/lifecycle/components/{name}' },
+  "GetLifecycleComponentsNameInstallspec": { method: 'GET', path: '/lifecycle/components/{name}/installspec' },
+  "PostLifecycleComponentsRefresh": { method: 'POST', path: '/lifecycle/components/refresh' },
+  "GetLifecycleReleases": { method: 'GET', path: '/lifecycle/releases', query: ["component", "filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetLifecycleInstalls": { method: 'GET', path: '/lifecycle/installs', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetLifecycleInstallsByInstallId": { method: 'GET', path: '/lifecycle/installs/{installId}' },
+  "PostLifecycleComponentsNameInstall": { method: 'POST', path: '/lifecycle/components/{name}/install' },
+  "PostLifecycleComponentsNameRepair": { method: 'POST', path: '/lifecycle/components/{name}/repair' },
+  "PostLifecycleInstallsInstallIdResume": { method: 'POST', path: '/lifecycle/installs/{installId}/resume' },
+  "GetLifecycleDrift": { method: 'GET', path: '/lifecycle/drift' },
+  "GetLifecycleDependencies": { method: 'GET', path: '/lifecycle/dependencies' },
+  "GetLifecycleBackups": { method: 'GET', path: '/lifecycle/backups', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "PostLifecycleBackups": { method: 'POST', path: '/lifecycle/backups' },
+  "PostLifecycleBackupsArchivingSuspend": { method: 'POST', path: '/lifecycle/backups/archiving/suspend' },
+  "PostLifecycleBackupsArchivingResume": { method: 'POST', path: '/lifecycle/backups/archiving/resume' },
+  "GetLifecycleBackupsConditions": { method: 'GET', path: '/lifecycle/backups/conditions' },
+  "GetLifecycleBackupsTarget": { method: 'GET', path: '/lifecycle/backups/target' },
+  "PutLifecycleBackupsTarget": { method: 'PUT', path: '/lifecycle/backups/target' },
+  "PostLifecycleBackupsTargetTest": { method: 'POST', path: '/lifecycle/backups/target/test' },
+  "GetLifecycleBackupsSchedule": { method: 'GET', path: '/lifecycle/backups/schedule' },
+  "PutLifecycleBackupsSchedule": { method: 'PUT', path: '/lifecycle/backups/schedule' },
+  "GetLifecycleRolloutsPlans": { method: 'GET', path: '/lifecycle/rollouts/plans', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "PostLifecycleRolloutsPlans": { method: 'POST', path: '/lifecycle/rollouts/plans' },
+  "PostLifecycleRolloutsPlansPlanIdValidate": { method: 'POST', path: '/lifecycle/rollouts/plans/{planId}/validate' },
+  "GetLifecycleRolloutsExecutions": { method: 'GET', path: '/lifecycle/rollouts/executions', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "PostLifecycleRolloutsExecutions": { method: 'POST', path: '/lifecycle/rollouts/executions' },
+  "GetLifecycleRolloutsExecutionsByExecutionId": { method: 'GET', path: '/lifecycle/rollouts/executions/{executionId}' },
+  "PostLifecycleRolloutsExecutionsExecutionIdCancel": { method: 'POST', path: '/lifecycle/rollouts/executions/{executionId}/cancel' },
+  "PostLifecycleRolloutsExecutionsExecutionIdResume": { method: 'POST', path: '/lifecycle/rollouts/executions/{executionId}/resume' },
+  "PostLifecycleRolloutsExecutionsRevertPlatformDrift": { method: 'POST', path: '/lifecycle/rollouts/executions/{executionId}/revert-platform-drift' },
+  "PostLifecycleRolloutsExecutionsExecutionIdRollback": { method: 'POST', path: '/lifecycle/rollouts/executions/{executionId}/rollback' },
+  "GetLifecyclePreflight": { method: 'GET', path: '/lifecycle/preflight', query: ["planId"] },
+  "GetLifecyclePlatformDrift": { method: 'GET', path: '/lifecycle/platform-drift' },
+  "PostLifecyclePlatformDriftScan": { method: 'POST', path: '/lifecycle/platform-drift/scan' },
+  "PostLifecyclePlatformDriftAdopt": { method: 'POST', path: '/lifecycle/platform-drift/adopt' },
   "PostLifecyclePreflightProjectorCeilingApply": { method: 'POST', path: '/lifecycle/preflight/projector-ceiling/apply', query: ["dryRun", "release"], notBuilt: true },
-  "GetLifecycleReleases": { method: 'GET', path: '/lifecycle/releases', query: ["component"], notBuilt: true },
-  "PostLifecycleRolloutsPlans": { method: 'POST', path: '/lifecycle/rollouts/plans', notBuilt: true },
-  "PostLifecycleRolloutsPlansPlanIdValidate": { method: 'POST', path: '/lifecycle/rollouts/plans/{planId}/validate', notBuilt: true },
-  "PostLifecycleRolloutsExecutions": { method: 'POST', path: '/lifecycle/rollouts/executions', notBuilt: true },
-  "PostLifecycleRolloutsExecutionsExecutionIdCancel": { method: 'POST', path: '/lifecycle/rollouts/executions/{executionId}/cancel', notBuilt: true },
-  "PostLifecycleRolloutsExecutionsExecutionIdResume": { method: 'POST', path: '/lifecycle/rollouts/executions/{executionId}/resume', notBuilt: true },
-  "PostLifecycleRolloutsExecutionsRevertPlatformDrift": { method: 'POST', path: '/lifecycle/rollouts/executions/{executionId}/revert-platform-drift', notBuilt: true },
-  "PostLifecycleRolloutsExecutionsExecutionIdRollback": { method: 'POST', path: '/lifecycle/rollouts/executions/{executionId}/rollback', notBuilt: true },
   "GetDocs": { method: 'GET', path: '/docs' },
   "GetOpenapiJson": { method: 'GET', path: '/openapi.json' },
   "PutBoundariesResourcegroupsResourcesAppsAppNameSource": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{appName}/source' },
@@ -945,43 +945,45 @@ export const NAMES = {
     listRepositories: "GetBoundariesSourcesInstallationIdRepositories",
   },
   lifecycle: {
-    getBackups: "GetLifecycleBackups",
-    backups: "PostLifecycleBackups",
-    suspendBackupsArchiving: "PostLifecycleBackupsArchivingSuspend",
-    resumeBackupsArchiving: "PostLifecycleBackupsArchivingResume",
-    getBackupsConditions: "GetLifecycleBackupsConditions",
-    getBackupsTarget: "GetLifecycleBackupsTarget",
-    getBackupsSchedule: "GetLifecycleBackupsSchedule",
-    replaceBackupsSchedule: "PutLifecycleBackupsSchedule",
-    replaceBackupsTarget: "PutLifecycleBackupsTarget",
-    testBackupsTarget: "PostLifecycleBackupsTargetTest",
     listComponents: "GetLifecycleComponents",
     getComponent: "GetLifecycleComponentsByName",
     getComponentInstallspec: "GetLifecycleComponentsNameInstallspec",
     refreshComponent: "PostLifecycleComponentsRefresh",
-    installComponent: "PostLifecycleComponentsNameInstall",
-    repairComponent: "PostLifecycleComponentsNameRepair",
-    getDependencies: "GetLifecycleDependencies",
-    getDrift: "GetLifecycleDrift",
+    getReleases: "GetLifecycleReleases",
     listInstalls: "GetLifecycleInstalls",
     getInstall: "GetLifecycleInstallsByInstallId",
-    getPlatformDrift: "GetLifecyclePlatformDrift",
-    listRolloutsPlans: "GetLifecycleRolloutsPlans",
-    listRolloutsExecutions: "GetLifecycleRolloutsExecutions",
-    getRolloutsExecution: "GetLifecycleRolloutsExecutionsByExecutionId",
+    installComponent: "PostLifecycleComponentsNameInstall",
+    repairComponent: "PostLifecycleComponentsNameRepair",
     resumeInstall: "PostLifecycleInstallsInstallIdResume",
-    scanPlatformDrift: "PostLifecyclePlatformDriftScan",
-    adoptPlatformDrift: "PostLifecyclePlatformDriftAdopt",
-    getPreflight: "GetLifecyclePreflight",
-    applyPreflightProjectorCeiling: "PostLifecyclePreflightProjectorCeilingApply",
-    getReleases: "GetLifecycleReleases",
+    getDrift: "GetLifecycleDrift",
+    getDependencies: "GetLifecycleDependencies",
+    listBackups: "GetLifecycleBackups",
+    createBackup: "PostLifecycleBackups",
+    suspendBackupArchiving: "PostLifecycleBackupsArchivingSuspend",
+    resumeBackupArchiving: "PostLifecycleBackupsArchivingResume",
+    getBackupConditions: "GetLifecycleBackupsConditions",
+    getBackupTarget: "GetLifecycleBackupsTarget",
+    replaceBackupTarget: "PutLifecycleBackupsTarget",
+    testBackupTarget: "PostLifecycleBackupsTargetTest",
+    getBackupSchedule: "GetLifecycleBackupsSchedule",
+    replaceBackupSchedule: "PutLifecycleBackupsSchedule",
+    listRolloutsPlans: "GetLifecycleRolloutsPlans",
     createRolloutsPlan: "PostLifecycleRolloutsPlans",
     validateRolloutsPlan: "PostLifecycleRolloutsPlansPlanIdValidate",
+    listRolloutsExecutions: "GetLifecycleRolloutsExecutions",
     createRolloutsExecution: "PostLifecycleRolloutsExecutions",
+    getRolloutsExecution: "GetLifecycleRolloutsExecutionsByExecutionId",
     cancelRolloutsExecution: "PostLifecycleRolloutsExecutionsExecutionIdCancel",
     resumeRolloutsExecution: "PostLifecycleRolloutsExecutionsExecutionIdResume",
     revertPlatformDriftRolloutsExecution: "PostLifecycleRolloutsExecutionsRevertPlatformDrift",
     rollbackRolloutsExecution: "PostLifecycleRolloutsExecutionsExecutionIdRollback",
+    getPreflight: "GetLifecyclePreflight",
+    getPlatformDrift: "GetLifecyclePlatformDrift",
+    scanPlatformDrift: "PostLifecyclePlatformDriftScan",
+    adoptPlatformDrift: "PostLifecyclePlatformDriftAdopt",
+    applyPreflightProjectorCeiling: "PostLifecyclePreflightProjectorCeilingApply",
+    deleteBackup: "DeleteLifecycleBackupsByName",
+    getRolloutsPlan: "GetLifecycleRolloutsPlansByPlanId",
   },
   openapiJson: {
     get: "GetOpenapiJson",
@@ -1333,6 +1335,42 @@ export interface OperationTypes {
   "PostBoundariesSourcesDeploymentSourceIdMaterialize": { body: MaterializeRegistryRequestInput; reply: MaterializedRegistryDto }
   "PostBoundariesSourcesDeploymentSourceIdVerify": { body: VerifyRegistryRequestInput; reply: RegistryVerificationDto }
   "GetBoundariesSourcesInstallationIdRepositories": { body: unknown; reply: Array<Repository> }
+  "GetLifecycleComponents": { body: unknown; reply: { items: Array<ComponentSummary>; pagination: PaginationMeta } }
+  "GetLifecycleComponentsByName": { body: unknown; reply: ComponentDto }
+  "GetLifecycleComponentsNameInstallspec": { body: unknown; reply: InstallSpecDto }
+  "PostLifecycleComponentsRefresh": { body: unknown; reply: FeedRefreshResult }
+  "GetLifecycleReleases": { body: unknown; reply: { items: Array<ReleaseDto>; pagination: PaginationMeta } }
+  "GetLifecycleInstalls": { body: unknown; reply: { items: Array<InstallDto>; pagination: PaginationMeta } }
+  "GetLifecycleInstallsByInstallId": { body: unknown; reply: InstallDto }
+  "PostLifecycleComponentsNameInstall": { body: StartInstallRequestInput; reply: InstallDto }
+  "PostLifecycleComponentsNameRepair": { body: unknown; reply: InstallDto }
+  "PostLifecycleInstallsInstallIdResume": { body: unknown; reply: InstallDto }
+  "GetLifecycleDrift": { body: unknown; reply: VersionDriftDto }
+  "GetLifecycleDependencies": { body: unknown; reply: DependencyGraphDto }
+  "GetLifecycleBackups": { body: unknown; reply: { items: Array<PlatformBackupDto>; pagination: PaginationMeta } }
+  "PostLifecycleBackups": { body: unknown; reply: PlatformBackupDto }
+  "PostLifecycleBackupsArchivingSuspend": { body: ArchivingClusterRequestInput; reply: ArchivingClusterDto }
+  "PostLifecycleBackupsArchivingResume": { body: ArchivingClusterRequestInput; reply: ArchivingClusterDto }
+  "GetLifecycleBackupsConditions": { body: unknown; reply: BackupConditionsDto }
+  "GetLifecycleBackupsTarget": { body: unknown; reply: BackupTargetDto }
+  "PutLifecycleBackupsTarget": { body: BackupTargetRequestInput; reply: BackupTargetDto }
+  "PostLifecycleBackupsTargetTest": { body: BackupTargetRequestInput; reply: BackupTargetTestDto }
+  "GetLifecycleBackupsSchedule": { body: unknown; reply: BackupScheduleDto }
+  "PutLifecycleBackupsSchedule": { body: UpdateBackupScheduleRequestInput; reply: BackupScheduleDto }
+  "GetLifecycleRolloutsPlans": { body: unknown; reply: { items: Array<RolloutPlanDto>; pagination: PaginationMeta } }
+  "PostLifecycleRolloutsPlans": { body: CreatePlanRequestInput; reply: RolloutPlanDto }
+  "PostLifecycleRolloutsPlansPlanIdValidate": { body: unknown; reply: RolloutPlanDto }
+  "GetLifecycleRolloutsExecutions": { body: unknown; reply: { items: Array<RolloutExecutionDto>; pagination: PaginationMeta } }
+  "PostLifecycleRolloutsExecutions": { body: CreateExecutionRequestInput; reply: RolloutExecutionDto }
+  "GetLifecycleRolloutsExecutionsByExecutionId": { body: unknown; reply: RolloutExecutionDto }
+  "PostLifecycleRolloutsExecutionsExecutionIdCancel": { body: unknown; reply: RolloutExecutionDto }
+  "PostLifecycleRolloutsExecutionsExecutionIdResume": { body: ResumeExecutionRequestInput; reply: RolloutExecutionDto }
+  "PostLifecycleRolloutsExecutionsRevertPlatformDrift": { body: RevertPlatformDriftRequestInput; reply: RolloutExecutionDto }
+  "PostLifecycleRolloutsExecutionsExecutionIdRollback": { body: unknown; reply: RolloutExecutionDto }
+  "GetLifecyclePreflight": { body: unknown; reply: PreflightReportDto }
+  "GetLifecyclePlatformDrift": { body: unknown; reply: PlatformDriftDto }
+  "PostLifecyclePlatformDriftScan": { body: unknown; reply: PlatformDriftScanDto }
+  "PostLifecyclePlatformDriftAdopt": { body: AdoptPlatformDriftRequestInput; reply: PlatformDriftAdoption }
   "GetDocs": { body: unknown; reply: DocumentedModules }
   "GetOpenapiJson": { body: unknown; reply: { openapi: string } }
   "PutBoundariesResourcegroupsResourcesAppsAppNameSource": { body: unknown; reply: DeploymentLogEntryDto }
@@ -1390,7 +1428,11 @@ export type AppDto = { id: string; name: string; boundary: string; boundaryId: s
 export type AppRevisionDto = { number: number; createdAt: string; createdBy: string | null; image: string | null; commit: string | null; deploymentId: string | null; reason: string; isServing: boolean; canServe: boolean }
 export type AppRuntimeDto = { id: string; name: string; title: string; versions: Array<AppRuntimeVersion>; detects: Array<string>; defaultStartCommand: string; defaultPort: number; description: string }
 export type AppRuntimeVersion = { version: string; isDefault: boolean; status: "Supported" | "Deprecated" | "Ended"; endsAt: string | null; builderImage: string }
+export type ArchivingClusterDto = { namespace: string; name: string; archiving: "NotConfigured" | "Healthy" | "Pressure" | "Suspended" | "ResumePending"; walReadyCount: number | null; walVolumePercent: number | null; lastArchivedAt: string | null; suspendedAt: string | null; suspendedBy: string | null; firstRecoverableAt: string | null; lastBackupAt: string | null; message: string | null }
+export type ArchivingClusterRequestInput = { namespace?: string | null; name?: string | null }
 export type AuthorizationPurgeResult = { assignments: number; denyAssignments: number; invitations: number; jitRequests: number; groups: number }
+export type BackupConditionDto = { type: "TargetAvailable" | "ScheduleActive" | "LastBackupSucceeded" | "LastBackupFresh" | "CrdsMatch" | "RestoreTested"; status: "True" | "False" | "Unknown"; reason: string; message: string; since: string }
+export type BackupConditionsDto = { observedAt: string; overall: "Healthy" | "Degraded" | "Failing"; conditions: Array<BackupConditionDto>; databases: Array<ArchivingClusterDto> }
 export type BackupPolicyDto = { enabled: boolean; schedule: string; retentionDays: number; keepLast: number | null; method: "Snapshot" | "FileSystem"; volumes: Array<string> | null; hooks: Array<{ component: string; when: "Before" | "After"; command: Array<string>; timeoutSeconds: number; onError: "Fail" | "Continue" }>; status: "Active" | "Paused" | "Failing"; lastBackup: BackupRunDto | null; nextRunAt: string | null; backups: Array<BackupRunDto> }
 export type BackupPolicySpecDtoInput = { schedule: string; retentionDays: number; enabled?: boolean | null; keepLast?: number | null; method?: "Snapshot" | "FileSystem" | null; volumes?: Array<string> | null; hooks?: Array<{ component: string; when: "Before" | "After"; command: Array<string>; timeoutSeconds?: number; onError?: "Fail" | "Continue" }> | null; status?: unknown; lastBackup?: unknown; nextRunAt?: unknown; backups?: unknown }
 export type BackupRunDto = { id: string; startedAt: string; finishedAt: string | null; phase: string; sizeBytes: number | null; expiresAt: string; message: string | null }
@@ -1428,6 +1470,8 @@ export type CircuitSourceSettingsRequestInput = { enabled: boolean; defaultVisib
 export type ClusterStorageClass = { name: string; isDefault: boolean; isExpandable: boolean; isShareable: boolean | null }
 export type ClusterStorageClassInput = { name: string; isDefault: boolean; isExpandable: boolean; isShareable: boolean | null }
 export type ClusterViewModel = { id: string; name: string; displayName: string; region: string; labels: Record<string, string>; isDefault: boolean; isLocal: boolean; status: "AwaitingJoin" | "Joining" | "Online" | "Offline" | "Degraded" | "Revoked"; phase: string | null; statusMessage: string | null; kubernetesVersion: string | null; agentVersion: string | null; joinedAt: string | null; lastSeenAt: string | null; nodeCount: number | null; readyNodeCount: number | null; cpuCapacity: string | null; memoryCapacity: string | null; cpuRequested: string | null; memoryRequested: string | null; capabilities: Array<string>; ingressDomain: string | null; defaultStorageClass: string | null; storageClasses: Array<ClusterStorageClass>; certificateExpiresAt: string | null; clockSkewMilliseconds: number | null; projectionCount: number; resourceCount: number; createdAt: string }
+export type ComponentDto = { name: string; title: string; kind: "Module" | "ThirdPartyChart" | "CrdBundle" | "PlatformStep" | "LifecycleModule"; chartName: string | null; installedVersion: string | null; latestVersion: string | null; isInstalled: boolean; isOutdated: boolean; isSelectable: boolean; unselectableReason: "ManualUpgrade" | "NoRelease" | "SchemaBreaking" | null; isManualUpgrade: boolean; migratesDatabase: boolean; dependsOn: Array<string>; pinnedBy: Array<string>; namespace: string; status: "NotInstalled" | "Installing" | "Ready" | "Degraded" | "Failed" | "Upgrading"; health: HealthReport | null; hasDrift: boolean; lastChangedAt: string | null; feedReadAt: string | null; releases: Array<ReleaseDto>; values: Record<string, unknown> }
+export type ComponentSummary = { name: string; title: string; kind: "Module" | "ThirdPartyChart" | "CrdBundle" | "PlatformStep" | "LifecycleModule"; chartName: string | null; installedVersion: string | null; latestVersion: string | null; isInstalled: boolean; isOutdated: boolean; isSelectable: boolean; unselectableReason: "ManualUpgrade" | "NoRelease" | "SchemaBreaking" | null; isManualUpgrade: boolean; migratesDatabase: boolean; dependsOn: Array<string>; pinnedBy: Array<string>; namespace: string; status: "NotInstalled" | "Installing" | "Ready" | "Degraded" | "Failed" | "Upgrading"; health: HealthReport | null; hasDrift: boolean; lastChangedAt: string | null; feedReadAt: string | null }
 export type ConnectionStringDto = { connectionString: string; jdbcUrl: string; adoNetString: string; host: string; database: string; username: string; password: string; port: number; readOnlyConnectionString: string | null; pooledConnectionString: string | null; sslMode: string; caCertificate: string | null }
 export type ContainerInstanceDto = { id: string; name: string; boundary: string; boundaryId: string; resourceGroup: string; collection: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; backupPolicy: { enabled: boolean; schedule: string; retentionDays: number; keepLast: number | null; method: "Snapshot" | "FileSystem"; volumes: Array<string> | null; hooks: Array<{ component: string; when: "Before" | "After"; command: Array<string>; timeoutSeconds: number; onError: "Fail" | "Continue" }> } | null; publicUrl: string | null; certificateStatus: "NotRequested" | "Issuing" | "Valid" | "Expiring" | "Expired" | "Failed" | null; revision: number; readyReplicas: number; restartCount: number; clusterId: string | null; computePlan: string; components: Array<{ name: string; image: string; command: Array<string>; args: Array<string>; replicas: number; computePlan: string | null; cpuRequest: string | null; cpuLimit: string | null; memoryRequest: string | null; memoryLimit: string | null; env: Array<{ name: string; value: string | null; secret: { vaultName: string; secretName: string; version: number | null } | null; output: { collection: "vectorclusters" | "relationalclusters" | "sqlclusters" | "containerinstances" | "apps" | "staticwebapps" | "functionnamespaces" | "objectstorageaccounts"; name: string; output: string } | null }>; ports: Array<{ name: string; port: number; protocol: "Tcp" | "Udp" }>; mounts: Array<{ volume: string; path: string; subPath: string | null; readOnly: boolean }>; livenessProbe: { kind: "Http" | "Tcp" | "Exec"; path: string | null; port: number | null; command: Array<string>; initialDelaySeconds: number; periodSeconds: number; timeoutSeconds: number; failureThreshold: number } | null; readinessProbe: { kind: "Http" | "Tcp" | "Exec"; path: string | null; port: number | null; command: Array<string>; initialDelaySeconds: number; periodSeconds: number; timeoutSeconds: number; failureThreshold: number } | null; startupProbe: { kind: "Http" | "Tcp" | "Exec"; path: string | null; port: number | null; command: Array<string>; initialDelaySeconds: number; periodSeconds: number; timeoutSeconds: number; failureThreshold: number } | null; dependsOn: Array<string>; imagePullPolicy: "IfNotPresent" | "Always"; runAsUser: number | null; gracePeriodSeconds: number; readyReplicas: number; imageDigest: string | null }>; volumes: Array<{ name: string; kind: "Persistent" | "Ephemeral" | "Secret"; size: string | null; storageClass: string | null; secret: { vaultName: string; secretName: string; version: number | null } | null; sharedByComponents: boolean }>; running: boolean; registryCredential: { vaultName: string; secretName: string; version: number | null } | null; managedIdentity: boolean; isPublic: boolean; publicComponent: string | null; publicPort: number | null; customDomains: Array<string>; allowedCidrs: string | null; parameters: Record<string, string>; tags: Record<string, string> }
 export type ContainerInstancePlanDto = { cpuLimit: string; cpuRequest: string; description: string; id: string; isProductionReady: boolean; memoryLimit: string; memoryRequest: string; name: string; replicas: number; storageClass: string; storageSize: string; verdict: "Fits" | "Tight" | "DoesNotFit" | "Unknown"; verdictReason: string | null }
@@ -1446,8 +1490,10 @@ export type CreateBoundaryRequestInput = { displayName: string }
 export type CreateClusterRequestInput = { name: string; displayName?: string | null; region?: string | null; labels?: Record<string, string> | null; ingressDomain?: string | null; defaultStorageClass?: string | null }
 export type CreateDenyAssignmentRequestInput = { principalId?: string | null; isEveryone?: boolean | null; principalType?: "User" | "Group" | "ServicePrincipal" | null; excludedPrincipalIds?: Array<string>; actions?: Array<string>; dataActions?: Array<string>; scope?: string | null; reason?: string | null; expiresAt?: string | null }
 export type CreateDeploymentSourceRequestInput = { displayName: string; baseUrl?: string | null; organization?: string | null; accessToken?: string | null; username?: string | null; privateKey?: string | null; registryUrl?: string | null; password?: string | null; returnUrl?: string | null }
+export type CreateExecutionRequestInput = { planId: string; acknowledgedFailures?: Array<string> }
 export type CreateInvitationRequestInput = { email: string; roleDefinitionName: string; scope?: string | null; expiresInDays?: number | null; message?: string | null; firstName?: string | null; lastName?: string | null }
 export type CreateJitRequestInput = { roleDefinitionName: string; scope: string; justification: string; durationMinutes?: number }
+export type CreatePlanRequestInput = { targetVersions: Record<string, string | null> }
 export type CreateResourceGroupRequestInput = Record<string, unknown>
 export type CreateRoleAssignmentRequestInput = { principalId: string; principalType?: "User" | "Group" | "ServicePrincipal" | null; roleDefinitionName: string; scope?: string | null; expiresAt?: string | null; reason?: string | null }
 export type CreateSnapshotRequestInput = { name?: string | null; description?: string | null; method?: "Object" | "Volume" | null; retentionDays?: number | null }
@@ -1496,6 +1542,8 @@ export type EnumerationValue = { value: string | number; title: string }
 export type ExecutionOutputDto = { name: string; value: string | null; isSecret: boolean; reference: { collection: string; name: string; output: string } | null }
 export type ExecutionStepDto = { component: string; collection: string; resourceName: string; resourceId: string | null; status: "Pending" | "Waiting" | "Creating" | "Ready" | "Failed" | "Skipped"; message: string | null; startedAt: string | null; finishedAt: string | null }
 export type ExternalAddress = { enabled: boolean; status: "Disabled" | "Pending" | "Ready" | "Failed"; hostname: string | null; ipAddresses: Array<string>; ports: Array<NamedPort>; message: string | null }
+export type FeedProblem = { component: string; message: string }
+export type FeedRefreshResult = { readAt: string; components: number; newReleases: number; problems: Array<FeedProblem> }
 export type FileEntryDto = { name: string; path: string; type: "File" | "Directory" | "Link"; sizeBytes: number; modifiedAt: string; mode: string; linkTarget: string | null }
 export type FileListDto = { component: string; path: string; entries: Array<FileEntryDto>; truncated: boolean }
 export type FinalizeInstallResult = { deploymentSourceId: string; status: "Pending" | "AwaitingInstall" | "Ready" | "Failing" | "Disabled" }
@@ -1510,6 +1558,10 @@ export type IamMemberGroup = { id: string; displayName: string }
 export type IdpBindingDto = { id: string; tenantId: string; issuer: string; claim: string; claimValue: string; groupId: string | null; roleDefinitionName: string | null; scope: string | null; matchedUserCount: number; createdAt: string }
 export type InitiateInstallResponse = { deploymentSourceId: string; status: "Pending" | "AwaitingInstall" | "Ready" | "Failing" | "Disabled"; installUrl: string | null; state: string | null; webhookUrl: string; webhookSecret: string; expiresAt: string | null }
 export type Installation = { installationId: string; deploymentSourceId: string; accountName: string; accountType: "User" | "Organization"; avatarUrl: string | null; repositorySelection: "All" | "Selected"; permissions: Record<string, string>; suspendedAt: string | null; createdAt: string }
+export type InstallDto = { id: string; component: string; version: string; kind: "Install" | "Repair"; status: "Queued" | "Running" | "Paused" | "Succeeded" | "Failed"; phase: "Checking" | "Dependencies" | "Crds" | "Chart" | "Health" | "Finished"; message: string | null; startedBy: string; startedAt: string; finishedAt: string | null; steps: Array<InstallStep>; canResume: boolean }
+export type InstallSpecDto = { component: string; version: string; namespace: string; values: Record<string, unknown>; required: Array<InstallValue>; crds: Array<string>; dependsOn: Array<string> }
+export type InstallStep = { name: "Checking" | "Dependencies" | "Crds" | "Chart" | "Health" | "Finished"; status: "Pending" | "Running" | "Succeeded" | "Failed" | "Skipped"; message: string | null; startedAt: string | null; finishedAt: string | null }
+export type InstallValue = { key: string; title: string; type: "String" | "Integer" | "Boolean"; isSecret: boolean; isSet: boolean; description: string; default: string | null }
 export type InvitationAcceptedDto = { boundaryId: string; assignmentId: string; roleDefinitionName: string; scope: string }
 export type InvitationDto = { id: string; boundaryId: string; email: string; roleDefinitionName: string; scope: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired"; hasAccount: boolean; invitedBy: string; createdAt: string; expiresAt: string; acceptedAt: string | null; resendCount: number; lastSentAt: string | null; canResend: boolean; nextResendAt: string | null; link: string | null }
 export type InvitationSignInDto = { signInUrl: string; email: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired" }
@@ -1560,15 +1612,19 @@ export type PasswordResetConfirmRequestInput = { password: string }
 export type PasswordResetLinkDto = { email: string; expiresAt: string }
 export type PasswordResetRequestInput = { email: string }
 export type PasswordResetResult = { signInUrl: string }
+export type PauseReasonDto = { code: "ComponentFailed" | "HealthFailed" | "BatchCheckWorsened" | "ClusterRefused" | "SnapshotFailed" | "PlatformDrift"; message: string; component: string | null; batchIndex: number | null; canSkipSnapshot: boolean; platformDrift: Array<PlatformDriftItem> }
 export type PinDto = { id: string; boundary: string; repository: string; digests: Array<string>; keepLast: number | null; keepForDays: number | null; expiresAt: string; updatedAt: string; updatedBy: string; missingDigests: Array<string> }
 export type PinUpsertRequestInput = { boundary: string; repository: string; digests?: Array<string>; keepLast?: number | null; keepForDays?: number | null; expiresAt: string }
 export type PitrWindowDto = { isAvailable: boolean; earliest: string | null; latest: string | null; lastBackupAt: string | null; lastArchivedAt: string | null; archiving: "Disabled" | "Healthy" | "Failing" | "Suspended"; gaps: Array<TimeRange>; reason: string | null }
+export type PlanBatchDto = { index: number; kind: "ThirdPartyChart" | "CrdBundle" | "PlatformStep" | "LifecycleModule" | "Components"; timeLimitMinutes: number; components: Array<string> }
 export type PlanChoice = { id: string; name: string; isDefault: boolean }
 export type PlannedStep = { component: string; collection: string; resourceName: string; action: "Create" | "Update" | "Unchanged" | "Skip" | "Conflict"; changes: Array<{ path: string; from: unknown; to: unknown }>; problems: Array<string> }
 export type PlatformMemberDto = { userId: string; tenantId: string; displayName: string; email: string | null; roleDefinitionName: string | null; assignmentId: string | null; createdAt: string }
 export type PodDto = { name: string; podIp: string | null; nodeName: string | null; phase: "Pending" | "Running" | "Succeeded" | "Failed" | "Unknown"; ready: boolean; restartCount: number; startedAt: string | null; image: string; revision: number | null; containers: Array<ContainerStateDto> }
 export type Point = { timestamp: string; value: number | null }
 export type PostRunRequestInput = { dryRun?: boolean | null }
+export type PreflightCheckDto = { id: string; title: string; category: "Plan" | "Clusters" | "Databases" | "Backups" | "Drift" | "Health"; result: "Skipped" | "Passed" | "Warnings" | "Failed"; isOverridable: boolean; message: string; details: Record<string, string>; remedy: string | null }
+export type PreflightReportDto = { id: string; planId: string | null; runAt: string; result: "Passed" | "Warnings" | "Failed"; canExecute: boolean; checks: Array<PreflightCheckDto> }
 export type ProjectedNamespace = { namespace: string; state: "Pending" | "Applied" | "Drifted" | "Failed" | "Removing"; message: string | null; appliedAt: string | null }
 export type ProvisionRequestInput = { resourceName: string; resourceType: "apps" | "containerinstances" | "staticwebapps" | "jobs" | "functionnamespaces"; resourceUid: string }
 export type PublicInvitationDto = { email: string; boundary: string; roleDefinitionName: string; invitedBy: string; expiresAt: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired"; hasAccount: boolean; requiresPassword: boolean }
@@ -1583,6 +1639,7 @@ export type RegistryVerificationDto = { isReachable: boolean; isAuthenticated: b
 export type RelationalClusterDto = { id: string; name: string; boundary: string; boundaryId: string; resourceGroup: string; collection: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; restoredFrom: RestoreOrigin | null; currentPrimary: string | null; publicEndpoint: string | null; readyReplicas: number | null; archiving: "Disabled" | "Healthy" | "Failing" | "Suspended"; lastBackupAt: string | null; firstRecoverableAt: string | null; clusterId: string | null; computePlan: string | null; cpuRequest: string | null; cpuLimit: string | null; memoryRequest: string | null; memoryLimit: string | null; storageSize: string | null; storageClass: string | null; walStorageSize: string | null; replicas: number | null; engineVersion: "14" | "15" | "16" | "17"; imageName: string | null; databaseName: string; ownerName: string; extensions: Array<"bloom" | "btree_gin" | "btree_gist" | "citext" | "cube" | "dict_int" | "earthdistance" | "fuzzystrmatch" | "hstore" | "intarray" | "isn" | "lo" | "ltree" | "pg_trgm" | "pgcrypto" | "seg" | "tablefunc" | "tsm_system_rows" | "tsm_system_time" | "unaccent" | "uuid-ossp" | "vector">; parameters: Record<string, (unknown) & (unknown)>; synchronousReplicas: number; enablePooler: boolean; poolerMode: "Session" | "Transaction"; enableLoadBalancer: boolean; allowedCidrs: string | null; backupEnabled: boolean; backupSchedule: string; backupRetentionDays: number; deletionProtection: boolean; finalSnapshotOnDelete: boolean; tags: Record<string, string>; resourcePlanId: string | null }
 export type RelationalHealthReport = { status: "Healthy" | "Degraded" | "Unhealthy" | "Unknown"; checkedAt: string; message: string | null; checks: Array<HealthCheck>; replicationLagBytes: number | null; databaseSizeBytes: number | null }
 export type RelationalResourcePlanDto = { cpuLimit: string; cpuRequest: string; description: string; id: string; isProductionReady: boolean; memoryLimit: string; memoryRequest: string; name: string; replicas: number; storageClass: string; storageSize: string; verdict: "Fits" | "Tight" | "DoesNotFit" | "Unknown"; verdictReason: string | null; maxConnections: number; walStorageSize: string }
+export type ReleaseDto = { component: string; version: string; publishedAt: string | null; digest: string; notesUrl: string | null; isInstalled: boolean; isNewest: boolean; isSchemaBreaking: boolean; migratesDatabase: boolean; minimumFromVersion: string | null; requiredMinor: string | null; crdBundleVersion: string | null; minimumOperatorVersion: string | null; requiredValues: Array<string>; pins: Record<string, string>; isSigned: boolean }
 export type Repository = { id: string; name: string; fullName: string; owner: string; url: string; cloneUrl: string; defaultBranch: string; isPrivate: boolean; isArchived: boolean; description: string | null; language: string | null; pushedAt: string | null }
 export type RepositoryTokenDto = { token: string; username: string; cloneUrl: string; expiresAt: string | null; permissions: Record<string, string> }
 export type RequestCaller = { source: "Internet" | "Resource" | "Platform"; name: string; requests: number }
@@ -1595,16 +1652,21 @@ export type ResourceSummaryDto = { id: string; name: string; boundary: string; b
 export type RestoreOrigin = { clusterName: string; snapshotId: string | null; targetTime: string | null }
 export type RestoreResultDto = { cluster: RelationalClusterDto; snapshotId: string; targetTime: string | null }
 export type RestoreSnapshotRequestInput = { newName: string; targetTime?: string | null; resourceGroup?: string | null; computePlan?: string | null; storageSize?: string | null; takeOverName?: boolean | null }
+export type ResumeExecutionRequestInput = { skipSnapshot?: boolean; comment?: string | null }
 export type RetentionItemDto = { digest: string; tags: Array<string>; sizeBytes: number; pushedAt: string; lastPulledAt: string | null; action: "Keep" | "Remove"; reason: "Latest" | "Recent" | "Pinned" | "Running" | "Revision" | "Untagged" | "Expired" }
 export type RetentionPolicyDto = { keepLast: number; keepForDays: number; deleteUntaggedAfterDays: number; keepRunning: boolean; keepPinned: boolean; keepRevisions: boolean }
 export type RetentionPreviewDto = { policy: RetentionPolicyDto; repositories: Array<RetentionRepositoryDto>; totals: { repositories: number; keep: number; remove: number; freedBytes: number }; computedAt: string }
 export type RetentionRepositoryDto = { repository: string; boundary: string; keep: number; remove: number; freedBytes: number; items: Array<RetentionItemDto> }
 export type RetentionRunDto = { id: string; dryRun: boolean; trigger: "Manual" | "Scheduled"; status: "Queued" | "Running" | "CollectingGarbage" | "Succeeded" | "PartiallyFailed" | "Failed"; startedBy: string | null; startedAt: string; finishedAt: string | null; removedManifests: number; failedManifests: number; freedBytes: number; error: string | null }
+export type RevertPlatformDriftRequestInput = { acknowledge?: boolean | null; fields?: Array<{ component: string; step: string; kind: string; namespace: string; name: string; field: string }> | null }
 export type RevisionChange = { path: string; kind: "Added" | "Removed" | "Changed"; from: unknown; to: unknown }
 export type RevisionDiffDto = { from: number; to: number; changes: Array<RevisionChange> }
 export type RevisionDto = { number: number; createdAt: string; createdBy: string | null; reason: "Created" | "Updated" | "RolledBack" | "Redeployed"; message: string | null; isCurrent: boolean; images: Record<string, string> }
 export type RoleAssignmentDto = { id: string; principalId: string; principalType: "User" | "Group" | "ServicePrincipal"; roleDefinitionName: string; roleDefinitionId: string | null; scope: string; expiresAt: string | null; reason: string | null; createdAt: string; createdBy: string | null; status: "Active" | "Expired" }
 export type RoleDefinitionDto = { id: string; displayName: string; description: string; actions: Array<string>; notActions: Array<string>; dataActions: Array<string>; notDataActions: Array<string>; assignableScopes: Array<string>; isBuiltIn: boolean; isRootOnly: boolean }
+export type RolloutBatchDto = { index: number; kind: "ThirdPartyChart" | "CrdBundle" | "PlatformStep" | "LifecycleModule" | "Components"; timeLimitMinutes: number; state: "Pending" | "Applying" | "WaitingForHealth" | "Paused" | "Succeeded" | "Failed" | "Skipped" | "Cancelled"; components: Array<{ name: string; fromVersion: string | null; toVersion: string; state: "Pending" | "Applying" | "Ready" | "Failed" | "Unchanged" | "RolledBack"; message: string | null; startedAt: string | null; finishedAt: string | null }>; deadlineAt: string | null; startedAt: string | null; finishedAt: string | null }
+export type RolloutExecutionDto = { id: string; planId: string; kind: "Components" | "Release" | "Target" | "Rollback"; state: "Executing" | "Paused" | "Succeeded" | "Failed" | "Cancelled"; phase: "Preflight" | "Snapshot" | "ThirdPartyCharts" | "CrdBundle" | "PlatformStep" | "LifecycleModule" | "Components" | "Verification" | "RollingBack" | "Finished"; pauseReason: PauseReasonDto | null; batches: Array<RolloutBatchDto>; currentBatch: number | null; preflight: PreflightReportDto; acknowledgedFailures: Array<string>; overrides: Array<{ kind: "SkipSnapshot" | "AcknowledgedFailure" | "DriftReverted"; by: string; at: string; detail: string }>; snapshot: { name: string; phase: string; completedAt: string | null } | null; rollbackOf: string | null; rolledBackBy: string | null; canCancel: boolean; canResume: boolean; canRollback: boolean; startedBy: string | null; startedAt: string; finishedAt: string | null; failure: { code: string; message: string; component: string | null } | null }
+export type RolloutPlanDto = { id: string; status: "Unvalidated" | "Validated" | "Executed" | "Superseded"; targetVersions: Record<string, string | null>; kind: "Components" | "Release" | "Target" | "Rollback"; items: Array<PlanItemDto>; batches: Array<PlanBatchDto>; problems: Array<PlanProblemDto>; createdBy: string | null; createdAt: string; validatedAt: string | null; executionId: string | null }
 export type RowMutationRequestInput = { values: Record<string, unknown>; ifVersion?: string | null }
 export type ScaleRequestInput = { targetScale: number }
 export type ScaleStatus = { currentScale: number; maxScale: number; minScale: number; readyScale: number; targetScale: number; isScaling: boolean }
@@ -1625,6 +1687,7 @@ export type SqlResourcePlanDto = { cpuLimit: string; cpuRequest: string; descrip
 export type SsoDomainDto = { domain: string; status: "Pending" | "Verified" | "Failed"; verificationRecord: DnsRecord; verifiedAt: string | null }
 export type SsoDto = { tenantId: string; enabled: boolean; domains: Array<SsoDomainDto>; identityProviders: Array<SsoIdentityProviderDto>; signInUrl: string }
 export type SsoIdentityProviderDto = { alias: string; displayName: string; protocol: "Oidc" | "Saml"; metadataUrl: string | null; issuer: string | null; authorizationUrl: string | null; tokenUrl: string | null; jwksUrl: string | null; clientId: string | null; hasClientSecret: boolean; signingCertificate: string | null; emailClaim: string; trustEmail: boolean; enabled: boolean; defaultRoleDefinitionName: string | null; redirectUri: string; status: "Active" | "Disabled" | "Failing"; lastError: string | null }
+export type StartInstallRequestInput = { version?: string | null; values?: Record<string, string> | null; dryRun?: boolean | null }
 export type StaticWebAppDeploymentDto = { number: number; image: string | null; revision: string | null; message: string | null; result: "Succeeded" | "Failed" | "Cancelled" | null; startedAt: string | null; finishedAt: string | null }
 export type StaticWebAppDeployRequestInput = { branch?: string | null; commit?: string | null }
 export type StaticWebAppDto = { id: string; name: string; boundary: string; boundaryId: string; resourceGroup: string; collection: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; publicUrl: string | null; certificateStatus: "NotRequested" | "Issuing" | "Valid" | "Expiring" | "Expired" | "Failed" | null; commit: string | null; deployments: Array<StaticWebAppDeploymentDto>; servingImage: string | null; readyReplicas: number; revision: number; clusterId: string | null; repositoryUrl: string | null; branch: string; pipeline: { rootPath: string; buildCommand: string | null; builderImage: string | null; outputPath: string; buildEnv: Array<{ name: string; value: string | null }>; buildTimeoutMinutes: number }; deploymentSourceId: string | null; deployOnPush: boolean; previewBranches: Array<string>; image: string | null; replicas: number; cacheControl: string; headers: Record<string, string>; isSinglePage: boolean; notFoundPage: string; proxyUrl: string | null; enableIngress: boolean; ingressHost: string | null; customDomains: Array<string>; tags: Record<string, string>; resourcePlanId: string }
@@ -1642,6 +1705,7 @@ export type TenantDto = { id: string; displayName: string; domains: Array<string
 export type TimeRange = { from: string; to: string }
 export type TrustDto = { id: string; boundaryId: string; boundary: string; trustedBoundaryId: string; trustedBoundary: string; actions: Array<string>; bidirectional: boolean; expiresAt: string | null; createdAt: string; createdBy: string | null }
 export type UpdateAccessKeyStatusRequestInput = { status: "Active" | "Inactive"; id?: unknown; accessKeyId?: unknown; accountName?: unknown; managedIdentityId?: unknown; ownerType?: unknown; description?: unknown; permission?: unknown; buckets?: unknown; createdAt?: unknown; createdBy?: unknown; expiresAt?: unknown; lastUsedAt?: unknown }
+export type UpdateBackupScheduleRequestInput = { cron: string; ttlHours: number; isPaused?: unknown; nextRunAt?: unknown; lastBackupName?: unknown; lastSuccessAt?: unknown; validationErrors?: unknown }
 export type UpdateBoundaryGroupRequestInput = { displayName?: string; description?: string | null; memberIds?: Array<string> | null; id?: unknown; boundaryId?: unknown; memberCount?: unknown; roleDefinitionName?: unknown; createdAt?: unknown }
 export type UpdateBoundaryProjectionRequestInput = { namespaces?: Array<string> | null; id?: unknown; boundaryId?: unknown; clusterId?: unknown; clusterName?: unknown; resolvedNamespaces?: unknown; status?: unknown; phase?: unknown; statusMessage?: unknown; observedAt?: unknown; createdAt?: unknown }
 export type UpdateBoundaryRequestInput = { displayName: string }
@@ -1658,6 +1722,8 @@ export type VectorHealthReport = { status: "Healthy" | "Degraded" | "Unhealthy" 
 export type VectorPeerHealth = { peerId: number; uri: string; state: "Active" | "Dead" | "Unknown"; isLeader: boolean }
 export type VectorResourcePlanDto = { cpuLimit: string; cpuRequest: string; description: string; id: string; isProductionReady: boolean; memoryLimit: string; memoryRequest: string; name: string; replicas: number; storageClass: string; storageSize: string; verdict: "Fits" | "Tight" | "DoesNotFit" | "Unknown"; verdictReason: string | null }
 export type VerifyRegistryRequestInput = { registryUrl?: string | null; username?: string | null; password?: string | null; repository?: string | null; tag?: string | null }
+export type VersionDriftDto = { checkedAt: string; components: Array<VersionDriftItem> }
+export type VersionDriftItem = { name: string; expectedVersion: string; runningVersion: string | null; desiredDigest: string | null; runningDigest: string | null; kind: "Version" | "Missing" | "Unexpected" | "Image" | "Values"; message: string }
 export type VersionDto = { module: string; version: string; commit: string; builtAt: string; kubernetesVersion: string; simulated: Array<string> }
 export type WebhookReceiptDto = { deliveryId: string; accepted: boolean }
 export type WebhookStateDto = { repositoryId: string; url: string; isActive: boolean; events: Array<string>; lastDeliveryAt: string | null; lastDeliveryStatus: number | null; created: boolean }

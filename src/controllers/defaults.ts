@@ -1,4 +1,5 @@
 import { readDocument } from '../contracts/blueprints/document.ts'
+import { SETTINGS_NAME } from '../contracts/platformbackups/names.ts'
 import { uuidV5 } from '../core/ids.ts'
 import type { Log } from '../core/log.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
@@ -7,14 +8,18 @@ import { AppRuntime } from '../crds/appruntimes.ts'
 import { BlueprintTemplate } from '../crds/blueprints.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
 import { DEFAULT_BLUEPRINTS } from '../crds/defaultBlueprints.ts'
+import { DEFAULT_COMPONENTS } from '../crds/defaultComponents.ts'
 import { DEFAULT_PLANS } from '../crds/defaultPlans.ts'
 import { DEFAULT_RUNTIMES } from '../crds/defaultRuntimes.ts'
 import type { AnyKind } from '../crds/define.ts'
+import { PlatformComponent } from '../crds/lifecycle.ts'
 import { ComputePlan } from '../crds/plans.ts'
+import { PlatformBackupSettings } from '../crds/platformBackups.ts'
 import { DEFAULT_TENANT_ID, PlatformTenant, RoleDefinition } from '../crds/rbac.ts'
 import { BUILT_IN_ROLES } from '../iam/roles.ts'
 import { namespace } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
+import { firstDifference } from '../kube/compare.ts'
 import { isKubeError } from '../kube/errors.ts'
 
 /** What installing the defaults needs, for the generated role of the operator. */
@@ -25,6 +30,8 @@ export const DEFAULTS_RIGHTS = [
   { resource: AppRuntime.resource, verbs: ['list', 'create'] },
   { resource: PlatformCluster.resource, verbs: ['list', 'create'] },
   { resource: PlatformTenant.resource, verbs: ['list', 'create'] },
+  { resource: PlatformBackupSettings.resource, verbs: ['list', 'create'] },
+  { resource: PlatformComponent.resource, verbs: ['list', 'create', 'patch'] },
   { resource: namespace, verbs: ['get'] },
 ]
 
@@ -35,6 +42,8 @@ function objectOf(kind: AnyKind, name: string, spec: object): KubeObject {
 /**
  * Makes what a new platform starts with: the built-in roles and blueprints (kept as this release defines them), a first offer of plans
  * and runtimes,
+ * Makes what a new platform starts with: the built-in roles and components (kept as this release defines them), a first offer of plans
+ * and runtimes, the settings of the platform's own backups,
  * the tenant of boundaries whose creator has none, and the record of the cluster that we run on (each only if none is
  * there, since they belong to the administrators from then on). Done by the leader at start, so that `kubectl apply` of
  * the manifests needs no second run once the CRDs stand.
@@ -46,6 +55,7 @@ export async function installDefaults(
 ): Promise<void> {
   await Promise.all(BUILT_IN_ROLES.map((role) => installRole(client, role)))
   await Promise.all(DEFAULT_BLUEPRINTS.map((content) => installBlueprint(client, content)))
+  await installComponents(client)
   // The record of the cluster comes last: without it, an earlier start may have ended among the plans.
   const isFirstStart = await isEmpty(client, PlatformCluster.resource)
   const { items: plans } = await client.list(ComputePlan.resource)
@@ -71,6 +81,11 @@ export async function installDefaults(
     const spec = { displayName: 'Default' }
     await createOnce(client, PlatformTenant.resource, objectOf(PlatformTenant, DEFAULT_TENANT_ID, spec))
   }
+  if (await isEmpty(client, PlatformBackupSettings.resource))
+    await createOnce(client, PlatformBackupSettings.resource, {
+      ...objectOf(PlatformBackupSettings, SETTINGS_NAME, {}),
+      metadata: { name: SETTINGS_NAME, namespace: SYSTEM_NAMESPACE },
+    })
   if (isFirstStart) {
     const { metadata } = await client.get(namespace, { name: 'kube-system' })
     const name = uuidV5(`cluster/${metadata.uid ?? 'unknown'}`)
@@ -110,6 +125,22 @@ async function installBlueprint(client: KubeClient, content: string): Promise<vo
   if ((stored?.spec as { content?: string } | undefined)?.content === content) return
   const { apiVersion, kind, resource } = BlueprintTemplate
   await client.apply(resource, { apiVersion, kind, metadata: ref, spec: { slug, content } }, { force: true })
+/** What administrators, installs and rollouts wrote beside what is declared stays. */
+async function installComponents(client: KubeClient): Promise<void> {
+  const { items } = await client.list<KubeObject & { spec: object }>(PlatformComponent.resource)
+  const stored = new Map(items.map(({ metadata, spec }) => [metadata.name, spec]))
+  for (const [name, spec] of Object.entries(DEFAULT_COMPONENTS)) {
+    const whole = PlatformComponent.spec.parse(spec)
+    const declared = Object.fromEntries(Object.entries(whole).filter(([field]) => field in spec))
+    const found = stored.get(name)
+    if (found !== undefined && firstDifference(declared, found) === undefined) continue
+    const metadata = { name, namespace: SYSTEM_NAMESPACE }
+    await client.apply(
+      PlatformComponent.resource,
+      { ...objectOf(PlatformComponent, name, declared), metadata },
+      { force: true },
+    )
+  }
 }
 
 function sorted(spec: unknown): unknown {

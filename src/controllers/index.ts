@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Registry } from 'prom-client'
+import type { BackupTargets } from '../adapters/backuptarget/port.ts'
 import { noKeys } from '../adapters/platformkeys/file.ts'
 import type { PlatformKeys } from '../adapters/platformkeys/port.ts'
 import type { QdrantPort } from '../adapters/qdrant/port.ts'
@@ -39,9 +40,11 @@ import { functionController } from './functions/function.ts'
 import { functionNamespaceController } from './functions/namespace.ts'
 import { invitationController, passwordResetController } from './invitations.ts'
 import { type JobOptions, jobController } from './jobs.ts'
+import { LIFECYCLE_CONTROLLERS, type LifecycleOptions } from './lifecycle/index.ts'
 import { managedIdentityController } from './managedidentities.ts'
 import { alertController } from './monitoring.ts'
 import { STORAGE_CONTROLLERS, type StorageOptions } from './objectstorage/index.ts'
+import { platformBackupController } from './platformbackups/index.ts'
 import { platformClientController } from './platformclients.ts'
 import { claimPlatformHosts, PLATFORM_HOSTS_RIGHTS } from './platformHosts.ts'
 import { groupController } from './principals.ts'
@@ -51,6 +54,7 @@ import { grantControllers } from './rbac.ts'
 import { repositoryController, runController, scheduleRun } from './registry/index.ts'
 import { RELATIONAL_CONTROLLERS } from './relational/index.ts'
 import { type GroupOptions, resourceGroupController } from './resourcegroups.ts'
+import { ROLLOUT_CONTROLLERS, type RolloutOptions, scheduleScan } from './rollouts/index.ts'
 import { type SourceOptions, sourceController } from './sources.ts'
 import { sqlController } from './sql/index.ts'
 import { type SsoPorts, ssoController } from './sso.ts'
@@ -72,6 +76,8 @@ export type ControllerPorts = {
   signIn?: SignIn
   /** The namespace that Velero is in; `velero`. */
   backupNamespace?: string
+  /** Tests where backups of the platform are to go to. */
+  backupTargets: BackupTargets
   objectStorage: StorageOptions
   jobs: Omit<JobOptions, 'keys'>
   /** Whether assignments are written as RoleBindings too; false. */
@@ -86,6 +92,8 @@ export type ControllerPorts = {
   crosslink: CrosslinkOptions
   /** Undefined if the platform has no registry of images. */
   registry?: RegistryPort | undefined
+  lifecycle: LifecycleOptions
+  rollouts: RolloutOptions
 }
 
 /** What a controller declares, and how it is made of the ports. */
@@ -157,6 +165,12 @@ const PARTS: readonly Part[] = [
   fixed(executionController),
   made(runController, ({ registry }) => ({ registry })),
   fixed(alertController),
+  made(platformBackupController, ({ backupTargets: targets, backupNamespace: velero = 'velero' }) => ({
+    targets,
+    velero,
+  })),
+  ...LIFECYCLE_CONTROLLERS.map((each) => made(each, ({ lifecycle }) => lifecycle)),
+  ...ROLLOUT_CONTROLLERS.map((each) => made(each, ({ rollouts }) => rollouts)),
 ]
 
 export function controllers(ports: ControllerPorts): readonly Controller[] {
@@ -204,6 +218,7 @@ export async function startControllers(options: ControllersOptions): Promise<Run
   await installDefaults(options.records.client, options.platform, log)
   await claimPlatformHosts(options.records.client, options.platform.hosts, log)
   if (options.ports.registry !== undefined) await scheduleRun(options.records.client, clock.now())
+  await scheduleScan(options.records.client, clock.now())
   const others = followOthers(options, list, clock)
   const environment: Environment = {
     records,
@@ -279,8 +294,9 @@ export function operatorRights(): Rights[] {
     { resource: namespace, verbs: READ },
     ...declaredRights(),
   ]
-  const isSecret = ({ group, plural }: Rights['resource']) => group === '' && plural === 'secrets'
-  return rights.filter((right) => right.in !== 'system' && !isSecret(right.resource))
+  const isSecret = ({ resource: { group, plural } }: Rights) => group === '' && plural === 'secrets'
+  // One that is named may be written wherever it stands: no role can know the namespace of an engine.
+  return rights.filter((right) => right.in !== 'system' && (!isSecret(right) || right.resourceNames !== undefined))
 }
 
 /** What it does in other clusters, through their agents: what the agent there is given, and no more. */

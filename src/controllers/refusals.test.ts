@@ -3,6 +3,7 @@ import { seedGroup, seedVelero } from '../../test/crashes/seeds.ts'
 import { World } from '../../test/crashes/world.ts'
 import { TARGET } from '../../test/make/relational.ts'
 import { ControllerBench } from '../../test/worlds/controllers.ts'
+import { CHART, LifecycleWorld } from '../../test/worlds/lifecycleWorld.ts'
 import { RelationalWorld, SNAPSHOT } from '../../test/worlds/relationalWorld.ts'
 import { StorageBench } from '../../test/worlds/storageWorld.ts'
 import { DOMAIN, VectorWorld } from '../../test/worlds/vectorWorld.ts'
@@ -11,7 +12,9 @@ import { FakePlatformKeys } from '../adapters/platformkeys/fake.ts'
 import { FakeCircuit, FakeSources } from '../adapters/sources/fake.ts'
 import { functionObjectName } from '../contracts/functions.ts'
 import { accessKeySecretName, decodeAccessKey } from '../contracts/objectstorage.ts'
+import { SETTINGS_NAME, TARGET_SECRETS } from '../contracts/platformbackups/names.ts'
 import type { ErrorCode } from '../core/errors.ts'
+import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject, Resource } from '../core/object.ts'
 import type { Reason } from '../core/reasons.ts'
 import { GATES } from '../core/refusals.ts'
@@ -19,9 +22,12 @@ import { BlueprintTemplate } from '../crds/blueprints.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
 import { ContainerInstance } from '../crds/containerinstances.ts'
 import { FunctionNamespace, ServerlessFunction } from '../crds/functions.ts'
+import { ComponentInstall } from '../crds/lifecycle.ts'
 import { AccountBucket, ObjectStorageAccount } from '../crds/objectstorage.ts'
 import { ComputePlan } from '../crds/plans.ts'
+import { PlatformBackupSettings } from '../crds/platformBackups.ts'
 import { RelationalSnapshot } from '../crds/relationalSnapshots.ts'
+import { RolloutExecution } from '../crds/rollouts.ts'
 import { DeploymentSource } from '../crds/sources.ts'
 import { SecretVault } from '../crds/vaults.ts'
 import { secret } from '../kube/builtin.ts'
@@ -109,6 +115,36 @@ async function withBackupPolicy(lacking: Resource, name: string): Promise<string
   const found = await world.find(ContainerInstance.resource, 'shop')
   await world.stop()
   return (found?.status as { phase?: string } | undefined)?.phase
+}
+
+/** The phase of settings of the platform's backups with a target whose key nobody knows. */
+async function platformTarget(prepare: (world: World) => void): Promise<string | undefined> {
+  const world = new World((all) => all.filter(({ name }) => name === 'platformbackupsettings'))
+  seedVelero(world.server)
+  prepare(world)
+  await world.makeSecret(TARGET_SECRETS[0], { 'access-key-id': 'id', 'secret-access-key': 'wrong' }, SYSTEM_NAMESPACE)
+  await world.lead()
+  const target = { bucket: 'backups', endpoint: 'https://store.test', secretName: TARGET_SECRETS[0] }
+  await world.make(PlatformBackupSettings, SETTINGS_NAME, { target }, SYSTEM_NAMESPACE)
+  await world.rest()
+  const found = await world.find(PlatformBackupSettings.resource, SETTINGS_NAME, SYSTEM_NAMESPACE)
+  await world.stop()
+  return (found?.status as { phase?: string } | undefined)?.phase
+}
+
+/** The phase of an install of the component, where another one is installed already. */
+async function installing(spec: object, component: object = {}): Promise<string | undefined> {
+  const world = new LifecycleWorld()
+  world.component('shop', component)
+  world.component('there', { workloads: [{ kind: 'Deployment', name: 'there' }] })
+  world.deployment('there', 1)
+  world.feed.push(CHART, '1.0.0')
+  await world.start()
+  world.install('first', spec)
+  await world.settle()
+  const { phase } = await world.statusOf(ComponentInstall, 'first')
+  await world.bench.stop()
+  return phase
 }
 
 const PROVOCATIONS: readonly [ErrorCode, Reason, Provocation][] = [
@@ -293,6 +329,33 @@ const PROVOCATIONS: readonly [ErrorCode, Reason, Provocation][] = [
       await bench.stop()
       return (found.status as { phase?: string }).phase
     },
+  ],
+  ['ComponentNotFound', 'ReferenceMissing', () => installing({ component: 'gone' })],
+  ['AlreadyInstalled', 'ConfigurationInvalid', () => installing({ component: 'there' })],
+  ['NotInstalled', 'ConfigurationInvalid', () => installing({ component: 'shop', kind: 'Repair' })],
+  [
+    'DependencyMissing',
+    'ReferenceMissing',
+    () => installing({ component: 'shop' }, { dependsOn: [{ name: 'absent' }] }),
+  ],
+  [
+    'ValueMissing',
+    'ConfigurationInvalid',
+    () => installing({ component: 'shop' }, { required: [{ key: 'auth.password', title: 'Password' }] }),
+  ],
+  ['target-rejected', 'ConfigurationInvalid', () => platformTarget(() => {})],
+  [
+    'rollout-in-flight',
+    'WaitingForDependency',
+    () =>
+      platformTarget(({ server }) => {
+        server.seed(RolloutExecution.resource, {
+          apiVersion: RolloutExecution.apiVersion,
+          kind: RolloutExecution.kind,
+          metadata: { name: ELSEWHERE, namespace: SYSTEM_NAMESPACE },
+          status: { state: 'Executing' },
+        })
+      }),
   ],
   [
     'TEMPLATE_INVALID',

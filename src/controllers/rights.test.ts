@@ -7,13 +7,16 @@ import { operatorRights, operatorSystemRights } from './index.ts'
 describe('the rights of the operator', () => {
   const rights = operatorRights()
 
-  it('hold no Secrets: those are opened namespace by namespace', () => {
-    expect(rights.map(({ resource }) => resourceId(resource))).not.to.include('secrets')
+  it('hold no Secrets but one by its name: the others are opened namespace by namespace', () => {
+    const secrets = rights.filter(({ resource }) => resourceId(resource) === 'secrets')
+    // The key of the target of the platform's backups, beside Velero.
+    expect(secrets.map(({ resourceNames }) => resourceNames)).to.deep.equal([['freehold-platform-backup-target']])
   })
 
   it('read no Secret of the platform itself, and change none', () => {
     const secrets = operatorSystemRights().filter(({ resource }) => resource.plural === 'secrets')
-    expect(secrets.map(({ verbs, resourceNames }) => [...verbs, ...(resourceNames ?? [])])).to.deep.equal([
+    const rights = new Set(secrets.map(({ verbs, resourceNames }) => [...verbs, ...(resourceNames ?? [])].join(' ')))
+    expect([...rights].map((right) => right.split(' '))).to.deep.equal([
       // A certificate with which tunnels of other replicas are entered, and which opens nothing else.
       ['get', 'freehold-agent-peer'],
       ['create', 'delete'],
@@ -22,6 +25,10 @@ describe('the rights of the operator', () => {
       // What digests of the keys of functions are made with.
       ['get', 'freehold-function-keys'],
       ['create'],
+      // What the platform itself is backed up with, by its two names.
+      ['get', 'platform-backup-target-a', 'platform-backup-target-b'],
+      // What people gave to components: which entries there are.
+      ['get', 'install-configuration'],
     ])
   })
 

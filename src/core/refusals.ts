@@ -41,7 +41,13 @@ const NO_ACCOUNT = none('it concerns how a person signs in, which is no object o
 
 const NO_BUILD = none('deployments are written by the platform alone: by kubectl one changes the resource')
 const NO_EXECUTION = none('blueprints are deployed through REST alone: by kubectl one makes the resources themselves')
+const NO_BACKUP = none('backups are objects of Velero, which whoever may write them there has as they like')
+const NO_SETTINGS = none('REST reads and writes the settings in one request; kubectl names the version that it changes')
+const NO_DATABASE = none('the settings may name any database; one that cannot be suspended is left as it is')
 const NO_REPORT = none('reports come through REST; by kubectl only administrators of the cluster write any')
+
+const NO_TURN = none('the rollout ends at once as Failed, with the code of REST in status.failure')
+const NO_DRIFT = none('by kubectl one sees what one takes over: the object and the Secret install-configuration')
 
 /** For each code of REST what refuses the same to everybody else. A code that is missing here does not compile. */
 export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
@@ -86,6 +92,34 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   NOT_OWNED: [policy('kind-writes', 'BlueprintTemplate')],
   RESOURCE_CONFLICT: [NO_EXECUTION],
   RETENTION_RUNNING: [none('a second run waits: runs take turns')],
+  ComponentNotFound: [phase('ReferenceMissing')],
+  AlreadyInstalled: [phase('ConfigurationInvalid')],
+  NotInstalled: [phase('ConfigurationInvalid')],
+  DependencyMissing: [phase('ReferenceMissing')],
+  ValueMissing: [phase('ConfigurationInvalid')],
+  PlanNotFound: [NO_TURN],
+  PlanExecuted: [NO_TURN],
+  PlanNotValidated: [NO_TURN],
+  PreflightFailed: [NO_TURN],
+  OperatorTooOld: [NO_TURN],
+  AlreadyFinished: [policy('kind-writes', 'RolloutExecution')],
+  NotPaused: [policy('kind-writes', 'RolloutExecution')],
+  StillFailing: [none('a rollout that goes on too early is paused again')],
+  SnapshotRequired: [policy('kind-writes', 'RolloutExecution')],
+  PlatformDriftPending: [policy('kind-writes', 'RolloutExecution')],
+  NothingToRollBack: [policy('kind-writes', 'RolloutExecution')],
+  AcknowledgementRequired: [NO_DRIFT],
+  NotPausedOnPlatformDrift: [policy('kind-writes', 'RolloutExecution')],
+  OperatorCapabilityMissing: [NO_DRIFT],
+  PlatformDriftChanged: [NO_DRIFT],
+  ScanRunning: [none('a second scan waits: scans take turns')],
+  ScanStale: [NO_DRIFT],
+  DriftChanged: [NO_DRIFT],
+  ConfigChanged: [NO_DRIFT],
+  NotAdoptable: [NO_DRIFT],
+  RolloutBusy: [none('a second install waits: they take turns')],
+  NotResumable: [none('an install hears spec.requests.resumeAt only while it is Paused or Failed')],
+  FeedUnreachable: [NO_REFUSAL],
   LAST_RECOVERY_BASE: [phase('DeletionBlocked')],
   PARAMETER_REFUSED: [rule],
   BACKUP_TARGET_MISSING: [phase('ConfigurationInvalid')],
@@ -161,6 +195,19 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   'invalid-activity': [NO_REPORT],
   'invalid-attachment': [NO_REPORT],
   'too-many-reports': [NO_REPORT],
+  'schedule-missing': [NO_BACKUP],
+  'backup-in-progress': [NO_BACKUP],
+  'invalid-target': [schema],
+  'target-rejected': [phase('ConfigurationInvalid')],
+  'target-not-applied': [NO_SETTINGS],
+  'rollout-in-flight': [phase('WaitingForDependency')],
+  'target-changed': [NO_SETTINGS],
+  'invalid-schedule': [schema],
+  'invalid-cluster': [schema],
+  'cluster-not-found': [NO_DATABASE],
+  'archiving-not-configured': [NO_DATABASE],
+  'archiving-healthy': [NO_DATABASE],
+  'archiving-not-suspended': [NO_DATABASE],
   already_exists: [webhook('already_exists')],
   conflict: [closed('PlatformTenant')],
   domain_taken: [closed('SsoConnection')],

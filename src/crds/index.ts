@@ -12,11 +12,13 @@ import { FunctionNamespace, ServerlessFunction } from './functions.ts'
 import { PlatformClient, PlatformUser } from './identity.ts'
 import { MemberInvitation, PasswordReset } from './invitations.ts'
 import { PlatformJob } from './jobs.ts'
+import { ComponentInstall, ComponentRelease, PlatformComponent } from './lifecycle.ts'
 import { ManagedIdentity } from './managedidentities.ts'
 import { PlatformAlert } from './monitoring.ts'
 import { NameClaim } from './nameclaims.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from './objectstorage.ts'
 import { ComputePlan } from './plans.ts'
+import { PlatformBackupSettings } from './platformBackups.ts'
 import { BoundaryProjection } from './projections.ts'
 import { QuotaLedger } from './quotas.ts'
 import {
@@ -32,6 +34,7 @@ import { RegistryPin, RegistryRepository, RetentionRun } from './registry.ts'
 import { RelationalCluster } from './relational.ts'
 import { RelationalSnapshot } from './relationalSnapshots.ts'
 import { ResourceGroup } from './resourcegroups.ts'
+import { PlatformDriftScan, RolloutExecution, RolloutPlan } from './rollouts.ts'
 import { DeploymentSource } from './sources.ts'
 import { SqlInstance } from './sql.ts'
 import { IdpBinding, SsoConnection } from './sso.ts'
@@ -89,6 +92,13 @@ export const KINDS: readonly AnyKind[] = [
   RegistryRepository,
   RetentionRun,
   PlatformAlert,
+  PlatformComponent,
+  ComponentRelease,
+  ComponentInstall,
+  PlatformBackupSettings,
+  RolloutPlan,
+  RolloutExecution,
+  PlatformDriftScan,
 ]
 
 /**

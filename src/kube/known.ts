@@ -1,11 +1,12 @@
 import { BUILTIN } from './builtin.ts'
 import { certificate } from './certmanager.ts'
+import { FLUX } from './flux.ts'
 import { httpRoute } from './gateway.ts'
 import { apiVersionOf, type KubeObject, type Resource } from './object.ts'
 import { POSTGRESQL } from './postgresql.ts'
 import { VELERO } from './velero.ts'
 
-const KNOWN: readonly Resource[] = [...BUILTIN, ...POSTGRESQL, ...VELERO, httpRoute, certificate]
+const KNOWN: readonly Resource[] = [...BUILTIN, ...POSTGRESQL, ...VELERO, ...FLUX, httpRoute, certificate]
 
 /**
  * The resource of a child that is about to be written: of Kubernetes itself, or of an operator that we support.

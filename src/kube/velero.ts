@@ -9,8 +9,9 @@ export const veleroSchedule = optional('velero.io', 'Schedule', 'schedules')
 export const veleroBackup = optional('velero.io', 'Backup', 'backups')
 export const veleroDeletion = optional('velero.io', 'DeleteBackupRequest', 'deletebackuprequests')
 export const veleroLocation = optional('velero.io', 'BackupStorageLocation', 'backupstoragelocations')
+export const veleroRestore = optional('velero.io', 'Restore', 'restores')
 
-export const VELERO: readonly Resource[] = [veleroSchedule, veleroBackup, veleroDeletion, veleroLocation]
+export const VELERO: readonly Resource[] = [veleroSchedule, veleroBackup, veleroDeletion, veleroLocation, veleroRestore]
 
 /** What takes snapshots of volumes (CSI); a cluster may lack it. */
 export const volumeSnapshotClass = optional(

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { SETTINGS_NAME } from '../../src/contracts/platformbackups/names.ts'
 import { BOUNDARY_LABEL, GROUP_LABEL, LEAVING_LABEL } from '../../src/core/labels.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
@@ -11,9 +12,11 @@ import type { AnyKind } from '../../src/crds/define.ts'
 import { PlatformUser } from '../../src/crds/identity.ts'
 import { MemberInvitation, PasswordReset } from '../../src/crds/invitations.ts'
 import { AccountBucket, ObjectStorageAccount } from '../../src/crds/objectstorage.ts'
+import { PlatformBackupSettings } from '../../src/crds/platformBackups.ts'
 import { PlatformTenant } from '../../src/crds/rbac.ts'
 import { RelationalCluster } from '../../src/crds/relational.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
+import { RolloutExecution } from '../../src/crds/rollouts.ts'
 import { DeploymentSource } from '../../src/crds/sources.ts'
 import { SsoConnection } from '../../src/crds/sso.ts'
 import { SecretVault, VaultEntry } from '../../src/crds/vaults.ts'
@@ -60,6 +63,20 @@ const named = (kind: AnyKind, namespace: string | undefined, name: string, spec:
     spec,
   }) as KubeObject
 const dryRun = { dryRun: true }
+/** Changes the settings of the platform's own backups, which are there from the first start on. */
+function backupSettings(spec: object, says?: string): RefusedWrite {
+  return {
+    write: ({ admin }) =>
+      admin.mergePatch(
+        PlatformBackupSettings.resource,
+        { namespace: SYSTEM_NAMESPACE, name: SETTINGS_NAME },
+        { spec },
+        dryRun,
+      ),
+    status: 422,
+    ...(says !== undefined && { says }),
+  }
+}
 /** The app that uses a source. */
 const HOLDER = 'follows-it'
 
@@ -99,6 +116,15 @@ export const REFUSED_WRITES: Readonly<Record<string, RefusedWrite>> = {
     status: 422,
     says: 'spec.replicas',
   },
+  'invalid-schedule': backupSettings({ schedule: { cron: 'at noon' } }, 'spec.schedule.cron'),
+  'invalid-target': backupSettings(
+    { target: { bucket: 'backups', endpoint: 'ftp://store.test', secretName: 'platform-backup-target-a' } },
+    'spec.target.endpoint',
+  ),
+  'invalid-cluster': backupSettings(
+    { suspendedArchives: [{ namespace: '', name: 'orders' }] },
+    'spec.suspendedArchives',
+  ),
   BAD_REQUEST: {
     write: (world) =>
       world.owner.create(VectorCluster.resource, named(VectorCluster, space(world), 'x', { replicas: 100 }), dryRun),
@@ -209,6 +235,15 @@ export const REFUSED_WRITES: Readonly<Record<string, RefusedWrite>> = {
     },
     status: 403,
     says: 'the platform itself writes this secret',
+  },
+  'freehold-kind-writes RolloutExecution': {
+    write: ({ admin }) => {
+      const spec = { plan: 'none', requests: { resumeAt: '2026-01-01T00:00:00Z' } }
+      const rollout = named(RolloutExecution, SYSTEM_NAMESPACE, randomUUID(), spec)
+      return admin.create(RolloutExecution.resource, rollout, dryRun)
+    },
+    status: 403,
+    says: 'only a paused rollout is resumed',
   },
   'freehold-protected-fields Boundary': {
     write: ({ owner, boundaryId }) =>

@@ -5,8 +5,10 @@ import type { RuleCase } from './rules/case.ts'
 import { DATABASE_RULES } from './rules/databases.ts'
 import { FUNCTION_RULES } from './rules/functions.ts'
 import { MONITORING_RULES } from './rules/monitoring.ts'
+import { LIFECYCLE_RULES } from './rules/lifecycle.ts'
 import { PLATFORM_RULES } from './rules/platform.ts'
 import { REGISTRY_RULES } from './rules/registry.ts'
+import { ROLLOUT_RULES } from './rules/rollouts.ts'
 import { SINGLE_SIGN_ON_RULES } from './rules/singleSignOn.ts'
 import { SITE_RULES } from './rules/sites.ts'
 import { SOURCE_RULES } from './rules/sources.ts'
@@ -30,4 +32,6 @@ export const RULE_CASES: readonly RuleCase[] = [
   ...REGISTRY_RULES,
   ...MONITORING_RULES,
   ...BLUEPRINT_RULES,
+  ...LIFECYCLE_RULES,
+  ...ROLLOUT_RULES,
 ]

@@ -13,6 +13,7 @@ import type {
 import { FakeKubeClient } from '../../src/kube/fake.ts'
 import { refused } from '../../src/kube/fakeErrors.ts'
 import { copyOf } from '../../src/kube/fakeMerge.ts'
+import { FLUX } from '../../src/kube/flux.ts'
 import { POSTGRESQL } from '../../src/kube/postgresql.ts'
 import { SKUPPER } from '../../src/kube/skupper.ts'
 import { VELERO, volumeSnapshotClass } from '../../src/kube/velero.ts'
@@ -26,6 +27,7 @@ export const RESOURCES: readonly Resource[] = [
   ...POSTGRESQL,
   ...SKUPPER,
   ...VELERO,
+  ...FLUX,
   volumeSnapshotClass,
 ]
 

@@ -1,10 +1,13 @@
 import { memoryAudit } from '../../src/adapters/audit/memory.ts'
+import { FakeBackupTargets } from '../../src/adapters/backuptarget/fake.ts'
 import { fakeBlobs } from '../../src/adapters/blobs/fake.ts'
+import { FakeClusterLook } from '../../src/adapters/clusterlook/fake.ts'
 import { FakeObjectStore } from '../../src/adapters/objectstorage/fake.ts'
 import { FakePlatformKeys } from '../../src/adapters/platformkeys/fake.ts'
 import { FakePodLogs } from '../../src/adapters/podlogs/fake.ts'
 import { FakeQdrant } from '../../src/adapters/qdrant/fake.ts'
 import { FakeImageRegistry } from '../../src/adapters/registry/fake.ts'
+import { FakeReleaseFeed } from '../../src/adapters/releases/fake.ts'
 import { FakeCircuit, FakeSources } from '../../src/adapters/sources/fake.ts'
 import { silentEngine } from '../../src/adapters/sql/fake.ts'
 import {
@@ -48,6 +51,9 @@ export class Engines {
   readonly blobs = fakeBlobs()
   readonly registry = new FakeImageRegistry()
   readonly audit = memoryAudit<RegistryAuditEntry>()
+  readonly releases = new FakeReleaseFeed()
+  readonly backupTargets = new FakeBackupTargets()
+  readonly clusterLook = new FakeClusterLook()
   /** Containers of jobs that were started, by the name of their pod. */
   readonly startedJobs: string[] = []
   readonly #volumes = new Map<string, string>()

@@ -65,6 +65,7 @@ export function portsOf(engines: Engines, life: Life, far: Engines): ControllerP
     },
     allowOwnImages: false,
     backupTarget: TARGET,
+    backupTargets: engines.backupTargets,
     objectStorage: {
       store: mortal(
         store,
@@ -103,6 +104,8 @@ export function portsOf(engines: Engines, life: Life, far: Engines): ControllerP
       archives: undefined,
     },
     crosslink: { createAuthority },
+    rollouts: { look: engines.clusterLook, version: '1.0.0', velero: 'velero' },
+    lifecycle: { feed: engines.releases, feedInterval: 3_600_000, healthSettle: 0 },
     projectRbac: true,
     vaultKeys: platformKeys,
     sources: {

@@ -19,7 +19,9 @@ import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { initialOwnerAssignment } from '../../src/desired/boundaries.ts'
 import { principalOf } from '../../src/desired/managedidentities.ts'
 import { customResourceDefinition, namespace, secret, storageClass } from '../../src/kube/builtin.ts'
+import { FLUX } from '../../src/kube/flux.ts'
 import { VELERO, veleroLocation, volumeSnapshotClass } from '../../src/kube/velero.ts'
+import { definitionOf } from '../worlds/lifecycleWorld.ts'
 import type { PlayedApiServer } from './apiServer.ts'
 
 export const BOUNDARY_ID = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01'
@@ -82,6 +84,11 @@ export function seedTypes(server: PlayedApiServer, types: readonly Resource[]): 
       spec: { versions: [{ name: version, served: true }] },
       status: established,
     })
+}
+
+/** An administrator installs Flux. */
+export function seedFlux(server: PlayedApiServer): void {
+  for (const resource of FLUX) server.seed(customResourceDefinition, definitionOf(resource))
 }
 
 /** What a platform begins with. */

@@ -69,6 +69,8 @@ describe('the examples', () => {
       '90-clusters',
       '90-functions',
       '91-crosslink',
+      '91-platformbackups',
+      '92-components',
     ])
     expect(objects.map(({ kind }) => kind)).to.deep.equal([
       'Boundary',
@@ -91,6 +93,9 @@ describe('the examples', () => {
       'FunctionNamespace',
       'ServerlessFunction',
       'BoundaryCrosslink',
+      'Secret',
+      'PlatformBackupSettings',
+      'PlatformComponent',
     ])
   })
 

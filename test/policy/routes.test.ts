@@ -61,6 +61,8 @@ describe('the table of routes', () => {
       ...{ monitoring: 11 },
       ...{ boundaries: 9, monitoring: 11 },
       ...{ blueprints: 7, lifecycle: 37 },
+      ...{ boundaries: 9, monitoring: 11 },
+      ...{ blueprints: 18, lifecycle: 1 },
     })
   })
 

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { FakeActivityStore } from '../../src/adapters/activity/fake.ts'
+import { FakeBackupTargets } from '../../src/adapters/backuptarget/fake.ts'
 import { fakeBlobs } from '../../src/adapters/blobs/fake.ts'
 import { blobBuildLogs } from '../../src/adapters/buildlogs/client.ts'
 import { sameProcessCallFigures } from '../../src/adapters/calls/sameProcess.ts'
 import { noFlows } from '../../src/adapters/flows/client.ts'
+import { FakeClusterLook } from '../../src/adapters/clusterlook/fake.ts'
 import { FakeObjectStore } from '../../src/adapters/objectstorage/fake.ts'
 import { FakePodLogs } from '../../src/adapters/podlogs/fake.ts'
 import { followedPodLogs } from '../../src/adapters/podlogs/followed.ts'
@@ -23,8 +25,10 @@ import { createFacade, type FacadeOptions } from '../../src/api/http/server.ts'
 import { reservedNames, SERVED_ROUTES } from '../../src/api/index.ts'
 import { createKubernetesObjects } from '../../src/api/monitoring/kubernetesObjects.ts'
 import { createNetworkLooks } from '../../src/api/network/looks.ts'
+import { kubeInstallConfiguration } from '../../src/api/lifecycle/configuration.ts'
 import { Documentation } from '../../src/api/platform/documentation.ts'
 import { wholeDocument } from '../../src/api/platform/reference.ts'
+import { createBackupCluster } from '../../src/api/platformbackups/cluster.ts'
 import { createRecords } from '../../src/api/records/kubeRecords.ts'
 import { kubeSecrets, kubeSecretWriter } from '../../src/api/records/secrets.ts'
 import { createBackups } from '../../src/api/resources/backups.ts'
@@ -32,6 +36,7 @@ import { createCapacity } from '../../src/api/resources/capacity.ts'
 import { createLiveState } from '../../src/api/resources/liveState.ts'
 import { followRemovals } from '../../src/api/resources/recordTexts.ts'
 import { createStorage } from '../../src/api/resources/storage.ts'
+import { kubeConfiguration } from '../../src/api/rollouts/index.ts'
 import { kubeJournal } from '../../src/api/sources/journal.ts'
 import { kubePullSecrets } from '../../src/api/sources/pullSecrets.ts'
 import { systemClock } from '../../src/core/clock.ts'
@@ -245,6 +250,14 @@ async function serve(
         baseUrl: 'https://platform.example.com',
       },
       registry: makeRegistry().service,
+      platformBackups: {
+        cluster: createBackupCluster(client, 'velero'),
+        targets: new FakeBackupTargets(),
+        logs: { all: async () => new Map() },
+        secrets: { ...kubeSecrets(client), ...kubeSecretWriter(client), remove: async () => {} },
+      },
+      rollouts: { look: new FakeClusterLook(), configuration: kubeConfiguration(client), version: '1.0.0' },
+      lifecycle: { configuration: kubeInstallConfiguration(client) },
       managedIdentities: {
         secrets: kubeSecrets(client),
         signIn: { tokenUrl: 'https://id.test/token', audience: 'platform', realm: 'test' },

@@ -96,4 +96,11 @@ export class MetricSourceError extends Error {}
 export interface MetricSource {
   /** @throws MetricSourceError */
   of(question: MetricQuestion, steps: Steps): Promise<readonly MeasuredSeries[]>
+/** Files of the log that wait for the archive, and how much of its volume the log fills, 0 to 100. */
+export type MeasuredLog = { readyCount: number | undefined; volumePercent: number | undefined }
+
+/** What is measured of the logs of databases. */
+export interface DatabaseLogs {
+  /** By `<namespace>/<Cluster of CloudNativePG>`; empty if it cannot be learnt now. It never rejects. */
+  all(): Promise<ReadonlyMap<string, MeasuredLog>>
 }

@@ -92,6 +92,7 @@ describe('the reasons of refused values', () => {
 const READ_AS_MODEL = /\.(\w+Id|\w+Ids\[\]|\w+(At|On|Time|Before))$/
 /** What providers and stores call their things is free text. */
 const FREE_TEXT = /\.(clientId|resourcePlanId|alertId)$/
+const FREE_TEXT = /\.(clientId|resourcePlanId|accessKeyId)$/
 
 describe('ids and moments in bodies', () => {
   const seen = new Set<z.ZodType>()

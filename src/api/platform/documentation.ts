@@ -45,7 +45,7 @@ export const DOCUMENTED_MODULES: Readonly<Record<string, { title: string; areas:
   registry: { title: 'Registry', areas: ['registry'] },
   jobs: { title: 'Jobs', areas: ['jobs', 'logs'] },
   functions: { title: 'Functions', areas: ['functions', 'logs', 'plans'] },
-  lifecycle: { title: 'Lifecycle', areas: ['lifecycle'] },
+  lifecycle: { title: 'Lifecycle', areas: ['lifecycle', 'platformbackups', 'rollouts'] },
   objectstorage: { title: 'Object storage', areas: ['objectstorage', 'data'] },
   blueprints: { title: 'Blueprints', areas: ['blueprints'] },
   'resource-groups': {

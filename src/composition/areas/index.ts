@@ -14,9 +14,12 @@ import { functionServices } from './functions.ts'
 import { jobParts } from './jobs.ts'
 import { monitoringServices } from './monitoring.ts'
 import { networkServices } from './network.ts'
+import { lifecyclePorts, lifecycleServices } from './lifecycle.ts'
 import { storagePorts, storageServices } from './objectstorage.ts'
+import { platformBackupPorts, platformBackupServices } from './platformbackups.ts'
 import { podLogServices } from './podlogs.ts'
 import { registryPorts, registryServices, type SignInParts } from './registry.ts'
+import { rolloutPorts, rolloutServices } from './rollouts.ts'
 import type { AreaSetup, FacadeSetup } from './setup.ts'
 import { sourcePorts, sourceServices } from './sources.ts'
 import { vaultPorts, vaultServices } from './vaults.ts'
@@ -50,6 +53,9 @@ type AreaServices = Pick<
   | 'monitoring'
   | 'sources'
   | 'blueprints'
+  | 'lifecycle'
+  | 'platformBackups'
+  | 'rollouts'
 >
 
 /** What the routes of every area work with. */
@@ -69,6 +75,9 @@ export async function areaServices(setup: FacadeSetup & SignInParts): Promise<Ar
     ...sourceServices(setup),
     ...monitoringServices(setup),
     ...blueprintServices(setup),
+    ...lifecycleServices(setup),
+    ...platformBackupServices(setup),
+    ...rolloutServices(setup),
     ...(await vaultServices(setup)),
     ...(await storageServices(setup)),
     registry,
@@ -97,6 +106,9 @@ export async function areaPorts(setup: AreaSetup): Promise<ControllerPorts> {
     builds: { ...buildParts(setup).builds, archives },
     ...sourcePorts(setup),
     ...crosslinkPorts(),
+    ...lifecyclePorts(setup),
+    ...platformBackupPorts(),
+    ...rolloutPorts(setup),
     ...(await vaultPorts(setup)),
     ...(await storagePorts(setup)),
     registry,

@@ -10,9 +10,12 @@ import { iamFlows } from './iam.ts'
 import { identityFlows } from './identities.ts'
 import { jobFlows } from './jobs.ts'
 import { monitoringFlows } from './monitoring.ts'
+import { lifecycleFlows } from './lifecycle.ts'
 import { storageFlows } from './objectstorage.ts'
+import { platformBackupFlows } from './platformbackups.ts'
 import { registryFlows } from './registry.ts'
 import { relationalFlows } from './relational.ts'
+import { rolloutFlows } from './rollouts.ts'
 import { sourceFlows } from './sources.ts'
 import { sqlFlows } from './sql.ts'
 import { siteFlows } from './staticwebapps.ts'
@@ -37,7 +40,10 @@ export const FLOWS: readonly Flow[] = [
   ...siteFlows,
   ...sourceFlows,
   ...registryFlows,
+  ...rolloutFlows,
   ...clusterFlows,
   ...monitoringFlows,
   ...crosslinkFlows,
+  ...platformBackupFlows,
+  ...lifecycleFlows,
 ]

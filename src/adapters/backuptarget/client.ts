@@ -1,0 +1,110 @@
+import { type LookupAddress, lookup as resolve } from 'node:dns'
+import { Agent as HttpAgent } from 'node:http'
+import { Agent as HttpsAgent } from 'node:https'
+import { isIP, type LookupFunction } from 'node:net'
+import { pipeline, type Readable, Transform } from 'node:stream'
+import type { S3Client } from '@aws-sdk/client-s3'
+import { isInsideAddress } from '../../core/insideAddress.ts'
+import type { BackupTargets, TargetAccess, TargetVerdict } from './port.ts'
+import { ADDRESS_NOT_ALLOWED, verdict, verdictOf } from './verdict.ts'
+
+export type TargetOptions = {
+  /** Milliseconds for everything together; 10 s (interface section 8). */
+  timeout?: number
+  lookup?: typeof resolve
+}
+
+/** One page of names is a few kilobytes; what sends more is no store. */
+const ANSWER_MAX = 1024 * 1024
+
+/** Tests a target with the one request that shows all of it: address, certificate, key, bucket and the right to list. */
+export function createBackupTargets({ timeout = 10_000, lookup = resolve }: TargetOptions = {}): BackupTargets {
+  return {
+    async test(target) {
+      try {
+        const { hostname } = new URL(target.endpoint)
+        const literal = hostname.replace(/^\[|\]$/g, '')
+        // A connection to a number looks nothing up.
+        if (isIP(literal) !== 0 && !isInsideAddress(literal)) throw notAllowed()
+        return await list(target, timeout, vetted(lookup))
+      } catch (error) {
+        return verdictOf(error)
+      }
+    },
+  }
+}
+
+async function list(target: TargetAccess, timeout: number, lookup: LookupFunction): Promise<TargetVerdict> {
+  // A signal of our own: it covers the look-up of the name and the handshake as well as the answer.
+  const abortSignal = AbortSignal.timeout(timeout)
+  const { S3Client, ListObjectsV2Command } = await import('@aws-sdk/client-s3')
+  const { caCertificate: ca, accessKeyId, secretAccessKey, endpoint, region, forcePathStyle } = target
+  const agents = {
+    httpAgent: new HttpAgent({ lookup }),
+    httpsAgent: new HttpsAgent({ lookup, ...(ca !== undefined && { ca }) }),
+  }
+  const s3 = new S3Client({
+    ...{ endpoint, region, forcePathStyle, maxAttempts: 1 },
+    credentials: { accessKeyId, secretAccessKey },
+    requestHandler: agents,
+  })
+  limit(s3)
+  try {
+    const { bucket: Bucket, prefix } = target
+    const input = { Bucket, MaxKeys: 1, ...(prefix !== undefined && { Prefix: `${prefix}/` }) }
+    const answer = await within(abortSignal, s3.send(new ListObjectsV2Command(input), { abortSignal }))
+    // Whatever answers 200 to everything is no store.
+    return answer.Name === undefined && answer.KeyCount === undefined ? verdict('Unreachable') : verdict('Ok')
+  } finally {
+    s3.destroy()
+    for (const agent of Object.values(agents)) agent.destroy()
+  }
+}
+
+/** The client does not hear the signal while it reads an answer. */
+function within<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  return new Promise((settle, reject) => {
+    const end = () => reject(signal.reason)
+    signal.addEventListener('abort', end, { once: true })
+    work.then(settle, reject).finally(() => signal.removeEventListener('abort', end))
+  })
+}
+
+/** The client reads an answer to its end before it looks at it. */
+function limit(s3: S3Client): void {
+  s3.middlewareStack.add(
+    (next) => async (args) => {
+      const result = await next(args)
+      const response = result.response as { body?: Readable }
+      if (typeof response.body?.pipe === 'function') response.body = pipeline(response.body, upTo(ANSWER_MAX), () => {})
+      return result
+    },
+    { step: 'deserialize', priority: 'low', name: 'limitAnswer' },
+  )
+}
+
+function upTo(most: number): Transform {
+  let seen = 0
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      seen += chunk.length
+      if (seen > most) done(new Error('The answer is too long.'))
+      else done(null, chunk)
+    },
+  })
+}
+
+const notAllowed = () => Object.assign(new Error('not allowed'), { code: ADDRESS_NOT_ALLOWED })
+
+/** The connection's own look-up: what was resolved before could have changed since (DNS rebinding). */
+function vetted(lookup: typeof resolve): LookupFunction {
+  return (hostname, options, callback) => {
+    lookup(hostname, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
+      if (error !== null) return callback(error, [])
+      if (!addresses.every(({ address }) => isInsideAddress(address))) return callback(notAllowed(), [])
+      if (options.all === true) return callback(null, addresses)
+      const [first] = addresses
+      callback(null, first?.address ?? '', first?.family)
+    })
+  }
+}

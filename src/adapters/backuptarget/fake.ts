@@ -1,0 +1,30 @@
+import { isIP } from 'node:net'
+import { isInsideAddress } from '../../core/insideAddress.ts'
+import type { BackupTargets, TargetAccess, TargetVerdict } from './port.ts'
+import { ADDRESS_NOT_ALLOWED, verdict, verdictOf } from './verdict.ts'
+
+/** A store in memory with one key, and with buckets that it may list or may not. */
+export class FakeBackupTargets implements BackupTargets {
+  readonly key: { accessKeyId: string; secretAccessKey: string }
+  /** By name: whether the key may list it. */
+  readonly buckets = new Map<string, boolean>([['backups', true]])
+  /** Where it answers; every other endpoint is silent. */
+  endpoint = 'https://store.test'
+  readonly tested: TargetAccess[] = []
+
+  constructor(key = { accessKeyId: 'id', secretAccessKey: 'secret' }) {
+    this.key = key
+  }
+
+  async test(target: TargetAccess): Promise<TargetVerdict> {
+    this.tested.push(target)
+    const host = new URL(target.endpoint).hostname.replace(/^\[|\]$/g, '')
+    if (isIP(host) !== 0 && !isInsideAddress(host)) return verdictOf({ code: ADDRESS_NOT_ALLOWED })
+    if (target.endpoint !== this.endpoint) return verdict('Unreachable')
+    const { accessKeyId, secretAccessKey } = this.key
+    if (target.accessKeyId !== accessKeyId || target.secretAccessKey !== secretAccessKey)
+      return verdict('AuthenticationFailed')
+    const mayList = this.buckets.get(target.bucket)
+    return verdict(mayList === undefined ? 'BucketMissing' : mayList ? 'Ok' : 'AccessDenied')
+  }
+}

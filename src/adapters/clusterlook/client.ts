@@ -1,0 +1,133 @@
+import { valueAt } from '../../contracts/rollouts/drift.ts'
+import type { ClusterFacts, Known } from '../../contracts/rollouts/facts.ts'
+import type { KubeObject, Resource } from '../../core/object.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import { driftOf } from './drift.ts'
+import {
+  askedBy,
+  backupFacts,
+  certificateFacts,
+  databaseFacts,
+  lackingRules,
+  missingDefinitions,
+  nodeFacts,
+  quotaFacts,
+  workloadFacts,
+} from './facts.ts'
+import type { ClusterLook, LookedComponent, WantedRoles } from './port.ts'
+
+/** The types that are looked at. */
+export type LookedTypes = Readonly<
+  Record<
+    'node' | 'pod' | 'quota' | 'definition' | 'role' | 'database' | 'certificate' | 'backup' | 'backupLocation',
+    Resource
+  >
+> & {
+  readonly workloads: readonly Resource[]
+  /** What charts render and people change. */
+  readonly rendered: readonly Resource[]
+}
+
+export type ClusterLookOptions = {
+  client: Pick<KubeClient, 'list' | 'get'>
+  types: LookedTypes
+  /** The namespace that Velero is in. */
+  velero: string
+  /** Where the platform's own parts are. */
+  home: string
+  roles: WantedRoles
+}
+
+const FLUX_NAME = 'helm.toolkit.fluxcd.io/name'
+const FLUX_NAMESPACE = 'helm.toolkit.fluxcd.io/namespace'
+
+/** The API server's own answers, each of which may fail alone. */
+export function kubeClusterLook({ client, types, velero, home, roles }: ClusterLookOptions): ClusterLook {
+  const list = async (resource: Resource, namespace?: string) =>
+    (await client.list(resource, { namespace, resourceVersion: '0' })).items
+  const inAll = async (resource: Resource, namespaces: readonly string[]) =>
+    (await Promise.all(namespaces.map((namespace) => list(resource, namespace)))).flat()
+
+  return {
+    async facts(components): Promise<ClusterFacts> {
+      const homes = [...new Set([home, ...components.map(({ namespace }) => namespace)])]
+      const wanted = components.flatMap(({ definitions }) => definitions)
+      const [nodes, asked, databases, certificates, quotas, workloads, backups, missing, ceiling] = await Promise.all([
+        known('nodes', async () => (await list(types.node)).map(nodeFacts)),
+        known('pods', async () => askedBy(await list(types.pod))),
+        known('CloudNativePG', async () => (await inAll(types.database, homes)).map(databaseFacts)),
+        known('cert-manager', async () => (await inAll(types.certificate, homes)).map(certificateFacts)),
+        known('quotas', async () => (await inAll(types.quota, homes)).map(quotaFacts)),
+        known('workloads', async () => {
+          const found = await Promise.all(types.workloads.map((resource) => inAll(resource, homes)))
+          return found.flat().map(workloadFacts)
+        }),
+        known('Velero', async () =>
+          backupFacts(await list(types.backupLocation, velero), await list(types.backup, velero)),
+        ),
+        known('definitions', async () =>
+          missingDefinitions(wanted, wanted.length === 0 ? [] : await list(types.definition)),
+        ),
+        known('roles', async () => lackingRules(roles, await list(types.role))),
+      ])
+      return { nodes, asked, databases, certificates, quotas, workloads, backups, missingDefinitions: missing, ceiling }
+    },
+
+    async drift(components) {
+      const byRelease = new Map(components.map((component) => [component.release, component]))
+      const labelSelector = `${FLUX_NAMESPACE}=${home},${FLUX_NAME} in (${[...byRelease.keys()].join(',')})`
+      if (byRelease.size === 0) return { scanned: 0, items: [], problems: [] }
+      const problems: string[] = []
+      const found: [LookedComponent, KubeObject][] = []
+      for (const resource of types.rendered) {
+        const items = await client.list(resource, { labelSelector }).then(
+          (answer) => answer.items,
+          (error: unknown) => {
+            const reason = reasonOf(error)
+            if (reason === undefined) throw error
+            problems.push(`${resource.plural}: ${reason}`)
+            return []
+          },
+        )
+        for (const object of items) {
+          const component = byRelease.get(object.metadata.labels?.[FLUX_NAME] ?? '')
+          if (component !== undefined) found.push([component, object])
+        }
+      }
+      return {
+        scanned: found.length,
+        items: found.flatMap(([component, object]) => driftOf(component, object)),
+        problems,
+      }
+    },
+
+    async valueOf({ kind, namespace, name, field }) {
+      const resource = types.rendered.find((one) => one.kind === kind)
+      if (resource === undefined) return undefined
+      try {
+        return valueAt(await client.get(resource, { namespace, name }), field)
+      } catch (error) {
+        if (reasonOf(error) === undefined) throw error
+        return undefined
+      }
+    },
+  }
+}
+
+async function known<Value>(what: string, look: () => Promise<Value>): Promise<Known<Value>> {
+  try {
+    return { value: await look() }
+  } catch (error) {
+    const reason = reasonOf(error)
+    if (reason === undefined) throw error
+    return { unknown: `Of ${what} nothing is known: ${reason}` }
+  }
+}
+
+/** Why the API server said nothing; undefined for an error of ours. */
+function reasonOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || error.name !== 'KubeError') return undefined
+  const { reason, typeMissing } = error as Error & { reason: string; typeMissing: boolean }
+  if (typeMissing || reason === 'NotFound') return 'the cluster does not have it.'
+  return reason === 'Forbidden' ? 'this part of the platform may not read it.' : 'the API server did not answer.'
+}

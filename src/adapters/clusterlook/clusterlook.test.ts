@@ -1,0 +1,142 @@
+import { expect } from 'chai'
+import type { KubeObject } from '../../core/object.ts'
+import {
+  clusterRole,
+  configMap,
+  customResourceDefinition,
+  deployment,
+  node,
+  pod,
+  resourceQuota,
+} from '../../kube/builtin.ts'
+import { certificate } from '../../kube/certmanager.ts'
+import { FakeKubeClient } from '../../kube/fake.ts'
+import { postgresqlCluster } from '../../kube/postgresql.ts'
+import { veleroBackup, veleroLocation } from '../../kube/velero.ts'
+import { kubeClusterLook } from './client.ts'
+import { driftOf } from './drift.ts'
+import { databaseFacts, lackingRules, missingDefinitions, nodeFacts, workloadFacts } from './facts.ts'
+import { FakeClusterLook } from './fake.ts'
+import type { ClusterLook, LookedComponent } from './port.ts'
+
+const WEB: LookedComponent = {
+  ...{ name: 'web', release: 'pcomp-web', namespace: 'web', definitions: ['webs.example.com'] },
+  keys: { replicas: { isSecret: false }, password: { isSecret: true } },
+}
+const object = (kind: string, fields: object, metadata: object = {}): KubeObject =>
+  ({ apiVersion: 'v1', kind, metadata: { name: 'x', namespace: 'web', ...metadata }, ...fields }) as KubeObject
+const conditions = (type: string, status: string) => ({ conditions: [{ type, status }] })
+
+function real(): { look: ClusterLook; client: FakeKubeClient } {
+  const client = new FakeKubeClient()
+  const types = {
+    ...{ node, pod, quota: resourceQuota, definition: customResourceDefinition, role: clusterRole },
+    ...{ database: postgresqlCluster, certificate, backup: veleroBackup, backupLocation: veleroLocation },
+    ...{ workloads: [deployment], rendered: [deployment, configMap] },
+  }
+  return { client, look: kubeClusterLook({ client, types, velero: 'velero', home: 'freehold-system', roles: {} }) }
+}
+
+describe('a look at the cluster', () => {
+  const looks: [string, () => ClusterLook][] = [
+    ['in memory', () => new FakeClusterLook()],
+    ['through the API server', () => real().look],
+  ]
+  for (const [what, look] of looks)
+    it(`${what} says of each fact what it is, or why it is not known`, async () => {
+      const facts = await look().facts([WEB], 0)
+      for (const [name, known] of Object.entries(facts))
+        expect(Object.keys(known), name).to.deep.equal(['value' in known ? 'value' : 'unknown'])
+      expect((await look().drift([])).items).to.deep.equal([])
+      expect(await look().valueOf({ kind: 'Deployment', namespace: 'web', name: 'none', field: 'spec' })).to.equal(
+        undefined,
+      )
+    })
+
+  it('does not take what may not be read for well', async () => {
+    const { client, look } = real()
+    client.fail('list', node, 'Forbidden')
+    expect((await look.facts([], 0)).nodes).to.deep.equal({
+      unknown: 'Of nodes nothing is known: this part of the platform may not read it.',
+    })
+  })
+
+  it('does not hide an error of its own', async () => {
+    const { client, look } = real()
+    client.fail('list', node, () => {
+      throw new TypeError('ours')
+    })
+    const error = await look.facts([], 0).catch((caught: unknown) => caught)
+    expect(error).to.be.instanceOf(TypeError)
+  })
+})
+
+describe('what objects mean', () => {
+  it('a node is ready, short of disk, and has so much', () => {
+    const status = { ...conditions('Ready', 'True'), allocatable: { cpu: '3500m', memory: '1Ki' } }
+    expect(nodeFacts(object('Node', { status }))).to.deep.equal({
+      ...{ isReady: true, isShortOfDisk: false, cpu: 3.5, memory: 1024 },
+      name: 'x',
+    })
+    expect(nodeFacts(object('Node', {})).isReady).to.equal(false)
+  })
+
+  it('a database has its primary unless it changes it, and archives unless it says otherwise', () => {
+    const status = { currentPrimary: 'a', targetPrimary: 'b', ...conditions('ContinuousArchiving', 'False') }
+    expect(databaseFacts(object('Cluster', { status }))).to.deep.equal({
+      name: 'web/x',
+      hasPrimary: false,
+      isArchiving: false,
+    })
+    expect(databaseFacts(object('Cluster', {})).isArchiving).to.equal(undefined)
+  })
+
+  it('a workload is pending until all of its pods are of the last revision', () => {
+    const of = (status: object) => workloadFacts(object('Deployment', { status }, { generation: 2 })).isPending
+    expect(of({ observedGeneration: 1 })).to.equal(true)
+    expect(of({ observedGeneration: 2, replicas: 2, updatedReplicas: 1 })).to.equal(true)
+    expect(of({ observedGeneration: 2, replicas: 2, updatedReplicas: 2 })).to.equal(false)
+  })
+
+  it('a definition is missing until it is established', () => {
+    const definition = object('CustomResourceDefinition', { status: conditions('Established', 'True') }, { name: 'a' })
+    expect(missingDefinitions(['b', 'a', 'b'], [definition])).to.deep.equal(['b'])
+  })
+
+  it('a role lacks rules however they are grouped', () => {
+    const rule = (...verbs: string[]) => ({ apiGroups: ['a'], resources: ['b'], verbs })
+    const role = object('ClusterRole', { rules: [rule('get'), rule('list')] })
+    expect(lackingRules({ x: [rule('get', 'list')] }, [role])).to.deep.equal([])
+    expect(lackingRules({ x: [rule('get', 'watch')], y: [] }, [role])).to.deep.equal([
+      'x lacks 1 rights',
+      'ClusterRole y is not there',
+    ])
+  })
+})
+
+describe('an object of a component that somebody changed', () => {
+  const managedFields = [
+    { manager: 'kubectl-edit', operation: 'Update', fieldsV1: { 'f:spec': { 'f:replicas': {}, 'f:password': {} } } },
+  ]
+  const annotations = {
+    'lifecycle.freehold.dev/config-keys': '{"spec.replicas":"replicas","spec.password":"password"}',
+  }
+  const changed = (spec: object) => object('Deployment', { spec }, { managedFields, annotations })
+
+  it('can be taken over where its chart says from which value a field comes, and shows no secret', () => {
+    const [password, replicas] = driftOf(WEB, changed({ replicas: 3, password: 's3cret' }))
+    expect(replicas).to.deep.include({ field: 'spec.replicas', live: '3', manager: 'kubectl-edit' })
+    expect(replicas?.adoption).to.deep.equal({ configKey: 'web.replicas', liveValue: '3', isSecret: false })
+    expect(password?.adoption?.liveValue).to.match(/^sha256:/)
+    expect(JSON.stringify(password)).not.to.include('s3cret')
+    const [long] = driftOf(WEB, changed({ replicas: 3, password: 's3cret'.repeat(1000) }))
+    expect(JSON.stringify(long)).not.to.include('s3cret')
+  })
+
+  it('cannot where the value is no text, number or truth, or no value of the component', () => {
+    const adoptions = (component: LookedComponent, spec: object) =>
+      driftOf(component, changed(spec)).map((one) => one.adoption)
+    expect(adoptions(WEB, { replicas: { a: 1 }, password: 'x'.repeat(2000) })).to.deep.equal([undefined, undefined])
+    expect(adoptions({ ...WEB, keys: {} }, { replicas: 3, password: 'x' })).to.deep.equal([undefined, undefined])
+  })
+})

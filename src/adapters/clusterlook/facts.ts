@@ -1,0 +1,147 @@
+import { type Backup, type BackupLocation, targetOf } from '../../contracts/backups.ts'
+import { isOfPlatform } from '../../contracts/platformbackups/backups.ts'
+import type {
+  Asked,
+  BackupFacts,
+  CertificateFacts,
+  DatabaseFacts,
+  NodeFacts,
+  QuotaFacts,
+  WorkloadFacts,
+} from '../../contracts/rollouts/facts.ts'
+import { type KubeObject, objectKey } from '../../core/object.ts'
+import { isQuantity, parseQuantity } from '../../core/quantity.ts'
+import type { RoleRule, WantedRoles } from './port.ts'
+
+/** What objects of Kubernetes mean to the checks; pure. */
+
+type Condition = { type?: string; status?: string }
+type Quantities = Readonly<Record<string, unknown>>
+type WithStatus<Status> = KubeObject & { status?: Status }
+
+const isTrue = (conditions: readonly Condition[] | undefined, type: string) =>
+  conditions?.some((one) => one.type === type && one.status === 'True') === true
+const named = ({ metadata }: KubeObject) => objectKey(metadata.namespace, metadata.name)
+
+function amount(values: Quantities | undefined, name: string): number {
+  const text = values?.[name]
+  return typeof text === 'string' && isQuantity(text) ? Number(parseQuantity(text)) / 1000 : 0
+}
+
+export function nodeFacts(node: KubeObject): NodeFacts {
+  const { status } = node as WithStatus<{ conditions?: Condition[]; allocatable?: Quantities }>
+  return {
+    name: node.metadata.name,
+    isReady: isTrue(status?.conditions, 'Ready'),
+    isShortOfDisk: isTrue(status?.conditions, 'DiskPressure'),
+    cpu: amount(status?.allocatable, 'cpu'),
+    memory: amount(status?.allocatable, 'memory'),
+  }
+}
+
+type Container = { resources?: { requests?: Quantities } }
+
+export function askedBy(pods: readonly KubeObject[]): Asked {
+  let [cpu, memory] = [0, 0]
+  for (const pod of pods) {
+    const { spec, status } = pod as WithStatus<{ phase?: string }> & { spec?: { containers?: Container[] } }
+    if (status?.phase === 'Succeeded' || status?.phase === 'Failed') continue
+    for (const { resources } of spec?.containers ?? []) {
+      cpu += amount(resources?.requests, 'cpu')
+      memory += amount(resources?.requests, 'memory')
+    }
+  }
+  return { cpu, memory }
+}
+
+type DatabaseStatus = { currentPrimary?: string; targetPrimary?: string; conditions?: Condition[] }
+
+export function databaseFacts(cluster: KubeObject): DatabaseFacts {
+  const { status } = cluster as WithStatus<DatabaseStatus>
+  const archiving = status?.conditions?.find(({ type }) => type === 'ContinuousArchiving')
+  return {
+    name: named(cluster),
+    hasPrimary: status?.currentPrimary !== undefined && status.currentPrimary === status.targetPrimary,
+    isArchiving: archiving === undefined ? undefined : archiving.status === 'True',
+  }
+}
+
+export function certificateFacts(certificate: KubeObject): CertificateFacts {
+  const { status } = certificate as WithStatus<{ conditions?: Condition[]; notAfter?: string }>
+  return { name: named(certificate), isReady: isTrue(status?.conditions, 'Ready'), endsAt: status?.notAfter }
+}
+
+/** The part of its scarcest resource that is used. */
+export function quotaFacts(quota: KubeObject): QuotaFacts {
+  const { status } = quota as WithStatus<{ hard?: Quantities; used?: Quantities }>
+  const shares = Object.keys(status?.hard ?? {}).map((name) => {
+    const hard = amount(status?.hard, name)
+    return hard === 0 ? 0 : amount(status?.used, name) / hard
+  })
+  return { name: named(quota), share: Math.max(0, ...shares) }
+}
+
+type Rolling = {
+  observedGeneration?: number
+  replicas?: number
+  updatedReplicas?: number
+  desiredNumberScheduled?: number
+  updatedNumberScheduled?: number
+}
+
+export function workloadFacts(workload: KubeObject): WorkloadFacts {
+  const { status = {} } = workload as WithStatus<Rolling>
+  const isBehind = (workload.metadata.generation ?? 0) > (status.observedGeneration ?? 0)
+  const [wanted = 0, updated = 0] =
+    status.desiredNumberScheduled === undefined
+      ? [status.replicas, status.updatedReplicas]
+      : [status.desiredNumberScheduled, status.updatedNumberScheduled]
+  return { name: named(workload), isPending: isBehind || updated < wanted }
+}
+
+export function backupFacts(locations: readonly KubeObject[], backups: readonly KubeObject[]): BackupFacts {
+  const target = targetOf(locations as BackupLocation[])
+  const completed = (backups as Backup[])
+    .filter((backup) => isOfPlatform(backup) && backup.status?.phase === 'Completed')
+    .flatMap(({ status }) => status?.completionTimestamp ?? [])
+  return {
+    target: target === undefined ? 'Missing' : target.status?.phase === 'Available' ? 'Available' : 'Unavailable',
+    lastAt: completed.sort().at(-1),
+  }
+}
+
+/** Of the definitions that components bring, those that are not there or not served. */
+export function missingDefinitions(wanted: readonly string[], found: readonly KubeObject[]): string[] {
+  const served = new Set(
+    (found as WithStatus<{ conditions?: Condition[] }>[])
+      .filter(({ status }) => isTrue(status?.conditions, 'Established'))
+      .map(({ metadata }) => metadata.name),
+  )
+  return [...new Set(wanted)].filter((name) => !served.has(name)).sort()
+}
+
+/** One rule for each verb on each resource, so that rules can be compared however they are grouped. */
+export function singleRules(rules: readonly RoleRule[]): Set<string> {
+  const all = rules.flatMap(({ apiGroups, resources, verbs, resourceNames = ['*'] }) =>
+    apiGroups.flatMap((group) =>
+      resources.flatMap((resource) =>
+        resourceNames.flatMap((name) => verbs.map((verb) => [group, resource, name, verb].join(' '))),
+      ),
+    ),
+  )
+  return new Set(all)
+}
+
+/** What each role lacks, as sentences. */
+export function lackingRules(wanted: WantedRoles, found: readonly KubeObject[]): string[] {
+  const held = new Map(
+    (found as (KubeObject & { rules?: RoleRule[] })[]).map((role) => [role.metadata.name, role.rules ?? []]),
+  )
+  return Object.entries(wanted).flatMap(([name, rules]) => {
+    const rulesHeld = held.get(name)
+    if (rulesHeld === undefined) return [`ClusterRole ${name} is not there`]
+    const has = singleRules(rulesHeld)
+    const lacks = [...singleRules(rules)].filter((rule) => !has.has(rule))
+    return lacks.length === 0 ? [] : [`${name} lacks ${lacks.length} rights`]
+  })
+}

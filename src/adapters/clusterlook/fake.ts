@@ -1,0 +1,37 @@
+import type { DriftItem } from '../../contracts/rollouts/drift.ts'
+import type { ClusterFacts } from '../../contracts/rollouts/facts.ts'
+import type { ClusterLook } from './port.ts'
+
+/** A cluster that is well, and of which tests change what they are about. */
+export const WELL: ClusterFacts = {
+  nodes: { value: [{ name: 'node-1', isReady: true, isShortOfDisk: false, cpu: 8, memory: 2 ** 34 }] },
+  asked: { value: { cpu: 1, memory: 2 ** 30 } },
+  databases: { value: [] },
+  certificates: { value: [] },
+  quotas: { value: [] },
+  workloads: { value: [] },
+  backups: { value: { target: 'Available', lastAt: '2026-01-01T00:00:00Z' } },
+  missingDefinitions: { value: [] },
+  ceiling: { value: [] },
+}
+
+/** In memory: says what it was told. */
+export class FakeClusterLook implements ClusterLook {
+  found: ClusterFacts = WELL
+  changed: DriftItem[] = []
+  /** By field. */
+  readonly values = new Map<string, unknown>()
+
+  async facts(): Promise<ClusterFacts> {
+    return this.found
+  }
+
+  async valueOf({ field }: { field: string }): Promise<unknown> {
+    return this.values.get(field)
+  }
+
+  async drift(components: Parameters<ClusterLook['drift']>[0]) {
+    const names = new Set(components.map(({ name }) => name))
+    return { scanned: names.size, items: this.changed.filter(({ component }) => names.has(component)), problems: [] }
+  }
+}

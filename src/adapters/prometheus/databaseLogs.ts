@@ -1,0 +1,77 @@
+import { request } from 'undici'
+import { z } from 'zod'
+import { messageOf } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
+import { readWithin } from '../../core/readWithin.ts'
+import type { DatabaseLogs, MeasuredLog } from './port.ts'
+
+const ANSWER_MAX = 16 * 1024 * 1024
+
+/** What CloudNativePG measures of its instances (its page on monitoring); sizes of the volume are counted in files. */
+const QUERIES = {
+  readyCount: 'max by (namespace, pod) (cnpg_collector_pg_wal_archive_status{value="ready"})',
+  volumePercent:
+    '100 * max by (namespace, pod) (cnpg_collector_pg_wal{value="count"}) / max by (namespace, pod) (cnpg_collector_pg_wal{value="volume_size"})',
+} as const
+
+const Answer = z.object({
+  data: z.object({
+    result: z.array(
+      z.object({
+        metric: z.object({ namespace: z.string(), pod: z.string() }),
+        value: z.tuple([z.number(), z.string()]),
+      }),
+    ),
+  }),
+})
+
+/** Asks Prometheus what waits for the archives of databases (HTTP API of Prometheus, version 1). */
+export function createDatabaseLogs({
+  url,
+  log,
+  timeout = 5_000,
+}: {
+  url: string
+  log: Pick<Log, 'debug'>
+  timeout?: number
+}): DatabaseLogs {
+  const address = `${url.replace(/\/$/, '')}/api/v1/query`
+
+  async function ask(query: string, signal: AbortSignal) {
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    const body = new URLSearchParams({ query }).toString()
+    const answer = await request(address, { method: 'POST', headers, body, signal })
+    const text = await readWithin(ANSWER_MAX, answer.body, () => new Error('Prometheus tells more than was asked for.'))
+    if (answer.statusCode !== 200) throw new Error(`Prometheus answered ${answer.statusCode}.`)
+    return Answer.parse(JSON.parse(text.toString('utf8'))).data.result
+  }
+
+  return {
+    async all() {
+      const found = new Map<string, MeasuredLog>()
+      try {
+        const signal = AbortSignal.timeout(timeout)
+        const names = Object.keys(QUERIES) as (keyof typeof QUERIES)[]
+        const answers = await Promise.all(names.map((name) => ask(QUERIES[name], signal)))
+        for (const [index, name] of names.entries())
+          for (const { metric, value } of answers[index] ?? []) keepLargest(found, metric, name, Number(value[1]))
+      } catch (error) {
+        log.debug({ error: messageOf(error) }, 'Prometheus did not tell what waits for the archives of databases.')
+      }
+      return found
+    },
+  }
+}
+
+/** Instances of a Cluster are called as it is, with a number; only the primary's files wait. */
+function keepLargest(
+  found: Map<string, MeasuredLog>,
+  { namespace, pod }: { namespace: string; pod: string },
+  name: keyof typeof QUERIES,
+  value: number,
+): void {
+  if (!Number.isFinite(value)) return
+  const key = `${namespace}/${pod.replace(/-[0-9]+$/, '')}`
+  const before = found.get(key) ?? { readyCount: undefined, volumePercent: undefined }
+  found.set(key, { ...before, [name]: Math.max(before[name] ?? 0, value) })
+}

@@ -1,0 +1,128 @@
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import { OutgoingError, type OutgoingFetch } from '../outgoing/port.ts'
+import { FeedError, type FeedRelease, type ReleaseFeed } from './port.ts'
+import { versionsAmong } from './versions.ts'
+
+export type ReleaseFeedOptions = {
+  /** Calls registries that declarations of components name. */
+  fetch: OutgoingFetch
+  /** The registry that all charts are taken from instead, and how it is called. */
+  mirror?: { url: string; fetch: OutgoingFetch } | undefined
+}
+
+const PAGE = 1000
+const PAGES_MAX = 20
+const MANIFEST = 'application/vnd.oci.image.manifest.v1+json'
+const CHART = 'application/vnd.cncf.helm.config.v1+json'
+
+const Tags = z.object({ tags: z.array(z.string()).nullish() })
+const Token = z.object({ token: z.string().optional(), access_token: z.string().optional() })
+const Manifest = z.object({
+  config: z.object({ mediaType: z.string() }),
+  annotations: z.record(z.string(), z.string()).optional(),
+})
+
+type Place = { base: string; host: string; repository: string; fetch: OutgoingFetch }
+type Said = { status: number; headers: Headers; text: string }
+
+/** Registries that speak the distribution protocol of the OCI, asked without an account. @see https://github.com/opencontainers/distribution-spec */
+export function createReleaseFeed({ fetch, mirror }: ReleaseFeedOptions): ReleaseFeed {
+  function locate(url: string) {
+    if (mirror === undefined) return { url, isInsecure: false }
+    const { host, pathname, protocol } = new URL(mirror.url)
+    const path = pathname.replace(/\/+$/, '')
+    return { url: `oci://${host}${path}/${url.split('/').at(-1)}`, isInsecure: protocol === 'http:' }
+  }
+  function placeOf(url: string): Place {
+    const [, host = '', repository = ''] = /^oci:\/\/([^/]+)\/(.+)$/.exec(locate(url).url) ?? []
+    if (mirror === undefined) return { base: `https://${host}/v2/${repository}`, host, repository, fetch }
+    return { base: `${new URL(mirror.url).origin}/v2/${repository}`, host, repository, fetch: mirror.fetch }
+  }
+  return {
+    locate,
+    async versions(url, signal) {
+      const place = placeOf(url)
+      const tags = new Set<string>()
+      for (let page = 0, last = ''; page < PAGES_MAX; page += 1) {
+        const after = last === '' ? '' : `&last=${encodeURIComponent(last)}`
+        const said = await ask(place, `tags/list?n=${PAGE}${after}`, signal)
+        const found = said === undefined ? [] : (read(Tags, said.text, place).tags ?? [])
+        const before = tags.size
+        for (const tag of found) tags.add(tag)
+        // Registries give less than was asked for, and some know no pages.
+        if (tags.size === before) break
+        last = found.at(-1) ?? ''
+      }
+      return versionsAmong(tags)
+    },
+    async release(url, version, signal): Promise<FeedRelease | undefined> {
+      const place = placeOf(url)
+      const said = await ask(place, `manifests/${version}`, signal)
+      if (said === undefined) return undefined
+      const { config, annotations = {} } = read(Manifest, said.text, place)
+      if (config.mediaType !== CHART) return undefined
+      const digest = said.headers.get('docker-content-digest') ?? `sha256:${sha256(said.text)}`
+      const signature = await ask(place, `manifests/${digest.replace(':', '-')}.sig`, signal)
+      return { version, digest, isSigned: signature !== undefined, annotations }
+    },
+  }
+}
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
+
+/** Undefined if it is not there. @throws FeedError */
+async function ask(place: Place, path: string, signal?: AbortSignal): Promise<Said | undefined> {
+  const first = await send(place, path, {}, signal)
+  const said = first.status === 401 ? await sendWithToken(place, path, first, signal) : first
+  if (said.status === 404) return undefined
+  if (said.status === 200) return said
+  if (said.status === 429 || said.status >= 500) throw unreachable(place)
+  throw new FeedError(
+    'Refused',
+    `${place.host} does not let everybody read ${place.repository} (status ${said.status}).`,
+  )
+}
+
+async function send(place: Place, path: string, headers: Record<string, string>, signal?: AbortSignal): Promise<Said> {
+  return call(place, `${place.base}/${path}`, { accept: `${MANIFEST}, application/json`, ...headers }, signal)
+}
+
+async function call(place: Place, url: string, headers: Record<string, string>, signal?: AbortSignal): Promise<Said> {
+  try {
+    const answer = await place.fetch(url, { headers, signal })
+    return { status: answer.status, headers: answer.headers, text: await answer.text() }
+  } catch (error) {
+    if (!(error instanceof OutgoingError)) throw error
+    if (error.reason === 'NotAllowed') throw new FeedError('Refused', error.message, error)
+    throw unreachable(place, error)
+  }
+}
+
+/** As anybody pulls (token authentication of the distribution project). */
+async function sendWithToken(place: Place, path: string, { headers }: Said, signal?: AbortSignal): Promise<Said> {
+  const challenge = headers.get('www-authenticate') ?? ''
+  const word = (name: string) => new RegExp(`[\\s,]${name}="([^"]*)"`, 'i').exec(challenge)?.[1]
+  const realm = URL.parse(word('realm') ?? '')
+  const refused = new FeedError('Refused', `${place.host} does not let everybody read ${place.repository}.`)
+  if (realm === null || !/^bearer\s/i.test(challenge)) throw refused
+  const service = word('service')
+  if (service !== undefined) realm.searchParams.set('service', service)
+  realm.searchParams.set('scope', `repository:${place.repository}:pull`)
+  const answer = await call(place, realm.href, { accept: 'application/json' }, signal)
+  if (answer.status >= 500) throw unreachable(place)
+  if (answer.status !== 200) throw refused
+  const { token, access_token: accessToken } = read(Token, answer.text, place)
+  return send(place, path, { authorization: `Bearer ${token ?? accessToken ?? ''}` }, signal)
+}
+
+function read<Schema extends z.ZodType>(schema: Schema, text: string, { host, repository }: Place): z.output<Schema> {
+  try {
+    return schema.parse(JSON.parse(text))
+  } catch (cause) {
+    throw new FeedError('Unreadable', `What ${host} answers about ${repository} cannot be read.`, cause)
+  }
+}
+
+const unreachable = ({ host, repository }: Place, cause?: unknown) =>
+  new FeedError('Unreachable', `${host} did not answer about ${repository}.`, cause)

@@ -1,0 +1,183 @@
+import { z } from 'zod'
+import { neededValues, shownValues } from '../../contracts/componentValues.ts'
+import { COMPONENT_KINDS, COMPONENT_STATES, configKey, releasesOf, versionOrder } from '../../contracts/lifecycle.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { PlatformComponent } from '../../crds/lifecycle.ts'
+import { ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
+import { action, type RouteDraft, route } from '../http/route.ts'
+import { listRoute } from '../resources/collection/columns.ts'
+import { atPlatform } from '../resources/collection/homes.ts'
+import { DateTime } from '../resources/dto.ts'
+import { enumeration, flag, text } from '../resources/paging.ts'
+import { untilChanged } from '../resources/untilChanged.ts'
+import { ComponentDto, ComponentSummaryDto, currentRelease, ReleaseDto, releaseDto, summaryOf } from './records.ts'
+import { componentOf, stockOf } from './stock.ts'
+
+const view = action('lifecycle/view')
+const ONE = '/lifecycle/components/{name}'
+const RELEASES_SHOWN = 20
+
+const InstallSpecDto = z
+  .object({
+    component: z.string(),
+    version: z.string().describe('The newest, or the installed one if there is none to install'),
+    namespace: z.string(),
+    values: z.record(z.string(), z.unknown()).describe('What the chart gets, with *** for every secret'),
+    required: z.array(
+      z
+        .object({
+          key: z.string(),
+          title: z.string(),
+          type: z.enum(['String', 'Integer', 'Boolean']),
+          isSecret: z.boolean(),
+          isSet: z.boolean(),
+          description: z.string(),
+          default: z.string().nullable(),
+        })
+        .meta({ id: 'InstallValue' }),
+    ),
+    crds: z.array(z.string()),
+    dependsOn: z.array(z.string()),
+  })
+  .meta({ id: 'InstallSpecDto' })
+
+const FeedRefreshResult = z
+  .object({
+    readAt: DateTime,
+    components: z.int(),
+    newReleases: z.int(),
+    problems: z.array(z.object({ component: z.string(), message: z.string() }).meta({ id: 'FeedProblem' })),
+  })
+  .meta({ id: 'FeedRefreshResult' })
+
+async function one(context: Context<'name'>) {
+  const stock = await stockOf(context)
+  const component = componentOf(stock, context.parameters.name)
+  const held = await context.services.lifecycle.configuration.read()
+  const releases = releasesOf(stock.releases, component.metadata.name).slice(0, RELEASES_SHOWN)
+  const dto = {
+    ...summaryOf(component, stock),
+    releases: releases.map((release) => releaseDto(release, stock)),
+    values: shownValues(component, currentRelease(component, stock), held),
+  }
+  return ok(dto, { etag: etagOf(component) })
+}
+
+/** What an installation of the newest version needs. */
+async function installSpec(context: Context<'name'>) {
+  const stock = await stockOf(context)
+  const component = componentOf(stock, context.parameters.name)
+  const held = await context.services.lifecycle.configuration.read()
+  const { metadata, spec, status } = component
+  const release = currentRelease(component, { ...stock, components: [] })
+  return ok({
+    component: metadata.name,
+    version: release?.spec.version ?? spec.version ?? status?.installedVersion ?? '',
+    namespace: spec.namespace,
+    values: shownValues(component, release, held),
+    required: neededValues(component, release).map((needed) => ({
+      ...needed,
+      isSet: (held[configKey(metadata.name, needed.key)] ?? '') !== '',
+      default: (needed.isSecret ? undefined : needed.default) ?? null,
+    })),
+    crds: [...spec.crds],
+    dependsOn: spec.dependsOn.map(({ name }) => name),
+  })
+}
+
+/** Milliseconds: registries are asked by the controllers, a few at once. */
+const REFRESH_WAIT = 20_000
+
+/** Has the feed of every component read, and says what came of it. @throws PlatformError FeedUnreachable */
+async function refresh(context: Context) {
+  const { services, caller } = context
+  const { namespace } = atPlatform()
+  // To the millisecond: two that ask within a second are two.
+  const asked = new Date(services.clock.now()).toISOString()
+  const components = (await services.records.list(PlatformComponent, { namespace }, { fresh: true })).filter(
+    ({ spec }) => spec.chart !== undefined,
+  )
+  for (const { metadata } of components) {
+    const change = ({ spec }: { spec: object }) => ({ ...spec, refreshRequestedAt: asked })
+    await services.records.update(PlatformComponent, { namespace, name: metadata.name }, { caller, change })
+  }
+  const feeds = () =>
+    components.map(({ metadata: { name } }) => {
+      const feed = services.records.peek(PlatformComponent, { namespace, name })?.status?.feed
+      return { component: name, feed, isRead: Date.parse(feed?.requestedAt ?? '') >= Date.parse(asked) }
+    })
+  await untilChanged(context, async () => feeds().every(({ isRead }) => isRead), REFRESH_WAIT)
+  const read = feeds()
+  if (read.length > 0 && read.every(({ isRead, feed }) => isRead && feed?.isUnreachable === true))
+    throw new PlatformError('FeedUnreachable', 'No registry of charts answered: ask again later.')
+  return ok({
+    readAt: asked,
+    components: read.filter(({ isRead }) => isRead).length,
+    newReleases: read.reduce((sum, { feed, isRead }) => sum + (isRead ? (feed?.found ?? 0) : 0), 0),
+    problems: read.flatMap(({ component, feed, isRead }) => {
+      const message = isRead ? feed?.problem : 'It is still being read.'
+      return message === undefined ? [] : [{ component, message }]
+    }),
+  })
+}
+
+const orderOfRelease = (row: unknown) => versionOrder((row as z.output<typeof ReleaseDto>).version)
+
+export const componentRoutes: readonly RouteDraft[] = [
+  listRoute('/lifecycle/components', {
+    auth: view,
+    summary: 'The parts that the platform runs with',
+    dto: ComponentSummaryDto,
+    columns: {
+      name: text('Name', { isSearched: true }),
+      title: text('Title', { isSearched: true, isSorted: false, isFiltered: false }),
+      kind: enumeration('Kind', COMPONENT_KINDS),
+      status: enumeration('Status', COMPONENT_STATES, { isSorted: false }),
+      isOutdated: flag('Outdated', { isSorted: false }),
+      isInstalled: flag('Installed', { isSorted: false }),
+    },
+    sort: 'name',
+    name: 'name',
+    id: 'name',
+    rows: async (context) => {
+      const stock = await stockOf(context)
+      return stock.components.map((component) => summaryOf(component, stock))
+    },
+  }),
+  route('GET', ONE, { auth: view, summary: 'A component with its releases', reply: ComponentDto }, one),
+  route(
+    'GET',
+    `${ONE}/installspec`,
+    { auth: view, summary: 'What an installation of it needs', reply: InstallSpecDto },
+    installSpec,
+  ),
+  route(
+    'POST',
+    '/lifecycle/components/refresh',
+    { auth: view, summary: 'Read the release feed now', reply: FeedRefreshResult, answers: [200, 502] },
+    refresh,
+  ),
+  listRoute('/lifecycle/releases', {
+    auth: view,
+    summary: 'Releases of a component, newest first',
+    query: z.object({ component: z.string().min(1).max(128) }),
+    dto: ReleaseDto,
+    answers: [404],
+    columns: {
+      // As text 1.10.0 would come before 1.9.0.
+      version: text('Version', { isFiltered: false, of: orderOfRelease }),
+      isInstalled: flag('Installed', { isSorted: false }),
+      isSchemaBreaking: flag('Schema-breaking', { isSorted: false }),
+    },
+    sort: '-version',
+    name: 'version',
+    id: 'digest',
+    rows: async (context) => {
+      const stock = await stockOf(context)
+      const component = componentOf(stock, context.query.component)
+      return releasesOf(stock.releases, component.metadata.name).map((release) => releaseDto(release, stock))
+    },
+  }),
+]

@@ -1,0 +1,117 @@
+import { z } from 'zod'
+import { COMPONENT_KINDS, isSameVersion } from '../../contracts/lifecycle.ts'
+import { timestamp } from '../../core/clock.ts'
+import { ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { action, type RouteDraft, route } from '../http/route.ts'
+import { DateTime } from '../resources/dto.ts'
+import { type ComponentRecord, currentRelease, type Stock } from './records.ts'
+import { stockOf } from './stock.ts'
+
+const view = action('lifecycle/view')
+const words = z.string().nullable()
+export const DRIFT_KINDS = ['Version', 'Missing', 'Unexpected', 'Image', 'Values'] as const
+
+const VersionDriftItem = z
+  .object({
+    name: z.string(),
+    expectedVersion: z.string().describe('Empty where nothing is expected'),
+    runningVersion: words,
+    desiredDigest: words.describe('Of the chart, as the release feed first had it'),
+    runningDigest: words.describe('Of the chart that is installed'),
+    kind: z.enum(DRIFT_KINDS),
+    message: z.string(),
+  })
+  .meta({ id: 'VersionDriftItem' })
+type VersionDriftItem = z.output<typeof VersionDriftItem>
+const VersionDriftDto = z
+  .object({ checkedAt: DateTime, components: z.array(VersionDriftItem) })
+  .meta({ id: 'VersionDriftDto' })
+
+const DependencyGraphDto = z
+  .object({
+    nodes: z.array(
+      z
+        .object({ name: z.string(), kind: z.enum(COMPONENT_KINDS), installedVersion: words, isInstalled: z.boolean() })
+        .meta({ id: 'DependencyNode' }),
+    ),
+    edges: z.array(
+      z
+        .object({ from: z.string(), to: z.string(), constraint: words, kind: z.enum(['DependsOn', 'Pins']) })
+        .meta({ id: 'DependencyEdge' }),
+    ),
+  })
+  .meta({ id: 'DependencyGraphDto' })
+
+/** How what runs differs from what installs and rollouts wrote; a change that is under way is none. */
+export function driftOf({ metadata, spec, status = {} }: ComponentRecord, stock: Stock): VersionDriftItem | undefined {
+  if (status.state === 'Installing' || status.state === 'Upgrading') return undefined
+  const running = status.installedVersion
+  const release = stock.releases.find(
+    (one) => one.spec.component === metadata.name && one.spec.version === spec.version,
+  )
+  const found = (kind: VersionDriftItem['kind'], message: string): VersionDriftItem => ({
+    name: metadata.name,
+    expectedVersion: spec.version ?? '',
+    runningVersion: running ?? null,
+    desiredDigest: release?.spec.digest ?? null,
+    runningDigest: status.digest ?? null,
+    kind,
+    message,
+  })
+  if (spec.version === undefined)
+    return running === undefined || status.isManaged !== true
+      ? undefined
+      : found('Unexpected', `Version ${running} is installed, and none is wanted.`)
+  if (running === undefined) return found('Missing', `Version ${spec.version} is wanted, and none is installed.`)
+  const gone = spec.workloads.length - (status.workloads ?? []).length
+  if (gone > 0) return found('Missing', `${gone} of its ${spec.workloads.length} workloads are not there.`)
+  if (!isSameVersion(running, spec.version))
+    return found('Version', `Version ${spec.version} is wanted, and ${running} is installed.`)
+  if (release !== undefined && status.digest !== undefined && status.digest !== release.spec.digest)
+    return found('Image', 'The chart that is installed is not the one that the release feed had first.')
+  if (status.wantedConfigDigest !== undefined && status.wantedConfigDigest !== status.configDigest)
+    return found('Values', 'The values that are installed are not those that it is to have.')
+  return undefined
+}
+
+async function drift(context: Context) {
+  const stock = await stockOf(context)
+  const components = stock.components.flatMap((component) => driftOf(component, stock) ?? [])
+  components.sort((one, other) => (one.name < other.name ? -1 : 1))
+  return ok({ checkedAt: timestamp(context.services.clock.now()), components })
+}
+
+async function dependencies(context: Context) {
+  const stock = await stockOf(context)
+  const sorted = [...stock.components].sort((one, other) => (one.metadata.name < other.metadata.name ? -1 : 1))
+  return ok({
+    nodes: sorted.map(({ metadata: { name }, spec: { kind }, status }) => {
+      const installedVersion = status?.installedVersion ?? null
+      return { name, kind, installedVersion, isInstalled: installedVersion !== null }
+    }),
+    edges: sorted.flatMap((component) => [
+      ...component.spec.dependsOn.map(({ name: to, constraint = null }) => {
+        return { from: component.metadata.name, to, constraint, kind: 'DependsOn' as const }
+      }),
+      ...Object.entries(currentRelease(component, stock)?.spec.pins ?? {}).map(([to, version]) => {
+        return { from: component.metadata.name, to, constraint: version, kind: 'Pins' as const }
+      }),
+    ]),
+  })
+}
+
+export const driftRoutes: readonly RouteDraft[] = [
+  route(
+    'GET',
+    '/lifecycle/drift',
+    { auth: view, summary: 'Where what runs is not what is wanted', reply: VersionDriftDto },
+    drift,
+  ),
+  route(
+    'GET',
+    '/lifecycle/dependencies',
+    { auth: view, summary: 'Which component needs which', reply: DependencyGraphDto },
+    dependencies,
+  ),
+]

@@ -1,0 +1,214 @@
+import { z } from 'zod'
+import {
+  COMPONENT_KINDS,
+  COMPONENT_STATES,
+  INSTALL_KINDS,
+  INSTALL_PHASES,
+  INSTALL_STATES,
+  isInstallOver,
+  isNewer,
+  isSameVersion,
+  newestOf,
+  STEP_STATES,
+} from '../../contracts/lifecycle.ts'
+import { createdAtOf } from '../../core/object.ts'
+import type { ComponentInstall, ComponentRelease, PlatformComponent } from '../../crds/lifecycle.ts'
+import type { RecordOf } from '../records/records.ts'
+import { DateTime, HealthReportDto, Uuid } from '../resources/dto.ts'
+
+export type ComponentRecord = RecordOf<typeof PlatformComponent>
+export type ReleaseRecord = RecordOf<typeof ComponentRelease>
+export type InstallRecord = RecordOf<typeof ComponentInstall>
+
+const words = z.string().nullable()
+const date = DateTime.nullable()
+
+export const ReleaseDto = z
+  .object({
+    component: z.string(),
+    version: z.string(),
+    publishedAt: date,
+    digest: z.string(),
+    notesUrl: words,
+    isInstalled: z.boolean(),
+    isNewest: z.boolean(),
+    isSchemaBreaking: z.boolean().describe('Objects must be changed by hand before it'),
+    migratesDatabase: z.boolean().describe('Its undo is the restore of a database'),
+    minimumFromVersion: words,
+    requiredMinor: words,
+    crdBundleVersion: words,
+    minimumOperatorVersion: words,
+    requiredValues: z.array(z.string()),
+    pins: z.record(z.string(), z.string()).describe('Versions of other components that it is made for'),
+    isSigned: z.boolean(),
+  })
+  .meta({ id: 'ReleaseDto' })
+
+const componentFields = {
+  name: z.string(),
+  title: z.string(),
+  kind: z.enum(COMPONENT_KINDS),
+  chartName: words,
+  installedVersion: words,
+  latestVersion: words,
+  isInstalled: z.boolean(),
+  isOutdated: z.boolean(),
+  isSelectable: z.boolean().describe('Whether a plan may name it'),
+  unselectableReason: z.enum(['ManualUpgrade', 'NoRelease', 'SchemaBreaking']).nullable(),
+  isManualUpgrade: z.boolean(),
+  migratesDatabase: z.boolean(),
+  dependsOn: z.array(z.string()),
+  pinnedBy: z.array(z.string()).describe('Components that are made for one version of it'),
+  namespace: z.string(),
+  status: z.enum(COMPONENT_STATES),
+  health: HealthReportDto.nullable(),
+  hasDrift: z.boolean(),
+  lastChangedAt: date,
+  feedReadAt: date,
+}
+export const ComponentSummaryDto = z.object(componentFields).meta({ id: 'ComponentSummary' })
+export const ComponentDto = z
+  .object({
+    ...componentFields,
+    releases: z.array(ReleaseDto).describe('The 20 newest'),
+    values: z.record(z.string(), z.unknown()).describe('What the chart gets, with *** for every secret'),
+  })
+  .meta({ id: 'ComponentDto' })
+
+export const InstallDto = z
+  .object({
+    id: Uuid,
+    component: z.string(),
+    version: z.string(),
+    kind: z.enum(INSTALL_KINDS),
+    status: z.enum(INSTALL_STATES),
+    phase: z.enum(INSTALL_PHASES),
+    message: words,
+    startedBy: z.string(),
+    startedAt: DateTime.describe('Of one that waits: when it was asked for'),
+    finishedAt: date,
+    steps: z.array(
+      z
+        .object({
+          name: z.enum(INSTALL_PHASES),
+          status: z.enum(STEP_STATES),
+          message: words,
+          startedAt: date,
+          finishedAt: date,
+        })
+        .meta({ id: 'InstallStep' }),
+    ),
+    canResume: z.boolean(),
+  })
+  .meta({ id: 'InstallDto' })
+
+/** Everything that records of components are made of. */
+export type Stock = { components: readonly ComponentRecord[]; releases: readonly ReleaseRecord[] }
+
+/** The release that the component has, else the newest. */
+export function currentRelease(component: ComponentRecord, { releases }: Stock): ReleaseRecord | undefined {
+  const { name } = component.metadata
+  const version = component.spec.version ?? component.status?.installedVersion
+  const installed = releases.find(({ spec }) => spec.component === name && isSameVersion(spec.version, version))
+  return installed ?? newestOf(releases, name)
+}
+
+export function summaryOf(component: ComponentRecord, stock: Stock): z.output<typeof ComponentSummaryDto> {
+  const { metadata, spec, status = {} } = component
+  const { name } = metadata
+  const newest = newestOf(stock.releases, name)
+  const installed = status.installedVersion
+  const reason = unselectableReason(component, newest)
+  return {
+    name,
+    title: spec.title,
+    kind: spec.kind,
+    chartName: spec.chart?.name ?? null,
+    installedVersion: installed ?? null,
+    latestVersion: newest?.spec.version ?? null,
+    isInstalled: installed !== undefined,
+    isOutdated: installed !== undefined && newest !== undefined && isNewer(newest.spec.version, installed),
+    isSelectable: reason === null,
+    unselectableReason: reason,
+    isManualUpgrade: spec.isManualUpgrade,
+    migratesDatabase: spec.migratesDatabase,
+    dependsOn: spec.dependsOn.map((one) => one.name),
+    pinnedBy: stock.components
+      .filter((other) => Object.hasOwn(currentRelease(other, stock)?.spec.pins ?? {}, name))
+      .map((other) => other.metadata.name)
+      .sort(),
+    namespace: spec.namespace,
+    status: status.state ?? 'NotInstalled',
+    health: healthOf(component),
+    hasDrift: status.hasDrift ?? false,
+    lastChangedAt: status.lastChangedAt ?? null,
+    feedReadAt: status.feed?.readAt ?? null,
+  }
+}
+
+function unselectableReason({ spec }: ComponentRecord, newest: ReleaseRecord | undefined) {
+  if (spec.isManualUpgrade) return 'ManualUpgrade'
+  if (spec.chart === undefined || newest === undefined) return 'NoRelease'
+  return newest.spec.isSchemaBreaking ? 'SchemaBreaking' : null
+}
+
+/** What its workloads say; null where there are none to look at. */
+function healthOf({ spec, status }: ComponentRecord): z.output<typeof HealthReportDto> | null {
+  const seen = status?.workloads ?? []
+  if (spec.workloads.length === 0 || status?.installedVersion === undefined) return null
+  const observedAt =
+    status.conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime ?? '1970-01-01T00:00:00Z'
+  const checks = spec.workloads.map(({ kind, name, namespace = spec.namespace }) => {
+    const found = seen.find((one) => one.kind === kind && one.name === name && one.namespace === namespace)
+    const message = found === undefined ? 'It is not there.' : `${found.ready} of ${found.wanted} replicas are ready.`
+    const isWhole = found !== undefined && found.ready >= found.wanted
+    const state = isWhole ? 'Healthy' : (found?.ready ?? 0) > 0 ? 'Degraded' : 'Unhealthy'
+    return { name: `${kind} ${namespace}/${name}`, status: state, message, durationMs: null, observedAt } as const
+  })
+  const isOf = (state: string) => checks.every((one) => one.status === state)
+  const whole = isOf('Healthy') ? 'Healthy' : isOf('Unhealthy') ? 'Unhealthy' : 'Degraded'
+  const worst = checks.find((one) => one.status !== 'Healthy')
+  return { status: whole, checkedAt: observedAt, message: worst ? `${worst.name}: ${worst.message}` : null, checks }
+}
+
+export function releaseDto({ spec }: ReleaseRecord, { components, releases }: Stock): z.output<typeof ReleaseDto> {
+  const component = components.find(({ metadata }) => metadata.name === spec.component)
+  const { publishedAt = null, notesUrl = null, minimumFromVersion = null, requiredMinor = null } = spec
+  const { crdBundleVersion = null, minimumOperatorVersion = null } = spec
+  return {
+    ...spec,
+    ...{ publishedAt, notesUrl, minimumFromVersion, requiredMinor, crdBundleVersion, minimumOperatorVersion },
+    isInstalled: isSameVersion(spec.version, component?.status?.installedVersion),
+    isNewest: newestOf(releases, spec.component)?.spec.version === spec.version,
+  }
+}
+
+/** @param version what is shown until the install has chosen one */
+export function installFields({ metadata, spec, status = {} }: InstallRecord, version: string) {
+  const state = status.state ?? 'Queued'
+  const isAsked = spec.requests.resumeAt !== undefined && spec.requests.resumeAt !== status.resumedAt
+  return {
+    component: spec.component,
+    kind: spec.kind,
+    version: status.version ?? spec.version ?? version,
+    status: isAsked && canResume(state) ? ('Queued' as const) : state,
+    phase: status.step ?? ('Checking' as const),
+    message: status.message ?? null,
+    startedBy: spec.startedBy ?? '',
+    startedAt: status.startedAt ?? createdAtOf(metadata),
+    finishedAt: status.finishedAt ?? null,
+    steps: (status.steps ?? INSTALL_PHASES.map((name) => ({ name, state: 'Pending' as const }))).map((step) => ({
+      name: step.name,
+      status: step.state,
+      message: ('message' in step ? step.message : undefined) ?? null,
+      startedAt: ('startedAt' in step ? step.startedAt : undefined) ?? null,
+      finishedAt: ('finishedAt' in step ? step.finishedAt : undefined) ?? null,
+    })),
+    canResume: canResume(state) && !isAsked,
+  }
+}
+
+export const canResume = (state: string | undefined): boolean => state === 'Paused' || state === 'Failed'
+
+/** Whether nothing else may begin because of it. */
+export const isBusy = ({ status }: InstallRecord): boolean => !isInstallOver(status?.state)

@@ -1,0 +1,178 @@
+import type { z } from 'zod'
+import { type DatabaseCluster, isArchiving, isUnderPressure } from '../../contracts/platformbackups/archives.ts'
+import { backupConditions, overallOf } from '../../contracts/platformbackups/conditions.ts'
+import { relationalNames } from '../../contracts/relational.ts'
+import { timestamp } from '../../core/clock.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { keyOf } from '../../core/object.ts'
+import { RelationalCluster } from '../../crds/relational.ts'
+import { ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { action, type RouteDraft, route } from '../http/route.ts'
+import {
+  ArchivingClusterDto,
+  ArchivingClusterRequest,
+  archiveIn,
+  archivingDto,
+  BackupConditionsDto,
+  type SeenDatabase,
+} from './record.ts'
+import { changeSettings, type Settings, storedSettings } from './settings.ts'
+
+type Request = Context<string, unknown, z.output<typeof ArchivingClusterRequest>>
+
+const errors = 'problem' as const
+
+/** A name that the API server could have: anything else must not become part of a path. */
+const isName = (text: string) => /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/.test(text)
+
+/** @throws PlatformError invalid-cluster, cluster-not-found */
+async function find(context: Request): Promise<SeenDatabase> {
+  const { services, body } = context
+  const [namespace, name] = [body.namespace ?? '', body.name ?? '']
+  const empty = Object.entries({ namespace, name }).find(([, value]) => value === '')?.[0]
+  if (empty !== undefined) {
+    const errors = [{ field: empty, message: 'is required' }]
+    throw new PlatformError('invalid-cluster', `The field "${empty}" names no database: it is empty.`, { errors })
+  }
+  const { cluster } = services.platformBackups
+  const found = isName(namespace) && isName(name) ? await cluster.database({ namespace, name }) : undefined
+  if (found === undefined) {
+    const message = `There is no database "${name.slice(0, 64)}" of CloudNativePG in namespace "${namespace.slice(0, 64)}".`
+    throw new PlatformError('cluster-not-found', message)
+  }
+  const [seen] = await seenDatabases(context, [found], await storedSettings(context))
+  return seen as SeenDatabase
+}
+
+async function seenDatabases(
+  { services }: Context,
+  clusters: readonly DatabaseCluster[],
+  settings: Settings | undefined,
+): Promise<SeenDatabase[]> {
+  const { cluster, logs } = services.platformBackups
+  const [figures, stores] = await Promise.all([logs.all(), cluster.stores()])
+  const owners = new Map(
+    services.records
+      .peekAll(RelationalCluster)
+      .map((owner) => [`${owner.metadata.namespace}/${relationalNames(owner.metadata.name).cluster}`, owner]),
+  )
+  return clusters.map((each) => ({
+    cluster: each,
+    marked: owners.get(keyOf(each)) ?? each,
+    wanted: settings?.spec.suspendedArchives.find(
+      ({ namespace, name }) => namespace === each.metadata.namespace && name === each.metadata.name,
+    ),
+    figures: figures.get(keyOf(each)),
+    stores,
+  }))
+}
+
+/** @throws PlatformError archiving-not-configured, archiving-healthy */
+async function suspend(context: Request) {
+  const { services, caller } = context
+  const seen = await find(context)
+  const { namespace = '', name } = seen.cluster.metadata
+  if (!isArchiving(seen.cluster))
+    throw new PlatformError(
+      'archiving-not-configured',
+      `Database "${name}" archives nothing: there is nothing to suspend.`,
+    )
+  if (archiveIn(seen).state === 'Suspended')
+    throw new PlatformError('archiving-healthy', `The archive of database "${name}" is suspended already.`)
+  if (!isUnderPressure(seen.cluster, seen.figures)) {
+    const message = `The log of database "${name}" does not fill its disk: suspending it would leave a gap for nothing.`
+    throw new PlatformError('archiving-healthy', message)
+  }
+  const wanted = {
+    ...{ namespace, name },
+    suspendedAt: timestamp(services.clock.now()),
+    suspendedBy: caller.principalId,
+  }
+  await changeSettings(context, ({ spec }) => ({
+    ...spec,
+    suspendedArchives: [...without(spec.suspendedArchives, wanted), wanted],
+  }))
+  return ok(archivingDto({ ...seen, wanted }))
+}
+
+function without<E extends { namespace: string; name: string }>(
+  list: readonly E[],
+  one: { namespace: string; name: string },
+) {
+  return list.filter(({ namespace, name }) => namespace !== one.namespace || name !== one.name)
+}
+
+/** @throws PlatformError archiving-not-suspended */
+async function resume(context: Request) {
+  const seen = await find(context)
+  const { namespace = '', name } = seen.cluster.metadata
+  const isPending = archiveIn({ ...seen, wanted: undefined }).state === 'ResumePending'
+  if (seen.wanted === undefined && !isPending) {
+    const message = `The archive of database "${name}" was not suspended here: there is nothing to resume.`
+    throw new PlatformError('archiving-not-suspended', message)
+  }
+  if (seen.wanted !== undefined)
+    await changeSettings(context, ({ spec }) => ({
+      ...spec,
+      suspendedArchives: without(spec.suspendedArchives, { namespace, name }),
+    }))
+  return ok({ ...archivingDto({ ...seen, wanted: undefined }), archiving: 'ResumePending' as const })
+}
+
+async function conditions(context: Context) {
+  const { services } = context
+  const { cluster } = services.platformBackups
+  const now = services.clock.now()
+  const [settings, location, schedule, backups, definitions, restores, databases] = await Promise.all([
+    storedSettings(context),
+    cluster.location(),
+    cluster.schedule(),
+    cluster.backups(),
+    cluster.definitions(),
+    cluster.restores(),
+    cluster.databases(),
+  ])
+  const found = backupConditions({ now, location, schedule, backups, definitions, restores })
+  const shown = (await seenDatabases(context, databases, settings)).map(archivingDto)
+  const states = shown.map(({ archiving }) => archiving)
+  return ok({
+    observedAt: timestamp(now),
+    overall: overallOf(found, states),
+    conditions: found,
+    databases: shown.sort((one, other) => placeOf(one).localeCompare(placeOf(other))),
+  })
+}
+
+const placeOf = ({ namespace, name }: { namespace: string; name: string }) => `${namespace}/${name}`
+
+const valve = (verb: 'suspend' | 'resume', summary: string, handler: typeof suspend) =>
+  route(
+    'POST',
+    `/lifecycle/backups/archiving/${verb}`,
+    {
+      auth: action('lifecycle/backupsManage'),
+      summary,
+      body: ArchivingClusterRequest,
+      example: { namespace: 'shop-0123456789', name: 'relc-orders' },
+      reply: ArchivingClusterDto,
+      errors,
+    },
+    handler,
+  )
+
+export const archivingRoutes: readonly RouteDraft[] = [
+  valve('suspend', 'Stops the archive of a database whose log fills its disk', suspend),
+  valve('resume', 'Lets a suspended archive go on', resume),
+  route(
+    'GET',
+    '/lifecycle/backups/conditions',
+    {
+      auth: action('lifecycle/view'),
+      summary: 'Whether the backups can be relied on, and the archives of databases',
+      reply: BackupConditionsDto,
+      errors,
+    },
+    conditions,
+  ),
+]

@@ -1,0 +1,130 @@
+import type { Backup, BackupLocation } from '../../contracts/backups.ts'
+import { targetOf } from '../../contracts/backups.ts'
+import type { ArchiveStore, DatabaseCluster } from '../../contracts/platformbackups/archives.ts'
+import { isOfPlatform, type Schedule } from '../../contracts/platformbackups/backups.ts'
+import { type Definition, type Restore, VELERO_DEFINITIONS } from '../../contracts/platformbackups/conditions.ts'
+import { PLATFORM_BACKUP_LABEL, PLATFORM_SCHEDULE, SCHEDULE_LABEL } from '../../contracts/platformbackups/names.ts'
+import type { KubeObject, ObjectRef, Resource } from '../../core/object.ts'
+import { customResourceDefinition } from '../../kube/builtin.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import { isKubeError } from '../../kube/errors.ts'
+import { barmanObjectStore, postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
+import { veleroBackup, veleroDeletion, veleroLocation, veleroRestore, veleroSchedule } from '../../kube/velero.ts'
+
+/** A Backup of Velero, with what only the platform's administrators are shown. */
+export type PlatformBackup = Backup & {
+  status?: {
+    queuePosition?: number
+    failureReason?: string
+    progress?: { totalItems?: number; itemsBackedUp?: number }
+    validationErrors?: readonly string[]
+  }
+}
+
+export type Location = BackupLocation & {
+  spec?: {
+    provider?: string
+    objectStorage?: { bucket?: string; prefix?: string; caCert?: string; caCertRef?: object }
+    config?: Readonly<Record<string, string>>
+    credential?: object
+  }
+  status?: { message?: string; lastValidationTime?: string }
+}
+
+export type DatabaseBackup = KubeObject & { spec?: { cluster?: { name?: string } }; status?: { phase?: string } }
+
+/**
+ * What Velero and CloudNativePG say, asked when somebody asks: it is looked at rarely, and then as it is now. Of what is not
+ * installed there is nothing.
+ *
+ * @throws KubeError if the API server does not answer
+ */
+export interface BackupCluster {
+  schedule(): Promise<Schedule | undefined>
+  /** Velero's default location, or its only one. */
+  location(): Promise<Location | undefined>
+  /** Of the platform. */
+  backups(): Promise<PlatformBackup[]>
+  restores(): Promise<Restore[]>
+  definitions(): Promise<Definition[]>
+  databases(): Promise<DatabaseCluster[]>
+  database(ref: ObjectRef): Promise<DatabaseCluster | undefined>
+  stores(): Promise<ArchiveStore[]>
+  /** Backups of databases that were taken with backups of the platform. */
+  databaseBackups(): Promise<DatabaseBackup[]>
+  /** Has Velero take a backup. */
+  take(backup: KubeObject): Promise<PlatformBackup>
+  /** Has Velero delete a backup, with what is in the bucket. */
+  remove(backup: PlatformBackup): Promise<void>
+}
+
+type Client = Pick<KubeClient, 'get' | 'list' | 'create'>
+
+const READ = ['get', 'list']
+
+/** What the facade may do for it. */
+export function platformBackupReads(): { resource: Resource; verbs: readonly string[]; resourceNames?: string[] }[] {
+  const read = [veleroSchedule, veleroBackup, veleroLocation, veleroRestore]
+  const databases = [postgresqlCluster, postgresqlBackup, barmanObjectStore]
+  return [
+    ...[...read, ...databases].map((resource) => ({ resource, verbs: READ })),
+    ...[veleroBackup, veleroDeletion].map((resource) => ({ resource, verbs: ['create'] })),
+    ...VELERO_DEFINITIONS.map((name) => ({
+      resource: customResourceDefinition,
+      verbs: ['get'],
+      resourceNames: [name],
+    })),
+  ]
+}
+
+/** @param velero the namespace that it is in */
+export function createBackupCluster(client: Client, velero: string): BackupCluster {
+  async function all<T extends KubeObject>(resource: Resource, options: Parameters<Client['list']>[1] = {}) {
+    return (await found(() => client.list<T>(resource, options)))?.items ?? []
+  }
+  const one = <T extends KubeObject>(resource: Resource, ref: ObjectRef) => found(() => client.get<T>(resource, ref))
+  const ofVelero = { namespace: velero }
+  return {
+    schedule: () => one<Schedule>(veleroSchedule, { ...ofVelero, name: PLATFORM_SCHEDULE }),
+    location: async () => targetOf(await all<Location>(veleroLocation, ofVelero)) as Location | undefined,
+    async backups() {
+      const labelSelector = `${SCHEDULE_LABEL}=${PLATFORM_SCHEDULE}`
+      return (await all<PlatformBackup>(veleroBackup, { ...ofVelero, labelSelector })).filter(isOfPlatform)
+    },
+    restores: () => all<Restore>(veleroRestore, ofVelero),
+    async definitions() {
+      const asked = VELERO_DEFINITIONS.map((name) => one<Definition>(customResourceDefinition, { name }))
+      return (await Promise.all(asked)).filter((each) => each !== undefined)
+    },
+    databases: () => all<DatabaseCluster>(postgresqlCluster),
+    database: (ref) => one<DatabaseCluster>(postgresqlCluster, ref),
+    stores: () => all<ArchiveStore>(barmanObjectStore),
+    databaseBackups: () => all<DatabaseBackup>(postgresqlBackup, { labelSelector: PLATFORM_BACKUP_LABEL }),
+    take: (backup) => client.create<PlatformBackup>(veleroBackup, backup as PlatformBackup),
+    async remove({ metadata: { name, labels } }) {
+      const { group, version, kind } = veleroDeletion
+      const metadata = { name, namespace: velero, ...(labels !== undefined && { labels }) }
+      try {
+        await client.create(veleroDeletion, {
+          apiVersion: `${group}/${version}`,
+          kind,
+          metadata,
+          spec: { backupName: name },
+        })
+      } catch (error) {
+        // Somebody asked for the same before.
+        if (!isKubeError(error, 'AlreadyExists')) throw error
+      }
+    },
+  }
+}
+
+/** Undefined for what is not there, the type included. */
+async function found<T>(ask: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (isKubeError(error, 'NotFound')) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,414 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import request from 'supertest'
+import { Authority } from '../../../scripts/controlplane/pki.ts'
+import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { FakeBackupTargets } from '../../adapters/backuptarget/fake.ts'
+import { PLATFORM_SCHEDULE, SCHEDULE_LABEL, TARGET_SECRETS } from '../../contracts/platformbackups/names.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import type { KubeObject, Resource } from '../../core/object.ts'
+import { PlatformBackupSettings } from '../../crds/platformBackups.ts'
+import { RolloutExecution } from '../../crds/rollouts.ts'
+import { secret } from '../../kube/builtin.ts'
+import { barmanObjectStore, postgresqlCluster } from '../../kube/postgresql.ts'
+import { veleroBackup, veleroDeletion, veleroLocation, veleroSchedule } from '../../kube/velero.ts'
+import type { Services } from '../http/context.ts'
+import { kubeSecrets, kubeSecretWriter } from '../records/secrets.ts'
+import { createBackupCluster } from './cluster.ts'
+
+const PATH = '/lifecycle/backups'
+const TARGET = {
+  bucket: 'backups',
+  accessKeyId: 'id',
+  secretAccessKey: 'secret',
+  endpoint: 'https://store.test',
+}
+
+describe('the routes of the backups of the platform', () => {
+  const owner = randomUUID()
+  const reader = randomUUID()
+  let facade: Awaited<ReturnType<typeof startFacade>>
+  let targets: FakeBackupTargets
+  let removed: string[]
+  let figures: Map<string, { readyCount: number; volumePercent: number }>
+
+  /** Asked while the facade serves, so the client is there. */
+  const ports: Services['platformBackups'] = {
+    get cluster() {
+      return createBackupCluster(facade.client, 'velero')
+    },
+    get targets() {
+      return targets
+    },
+    logs: { all: async () => figures },
+    secrets: {
+      read: (...given) => kubeSecrets(facade.client).read(...given),
+      put: (...given) => kubeSecretWriter(facade.client).put(...given),
+      remove: async ({ name }) => void removed.push(name),
+    },
+  }
+
+  beforeEach(async () => {
+    targets = new FakeBackupTargets()
+    removed = []
+    figures = new Map()
+    facade = await startFacade({}, { platformBackups: ports })
+    facade.grant(owner, 'Platform Owner', '/')
+    facade.grant(reader, 'Platform Reader', '/')
+    settings({})
+  })
+  afterEach(() => facade.stop())
+
+  const call = async (method: 'get' | 'post' | 'put' | 'delete', path: string, body?: object, who = owner) => {
+    const answer = await request(facade.app)[method](`${PATH}${path}`).set('authorization', bearer(who)).send(body)
+    return { status: answer.status, body: answer.body, code: answer.body?.code, headers: answer.headers }
+  }
+  const settings = (spec: object) =>
+    facade.put(PlatformBackupSettings, 'default', spec, SYSTEM_NAMESPACE) as unknown as PlatformBackupSettings
+  const stored = async () =>
+    (await facade.client.get(PlatformBackupSettings.resource, {
+      ...{ namespace: SYSTEM_NAMESPACE, name: 'default' },
+    })) as unknown as PlatformBackupSettings
+  const seed = (resource: Resource, name: string, fields: object, metadata: object = {}, namespace = 'velero') => {
+    const { group, version, kind } = resource
+    facade.client.seed(resource, {
+      apiVersion: `${group}/${version}`,
+      kind,
+      metadata: { name, namespace, ...metadata },
+      ...fields,
+    } as KubeObject)
+  }
+  const schedule = (status: object = { phase: 'Enabled' }) =>
+    seed(veleroSchedule, PLATFORM_SCHEDULE, { spec: { schedule: '0 1 * * *', template: { ttl: '720h0m0s' } }, status })
+  const backup = (name: string, status: object, annotations: object = {}) =>
+    seed(veleroBackup, name, { status }, { labels: { [SCHEDULE_LABEL]: PLATFORM_SCHEDULE }, annotations })
+  const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString()
+
+  describe('a backup now', () => {
+    it('needs the schedule, which says what is backed up', async () => {
+      const { status, body, headers } = await call('post', '')
+      expect(status).to.equal(409)
+      expect(headers['content-type']).to.match(/problem\+json/)
+      expect(body).to.include({ title: 'schedule-missing', code: 'schedule-missing', module: 'lifecycle' })
+      expect(body).to.not.have.property('error')
+    })
+
+    it('is taken of what the schedule says, and is found by its label', async () => {
+      schedule()
+      const { status, body } = await call('post', '')
+      expect(status).to.equal(202)
+      expect(body).to.include({ trigger: 'Manual', phase: 'New', startedBy: owner })
+      const { items } = await facade.client.list(veleroBackup, { namespace: 'velero' })
+      expect(items[0]?.spec).to.deep.equal({ ttl: '720h0m0s' })
+      expect((await call('get', '')).body.items.map(({ name }: { name: string }) => name)).to.deep.equal([body.name])
+      const again = await call('post', '')
+      expect([again.status, again.code, again.body.backup, again.body.phase]).to.deep.equal([
+        ...[409, 'backup-in-progress', body.name, 'New'],
+      ])
+    })
+
+    const MANUAL = { 'freehold.dev/backup-trigger': 'Manual' }
+    const blocking: [string, object, object, number][] = [
+      ['is kept from being taken by a queued one', { phase: 'Queued', startTimestamp: hoursAgo(2.9) }, MANUAL, 409],
+      [
+        'is not by one that is older than three hours',
+        { phase: 'InProgress', startTimestamp: hoursAgo(3.1) },
+        MANUAL,
+        202,
+      ],
+      ['is not by one that is over', { phase: 'PartiallyFailed', startTimestamp: hoursAgo(0.1) }, MANUAL, 202],
+      ['is not by one of the clock', { phase: 'InProgress', startTimestamp: hoursAgo(0.1) }, {}, 202],
+    ]
+    for (const [title, said, annotations, expected] of blocking) {
+      it(title, async () => {
+        schedule()
+        backup('before', said, annotations)
+        expect((await call('post', '')).status).to.equal(expected)
+      })
+    }
+
+    it('is listed with what Velero says, the newest first, and those of tenants are not', async () => {
+      backup('older', { phase: 'Completed', startTimestamp: hoursAgo(30), warnings: 1 })
+      backup('newer', {
+        phase: 'InProgress',
+        startTimestamp: hoursAgo(1),
+        progress: { totalItems: 9, itemsBackedUp: 4 },
+      })
+      seed(veleroBackup, 'tenant', { status: { phase: 'Completed' } }, { labels: { [SCHEDULE_LABEL]: 'other' } })
+      const { items } = (await call('get', '', undefined, reader)).body
+      expect(items.map(({ name }: { name: string }) => name)).to.deep.equal(['newer', 'older'])
+      expect(items[0]).to.include({ trigger: 'Scheduled', itemsTotal: 9, itemsDone: 4, startedBy: null })
+      const filtered = await call('get', '?filter=phase:eq:Completed&sort=startedAt')
+      expect(filtered.body.items).to.have.length(1)
+      expect((await call('get', '?filter=trigger:eq:Other')).code).to.equal('bad-request')
+    })
+
+    it('is deleted by Velero, unless it is under way', async () => {
+      backup('done', { phase: 'Completed', startTimestamp: hoursAgo(30) })
+      backup('runs', { phase: 'InProgress', startTimestamp: hoursAgo(1) })
+      expect((await call('delete', '/done')).status).to.equal(202)
+      expect((await call('delete', '/done')).status).to.equal(202)
+      expect((await facade.client.list(veleroDeletion)).items.map(({ spec }) => spec)).to.deep.equal([
+        { backupName: 'done' },
+      ])
+      expect((await call('delete', '/runs')).code).to.equal('backup-in-progress')
+      expect((await call('delete', '/nothing')).status).to.equal(404)
+      expect((await call('delete', '/done', undefined, reader)).status).to.equal(403)
+    })
+  })
+
+  describe('the schedule', () => {
+    it('is told with its defaults, and that it is missing', async () => {
+      const { body } = await call('get', '/schedule', undefined, reader)
+      expect(body).to.include({ cron: '0 1 * * *', ttlHours: 720, isPaused: false, nextRunAt: null })
+      expect(body.validationErrors[0]).to.match(/There is no Schedule/)
+    })
+
+    it('is missing before its body is looked at', async () => {
+      const { status, code } = await call('put', '/schedule', { cron: 'no', ttlHours: 0 })
+      expect([status, code]).to.deep.equal([409, 'schedule-missing'])
+    })
+
+    const bodies: [string, object][] = [
+      ['four fields', { cron: '0 1 * *', ttlHours: 1 }],
+      ['six fields', { cron: '0 0 1 * * *', ttlHours: 1 }],
+      ['a day that never comes', { cron: '0 1 31 2 *', ttlHours: 1 }],
+      ['no hour at all', { cron: '0 1 * * *', ttlHours: 0 }],
+      ['no cron', { ttlHours: 1 }],
+      ['no hours', { cron: '0 1 * * *' }],
+    ]
+    for (const [title, body] of bodies) {
+      it(`is refused with ${title}`, async () => {
+        schedule()
+        const { status, code } = await call('put', '/schedule', body)
+        expect([status, code]).to.deep.equal([400, 'invalid-schedule'])
+        expect((await stored()).spec.schedule.cron).to.equal('0 1 * * *')
+      })
+    }
+
+    it('is set, and a record that was read can be sent back', async () => {
+      schedule()
+      settings({ schedule: { paused: true } })
+      const { status, body } = await call('put', '/schedule', { cron: '30 2 * * 1', ttlHours: 48 })
+      expect([status, body.cron, body.ttlHours, body.isPaused]).to.deep.equal([200, '30 2 * * 1', 48, true])
+      expect((await stored()).spec.schedule).to.deep.equal({ cron: '30 2 * * 1', ttlHours: 48, paused: true })
+      expect((await call('put', '/schedule', body)).status).to.equal(200)
+      expect((await call('put', '/schedule', body, reader)).status).to.equal(403)
+    })
+  })
+
+  describe('the target', () => {
+    const put = (change: object = {}) => call('put', '/target', { ...TARGET, ...change })
+
+    it('is told of, whether there is none, one of the installation or one that was set', async () => {
+      expect((await call('get', '/target', undefined, reader)).body).to.include({ isConfigured: false, bucket: '' })
+      const spec = { provider: 'aws', default: true, objectStorage: { bucket: 'first' }, config: { s3Url: 'http://a' } }
+      seed(veleroLocation, 'default', { spec, status: { phase: 'Available', lastValidationTime: hoursAgo(1) } })
+      const installed = (await call('get', '/target')).body
+      expect(installed).to.include({
+        bucket: 'first',
+        endpoint: 'http://a',
+        source: 'Installation',
+        status: 'Available',
+      })
+      expect((await put()).status).to.equal(202)
+      const { body } = await call('get', '/target', undefined, reader)
+      expect(body).to.include({ source: 'Configured', accessKeyId: 'id', hasSecretAccessKey: true, status: 'Unknown' })
+      expect(JSON.stringify(body)).to.not.match(/"secret"/)
+    })
+
+    const refused: [string, object][] = [
+      ['no bucket', { bucket: undefined }],
+      ['no key', { accessKeyId: '' }],
+      ['no secret', { secretAccessKey: null }],
+      ['a path as endpoint', { endpoint: '/backups' }],
+      ['another protocol', { endpoint: 'ftp://store.test' }],
+      ['credentials in the endpoint', { endpoint: 'https://me:you@store.test' }],
+      ['another provider', { provider: 'gcp' }],
+      ['a certificate that is none', { caCertificate: 'PEM' }],
+      [
+        'what only looks like a certificate',
+        { caCertificate: '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n' },
+      ],
+      ['a secret of two lines', { secretAccessKey: 'a\nrole_arn=b' }],
+    ]
+    for (const [title, change] of refused) {
+      it(`is invalid with ${title}, and nothing is asked or stored`, async () => {
+        const { status, code } = await put(change)
+        expect([status, code]).to.deep.equal([400, 'invalid-target'])
+        expect(targets.tested).to.deep.equal([])
+        const test = await call('post', '/target/test', { ...TARGET, ...change })
+        expect([test.status, test.body.success, test.body.code]).to.deep.equal([200, false, 'invalid-target'])
+      })
+    }
+
+    it('is rejected where the bucket cannot be listed, and nothing is stored', async () => {
+      for (const [change, reason] of [
+        [{ bucket: 'other' }, 'BucketMissing'],
+        [{ secretAccessKey: 'wrong' }, 'AuthenticationFailed'],
+        [{ endpoint: 'https://nowhere.test' }, 'Unreachable'],
+      ] as const) {
+        const { status, body } = await put(change)
+        expect([status, body.code, body.reason]).to.deep.equal([422, 'target-rejected', reason])
+        expect(JSON.stringify(body)).to.not.contain('wrong')
+      }
+      expect((await stored()).spec.target).to.equal(undefined)
+      for (const name of TARGET_SECRETS)
+        expect(await facade.client.get(secret, { namespace: SYSTEM_NAMESPACE, name }).catch(() => 'none')).to.equal(
+          'none',
+        )
+    })
+
+    it('is stored with its key in a Secret, and once more changes nothing', async () => {
+      const { status, body } = await put()
+      expect([status, body.bucket, body.hasSecretAccessKey]).to.deep.equal([202, 'backups', true])
+      const { target } = (await stored()).spec
+      expect(target).to.include({ bucket: 'backups', region: 'us-east-1', secretName: TARGET_SECRETS[0] })
+      const { data } = await facade.client.get<KubeObject & { data: Record<string, string> }>(secret, {
+        ...{ namespace: SYSTEM_NAMESPACE, name: TARGET_SECRETS[0] },
+      })
+      expect(Buffer.from(data['secret-access-key'] ?? '', 'base64').toString()).to.equal('secret')
+      expect((await put()).status).to.equal(200)
+      targets.key.secretAccessKey = 'newer'
+      expect((await put({ secretAccessKey: 'newer' })).status).to.equal(202)
+      expect((await stored()).spec.target?.secretName).to.equal(TARGET_SECRETS[1])
+      expect(removed).to.deep.equal([TARGET_SECRETS[0]])
+    })
+
+    it('takes a certificate, and tells when it ends', async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'freehold-target-'))
+      const { certPem: caCertificate } = await Authority.open(folder, 'ca')
+      await rm(folder, { recursive: true })
+      expect((await put({ caCertificate })).body).to.include({ hasCaCertificate: true })
+      expect(Date.parse((await call('get', '/target')).body.caExpiresAt)).to.be.greaterThan(Date.now())
+    })
+
+    it('is not changed while a rollout runs', async () => {
+      const id = randomUUID()
+      facade.client.seed(RolloutExecution.resource, {
+        apiVersion: RolloutExecution.apiVersion,
+        kind: RolloutExecution.kind,
+        metadata: { name: id, namespace: SYSTEM_NAMESPACE },
+        status: { state: 'Paused' },
+      })
+      const { status, body } = await put()
+      expect([status, body.code, body.executionId]).to.deep.equal([409, 'rollout-in-flight', id])
+    })
+
+    it('is not written over what somebody else has written meanwhile', async () => {
+      const original = targets.test.bind(targets)
+      targets.test = async (target) => {
+        await facade.client.mergePatch(
+          PlatformBackupSettings.resource,
+          { namespace: SYSTEM_NAMESPACE, name: 'default' },
+          { spec: { schedule: { ttlHours: 5 } } },
+        )
+        return original(target)
+      }
+      const { status, code } = await put()
+      expect([status, code]).to.deep.equal([409, 'target-changed'])
+      expect((await stored()).spec.target).to.equal(undefined)
+    })
+
+    it('tells what is wrong when it is tested, and stores nothing', async () => {
+      const good = await call('post', '/target/test', TARGET)
+      expect(good.body).to.include({ success: true, code: 'Ok' })
+      const bad = await call('post', '/target/test', { ...TARGET, bucket: 'other' })
+      expect([bad.status, bad.body.code]).to.deep.equal([200, 'BucketMissing'])
+      expect((await call('post', '/target/test', TARGET, reader)).status).to.equal(403)
+      expect((await stored()).spec.target).to.equal(undefined)
+    })
+  })
+
+  describe('the archive of a database', () => {
+    const place = { namespace: 'shop', name: 'orders' }
+    const database = (condition = 'False', annotations: object = {}, archives = true) => {
+      const parameters = { barmanObjectName: 'store', serverName: 'orders-1' }
+      const plugins = [{ name: 'barman-cloud.cloudnative-pg.io', isWALArchiver: true, parameters }]
+      const conditions = [{ type: 'ContinuousArchiving', status: condition, message: 'no\nbucket' }]
+      const fields = { spec: archives ? { plugins } : {}, status: { conditions } }
+      seed(postgresqlCluster, 'orders', fields, { annotations }, 'shop')
+    }
+    const valve = (verb: string, body: object = place) => call('post', `/archiving/${verb}`, body)
+
+    const refusals: [string, string, () => void, object, number, string][] = [
+      ['suspend', 'an empty name', () => {}, { namespace: 'shop', name: '' }, 400, 'invalid-cluster'],
+      ['resume', 'no namespace', () => {}, { name: 'orders' }, 400, 'invalid-cluster'],
+      ['suspend', 'an unknown one', () => {}, place, 404, 'cluster-not-found'],
+      [
+        'resume',
+        'a name that is none',
+        () => database(),
+        { namespace: '../x', name: 'orders' },
+        404,
+        'cluster-not-found',
+      ],
+      ['suspend', 'one without an archive', () => database('False', {}, false), place, 409, 'archiving-not-configured'],
+      ['suspend', 'a healthy one', () => database('True'), place, 409, 'archiving-healthy'],
+      ['resume', 'one that was never suspended', () => database(), place, 409, 'archiving-not-suspended'],
+      [
+        'resume',
+        'one that its own resource suspended',
+        () => database('False', { 'cnpg.io/skipWalArchiving': 'enabled' }),
+        ...([place, 409, 'archiving-not-suspended'] as const),
+      ],
+    ]
+    for (const [verb, title, given, body, status, code] of refusals) {
+      it(`is not changed by ${verb} of ${title}`, async () => {
+        given()
+        const answer = await valve(verb, body)
+        expect([answer.status, answer.code]).to.deep.equal([status, code])
+        expect((await stored()).spec.suspendedArchives).to.deep.equal([])
+      })
+    }
+
+    it('is measured where somebody measures', async () => {
+      database()
+      figures.set('shop/orders', { readyCount: 12, volumePercent: 3.5 })
+      expect((await valve('suspend')).code).to.equal('archiving-healthy')
+      figures.set('shop/orders', { readyCount: 100, volumePercent: 3.5 })
+      const { body } = await valve('suspend')
+      expect(body).to.include({ archiving: 'Suspended', walReadyCount: 100, walVolumePercent: 3.5, suspendedBy: owner })
+    })
+
+    it('is suspended once, and resumed', async () => {
+      database()
+      seed(
+        barmanObjectStore,
+        'store',
+        { status: { serverRecoveryWindow: { 'orders-1': { firstRecoverabilityPoint: hoursAgo(9) } } } },
+        {},
+        'shop',
+      )
+      const { status, body } = await valve('suspend')
+      expect([status, body.archiving, body.message]).to.deep.equal([200, 'Suspended', 'no bucket'])
+      expect(body.firstRecoverableAt).to.not.equal(null)
+      expect((await valve('suspend')).code).to.equal('archiving-healthy')
+      expect((await stored()).spec.suspendedArchives).to.have.length(1)
+      expect((await valve('resume')).body).to.include({ archiving: 'ResumePending', suspendedBy: null })
+      expect((await stored()).spec.suspendedArchives).to.deep.equal([])
+    })
+
+    it('can be resumed again while it is pending', async () => {
+      database('False', { 'freehold.dev/archiving-resumed': hoursAgo(1) })
+      expect((await valve('resume')).body).to.include({ archiving: 'ResumePending' })
+    })
+
+    it('is among what is said of the backups', async () => {
+      database()
+      schedule()
+      const { body } = await call('get', '/conditions', undefined, reader)
+      expect(body.overall).to.equal('Failing')
+      expect(body.databases.map(({ name, archiving }: Record<string, string>) => [name, archiving])).to.deep.equal([
+        ['orders', 'Pressure'],
+      ])
+      expect(body.conditions.map(({ type }: { type: string }) => type)).to.include.members([
+        'CrdsMatch',
+        'RestoreTested',
+      ])
+    })
+  })
+})

@@ -1,0 +1,152 @@
+import { z } from 'zod'
+import { failureOf, phaseOf } from '../../contracts/backups.ts'
+import {
+  ARCHIVE_STATES,
+  type ArchiveStore,
+  archiveOf,
+  type DatabaseCluster,
+  type LogFigures,
+  suspensionOf,
+  windowOf,
+} from '../../contracts/platformbackups/archives.ts'
+import { TRIGGERS, triggerOf } from '../../contracts/platformbackups/backups.ts'
+import { CONDITION_TYPES, OVERALL_STATES } from '../../contracts/platformbackups/conditions.ts'
+import { PLATFORM_BACKUP_LABEL, SUSPENDED_ANNOTATION } from '../../contracts/platformbackups/names.ts'
+import { createdByOf } from '../../core/labels.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { plainLine } from '../../core/plainLine.ts'
+import type { SuspendedArchive } from '../../crds/platformBackups.ts'
+import { DateTime } from '../resources/dto.ts'
+import type { DatabaseBackup, PlatformBackup } from './cluster.ts'
+
+/** Records of the platform's own backups (interface section 4.21). */
+
+const MESSAGE_MAX = 1024
+
+export const PlatformBackupDto = z
+  .object({
+    name: z.string(),
+    trigger: z.enum(TRIGGERS).describe('Manual: somebody asked for it; Scheduled: by the clock; Rollout: before one'),
+    phase: z.string().describe('In the words of Velero, such as Queued, InProgress or Completed'),
+    queuePosition: z.int().nullable(),
+    startedAt: DateTime.nullable(),
+    completedAt: DateTime.nullable(),
+    expiresAt: DateTime.nullable().describe('When Velero deletes it'),
+    itemsTotal: z.int().nullable(),
+    itemsDone: z.int().nullable(),
+    warnings: z.int().nullable(),
+    errors: z.int().nullable(),
+    failureReason: z.string().nullable(),
+    startedBy: z.string().nullable().describe('Id of the principal who asked for it'),
+    databases: z
+      .array(z.object({ namespace: z.string(), name: z.string(), phase: z.string() }))
+      .describe('Databases of the platform that were backed up with it'),
+  })
+  .meta({ id: 'PlatformBackupDto' })
+type PlatformBackupRecord = z.output<typeof PlatformBackupDto>
+
+export function backupDto(backup: PlatformBackup, databases: readonly DatabaseBackup[]): PlatformBackupRecord {
+  const { metadata, status = {} } = backup
+  const { progress = {} } = status
+  const reason = status.failureReason ?? status.validationErrors?.join('; ') ?? failureOf(backup)
+  return {
+    name: metadata.name,
+    trigger: triggerOf(backup),
+    phase: phaseOf(backup),
+    queuePosition: status.queuePosition ?? null,
+    startedAt: status.startTimestamp ?? null,
+    completedAt: status.completionTimestamp ?? null,
+    expiresAt: status.expiration ?? null,
+    itemsTotal: progress.totalItems ?? null,
+    itemsDone: progress.itemsBackedUp ?? null,
+    warnings: status.warnings ?? null,
+    errors: status.errors ?? null,
+    failureReason: reason === undefined ? null : plainLine(reason, MESSAGE_MAX),
+    startedBy: createdByOf(metadata),
+    databases: databases
+      .filter(({ metadata: { labels } }) => labels?.[PLATFORM_BACKUP_LABEL] === metadata.name)
+      .map(({ metadata: of, spec, status: now }) => ({
+        namespace: of.namespace ?? '',
+        name: spec?.cluster?.name ?? '',
+        phase: now?.phase ?? 'pending',
+      })),
+  }
+}
+
+export const ArchivingClusterRequest = z
+  .strictObject({ namespace: z.string().max(256).nullish(), name: z.string().max(256).nullish() })
+  .meta({ id: 'ArchivingClusterRequest' })
+
+export const ArchivingClusterDto = z
+  .object({
+    namespace: z.string(),
+    name: z.string().describe('Name of the Cluster of CloudNativePG'),
+    archiving: z
+      .enum(ARCHIVE_STATES)
+      .describe('Pressure: archiving fails, and the log fills its volume; ResumePending: until a base backup is begun'),
+    walReadyCount: z.int().nullable().describe('Files that wait for the archive; null where nobody measures'),
+    walVolumePercent: z.number().nullable().describe('How much of its volume the log fills'),
+    lastArchivedAt: DateTime.nullable().describe('Since when archiving fails; null while it does not'),
+    suspendedAt: DateTime.nullable(),
+    suspendedBy: z.string().nullable(),
+    firstRecoverableAt: DateTime.nullable(),
+    lastBackupAt: DateTime.nullable(),
+    message: z.string().nullable().describe('Why archiving fails, in the words of the engine'),
+  })
+  .meta({ id: 'ArchivingClusterDto' })
+export type ArchivingRecord = z.output<typeof ArchivingClusterDto>
+
+/** A database as it is told of. */
+export type SeenDatabase = {
+  cluster: DatabaseCluster
+  /** What carries the marks of a suspension: the Cluster, or the resource that it is made for. */
+  marked: Pick<KubeObject, 'metadata'>
+  /** As the settings name it; undefined if they do not. */
+  wanted: SuspendedArchive | undefined
+  figures: LogFigures | undefined
+  stores: readonly ArchiveStore[]
+}
+
+export function archiveIn({ cluster, marked, wanted, figures }: SeenDatabase) {
+  return archiveOf(cluster, suspensionOf(marked, wanted !== undefined), figures)
+}
+
+export function archivingDto(seen: SeenDatabase): ArchivingRecord {
+  const { cluster, marked, wanted, figures, stores } = seen
+  const { state, lastArchivedAt, message } = archiveIn(seen)
+  const [at, by] = marked.metadata.annotations?.[SUSPENDED_ANNOTATION]?.split(' ') ?? []
+  const window = windowOf(cluster, stores)
+  const isSuspended = state === 'Suspended'
+  return {
+    namespace: cluster.metadata.namespace ?? '',
+    name: cluster.metadata.name,
+    archiving: state,
+    walReadyCount: figures?.readyCount ?? null,
+    walVolumePercent: figures?.volumePercent ?? null,
+    lastArchivedAt: lastArchivedAt ?? null,
+    suspendedAt: (isSuspended && (wanted?.suspendedAt ?? at)) || null,
+    suspendedBy: (isSuspended && (wanted?.suspendedBy ?? by)) || null,
+    firstRecoverableAt: window?.firstRecoverabilityPoint ?? null,
+    lastBackupAt: window?.lastSuccessfulBackupTime ?? null,
+    message: message === undefined ? null : plainLine(message, MESSAGE_MAX),
+  }
+}
+
+export const BackupConditionsDto = z
+  .object({
+    observedAt: DateTime,
+    overall: z.enum(OVERALL_STATES),
+    conditions: z.array(
+      z
+        .object({
+          type: z.enum(CONDITION_TYPES),
+          status: z.enum(['True', 'False', 'Unknown']),
+          reason: z.string(),
+          message: z.string(),
+          since: DateTime,
+        })
+        .meta({ id: 'BackupConditionDto' }),
+    ),
+    databases: z.array(ArchivingClusterDto),
+  })
+  .meta({ id: 'BackupConditionsDto' })

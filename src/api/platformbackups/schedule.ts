@@ -1,0 +1,118 @@
+import { z } from 'zod'
+import { newestFirst, startOf } from '../../contracts/backups.ts'
+import type { Schedule } from '../../contracts/platformbackups/backups.ts'
+import { lastSuccess } from '../../contracts/platformbackups/conditions.ts'
+import { PLATFORM_SCHEDULE } from '../../contracts/platformbackups/names.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { plainLine } from '../../core/plainLine.ts'
+import { type BackupSchedule, PlatformBackupSettings } from '../../crds/platformBackups.ts'
+import { nextRun } from '../../crds/schedule.ts'
+import { ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { readModel } from '../http/model.ts'
+import { action, type RouteDraft, route } from '../http/route.ts'
+import { DateTime } from '../resources/dto.ts'
+import { changeSettings, DEFAULTS, storedSettings } from './settings.ts'
+
+const errors = 'problem' as const
+
+const BackupScheduleDto = z
+  .object({
+    cron: z.string(),
+    ttlHours: z.int(),
+    isPaused: z.boolean(),
+    nextRunAt: DateTime.nullable().describe('Null while it is paused or missing'),
+    lastBackupName: z.string().nullable(),
+    lastSuccessAt: DateTime.nullable(),
+    validationErrors: z.array(z.string()).describe('What is wrong with it, as Velero says'),
+  })
+  .meta({ id: 'BackupScheduleDto' })
+
+const IGNORED = z.unknown().optional().meta({ description: 'As read; ignored', readOnly: true })
+const computed = Object.fromEntries(
+  Object.keys(BackupScheduleDto.shape)
+    .filter((name) => name !== 'cron' && name !== 'ttlHours')
+    .map((name) => [name, IGNORED]),
+)
+const { cron, ttlHours } = PlatformBackupSettings.spec.shape.schedule.unwrap().shape
+/** As it is told; what is wrong with a field is said by the route, after it has looked for the schedule. */
+const UpdateBackupScheduleRequest = z
+  .strictObject({ cron: cron.unwrap(), ttlHours: ttlHours.unwrap(), ...computed })
+  .meta({ id: 'UpdateBackupScheduleRequest' })
+const Read = z.strictObject({ cron: z.string().nullish(), ttlHours: z.int().nullish(), ...computed })
+
+/** @throws PlatformError schedule-missing */
+export async function requireSchedule({ services }: Context): Promise<Schedule> {
+  const schedule = await services.platformBackups.cluster.schedule()
+  if (schedule !== undefined) return schedule
+  const message = `Velero has no schedule "${PLATFORM_SCHEDULE}": it begins once Velero is installed and has a target.`
+  throw new PlatformError('schedule-missing', message)
+}
+
+async function shown(context: Context, set: BackupSchedule, schedule: Schedule | undefined) {
+  const backups = await context.services.platformBackups.cluster.backups()
+  const [last] = newestFirst(backups)
+  const good = lastSuccess(backups)
+  const missing = `There is no Schedule "${PLATFORM_SCHEDULE}" of Velero.`
+  const said = schedule === undefined ? [missing] : (schedule.status?.validationErrors ?? [])
+  const runs = schedule !== undefined && !set.paused
+  return {
+    cron: set.cron,
+    ttlHours: set.ttlHours,
+    isPaused: set.paused,
+    nextRunAt: runs ? nextRun(set.cron, context.services.clock.now()) : null,
+    lastBackupName: last?.metadata.name ?? null,
+    lastSuccessAt: good === undefined ? null : (good.status?.completionTimestamp ?? startOf(good)),
+    validationErrors: said.map((one) => plainLine(one, 1024)),
+  }
+}
+
+async function put(context: Context<string, unknown, z.output<typeof Read>>) {
+  const schedule = await requireSchedule(context)
+  const given = checked(context.body)
+  const { spec } = await changeSettings(context, (stored) => ({
+    ...stored.spec,
+    schedule: { ...stored.spec.schedule, ...given },
+  }))
+  return ok(await shown(context, spec.schedule, schedule))
+}
+
+/** @throws PlatformError invalid-schedule */
+function checked(body: z.output<typeof Read>): Pick<BackupSchedule, 'cron' | 'ttlHours'> {
+  const fields = z.strictObject({ cron: cron.unwrap(), ttlHours: ttlHours.unwrap() })
+  try {
+    return readModel(fields, { cron: body.cron ?? undefined, ttlHours: body.ttlHours ?? undefined })
+  } catch (error) {
+    if (!(error instanceof PlatformError)) throw error
+    throw new PlatformError('invalid-schedule', error.message, error.extras, { cause: error })
+  }
+}
+
+export const scheduleRoutes: readonly RouteDraft[] = [
+  route(
+    'GET',
+    '/lifecycle/backups/schedule',
+    { auth: action('lifecycle/view'), summary: 'When the platform is backed up', reply: BackupScheduleDto, errors },
+    async (context) => {
+      const [settings, schedule] = await Promise.all([
+        storedSettings(context),
+        context.services.platformBackups.cluster.schedule(),
+      ])
+      return ok(await shown(context, (settings?.spec ?? DEFAULTS).schedule, schedule))
+    },
+  ),
+  route(
+    'PUT',
+    '/lifecycle/backups/schedule',
+    {
+      auth: action('lifecycle/backupsManage'),
+      summary: 'Sets when the platform is backed up, and for how long backups are kept',
+      body: Read,
+      documentedBody: UpdateBackupScheduleRequest,
+      example: { cron: '0 1 * * *', ttlHours: 720 },
+      reply: BackupScheduleDto,
+      errors,
+    },
+    put,
+  ),
+]

@@ -1,0 +1,116 @@
+import type { KubeObject } from '../../core/object.ts'
+import { RESUMED_ANNOTATION, SUSPENDED_ANNOTATION } from './names.ts'
+
+/** The archive of the log of a database, as the platform's administrators see it: whether it fills a disk, and who stopped it. */
+
+export const ARCHIVE_STATES = ['NotConfigured', 'Healthy', 'Pressure', 'Suspended', 'ResumePending'] as const
+export type ArchiveState = (typeof ARCHIVE_STATES)[number]
+
+/** CloudNativePG: no log is archived while it is there (its labels and annotations page). */
+export const SKIP_ARCHIVING_ANNOTATION = 'cnpg.io/skipWalArchiving'
+
+/** A Cluster of CloudNativePG, as far as its archive goes. */
+export type DatabaseCluster = KubeObject & {
+  spec?: {
+    plugins?: readonly { isWALArchiver?: boolean; enabled?: boolean; parameters?: Readonly<Record<string, string>> }[]
+    backup?: { barmanObjectStore?: object }
+  }
+  status?: {
+    conditions?: readonly { type: string; status: string; message?: string; lastTransitionTime?: string }[]
+  }
+}
+
+/** The ObjectStore of the plugin that archives it. */
+export type ArchiveStore = KubeObject & {
+  status?: {
+    serverRecoveryWindow?: Readonly<
+      Record<string, { firstRecoverabilityPoint?: string; lastSuccessfulBackupTime?: string }>
+    >
+  }
+}
+
+/** What is measured of the log of a database; undefined where nobody measures. */
+export type LogFigures = {
+  /** Files that wait for the archive. */
+  readyCount: number | undefined
+  /** How much of its volume the log fills, 0 to 100. */
+  volumePercent: number | undefined
+}
+
+const READY_MANY = 100
+const VOLUME_FULL = 70
+
+export function archiverOf({ spec }: DatabaseCluster) {
+  return spec?.plugins?.find(({ isWALArchiver, enabled }) => isWALArchiver === true && enabled !== false)
+}
+
+export function isArchiving(cluster: DatabaseCluster): boolean {
+  return archiverOf(cluster) !== undefined || cluster.spec?.backup?.barmanObjectStore !== undefined
+}
+
+/**
+ * Where the suspension stands that `marked` carries: the Cluster itself, or the RelationalCluster that it is made for.
+ *
+ * @param wanted whether the settings name the database now
+ */
+export function suspensionOf(
+  marked: Pick<KubeObject, 'metadata'>,
+  wanted: boolean,
+): 'Suspended' | 'ResumePending' | undefined {
+  if (wanted) return 'Suspended'
+  const { annotations = {} } = marked.metadata
+  const isMarked = annotations[SUSPENDED_ANNOTATION] !== undefined || annotations[RESUMED_ANNOTATION] !== undefined
+  return isMarked ? 'ResumePending' : undefined
+}
+
+/**
+ * Whether the log of a database that cannot be archived fills its disk: the engine says that archiving fails, and many files
+ * wait or the volume is nearly full. Where nobody measures, failing is taken for it: waiting for figures that never
+ * come would let the disk fill.
+ */
+export function isUnderPressure(cluster: DatabaseCluster, figures: LogFigures | undefined): boolean {
+  const { readyCount, volumePercent } = figures ?? {}
+  if (condition(cluster)?.status !== 'False') return false
+  if (readyCount === undefined && volumePercent === undefined) return true
+  return (readyCount ?? 0) >= READY_MANY || (volumePercent ?? 0) >= VOLUME_FULL
+}
+
+const condition = ({ status }: DatabaseCluster) =>
+  status?.conditions?.find(({ type }) => type === 'ContinuousArchiving')
+
+export type Archive = {
+  state: ArchiveState
+  /** Since when nothing is archived, if the engine says so; RFC 3339. */
+  lastArchivedAt: string | undefined
+  message: string | undefined
+}
+
+export function archiveOf(
+  cluster: DatabaseCluster,
+  suspension: 'Suspended' | 'ResumePending' | undefined,
+  figures: LogFigures | undefined,
+): Archive {
+  const failing = condition(cluster)?.status === 'False' ? condition(cluster) : undefined
+  const said = { lastArchivedAt: failing?.lastTransitionTime, message: failing?.message }
+  if (suspension !== undefined) return { ...said, state: suspension }
+  // By whoever it belongs to, and theirs to resume.
+  if (skipsArchiving(cluster)) return { ...said, state: 'Suspended' }
+  if (!isArchiving(cluster)) return { state: 'NotConfigured', lastArchivedAt: undefined, message: undefined }
+  return { ...said, state: isUnderPressure(cluster, figures) ? 'Pressure' : 'Healthy' }
+}
+
+/** Whether the engine archives again: it was told to, and nothing says that it fails. */
+export function hasResumed(cluster: DatabaseCluster): boolean {
+  return !skipsArchiving(cluster) && condition(cluster)?.status === 'True'
+}
+
+const skipsArchiving = ({ metadata }: DatabaseCluster) =>
+  metadata.annotations?.[SKIP_ARCHIVING_ANNOTATION] === 'enabled'
+
+/** From when on, and up to when, a database can be restored, as the store of its archive says. */
+export function windowOf(cluster: DatabaseCluster, stores: readonly ArchiveStore[]) {
+  const { barmanObjectName, serverName = cluster.metadata.name } = archiverOf(cluster)?.parameters ?? {}
+  const { namespace } = cluster.metadata
+  const store = stores.find(({ metadata }) => metadata.name === barmanObjectName && metadata.namespace === namespace)
+  return store?.status?.serverRecoveryWindow?.[serverName]
+}

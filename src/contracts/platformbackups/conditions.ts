@@ -1,0 +1,178 @@
+import { timestamp } from '../../core/clock.ts'
+import { createdAtOf, type KubeObject } from '../../core/object.ts'
+import { plainLine } from '../../core/plainLine.ts'
+import { type Backup, type BackupLocation, failureOf, lastOver, phaseOf, startOf } from '../backups.ts'
+import type { ArchiveState } from './archives.ts'
+import type { Schedule } from './backups.ts'
+import { PLATFORM_SCHEDULE } from './names.ts'
+
+/** Whether the platform's backups can be relied on: one sentence for each thing that must hold (interface section 4.21). */
+
+export const CONDITION_TYPES = [
+  'TargetAvailable',
+  'ScheduleActive',
+  'LastBackupSucceeded',
+  'LastBackupFresh',
+  'CrdsMatch',
+  'RestoreTested',
+] as const
+export type BackupCondition = {
+  type: (typeof CONDITION_TYPES)[number]
+  status: 'True' | 'False' | 'Unknown'
+  reason: string
+  message: string
+  /** RFC 3339; since when it is known to be so. */
+  since: string
+}
+
+export const OVERALL_STATES = ['Healthy', 'Degraded', 'Failing'] as const
+export type Overall = (typeof OVERALL_STATES)[number]
+
+export type Restore = KubeObject & {
+  spec?: { backupName?: string }
+  status?: { phase?: string; completionTimestamp?: string }
+}
+
+export type ShownLocation = BackupLocation & { status?: { message?: string; lastValidationTime?: string } }
+
+/** The definition of a type, as far as it tells which fields there are. */
+export type Definition = KubeObject & { spec?: { versions?: readonly { schema?: { openAPIV3Schema?: Schema } }[] } }
+type Schema = { properties?: Readonly<Record<string, Schema>> }
+
+export type BackupsSeen = {
+  /** Milliseconds since the epoch. */
+  now: number
+  location: ShownLocation | undefined
+  schedule: Schedule | undefined
+  /** Of the platform. */
+  backups: readonly Backup[]
+  /** Of Velero's types; none where it is not installed. */
+  definitions: readonly Definition[]
+  restores: readonly Restore[]
+}
+
+/** Milliseconds for which a backup is fresh: a day, and two hours to take it. */
+export const FRESH = 26 * 3_600_000
+const MESSAGE_MAX = 1024
+
+type Said = Omit<BackupCondition, 'type' | 'since'> & { since?: string | undefined }
+
+export function backupConditions(seen: BackupsSeen): BackupCondition[] {
+  const said: Record<BackupCondition['type'], Said> = {
+    TargetAvailable: targetAvailable(seen),
+    ScheduleActive: scheduleActive(seen),
+    LastBackupSucceeded: lastBackupSucceeded(seen),
+    LastBackupFresh: lastBackupFresh(seen),
+    CrdsMatch: crdsMatch(seen),
+    RestoreTested: restoreTested(seen),
+  }
+  return CONDITION_TYPES.map((type) => ({ type, ...said[type], since: said[type].since ?? timestamp(seen.now) }))
+}
+
+/** What is not backed up, or soon will not be, fails; what can still be restored, but not as it should, is degraded. */
+export function overallOf(conditions: readonly BackupCondition[], archives: readonly ArchiveState[]): Overall {
+  const is = (status: BackupCondition['status'], ...types: BackupCondition['type'][]) =>
+    conditions.some((one) => types.includes(one.type) && one.status === status)
+  if (is('False', 'TargetAvailable', 'ScheduleActive', 'LastBackupFresh', 'CrdsMatch')) return 'Failing'
+  const isHurt = archives.some((state) => state !== 'Healthy' && state !== 'NotConfigured')
+  if (isHurt || is('False', 'LastBackupSucceeded', 'RestoreTested') || is('Unknown', 'TargetAvailable'))
+    return 'Degraded'
+  return 'Healthy'
+}
+
+const yes = (reason: string, message: string, since?: string): Said => ({ status: 'True', reason, message, since })
+const no = (reason: string, message: string, since?: string): Said => ({ status: 'False', reason, message, since })
+const unknown = (reason: string, message: string, since?: string): Said => ({
+  ...{ status: 'Unknown', reason, message, since },
+})
+
+function targetAvailable({ location }: BackupsSeen): Said {
+  if (location === undefined) return no('NotConfigured', 'No target is set, and Velero has no default location.')
+  const { phase, message = '', lastValidationTime: at } = location.status ?? {}
+  if (location.spec?.accessMode === 'ReadOnly')
+    return no('ReadOnly', 'The target is read-only: nothing is written to it.')
+  if (phase === 'Available') return yes('Available', 'Velero reaches the target.', at)
+  if (phase === undefined) return unknown('NotValidated', 'Velero has not looked at the target yet.')
+  return no('Unavailable', plainLine(message, MESSAGE_MAX) || 'Velero does not reach the target.', at)
+}
+
+function scheduleActive({ schedule }: BackupsSeen): Said {
+  if (schedule === undefined) return no('Missing', `There is no Schedule "${PLATFORM_SCHEDULE}".`)
+  const since = createdAtOf(schedule.metadata)
+  const { phase, validationErrors = [] } = schedule.status ?? {}
+  if (schedule.spec?.paused === true) return no('Paused', 'The schedule is paused.', since)
+  if (phase === 'FailedValidation')
+    return no('Refused', plainLine(validationErrors.join('; '), MESSAGE_MAX) || 'Velero refuses the schedule.', since)
+  return phase === 'Enabled'
+    ? yes('Enabled', 'Velero takes backups by the clock.', since)
+    : unknown('NotValidated', 'Velero has not looked at the schedule yet.', since)
+}
+
+function lastBackupSucceeded({ backups }: BackupsSeen): Said {
+  const last = lastOver(backups)
+  if (last === undefined) return unknown('NoBackup', 'No backup has ended yet.')
+  const at = last.status?.completionTimestamp ?? startOf(last)
+  const failure = failureOf(last)
+  if (failure === undefined) return yes('Completed', `Backup "${last.metadata.name}" was completed.`, at)
+  return no(phaseOf(last), `Backup "${last.metadata.name}" failed. ${failure}`, at)
+}
+
+export function lastSuccess(backups: readonly Backup[]): Backup | undefined {
+  return lastOver(backups.filter(({ status }) => status?.phase === 'Completed'))
+}
+
+function lastBackupFresh({ backups, schedule, now }: BackupsSeen): Said {
+  const last = lastSuccess(backups)
+  const at = last === undefined ? undefined : (last.status?.completionTimestamp ?? startOf(last))
+  const begun = Date.parse(at ?? (schedule === undefined ? '' : createdAtOf(schedule.metadata)))
+  // NaN where nothing was ever scheduled: then nothing is fresh either.
+  if (!(now - begun <= FRESH)) {
+    const since = Number.isNaN(begun) ? undefined : timestamp(begun + FRESH)
+    const what = at === undefined ? 'No backup was ever completed.' : `The last good backup ended at ${at}.`
+    return no(at === undefined ? 'NoBackup' : 'TooOld', what, since)
+  }
+  if (at === undefined) return unknown('NoBackup', 'The first backup is not due yet, or under way.')
+  return yes('Fresh', `The last good backup ended at ${at}.`, at)
+}
+
+/** What the platform writes and reads of Velero's types, by the name of the definition. */
+const NEEDED: Readonly<Record<string, readonly string[]>> = {
+  'backupstoragelocations.velero.io': ['spec.accessMode', 'spec.credential', 'spec.objectStorage.caCertRef'],
+  'schedules.velero.io': ['spec.paused', 'spec.template.includedNamespaceScopedResources', 'status.validationErrors'],
+  'backups.velero.io': ['spec.includedNamespaceScopedResources', 'status.progress', 'status.expiration'],
+  'deletebackuprequests.velero.io': ['spec.backupName'],
+}
+export const VELERO_DEFINITIONS: readonly string[] = Object.keys(NEEDED)
+
+function crdsMatch({ definitions }: BackupsSeen): Said {
+  if (definitions.length === 0) return no('EngineMissing', 'Velero is not installed: the platform is not backed up.')
+  const lacking = VELERO_DEFINITIONS.flatMap((name) => lackingOf(name, definitions))
+  const since = definitions.map(({ metadata }) => createdAtOf(metadata)).sort()[0]
+  if (lacking.length === 0) return yes('Match', 'The definitions of Velero have what the platform uses.', since)
+  // A field that a definition lacks is dropped without a word, and the backup is another one than was asked for.
+  const message = `The definitions of Velero lack ${lacking.join(', ')}: install those of Velero's own release.`
+  return no('DefinitionsTooOld', message, since)
+}
+
+function lackingOf(name: string, definitions: readonly Definition[]): string[] {
+  const found = definitions.find(({ metadata }) => metadata.name === name)
+  if (found === undefined) return [name]
+  const schema = found.spec?.versions?.[0]?.schema?.openAPIV3Schema
+  const has = (path: string) =>
+    path.split('.').reduce<Schema | undefined>((at, part) => at?.properties?.[part], schema) !== undefined
+  return (NEEDED[name] ?? []).filter((path) => !has(path)).map((path) => `${path} of ${name}`)
+}
+
+function restoreTested({ restores, backups }: BackupsSeen): Said {
+  const ours = new Set(backups.map(({ metadata }) => metadata.name))
+  const ended = restores
+    .filter(({ spec, status }) => ours.has(spec?.backupName ?? '') && status?.completionTimestamp !== undefined)
+    .sort((one, other) => timeOf(other).localeCompare(timeOf(one)))
+  const [last] = ended
+  if (last === undefined) return unknown('NeverRestored', 'No backup that is kept was ever restored.')
+  const phase = last.status?.phase ?? ''
+  const message = `Restore "${last.metadata.name}" ended as ${phase}.`
+  return phase === 'Completed' ? yes('Restored', message, timeOf(last)) : no('RestoreFailed', message, timeOf(last))
+}
+
+const timeOf = ({ status }: Restore) => status?.completionTimestamp ?? ''

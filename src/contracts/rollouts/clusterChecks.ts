@@ -1,0 +1,237 @@
+import { type Check, failed, over, passed, skipped, type Verdict, warns } from './verdicts.ts'
+
+const HOUR = 3_600_000
+const WEEK = 7 * 24 * HOUR
+/** Part of what all nodes have that must be free for new pods beside the old ones. */
+const HEADROOM = 0.1
+const NEAR = 0.9
+
+const named = (found: readonly { readonly name: string }[]) => found.map(({ name }) => name).join(', ')
+/** Failed, with the names of what is not as it should be; Passed if there is nothing. */
+const unless = (bad: readonly { readonly name: string }[], words: string, good: string): Verdict =>
+  bad.length === 0 ? passed(good) : failed(`${words}: ${named(bad)}.`)
+
+/** What is decided by the state of the cluster alone. */
+export const CLUSTER_CHECKS: readonly Check[] = [
+  {
+    id: 'projector-ceiling',
+    title: 'The ceiling of projected roles holds what they need',
+    category: 'Clusters',
+    isOverridable: false,
+    remedy: 'Apply the ceiling of the release first.',
+    decide: over(
+      ({ cluster }) => cluster.ceiling,
+      (lacking) =>
+        lacking.length === 0 ? passed('It holds every rule.') : failed(`It lacks rules: ${lacking.join('; ')}.`),
+    ),
+  },
+  {
+    id: 'cluster-reachable',
+    title: 'The cluster answers',
+    category: 'Clusters',
+    isOverridable: false,
+    remedy: 'See that the API server answers the operator.',
+    decide: ({ cluster }) =>
+      Object.values(cluster).some((known) => 'value' in known)
+        ? passed('The API server answers.')
+        : failed('The API server answers nothing that it was asked.'),
+  },
+  {
+    id: 'nodes-ready',
+    title: 'Nodes are ready',
+    category: 'Clusters',
+    isOverridable: true,
+    remedy: 'Repair or remove the nodes.',
+    decide: over(
+      ({ cluster }) => cluster.nodes,
+      (nodes) =>
+        unless(
+          nodes.filter(({ isReady }) => !isReady),
+          'Not ready',
+          `${nodes.length} nodes are ready.`,
+        ),
+    ),
+  },
+  {
+    id: 'api-versions-removed',
+    title: 'Charts use no version of an API that is gone',
+    category: 'Clusters',
+    isOverridable: true,
+    remedy: 'Choose a release that is made for this version of Kubernetes.',
+    decide: () => skipped('Releases do not say which versions of APIs their charts use.'),
+  },
+  {
+    id: 'disk-headroom',
+    title: 'Nodes have room on their disks',
+    category: 'Clusters',
+    isOverridable: true,
+    remedy: 'Make room on the disks of those nodes.',
+    decide: over(
+      ({ cluster }) => cluster.nodes,
+      (nodes) =>
+        unless(
+          nodes.filter(({ isShortOfDisk }) => isShortOfDisk),
+          'Short of disk',
+          'No node is short of disk.',
+        ),
+    ),
+  },
+  {
+    id: 'capacity-headroom',
+    title: 'There is room for new pods beside the old ones',
+    category: 'Clusters',
+    isOverridable: true,
+    remedy: 'Add nodes, or stop something.',
+    decide: over(
+      ({ cluster: { nodes, asked } }) =>
+        'unknown' in asked || 'unknown' in nodes
+          ? { unknown: 'unknown' in asked ? asked.unknown : (nodes as { unknown: string }).unknown }
+          : { value: { nodes: nodes.value, asked: asked.value } },
+      ({ nodes, asked }) => {
+        const sum = (of: 'cpu' | 'memory') => nodes.reduce((total, node) => total + node[of], 0)
+        const free = (of: 'cpu' | 'memory') => (sum(of) === 0 ? 0 : 1 - asked[of] / sum(of))
+        const short = (['cpu', 'memory'] as const).filter((of) => free(of) < HEADROOM)
+        const details = { cpuFree: percent(free('cpu')), memoryFree: percent(free('memory')) }
+        if (short.length === 0) return { ...passed('More than a tenth is free.'), details }
+        return failed(`Less than a tenth is free of ${short.join(' and ')}.`, details)
+      },
+    ),
+  },
+  {
+    id: 'database-primary',
+    title: 'Databases of the platform have a primary',
+    category: 'Databases',
+    isOverridable: true,
+    remedy: 'Wait for the failover, or repair the database.',
+    decide: over(
+      ({ cluster }) => cluster.databases,
+      (found) =>
+        unless(
+          found.filter(({ hasPrimary }) => !hasPrimary),
+          'Without a primary',
+          `${found.length} databases have one.`,
+        ),
+    ),
+  },
+  {
+    id: 'database-archiving',
+    title: 'Databases of the platform archive',
+    category: 'Databases',
+    isOverridable: true,
+    remedy: 'See why the archive takes nothing.',
+    decide: over(
+      ({ cluster }) => cluster.databases,
+      (found) =>
+        unless(
+          found.filter(({ isArchiving }) => isArchiving === false),
+          'Archiving fails',
+          'No archive fails.',
+        ),
+    ),
+  },
+  {
+    id: 'wal-pressure',
+    title: 'No database runs out of room for its log',
+    category: 'Databases',
+    isOverridable: true,
+    remedy: 'Let it archive, or make its volume larger.',
+    decide: () => skipped('How full the volumes of databases are is not known here.'),
+  },
+  {
+    id: 'backup-target',
+    title: 'The target of backups is available',
+    category: 'Backups',
+    isOverridable: true,
+    remedy: 'Set a backup target that can be reached.',
+    decide: over(
+      ({ cluster }) => cluster.backups,
+      ({ target }) => (target === 'Available' ? passed('It is available.') : failed(`It is ${target.toLowerCase()}.`)),
+    ),
+  },
+  {
+    id: 'last-backup-age',
+    title: 'The last backup of the platform is less than a day old',
+    category: 'Backups',
+    isOverridable: true,
+    remedy: 'Take a backup now.',
+    decide: over(
+      ({ cluster }) => cluster.backups,
+      ({ lastAt }, { now }) => {
+        if (lastAt === undefined) return failed('No backup of the platform was completed yet.')
+        const hours = Math.floor((now - Date.parse(lastAt)) / HOUR)
+        return now - Date.parse(lastAt) <= 24 * HOUR
+          ? passed('It is fresh.', { lastAt })
+          : failed(`It is ${hours} hours old.`, { lastAt })
+      },
+    ),
+  },
+  {
+    id: 'snapshot-possible',
+    title: 'A snapshot can be taken before the rollout',
+    category: 'Backups',
+    isOverridable: true,
+    remedy: 'Install Velero and set a backup target.',
+    decide({ cluster: { backups } }) {
+      if ('unknown' in backups) return failed(`No snapshot can be taken. ${backups.unknown}`)
+      const { target } = backups.value
+      return target === 'Available' ? passed('Velero can take one.') : failed('There is no target that it could go to.')
+    },
+  },
+  {
+    id: 'certificates-valid',
+    title: 'Certificates of the platform are valid for a week',
+    category: 'Health',
+    isOverridable: true,
+    remedy: 'See why cert-manager does not renew them.',
+    decide: over(
+      ({ cluster }) => cluster.certificates,
+      (found, { now }) => {
+        const isBad = ({ isReady, endsAt }: (typeof found)[number]) => !isReady || Date.parse(endsAt ?? '') < now + WEEK
+        return unless(found.filter(isBad), 'Not valid for a week', `${found.length} certificates are valid.`)
+      },
+    ),
+  },
+  {
+    id: 'crd-chart-match',
+    title: 'The definitions that components bring are there',
+    category: 'Health',
+    isOverridable: true,
+    remedy: 'Repair the component: its chart brings them.',
+    decide: over(
+      ({ cluster }) => cluster.missingDefinitions,
+      (missing) => (missing.length === 0 ? passed('Every one is there.') : failed(`Missing: ${missing.join(', ')}.`)),
+    ),
+  },
+  {
+    id: 'quota-near',
+    title: 'No quota of the platform is nearly used up',
+    category: 'Clusters',
+    isOverridable: true,
+    remedy: 'Raise the quota.',
+    decide: over(
+      ({ cluster }) => cluster.quotas,
+      (found) => {
+        const near = found.filter(({ share }) => share >= NEAR)
+        return near.length === 0 ? passed('None is.') : warns(`Nine tenths are used of: ${named(near)}.`)
+      },
+    ),
+  },
+  {
+    id: 'pending-restarts',
+    title: 'Nothing of the platform restarts',
+    category: 'Health',
+    isOverridable: true,
+    remedy: 'Wait until it has restarted.',
+    decide: over(
+      ({ cluster }) => cluster.workloads,
+      (found) => {
+        const busy = found.filter(({ isPending }) => isPending)
+        return busy.length === 0 ? passed('Nothing does.') : warns(`These do: ${named(busy)}.`)
+      },
+    ),
+  },
+]
+
+function percent(share: number): string {
+  return `${Math.round(share * 100)} %`
+}

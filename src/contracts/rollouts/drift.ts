@@ -1,0 +1,150 @@
+import { createHash } from 'node:crypto'
+import type { KubeObject } from '../../core/object.ts'
+import { DRIFT_VALUE_MAX } from './states.ts'
+
+/** One field of an object of a component that somebody else wrote. */
+export type DriftItem = {
+  component: string
+  /** Where in a rollout it was seen; empty in a scan. */
+  step: string
+  kind: string
+  namespace: string
+  name: string
+  /** Path in dots; parts that hold a dot stand in brackets, as do the keys of list items. */
+  field: string
+  manager: string
+  message: string
+  expected?: string | undefined
+  /** JSON of what is there; of Secrets the digest of the value. */
+  live?: string | undefined
+  adoption?: { configKey: string; liveValue: string; isSecret: boolean } | undefined
+  firstSeenAt?: string | undefined
+}
+
+/** An entry of metadata.managedFields (Kubernetes API, FieldsV1). */
+export type ManagedFields = {
+  readonly manager?: string
+  readonly operation?: string
+  readonly subresource?: string
+  readonly fieldsV1?: object
+}
+
+/** Beginnings of the names under which what the platform runs with writes its objects. */
+const OURS = ['freehold', 'helm', 'flux', 'kustomize-controller', 'source-controller', 'notification-controller']
+/** Kubernetes itself, which writes what nobody renders: revisions of Deployments, ports of nodes, certificates of webhooks. */
+const KUBERNETES = ['kube-', 'kubelet', 'k3s', 'rke2', 'cloud-controller-manager', 'cluster-autoscaler', 'kwok']
+/** Those that keep fields which charts leave to them: bundles of authorities, replicas of scaled workloads. */
+const CARETAKERS = ['cainjector', 'cert-manager', 'keda', 'horizontal-pod-autoscaler', 'vpa-', 'velero']
+
+export function isOurManager(manager: string): boolean {
+  return [...OURS, ...KUBERNETES, ...CARETAKERS].some((name) => manager.startsWith(name))
+}
+
+/** What no chart renders, whoever writes it. */
+const LEFT_OUT = [
+  'metadata.annotations.[kubectl.kubernetes.io/last-applied-configuration]',
+  'metadata.finalizers',
+  'metadata.ownerReferences',
+  'status',
+]
+
+const isLeftOut = (field: string) =>
+  LEFT_OUT.some((name) => field === name || field.startsWith(`${name}.`) || field.startsWith(`${name}[`))
+
+/** Fields of an object that a manager wrote who is not of the platform, once each, in the order of their paths. */
+export function fieldsOfOthers(entries: readonly ManagedFields[] | undefined): { field: string; manager: string }[] {
+  const found = new Map<string, string>()
+  for (const { manager = '', subresource = '', fieldsV1 = {} } of entries ?? []) {
+    if (isOurManager(manager) || subresource === 'status') continue
+    for (const field of leavesOf(fieldsV1)) if (!isLeftOut(field) && !found.has(field)) found.set(field, manager)
+  }
+  return [...found]
+    .map(([field, manager]) => ({ field, manager }))
+    .sort((one, other) => (one.field < other.field ? -1 : 1))
+}
+
+/** The paths that end in FieldsV1: keys `f:<name>` are fields, `k:<key>`, `v:<value>` and `i:<index>` items of lists. */
+export function leavesOf(fields: object, path = ''): string[] {
+  const parts = Object.entries(fields).filter(([key]) => key !== '.')
+  return parts.flatMap(([key, value]) => {
+    const here = joined(path, key)
+    const below = typeof value === 'object' && value !== null ? leavesOf(value, here) : []
+    return below.length > 0 ? below : [here]
+  })
+}
+
+function joined(path: string, key: string): string {
+  const [form, name] = [key.slice(0, 2), key.slice(2)]
+  if (form !== 'f:') return `${path}[${name}]`
+  const part = /[.[\]]/.test(name) ? `[${name}]` : name
+  return path === '' ? part : `${path}.${part}`
+}
+
+/** The parts of a path as `joined` writes it; undefined where it is not one. */
+export function partsOf(field: string): string[] | undefined {
+  const parts = [...field.matchAll(/\.?\[((?:\{.*?\}|"(?:[^"\\]|\\.)*"|[^\]])*)\]|\.?([^.[\]]+)/g)]
+  if (parts.map(([whole]) => whole).join('') !== field) return undefined
+  return parts.map(([whole, item, name]) =>
+    item === undefined ? (name ?? '') : whole.startsWith('.[') || !/^[{"\d-]/.test(item) ? item : `\0${item}`,
+  )
+}
+
+/** What stands at a path of an object; undefined if nothing does. */
+export function valueAt(object: KubeObject, field: string): unknown {
+  let value: unknown = object
+  for (const part of partsOf(field) ?? ['\0']) {
+    if (typeof value !== 'object' || value === null) return undefined
+    value = part.startsWith('\0') ? itemOf(value, part.slice(1)) : (value as Record<string, unknown>)[part]
+  }
+  return value
+}
+
+function itemOf(list: object, key: string): unknown {
+  if (!Array.isArray(list)) return undefined
+  const wanted = parsed(key)
+  if (typeof wanted === 'number' && list.every((item) => typeof item === 'object')) return list[wanted]
+  if (typeof wanted !== 'object' || wanted === null) return list.find((item) => item === wanted)
+  const pairs = Object.entries(wanted)
+  return list.find((item) => pairs.every(([name, value]) => (item as Record<string, unknown> | null)?.[name] === value))
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+export function digestOf(value: string): string {
+  return `sha256:${createHash('sha256').update(value).digest('hex')}`
+}
+
+/** A value as a record shows it: JSON, shortened, and of a Secret only its digest. */
+export function shownValue(value: unknown, isSecret: boolean): string | undefined {
+  if (value === undefined) return undefined
+  const text = JSON.stringify(value)
+  return isSecret ? digestOf(text) : text.slice(0, DRIFT_VALUE_MAX)
+}
+
+type Named = Pick<DriftItem, 'component' | 'kind' | 'namespace' | 'name' | 'field'>
+
+export function driftKey({ component, kind, namespace, name, field }: Named): string {
+  return [component, kind, namespace, name, field].join(' ')
+}
+
+/** Whether two looks saw the same fields, whatever their order. */
+export function isSameDrift(one: readonly Named[], other: readonly Named[]): boolean {
+  const [first, second] = [new Set(one.map(driftKey)), new Set(other.map(driftKey))]
+  return first.size === second.size && [...first].every((key) => second.has(key))
+}
+
+/** On an object of a component: which of its values fields come from, as JSON of path to key, so that they can be adopted. */
+export const CONFIG_KEYS_ANNOTATION = 'lifecycle.freehold.dev/config-keys'
+
+/** The keys of values that fields of an object come from; empty where it does not say. */
+export function configKeysOf({ metadata }: Pick<KubeObject, 'metadata'>): Readonly<Record<string, string>> {
+  const told = parsed(metadata.annotations?.[CONFIG_KEYS_ANNOTATION] ?? '{}')
+  if (typeof told !== 'object' || told === null || Array.isArray(told)) return {}
+  return Object.fromEntries(Object.entries(told).filter(([, key]) => typeof key === 'string'))
+}

@@ -1,0 +1,72 @@
+import type { PlanRelease } from './plan.ts'
+import type { Planned } from './states.ts'
+
+/** What could be learnt of something, or why it could not. */
+export type Known<Value> = { readonly value: Value } | { readonly unknown: string }
+
+export type NodeFacts = {
+  readonly name: string
+  readonly isReady: boolean
+  readonly isShortOfDisk: boolean
+  /** Cores, and bytes, that pods may have together. */
+  readonly cpu: number
+  readonly memory: number
+}
+/** What pods of all nodes ask for together. */
+export type Asked = { readonly cpu: number; readonly memory: number }
+export type DatabaseFacts = {
+  readonly name: string
+  readonly hasPrimary: boolean
+  /** Undefined where it archives nowhere. */
+  readonly isArchiving: boolean | undefined
+}
+export type CertificateFacts = { readonly name: string; readonly isReady: boolean; readonly endsAt: string | undefined }
+export type QuotaFacts = { readonly name: string; readonly share: number }
+export type WorkloadFacts = { readonly name: string; readonly isPending: boolean }
+export type BackupFacts = {
+  readonly target: 'Available' | 'Unavailable' | 'Missing'
+  /** When the newest complete one of the platform was completed. */
+  readonly lastAt: string | undefined
+}
+
+/** What is asked of the cluster for the checks. */
+export type ClusterFacts = {
+  readonly nodes: Known<readonly NodeFacts[]>
+  readonly asked: Known<Asked>
+  readonly databases: Known<readonly DatabaseFacts[]>
+  readonly certificates: Known<readonly CertificateFacts[]>
+  readonly quotas: Known<readonly QuotaFacts[]>
+  readonly workloads: Known<readonly WorkloadFacts[]>
+  readonly backups: Known<BackupFacts>
+  /** Definitions that components bring and that are not served. */
+  readonly missingDefinitions: Known<readonly string[]>
+  /** Rules that the ceiling of projected roles lacks, as sentences. */
+  readonly ceiling: Known<readonly string[]>
+}
+
+export type ComponentFacts = { readonly name: string; readonly kind: string; readonly state: string | undefined }
+export type ReleaseFacts = PlanRelease & {
+  readonly minimumOperatorVersion?: string | undefined
+  readonly requiredValues: readonly string[]
+  readonly isSigned: boolean
+}
+export type AgentFacts = { readonly name: string; readonly version: string | undefined }
+
+/** All that the checks decide by. */
+export type Facts = {
+  /** Milliseconds since the epoch. */
+  readonly now: number
+  readonly operatorVersion: string
+  /** Another rollout or install that has not ended, by its id. */
+  readonly busyWith: string | undefined
+  /** Undefined where only the platform is looked at. */
+  readonly plan: Planned | undefined
+  readonly components: readonly ComponentFacts[]
+  /** Those that the plan moves to. */
+  readonly releases: readonly ReleaseFacts[]
+  /** Entries of the install-configuration that items of the plan need and that nobody has given. */
+  readonly missingValues: Known<readonly string[]>
+  readonly lastScan: { readonly finishedAt: string; readonly found: number } | undefined
+  readonly agents: readonly AgentFacts[]
+  readonly cluster: ClusterFacts
+}

@@ -1,0 +1,131 @@
+import { type ComponentKind, configKey } from '../lifecycle.ts'
+import type { AgentFacts, ClusterFacts, Facts, Known, ReleaseFacts } from './facts.ts'
+import { type PlanComponent, type PlanInput, planOf } from './plan.ts'
+import { isRolloutActive, type PlanKind, type Planned } from './states.ts'
+
+/** What plans and checks are made from, out of the records of the platform. */
+
+export type ComponentRecord = {
+  readonly metadata: { readonly name: string }
+  readonly spec: {
+    readonly kind: ComponentKind
+    readonly namespace: string
+    readonly isManualUpgrade: boolean
+    readonly migratesDatabase: boolean
+    readonly dependsOn: readonly { readonly name: string; readonly constraint?: string | undefined }[]
+    readonly required: readonly {
+      readonly key: string
+      readonly isSecret?: boolean | undefined
+      readonly default?: string | undefined
+    }[]
+    readonly crds: readonly string[]
+  }
+  readonly status?: { readonly installedVersion?: string | undefined; readonly state?: string | undefined } | undefined
+}
+export type ReleaseRecord = { readonly spec: ReleaseFacts }
+export type PlanSpec = {
+  readonly targetVersions: Readonly<Record<string, string>>
+  readonly unselected: readonly string[]
+  readonly kind: PlanKind
+}
+type Stock = { readonly components: readonly ComponentRecord[]; readonly releases: readonly ReleaseRecord[] }
+
+/** A plan as it would be now. */
+export function planNow(spec: PlanSpec, { components, releases }: Stock): Planned {
+  const input: PlanInput = {
+    components: components.map(plannedComponent),
+    releases: releases.map((one) => one.spec),
+    targetVersions: spec.targetVersions,
+    unselected: spec.unselected,
+    kind: spec.kind,
+  }
+  return planOf(input)
+}
+
+function plannedComponent({ metadata, spec, status }: ComponentRecord): PlanComponent {
+  const { kind, dependsOn, isManualUpgrade, migratesDatabase } = spec
+  const installedVersion = status?.installedVersion
+  return { name: metadata.name, kind, dependsOn, isManualUpgrade, migratesDatabase, installedVersion }
+}
+
+export type RolloutRecord = {
+  readonly metadata: { readonly name: string }
+  readonly status?: { readonly state?: string | undefined } | undefined
+}
+export type ScanRecord = {
+  readonly status?:
+    | {
+        readonly state?: string | undefined
+        readonly finishedAt?: string | undefined
+        readonly items?: readonly unknown[] | undefined
+      }
+    | undefined
+}
+
+/** The scan that finished last. */
+export function latestScan<S extends ScanRecord>(scans: readonly S[]): S | undefined {
+  const finished = scans.filter(({ status }) => status?.state === 'Finished')
+  return finished.sort((one, other) => ((one.status?.finishedAt ?? '') < (other.status?.finishedAt ?? '') ? 1 : -1))[0]
+}
+
+export type Gathered = Stock & {
+  readonly now: number
+  readonly operatorVersion: string
+  /** The plan that is looked at; undefined for the platform alone. */
+  readonly plan?: Planned | undefined
+  /** Rollouts and installs other than the one that is looked at. */
+  readonly rollouts: readonly RolloutRecord[]
+  readonly installs: readonly RolloutRecord[]
+  readonly scans: readonly ScanRecord[]
+  readonly agents: readonly AgentFacts[]
+  /** Entries that the install-configuration has. */
+  readonly configured: Known<ReadonlySet<string>>
+  readonly cluster: ClusterFacts
+}
+
+export function factsOf(gathered: Gathered): Facts {
+  const { components, releases, plan, rollouts, installs, scans, cluster, agents, now, operatorVersion } = gathered
+  const targets = new Map(plan?.items.map(({ component, toVersion }) => [component, toVersion]))
+  const wanted = releases.map(({ spec }) => spec).filter((one) => targets.get(one.component) === one.version)
+  const scan = latestScan(scans)
+  return {
+    ...{ now, operatorVersion, plan, agents, cluster, releases: wanted },
+    busyWith: busyWith(rollouts, installs)?.metadata.name,
+    components: components.map(({ metadata, spec, status }) => ({
+      name: metadata.name,
+      kind: spec.kind,
+      state: status?.state,
+    })),
+    missingValues: missingValues(gathered, wanted),
+    lastScan: scan && { finishedAt: scan.status?.finishedAt ?? '', found: scan.status?.items?.length ?? 0 },
+  }
+}
+
+/** What has the turn: installs and rollouts share it. */
+export function busyWith<R extends RolloutRecord>(rollouts: readonly R[], installs: readonly R[]): R | undefined {
+  const isInstalling = ({ status }: R) => status?.state === 'Running' || status?.state === 'Paused'
+  return rollouts.find(({ status }) => isRolloutActive(status?.state)) ?? installs.find(isInstalling)
+}
+
+function missingValues({ components, plan, configured }: Gathered, releases: readonly ReleaseFacts[]): Known<string[]> {
+  if ('unknown' in configured) return configured
+  const missing = (plan?.items ?? []).flatMap(({ component }) => {
+    const declared = components.find(({ metadata }) => metadata.name === component)?.spec.required ?? []
+    const defaults = new Set(declared.filter((one) => one.default !== undefined).map(({ key }) => key))
+    const release = releases.find((one) => one.component === component)
+    const needed = new Set([...declared.map(({ key }) => key), ...(release?.requiredValues ?? [])])
+    return [...needed]
+      .filter((key) => !defaults.has(key))
+      .map((key) => configKey(component, key))
+      .filter((key) => !configured.value.has(key))
+  })
+  return { value: missing.sort() }
+}
+
+/** What is looked at of a component in the cluster. */
+export function lookedComponent({ metadata, spec }: ComponentRecord, release = '') {
+  return {
+    ...{ name: metadata.name, release, namespace: spec.namespace, definitions: spec.crds },
+    keys: Object.fromEntries(spec.required.map(({ key, isSecret = false }) => [key, { isSecret }])),
+  }
+}

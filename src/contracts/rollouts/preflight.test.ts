@@ -1,0 +1,174 @@
+import { expect } from 'chai'
+import { WELL } from '../../adapters/clusterlook/fake.ts'
+import type { ClusterFacts, Facts, ReleaseFacts } from './facts.ts'
+import { blockingChecks, CHECK_IDS, CHECKS, type Checked, resultOf, runChecks, worsenedChecks } from './preflight.ts'
+
+const NOW = Date.parse('2026-01-01T06:00:00Z')
+const RELEASE: ReleaseFacts = {
+  ...{ component: 'facade', version: '1.1.0', isSchemaBreaking: false, migratesDatabase: false, pins: {} },
+  ...{ requiredValues: [], isSigned: true },
+}
+const FACTS: Facts = {
+  ...{ now: NOW, operatorVersion: '1.0.0', busyWith: undefined, releases: [RELEASE], agents: [], cluster: WELL },
+  plan: { items: [], batches: [], problems: [] },
+  components: [{ name: 'facade', kind: 'Module', state: 'Ready' }],
+  missingValues: { value: [] },
+  lastScan: { finishedAt: '2026-01-01T05:00:00Z', found: 0 },
+}
+const inCluster = (change: Partial<ClusterFacts>): Partial<Facts> => ({ cluster: { ...WELL, ...change } })
+const unknown = { unknown: 'Nothing is known.' }
+
+describe('the checks before a rollout', () => {
+  it('are those of the interface, and as overridable', () => {
+    expect(CHECKS.filter(({ isOverridable }) => !isOverridable).map(({ id }) => id)).to.have.members([
+      ...['rollout-running', 'operator-version', 'configuration-values', 'release-signature', 'crd-bundle-order'],
+      ...['minor-skip', 'projector-ceiling', 'cluster-reachable'],
+    ])
+    expect(CHECK_IDS).to.have.length(27)
+    expect(new Set(CHECK_IDS).size).to.equal(27)
+  })
+
+  it('pass on a platform that is well, but for those of which nothing is known', () => {
+    const other = runChecks(FACTS).filter(({ result }) => result !== 'Passed')
+    expect(other.map(({ id, result }) => `${id} ${result}`)).to.have.members(
+      ['api-versions-removed', 'wal-pressure', 'alerts-firing'].map((id) => `${id} Skipped`),
+    )
+  })
+
+  const cases: [id: string, why: string, change: Partial<Facts>, result: string][] = [
+    ['rollout-running', 'another rollout has not ended', { busyWith: 'other' }, 'Failed'],
+    [
+      'operator-version',
+      'the operator is too old',
+      { releases: [{ ...RELEASE, minimumOperatorVersion: '1.0.1' }] },
+      'Failed',
+    ],
+    ['configuration-values', 'a value is missing', { missingValues: { value: ['facade.a'] } }, 'Failed'],
+    ['configuration-values', 'values cannot be read', { missingValues: unknown }, 'Skipped'],
+    ['release-signature', 'a module is not signed', { releases: [{ ...RELEASE, isSigned: false }] }, 'Failed'],
+    [
+      'release-signature',
+      'a chart of others is not signed',
+      {
+        releases: [{ ...RELEASE, isSigned: false }],
+        components: [{ name: 'facade', kind: 'ThirdPartyChart', state: 'Ready' }],
+      },
+      'Warnings',
+    ],
+    [
+      'minor-skip',
+      'a minor version is skipped',
+      {
+        plan: {
+          items: [],
+          batches: [],
+          problems: [{ code: 'MinorSkipped', component: 'x', message: 'Skipped.', details: {} }],
+        },
+      },
+      'Failed',
+    ],
+    ['crd-bundle-order', 'no plan is looked at', { plan: undefined }, 'Skipped'],
+    ['projector-ceiling', 'a role lacks a rule', inCluster({ ceiling: { value: ['x lacks 1 rights'] } }), 'Failed'],
+    [
+      'cluster-reachable',
+      'the cluster says nothing',
+      { cluster: Object.fromEntries(Object.keys(WELL).map((name) => [name, unknown])) as ClusterFacts },
+      'Failed',
+    ],
+    [
+      'nodes-ready',
+      'a node is not',
+      inCluster({ nodes: { value: [{ name: 'n', isReady: false, isShortOfDisk: false, cpu: 1, memory: 1 }] } }),
+      'Failed',
+    ],
+    ['nodes-ready', 'nodes cannot be read', inCluster({ nodes: unknown }), 'Skipped'],
+    [
+      'disk-headroom',
+      'a disk is full',
+      inCluster({ nodes: { value: [{ name: 'n', isReady: true, isShortOfDisk: true, cpu: 1, memory: 1 }] } }),
+      'Failed',
+    ],
+    ['capacity-headroom', 'pods ask for all', inCluster({ asked: { value: { cpu: 7.9, memory: 1 } } }), 'Failed'],
+    [
+      'database-primary',
+      'a database has none',
+      inCluster({ databases: { value: [{ name: 'd', hasPrimary: false, isArchiving: true }] } }),
+      'Failed',
+    ],
+    [
+      'database-archiving',
+      'one does not archive',
+      inCluster({ databases: { value: [{ name: 'd', hasPrimary: true, isArchiving: false }] } }),
+      'Failed',
+    ],
+    [
+      'backup-target',
+      'there is none',
+      inCluster({ backups: { value: { target: 'Missing', lastAt: undefined } } }),
+      'Failed',
+    ],
+    ['backup-target', 'there is no Velero', inCluster({ backups: unknown }), 'Skipped'],
+    [
+      'last-backup-age',
+      'it is two days old',
+      inCluster({ backups: { value: { target: 'Available', lastAt: '2025-12-30T00:00:00Z' } } }),
+      'Failed',
+    ],
+    ['snapshot-possible', 'there is no Velero', inCluster({ backups: unknown }), 'Failed'],
+    [
+      'certificates-valid',
+      'one ends',
+      inCluster({ certificates: { value: [{ name: 'c', isReady: true, endsAt: '2026-01-02T00:00:00Z' }] } }),
+      'Failed',
+    ],
+    ['crd-chart-match', 'one is missing', inCluster({ missingDefinitions: { value: ['x.y'] } }), 'Failed'],
+    ['agents-compatible', 'one is old', { agents: [{ name: 'far', version: '0.9.0' }] }, 'Failed'],
+    [
+      'platform-drift',
+      'something was changed',
+      { lastScan: { finishedAt: '2026-01-01T05:00:00Z', found: 2 } },
+      'Failed',
+    ],
+    [
+      'components-healthy',
+      'one is degraded',
+      { components: [{ name: 'x', kind: 'Module', state: 'Degraded' }] },
+      'Failed',
+    ],
+    ['quota-near', 'one is', inCluster({ quotas: { value: [{ name: 'q', share: 0.95 }] } }), 'Warnings'],
+    ['drift-scan-age', 'it is a day old', { lastScan: { finishedAt: '2025-12-31T05:00:00Z', found: 0 } }, 'Warnings'],
+    [
+      'pending-restarts',
+      'something restarts',
+      inCluster({ workloads: { value: [{ name: 'w', isPending: true }] } }),
+      'Warnings',
+    ],
+  ]
+  for (const [id, why, change, result] of cases)
+    it(`${id} is ${result} where ${why}`, () => {
+      const found = runChecks({ ...FACTS, ...change }).find((check) => check.id === id)
+      expect([found?.result, found?.message.endsWith('.')]).to.deep.equal([result, true])
+    })
+})
+
+describe('what failed', () => {
+  const check = (id: string, result: Checked['result']): Checked => ({ id, result, message: '', details: {} })
+  const checks = [check('nodes-ready', 'Failed'), check('quota-near', 'Warnings'), check('minor-skip', 'Failed')]
+
+  it('keeps a rollout back, unless it may be acknowledged and was', () => {
+    const ids = (...acknowledged: string[]) => blockingChecks(checks, acknowledged).map(({ id }) => id)
+    expect(ids()).to.deep.equal(['nodes-ready', 'minor-skip'])
+    expect(ids('nodes-ready', 'minor-skip')).to.deep.equal(['minor-skip'])
+    expect([resultOf(checks), resultOf([check('quota-near', 'Warnings')]), resultOf([])]).to.deep.equal([
+      'Failed',
+      'Warnings',
+      'Passed',
+    ])
+  })
+
+  it('after a chart is what was better before', () => {
+    const before = [check('nodes-ready', 'Passed'), check('database-primary', 'Failed')]
+    const now = [check('nodes-ready', 'Failed'), check('database-primary', 'Failed'), check('quota-near', 'Failed')]
+    expect(worsenedChecks(before, now)).to.deep.equal(['nodes-ready'])
+  })
+})

@@ -1,0 +1,211 @@
+import { isNewer, meets, minorOf } from '../lifecycle.ts'
+import { CLUSTER_CHECKS } from './clusterChecks.ts'
+import type { Facts } from './facts.ts'
+import { type Check, failed, passed, RESULTS, type Result, skipped, type Verdict, warns } from './verdicts.ts'
+
+export { RESULTS, type Result } from './verdicts.ts'
+
+const HOUR = 3_600_000
+const NO_PLAN = skipped('No plan was named.')
+
+/** Every check before a rollout, in the order in which they are shown (interface section 4.21, rule 5). */
+export const CHECKS: readonly Check[] = [
+  {
+    id: 'rollout-running',
+    title: 'No other rollout runs',
+    category: 'Plan',
+    isOverridable: false,
+    remedy: 'Wait until the other one has ended, or cancel it.',
+    decide: ({ busyWith }) =>
+      busyWith === undefined
+        ? passed('Nothing else is rolled out or installed.')
+        : failed(`"${busyWith}" has not ended.`, { busyWith }),
+  },
+  {
+    id: 'operator-version',
+    title: 'The operator can install these releases',
+    category: 'Plan',
+    isOverridable: false,
+    remedy: 'Upgrade the operator of the platform first.',
+    decide: planned(({ releases, operatorVersion }) => {
+      const needed = releases.flatMap(({ component, version, minimumOperatorVersion: least }) =>
+        least !== undefined && isNewer(least, operatorVersion) ? [`${component} ${version} needs ${least}`] : [],
+      )
+      if (needed.length === 0) return passed(`${operatorVersion} is new enough.`)
+      return failed(`The operator is at ${operatorVersion}: ${needed.join('; ')}.`, { operatorVersion })
+    }),
+  },
+  {
+    id: 'configuration-values',
+    title: 'Values that releases need are there',
+    category: 'Plan',
+    isOverridable: false,
+    remedy: 'Put the missing entries into the Secret install-configuration in freehold-system.',
+    decide: planned(({ missingValues }) => {
+      if ('unknown' in missingValues) return skipped(missingValues.unknown)
+      const { value } = missingValues
+      if (value.length === 0) return passed('Every value is there.')
+      return failed(`These values are missing: ${value.join(', ')}.`, { keys: value.join(',') })
+    }),
+  },
+  {
+    id: 'release-signature',
+    title: 'Releases are signed',
+    category: 'Plan',
+    isOverridable: false,
+    remedy: 'Push the signature of the release to the registry, then read the feed again.',
+    decide: planned(({ releases, components }) => {
+      const unsigned = releases.filter(({ isSigned }) => !isSigned)
+      if (unsigned.length === 0) return passed('The registry holds a signature for each.')
+      const kinds = new Map(components.map(({ name, kind }) => [name, kind]))
+      const words = unsigned.map(({ component, version }) => `${component} ${version}`).join(', ')
+      const isOthers = unsigned.every(({ component }) => kinds.get(component) === 'ThirdPartyChart')
+      // Makers of charts do not all sign them; the platform does.
+      return isOthers
+        ? warns(`The registry holds no signature for charts of others: ${words}.`)
+        : failed(`The registry holds no signature for ${words}.`)
+    }),
+  },
+  {
+    id: 'crd-bundle-order',
+    title: 'Definitions come before what needs them',
+    category: 'Plan',
+    isOverridable: false,
+    remedy: 'Add the CRD bundle to the plan.',
+    decide: ofProblem('CrdBundleMissing', 'Every release finds the definitions that it needs.'),
+  },
+  {
+    id: 'minor-skip',
+    title: 'No minor version is skipped',
+    category: 'Plan',
+    isOverridable: false,
+    remedy: 'Roll to the minor version between first.',
+    decide: ofProblem('MinorSkipped', 'No minor version that must come before is skipped.'),
+  },
+  ...CLUSTER_CHECKS,
+  {
+    id: 'agents-compatible',
+    title: 'Agents of other clusters are of this minor version',
+    category: 'Clusters',
+    isOverridable: true,
+    remedy: 'Upgrade the agents in those clusters.',
+    decide({ agents, operatorVersion }) {
+      const known = agents.filter(({ version }) => version !== undefined)
+      if (known.length === 0) return passed('There are no other clusters with an agent.')
+      const old = known.filter(({ version = '' }) => !meets(version, `~${minorOf(operatorVersion) ?? '0.0'}.0`))
+      if (old.length === 0) return passed(`${known.length} agents are of this minor version.`)
+      return failed(
+        `Agents of another minor version: ${old.map(({ name, version }) => `${name} ${version}`).join(', ')}.`,
+      )
+    },
+  },
+  {
+    id: 'platform-drift',
+    title: 'Nothing was changed by hand',
+    category: 'Drift',
+    isOverridable: true,
+    remedy: 'Adopt the changes or put them back.',
+    decide({ lastScan }) {
+      if (lastScan === undefined) return skipped('No scan has finished yet.')
+      if (lastScan.found === 0) return passed('The last scan found nothing.')
+      return failed(`The last scan found ${lastScan.found} fields that were changed by hand.`)
+    },
+  },
+  {
+    id: 'components-healthy',
+    title: 'Components are healthy',
+    category: 'Health',
+    isOverridable: true,
+    remedy: 'Repair the components that are not ready.',
+    decide({ components }) {
+      const ill = components.filter(({ state }) => state !== undefined && state !== 'Ready' && state !== 'NotInstalled')
+      if (ill.length === 0) return passed('Every installed component is ready.')
+      return failed(`Not ready: ${ill.map(({ name, state }) => `${name} (${state})`).join(', ')}.`)
+    },
+  },
+  {
+    id: 'alerts-firing',
+    title: 'No alert fires',
+    category: 'Health',
+    isOverridable: true,
+    remedy: 'Look at what the alerts are about.',
+    decide: () => skipped('The platform does not ask for alerts yet.'),
+  },
+  {
+    id: 'drift-scan-age',
+    title: 'The last scan for changes by hand is fresh',
+    category: 'Drift',
+    isOverridable: true,
+    remedy: 'Start a scan.',
+    decide({ lastScan, now }) {
+      if (lastScan === undefined) return warns('No scan has finished yet.')
+      const hours = (now - Date.parse(lastScan.finishedAt)) / HOUR
+      return hours <= 6 ? passed('It is less than six hours old.') : warns(`It is ${Math.floor(hours)} hours old.`)
+    },
+  },
+]
+
+function planned(decide: (facts: Facts) => Verdict): Check['decide'] {
+  return (facts) => (facts.plan === undefined ? NO_PLAN : decide(facts))
+}
+
+function ofProblem(code: string, good: string): Check['decide'] {
+  return ({ plan }) => {
+    if (plan === undefined) return NO_PLAN
+    const found = plan.problems.filter((problem) => problem.code === code)
+    return found.length === 0 ? passed(good) : failed(found.map(({ message }) => message).join(' '))
+  }
+}
+
+export type Checked = { id: string; result: Result; message: string; details: Record<string, string> }
+
+export const CHECK_IDS: readonly string[] = CHECKS.map(({ id }) => id)
+
+export function checkOf(id: string): Check | undefined {
+  return CHECKS.find((check) => check.id === id)
+}
+
+/** Every check with what comes of it. */
+export function runChecks(facts: Facts): Checked[] {
+  return CHECKS.map(({ id, decide }) => {
+    const { result, message, details = {} } = decide(facts)
+    return { id, result, message: message.slice(0, 1024), details }
+  })
+}
+
+/** A warning never stops a rollout; what failed needs to be acknowledged, if it may be. */
+export function resultOf(checks: readonly Pick<Checked, 'result'>[]): 'Passed' | 'Warnings' | 'Failed' {
+  if (checks.some(({ result }) => result === 'Failed')) return 'Failed'
+  return checks.some(({ result }) => result === 'Warnings') ? 'Warnings' : 'Passed'
+}
+
+/** Those that keep a rollout back. */
+export function blockingChecks<C extends Pick<Checked, 'id' | 'result'>>(
+  checks: readonly C[],
+  acknowledged: readonly string[],
+): C[] {
+  const isBlocking = ({ id, result }: C) =>
+    result === 'Failed' && !(checkOf(id)?.isOverridable === true && acknowledged.includes(id))
+  return checks.filter(isBlocking)
+}
+
+const rank = (result: Result) => RESULTS.indexOf(result)
+/** What a chart can hurt; all else was decided before the rollout. */
+const HURT_BY_A_CHART: ReadonlySet<string> = new Set([
+  'cluster-reachable',
+  'nodes-ready',
+  'database-primary',
+  'database-archiving',
+  'backup-target',
+  'certificates-valid',
+  'crd-chart-match',
+  'components-healthy',
+])
+
+/** The checks that are worse than they were before, by their ids. */
+export function worsenedChecks(before: readonly Checked[], now: readonly Checked[]): string[] {
+  const known = new Map(before.map(({ id, result }) => [id, result]))
+  const isWorse = ({ id, result }: Checked) =>
+    HURT_BY_A_CHART.has(id) && rank(result) > rank(known.get(id) ?? 'Passed') && result !== 'Skipped'
+  return now.filter(isWorse).map(({ id }) => id)
+}

@@ -1,0 +1,119 @@
+import type { ComponentKind } from '../lifecycle.ts'
+
+/** What the facade and the controllers both say of plans, rollouts and scans (interface sections 3 and 4.21). */
+
+export const PLAN_KINDS = ['Components', 'Release', 'Target', 'Rollback'] as const
+export type PlanKind = (typeof PLAN_KINDS)[number]
+
+export const PLAN_STATES = ['Unvalidated', 'Validated', 'Executed', 'Superseded'] as const
+
+export const PROBLEM_CODES = [
+  'ReleaseMissing',
+  'SchemaBreaking',
+  'FromVersionTooOld',
+  'MinorSkipped',
+  'CrdBundleMissing',
+  'ManualUpgrade',
+  'PinConflict',
+  'DependencyUnmet',
+  'DowngradeRefused',
+  'NothingToDo',
+] as const
+export type ProblemCode = (typeof PROBLEM_CODES)[number]
+
+export const ADDED_BY = ['Caller', 'Pin', 'CrdBundle'] as const
+export const BATCH_KINDS = ['ThirdPartyChart', 'CrdBundle', 'PlatformStep', 'LifecycleModule', 'Components'] as const
+export type BatchKind = (typeof BATCH_KINDS)[number]
+
+export type PlanItem = {
+  component: string
+  kind: ComponentKind
+  fromVersion?: string | undefined
+  toVersion: string
+  addedBy: (typeof ADDED_BY)[number]
+  /** Whether a rollback can bring the former version back. */
+  isReversible: boolean
+  note?: string | undefined
+}
+
+export type PlanBatch = { index: number; kind: BatchKind; components: string[]; timeLimitMinutes: number }
+
+export type PlanProblem = { code: ProblemCode; component: string; message: string; details: Record<string, string> }
+
+export type Planned = { items: PlanItem[]; batches: PlanBatch[]; problems: PlanProblem[] }
+
+export const ROLLOUT_STATES = ['Executing', 'Paused', 'Succeeded', 'Failed', 'Cancelled'] as const
+
+export const ROLLOUT_PHASES = [
+  'Preflight',
+  'Snapshot',
+  'ThirdPartyCharts',
+  'CrdBundle',
+  'PlatformStep',
+  'LifecycleModule',
+  'Components',
+  'Verification',
+  'RollingBack',
+  'Finished',
+] as const
+export type RolloutPhase = (typeof ROLLOUT_PHASES)[number]
+
+export const BATCH_STATES = [
+  'Pending',
+  'Applying',
+  'WaitingForHealth',
+  'Paused',
+  'Succeeded',
+  'Failed',
+  'Skipped',
+  'Cancelled',
+] as const
+
+export const ROLLED_STATES = ['Pending', 'Applying', 'Ready', 'Failed', 'Unchanged', 'RolledBack'] as const
+
+export const PAUSE_CODES = [
+  'ComponentFailed',
+  'HealthFailed',
+  'BatchCheckWorsened',
+  'ClusterRefused',
+  'SnapshotFailed',
+  'PlatformDrift',
+] as const
+export type PauseCode = (typeof PAUSE_CODES)[number]
+
+/** `Refused` is ours: what REST refuses with a code before there is a rollout, kubectl finds so. */
+export const FAILURE_CODES = ['BatchTimeout', 'OperatorTooOld', 'Internal', 'Refused'] as const
+
+export const OVERRIDE_KINDS = ['SkipSnapshot', 'AcknowledgedFailure', 'DriftReverted'] as const
+
+export const SCAN_STATES = ['Running', 'Finished', 'Failed'] as const
+export const SCAN_TRIGGERS = ['Manual', 'Scheduled', 'Rollout'] as const
+
+/** One that has begun and is not over; a paused one counts as running. */
+export function isRolloutActive(state: string | undefined): boolean {
+  return state === 'Executing' || state === 'Paused'
+}
+
+export function isRolloutOver(state: string | undefined): boolean {
+  return state === 'Succeeded' || state === 'Failed' || state === 'Cancelled'
+}
+
+/** Minutes that a batch may take (interface section 8). */
+export function timeLimitOf(kind: BatchKind): number {
+  return kind === 'ThirdPartyChart' ? 30 : 10
+}
+
+/** Milliseconds from the last component of a chart's batch being ready until the checks are looked at again. */
+export const BATCH_CHECK_AFTER = 60_000
+/** Milliseconds that the snapshot before a rollout may take. */
+export const SNAPSHOT_LIMIT = 1_800_000
+/** Milliseconds between two scans for changes by hand. */
+export const SCAN_INTERVAL = 21_600_000
+
+export const PLANS_KEPT = 50
+export const ROLLOUTS_KEPT = 50
+export const SCANS_KEPT = 20
+
+/** Most items that a scan keeps, and characters of one value of them. */
+export const DRIFT_MAX = 200
+export const DRIFT_VALUE_MAX = 1024

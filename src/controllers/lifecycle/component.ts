@@ -1,0 +1,133 @@
+import { neededValues } from '../../contracts/componentValues.ts'
+import { configKey, releaseName } from '../../contracts/lifecycle.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { type KubeObject, keyOf, type Resource } from '../../core/object.ts'
+import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { ComponentRelease, PlatformComponent } from '../../crds/lifecycle.ts'
+import { fluxName, helmReleaseOf, ociRepositoryOf } from '../../desired/lifecycle/flux.ts'
+import { type HelmRelease, type Judged, judgeComponent, type OciRepository } from '../../desired/lifecycle/judge.ts'
+import { observedWorkload } from '../../desired/lifecycle/workloads.ts'
+import { daemonSet, deployment, statefulSet } from '../../kube/builtin.ts'
+import { FLUX, helmRelease, ociRepository } from '../../kube/flux.ts'
+import { controllerWith, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
+import { CONFIGURATION_RIGHTS, storedConfiguration } from './configuration.ts'
+import { readFeed } from './feed.ts'
+import type { ComponentPass, LifecycleOptions } from './types.ts'
+
+const INSTALL_FLUX = 'Flux installs charts, and its helm-controller or source-controller is not in the cluster.'
+
+const WORKLOADS: Readonly<Record<string, Resource>> = {
+  Deployment: deployment,
+  StatefulSet: statefulSet,
+  DaemonSet: daemonSet,
+}
+
+type ComponentObject = PlatformComponent & KubeObject
+
+/** Components that look at a workload. */
+function componentsOf({ kind, metadata }: KubeObject, records: Workspace): string[] {
+  const isIt = ({ spec }: ComponentObject) =>
+    spec.workloads.some(
+      (one) =>
+        one.kind === kind && one.name === metadata.name && (one.namespace ?? spec.namespace) === metadata.namespace,
+    )
+  return records.cache<ComponentObject>(PlatformComponent.resource).list().filter(isIt).map(keyOf)
+}
+
+const workload = (resource: Resource): Observed => ({
+  resource,
+  in: 'workloads',
+  keysOf: componentsOf,
+  // Workloads tell of themselves often.
+  relevant: observedWorkload,
+})
+
+const WRITES: readonly Rights[] = [
+  ...FLUX.map((resource) => ({ resource, verbs: ['create', 'patch'], in: 'system' as const })),
+  { resource: ComponentRelease.resource, verbs: ['create', 'patch', 'delete'], in: 'system' },
+  ...CONFIGURATION_RIGHTS,
+]
+
+/** Tells Flux which version of a chart is to run, reads what there is to install, and says how it goes. */
+export const componentController = controllerWith(
+  PlatformComponent,
+  {
+    observes: [
+      ...FLUX,
+      { ...ComponentRelease.resource },
+      workload(deployment),
+      workload(statefulSet),
+      workload(daemonSet),
+    ],
+    writes: WRITES,
+  },
+  (options: LifecycleOptions) => ({
+    reconcile: steps(readFeed(options), async function carryOut(pass: ComponentPass): Promise<Outcome> {
+      const isTold = await tellFlux(pass, options)
+      const judged = await look(pass, options)
+      const { after, ...shown } = judged
+      pass.report(shown)
+      pass.serving(judged.workloads?.some(({ ready }) => ready > 0) ?? false)
+      return isTold ? outcomeOf(pass, judged) : stalled('EngineMissing', INSTALL_FLUX)
+    }),
+  }),
+)
+
+/** @returns false if there is no Flux to tell */
+async function tellFlux(pass: ComponentPass, { feed }: LifecycleOptions): Promise<boolean> {
+  const { object, children, workloads, records } = pass
+  const { version, chart } = object.spec
+  if (version === undefined || chart === undefined) return true
+  if (!FLUX.every((resource) => workloads.isServed(resource))) return false
+  const release = records
+    .cache<ComponentRelease & KubeObject>(ComponentRelease.resource)
+    .get(SYSTEM_NAMESPACE, releaseName(object.metadata.name, version))
+  const source = ociRepositoryOf(object, feed.locate(chart.url), release?.spec.digest)
+  await children.ensure(source, { resource: ociRepository })
+  await children.ensure(helmReleaseOf(object, await givenValues(pass, release)), { resource: helmRelease })
+  return true
+}
+
+/** Those that somebody gave: Flux fails over a key that the Secret does not have. */
+async function givenValues({ object, records }: ComponentPass, release: ComponentRelease | undefined) {
+  const needed = neededValues(object, release)
+  if (needed.length === 0) return []
+  const held = await storedConfiguration(records.client)
+  return needed.filter(({ key }) => (held[configKey(object.metadata.name, key)] ?? '') !== '')
+}
+
+async function look({ object, children, workloads, now }: ComponentPass, options: LifecycleOptions): Promise<Judged> {
+  const name = fluxName(object.metadata.name)
+  const ofFlux = async <T extends KubeObject>(resource: Resource) =>
+    workloads.isServed(resource) ? children.get<T>(resource, SYSTEM_NAMESPACE, name) : undefined
+  const found = object.spec.workloads.flatMap(({ kind, namespace = object.spec.namespace, name }) => {
+    const there = workloads.cache(WORKLOADS[kind] ?? deployment).get(namespace, name)
+    return there === undefined ? [] : [observedWorkload(there)]
+  })
+  return judgeComponent({
+    component: object,
+    helm: await ofFlux<HelmRelease>(helmRelease),
+    source: await ofFlux<OciRepository>(ociRepository),
+    workloads: found,
+    now,
+    settle: options.healthSettle,
+  })
+}
+
+function outcomeOf({ object }: ComponentPass, { state, rollout, after, installedVersion }: Judged): Outcome {
+  const message = rollout?.message ?? 'Helm is at work.'
+  switch (state) {
+    case 'Installing':
+    case 'Upgrading':
+      return waiting('RollingOut', `Version ${object.spec.version}: ${message}`, after)
+    case 'NotInstalled':
+      return done({ reason: 'Stopped', message: 'It is not installed.' })
+    case 'Ready':
+      return done({ message: `Version ${installedVersion} runs.`, ...(after !== undefined && { after }) })
+    case 'Failed':
+      if (rollout?.state === 'Failed') return stalled('EngineRefused', `Version ${object.spec.version}: ${message}`)
+      return degraded('PartiallyAvailable', 'None of its workloads is ready.')
+    case 'Degraded':
+      return degraded('PartiallyAvailable', 'Not all of its workloads are ready.')
+  }
+}

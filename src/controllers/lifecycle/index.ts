@@ -1,0 +1,16 @@
+import type { Controller, Declared } from '../engine/controller.ts'
+import { componentController } from './component.ts'
+import { installController } from './install.ts'
+import type { LifecycleOptions } from './types.ts'
+
+export type { LifecycleOptions } from './types.ts'
+
+type LifecycleController = Declared & ((options: LifecycleOptions) => Controller)
+
+const { kind, observes, reads, writes } = installController
+
+/** Keep components, installs, rollouts and backups of the platform as their specs say: docs/areas/lifecycle.md. */
+export const LIFECYCLE_CONTROLLERS: readonly LifecycleController[] = [
+  componentController,
+  Object.assign(() => installController, { kind, observes, reads, writes }),
+]

@@ -1,0 +1,189 @@
+import { missingValues, neededValues } from '../../contracts/componentValues.ts'
+import {
+  isInstallActive,
+  isInstallOver,
+  isSameVersion,
+  newestOf,
+  releasesOf,
+  rolloutOf,
+} from '../../contracts/lifecycle.ts'
+import { isRolloutActive } from '../../contracts/rollouts/states.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { ageOf, type KubeObject, keyOf, refOf } from '../../core/object.ts'
+import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { ComponentInstall, ComponentRelease, PlatformComponent } from '../../crds/lifecycle.ts'
+import { RolloutExecution } from '../../crds/rollouts.ts'
+import { advanceInstall, type InstallFacts } from '../../desired/lifecycle/install.ts'
+import { FLUX } from '../../kube/flux.ts'
+import { controller, steps, type Workspace } from '../engine/controller.ts'
+import { CONFIGURATION_RIGHTS, storedConfiguration } from './configuration.ts'
+import { setVersion } from './engine.ts'
+import type { InstallPass } from './types.ts'
+
+export type InstallObject = ComponentInstall & KubeObject
+type ComponentObject = PlatformComponent & KubeObject
+type ReleaseObject = ComponentRelease & KubeObject
+
+const INSTALLS_KEPT = 50
+
+const installsOf = (records: Workspace): readonly InstallObject[] =>
+  records.cache<InstallObject>(ComponentInstall.resource).list({ namespace: SYSTEM_NAMESPACE })
+
+/** Installs under way, of one component; those that wait for their turn are woken when another one has ended. */
+function installsAtWork({ metadata }: KubeObject, records: Workspace): string[] {
+  const isConcerned = ({ spec, status }: InstallObject) =>
+    spec.component === metadata.name && status?.state === 'Running'
+  return installsOf(records).filter(isConcerned).map(keyOf)
+}
+
+function waitingInstalls(_changed: KubeObject, records: Workspace): string[] {
+  return installsOf(records)
+    .filter(({ status }) => status?.state === 'Queued')
+    .map(keyOf)
+}
+
+/** Installs and repairs components one after the other, in steps of which each is written down before it is done. */
+export const installController = controller(ComponentInstall, {
+  observes: [
+    { resource: PlatformComponent.resource, keysOf: installsAtWork },
+    { resource: ComponentInstall.resource, keysOf: waitingInstalls },
+    { resource: RolloutExecution.resource, keysOf: waitingInstalls },
+  ],
+  reads: [ComponentRelease.resource, ...FLUX],
+  writes: [
+    { resource: PlatformComponent.resource, verbs: ['patch'], in: 'system' },
+    { resource: ComponentInstall.resource, verbs: ['delete'], in: 'system' },
+    ...CONFIGURATION_RIGHTS,
+  ],
+  reconcile: steps(advance),
+})
+
+async function advance(pass: InstallPass): Promise<Outcome> {
+  const { spec, status = {} } = pass.object
+  const isResumed =
+    spec.requests.resumeAt !== undefined &&
+    spec.requests.resumeAt !== status.resumedAt &&
+    status.state !== 'Running' &&
+    status.state !== 'Succeeded'
+  if (isInstallOver(status.state) && !isResumed) return tidy(pass)
+  if (status.state === 'Paused' && !isResumed) return stopped(status)
+  const before = othersBefore(pass)
+  if (before !== undefined) {
+    if (!isInstallActive(status.state)) pass.report({ state: 'Queued' })
+    return waiting('WaitingForDependency', before)
+  }
+  if (!isInstallActive(status.state) || isResumed) return begin(pass, isResumed)
+  return goOn(pass)
+}
+
+/** Its turn, and the version that it installs, are known to all before anything is done. */
+function begin(pass: InstallPass, isResumed: boolean): Outcome {
+  const { spec, status = {} } = pass.object
+  const version = status.version ?? versionFor(pass)
+  const failedSteps = status.steps?.map((step) =>
+    step.state === 'Failed' ? { ...step, state: 'Pending' as const } : step,
+  )
+  pass.report({
+    state: 'Running',
+    step: status.step ?? 'Checking',
+    startedAt: status.startedAt ?? pass.now,
+    finishedAt: undefined,
+    message: undefined,
+    reason: undefined,
+    version,
+    ...(failedSteps !== undefined && { steps: failedSteps }),
+    ...(isResumed && { resumedAt: spec.requests.resumeAt }),
+  })
+  return waiting('Starting', 'It has its turn.', 1)
+}
+
+function versionFor({ object: { spec }, records }: InstallPass): string | undefined {
+  const component = componentOf(records, spec.component)
+  if (spec.version !== undefined) return spec.version
+  if (spec.kind === 'Install') return newestOf(releases(records), spec.component)?.spec.version
+  // What runs without Flux says its version as programs do; the release has it as the chart is tagged.
+  const installed = component?.status?.installedVersion
+  const tag = releasesOf(releases(records), spec.component).find((one) => isSameVersion(one.spec.version, installed))
+  return component?.spec.version ?? tag?.spec.version ?? installed
+}
+
+async function goOn(pass: InstallPass): Promise<Outcome> {
+  const facts = await factsOf(pass)
+  const { after, ...progress } = advanceInstall(facts)
+  const { component, install } = facts
+  const isTold = progress.step === 'Chart' || progress.step === 'Health'
+  if (isTold && install.status?.step === progress.step && component !== undefined) {
+    await setVersion(pass.records.client, component, wantedOf(install))
+  }
+  pass.report(progress)
+  const message = progress.message ?? progress.steps.find(({ name }) => name === progress.step)?.message
+  switch (progress.state) {
+    case 'Succeeded':
+      return done({ reason: 'Completed', message: `Version ${install.status?.version} is installed.` })
+    case 'Failed':
+    case 'Paused':
+      return stopped(progress)
+    default:
+      return waiting('RollingOut', message ?? 'Helm is told.', after)
+  }
+}
+
+const stopped = ({ reason, message }: Pick<NonNullable<ComponentInstall['status']>, 'reason' | 'message'>): Outcome =>
+  stalled(reason ?? 'EngineRefused', message ?? 'It cannot go on.')
+
+/** What the component is told: Flux tries again where somebody resumed it, and where the same version is installed again. */
+function wantedOf({ spec, status }: InstallFacts['install']): { version: string; requestedAt?: string } {
+  const requestedAt = status?.resumedAt ?? (spec.kind === 'Repair' ? status?.startedAt : undefined)
+  return { version: status?.version ?? '', ...(requestedAt !== undefined && { requestedAt }) }
+}
+
+async function factsOf(pass: InstallPass): Promise<InstallFacts> {
+  const { object, records, workloads, now } = pass
+  const component = componentOf(records, object.spec.component)
+  const release = releases(records).find(
+    ({ spec }) => spec.component === object.spec.component && spec.version === object.status?.version,
+  )
+  const isChecking = (object.status?.step ?? 'Checking') === 'Checking'
+  const isNeeding = isChecking && component !== undefined && neededValues(component, release).length > 0
+  return {
+    install: object,
+    component,
+    components: records.cache<ComponentObject>(PlatformComponent.resource).list({ namespace: SYSTEM_NAMESPACE }),
+    release,
+    missingValues: isNeeding ? missingValues(component, release, await storedConfiguration(records.client)) : [],
+    hasFlux: FLUX.every((resource) => workloads.isServed(resource)),
+    rollout:
+      component === undefined ? { state: 'Applying', isInstalled: false } : rolloutOf(component, wantedOf(object)),
+    now,
+  }
+}
+
+const releases = (records: Workspace) =>
+  records.cache<ReleaseObject>(ComponentRelease.resource).list({ namespace: SYSTEM_NAMESPACE })
+const componentOf = (records: Workspace, name: string) =>
+  records.cache<ComponentObject>(PlatformComponent.resource).get(SYSTEM_NAMESPACE, name)
+
+/** Why it has to wait for its turn; undefined if it has it. */
+function othersBefore({ object, records }: InstallPass): string | undefined {
+  if (isInstallActive(object.status?.state)) return undefined
+  const others = installsOf(records).filter(({ metadata }) => metadata.name !== object.metadata.name)
+  const isBefore = (other: InstallObject) => !isInstallOver(other.status?.state) && ageOf(other) < ageOf(object)
+  if (others.some((other) => isInstallActive(other.status?.state) || isBefore(other)))
+    return 'Another install is under way: they take turns.'
+  const rollouts = records
+    .cache<RolloutExecution & KubeObject>(RolloutExecution.resource)
+    .list({ namespace: SYSTEM_NAMESPACE })
+  return rollouts.some(({ status }) => isRolloutActive(status?.state))
+    ? 'A rollout is under way: installs and rollouts take turns.'
+    : undefined
+}
+
+/** Of those that have ended the newest are kept. */
+async function tidy({ object, records }: InstallPass): Promise<Outcome> {
+  const ended = installsOf(records).filter(({ status }) => isInstallOver(status?.state))
+  const newest = ended.sort((one, other) => (ageOf(one) < ageOf(other) ? 1 : -1))
+  if (newest.slice(INSTALLS_KEPT).some(({ metadata }) => metadata.name === object.metadata.name))
+    await records.client.remove(ComponentInstall.resource, refOf(object), { uid: object.metadata.uid })
+  const { status = {} } = object
+  return status.state === 'Failed' ? stopped(status) : done({ reason: 'Completed' })
+}

@@ -1,0 +1,223 @@
+import { expect } from 'chai'
+import { CHART, LifecycleWorld } from '../../../test/worlds/lifecycleWorld.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { ComponentInstall, ComponentRelease, PlatformComponent } from '../../crds/lifecycle.ts'
+import { secret } from '../../kube/builtin.ts'
+import { helmRelease, ociRepository } from '../../kube/flux.ts'
+import { untilRead } from './feed.ts'
+
+const AT = { namespace: SYSTEM_NAMESPACE }
+
+describe('components and their installs', () => {
+  let world: LifecycleWorld
+  beforeEach(() => {
+    world = new LifecycleWorld()
+    world.feed.push(CHART, '1.0.0')
+    world.feed.push(CHART, '1.1.0', { 'lifecycle.freehold.dev/migrates-database': 'true' })
+  })
+  afterEach(() => world.bench.stop())
+
+  const component = () => world.statusOf(PlatformComponent, 'shop')
+  const install = (name = 'first') => world.statusOf(ComponentInstall, name)
+  const wanted = (spec: object) =>
+    world.bench.client.mergePatch(PlatformComponent.resource, { ...AT, name: 'shop' }, { spec })
+  const resume = (resumeAt: string, name = 'first') =>
+    world.bench.client.mergePatch(ComponentInstall.resource, { ...AT, name }, { spec: { requests: { resumeAt } } })
+
+  it('have the versions of their chart recorded once, as the chart describes them', async () => {
+    world.component('shop')
+    await world.start()
+    const { items } = await world.bench.client.list<KubeObject & { spec: object }>(ComponentRelease.resource)
+    expect(items.map(({ spec }) => (spec as { version: string }).version).sort()).to.deep.equal(['1.0.0', '1.1.0'])
+    expect((await component()).feed).to.include({ found: 2 })
+    await world.bench.clock.advance(3_600_000)
+    await world.bench.rest()
+    expect((await component()).feed).to.include({ found: 0, readAt: '2026-01-01T01:00:00Z' })
+  })
+
+  it('say that the registry did not answer, and keep what is known', async () => {
+    world.component('shop')
+    await world.start()
+    world.feed.failure = 'Unreachable'
+    await wanted({ refreshRequestedAt: '2026-01-01T00:00:01Z' })
+    await world.bench.rest()
+    const { feed } = await component()
+    expect(feed).to.include({
+      isUnreachable: true,
+      requestedAt: '2026-01-01T00:00:01Z',
+      readAt: '2026-01-01T00:00:00Z',
+    })
+    expect((await world.bench.client.list(ComponentRelease.resource)).items).to.have.length(2)
+  })
+
+  it('are told to Flux, and ready when Helm is done and their workloads were ready for a while', async () => {
+    world.component('shop', { version: '1.0.0', workloads: [{ kind: 'Deployment', name: 'shop' }] })
+    await world.start()
+    const source = await world.bench.client.get<KubeObject & { spec: { ref: object } }>(ociRepository, {
+      ...{ ...AT, name: 'pcomp-shop' },
+    })
+    expect(source.spec.ref).to.have.keys('tag', 'digest')
+    expect((await component()).state).to.equal('Installing')
+    await world.flux()
+    world.deployment('shop', 1)
+    await world.bench.rest()
+    expect((await component()).state).to.equal('Installing')
+    await world.settle()
+    expect(await component()).to.include({ state: 'Ready', installedVersion: '1.0.0', phase: 'Available' })
+  })
+
+  it('wait for Flux where it is not installed', async () => {
+    world.component('shop', { version: '1.0.0' })
+    await world.start({ hasFlux: false })
+    expect((await component()).phase).to.equal('EngineMissing')
+    world.installFlux()
+    await world.bench.rest()
+    expect((await component()).phase).to.equal('RollingOut')
+  })
+
+  it('are left as they are once nobody wants a version of them any more', async () => {
+    world.component('shop', { version: '1.0.0' })
+    await world.start()
+    await world.flux()
+    await world.bench.client.mergePatch(
+      PlatformComponent.resource,
+      { ...AT, name: 'shop' },
+      { spec: { version: null } },
+    )
+    await world.bench.rest()
+    expect((await world.bench.client.list(helmRelease)).items).to.have.length(1)
+  })
+
+  it('are installed in steps, in the newest version', async () => {
+    world.component('shop')
+    await world.start()
+    world.install('first', { component: 'shop' })
+    await world.settle()
+    expect(await install()).to.include({ state: 'Running', step: 'Chart', version: '1.1.0' })
+    await world.flux()
+    expect(await install()).to.include({ state: 'Running', step: 'Health' })
+    await world.settle()
+    const { state, steps } = (await install()) as unknown as { state: unknown; steps: unknown }
+    expect(state).to.equal('Succeeded')
+    expect((steps as { name: string; state: string }[]).map((step) => `${step.name} ${step.state}`)).to.deep.equal([
+      ...['Checking Succeeded', 'Dependencies Skipped', 'Crds Skipped', 'Chart Succeeded', 'Health Succeeded'],
+      'Finished Succeeded',
+    ])
+  })
+
+  it('pause where Helm fails, and go on when somebody says so', async () => {
+    world.component('shop')
+    await world.start()
+    world.install('first', { component: 'shop' })
+    await world.settle()
+    await world.flux('no such image')
+    expect(await install()).to.include({ state: 'Paused', step: 'Chart', phase: 'EngineRefused' })
+    await resume('2026-01-01T00:05:00Z')
+    await world.settle()
+    await world.flux()
+    await world.settle()
+    expect(await install()).to.include({ state: 'Succeeded', resumedAt: '2026-01-01T00:05:00Z' })
+  })
+
+  it('fail when their time is over', async () => {
+    world.component('shop')
+    await world.start()
+    world.install('first', { component: 'shop' })
+    await world.bench.clock.advance(700_000)
+    await world.bench.rest()
+    expect(await install()).to.include({ state: 'Failed', step: 'Chart' })
+  })
+
+  it('take turns, the oldest first', async () => {
+    world.component('shop')
+    world.component('other')
+    await world.start()
+    world.install('first', { component: 'shop' })
+    await world.settle()
+    world.install('second', { component: 'other' })
+    await world.bench.rest()
+    expect((await install('second')).state).to.equal('Queued')
+    await world.flux()
+    await world.settle()
+    await world.settle()
+    expect((await install('first')).state).to.equal('Succeeded')
+    expect((await install('second')).state).to.equal('Running')
+  })
+
+  it('install again what is there: Flux is asked to do the same once more', async () => {
+    world.component('shop', { version: '1.0.0' })
+    await world.start()
+    await world.flux()
+    await world.settle()
+    world.install('repair', { component: 'shop', kind: 'Repair' })
+    await world.settle()
+    expect(await install('repair')).to.include({ state: 'Running', version: '1.0.0' })
+    await world.flux()
+    await world.settle()
+    expect((await install('repair')).state).to.equal('Succeeded')
+  })
+
+  const required = [{ key: 'auth.password', title: 'Password', isSecret: true }]
+  it('pause without a value that nobody gave, and hand it to Flux without reading it into any object', async () => {
+    world.component('shop', { required })
+    await world.start()
+    world.install('first', { component: 'shop' })
+    await world.settle()
+    expect(await install()).to.include({ state: 'Paused', phase: 'ConfigurationInvalid' })
+    world.bench.client.seed(secret, {
+      ...{ apiVersion: 'v1', kind: 'Secret', metadata: { ...AT, name: 'install-configuration' } },
+      data: { 'shop.auth.password': Buffer.from('correct horse').toString('base64') },
+    } as KubeObject)
+    await resume('2026-01-01T00:05:00Z')
+    await world.settle()
+    await world.flux()
+    await world.settle()
+    expect((await install()).state).to.equal('Succeeded')
+    const stored = await Promise.all(
+      [helmRelease, ociRepository, PlatformComponent.resource, ComponentInstall.resource].map(async (resource) =>
+        JSON.stringify((await world.bench.client.list(resource)).items),
+      ),
+    )
+    expect(stored.join()).not.to.match(/correct horse|Y29ycmVjdCBob3JzZQ/)
+    expect(stored[0]).to.contain('shop.auth.password')
+  })
+
+  const refused: [sentence: string, spec: object, phase: string][] = [
+    ['what is not there', { component: 'gone' }, 'ReferenceMissing'],
+    ['what is installed already', { component: 'there' }, 'ConfigurationInvalid'],
+    ['a repair of what is not installed', { component: 'shop', kind: 'Repair' }, 'ConfigurationInvalid'],
+    [
+      'a repair of what runs in a version that its chart does not have',
+      { component: 'there', kind: 'Repair' },
+      'ReferenceMissing',
+    ],
+    ['what needs another component', { component: 'needy' }, 'ReferenceMissing'],
+    ['what its registry has no version of', { component: 'shop', version: '9.9.9' }, 'ReferenceMissing'],
+  ]
+  for (const [sentence, spec, phase] of refused)
+    it(`do not install ${sentence}`, async () => {
+      world.component('shop')
+      world.component('there', { workloads: [{ kind: 'Deployment', name: 'there' }] })
+      world.component('needy', { dependsOn: [{ name: 'shop' }] })
+      world.deployment('there', 1)
+      await world.start()
+      world.install('first', spec)
+      await world.settle()
+      expect((await install()).phase).to.equal(phase)
+      expect((await world.bench.client.list(helmRelease)).items).to.deep.equal([])
+    })
+})
+
+describe('the release feed is read', () => {
+  const NOW = Date.parse('2026-01-01T12:00:00Z')
+  const at = (attemptedAt: string, requestedAt?: string) => ({ attemptedAt, ...(requestedAt && { requestedAt }) })
+  const cases: [sentence: string, args: Parameters<typeof untilRead>, left: number | undefined][] = [
+    ['at once where it never was', [undefined, undefined, 3_600_000, NOW], 0],
+    ['an hour after the last try', [undefined, at('2026-01-01T11:30:00Z'), 3_600_000, NOW], 1_800_000],
+    ['at once if somebody asks', ['2026-01-01T12:00:00Z', at('2026-01-01T11:59:00Z'), 3_600_000, NOW], 0],
+    ['once for each that asks', ['a', at('2026-01-01T12:00:00Z', 'a'), 3_600_000, NOW], 3_600_000],
+    ['never by itself where the platform is told so', [undefined, undefined, undefined, NOW], undefined],
+  ]
+  for (const [sentence, args, left] of cases) it(sentence, () => expect(untilRead(...args)).to.equal(left))
+})

@@ -1,0 +1,131 @@
+import {
+  type DatabaseCluster,
+  hasResumed,
+  isArchiving,
+  SKIP_ARCHIVING_ANNOTATION,
+} from '../../contracts/platformbackups/archives.ts'
+import { isUnderWay, triggerOf } from '../../contracts/platformbackups/backups.ts'
+import {
+  PLATFORM_BACKUP_LABEL,
+  RESUMED_ANNOTATION,
+  SUSPENDED_ANNOTATION,
+} from '../../contracts/platformbackups/names.ts'
+import { relationalNames } from '../../contracts/relational.ts'
+import { childName, SYSTEM_NAMESPACE, sha256 } from '../../core/names.ts'
+import { type KubeObject, keyOf, refOf } from '../../core/object.ts'
+import { done, type Outcome } from '../../core/outcome.ts'
+import type { SuspendedArchive } from '../../crds/platformBackups.ts'
+import { RelationalCluster } from '../../crds/relational.ts'
+import { baseBackup } from '../../desired/platformbackups.ts'
+import { postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
+import type { Workspace } from '../engine/controller.ts'
+import { platformBackupsOf, type SettingsPass } from './types.ts'
+
+type Database = { cluster: DatabaseCluster; owner: KubeObject | undefined }
+
+/**
+ * Suspends the archives that the settings name, and resumes those that they name no longer. What was suspended is marked by the
+ * very write that suspends it, so that it is resumed whatever the settings and this process have been through.
+ */
+export async function holdArchives(pass: SettingsPass): Promise<Outcome> {
+  await holdThose(pass, pass.object.spec.suspendedArchives)
+  return done()
+}
+
+/** Nobody would resume them any more. */
+export async function resumeArchives(pass: SettingsPass): Promise<Outcome> {
+  await holdThose(pass, [])
+  return done()
+}
+
+async function holdThose(pass: SettingsPass, suspended: readonly SuspendedArchive[]): Promise<void> {
+  for (const database of databasesOf(pass)) {
+    const { namespace, name } = database.cluster.metadata
+    const wanted = suspended.find((one) => one.namespace === namespace && one.name === name)
+    const { annotations = {} } = (database.owner ?? database.cluster).metadata
+    if (wanted !== undefined) {
+      if (annotations[SUSPENDED_ANNOTATION] === undefined) await suspend(pass, database, wanted)
+    } else if (annotations[SUSPENDED_ANNOTATION] !== undefined) await resume(pass, database)
+    else if (annotations[RESUMED_ANNOTATION] !== undefined) await close(pass, database)
+  }
+}
+
+/** The Clusters of this cluster, each with the database of a tenant that it is made for. */
+function databasesOf({ workloads, records }: Pick<SettingsPass, 'workloads' | 'records'>): Database[] {
+  const owners = new Map(
+    ownersOf(records).map((owner) => [
+      `${owner.metadata.namespace}/${relationalNames(owner.metadata.name).cluster}`,
+      owner,
+    ]),
+  )
+  const clusters = workloads.cache<DatabaseCluster>(postgresqlCluster).list()
+  return clusters.map((cluster) => ({ cluster, owner: owners.get(keyOf(cluster)) }))
+}
+
+const ownersOf = (records: Workspace) => records.cache(RelationalCluster.resource).list()
+
+async function suspend(pass: SettingsPass, database: Database, wanted: SuspendedArchive): Promise<void> {
+  const mark = `${wanted.suspendedAt ?? pass.now} ${wanted.suspendedBy ?? ''}`.trim()
+  await write(pass, database, true, { [SUSPENDED_ANNOTATION]: mark, [RESUMED_ANNOTATION]: null })
+}
+
+async function resume(pass: SettingsPass, database: Database): Promise<void> {
+  const mark = (database.owner ?? database.cluster).metadata.annotations?.[SUSPENDED_ANNOTATION] ?? null
+  await write(pass, database, false, { [SUSPENDED_ANNOTATION]: null, [RESUMED_ANNOTATION]: mark })
+}
+
+type Marks = Record<string, string | null>
+
+/** Of a tenant's database its own spec says it: its controller writes the Cluster, and keeps the gap in mind. */
+async function write(
+  pass: SettingsPass,
+  { cluster, owner }: Database,
+  suspended: boolean,
+  marks: Marks,
+): Promise<void> {
+  const { resourceVersion, uid } = (owner ?? cluster).metadata
+  const options = { resourceVersion, uid }
+  if (owner !== undefined) {
+    const patch = { metadata: { annotations: marks }, spec: { archivingSuspended: suspended } }
+    await pass.records.client.mergePatch(RelationalCluster.resource, refOf(owner), patch, options)
+    return
+  }
+  const annotations = { ...marks, [SKIP_ARCHIVING_ANNOTATION]: suspended ? 'enabled' : null }
+  await pass.workloads.client.mergePatch(postgresqlCluster, refOf(cluster), { metadata: { annotations } }, options)
+}
+
+/** The log has a hole where the archive was suspended: only a base backup that begins behind it can be restored on. */
+async function close(pass: SettingsPass, { cluster, owner }: Database): Promise<void> {
+  if (!hasResumed(cluster)) return
+  const marked = owner ?? cluster
+  const suspension = marked.metadata.annotations?.[RESUMED_ANNOTATION] ?? ''
+  const name = childName('resumed', cluster.metadata.name, sha256(suspension).slice(0, 10))
+  await pass.children.create(baseBackup(cluster, name, {}), { resource: postgresqlBackup })
+  const patch = { metadata: { annotations: { [RESUMED_ANNOTATION]: null } } }
+  const { resourceVersion, uid } = marked.metadata
+  const client = owner === undefined ? pass.workloads.client : pass.records.client
+  const resource = owner === undefined ? postgresqlCluster : RelationalCluster.resource
+  await client.mergePatch(resource, refOf(marked), patch, { resourceVersion, uid })
+}
+
+/** With a backup that somebody asked for goes one of each database of the platform itself. */
+export async function backUpDatabases(pass: SettingsPass): Promise<Outcome> {
+  const asked = platformBackupsOf(pass).filter((one) => triggerOf(one) !== 'Scheduled' && isUnderWay(one))
+  if (asked.length === 0) return done()
+  const clusters = pass.workloads.cache<DatabaseCluster>(postgresqlCluster).list({ namespace: SYSTEM_NAMESPACE })
+  for (const cluster of clusters.filter(isArchiving))
+    for (const { metadata } of asked) {
+      const name = childName('pbackup', cluster.metadata.name, sha256(metadata.name).slice(0, 10))
+      const backup = baseBackup(cluster, name, { [PLATFORM_BACKUP_LABEL]: metadata.name.slice(0, 63) })
+      if ((await pass.children.get(postgresqlBackup, SYSTEM_NAMESPACE, name)) === undefined)
+        await pass.children.create(backup, { resource: postgresqlBackup })
+    }
+  return done()
+}
+
+/** Whether a change of a database may matter here: one that is suspended, was, or is to be. */
+export function concernsArchives(object: KubeObject, suspended: readonly SuspendedArchive[]): boolean {
+  const { annotations = {} } = object.metadata
+  const isMarked = annotations[SUSPENDED_ANNOTATION] !== undefined || annotations[RESUMED_ANNOTATION] !== undefined
+  return isMarked || suspended.some(({ namespace }) => namespace === object.metadata.namespace)
+}

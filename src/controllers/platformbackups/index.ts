@@ -1,0 +1,176 @@
+import {
+  type Backup,
+  failureOf,
+  lastOver,
+  phaseOf,
+  startOf,
+  targetObstacle,
+  targetOf,
+} from '../../contracts/backups.ts'
+import { SKIP_ARCHIVING_ANNOTATION } from '../../contracts/platformbackups/archives.ts'
+import { isOfPlatform, type Schedule } from '../../contracts/platformbackups/backups.ts'
+import type { ShownLocation } from '../../contracts/platformbackups/conditions.ts'
+import {
+  PLATFORM_SCHEDULE,
+  RESUMED_ANNOTATION,
+  SETTINGS_NAME,
+  SUSPENDED_ANNOTATION,
+  TARGET_SECRETS,
+  VELERO_SECRET,
+} from '../../contracts/platformbackups/names.ts'
+import { isRolloutActive } from '../../contracts/rollouts/states.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { type KubeObject, objectKey } from '../../core/object.ts'
+import { degraded, done, type Outcome, stalled } from '../../core/outcome.ts'
+import { plainLine } from '../../core/plainLine.ts'
+import { KINDS } from '../../crds/index.ts'
+import { PlatformBackupSettings } from '../../crds/platformBackups.ts'
+import { RelationalCluster } from '../../crds/relational.ts'
+import { RolloutExecution } from '../../crds/rollouts.ts'
+import { platformSchedule } from '../../desired/platformbackups.ts'
+import { secret } from '../../kube/builtin.ts'
+import { postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
+import { veleroBackup, veleroLocation, veleroSchedule } from '../../kube/velero.ts'
+import { controllerWith, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
+import { backUpDatabases, concernsArchives, holdArchives, resumeArchives } from './archives.ts'
+import { applyTarget } from './target.ts'
+import { type PlatformBackupOptions, platformBackupsOf, type SettingsPass, type SettingsState } from './types.ts'
+
+const KEY = objectKey(SYSTEM_NAMESPACE, SETTINGS_NAME)
+const INSTALL_VELERO = 'Backups of the platform need Velero, which is not installed in the cluster.'
+
+const always = () => [KEY]
+
+const ofArchives = (object: KubeObject, records: Workspace) => {
+  const settings = records.cache<PlatformBackupSettings & KubeObject>(PlatformBackupSettings.resource)
+  const { suspendedArchives = [] } = settings.get(SYSTEM_NAMESPACE, SETTINGS_NAME)?.spec ?? {}
+  // Of a tenant's database the resource is marked, and the engine tells of its Cluster.
+  const beside = records.cache(RelationalCluster.resource).list({ namespace: object.metadata.namespace })
+  return [object, ...beside].some((one) => concernsArchives(one, suspendedArchives)) ? [KEY] : []
+}
+const marksOf = ({ metadata: { annotations = {} } }: KubeObject) =>
+  [SUSPENDED_ANNOTATION, RESUMED_ANNOTATION, SKIP_ARCHIVING_ANNOTATION].map((name) => annotations[name])
+
+type Stated = KubeObject & { status?: Record<string, unknown> }
+const phaseIn = (object: KubeObject) => (object as Stated).status?.phase
+
+/** Velero looks at a location every minute and writes down when: what wakes is only what it found. */
+const OBSERVES: readonly Observed[] = [
+  {
+    resource: veleroLocation,
+    keysOf: always,
+    relevant: (object) => [object.spec, phaseIn(object), (object as Stated).status?.message],
+  },
+  {
+    resource: veleroSchedule,
+    keysOf: ({ metadata }) => (metadata.name === PLATFORM_SCHEDULE ? [KEY] : []),
+    relevant: (object) => [object.spec, phaseIn(object)],
+  },
+  { resource: veleroBackup, keysOf: (object) => (isOfPlatform(object) ? [KEY] : []), relevant: phaseIn },
+  {
+    resource: postgresqlCluster,
+    keysOf: ofArchives,
+    relevant: (object) => [marksOf(object), (object as Stated).status?.conditions],
+  },
+  { resource: RelationalCluster.resource, keysOf: ofArchives, relevant: marksOf },
+  { resource: postgresqlBackup, keysOf: () => [] },
+  {
+    resource: RolloutExecution.resource,
+    keysOf: always,
+    relevant: (object) => isRolloutActive((object as Stated).status?.state as string | undefined),
+  },
+]
+
+const CHILD_VERBS = ['get', 'create', 'patch', 'delete']
+const WRITES: readonly Rights[] = [
+  { resource: veleroSchedule, verbs: CHILD_VERBS },
+  { resource: veleroLocation, verbs: ['get', 'create', 'patch'] },
+  { resource: postgresqlBackup, verbs: ['create', 'patch'] },
+  { resource: postgresqlCluster, verbs: ['patch'] },
+  { resource: RelationalCluster.resource, verbs: ['patch'] },
+  { resource: secret, verbs: ['get'], resourceNames: TARGET_SECRETS, in: 'system' },
+  // The one Secret beside Velero that is ours, whose namespace the role cannot know.
+  { resource: secret, verbs: ['get', 'create', 'patch'], resourceNames: [VELERO_SECRET] },
+]
+
+/** Keeps the platform's own backups as the settings say: docs/areas/platformbackups.md. */
+export const platformBackupController = controllerWith<
+  typeof PlatformBackupSettings,
+  PlatformBackupOptions,
+  SettingsState
+>(PlatformBackupSettings, { observes: OBSERVES, writes: WRITES }, (options) => ({
+  state: () => ({ problem: undefined }),
+  reconcile: steps(holdArchives, keepTarget(options), keepSchedule(options), backUpDatabases, judge(options)),
+  // The location and its key stay: what was backed up is restored through them.
+  finalize: steps(resumeArchives, removeSchedule),
+}))
+
+function keepTarget(options: PlatformBackupOptions) {
+  return async function keepTarget(pass: SettingsPass): Promise<Outcome> {
+    if (!pass.workloads.isServed(veleroLocation)) {
+      pass.state.problem = stalled('EngineMissing', INSTALL_VELERO)
+      return done()
+    }
+    const outcome = await applyTarget(pass, options)
+    if (outcome.kind !== 'done') pass.state.problem = outcome
+    return done()
+  }
+}
+
+const locationOf = ({ workloads }: SettingsPass, { velero }: PlatformBackupOptions) =>
+  targetOf(workloads.cache<ShownLocation>(veleroLocation).list({ namespace: velero })) as ShownLocation | undefined
+
+/** Without a place to write to, every backup by the clock would be a failed one. */
+function keepSchedule(options: PlatformBackupOptions) {
+  return async function keepSchedule(pass: SettingsPass): Promise<Outcome> {
+    if (!pass.workloads.isServed(veleroSchedule)) return done()
+    const location = locationOf(pass, options)
+    pass.report({ location: location?.metadata.name })
+    if (location === undefined) {
+      pass.state.problem ??= stalled('ConfigurationInvalid', 'There is no target: set spec.target, or give Velero one.')
+      return done()
+    }
+    const { velero } = options
+    const schedule = platformSchedule(pass.object.spec.schedule, {
+      kinds: KINDS,
+      velero,
+      location: location.metadata.name,
+    })
+    await pass.children.ensure(schedule, { resource: veleroSchedule, adopts: () => true })
+    return done()
+  }
+}
+
+function judge(options: PlatformBackupOptions) {
+  return function judge(pass: SettingsPass): Outcome {
+    const { workloads, state } = pass
+    const last = lastOver(platformBackupsOf(pass))
+    pass.report({ lastBackup: last && shown(last) })
+    const location = locationOf(pass, options)
+    pass.serving(targetObstacle(location) === undefined)
+    if (state.problem !== undefined) return state.problem
+    const schedule = workloads.cache<Schedule>(veleroSchedule).get(options.velero, PLATFORM_SCHEDULE)
+    if (schedule?.status?.phase === 'FailedValidation')
+      return stalled('EngineRefused', 'Velero refused the schedule of the platform.')
+    if (location?.status?.phase === 'Unavailable') {
+      const said = plainLine(location.status.message ?? '', 512)
+      return degraded('BackupFailing', `Velero does not reach the target. ${said}`.trim())
+    }
+    const failure = last && failureOf(last)
+    return failure === undefined ? done() : degraded('BackupFailing', `The last backup failed. ${failure}`)
+  }
+}
+
+function shown(backup: Backup) {
+  return {
+    name: backup.metadata.name,
+    phase: phaseOf(backup),
+    startedAt: startOf(backup),
+    completedAt: backup.status?.completionTimestamp,
+  }
+}
+
+async function removeSchedule(pass: SettingsPass): Promise<Outcome> {
+  if (pass.workloads.isServed(veleroSchedule)) await pass.children.prune(veleroSchedule, [])
+  return done()
+}

@@ -1,0 +1,98 @@
+import type { TargetAccess } from '../../adapters/backuptarget/port.ts'
+import { type BackupLocation, targetOf } from '../../contracts/backups.ts'
+import { TARGET_SECRET_KEYS } from '../../contracts/platformbackups/names.ts'
+import { isRolloutActive } from '../../contracts/rollouts/states.ts'
+import { OWNER_KIND_LABEL } from '../../core/labels.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { type BackupTarget, PlatformBackupSettings } from '../../crds/platformBackups.ts'
+import { RolloutExecution } from '../../crds/rollouts.ts'
+import { type TargetKey, targetLocation, targetSecret } from '../../desired/platformbackups.ts'
+import { secret } from '../../kube/builtin.ts'
+import { firstDifference } from '../../kube/compare.ts'
+import { veleroLocation } from '../../kube/velero.ts'
+import { StalledError } from '../engine/interruptions.ts'
+import { readSecret, type SecretObject } from '../workload/secrets.ts'
+import type { PlatformBackupOptions, SettingsPass } from './types.ts'
+
+/** Milliseconds until a Secret that is missing is looked for again: the operator may read it, but not watch. */
+const SECRET_RETRY = 30_000
+/** Milliseconds until a target that was refused is tested again: a bucket or a right may have been made. */
+const TARGET_RETRY = 300_000
+
+/**
+ * Has Velero write to the target of the settings. A target is tested before anything of Velero's is changed: a slip of the pen must
+ * not take the place of one that works.
+ */
+export async function applyTarget(pass: SettingsPass, options: PlatformBackupOptions): Promise<Outcome> {
+  const { target } = pass.object.spec
+  if (target === undefined) return done()
+  const { velero, targets } = options
+  const key = await keyOf(pass, target)
+  if (key === undefined) {
+    const message = `Secret "${target.secretName}" with ${TARGET_SECRET_KEYS.id} and ${TARGET_SECRET_KEYS.secret} is not in ${SYSTEM_NAMESPACE}.`
+    return waiting('WaitingForDependency', message, SECRET_RETRY)
+  }
+  const location = targetLocation(target, { velero, name: locationName(pass, velero) })
+  const copy = targetSecret(key, target, velero)
+  const [held, stored] = [
+    pass.workloads.cache<BackupLocation>(veleroLocation).get(velero, location.metadata.name),
+    await readSecret(pass, velero, copy.metadata.name),
+  ]
+  const isCopied = sameData(stored, copy)
+  if (isCopied && held !== undefined && firstDifference(location.spec, held.spec) === undefined) {
+    await pass.children.ensure(location, { resource: veleroLocation, adopts: () => true })
+    return done()
+  }
+  if (isInRollout(pass))
+    return waiting('WaitingForDependency', 'A rollout runs; the target is applied when it has ended.')
+  const verdict = await targets.test(accessOf(target, key))
+  if (verdict.code !== 'Ok')
+    return stalled('ConfigurationInvalid', `The target was refused (${verdict.code}). ${verdict.message}`, TARGET_RETRY)
+  // The key first: the location names it.
+  if (!isCopied) await writeCopy(pass, copy, stored)
+  await pass.children.ensure(location, { resource: veleroLocation, adopts: () => true })
+  return done()
+}
+
+/** Its snapshot goes to the target that it began with. */
+function isInRollout({ records }: SettingsPass): boolean {
+  const rollouts = records.cache<RolloutExecution & KubeObject>(RolloutExecution.resource).list()
+  return rollouts.some(({ status }) => isRolloutActive(status?.state))
+}
+
+function accessOf(target: BackupTarget, key: TargetKey): TargetAccess {
+  const { provider: _provider, secretName: _secretName, ...rest } = target
+  return { ...rest, ...key }
+}
+
+/** That of the settings before, else the one that Velero writes to now: it stays the default. */
+function locationName(pass: SettingsPass, velero: string): string {
+  const [own] = pass.children.owned(veleroLocation)
+  const locations = pass.workloads.cache<BackupLocation>(veleroLocation).list({ namespace: velero })
+  return (own ?? targetOf(locations))?.metadata.name ?? 'default'
+}
+
+async function keyOf({ records }: SettingsPass, { secretName }: BackupTarget): Promise<TargetKey | undefined> {
+  const data = (await readSecret({ workloads: records }, SYSTEM_NAMESPACE, secretName))?.data ?? {}
+  const text = (entry: string) => Buffer.from(data[entry] ?? '', 'base64').toString('utf8')
+  const [accessKeyId, secretAccessKey] = [text(TARGET_SECRET_KEYS.id), text(TARGET_SECRET_KEYS.secret)]
+  // They become lines of a file: what breaks a line would add settings of its own.
+  const isKey = (value: string) => /^[!-~]{1,1024}$/.test(value)
+  return isKey(accessKeyId) && isKey(secretAccessKey) ? { accessKeyId, secretAccessKey } : undefined
+}
+
+function sameData(stored: SecretObject | undefined, { data }: { data: Record<string, string> }): boolean {
+  const entries = Object.entries(stored?.data ?? {})
+  return entries.length === Object.keys(data).length && entries.every(([name, value]) => data[name] === value)
+}
+
+/** Written past every cache: the operator may write this one Secret there, and watch none. */
+async function writeCopy(pass: SettingsPass, copy: ReturnType<typeof targetSecret>, stored: SecretObject | undefined) {
+  if (stored !== undefined && stored.metadata.labels?.[OWNER_KIND_LABEL] !== PlatformBackupSettings.kind) {
+    const { namespace, name } = copy.metadata
+    throw new StalledError('NameOccupied', `Secret "${namespace}/${name}" exists and does not belong to the platform.`)
+  }
+  await pass.workloads.client.apply(secret, copy, { force: true })
+}

@@ -1,0 +1,189 @@
+import { busyWith } from '../../contracts/rollouts/gather.ts'
+import { rollbackNames } from '../../contracts/rollouts/requests.ts'
+import { EXECUTION_ANNOTATION } from '../../contracts/rollouts/snapshot.ts'
+import { isRolloutActive, isRolloutOver, ROLLOUTS_KEPT } from '../../contracts/rollouts/states.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { ageOf, type KubeObject, keyOf, objectKey } from '../../core/object.ts'
+import { done, type Outcome, waiting } from '../../core/outcome.ts'
+import { PlatformComponent } from '../../crds/lifecycle.ts'
+import { PlatformDriftScan, RolloutExecution, RolloutPlan } from '../../crds/rollouts.ts'
+import { batchesOfPlan, type Execution, next, sentenceOf, toldBy, wakesIn } from '../../desired/rollouts/index.ts'
+import { isKubeError } from '../../kube/errors.ts'
+import { veleroBackup, veleroLocation, veleroSchedule } from '../../kube/velero.ts'
+import { controllerWith, steps, type Workspace } from '../engine/controller.ts'
+import { setVersion } from '../lifecycle/engine.ts'
+import { makeSnapshot, observed } from './observed.ts'
+import { plannedNow } from './plan.ts'
+import {
+  CONFIGURATION_READ,
+  componentsOf,
+  type ExecutionObject,
+  executionsOf,
+  installsOf,
+  makeOnce,
+  plansOf,
+  STOCK_READS,
+  tidied,
+} from './stock.ts'
+import type { ExecutionPass, RolloutOptions } from './types.ts'
+
+/**
+ * Carries plans out, one at a time. Each pass does what is written down already, looks, and writes down the next state:
+ * whoever comes after a crash does the same again, which changes nothing.
+ */
+export const executionController = controllerWith(
+  RolloutExecution,
+  {
+    observes: [
+      { resource: PlatformComponent.resource, keysOf: rolloutsUnderWay },
+      { resource: veleroBackup, keysOf: rolloutOfBackup },
+      { resource: RolloutPlan.resource, keysOf: rolloutsOfPlan },
+    ],
+    reads: [...STOCK_READS, veleroLocation, veleroSchedule],
+    writes: [
+      { resource: PlatformComponent.resource, verbs: ['patch'], in: 'system' },
+      { resource: RolloutExecution.resource, verbs: ['create', 'delete'], in: 'system' },
+      { resource: RolloutPlan.resource, verbs: ['create'], in: 'system' },
+      { resource: PlatformDriftScan.resource, verbs: ['create'], in: 'system' },
+      { resource: veleroBackup, verbs: ['create'] },
+      CONFIGURATION_READ,
+    ],
+  },
+  (options: RolloutOptions) => ({
+    reconcile: steps(function rollOut(pass: ExecutionPass): Promise<Outcome> {
+      return advance(pass, options)
+    }),
+  }),
+)
+
+function rolloutsUnderWay(_changed: KubeObject, records: Workspace): string[] {
+  return executionsOf(records)
+    .filter(({ status }) => status?.state === 'Executing')
+    .map(keyOf)
+}
+
+function rolloutOfBackup({ metadata }: KubeObject): string[] {
+  const name = metadata.annotations?.[EXECUTION_ANNOTATION]
+  return name === undefined ? [] : [objectKey(SYSTEM_NAMESPACE, name)]
+}
+
+/** Those that came before their plan. */
+function rolloutsOfPlan({ metadata }: KubeObject, records: Workspace): string[] {
+  return executionsOf(records)
+    .filter(({ spec, status }) => spec.plan === metadata.name && status?.state === undefined)
+    .map(keyOf)
+}
+
+async function advance(pass: ExecutionPass, options: RolloutOptions): Promise<Outcome> {
+  const { object, records } = pass
+  const { status = {} } = object
+  if (isRolloutOver(status.state)) return afterwards(pass)
+  if (status.state === undefined) return begin(pass)
+  const execution = status as Execution
+  const refusal = await carryOut(pass, execution, options)
+  const seen = await observed(pass, execution, options, refusal)
+  const then = next(execution, seen, pass.clock.now())
+  if (then.state === 'Succeeded') await scanAfter(records, object.metadata.name)
+  report(pass, then)
+  return outcomeOf(pass, execution, then)
+}
+
+/** What was decided, as the whole of what is kept: fields that are gone from it go. */
+function report(pass: ExecutionPass, then: Execution): void {
+  const { state, step, kind, batches, pause, preflight, overrides, snapshot, failure } = then
+  const { startedAt, finishedAt, resumedAt, revertedAt, canRollback, release } = then
+  pass.report({
+    ...{ state, step, kind, pause, preflight, overrides, snapshot, failure },
+    ...{ startedAt, finishedAt, resumedAt, revertedAt, canRollback, release },
+    batches: [...batches],
+  })
+}
+
+function outcomeOf({ clock }: ExecutionPass, before: Execution, then: Execution): Outcome {
+  const now = clock.now()
+  const isSame = JSON.stringify(before) === JSON.stringify({ ...before, ...then })
+  const after = isSame ? wakesIn(then, now) : 1
+  if (isRolloutOver(then.state)) return done({ reason: 'Completed', message: `It ended as ${then.state}.`, after: 1 })
+  if (then.state === 'Paused') return waiting('WaitingForDependency', sentenceOf(then), isSame ? undefined : after)
+  return waiting('RollingOut', sentenceOf(then), after)
+}
+
+/** Does what the stored state says. @returns why the cluster refused, undefined if it did not */
+async function carryOut(
+  pass: ExecutionPass,
+  execution: Execution,
+  options: RolloutOptions,
+): Promise<string | undefined> {
+  const { records } = pass
+  const components = new Map(componentsOf(records).map((one) => [one.metadata.name, one]))
+  try {
+    for (const { name, toVersion, requestedAt } of toldBy(execution)) {
+      const component = components.get(name)
+      if (component !== undefined) await setVersion(records.client, component, { version: toVersion, requestedAt })
+    }
+    await makeSnapshot(pass, execution, options)
+    return undefined
+  } catch (error) {
+    if (!isKubeError(error, 'Forbidden', 'Invalid')) throw error
+    return error.message.slice(0, 1024)
+  }
+}
+
+/** Takes the turn, or refuses as REST would: nothing begins later by itself. */
+function begin(pass: ExecutionPass): Outcome {
+  const { object, records } = pass
+  const refusal = refusalOf(object, records)
+  const plan = plansOf(records).find(({ metadata }) => metadata.name === object.spec.plan)
+  if (refusal !== undefined || plan === undefined) {
+    const message = refusal ?? `PlanNotFound: there is no plan "${object.spec.plan}".`
+    pass.report({ state: 'Failed', step: 'Finished', failure: { code: 'Refused', message }, finishedAt: pass.now })
+    return done({ reason: 'Completed', message, after: 1 })
+  }
+  const planned = plannedNow(plan, records)
+  const isRelease = plan.spec.kind === 'Components' && planned.items.some(({ kind }) => kind === 'PlatformStep')
+  report(pass, {
+    state: 'Executing',
+    step: 'Preflight',
+    kind: isRelease ? 'Release' : plan.spec.kind,
+    batches: batchesOfPlan(planned),
+    startedAt: pass.now,
+  })
+  return waiting('Starting', 'It begins.', 1)
+}
+
+/** Why it does not begin: the code of REST, and the sentence. */
+function refusalOf(object: Pick<ExecutionObject, 'metadata' | 'spec'>, records: Workspace): string | undefined {
+  const others = executionsOf(records).filter(({ metadata }) => metadata.name !== object.metadata.name)
+  const isBefore = (one: ExecutionObject) =>
+    isRolloutActive(one.status?.state) || (one.status?.state === undefined && ageOf(one) < ageOf(object))
+  const busy = others.find(isBefore) ?? busyWith([], installsOf(records))
+  if (busy !== undefined) return `RolloutBusy: "${busy.metadata.name}" has not ended.`
+  const plan = plansOf(records).find(({ metadata }) => metadata.name === object.spec.plan)
+  if (plan === undefined) return undefined
+  const former = others.find(({ spec, status }) => spec.plan === plan.metadata.name && status?.startedAt !== undefined)
+  if (former !== undefined) return `PlanExecuted: rollout "${former.metadata.name}" carried the plan out.`
+  const [problem] = plannedNow(plan, records).problems
+  return problem === undefined ? undefined : `PlanNotValidated: ${problem.message}`
+}
+
+async function scanAfter(records: Workspace, name: string): Promise<void> {
+  await makeOnce(records, PlatformDriftScan, `rollout-${name}`, { trigger: 'Rollout' })
+}
+
+async function afterwards(pass: ExecutionPass): Promise<Outcome> {
+  const { object, records } = pass
+  const over = executionsOf(records).filter(({ status }) => isRolloutOver(status?.state))
+  if (await tidied(pass, over, ROLLOUTS_KEPT)) return done({ reason: 'Completed' })
+  const { rollbackAt, by } = object.spec.requests
+  if (rollbackAt !== undefined && rollbackAt !== object.status?.rolledBackAt) {
+    // REST has made both already, under the same names.
+    const names = rollbackNames(object.metadata.name, rollbackAt)
+    const rollbackOf = object.metadata.name
+    if (object.status?.canRollback === true) {
+      await makeOnce(records, RolloutPlan, names.plan, { kind: 'Rollback', rollbackOf })
+      await makeOnce(records, RolloutExecution, names.execution, { plan: names.plan, rollbackOf, startedBy: by })
+    }
+    pass.report({ rolledBackAt: rollbackAt })
+  }
+  return done({ reason: 'Completed' })
+}

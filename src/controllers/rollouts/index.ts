@@ -1,0 +1,15 @@
+import type { Controller, Declared } from '../engine/controller.ts'
+import { executionController } from './execution.ts'
+import { planController } from './plan.ts'
+import { scanController } from './scan.ts'
+import type { RolloutOptions } from './types.ts'
+
+export { scheduleScan } from './scan.ts'
+export type { RolloutOptions } from './types.ts'
+
+/** Plans, rollouts and scans for what was changed by hand: docs/areas/rollouts.md. */
+export const ROLLOUT_CONTROLLERS: readonly (Declared & ((options: RolloutOptions) => Controller))[] = [
+  planController,
+  executionController,
+  scanController,
+]

@@ -1,0 +1,95 @@
+import { planNow } from '../../contracts/rollouts/gather.ts'
+import { PLANS_KEPT, type Planned } from '../../contracts/rollouts/states.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { type KubeObject, keyOf, objectKey } from '../../core/object.ts'
+import { done, type Outcome } from '../../core/outcome.ts'
+import { ComponentRelease, PlatformComponent } from '../../crds/lifecycle.ts'
+import { RolloutExecution, RolloutPlan } from '../../crds/rollouts.ts'
+import { rollbackOf } from '../../desired/rollouts/index.ts'
+import { controllerWith, steps, type Workspace } from '../engine/controller.ts'
+import {
+  componentsOf,
+  type ExecutionObject,
+  executionsOf,
+  type PlanObject,
+  plansOf,
+  releasesOf,
+  tidied,
+} from './stock.ts'
+import type { PlanPass, RolloutOptions } from './types.ts'
+
+/**
+ * Works a plan out once, and again when somebody asks. What is executed is worked out anew then, so that a plan is a
+ * look at one moment and nothing follows the components while it waits.
+ */
+export const planController = controllerWith(
+  RolloutPlan,
+  {
+    observes: [{ resource: RolloutExecution.resource, keysOf: plansOfExecution }],
+    reads: [PlatformComponent.resource, ComponentRelease.resource],
+    writes: [{ resource: RolloutPlan.resource, verbs: ['delete'], in: 'system' }],
+  },
+  (_: RolloutOptions) => ({ reconcile: steps(workOut) }),
+)
+
+/** The plan of an execution; and with one that began, those that it makes old. */
+function plansOfExecution(execution: KubeObject, records: Workspace): string[] {
+  const { spec, status } = execution as ExecutionObject
+  const own = objectKey(SYSTEM_NAMESPACE, spec.plan)
+  if (status?.startedAt === undefined) return [own]
+  const open = plansOf(records).filter(({ status: of }) => of?.state === 'Validated' || of?.state === 'Unvalidated')
+  return [own, ...open.map(keyOf)]
+}
+
+/** The rollout that carries a plan out. One that was refused before it began does not. */
+export function executionOf(plan: Pick<PlanObject, 'metadata'>, executions: readonly ExecutionObject[]) {
+  return executions.find(({ spec, status }) => spec.plan === plan.metadata.name && status?.startedAt !== undefined)
+}
+
+async function workOut(pass: PlanPass): Promise<Outcome> {
+  const { object, records } = pass
+  const { status = {}, spec } = object
+  const open = plansOf(records).filter(({ metadata }) => !isNeeded(metadata.name, records))
+  if (await tidied(pass, open, PLANS_KEPT)) return done()
+  if (status.state === 'Executed') return done({ reason: 'Completed' })
+  const execution = executionOf(object, executionsOf(records))
+  if (execution !== undefined) {
+    pass.report({ state: 'Executed', execution: execution.metadata.name })
+    return done({ reason: 'Completed' })
+  }
+  if (status.validatedAt === undefined || status.validateRequestedAt !== spec.validateRequestedAt) {
+    const { items, batches, problems } = plannedNow(object, records)
+    pass.report({
+      ...{ items, batches, problems: problems.slice(0, 500) },
+      state: problems.length === 0 ? 'Validated' : 'Unvalidated',
+      validatedAt: pass.now,
+      validateRequestedAt: spec.validateRequestedAt,
+    })
+  } else if (isSuperseded(status.validatedAt, executionsOf(records))) {
+    pass.report({ state: 'Superseded' })
+  }
+  return done({ reason: 'Available' })
+}
+
+/** What it would do now. */
+export function plannedNow({ spec }: Pick<PlanObject, 'spec'>, records: Workspace): Planned {
+  if (spec.kind !== 'Rollback') {
+    return planNow(spec, { components: componentsOf(records), releases: releasesOf(records) })
+  }
+  const of = executionsOf(records).find(({ metadata }) => metadata.name === spec.rollbackOf)
+  const back = rollbackOf({ batches: of?.status?.batches ?? [] })
+  if (back.items.length > 0) return { ...back, problems: [] }
+  const message = `Nothing of rollout "${spec.rollbackOf}" can be taken back.`
+  return { ...back, problems: [{ code: 'NothingToDo', component: '', message, details: {} }] }
+}
+
+/** What was rolled out since may have changed everything that it was made from. */
+function isSuperseded(validatedAt: string, executions: readonly ExecutionObject[]): boolean {
+  return executions.some(({ status }) => (status?.startedAt ?? '') > validatedAt)
+}
+
+function isNeeded(name: string, records: Workspace): boolean {
+  return executionsOf(records).some(
+    ({ spec, status }) => spec.plan === name && (status?.finishedAt === undefined || status.state === 'Paused'),
+  )
+}

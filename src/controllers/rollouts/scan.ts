@@ -1,0 +1,121 @@
+import { INSTALL_CONFIGURATION } from '../../contracts/lifecycle.ts'
+import { type DriftItem, driftKey } from '../../contracts/rollouts/drift.ts'
+import { busyWith, latestScan } from '../../contracts/rollouts/gather.ts'
+import { DRIFT_MAX, SCAN_INTERVAL, SCANS_KEPT } from '../../contracts/rollouts/states.ts'
+import { timestamp } from '../../core/clock.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { ageOf, type KubeObject, keyOf } from '../../core/object.ts'
+import { done, type Outcome, waiting } from '../../core/outcome.ts'
+import { PlatformComponent } from '../../crds/lifecycle.ts'
+import { PlatformDriftScan, RolloutExecution } from '../../crds/rollouts.ts'
+import { secret } from '../../kube/builtin.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import { isKubeError } from '../../kube/errors.ts'
+import { controllerWith, steps, type Workspace } from '../engine/controller.ts'
+import { componentsOf, executionsOf, LOOKS, looked, makeOnce, type ScanObject, scansOf, tidied } from './stock.ts'
+import type { RolloutOptions, ScanPass } from './types.ts'
+
+const isOver = ({ status }: Pick<ScanObject, 'status'>) => status?.state === 'Finished' || status?.state === 'Failed'
+
+/**
+ * Looks once at what components render. Scans take turns, and wait while a rollout changes what they look at. After
+ * each comes the next one of the clock, so that nobody has to remember it.
+ */
+export const scanController = controllerWith(
+  PlatformDriftScan,
+  {
+    observes: [
+      { resource: PlatformDriftScan.resource, keysOf: waitingScans },
+      { resource: RolloutExecution.resource, keysOf: waitingScans },
+    ],
+    reads: [PlatformComponent.resource],
+    writes: [{ resource: PlatformDriftScan.resource, verbs: ['create', 'delete'], in: 'system' }, ...LOOKS],
+  },
+  (options: RolloutOptions) => ({
+    reconcile: steps(function scan(pass: ScanPass): Promise<Outcome> {
+      return advance(pass, options)
+    }),
+  }),
+)
+
+async function advance(pass: ScanPass, options: RolloutOptions): Promise<Outcome> {
+  const { object, records, clock } = pass
+  const { spec, status = {} } = object
+  if (isOver(object)) return tidy(pass)
+  const now = clock.now()
+  const early = Date.parse(spec.notBefore ?? pass.now) - now
+  if (early > 0) return waiting('Accepted', `It begins at ${spec.notBefore}.`, early)
+  if (status.state === undefined) {
+    const before = scansOf(records).filter((one) => isBefore(one, object, now))
+    if (before.length > 0) return waiting('WaitingForDependency', 'Another scan is under way: scans take turns.')
+    if (spec.trigger !== 'Rollout' && busyWith(executionsOf(records), []) !== undefined)
+      return waiting('WaitingForDependency', 'A rollout is under way.')
+    pass.report({ state: 'Running', startedAt: pass.now })
+    return waiting('Starting', 'It begins.', 1)
+  }
+  return look(pass, options)
+}
+
+/** One at work, and of those that could begin the older. */
+function isBefore(other: ScanObject, own: Pick<ScanObject, 'metadata'>, now: number): boolean {
+  if (other.metadata.name === own.metadata.name || isOver(other)) return false
+  if (other.status?.state === 'Running') return true
+  const isDue = other.spec.notBefore === undefined || Date.parse(other.spec.notBefore) <= now
+  return isDue && ageOf(other) < ageOf(own)
+}
+
+async function look(pass: ScanPass, { look: cluster }: RolloutOptions): Promise<Outcome> {
+  const { records } = pass
+  try {
+    const configVersion = await versionOfConfiguration(records)
+    const found = await cluster.drift(looked(componentsOf(records)))
+    const known = new Map(
+      latestScan(scansOf(records))?.status?.items?.map((item) => [driftKey(item), item.firstSeenAt]),
+    )
+    const seenFirst = (item: DriftItem) => ({ ...item, firstSeenAt: known.get(driftKey(item)) ?? pass.now })
+    const left = found.items.length - DRIFT_MAX
+    const problems = [...found.problems, ...(left > 0 ? [`${left} more fields are not shown.`] : [])]
+    pass.report({
+      ...{ state: 'Finished', finishedAt: pass.now, scanned: found.scanned, configVersion },
+      items: found.items.slice(0, DRIFT_MAX).map(seenFirst),
+      message: problems.length === 0 ? undefined : problems.join(' ').slice(0, 1024),
+    })
+    return done({ reason: 'Completed', after: 1 })
+  } catch (error) {
+    if (!isKubeError(error) || error.reason === 'Unavailable') throw error
+    pass.report({ state: 'Failed', finishedAt: pass.now, message: error.message.slice(0, 1024) })
+    return done({ reason: 'Completed', message: error.message, after: 1 })
+  }
+}
+
+/** By which it is seen later that somebody wrote the configuration meanwhile. */
+async function versionOfConfiguration(records: Workspace): Promise<string | undefined> {
+  try {
+    const found = await records.client.get(secret, { namespace: SYSTEM_NAMESPACE, name: INSTALL_CONFIGURATION })
+    return found.metadata.resourceVersion
+  } catch (error) {
+    if (isKubeError(error, 'NotFound', 'Forbidden')) return undefined
+    throw error
+  }
+}
+
+function waitingScans(_changed: KubeObject, records: Workspace): string[] {
+  return scansOf(records)
+    .filter(({ status }) => status?.phase === 'WaitingForDependency')
+    .map(keyOf)
+}
+
+async function tidy(pass: ScanPass): Promise<Outcome> {
+  const { records, clock } = pass
+  if (await tidied(pass, scansOf(records).filter(isOver), SCANS_KEPT)) return done({ reason: 'Completed' })
+  const isWaiting = scansOf(records).some((one) => one.spec.trigger === 'Scheduled' && !isOver(one))
+  if (!isWaiting) await scheduleScan(records.client, clock.now())
+  return done({ reason: 'Completed' })
+}
+
+/** Makes the scan of the next quarter of the day, which waits for its time. */
+export async function scheduleScan(client: KubeClient, now: number): Promise<void> {
+  const notBefore = timestamp((Math.floor(now / SCAN_INTERVAL) + 1) * SCAN_INTERVAL)
+  const name = `scheduled-${notBefore.slice(0, 13).toLowerCase()}`
+  await makeOnce({ client } as Workspace, PlatformDriftScan, name, { trigger: 'Scheduled', notBefore })
+}

@@ -1,0 +1,81 @@
+import type { z } from 'zod'
+import type { PlatformComponent } from './lifecycle.ts'
+
+type Declared = Omit<z.input<typeof PlatformComponent.spec>, 'version' | 'requestedAt' | 'refreshRequestedAt'>
+
+const deployments = (...names: string[]) => names.map((name) => ({ kind: 'Deployment' as const, name }))
+const needed = (key: string, title: string, description: string) => ({ key, title, description })
+
+/** What every part of Freehold has to know of the place that it runs in. */
+const PLACE = [
+  needed('configuration.issuer', 'Issuer', 'The iss claim of accepted tokens, such as the realm of a Keycloak'),
+  needed('configuration.publicUrl', 'Public URL', 'Where callers reach the REST interface'),
+  needed('configuration.clusterDomain', 'Domain', 'Domain below which the public hosts of resources lie'),
+]
+
+/**
+ * The parts that Freehold runs with, by name. Only what is declared here is kept as this release has it; what administrators
+ * add, such as values of a chart, stays.
+ */
+export const DEFAULT_COMPONENTS: Readonly<Record<string, Declared>> = {
+  freehold: {
+    title: 'Freehold',
+    kind: 'LifecycleModule',
+    chart: { name: 'freehold', url: 'oci://ghcr.io/freehold-dev/charts/freehold' },
+    workloads: deployments('freehold-controllers', 'freehold-facade', 'freehold-activator'),
+    required: PLACE,
+  },
+  flux: {
+    title: 'Flux',
+    kind: 'ThirdPartyChart',
+    namespace: 'flux-system',
+    chart: { name: 'flux2', url: 'oci://ghcr.io/fluxcd-community/charts/flux2' },
+    // It would carry out its own upgrade.
+    isManualUpgrade: true,
+    crds: ['helmreleases.helm.toolkit.fluxcd.io', 'ocirepositories.source.toolkit.fluxcd.io'],
+    workloads: deployments('helm-controller', 'source-controller'),
+  },
+  'cert-manager': {
+    title: 'cert-manager',
+    kind: 'ThirdPartyChart',
+    namespace: 'cert-manager',
+    chart: { name: 'cert-manager', url: 'oci://quay.io/jetstack/charts/cert-manager' },
+    crds: ['certificates.cert-manager.io', 'issuers.cert-manager.io', 'clusterissuers.cert-manager.io'],
+    values: { crds: { enabled: true } },
+    workloads: deployments('cert-manager', 'cert-manager-cainjector', 'cert-manager-webhook'),
+  },
+  'cloudnative-pg': {
+    title: 'CloudNativePG',
+    kind: 'ThirdPartyChart',
+    namespace: 'cnpg-system',
+    chart: { name: 'cloudnative-pg', url: 'oci://ghcr.io/cloudnative-pg/charts/cloudnative-pg' },
+    crds: ['clusters.postgresql.cnpg.io', 'backups.postgresql.cnpg.io', 'poolers.postgresql.cnpg.io'],
+    workloads: deployments('cloudnative-pg'),
+  },
+  'plugin-barman-cloud': {
+    title: 'Barman Cloud plugin of CloudNativePG',
+    kind: 'ThirdPartyChart',
+    namespace: 'cnpg-system',
+    chart: { name: 'plugin-barman-cloud', url: 'oci://ghcr.io/cloudnative-pg/charts/plugin-barman-cloud' },
+    dependsOn: [{ name: 'cloudnative-pg', constraint: '>=0.23.0' }, { name: 'cert-manager' }],
+    crds: ['objectstores.barmancloud.cnpg.io'],
+    workloads: deployments('plugin-barman-cloud'),
+  },
+  traefik: {
+    title: 'Traefik, as the Gateway of public hosts',
+    kind: 'ThirdPartyChart',
+    namespace: 'traefik',
+    chart: { name: 'traefik', url: 'oci://ghcr.io/traefik/helm/traefik' },
+    crds: ['httproutes.gateway.networking.k8s.io', 'gateways.gateway.networking.k8s.io'],
+    values: { providers: { kubernetesGateway: { enabled: true } } },
+    workloads: deployments('traefik'),
+  },
+  // Its chart is in no registry, so the platform only watches it.
+  velero: {
+    title: 'Velero',
+    kind: 'ThirdPartyChart',
+    namespace: 'velero',
+    crds: ['backups.velero.io', 'schedules.velero.io', 'backupstoragelocations.velero.io'],
+    workloads: deployments('velero'),
+  },
+}

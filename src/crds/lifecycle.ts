@@ -1,0 +1,329 @@
+import { z } from 'zod'
+import {
+  COMPONENT_KINDS,
+  COMPONENT_STATES,
+  INSTALL_KINDS,
+  INSTALL_PHASES,
+  INSTALL_STATES,
+  ROLLOUT_STATES,
+  STEP_STATES,
+  VERSION_PATTERN,
+} from '../contracts/lifecycle.ts'
+import { STALLED_REASONS } from '../core/reasons.ts'
+import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import { DateTime, DisplayName, listBy, mapOf, PlainText, ResourceName, setOf } from './fields.ts'
+
+const READ = ['get', 'list', 'watch']
+
+/** As tags of charts have it: OCI has no `+` in them. */
+export const Version = z.string().max(64).regex(new RegExp(VERSION_PATTERN), 'must be a version, such as 1.20.0')
+
+const Constraint = PlainText.min(1).max(128)
+
+/** A DNS label, as namespaces and releases of Helm are named. */
+const Label = z
+  .string()
+  .max(53)
+  .regex(
+    /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/,
+    'must be lower-case letters, digits and hyphens that begin and end with a letter or digit',
+  )
+
+const ObjectName = z
+  .string()
+  .max(253)
+  .regex(
+    /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/,
+    'must be lower-case letters, digits, hyphens and dots that begin and end with a letter or digit',
+  )
+
+/** Where a value stands among those of a chart. Each becomes the key of a Secret, so it has no other characters. */
+const ValueKey = z
+  .string()
+  .max(128)
+  .regex(
+    /^[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z][A-Za-z0-9_-]*)*$/,
+    'must be a path of names with dots, such as auth.password',
+  )
+
+const Chart = z.strictObject({
+  name: Label.describe('Name of the chart, and of its release in Helm'),
+  url: z
+    .string()
+    .max(255)
+    .regex(
+      /^oci:\/\/[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(\/[a-z0-9]+([._-]+[a-z0-9]+)*)+$/,
+      'must be oci://, a host and a repository, without a tag',
+    )
+    .describe('Repository of a registry that holds the chart, a tag for each version: oci://<host>/<repository>'),
+})
+
+const RequiredValue = z.strictObject({
+  key: ValueKey.describe('Path in the values of the chart, in dots'),
+  title: DisplayName,
+  type: z.enum(['String', 'Integer', 'Boolean']).optional().describe('What the chart takes there; String if absent'),
+  isSecret: z.boolean().optional().describe('True: no answer ever holds it; false if absent'),
+  description: PlainText.max(512).optional().describe('What it is for; nothing is said if absent'),
+  default: PlainText.max(1024).optional().describe('What counts when nobody sets it; needed from somebody when absent'),
+})
+export type RequiredValue = z.output<typeof RequiredValue>
+
+const Workload = z.strictObject({
+  kind: z.enum(['Deployment', 'StatefulSet', 'DaemonSet']).describe('Kind of the workload'),
+  namespace: Label.optional().describe('Namespace that it is in; that of the component when absent'),
+  name: ObjectName.describe('Which Deployment, StatefulSet or DaemonSet there'),
+})
+
+const ObservedWorkload = z.object({
+  kind: z.string().describe('Kind of the workload'),
+  namespace: z.string().describe('Namespace that it is in'),
+  name: z.string().describe('Which Deployment, StatefulSet or DaemonSet there'),
+  ready: z.int().describe('Replicas of the wanted revision that are ready'),
+  wanted: z.int().describe('Replicas that it is to have'),
+  version: z.string().optional().describe('Version of the chart, or of the program, as its labels or its image say'),
+  image: z.string().optional().describe('Image of its first container'),
+})
+
+/** A part that the platform runs with. */
+export const PlatformComponent = defineKind({
+  group: 'lifecycle',
+  kind: 'PlatformComponent',
+  plural: 'platformcomponents',
+  shortNames: ['pcomp'],
+  placement: 'platform',
+  area: 'lifecycle',
+  aggregate: false,
+  description:
+    'A part that the platform runs with: a module of its own, a chart of others, its definitions. Installs and rollouts set its version; Flux carries it out.',
+  platformForms: { 'lifecycle/view': READ },
+  spec: z.strictObject({
+    title: DisplayName,
+    kind: z
+      .enum(COMPONENT_KINDS)
+      .describe(
+        'Module of the platform, ThirdPartyChart, CrdBundle with its definitions, PlatformStep that installs a release, or LifecycleModule that carries rollouts out; immutable',
+      ),
+    namespace: Label.default('freehold-system').describe('Namespace that it runs in'),
+    chart: Chart.optional().describe('Chart that it is installed from; without one it is only watched'),
+    version: Version.optional().describe(
+      'Version of the chart that Flux is to install; written by installs and rollouts. Absent: Flux does nothing, whatever runs',
+    ),
+    requestedAt: DateTime.optional().describe('When Flux was last asked to try again with the same version'),
+    refreshRequestedAt: DateTime.optional().describe('When somebody last asked for the release feed to be read'),
+    dependsOn: listBy(
+      'name',
+      z.strictObject({
+        name: ResourceName.describe('Component that must be there first'),
+        constraint: Constraint.optional().describe('Versions of it that do, such as >=1.15.0 <2; all when absent'),
+      }),
+      20,
+    )
+      .default([])
+      .describe('Components that must be ready before this one is installed'),
+    isManualUpgrade: z.boolean().default(false).describe('True: no rollout upgrades it; people do'),
+    migratesDatabase: z
+      .boolean()
+      .default(false)
+      .describe('True: its upgrades change a database in a way that no older version reads'),
+    crds: setOf(ObjectName, 100).default([]).describe('CustomResourceDefinitions that its chart brings'),
+    // Without a rule: CEL has no type for what may hold anything.
+    values: z
+      .record(z.string(), z.unknown())
+      .refine((values) => Object.keys(values).length <= 50, 'must have at most 50 names')
+      .meta({ maxProperties: 50 })
+      .default({})
+      .describe('Values of the chart that are no secrets and need nobody to choose them'),
+    required: listBy('key', RequiredValue, 30)
+      .default([])
+      .describe('Values that whoever installs it gives; they are kept in the Secret install-configuration'),
+    workloads: z
+      .array(Workload)
+      .max(20)
+      .default([])
+      .describe('What is looked at to tell its health and the version that runs'),
+  }),
+  status: resourceStatus.extend({
+    state: z
+      .enum(COMPONENT_STATES)
+      .optional()
+      .describe('NotInstalled, Installing, Ready, Degraded, Failed or Upgrading'),
+    installedVersion: z.string().optional().describe('Version that runs, as Helm or the workloads say; absent if none'),
+    isManaged: z.boolean().optional().describe('Whether Flux installed what runs'),
+    rollout: z
+      .object({
+        version: z.string().describe('Version that Flux was told'),
+        requestedAt: z.string().optional().describe('The requestedAt that Flux was told'),
+        state: z.enum(ROLLOUT_STATES).describe('Applying; Ready once it is installed and healthy; Failed'),
+        message: z.string().max(1024).optional().describe('Why it is not ready, as a sentence'),
+        isInstalled: z.boolean().describe('Whether Helm is done with it; its workloads may not be ready yet'),
+        since: z.string().describe('When that state began'),
+        healthySince: z
+          .string()
+          .optional()
+          .describe('Since when all workloads of it are ready; absent while one is not'),
+      })
+      .optional()
+      .describe('How far Flux has come with the version of the spec'),
+    hasDrift: z.boolean().optional().describe('Whether Flux sees objects that somebody changed by hand'),
+    digest: z.string().optional().describe('Digest of the chart that is installed'),
+    configDigest: z.string().optional().describe('Digest of the values that are installed'),
+    wantedConfigDigest: z.string().optional().describe('Digest of the values that Flux last tried to install'),
+    workloads: z.array(ObservedWorkload).optional().describe('The workloads of the spec that are there'),
+    lastChangedAt: z.string().optional().describe('When the version that runs last changed'),
+    feed: z
+      .object({
+        readAt: z.string().optional().describe('When the release feed was last read'),
+        attemptedAt: z.string().optional().describe('When that was last tried'),
+        requestedAt: z.string().optional().describe('The refreshRequestedAt that it was last asked for'),
+        known: z.int().optional().describe('Releases that were recorded when it was last read'),
+        found: z.int().optional().describe('New releases that the last read brought'),
+        problem: z.string().max(1024).optional().describe('Why the last try brought nothing, as a sentence'),
+        isUnreachable: z.boolean().optional().describe('Whether that was because the registry did not answer'),
+      })
+      .optional()
+      .describe('What is known of its releases'),
+  }),
+  immutable: ['kind'],
+  rules: [
+    {
+      cel: '!has(self.version) || has(self.chart)',
+      message: 'a version needs a chart to install it from',
+      code: 'BAD_REQUEST',
+      field: 'version',
+      test: ({ version, chart }) => version === undefined || chart !== undefined,
+    },
+  ],
+  admission: [
+    {
+      on: 'DELETE',
+      cel: '!has(oldObject.spec.version)',
+      message: 'the component is installed: remove spec.version first, and its deletion then uninstalls its chart',
+    },
+  ],
+  columns: [
+    { name: 'Kind', path: '.spec.kind' },
+    { name: 'Installed', path: '.status.installedVersion' },
+    { name: 'Wanted', path: '.spec.version', priority: 1 },
+    { name: 'State', path: '.status.state' },
+    ...statusColumns.map((column) => ({ ...column, priority: 1 as const })),
+  ],
+})
+export type PlatformComponent = ObjectOf<typeof PlatformComponent>
+
+/** A version of a component that the release feed has. */
+export const ComponentRelease = defineKind({
+  group: 'lifecycle',
+  kind: 'ComponentRelease',
+  plural: 'componentreleases',
+  shortNames: ['crel'],
+  placement: 'platform',
+  area: 'lifecycle',
+  aggregate: false,
+  description: 'A version of a component, as the release feed describes it.',
+  writtenByPlatform: 'it records what the registry of the charts has',
+  platformForms: { 'lifecycle/view': READ },
+  spec: z.strictObject({
+    component: ResourceName.describe('Component that it is a version of; immutable'),
+    version: Version.describe('Version of the chart; immutable'),
+    digest: z
+      .string()
+      .max(71)
+      .regex(/^sha256:[0-9a-f]{64}$/, 'must be sha256: and 64 hexadecimal digits in lower case')
+      .describe('Digest of its manifest when it was first seen: a tag that moves later is refused; immutable'),
+    publishedAt: DateTime.optional().describe('When it was published, as the chart says'),
+    notesUrl: z.string().max(2048).optional().describe('Page with what is new'),
+    isSchemaBreaking: z.boolean().default(false).describe('Whether objects must be changed by hand before it'),
+    migratesDatabase: z
+      .boolean()
+      .default(false)
+      .describe('Whether it changes a database that no older version reads then'),
+    minimumFromVersion: Version.optional().describe('Oldest installed version that it can follow'),
+    requiredMinor: z
+      .string()
+      .max(32)
+      .regex(/^[0-9]+\.[0-9]+$/, 'must be a major and a minor version, such as 1.19')
+      .optional()
+      .describe('Minor version that must have been installed before it'),
+    crdBundleVersion: Version.optional().describe('Version of the definitions that it needs'),
+    minimumOperatorVersion: Version.optional().describe('Oldest version of the operator that can install it'),
+    requiredValues: setOf(ValueKey, 30).default([]).describe('Values that it needs from people'),
+    pins: mapOf(Version, 30).default({}).describe('Versions of other components that it is made for, by component'),
+    isSigned: z.boolean().default(false).describe('Whether the registry holds a signature for it'),
+  }),
+  status: z.object({}),
+  immutable: ['component', 'version', 'digest'],
+  columns: [
+    { name: 'Component', path: '.spec.component' },
+    { name: 'Version', path: '.spec.version' },
+    { name: 'Published', path: '.spec.publishedAt', type: 'date' },
+    { name: 'Breaking', path: '.spec.isSchemaBreaking', type: 'boolean', priority: 1 },
+  ],
+})
+export type ComponentRelease = ObjectOf<typeof ComponentRelease>
+
+/** One installation or repair of a component. */
+export const ComponentInstall = defineKind({
+  group: 'lifecycle',
+  kind: 'ComponentInstall',
+  plural: 'componentinstalls',
+  shortNames: ['cinst'],
+  placement: 'platform',
+  name: 'free',
+  area: 'lifecycle',
+  aggregate: false,
+  description: 'One installation or repair of a component. They take turns, with rollouts too.',
+  platformForms: { 'lifecycle/view': READ, 'lifecycle/install': ['create', 'update', 'patch'] },
+  spec: z.strictObject({
+    component: ResourceName.describe('Component that is installed; immutable'),
+    kind: z
+      .enum(INSTALL_KINDS)
+      .default('Install')
+      .describe('Install brings what is not there; Repair installs the same version again; immutable'),
+    version: Version.optional().describe(
+      'Version that is installed; the newest, or of a Repair the same, when absent; immutable',
+    ),
+    startedBy: PlainText.max(128).optional().describe('Id of the principal who asked for it; immutable'),
+    requests: z
+      .strictObject({
+        resumeAt: DateTime.optional().describe('When somebody last asked to go on; heard while it is Paused or Failed'),
+      })
+      .prefault({})
+      .describe('What people ask of it while it is there'),
+  }),
+  status: resourceStatus.extend({
+    state: z.enum(INSTALL_STATES).optional().describe('Queued, Running, Paused, Succeeded or Failed'),
+    step: z
+      .enum(INSTALL_PHASES)
+      .optional()
+      .describe('Where it is: Checking, Dependencies, Crds, Chart, Health, Finished'),
+    version: z.string().optional().describe('Version that it installs, chosen when it began'),
+    message: z.string().max(1024).optional().describe('Why it waits, stopped or failed, as a sentence'),
+    reason: z.enum(STALLED_REASONS).optional().describe('The same as a constant; absent unless it is Paused or Failed'),
+    startedAt: z.string().optional().describe('When it began'),
+    finishedAt: z.string().optional().describe('When it ended'),
+    resumedAt: z.string().optional().describe('The resumeAt that it last heard'),
+    steps: z
+      .array(
+        z.object({
+          name: z.enum(INSTALL_PHASES).describe('Which step'),
+          state: z.enum(STEP_STATES).describe('Pending, Running, Succeeded, Failed or Skipped'),
+          message: z.string().max(1024).optional().describe('What it says of itself'),
+          startedAt: z.string().optional().describe('When it began'),
+          finishedAt: z.string().optional().describe('When it ended'),
+        }),
+      )
+      .max(INSTALL_PHASES.length)
+      .optional()
+      .describe('Its steps, in their order'),
+  }),
+  immutable: ['component', 'kind', 'version', 'startedBy'],
+  columns: [
+    { name: 'Component', path: '.spec.component' },
+    { name: 'Kind', path: '.spec.kind' },
+    { name: 'Version', path: '.status.version' },
+    { name: 'State', path: '.status.state' },
+    { name: 'Step', path: '.status.step', priority: 1 },
+    { name: 'Finished', path: '.status.finishedAt', type: 'date' },
+  ],
+})
+export type ComponentInstall = ObjectOf<typeof ComponentInstall>

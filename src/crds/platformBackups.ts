@@ -1,0 +1,142 @@
+import { z } from 'zod'
+import { SETTINGS_NAME, TARGET_SECRETS } from '../contracts/platformbackups/names.ts'
+import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import { DateTime, PlainText } from './fields.ts'
+import { CronSchedule } from './schedule.ts'
+
+const READ = ['get', 'list', 'watch']
+const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection']
+
+/** The name of a namespace, or of an object that a label may have to hold. */
+const label = z
+  .string()
+  .min(1)
+  .max(63)
+  .regex(
+    /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/,
+    'must be lower-case letters, digits and hyphens that begin and end with a letter or digit',
+  )
+
+/** Names that S3 ever gave to buckets. */
+const bucket = z
+  .string()
+  .max(63)
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$/, 'must be the name of a bucket, 3 to 63 characters')
+
+const PEM = /^(-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----\s*)+$/
+
+/** Where backups go. Its key lies in a Secret. */
+export const BackupTarget = z.strictObject({
+  provider: z.literal('aws').default('aws').describe('The plugin of Velero that writes there; aws speaks S3'),
+  bucket: bucket.describe('The bucket, which must exist'),
+  prefix: z
+    .string()
+    .max(256)
+    .regex(/^[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*$/, 'must be a path without a slash at either end')
+    .optional()
+    .describe('Folder in the bucket; the whole bucket when absent'),
+  region: z
+    .string()
+    .max(63)
+    .regex(/^[A-Za-z0-9-]+$/, 'must be the name of a region')
+    .default('us-east-1')
+    .describe('Region of the bucket, for which requests are signed'),
+  endpoint: z
+    .string()
+    .max(2048)
+    .regex(
+      /^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/,
+      'must be an http or https address without a user, a query or a fragment',
+    )
+    .describe('Where the store is; private addresses may be called, link-local ones never'),
+  forcePathStyle: z
+    .boolean()
+    .default(true)
+    .describe('Whether the bucket stands in the path of addresses; false: before the host'),
+  caCertificate: z
+    .string()
+    .max(32_768)
+    .regex(PEM, 'must be certificates in PEM')
+    .optional()
+    .describe("Certificates that sign the store's own, in PEM; the authorities that everybody trusts when absent"),
+  secretName: z
+    .enum(TARGET_SECRETS)
+    .describe(
+      'The Secret in freehold-system with access-key-id and secret-access-key. There are two names: a new key is put under the other one, and then named here',
+    ),
+})
+export type BackupTarget = z.output<typeof BackupTarget>
+
+const schedule = z.strictObject({
+  cron: CronSchedule.default('0 1 * * *').describe('When a backup is taken, as cron in five fields, UTC'),
+  ttlHours: z
+    .int()
+    .min(1)
+    .max(87_600)
+    .default(720)
+    .describe('Hours that a backup is kept, from 1 to 87600; of backups that are taken from then on'),
+  paused: z.boolean().default(false).describe('True: none are taken by the clock'),
+})
+export type BackupSchedule = z.output<typeof schedule>
+
+const suspendedArchive = z.strictObject({
+  namespace: label.describe('Namespace of the Cluster of CloudNativePG'),
+  name: label.describe('Name of the Cluster of CloudNativePG'),
+  suspendedAt: DateTime.optional().describe('When somebody asked for it'),
+  suspendedBy: PlainText.max(128).optional().describe('Id of the principal who asked for it'),
+})
+export type SuspendedArchive = z.output<typeof suspendedArchive>
+
+/** How the platform itself is backed up. Backups are objects of Velero. */
+export const PlatformBackupSettings = defineKind({
+  group: 'lifecycle',
+  kind: 'PlatformBackupSettings',
+  plural: 'platformbackupsettings',
+  shortNames: ['pbs'],
+  placement: 'platform',
+  area: 'platformbackups',
+  aggregate: false,
+  platformForms: { 'lifecycle/view': READ, 'lifecycle/backupsManage': WRITE },
+  description: `How the platform itself is backed up, by Velero. There is one, named ${SETTINGS_NAME}.`,
+  spec: z.strictObject({
+    schedule: schedule.prefault({}).describe('When, and for how long'),
+    target: BackupTarget.optional().describe(
+      "Where to: it becomes Velero's default BackupStorageLocation. What Velero was installed with when absent",
+    ),
+    suspendedArchives: z
+      .array(suspendedArchive)
+      .max(50)
+      .default([])
+      .describe(
+        'Databases whose log is not archived, so that it does not fill their disks; who takes one away resumes it',
+      ),
+  }),
+  status: resourceStatus.extend({
+    location: z.string().optional().describe("Name of Velero's BackupStorageLocation that backups go to"),
+    lastBackup: z
+      .object({
+        name: z.string().describe('Name of the Backup of Velero'),
+        phase: z.string().describe('Its phase, in the words of Velero'),
+        startedAt: z.string().describe('When it began'),
+        completedAt: z.string().optional().describe('When it ended'),
+      })
+      .optional()
+      .describe('The newest backup that is over'),
+  }),
+  admission: [
+    {
+      on: 'CREATE',
+      cel: `object.metadata.?name.orValue('') == '${SETTINGS_NAME}'`,
+      message: `there is one PlatformBackupSettings, named ${SETTINGS_NAME}`,
+    },
+  ],
+  columns: [
+    ...statusColumns,
+    { name: 'Schedule', path: '.spec.schedule.cron' },
+    { name: 'Bucket', path: '.spec.target.bucket' },
+    { name: 'Last Backup', path: '.status.lastBackup.name' },
+    { name: 'Ended As', path: '.status.lastBackup.phase' },
+    { name: 'Message', path: '.status.statusMessage', priority: 1 },
+  ],
+})
+export type PlatformBackupSettings = ObjectOf<typeof PlatformBackupSettings>

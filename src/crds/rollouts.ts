@@ -1,0 +1,367 @@
+import { z } from 'zod'
+import { COMPONENT_KINDS } from '../contracts/lifecycle.ts'
+import {
+  ADDED_BY,
+  BATCH_KINDS,
+  BATCH_STATES,
+  DRIFT_MAX,
+  FAILURE_CODES,
+  OVERRIDE_KINDS,
+  PAUSE_CODES,
+  PLAN_KINDS,
+  PLAN_STATES,
+  PROBLEM_CODES,
+  ROLLED_STATES,
+  ROLLOUT_PHASES,
+  ROLLOUT_STATES,
+  SCAN_STATES,
+  SCAN_TRIGGERS,
+} from '../contracts/rollouts/states.ts'
+import { type AdmissionRule, defineKind, type ObjectOf, resourceStatus } from './define.ts'
+import { DateTime, mapOf, PlainText, ResourceName, setOf } from './fields.ts'
+import { Version } from './lifecycle.ts'
+
+const READ = ['get', 'list', 'watch']
+/** Most components of one plan. */
+const ITEMS_MAX = 100
+
+const text = (words: string, most = 1024) => z.string().max(most).describe(words)
+const list = <Item extends z.ZodType>(item: Item, most = ITEMS_MAX) => z.array(item).max(most)
+
+const Item = z.object({
+  component: text('Component that rolls'),
+  kind: z.enum(COMPONENT_KINDS).describe('Kind of the component'),
+  fromVersion: text('Version that was installed; absent if none').optional(),
+  toVersion: text('Version that it gets'),
+  addedBy: z.enum(ADDED_BY).describe('Caller, a Pin of another item, or the CrdBundle that it comes with'),
+  isReversible: z.boolean().describe('Whether a rollback brings the former version back'),
+  note: text('Why it is in the plan, as a sentence').optional(),
+})
+
+const Batch = z.object({
+  index: z.int().describe('Its place; each batch finishes before the next'),
+  kind: z.enum(BATCH_KINDS).describe('What it upgrades'),
+  components: list(z.string()).describe('Components that roll at once'),
+  timeLimitMinutes: z.int().describe('How long it may take; it starts anew when a rollout is resumed'),
+})
+
+const Problem = z.object({
+  code: z.enum(PROBLEM_CODES).describe('Why the plan may not be executed, as a constant'),
+  component: text('Component that it is about; empty if it is about the whole'),
+  message: text('The same as a sentence'),
+  details: z.record(z.string(), z.string()).describe('Versions that it is about, by their meaning'),
+})
+
+/** Versions that components are to get together. */
+export const RolloutPlan = defineKind({
+  group: 'lifecycle',
+  kind: 'RolloutPlan',
+  plural: 'rolloutplans',
+  shortNames: ['rplan'],
+  placement: 'platform',
+  name: 'free',
+  area: 'rollouts',
+  aggregate: false,
+  description: 'Versions that components are to get together, in which order, and what speaks against it.',
+  platformForms: { 'lifecycle/view': READ, 'lifecycle/plan': ['create', 'update', 'patch'] },
+  spec: z.strictObject({
+    targetVersions: mapOf(Version, ITEMS_MAX)
+      .default({})
+      .describe('Versions that are asked for, by component; of a rollback none; immutable'),
+    unselected: setOf(ResourceName, ITEMS_MAX)
+      .default([])
+      .describe('Charts that stay although an item is made for another version of them; immutable'),
+    kind: z
+      .enum(PLAN_KINDS)
+      .default('Components')
+      .describe(
+        'Components; Release with the platform step; Target rolls what has its version already again, with changed values; Rollback; immutable',
+      ),
+    rollbackOf: ResourceName.optional().describe('RolloutExecution that a Rollback takes back; immutable'),
+    validateRequestedAt: DateTime.optional().describe('When somebody last asked for it to be looked at again'),
+  }),
+  status: resourceStatus.extend({
+    state: z
+      .enum(PLAN_STATES)
+      .optional()
+      .describe(
+        'Validated without problems, else Unvalidated; Executed once a rollout began; Superseded by newer ones',
+      ),
+    items: list(Item).optional().describe('What rolls'),
+    batches: list(Batch).optional().describe('In which order'),
+    problems: list(Problem, 500).optional().describe('What speaks against it; only a plan without any is executed'),
+    validatedAt: text('When it was last looked at').optional(),
+    validateRequestedAt: text('The validateRequestedAt that it was last looked at for').optional(),
+    execution: text('RolloutExecution that carried it out').optional(),
+  }),
+  immutable: ['targetVersions', 'unselected', 'kind', 'rollbackOf'],
+  rules: [
+    {
+      cel: "(self.kind == 'Rollback') == has(self.rollbackOf) && (self.kind == 'Rollback' || size(self.targetVersions) > 0)",
+      message: 'a plan names versions, or as a Rollback the rollout that it takes back',
+      code: 'BAD_REQUEST',
+      field: 'targetVersions',
+      test: ({ kind, rollbackOf, targetVersions }) =>
+        (kind === 'Rollback') === (rollbackOf !== undefined) &&
+        (kind === 'Rollback' || Object.keys(targetVersions).length > 0),
+    },
+  ],
+  columns: [
+    { name: 'Kind', path: '.spec.kind' },
+    { name: 'State', path: '.status.state' },
+    { name: 'Problems', path: '.status.problems[*].code', priority: 1 },
+    { name: 'Validated', path: '.status.validatedAt', type: 'date' },
+  ],
+})
+export type RolloutPlan = ObjectOf<typeof RolloutPlan>
+
+const Drift = z.object({
+  component: text('Component that the object belongs to'),
+  step: text('Batch of a rollout that it was seen before; empty in a scan'),
+  kind: text('Kind of the object'),
+  namespace: text('Namespace of the object; empty if it has none'),
+  name: text('Name of the object'),
+  field: text('Path of the field, in dots'),
+  manager: text('Who wrote it, as the API server names field managers'),
+  message: text('The same as a sentence'),
+  expected: text('What the component has there, as JSON; absent if that is not known').optional(),
+  live: text('What is there, as JSON; of a Secret the digest').optional(),
+  adoption: z
+    .object({
+      configKey: text('Entry of the Secret install-configuration that would take it'),
+      liveValue: text('Value that would be taken; of a Secret its digest'),
+      isSecret: z.boolean().describe('Whether no answer holds the value'),
+    })
+    .optional()
+    .describe('How it becomes part of the configuration; absent if it cannot'),
+  firstSeenAt: text('When a scan first saw it').optional(),
+})
+
+const Check = z.object({
+  id: text('Which check'),
+  result: z.enum(['Passed', 'Warnings', 'Failed', 'Skipped']).describe('What came of it'),
+  message: text('Why, as a sentence'),
+  details: z.record(z.string(), z.string()).describe('What was found, by its meaning'),
+})
+
+const Rolled = z.object({
+  name: text('Component'),
+  fromVersion: text('Version that was installed before; absent if none').optional(),
+  toVersion: text('Version that it gets'),
+  state: z.enum(ROLLED_STATES).describe('Pending, Applying, Ready, Failed, Unchanged or RolledBack'),
+  message: text('What it says of itself').optional(),
+  isReversible: z.boolean().describe('Whether a rollback brings the former version back'),
+  requestedAt: text('With which time Flux was asked to try again; absent if it was not').optional(),
+  startedAt: text('When it was told').optional(),
+  finishedAt: text('When it was ready or had failed').optional(),
+})
+
+const RolledBatch = z.object({
+  index: z.int().describe('Its place'),
+  kind: z.enum(BATCH_KINDS).describe('What it upgrades'),
+  state: z
+    .enum(BATCH_STATES)
+    .describe('Pending, Applying, WaitingForHealth, Paused, Succeeded, Failed, Skipped or Cancelled'),
+  components: list(Rolled).describe('What rolls in it'),
+  timeLimitMinutes: z.int().describe('How long it may take'),
+  deadlineAt: text('When that time is over').optional(),
+  startedAt: text('When it began').optional(),
+  finishedAt: text('When it ended').optional(),
+  checkAt: text('When the checks are looked at again after a chart').optional(),
+})
+
+const at = (what: string) => DateTime.optional().describe(`When somebody asked ${what}`)
+const Requests = z
+  .strictObject({
+    cancelAt: at('to end it: a batch under way runs on'),
+    resumeAt: at('to go on; heard while it is paused'),
+    skipSnapshot: z
+      .boolean()
+      .optional()
+      .describe('With resumeAt: goes on without the snapshot that failed, where that is offered'),
+    comment: PlainText.max(512).optional().describe('Why, in words for people'),
+    revertDriftAt: at('to put back what was changed by hand; heard while it is paused on that'),
+    rollbackAt: at('to take it back once it is over: needs the verb rollback'),
+    by: PlainText.max(128).optional().describe('Id of the principal who asked last'),
+  })
+  .prefault({})
+  .describe('What people ask of it while it is there')
+
+const before = (cel: string) => `(request.operation == 'CREATE' ? '' : ${cel})`
+const requested = (object: string, field: string) => `${object}.?spec.?requests.?${field}.orValue('')`
+const state = before("oldObject.?status.?state.orValue('')")
+const pausedOn = before("oldObject.?status.?pause.?code.orValue('')")
+const OVER = "['Succeeded', 'Failed', 'Cancelled']"
+
+/** A request that is written is heard only in these states; said at once rather than left unheard. */
+function heardIn(field: string, cel: string, message: string): AdmissionRule {
+  const isSame = `${requested('object', field)} == ${before(requested('oldObject', field))}`
+  return { on: 'WRITE', cel: `${isSame} || (${cel})`, message }
+}
+
+/** A plan that is carried out. */
+export const RolloutExecution = defineKind({
+  group: 'lifecycle',
+  kind: 'RolloutExecution',
+  plural: 'rolloutexecutions',
+  shortNames: ['rexec'],
+  placement: 'platform',
+  name: 'free',
+  area: 'rollouts',
+  aggregate: false,
+  description: 'A plan that is carried out, one batch after the other. Only one runs at a time; a paused one counts.',
+  platformForms: {
+    'lifecycle/view': READ,
+    'lifecycle/execute': ['create', 'update', 'patch'],
+    'lifecycle/rollback': ['rollback'],
+  },
+  spec: z.strictObject({
+    plan: ResourceName.describe('Name of the RolloutPlan; immutable'),
+    acknowledgedFailures: setOf(z.string().max(64), 50)
+      .default([])
+      .describe('Checks that may fail although that usually keeps a rollout back; immutable'),
+    rollbackOf: ResourceName.optional().describe('RolloutExecution that it takes back; immutable'),
+    startedBy: PlainText.max(128).optional().describe('Id of the principal who asked for it; immutable'),
+    requests: Requests,
+  }),
+  status: resourceStatus.extend({
+    state: z
+      .enum(ROLLOUT_STATES)
+      .optional()
+      .describe('Executing, Paused, Succeeded, Failed or Cancelled; absent until it has its turn'),
+    step: z.enum(ROLLOUT_PHASES).optional().describe('Where it is'),
+    kind: z.enum(PLAN_KINDS).optional().describe('Kind of its plan'),
+    batches: list(RolledBatch).optional().describe('What was and is to be done'),
+    pause: z
+      .object({
+        code: z.enum(PAUSE_CODES).describe('Why it waits for somebody, as a constant'),
+        message: text('The same as a sentence'),
+        component: text('Component that it is about').optional(),
+        batchIndex: z.int().optional().describe('Batch that it is about'),
+        canSkipSnapshot: z.boolean().describe('Whether it may be resumed without the snapshot that failed'),
+        platformDrift: list(Drift, DRIFT_MAX).describe('What was changed by hand'),
+      })
+      .optional()
+      .describe('Why it is paused'),
+    preflight: z
+      .object({
+        runAt: text('When the checks ran'),
+        checks: list(Check).describe('What came of each'),
+      })
+      .optional()
+      .describe('The checks that decided whether it begins'),
+    overrides: list(
+      z.object({
+        kind: z.enum(OVERRIDE_KINDS).describe('What was overridden'),
+        by: text('Who did so; empty if that is not known'),
+        at: text('When'),
+        detail: text('What it was about'),
+      }),
+    )
+      .optional()
+      .describe('Where somebody decided otherwise than the checks'),
+    snapshot: z
+      .object({
+        name: text('Name of the Backup'),
+        phase: text('How far it is, as Velero says'),
+        startedAt: text('When it was asked for').optional(),
+        completedAt: text('When it was complete').optional(),
+      })
+      .optional()
+      .describe('The snapshot that was taken before the first batch'),
+    failure: z
+      .object({
+        code: z.enum(FAILURE_CODES).describe('Why it failed, as a constant'),
+        message: text('The same as a sentence'),
+        component: text('Component that it is about').optional(),
+      })
+      .optional()
+      .describe('Why it failed'),
+    startedAt: text('When it began').optional(),
+    finishedAt: text('When it ended').optional(),
+    resumedAt: text('The resumeAt that it last heard').optional(),
+    revertedAt: text('The revertDriftAt that it last heard').optional(),
+    rolledBackAt: text('The rollbackAt that it last heard').optional(),
+    canRollback: z.boolean().optional().describe('Whether a rollback has anything to take back'),
+    release: text('Version of the platform that it brought').optional(),
+  }),
+  immutable: ['plan', 'acknowledgedFailures', 'rollbackOf', 'startedBy'],
+  admission: [
+    {
+      on: 'WRITE',
+      cel: `variables.isExempt || ${requested('object', 'rollbackAt')} == ${before(requested('oldObject', 'rollbackAt'))} || authorizer.group('lifecycle.freehold.dev').resource('rolloutexecutions').namespace(request.namespace).name(request.name).check('rollback').allowed()`,
+      message: 'a rollback is asked for by a holder of the verb rollback only',
+    },
+    heardIn('cancelAt', `!(${state} in ${OVER})`, 'the rollout has ended: there is nothing to cancel'),
+    heardIn(
+      'resumeAt',
+      `${state} == 'Paused' && ${pausedOn} != 'PlatformDrift'`,
+      'only a paused rollout is resumed, and one that is paused on changes by hand by revertDriftAt',
+    ),
+    {
+      on: 'WRITE',
+      cel: `!object.?spec.?requests.?skipSnapshot.orValue(false) || ${requested('object', 'resumeAt')} == ${before(requested('oldObject', 'resumeAt'))} || (request.operation == 'UPDATE' && oldObject.?status.?pause.?canSkipSnapshot.orValue(false))`,
+      message: 'this rollout does not go on without a snapshot',
+    },
+    heardIn('revertDriftAt', `${pausedOn} == 'PlatformDrift'`, 'the rollout is not paused on changes by hand'),
+    heardIn(
+      'rollbackAt',
+      `${state} in ${OVER} && oldObject.?status.?canRollback.orValue(false)`,
+      'nothing of the rollout can be taken back: it is not over, or has changed nothing that goes back',
+    ),
+    {
+      on: 'DELETE',
+      cel: "!(oldObject.?status.?state.orValue('') in ['Executing', 'Paused'])",
+      message: 'the rollout is not over: cancel it first',
+    },
+  ],
+  columns: [
+    { name: 'Plan', path: '.spec.plan', priority: 1 },
+    { name: 'State', path: '.status.state' },
+    { name: 'Phase', path: '.status.step' },
+    { name: 'Paused On', path: '.status.pause.code' },
+    { name: 'Started', path: '.status.startedAt', type: 'date' },
+    { name: 'Finished', path: '.status.finishedAt', type: 'date' },
+  ],
+})
+export type RolloutExecution = ObjectOf<typeof RolloutExecution>
+
+/** One look for what was changed by hand. */
+export const PlatformDriftScan = defineKind({
+  group: 'lifecycle',
+  kind: 'PlatformDriftScan',
+  plural: 'platformdriftscans',
+  shortNames: ['dscan'],
+  placement: 'platform',
+  name: 'free',
+  area: 'rollouts',
+  aggregate: false,
+  description: 'One look at the objects of components for fields that somebody else wrote.',
+  platformForms: { 'lifecycle/view': READ, 'lifecycle/plan': ['create'] },
+  spec: z.strictObject({
+    trigger: z
+      .enum(SCAN_TRIGGERS)
+      .default('Manual')
+      .describe(
+        'Manual; Scheduled ones are made by the platform, four a day, and Rollout ones after a rollout; immutable',
+      ),
+    notBefore: DateTime.optional().describe('When it may begin; at once when absent; immutable'),
+  }),
+  status: resourceStatus.extend({
+    state: z.enum(SCAN_STATES).optional().describe('Running, Finished or Failed; absent until it has its turn'),
+    startedAt: text('When it began').optional(),
+    finishedAt: text('When it ended').optional(),
+    scanned: z.int().optional().describe('Objects that it looked at'),
+    items: list(Drift, DRIFT_MAX).optional().describe('What was changed by hand'),
+    configVersion: text('Version of the Secret install-configuration that it saw').optional(),
+    message: text('What it could not look at, or why it failed, as a sentence').optional(),
+  }),
+  immutable: ['trigger', 'notBefore'],
+  columns: [
+    { name: 'Trigger', path: '.spec.trigger' },
+    { name: 'State', path: '.status.state' },
+    { name: 'Objects', path: '.status.scanned', type: 'integer' },
+    { name: 'Finished', path: '.status.finishedAt', type: 'date' },
+  ],
+})
+export type PlatformDriftScan = ObjectOf<typeof PlatformDriftScan>

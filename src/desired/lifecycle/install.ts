@@ -1,0 +1,165 @@
+import {
+  INSTALL_PHASES,
+  type InstallPhase,
+  type InstallState,
+  isNewer,
+  missingDependencies,
+  type Rollout,
+} from '../../contracts/lifecycle.ts'
+import type { StalledReason } from '../../core/reasons.ts'
+import type { ComponentInstall, ComponentRelease, PlatformComponent } from '../../crds/lifecycle.ts'
+
+/**
+ * How an install goes on. Each decision is written down before anything is done by it, so that the next process, after a
+ * crash, does the same again.
+ */
+
+type Component = Pick<PlatformComponent, 'metadata' | 'spec' | 'status'>
+type Status = NonNullable<ComponentInstall['status']>
+type StepStatus = NonNullable<Status['steps']>[number]
+
+export type InstallFacts = {
+  install: Pick<ComponentInstall, 'spec' | 'status'>
+  /** Undefined if there is none of that name. */
+  component: Component | undefined
+  components: readonly Component[]
+  /** The version that it is to install, as the feed has it. */
+  release: Pick<ComponentRelease, 'spec'> | undefined
+  /** Required values that nobody has set. */
+  missingValues: readonly string[]
+  /** Whether Flux is in the cluster. */
+  hasFlux: boolean
+  /** How far the component has come with the version of the install. */
+  rollout: Rollout
+  /** RFC 3339. */
+  now: string
+}
+
+type Verdict =
+  | { kind: 'passed'; message?: string }
+  | { kind: 'skipped' }
+  | { kind: 'waiting'; message: string; after?: number }
+  /** A person must change something, and resumes it. */
+  | { kind: 'paused'; reason: StalledReason; message: string }
+  | { kind: 'failed'; reason: StalledReason; message: string }
+
+export type InstallProgress = {
+  state: InstallState
+  step: InstallPhase
+  message: string | undefined
+  reason: StalledReason | undefined
+  finishedAt: string | undefined
+  steps: StepStatus[]
+  /** Milliseconds until its time is over. */
+  after?: number
+}
+
+/** Milliseconds for chart and health, as for a batch of a rollout (interface section 8). */
+export const limitOf = ({ spec }: Pick<Component, 'spec'>): number =>
+  spec.kind === 'ThirdPartyChart' ? 1_800_000 : 600_000
+
+const passed: Verdict = { kind: 'passed' }
+const paused = (reason: StalledReason, message: string): Verdict => ({ kind: 'paused', reason, message })
+const failed = (reason: StalledReason, message: string): Verdict => ({ kind: 'failed', reason, message })
+
+const LOOK: Readonly<Record<InstallPhase, (facts: InstallFacts) => Verdict>> = {
+  Checking: check,
+  Dependencies: lookAtDependencies,
+  Crds: lookAtDefinitions,
+  Chart: (facts) => lookAtRollout(facts, ({ isInstalled }) => isInstalled),
+  Health: (facts) => lookAtRollout(facts, ({ state }) => state === 'Ready'),
+  Finished: () => passed,
+}
+
+/**
+ * One look at an install that has its turn. It stops at the first step that is not done; before the chart it stops too, so
+ * that the version is written down before it is installed.
+ */
+export function advanceInstall(facts: InstallFacts): InstallProgress {
+  const { status = {} } = facts.install
+  const steps = (status.steps ?? INSTALL_PHASES.map((name): StepStatus => ({ name, state: 'Pending' }))).map(
+    (step) => ({
+      ...step,
+    }),
+  )
+  const from = INSTALL_PHASES.indexOf(status.step ?? 'Checking')
+  for (const [at, step] of steps.entries()) {
+    if (at < from) continue
+    const isBegun = step.state === 'Running'
+    if (!isBegun)
+      Object.assign(step, { state: 'Running', startedAt: facts.now, finishedAt: undefined, message: undefined })
+    if (step.name === 'Chart' && !isBegun) return progress('Running', step.name, steps, { after: 1 })
+    const verdict = LOOK[step.name]({ ...facts, install: { ...facts.install, status: { ...status, steps } } })
+    if (verdict.kind === 'waiting') {
+      step.message = verdict.message
+      return progress('Running', step.name, steps, verdict.after === undefined ? {} : { after: verdict.after })
+    }
+    const ends = { passed: 'Succeeded', skipped: 'Skipped', paused: 'Failed', failed: 'Failed' } as const
+    const message = 'message' in verdict ? verdict.message : undefined
+    Object.assign(step, { state: ends[verdict.kind], finishedAt: facts.now, message })
+    if (verdict.kind === 'paused') return progress('Paused', step.name, steps, verdict)
+    if (verdict.kind === 'failed') return progress('Failed', step.name, steps, { ...verdict, finishedAt: facts.now })
+  }
+  return progress('Succeeded', 'Finished', steps, { finishedAt: facts.now })
+}
+
+function progress(
+  state: InstallState,
+  step: InstallPhase,
+  steps: StepStatus[],
+  more: { message?: string; reason?: StalledReason; finishedAt?: string; after?: number } = {},
+): InstallProgress {
+  const { message, reason, finishedAt, after } = more
+  return { state, step, steps, message, reason, finishedAt, ...(after !== undefined && { after }) }
+}
+
+function check({ install, component, release, missingValues, hasFlux }: InstallFacts): Verdict {
+  const { spec, status } = install
+  if (component === undefined) return failed('ReferenceMissing', `There is no component "${spec.component}".`)
+  if (component.spec.chart === undefined)
+    return failed('ConfigurationInvalid', 'The component has no chart: the platform only watches it.')
+  const installed = component.status?.installedVersion
+  if (spec.kind === 'Install' && installed !== undefined)
+    return failed('ConfigurationInvalid', `Version ${installed} is installed already.`)
+  if (spec.kind === 'Repair' && installed === undefined)
+    return failed('ConfigurationInvalid', 'The component is not installed.')
+  if (status?.version === undefined) return paused('ReferenceMissing', 'The release feed has no version of it yet.')
+  // What runs without Flux may say a version that its chart never had.
+  if (release === undefined && (spec.kind === 'Install' || component.spec.version === undefined))
+    return paused('ReferenceMissing', `The release feed has no version ${status.version} of it.`)
+  if (!hasFlux) return paused('EngineMissing', 'Flux installs charts, and is not in the cluster.')
+  if (missingValues.length > 0)
+    return paused(
+      'ConfigurationInvalid',
+      `Values are missing in the Secret install-configuration: ${missingValues.join(', ')}.`,
+    )
+  return passed
+}
+
+function lookAtDependencies({ component, components }: InstallFacts): Verdict {
+  const dependsOn = component?.spec.dependsOn ?? []
+  if (dependsOn.length === 0) return { kind: 'skipped' }
+  const missing = missingDependencies(dependsOn, components)
+  return missing.length === 0 ? passed : paused('ReferenceMissing', `Components are missing: ${missing.join(', ')}.`)
+}
+
+/** Definitions that it needs come with the bundle, which only a rollout moves. */
+function lookAtDefinitions({ component, components, release }: InstallFacts): Verdict {
+  const wanted = release?.spec.crdBundleVersion
+  if (wanted === undefined) return component?.spec.crds.length === 0 ? { kind: 'skipped' } : passed
+  const bundle = components.find(({ spec }) => spec.kind === 'CrdBundle')
+  const installed = bundle?.status?.installedVersion
+  if (installed !== undefined && !isNewer(wanted, installed)) return passed
+  return paused('ReferenceMissing', `It needs version ${wanted} of the definitions: roll them out first.`)
+}
+
+function lookAtRollout(facts: InstallFacts, isDone: (rollout: Rollout) => boolean): Verdict {
+  const { component, rollout, install, now } = facts
+  if (component === undefined) return failed('ReferenceMissing', 'The component was deleted.')
+  if (rollout.state === 'Failed') return paused('EngineRefused', rollout.message ?? 'Helm could not install it.')
+  if (isDone(rollout)) return passed
+  const begun = install.status?.steps?.find(({ name }) => name === 'Chart')?.startedAt ?? now
+  const left = Date.parse(begun) + limitOf(component) - Date.parse(now)
+  if (left <= 0) return failed('EngineRefused', `It was not done within ${limitOf(component) / 60_000} minutes.`)
+  return { kind: 'waiting', message: rollout.message ?? 'Flux has not looked yet.', after: left }
+}

@@ -1,0 +1,169 @@
+import type { ComponentState, RolloutState } from '../../contracts/lifecycle.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { redacted } from '../../core/redaction.ts'
+import type { PlatformComponent } from '../../crds/lifecycle.ts'
+import { type ComponentStatus, isWorkloadReady, type ObservedWorkload } from './workloads.ts'
+
+type Condition = { type?: string; status?: string; reason?: string; message?: string; observedGeneration?: number }
+type Snapshot = { chartVersion?: string; status?: string; configDigest?: string; ociDigest?: string }
+
+export type HelmRelease = KubeObject & {
+  status?: {
+    observedGeneration?: number
+    conditions?: Condition[]
+    /** The newest first. */
+    history?: Snapshot[]
+    lastAttemptedRevision?: string
+    lastAttemptedConfigDigest?: string
+    lastHandledReconcileAt?: string
+  }
+}
+export type OciRepository = KubeObject & { status?: { observedGeneration?: number; conditions?: Condition[] } }
+
+export type Seen = {
+  component: Pick<PlatformComponent, 'spec' | 'status'>
+  helm: HelmRelease | undefined
+  source: OciRepository | undefined
+  workloads: readonly ObservedWorkload[]
+  /** RFC 3339. */
+  now: string
+  /** Milliseconds that workloads must have been ready for. */
+  settle: number
+}
+
+export type Judged = Pick<
+  ComponentStatus,
+  | 'state'
+  | 'installedVersion'
+  | 'isManaged'
+  | 'rollout'
+  | 'hasDrift'
+  | 'digest'
+  | 'configDigest'
+  | 'wantedConfigDigest'
+  | 'workloads'
+  | 'lastChangedAt'
+> & {
+  state: ComponentState
+  /** Milliseconds until it may be another; undefined if only a change can make it so. */
+  after?: number
+}
+
+/** Charts have their digest behind the version, as SemVer's metadata of the build. */
+const plain = (version: string | undefined) => version?.replace(/\+.*$/, '')
+
+/** What is observed of a component, and how far Flux has come with the version that it is to have. */
+export function judgeComponent(seen: Seen): Judged {
+  const { component, helm, now } = seen
+  const { status = {} } = component
+  const installed = installedOf(helm)
+  const installedVersion = plain(installed?.chartVersion) ?? versionOfWorkloads(seen)
+  const { rollout, after } = judgeRollout(seen, plain(installed?.chartVersion))
+  const isNew = installedVersion !== status.installedVersion
+  return {
+    state: stateOf(seen, installedVersion, rollout?.state),
+    installedVersion,
+    isManaged: installed !== undefined,
+    rollout,
+    hasDrift: conditionOf(helm, 'Drifted')?.status === 'True',
+    digest: installed?.ociDigest,
+    configDigest: installed?.configDigest,
+    wantedConfigDigest: helm?.status?.lastAttemptedConfigDigest,
+    workloads: [...seen.workloads],
+    lastChangedAt: isNew ? now : status.lastChangedAt,
+    ...(after !== undefined && { after }),
+  }
+}
+
+/** The last one that went well: a failed upgrade leaves what was there before. */
+function installedOf(helm: HelmRelease | undefined): Snapshot | undefined {
+  return helm?.status?.history?.find(({ status }) => status === 'deployed' || status === 'superseded')
+}
+
+function versionOfWorkloads({ workloads }: Seen): string | undefined {
+  return workloads.find(({ version }) => version !== undefined)?.version
+}
+
+function conditionOf(object: HelmRelease | OciRepository | undefined, type: string): Condition | undefined {
+  return object?.status?.conditions?.find((condition) => condition.type === type)
+}
+
+function stateOf(seen: Seen, installed: string | undefined, rollout: RolloutState | undefined): ComponentState {
+  if (rollout === 'Failed') return 'Failed'
+  if (installed === undefined) return rollout === undefined ? 'NotInstalled' : 'Installing'
+  const before = seen.component.status
+  const isFirst = before?.isManaged !== true || before.state === 'Installing'
+  if (rollout === 'Applying') return isFirst ? 'Installing' : 'Upgrading'
+  if (missingOf(seen).length === 0 && seen.workloads.every(isWorkloadReady)) return 'Ready'
+  return seen.workloads.some(({ ready }) => ready > 0) ? 'Degraded' : 'Failed'
+}
+
+/** Workloads of the spec that are not there. */
+export function missingOf({ component: { spec }, workloads }: Pick<Seen, 'component' | 'workloads'>): string[] {
+  const isThere = (wanted: { kind: string; namespace?: string | undefined; name: string }) =>
+    workloads.some(
+      ({ kind, name, namespace }) =>
+        kind === wanted.kind && name === wanted.name && namespace === (wanted.namespace ?? spec.namespace),
+    )
+  return spec.workloads.filter((wanted) => !isThere(wanted)).map(({ kind, name }) => `${kind} ${name}`)
+}
+
+function judgeRollout(
+  seen: Seen,
+  installed: string | undefined,
+): { rollout: ComponentStatus['rollout']; after?: number } {
+  const { component, now, settle } = seen
+  const { version, requestedAt } = component.spec
+  if (version === undefined) return { rollout: undefined }
+  const before = component.status?.rollout
+  const isSame = before?.version === version && before.requestedAt === requestedAt
+  // That it once was ready stays true; what becomes of it later is another thing.
+  if (isSame && before.state === 'Ready') return { rollout: before }
+  const applied = judgeHelm(seen, version, installed)
+  const unready = applied.state === 'Ready' ? unreadyOf(seen) : undefined
+  const isHealthy = applied.state === 'Ready' && unready === undefined
+  const healthySince = isHealthy ? ((isSame ? before.healthySince : undefined) ?? now) : undefined
+  const left = healthySince === undefined ? 0 : Date.parse(healthySince) + settle - Date.parse(now)
+  const state = applied.state === 'Ready' && (!isHealthy || left > 0) ? 'Applying' : applied.state
+  const message = left > 0 ? 'It is ready, and watched for a moment.' : (unready ?? applied.message)
+  const since = isSame && before.state === state ? before.since : now
+  return {
+    rollout: { version, requestedAt, state, message, isInstalled: applied.state === 'Ready', since, healthySince },
+    ...(left > 0 && { after: left }),
+  }
+}
+
+function unreadyOf(seen: Seen): string | undefined {
+  const missing = missingOf(seen)
+  if (missing.length > 0) return `Not there: ${missing.join(', ')}.`
+  const unready = seen.workloads.filter((one) => !isWorkloadReady(one))
+  if (unready.length === 0) return undefined
+  const words = unready.map(({ kind, name, ready, wanted }) => `${kind} ${name} (${ready} of ${wanted})`)
+  return `Not ready: ${words.join(', ')}.`
+}
+
+type Applied = { state: RolloutState; message?: string }
+
+function judgeHelm({ helm, source, component }: Seen, version: string, installed: string | undefined): Applied {
+  const { requestedAt } = component.spec
+  const status = helm?.status
+  const isLooked = status?.observedGeneration === helm?.metadata.generation
+  const isHeard = requestedAt === undefined || status?.lastHandledReconcileAt === requestedAt
+  if (helm === undefined || !isLooked || !isHeard) return { state: 'Applying', message: 'Flux has not looked yet.' }
+  const ready = conditionOf(helm, 'Ready')
+  const isTried = plain(status?.lastAttemptedRevision) === version
+  if (ready?.status === 'True' && installed === version) return { state: 'Ready' }
+  const hasFailed = conditionOf(helm, 'Stalled')?.status === 'True' || conditionOf(helm, 'Released')?.status === 'False'
+  if (isTried && ready?.status === 'False' && hasFailed) return { state: 'Failed', message: said('Helm', ready) }
+  const fetched = conditionOf(source, 'Ready')
+  if (fetched?.status === 'False') return { state: 'Applying', message: said('The chart', fetched) }
+  return { state: 'Applying', message: 'Helm is at work.' }
+}
+
+const MESSAGE_MAX = 512
+
+/** What Flux says of itself, without what looks like a secret: Helm quotes values that it could not use. */
+function said(who: string, { reason = 'Unknown', message = '' }: Condition): string {
+  const words = redacted(message.slice(0, 4096)).replaceAll(/\s+/g, ' ').slice(0, MESSAGE_MAX)
+  return `${who}: ${reason}. ${words}`.trim()
+}

@@ -1,0 +1,54 @@
+import { z } from 'zod'
+import { ComponentRelease } from '../../crds/lifecycle.ts'
+
+/** Annotations of a chart that say what an upgrade to it asks for. Helm copies those of Chart.yaml into the manifest. */
+export const RELEASE_ANNOTATION = 'lifecycle.freehold.dev/'
+
+type Found = Pick<ComponentRelease['spec'], 'version' | 'digest' | 'isSigned'> & {
+  annotations: Readonly<Record<string, string>>
+}
+
+const { shape } = ComponentRelease.spec
+const isTrue = (text: string | undefined) => text === 'true'
+
+/**
+ * What a chart says of itself. Whoever pushes it writes that: what cannot be read counts as not said, but what would hold a
+ * rollout back counts as said.
+ */
+export function releaseSpec(component: string, { annotations, ...known }: Found): ComponentRelease['spec'] {
+  const said = (name: string) => annotations[`${RELEASE_ANNOTATION}${name}`]
+  const field = <Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> | undefined =>
+    schema.safeParse(value).data
+  const requiredValues = field(shape.requiredValues, listOf(said('required-values')))
+  const pins = field(shape.pins, Object.fromEntries(listOf(said('pins')).map(pairOf)))
+  const breaking = said('schema-breaking')
+  return {
+    component,
+    ...known,
+    publishedAt: field(shape.publishedAt, annotations['org.opencontainers.image.created']),
+    notesUrl: field(HttpsUrl, said('notes-url') ?? annotations['org.opencontainers.image.url']),
+    isSchemaBreaking: breaking !== undefined && breaking !== 'false',
+    migratesDatabase: isTrue(said('migrates-database')),
+    minimumFromVersion: field(shape.minimumFromVersion, said('minimum-from-version')),
+    requiredMinor: field(shape.requiredMinor, said('required-minor')),
+    crdBundleVersion: field(shape.crdBundleVersion, said('crd-bundle-version')),
+    minimumOperatorVersion: field(shape.minimumOperatorVersion, said('minimum-operator-version')),
+    requiredValues: requiredValues ?? [],
+    pins: pins ?? {},
+  }
+}
+
+const HttpsUrl = z.url({ protocol: /^https?$/ }).max(2048)
+
+function listOf(text = ''): string[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+}
+
+/** `component=version`. */
+function pairOf(text: string): [string, string] {
+  const [name = '', version = ''] = text.split('=')
+  return [name.trim(), version.trim()]
+}

@@ -1,0 +1,93 @@
+import type { PlanItem, Planned } from '../../contracts/rollouts/states.ts'
+import { timeLimitOf } from '../../contracts/rollouts/states.ts'
+import { timestamp } from '../../core/clock.ts'
+import type { Batch, Execution, Observed, Rolled } from './types.ts'
+
+/** The batches of a plan before anything of it is done. */
+export function batchesOfPlan({ items, batches }: Pick<Planned, 'items' | 'batches'>): Batch[] {
+  const byName = new Map(items.map((item) => [item.component, item]))
+  return batches.map(({ components, ...batch }) => ({
+    ...batch,
+    state: 'Pending' as const,
+    components: components.flatMap((name) => rolledOf(byName.get(name))),
+  }))
+}
+
+function rolledOf(item: PlanItem | undefined): Rolled[] {
+  if (item === undefined) return []
+  const { component: name, fromVersion, toVersion, isReversible } = item
+  return [{ name, fromVersion, toVersion, isReversible, state: 'Pending' }]
+}
+
+/** The batch that is at work or comes next; undefined once all are done. */
+export function batchUnderWay({ batches }: Pick<Execution, 'batches'>): Batch | undefined {
+  return batches.find(({ state }) => state !== 'Succeeded' && state !== 'Skipped')
+}
+
+/** A batch with what its components say now. */
+export function applying(batch: Batch, { componentOf }: Pick<Observed, 'componentOf'>, now: number): Batch {
+  const components = batch.components.map((one): Rolled => {
+    if (one.state !== 'Applying') return one
+    const seen = componentOf(one.name, one)
+    const message = seen?.message === undefined ? {} : { message: seen.message }
+    if (seen === undefined) {
+      return {
+        ...one,
+        state: 'Failed',
+        message: `There is no component "${one.name}" any more.`,
+        finishedAt: timestamp(now),
+      }
+    }
+    if (seen.state === 'Applying') return { ...one, ...message }
+    return { ...one, ...message, state: seen.state, finishedAt: timestamp(now) }
+  })
+  const isInstalled = components.every((one) => one.state !== 'Applying' || componentOf(one.name, one)?.isInstalled)
+  return { ...batch, state: isInstalled ? 'WaitingForHealth' : 'Applying', components }
+}
+
+/** Of charts whose undo is a database that is restored, the snapshot is that undo. */
+export function mayGoWithoutSnapshot({ batches }: Pick<Execution, 'batches'>): boolean {
+  return batches
+    .filter(({ kind }) => kind !== 'CrdBundle' && kind !== 'PlatformStep')
+    .every(({ components }) => components.every((one) => one.isReversible || one.fromVersion === undefined))
+}
+
+function goesBack({ state, isReversible, fromVersion, toVersion }: Rolled): boolean {
+  return isReversible && fromVersion !== toVersion && (state === 'Ready' || state === 'Failed' || state === 'Applying')
+}
+
+export function ended(execution: Execution): Execution {
+  return { ...execution, canRollback: rollbackOf(execution).items.length > 0 }
+}
+
+/**
+ * What takes a rollout back, in reverse order: each component that it touched and that can go back. Definitions and the
+ * platform step stay, and charts that migrated their database (rule 8 of interface section 4.21).
+ */
+export function rollbackOf({ batches }: Pick<Execution, 'batches'>): Pick<Planned, 'items' | 'batches'> {
+  const back = batches
+    .toReversed()
+    .map((batch) => ({ ...batch, components: batch.components.filter(goesBack) }))
+    .filter(({ components }) => components.length > 0)
+  const kinds = {
+    ThirdPartyChart: 'ThirdPartyChart',
+    LifecycleModule: 'LifecycleModule',
+    Components: 'Module',
+  } as const
+  return {
+    items: back.flatMap(({ kind, components }) =>
+      components.map((one) => ({
+        component: one.name,
+        kind: kinds[kind as keyof typeof kinds],
+        fromVersion: one.toVersion,
+        toVersion: one.fromVersion ?? '',
+        addedBy: 'Caller' as const,
+        isReversible: true,
+      })),
+    ),
+    batches: back.map(({ kind, components }, index) => ({
+      ...{ index, kind, timeLimitMinutes: timeLimitOf(kind) },
+      components: components.map(({ name }) => name),
+    })),
+  }
+}

@@ -1,0 +1,302 @@
+import {
+  BATCH_CHECK_AFTER,
+  type BatchKind,
+  isRolloutOver,
+  type PauseCode,
+  type RolloutPhase,
+  SNAPSHOT_LIMIT,
+} from '../../contracts/rollouts/states.ts'
+import { timestamp } from '../../core/clock.ts'
+import { applying, batchUnderWay, ended, mayGoWithoutSnapshot } from './batches.ts'
+import type { Batch, Execution, Observed, Paused } from './types.ts'
+
+const PHASE_OF: Readonly<Record<BatchKind, RolloutPhase>> = {
+  ThirdPartyChart: 'ThirdPartyCharts',
+  CrdBundle: 'CrdBundle',
+  PlatformStep: 'PlatformStep',
+  LifecycleModule: 'LifecycleModule',
+  Components: 'Components',
+}
+
+/**
+ * The state of a rollout after what is seen now (interface section 3). Asked again with its own answer until that is the same,
+ * it comes to where the rollout waits for the cluster, a person or the time.
+ *
+ * Preflight -> Snapshot -> each batch -> Verification -> Finished; from everywhere to Paused and back, Failed, Cancelled.
+ *
+ * @param now milliseconds since the epoch
+ */
+export function next(execution: Execution, seen: Observed, now: number): Execution {
+  if (isRolloutOver(execution.state)) return execution
+  const { requests } = seen
+  if (requests.cancelAt !== undefined) return cancelled(execution, seen, now)
+  if (execution.state === 'Paused') return fromPause(execution, seen, now)
+  return onward(execution, seen, now)
+}
+
+function onward(execution: Execution, seen: Observed, now: number): Execution {
+  if (seen.refusal !== undefined) return paused(execution, seen, { code: 'ClusterRefused', message: seen.refusal })
+  switch (execution.step) {
+    case 'Preflight':
+      return fromPreflight(execution, seen, now)
+    case 'Snapshot':
+      return fromSnapshot(execution, seen, now)
+    case 'Verification':
+      return fromVerification(execution, seen, now)
+    default:
+      return fromBatches(execution, seen, now)
+  }
+}
+
+function fromPreflight(execution: Execution, { preflight, by = '' }: Observed, now: number): Execution {
+  if (preflight === undefined) return execution
+  const { report, refusal, acknowledged } = preflight
+  const checked = { ...execution, preflight: report }
+  // A rollback is not stopped by failed checks.
+  if (refusal !== undefined && execution.kind !== 'Rollback') return failed(checked, refusal, now)
+  const overrides = acknowledged.map((detail) => ({
+    kind: 'AcknowledgedFailure' as const,
+    ...{ by, at: timestamp(now), detail },
+  }))
+  const overridden = { ...checked, overrides: [...(execution.overrides ?? []), ...overrides] }
+  // What goes back, or changes where backups go, is not put off by what may be wrong with them.
+  if (execution.kind === 'Rollback' || execution.kind === 'Target') return toNextBatch(overridden)
+  if (acknowledged.includes('snapshot-possible') && mayGoWithoutSnapshot(execution)) {
+    return toNextBatch(skippingSnapshot(overridden, by, now))
+  }
+  return { ...overridden, step: 'Snapshot' }
+}
+
+function skippingSnapshot(execution: Execution, by: string, now: number): Execution {
+  const override = { kind: 'SkipSnapshot' as const, by, at: timestamp(now), detail: execution.snapshot?.name ?? '' }
+  return { ...execution, overrides: [...(execution.overrides ?? []), override] }
+}
+
+function fromSnapshot(execution: Execution, seen: Observed, now: number): Execution {
+  const { snapshot, snapshotName } = seen
+  const { snapshot: before } = execution
+  // The name is kept before the Backup is made.
+  if (before === undefined) {
+    return { ...execution, snapshot: { name: snapshotName, phase: 'New', startedAt: timestamp(now) } }
+  }
+  const { phase = before.phase, completedAt, problem } = snapshot
+  const looked = { ...execution, snapshot: { ...before, phase, ...(completedAt !== undefined && { completedAt }) } }
+  if (phase === 'Completed') return toNextBatch(looked)
+  const isLate = now >= Date.parse(before.startedAt ?? '') + SNAPSHOT_LIMIT
+  const message = problem ?? (isLate ? `The snapshot "${before.name}" was not complete in 30 minutes.` : undefined)
+  if (message === undefined) return looked
+  return paused(looked, seen, { code: 'SnapshotFailed', message, canSkipSnapshot: mayGoWithoutSnapshot(execution) })
+}
+
+/** The first batch that is not done; the end of all if there is none. */
+function toNextBatch(execution: Execution): Execution {
+  const batch = batchUnderWay(execution)
+  if (batch === undefined) return { ...execution, step: 'Verification' }
+  return { ...execution, step: execution.kind === 'Rollback' ? 'RollingBack' : PHASE_OF[batch.kind] }
+}
+
+function withBatch(execution: Execution, batch: Batch): Execution {
+  return { ...execution, batches: execution.batches.map((one) => (one.index === batch.index ? batch : one)) }
+}
+
+function fromBatches(execution: Execution, seen: Observed, now: number): Execution {
+  const batch = batchUnderWay(execution)
+  if (batch === undefined) return toNextBatch(execution)
+  if (batch.state === 'Pending') return begin(execution, batch, seen, now)
+  if (batch.checkAt !== undefined) return afterCheck(execution, batch, seen, now)
+  const looked = applying(batch, seen, now)
+  const found = looked.components.find(({ state }) => state === 'Failed')
+  if (found !== undefined) {
+    const code = seen.componentOf(found.name)?.isInstalled === true ? 'HealthFailed' : 'ComponentFailed'
+    const message = found.message ?? `${found.name} ${found.toVersion} failed.`
+    return paused(withBatch(execution, looked), seen, { code, message, component: found.name })
+  }
+  if (looked.components.every(({ state }) => state === 'Ready' || state === 'Unchanged')) {
+    if (batch.kind !== 'ThirdPartyChart' || execution.kind === 'Rollback') return done(execution, looked, now)
+    return withBatch(execution, { ...looked, checkAt: timestamp(now + BATCH_CHECK_AFTER) })
+  }
+  const isLate = now >= Date.parse(looked.deadlineAt ?? '')
+  return isLate ? timedOut(execution, looked, now) : withBatch(execution, looked)
+}
+
+function begin(execution: Execution, batch: Batch, seen: Observed, now: number): Execution {
+  const { drift, componentOf } = seen
+  if (drift === undefined) return execution
+  if (drift.length > 0) {
+    const message = `${drift.length} fields of ${batch.components.map(({ name }) => name).join(', ')} were changed by hand.`
+    return paused(execution, seen, { code: 'PlatformDrift', message, platformDrift: drift })
+  }
+  const startedAt = timestamp(now)
+  const components = batch.components.map((one) => {
+    const isThere = execution.kind !== 'Target' && componentOf(one.name)?.isAt === one.toVersion
+    return { ...one, state: isThere ? ('Unchanged' as const) : ('Applying' as const), startedAt }
+  })
+  return withBatch(execution, {
+    ...batch,
+    state: 'Applying',
+    components,
+    startedAt,
+    deadlineAt: deadlineOf(batch, now),
+  })
+}
+
+const deadlineOf = ({ timeLimitMinutes }: Batch, now: number) => timestamp(now + timeLimitMinutes * 60_000)
+
+function afterCheck(execution: Execution, batch: Batch, seen: Observed, now: number): Execution {
+  const { worsened } = seen
+  if (now < Date.parse(batch.checkAt ?? '') || worsened === undefined) return execution
+  if (worsened.length === 0) return done(execution, batch, now)
+  const message = `After this chart, checks are worse than before: ${worsened.join(', ')}.`
+  return paused(execution, seen, { code: 'BatchCheckWorsened', message })
+}
+
+function done(execution: Execution, batch: Batch, now: number): Execution {
+  const { checkAt: _, ...rest } = batch
+  return toNextBatch(withBatch(execution, { ...rest, state: 'Succeeded', finishedAt: timestamp(now) }))
+}
+
+function timedOut(execution: Execution, batch: Batch, now: number): Execution {
+  const late = batch.components.find(({ state }) => state === 'Applying')
+  const ends = withBatch(execution, { ...batch, state: 'Failed', finishedAt: timestamp(now) })
+  const message = `Batch ${batch.index} was not done in ${batch.timeLimitMinutes} minutes; ${late?.name ?? 'a component'} is not ready.`
+  return failed(ends, { code: 'BatchTimeout', message, component: late?.name }, now)
+}
+
+function fromVerification(execution: Execution, seen: Observed, now: number): Execution {
+  const { componentOf } = seen
+  const rolled = execution.batches.flatMap(({ components }) => components)
+  const ill = rolled.find((one) => componentOf(one.name, one)?.isHealthy !== true)
+  if (ill !== undefined) {
+    const message = componentOf(ill.name, ill)?.message ?? `${ill.name} is not healthy.`
+    return paused(execution, seen, { code: 'HealthFailed', message, component: ill.name })
+  }
+  const step = rolled.find(({ name }) => componentOf(name)?.kind === 'PlatformStep')
+  const release = execution.kind === 'Release' && step !== undefined ? { release: step.toVersion } : {}
+  return ended({ ...execution, ...release, state: 'Succeeded', step: 'Finished', finishedAt: timestamp(now) })
+}
+
+/** Characters that a status keeps of a sentence. */
+const SENTENCE_MAX = 1024
+
+type Why = { code: PauseCode; message: string; component?: string } & Partial<
+  Pick<Paused, 'canSkipSnapshot' | 'platformDrift'>
+>
+
+/** What was asked for before the pause does not end it. */
+function paused(execution: Execution, { requests: { resumeAt, revertDriftAt } }: Observed, why: Why): Execution {
+  const batch = isInBatch(execution) ? batchUnderWay(execution) : undefined
+  const pause: Paused = {
+    canSkipSnapshot: false,
+    platformDrift: [],
+    ...why,
+    message: why.message.slice(0, SENTENCE_MAX),
+    ...(batch !== undefined && { batchIndex: batch.index }),
+  }
+  const held = batch === undefined ? execution : withBatch(execution, { ...batch, state: 'Paused' })
+  return {
+    ...held,
+    state: 'Paused',
+    pause,
+    ...(resumeAt !== undefined && { resumedAt: resumeAt }),
+    ...(revertDriftAt !== undefined && { revertedAt: revertDriftAt }),
+  }
+}
+
+const isInBatch = ({ step }: Execution) => step !== 'Preflight' && step !== 'Snapshot' && step !== 'Verification'
+
+function failed(execution: Execution, failure: NonNullable<Execution['failure']>, now: number): Execution {
+  const batches = execution.batches.map((batch) =>
+    batch.state === 'Pending' ? { ...batch, state: 'Skipped' as const } : batch,
+  )
+  return ended({ ...execution, batches, state: 'Failed', step: 'Finished', failure, finishedAt: timestamp(now) })
+}
+
+/** What is under way runs on; what has not begun does not begin. */
+function cancelled(execution: Execution, seen: Observed, now: number): Execution {
+  const batch = execution.state === 'Executing' ? batchUnderWay(execution) : undefined
+  if (batch?.state === 'Applying' || batch?.state === 'WaitingForHealth') {
+    const looked = applying(batch, seen, now)
+    const isLate = now >= Date.parse(looked.deadlineAt ?? '')
+    const isUnderWay = looked.components.some(({ state }) => state === 'Applying')
+    if (isUnderWay && !isLate) return withBatch(execution, looked)
+    const hasFailed = isUnderWay || looked.components.some(({ state }) => state === 'Failed')
+    const { checkAt: _, ...rest } = looked
+    const last = {
+      ...rest,
+      state: hasFailed ? ('Failed' as const) : ('Succeeded' as const),
+      finishedAt: timestamp(now),
+    }
+    return withdrawn(withBatch(execution, last), now)
+  }
+  return withdrawn(execution, now)
+}
+
+function withdrawn(execution: Execution, now: number): Execution {
+  const batches = execution.batches.map((batch) =>
+    batch.state === 'Pending' || batch.state === 'Paused' ? { ...batch, state: 'Cancelled' as const } : batch,
+  )
+  const { pause: _, ...rest } = execution
+  return ended({ ...rest, batches, state: 'Cancelled', step: 'Finished', finishedAt: timestamp(now) })
+}
+
+function fromPause(execution: Execution, seen: Observed, now: number): Execution {
+  const { pause, ...rest } = execution
+  const { resumeAt, revertDriftAt, skipSnapshot, by = '' } = seen.requests
+  if (pause?.code === 'PlatformDrift') {
+    if (revertDriftAt === undefined || revertDriftAt === execution.revertedAt) return execution
+    return reverting({ ...rest, revertedAt: revertDriftAt }, seen, now)
+  }
+  if (resumeAt === undefined || resumeAt === execution.resumedAt) return execution
+  const resumed: Execution = { ...rest, state: 'Executing', resumedAt: resumeAt }
+  if (pause?.code !== 'SnapshotFailed') return again(resumed, resumeAt, now)
+  if (skipSnapshot === true && pause.canSkipSnapshot) return toNextBatch(skippingSnapshot(resumed, by, now))
+  const { snapshot: _, ...fresh } = resumed
+  return fresh
+}
+
+/** The paused batch is looked at again, with the whole of its time before it. */
+function again(execution: Execution, resumeAt: string, now: number): Execution {
+  const batch = batchUnderWay(execution)
+  if (batch?.state !== 'Paused') return execution
+  const components = batch.components.map((one) => {
+    if (one.state !== 'Failed') return one
+    const { finishedAt: _finished, message: _message, ...rest } = one
+    return { ...rest, state: 'Applying' as const, requestedAt: resumeAt }
+  })
+  const hasBegun = batch.startedAt !== undefined
+  const checkAt = batch.checkAt === undefined ? {} : { checkAt: timestamp(now) }
+  const deadlineAt = hasBegun ? { deadlineAt: deadlineOf(batch, now) } : {}
+  return withBatch(execution, {
+    ...batch,
+    state: hasBegun ? 'Applying' : 'Pending',
+    components,
+    ...checkAt,
+    ...deadlineAt,
+  })
+}
+
+/** Installing a component puts back what it renders, whoever changed it. */
+function reverting(execution: Execution, { requests: { by = '' } }: Observed, now: number): Execution {
+  const batch = batchUnderWay(execution)
+  const at = timestamp(now)
+  const names = batch?.components.map(({ name }) => name).join(', ') ?? ''
+  const overrides = [
+    ...(execution.overrides ?? []),
+    { kind: 'DriftReverted' as const, by, at, detail: names.slice(0, SENTENCE_MAX) },
+  ]
+  const onwards: Execution = { ...execution, overrides, state: 'Executing' }
+  if (batch === undefined) return onwards
+  const components = batch.components.map((one) => ({
+    ...one,
+    state: 'Applying' as const,
+    startedAt: at,
+    requestedAt: execution.revertedAt,
+  }))
+  return withBatch(onwards, {
+    ...batch,
+    state: 'Applying',
+    components,
+    startedAt: at,
+    deadlineAt: deadlineOf(batch, now),
+  })
+}

@@ -1,0 +1,28 @@
+import { ComponentInstall, ComponentRelease, PlatformComponent } from '../../../src/crds/lifecycle.ts'
+import { cases, fixed, type RuleCase } from './case.ts'
+
+const CHART = { name: 'shop', url: 'oci://charts.example.com/shop' }
+const COMPONENT = { title: 'Shop', kind: 'Module' }
+const RELEASE = { component: 'shop', version: '1.0.0', digest: `sha256:${'a'.repeat(64)}` }
+
+export const LIFECYCLE_RULES: readonly RuleCase[] = [
+  ...cases(PlatformComponent, COMPONENT, [
+    ['a version of a chart', undefined, { chart: CHART, version: '1.0.0' }],
+    ['no version any more', { chart: CHART, version: '1.0.0' }, { chart: CHART }],
+    ['a version of nothing', undefined, { version: '1.0.0' }, 'a version needs a chart to install it from'],
+    ['another kind', {}, { kind: 'CrdBundle' }, fixed('kind')],
+  ]),
+  ...cases(ComponentRelease, RELEASE, [
+    ['notes that were added', {}, { notesUrl: 'https://example.com/notes' }],
+    ['of another component', {}, { component: 'other' }, fixed('component')],
+    ['another version', {}, { version: '1.0.1' }, fixed('version')],
+    ['another content', {}, { digest: `sha256:${'b'.repeat(64)}` }, fixed('digest')],
+  ]),
+  ...cases(ComponentInstall, { component: 'shop' }, [
+    ['that is to go on', {}, { requests: { resumeAt: '2026-01-01T00:00:00Z' } }],
+    ['of another component', {}, { component: 'other' }, fixed('component')],
+    ['as a repair', {}, { kind: 'Repair' }, fixed('kind')],
+    ['of a version after all', {}, { version: '1.0.0' }, fixed('version')],
+    ['by somebody else', {}, { startedBy: 'me' }, fixed('startedBy')],
+  ]),
+]

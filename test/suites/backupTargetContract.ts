@@ -1,0 +1,33 @@
+import { expect } from 'chai'
+import type { BackupTargets, TargetAccess } from '../../src/adapters/backuptarget/port.ts'
+
+type Opened = { targets: BackupTargets; good: TargetAccess; missing: string; forbidden: string }
+
+/** What a test of a target says of a store with a bucket that the key may list, and one that it may not. */
+export function backupTargetContract(open: () => Opened): void {
+  const said = async (change: (opened: Opened) => Partial<TargetAccess>) => {
+    const opened = open()
+    return (await opened.targets.test({ ...opened.good, ...change(opened) })).code
+  }
+
+  it('is good where the bucket can be listed', async () => {
+    expect(await said(() => ({}))).to.equal('Ok')
+    expect(await said(() => ({ prefix: 'a/folder' }))).to.equal('Ok')
+  })
+  it('tells a wrong secret and an unknown key', async () => {
+    expect(await said(() => ({ secretAccessKey: 'another-secret-of-some-length' }))).to.equal('AuthenticationFailed')
+    expect(await said(() => ({ accessKeyId: 'nobody' }))).to.equal('AuthenticationFailed')
+  })
+  it('tells a missing bucket', async () => {
+    expect(await said(({ missing }) => ({ bucket: missing }))).to.equal('BucketMissing')
+  })
+  it('tells a bucket that the key may not list', async () => {
+    expect(await said(({ forbidden }) => ({ bucket: forbidden }))).to.equal('AccessDenied')
+  })
+  it('never calls where clouds give credentials to machines', async () => {
+    const { targets, good } = open()
+    const verdict = await targets.test({ ...good, endpoint: 'http://169.254.169.254' })
+    expect(verdict.code).to.equal('invalid-target')
+    expect(verdict.message).to.match(/never called/)
+  })
+}
