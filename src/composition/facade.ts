@@ -128,7 +128,6 @@ export async function runFacade(
   closing.onStop(() => facade.stop())
   await facade.listen(configuration.facadePort, configuration.facadeHost)
   await caches.whenAllSynced()
-  closing.onStop(followRemovals(caches))
   return {
     name: 'facade',
     checks,
@@ -212,6 +211,7 @@ export function openFacadeConnection(
   for (const kind of KINDS) caches.add(kind.resource)
   for (const resource of [node, pod, storageClass]) caches.add(resource)
   declareBackupCaches(caches)
+  followRemovals(caches)
   return {
     name: 'connection of the facade',
     checks: [],

@@ -47,8 +47,6 @@ type Watched = { id: string; resource: Resource; options: WatchStreamOptions; st
 
 // One table for a type, however much of its objects is asked for.
 const typeId = ({ group, plural }: Resource) => resourceId({ group, plural })
-const NOTHING: KubeObject = { apiVersion: '', kind: '', metadata: { name: '' } }
-
 /**
  * An API server in memory behind the same interface as the real client, and held to the same contract tests: versions,
  * generations, uids, preconditions, finalizers, merge patches, an approximation of server-side apply (ownership by the
@@ -132,13 +130,7 @@ export class FakeKubeClient implements KubeClient {
   /** Forgets the history: a watch from an older version gets 410. */
   compact(): void {
     this.#compacted = this.#version
-  }
-
-  /** Forgets what changed, as `compact` does, and the objects that it was: only where every open watch has told of it. */
-  forget(): void {
-    this.compact()
-    for (const [at, { version, type }] of this.#log.entries())
-      this.#log[at] = { version, type, id: '', object: NOTHING }
+    this.#log.fill({ version: this.#version, type: 'DELETED', id: '', object: {} as KubeObject })
   }
 
   async get<T extends KubeObject = KubeObject>(resource: Resource, ref: ObjectRef): Promise<T> {

@@ -63,7 +63,7 @@ export async function runMemory({ rounds, count = ODD }: BenchmarkOptions): Prom
 async function bytesOf({ server }: Facade): Promise<Bytes> {
   // What the API server in memory writes down of calls and changes is no part of the facade.
   server.calls.length = 0
-  server.forget()
+  server.compact()
   return { heap: await heapUsed(), resident: process.memoryUsage.rss(), version: Number(server.version) }
 }
 

@@ -27,16 +27,12 @@ const entries = new LRUCache<string, KeptText>({
   },
 })
 
-/** Lets go of the texts of resources that are gone: they would stay until others need their room. @returns what ends it */
-export function followRemovals(caches: Pick<CacheSet, 'get'>): () => void {
-  const ends = RESOURCE_KINDS.map(({ resource }) =>
+/** Lets go of the texts of resources that are gone: they would stay until others need their room. */
+export function followRemovals(caches: Pick<CacheSet, 'get'>): void {
+  for (const { resource } of RESOURCE_KINDS)
     caches.get(resource).subscribe(({ type, object }) => {
       if (type === 'removed') entries.delete(object.metadata.uid ?? '')
-    }),
-  )
-  return () => {
-    for (const end of ends) end()
-  }
+    })
 }
 
 /**
