@@ -125,6 +125,8 @@ async function installBlueprint(client: KubeClient, content: string): Promise<vo
   if ((stored?.spec as { content?: string } | undefined)?.content === content) return
   const { apiVersion, kind, resource } = BlueprintTemplate
   await client.apply(resource, { apiVersion, kind, metadata: ref, spec: { slug, content } }, { force: true })
+}
+
 /** What administrators, installs and rollouts wrote beside what is declared stays. */
 async function installComponents(client: KubeClient): Promise<void> {
   const { items } = await client.list<KubeObject & { spec: object }>(PlatformComponent.resource)

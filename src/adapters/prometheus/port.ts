@@ -96,6 +96,8 @@ export class MetricSourceError extends Error {}
 export interface MetricSource {
   /** @throws MetricSourceError */
   of(question: MetricQuestion, steps: Steps): Promise<readonly MeasuredSeries[]>
+}
+
 /** Files of the log that wait for the archive, and how much of its volume the log fills, 0 to 100. */
 export type MeasuredLog = { readyCount: number | undefined; volumePercent: number | undefined }
 
