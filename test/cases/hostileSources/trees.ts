@@ -263,8 +263,8 @@ const LOOKED_AT: readonly Row[] = [
   ],
   [
     'a root below a link out',
-    { root: `${LINK}../..` },
-    { rootPath: '/root/below' },
+    { out: `${LINK}../..` },
+    { rootPath: '/out/run' },
     'SourceRefused',
     /^rootPath leads out of the source\.$/,
   ],
