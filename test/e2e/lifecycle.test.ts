@@ -155,7 +155,7 @@ describe('components of the platform, by the kinds of Flux', () => {
     const again = await call('POST', '/components/shop/install', {})
     expect([again.status, again.body.code], again.text).to.deep.equal([409, 'AlreadyInstalled'])
     const refused = await own.admin.remove(PlatformComponent.resource, at('shop')).catch((error: KubeError) => error)
-    expect(String(refused)).to.match(/remove spec.version first/)
+    expect((refused as KubeError).denial?.message).to.match(/remove spec.version first/)
     await own.admin.create(ComponentInstall.resource, {
       apiVersion: ComponentInstall.apiVersion,
       kind: ComponentInstall.kind,
