@@ -14,23 +14,14 @@ const statusOf = ({ object }: JobView) => jobStatusOf(object)
 
 const completedAt = ({ object }: JobView) => object.status?.completedAt
 
-/** JobDto (interface section 3, records: jobs), with the fields of records 20.12, which the interface does not list. */
+/** JobDto (interface section 3, records: jobs). */
 export const jobRecord = recordOf(PlatformJob, {
   id: 'JobDto',
-  headless: ['id', 'boundary', 'boundaryId', 'collection', 'clusterName', 'region', 'phase'],
-  hidden: ['noRetryExitCodes', 'runAsUser'],
-  additions: ['command', 'args', 'retries', 'tags', 'startedAt', 'exitCode', 'statusMessage'],
+  headless: ['id', 'boundary', 'boundaryId', 'collection', 'clusterName', 'region', 'phase', 'statusMessage'],
+  hidden: ['command', 'args', 'retries', 'noRetryExitCodes', 'runAsUser', 'tags'],
   computed: {
     status: [z.enum(JOB_STATUSES), statusOf],
-    startedAt: [
-      DateTime.nullable().describe('When its first container started'),
-      ({ object }) => object.status?.startedAt,
-    ],
     completedAt: [DateTime.nullable().describe('When it ended, well or not'), completedAt],
-    exitCode: [
-      z.int().nullable().describe('Of the last run; null until a container has ended'),
-      ({ object }) => object.status?.exitCode,
-    ],
   },
   filled: { computePlan: ({ services, object }) => shownPlan(object.spec, planOf(services, 'Job', object.spec)) },
   refine: (draft, view) => {

@@ -36,8 +36,6 @@ export type RecordDifferences<K extends AnyKind> = {
   headless?: readonly (keyof typeof headFields)[]
   /** Fields of the spec that no body shows. */
   hidden?: readonly (keyof SpecOf<K> & string)[]
-  /** Fields that the interface does not list: documents mark them, as they mark routes that are additions. */
-  additions?: readonly string[]
   /** Fields that answers compute and that bodies may repeat without effect. */
   computed?: Readonly<Record<string, readonly [schema: z.ZodType, of: (view: ResourceView<K>) => unknown]>>
   /** Fields whose value in answers is not simply the stored one. */
@@ -73,7 +71,7 @@ export type ResourceRecord<K extends AnyKind> = {
  * those of the kind.
  */
 export function recordOf<const K extends AnyKind>(kind: K, differences: RecordDifferences<K>): ResourceRecord<K> {
-  const { id, headless = [], hidden = [], additions = [], computed = {}, filled = {} } = differences
+  const { id, headless = [], hidden = [], computed = {}, filled = {} } = differences
   const items = itemsOf(kind, differences)
   const fields = Object.entries(kind.spec.shape as Record<string, z.ZodType>)
     .filter(([name]) => !(hidden as readonly string[]).includes(name))
@@ -87,23 +85,23 @@ export function recordOf<const K extends AnyKind>(kind: K, differences: RecordDi
   return {
     dto: z
       .object(
-        marked(additions, [
-          ...shown.map(([name, schema]) => [name, schema.meta({ ...schema.meta(), readOnly: true })] as const),
+        Object.fromEntries([
+          ...shown.map(([name, schema]) => [name, schema.meta({ ...schema.meta(), readOnly: true })]),
           ...fields.map(({ name, value, isOptional, isFilled }) => {
             const whole = described(shownItems(value, items[name]), value)
-            return [name, isOptional && !isFilled ? described(whole.nullable(), value) : whole] as const
+            return [name, isOptional && !isFilled ? described(whole.nullable(), value) : whole]
           }),
           ...planId,
         ]),
       )
       .meta({ id }),
     body: z.strictObject(
-      marked(additions, [
+      Object.fromEntries([
         ...fields.map(({ name, value, isOptional, hasDefault }) => {
           const written = writtenItems(value, items[name])
-          return [name, described(isOptional || hasDefault ? written.nullish() : written, value)] as const
+          return [name, described(isOptional || hasDefault ? written.nullish() : written, value)]
         }),
-        ...planId.map(([name, schema]) => [name, schema.optional()] as const),
+        ...planId.map(([name, schema]) => [name, schema.optional()]),
       ]),
     ),
     shownNames: shown.map(([name]) => name),
@@ -116,15 +114,6 @@ export function recordOf<const K extends AnyKind>(kind: K, differences: RecordDi
       dependsOn: { kinds: [ComputePlan], versionOf: (view) => planOfView(kind, view)?.metadata.resourceVersion ?? '' },
     }),
   }
-}
-
-function marked(additions: readonly string[], fields: readonly (readonly [string, z.ZodType])[]) {
-  return Object.fromEntries(
-    fields.map(([name, schema]) => [
-      name,
-      additions.includes(name) ? schema.meta({ ...schema.meta(), 'x-freehold-addition': true }) : schema,
-    ]),
-  )
 }
 
 /** The value of a field without its wrappers, which say whether it may be absent. */
