@@ -60,9 +60,11 @@ class TestRun {
     const { checks, unit, e2e, node, hours } = this.#selection
     const works = [
       ...(unit ? this.#unit() : []),
-      ...(e2e ? this.#endToEnd() : []),
-      ...(node ? [this.#onNode(this.#filesIn('test/node'))] : []),
-      ...(checks ? await this.#onNodeInEveryRun() : []),
+      ...longestFirst([
+        ...(e2e ? this.#endToEnd() : []),
+        ...(node ? [this.#onNode(this.#filesIn('test/node'))] : []),
+        ...(checks ? await this.#onNodeInEveryRun() : []),
+      ]),
       ...(hours ? [this.#mocha(WEIGHTS.shared, { title: 'first hours', files: this.#filesIn('test/hours') })] : []),
     ]
     this.#isHeldBack = works.length > 1
@@ -188,6 +190,11 @@ class TestRun {
     console.log(`\n${passes} passed, ${failures} failed${pending > 0 ? `, ${pending} skipped` : ''}`)
     process.exitCode = failures > 0 || passes === 0 ? 1 : 0
   }
+}
+
+/** Those that keep most busy also take longest; the light ones fill what they leave, and the end of the run. */
+function longestFirst(works: readonly Work[]): Work[] {
+  return works.toSorted((one, other) => other.weight - one.weight)
 }
 
 async function covered(seenFile: string): Promise<Counts> {
