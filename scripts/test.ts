@@ -21,7 +21,10 @@ const SLOWEST = 10
 const PARTS = ['--unit', '--e2e', '--node', '--hours']
 
 const NOT_BUILT = 'its programs are not built yet, which `npm run test:node` does in a quarter of an hour.'
-const isMarked = (file: string, mark: string) => readFileSync(join(root, file), 'utf8').includes(mark)
+const textOf = (file: string) => readFileSync(join(root, file), 'utf8')
+const isMarked = (file: string, mark: string) => textOf(file).includes(mark)
+/** The platform that a file uses in turn with others (test/cluster/lent.ts). */
+const lentTo = (file: string) => /^\/\/ @inTurn (\w+)/m.exec(textOf(file))?.[1]
 
 type Selection = { checks: boolean; unit: boolean; e2e: boolean; node: boolean; hours: boolean; rest: string[] }
 
@@ -57,9 +60,11 @@ class TestRun {
     const { checks, unit, e2e, node, hours } = this.#selection
     const works = [
       ...(unit ? this.#unit() : []),
-      ...(e2e ? this.#endToEnd() : []),
-      ...(node ? [this.#onNode(this.#filesIn('test/node'))] : []),
-      ...(checks ? await this.#onNodeInEveryRun() : []),
+      ...longestFirst([
+        ...(e2e ? this.#endToEnd() : []),
+        ...(node ? [this.#onNode(this.#filesIn('test/node'))] : []),
+        ...(checks ? await this.#onNodeInEveryRun() : []),
+      ]),
       ...(hours ? [this.#mocha(WEIGHTS.shared, { title: 'first hours', files: this.#filesIn('test/hours') })] : []),
     ]
     this.#isHeldBack = works.length > 1
@@ -91,13 +96,19 @@ class TestRun {
       .map(([title, files]) => this.#mocha(WEIGHTS.unit, { title, files }))
   }
 
-  /** Files marked `@alone` count requests, kill things or take other settings: each starts a platform of its own. */
+  /**
+   * Files marked `@alone` take a platform of their own apart, or one with other parts. Those marked `@inTurn` kill the
+   * operator, count its requests or give it other settings: one process plays them on one platform, file after file.
+   */
   #endToEnd(): Work[] {
     const files = this.#filesIn('test/e2e')
+    const inTurn = Object.entries(Object.groupBy(files, (file) => lentTo(file) ?? ''))
     const alone = files.filter((file) => isMarked(file, '@alone'))
-    const shared = files.filter((file) => !alone.includes(file))
+    const apart = inTurn.flatMap(([name, some]) => (name === '' || some === undefined ? [] : [{ name, files: some }]))
+    const shared = files.filter((file) => !alone.includes(file) && lentTo(file) === undefined)
     return [
       ...(shared.length > 0 ? [{ weight: WEIGHTS.shared, run: () => this.#shared(shared) }] : []),
+      ...apart.map(({ name, files }) => this.#mocha(WEIGHTS.alone, { title: `in turn, ${name} platform`, files })),
       ...alone.map((file) => this.#mocha(WEIGHTS.alone, { title: `${file}, alone`, files: [file] })),
     ]
   }
@@ -179,6 +190,11 @@ class TestRun {
     console.log(`\n${passes} passed, ${failures} failed${pending > 0 ? `, ${pending} skipped` : ''}`)
     process.exitCode = failures > 0 || passes === 0 ? 1 : 0
   }
+}
+
+/** Those that keep most busy also take longest; the light ones fill what they leave, and the end of the run. */
+function longestFirst(works: readonly Work[]): Work[] {
+  return works.toSorted((one, other) => other.weight - one.weight)
 }
 
 async function covered(seenFile: string): Promise<Counts> {

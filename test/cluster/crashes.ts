@@ -10,7 +10,8 @@ import type { ProxiedRequest } from '../faults/proxy.ts'
 import { differences, type Replacements, snapshot } from '../make/snapshot.ts'
 import { until } from '../make/until.ts'
 import { isReady, objectOf } from '../worlds/fleet.ts'
-import { OwnPlatform } from './platform.ts'
+import { borrowPlatform, giveBack } from './lent.ts'
+import type { OwnPlatform } from './platform.ts'
 
 const isWrite = ({ verb }: ProxiedRequest) => ['create', 'update', 'patch', 'delete', 'deletecollection'].includes(verb)
 
@@ -106,7 +107,7 @@ export function describeCrashes(scenarios: Scenarios, kills: number): void {
     let writes: number
 
     before(async () => {
-      own = await OwnPlatform.prepare({ proxied: true, withStore: true })
+      own = await borrowPlatform('proxied')
       await own.startOperator()
       // The first run also writes what a platform begins with: lives of its principals, finalizers, defaults.
       await play(scenarios, own)
@@ -114,7 +115,7 @@ export function describeCrashes(scenarios: Scenarios, kills: number): void {
       expected = await play(scenarios, own)
       writes = own.proxies?.controllers.requests().filter(isWrite).length ?? 0
     })
-    after(() => own?.stop())
+    after(() => giveBack(own))
 
     it('has written enough to be killed in so many places', () => {
       expect(writes).to.be.greaterThan(kills)

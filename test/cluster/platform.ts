@@ -29,6 +29,8 @@ export type OwnPlatformOptions = {
   hasRealNode?: boolean
   /** Leads the operator's requests through a proxy for each of its accounts, which counts them and plays faults. */
   proxied?: boolean
+  /** Whether the API server sends the audit log from its start on. */
+  isAudited?: boolean
   /** Leads the operator's connections through a network that may fail. */
   wired?: boolean
   /** Runs an object store beside it. */
@@ -202,10 +204,15 @@ export class OwnPlatform {
       await keepSeenRoutes(`http://127.0.0.1:${this.ports.management}`, seenFile).catch(() => {})
   }
 
-  async stop(): Promise<void> {
+  /** Ends the operator and its replicas. What is stored stays, and the next operator may take other settings. */
+  async endProcesses(): Promise<void> {
     await this.keepSeen()
-    await Promise.all(this.#replicas.map(({ child }) => end(child, 'SIGTERM')))
+    await Promise.all(this.#replicas.splice(0).map(({ child }) => end(child, 'SIGTERM')))
     await this.endOperator('SIGTERM')
+  }
+
+  async stop(): Promise<void> {
+    await this.endProcesses()
     await this.proxies?.controllers.close()
     await this.proxies?.facade.close()
     await this.proxies?.activator.close()
@@ -217,20 +224,29 @@ export class OwnPlatform {
 
 type Ground = { controlPlane: OwnControlPlane; ports: PlatformPorts }
 
-async function onPlayedNodes({ nodes = 1 }: OwnPlatformOptions): Promise<Ground> {
-  const controlPlane = await startOwnControlPlane({ nodes })
-  const ports = await choosePorts(controlPlane.folder, PLATFORM_PORTS)
-  await controlPlane.reconfigure(platformAccess(ports))
+async function onPlayedNodes({ nodes = 1, isAudited = false }: OwnPlatformOptions): Promise<Ground> {
+  const ports = await freePorts()
+  const access = platformAccess(ports)
+  const controlPlane = await startOwnControlPlane({ nodes, ...(isAudited ? access : {}) })
+  // Who asks for further ports in this folder gets others.
+  await choosePorts(controlPlane.folder, PLATFORM_PORTS, ports)
+  if (!isAudited) await controlPlane.reconfigure(access)
   return { controlPlane, ports }
 }
 
 /** The namespaces of the node are told of the ports before there is a folder of the control plane. */
 async function onNode(): Promise<Ground> {
+  const ports = await freePorts()
+  const realNode = { ports: Object.values(ports) }
+  return { controlPlane: await startOwnControlPlane({ realNode, ...platformAccess(ports) }), ports }
+}
+
+/** For what is told of them before there is a folder of the control plane. */
+async function freePorts(): Promise<PlatformPorts> {
   const draft = await mkdtemp(join(tmpdir(), 'freehold-ports-'))
   const ports = await choosePorts(draft, PLATFORM_PORTS)
   await rm(draft, { recursive: true })
-  const realNode = { ports: Object.values(ports) }
-  return { controlPlane: await startOwnControlPlane({ realNode, ...platformAccess(ports) }), ports }
+  return ports
 }
 
 /** The command in the network of the node of the folder, if it has one. */

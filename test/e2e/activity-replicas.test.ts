@@ -1,9 +1,9 @@
-// @alone: kills the operator of a platform of its own.
+// @inTurn plain: kills the operator.
 import { expect } from 'chai'
-import { platformAccess } from '../../scripts/platform.ts'
 import { groupNamespace } from '../../src/core/names.ts'
 import { ObjectStorageAccount } from '../../src/crds/objectstorage.ts'
-import { OwnPlatform } from '../cluster/platform.ts'
+import { borrowPlatform, giveBack } from '../cluster/lent.ts'
+import type { OwnPlatform } from '../cluster/platform.ts'
 import { until } from '../make/until.ts'
 import { tokenFor } from '../worlds/tenant.ts'
 
@@ -15,15 +15,13 @@ describe('several facades', () => {
   let token: string
 
   before(async () => {
-    own = await OwnPlatform.prepare()
-    // With the audit log, which an API server sends from its start on.
-    await own.controlPlane.restart(platformAccess(own.ports), async () => {})
+    own = await borrowPlatform('plain')
     await own.startOperator()
     other = await own.startReplica()
     const { clientId, clientSecret, tokenUrl } = own.platform
     token = await tokenFor(clientId, clientSecret, tokenUrl)
   })
-  after(() => own?.stop())
+  after(() => giveBack(own))
 
   async function call<Body>(facade: string, method: string, path: string, body?: object) {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }

@@ -1,4 +1,4 @@
-// @alone: installs the kinds of Velero in a cluster of its own.
+// @inTurn plain: installs the kinds of Velero in the cluster.
 import { expect } from 'chai'
 import { backupName } from '../../src/contracts/backups.ts'
 import { groupNamespace } from '../../src/core/names.ts'
@@ -15,7 +15,8 @@ import {
   volumeSnapshotClass,
 } from '../../src/kube/velero.ts'
 import { gatewayApiIsMissing } from '../cluster/gatewayApi.ts'
-import { OwnPlatform } from '../cluster/platform.ts'
+import { borrowPlatform, giveBack } from '../cluster/lent.ts'
+import type { OwnPlatform } from '../cluster/platform.ts'
 import { veleroDefinitions } from '../cluster/velero.ts'
 import { until } from '../make/until.ts'
 import { makeFleet } from '../worlds/fleet.ts'
@@ -45,7 +46,7 @@ describe('backups of a container instance, by the kinds of Velero', () => {
       console.log(`    skipped: ${missing}`)
       this.skip()
     }
-    own = await OwnPlatform.prepare()
+    own = await borrowPlatform('plain')
     await own.startOperator()
     const { clientId, clientSecret, tokenUrl } = own.platform
     const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }
@@ -67,7 +68,7 @@ describe('backups of a container instance, by the kinds of Velero', () => {
       await expectCall(201, 'POST', `${base}/${name}`, body)
     }
   })
-  after(() => own?.stop())
+  after(() => giveBack(own))
 
   async function call(method: string, path: string, body?: object) {
     const answer = await fetch(`${own.platform.facadeUrl}${path}`, {

@@ -1,4 +1,4 @@
-// @alone: a second control plane with an agent, beside a platform of its own.
+// @inTurn plain: a second control plane with an agent, and kills the operator.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,7 +20,8 @@ import { createExec } from '../../src/kube/exec.ts'
 import { postgresqlCluster } from '../../src/kube/postgresql.ts'
 import { loadKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
 import { type OwnControlPlane, startOwnControlPlane } from '../cluster/index.ts'
-import { OwnPlatform } from '../cluster/platform.ts'
+import { borrowPlatform, giveBack } from '../cluster/lent.ts'
+import type { OwnPlatform } from '../cluster/platform.ts'
 import { TEST_CONFIG } from '../config.ts'
 import { promised, until } from '../make/until.ts'
 import { seeFunctionThere } from '../worlds/functionThere.ts'
@@ -53,7 +54,7 @@ describe('a boundary on another cluster, through an agent that only calls out', 
   const vector = () => resource('vectorclusters/search')
 
   before(async () => {
-    own = await OwnPlatform.prepare()
+    own = await borrowPlatform('plain')
     await own.startOperator({ PLATFORM_FILES_IMAGE: 'files.test/freehold:1' })
     spoke = await startOwnControlPlane({ nodes: 1 })
     far = createKubeClient(loadKubeconfig(spoke.kubeconfigPath), { fieldManager: 'test', userAgent: 'test' })
@@ -66,7 +67,7 @@ describe('a boundary on another cluster, through an agent that only calls out', 
     await endAgent('SIGTERM')
     await far?.close()
     await spoke?.stop()
-    await own?.stop()
+    await giveBack(own)
   })
 
   async function call<Body>(status: number, method: string, path: string, body?: object): Promise<Body> {

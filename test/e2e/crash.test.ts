@@ -1,4 +1,4 @@
-// @alone: kills the operator of a platform of its own.
+// @inTurn proxied: kills the operator.
 import { VectorCluster } from '../../src/crds/vector.ts'
 import { describeCrashes, type Scenario } from '../cluster/crashes.ts'
 import { mixed } from '../cluster/scenarios/mixed.ts'

@@ -1,10 +1,11 @@
-// @alone: runs the parts of a platform of its own as processes of their own, as an installation does.
+// @inTurn plain: runs the parts of the platform as processes of their own, as an installation does.
 import { expect } from 'chai'
 import { choosePorts } from '../../scripts/controlplane/ports.ts'
 import { functionObjectName } from '../../src/contracts/functions.ts'
 import { groupNamespace } from '../../src/core/names.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../src/crds/functions.ts'
-import { OwnPlatform } from '../cluster/platform.ts'
+import { borrowPlatform, giveBack } from '../cluster/lent.ts'
+import type { OwnPlatform } from '../cluster/platform.ts'
 import { until } from '../make/until.ts'
 import { callFunction } from '../worlds/activatorWorld.ts'
 import { tokenFor } from '../worlds/tenant.ts'
@@ -18,7 +19,7 @@ describe('functions, with an activator that is a process of its own', () => {
   let token: string
 
   before(async () => {
-    own = await OwnPlatform.prepare()
+    own = await borrowPlatform('plain')
     const { calls, figures } = await choosePorts(own.controlPlane.folder, ['calls', 'figures'])
     activatorUrl = `http://127.0.0.1:${calls}`
     figuresUrl = `http://127.0.0.1:${figures}`
@@ -31,7 +32,7 @@ describe('functions, with an activator that is a process of its own', () => {
     const { clientId, clientSecret, tokenUrl } = own.platform
     token = await tokenFor(clientId, clientSecret, tokenUrl)
   })
-  after(() => own?.stop())
+  after(() => giveBack(own))
 
   async function call<Body>(expected: number, method: string, path: string, body?: object): Promise<Body> {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }

@@ -1,4 +1,4 @@
-// @alone: tells the cluster of a platform of its own to lead hosts through a Gateway.
+// @inTurn plain: tells the cluster to lead hosts through a Gateway.
 import { isDeepStrictEqual } from 'node:util'
 import { expect } from 'chai'
 import { gatewayApiDefinitions } from '../../scripts/node/gatewayApi.ts'
@@ -10,7 +10,8 @@ import { installManifests } from '../../src/kube/crds.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { httpRoute } from '../../src/kube/gateway.ts'
 import { gatewayApiIsMissing } from '../cluster/gatewayApi.ts'
-import { OwnPlatform } from '../cluster/platform.ts'
+import { borrowPlatform, giveBack } from '../cluster/lent.ts'
+import type { OwnPlatform } from '../cluster/platform.ts'
 import { until } from '../make/until.ts'
 import { makeFleet, objectOf } from '../worlds/fleet.ts'
 
@@ -30,15 +31,18 @@ describe('a vector database behind a Gateway, by the real Gateway API', () => {
       console.log(`    skipped: ${missing}`)
       this.skip()
     }
-    own = await OwnPlatform.prepare()
+    own = await borrowPlatform('plain')
     await own.startOperator()
     const fleet = await makeFleet(own.admin, { groups: 1, databases: 0 })
     namespace = fleet.namespaces[0] ?? ''
     await configure({ namespace: 'infra', name: 'public' })
   })
-  after(() => own?.stop())
+  after(async () => {
+    if (own !== undefined) await configure(null)
+    await giveBack(own)
+  })
 
-  async function configure(gateway: object): Promise<void> {
+  async function configure(gateway: object | null): Promise<void> {
     const { items } = await own.admin.list(PlatformCluster.resource)
     for (const { metadata } of items)
       await own.admin.mergePatch(PlatformCluster.resource, { name: metadata.name }, { spec: { gateway } })

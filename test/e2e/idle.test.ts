@@ -1,10 +1,11 @@
-// @alone: counts every request of a platform of its own for a while.
+// @inTurn proxied: counts every request of the platform for a while.
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { VectorCluster } from '../../src/crds/vector.ts'
-import { OwnPlatform } from '../cluster/platform.ts'
+import { borrowPlatform, giveBack } from '../cluster/lent.ts'
+import type { OwnPlatform } from '../cluster/platform.ts'
 import { TEST_CONFIG } from '../config.ts'
-import { makeFleet, untilFleetIsReady } from '../worlds/fleet.ts'
+import { type Fleet, makeFleet, untilFleetIsReady } from '../worlds/fleet.ts'
 
 const DATABASES = TEST_CONFIG.sized(40, 1_000)
 const QUIET_SECONDS = TEST_CONFIG.sized(60, 120)
@@ -15,16 +16,17 @@ const AT_REST = /^(watch |(get|update|patch) leases\.coordination\.k8s\.io$)/
 describe(`a converged platform of ${DATABASES} vector databases, every other one stopped`, function () {
   this.timeout(900_000)
   let own: OwnPlatform
+  let fleet: Fleet
 
   before(async () => {
-    own = await OwnPlatform.prepare({ nodes: 10, proxied: true, environment: { PLATFORM_LEADER_ELECTION: 'true' } })
-    await own.startOperator()
+    own = await borrowPlatform('proxied')
+    await own.startOperator({ PLATFORM_LEADER_ELECTION: 'true' })
     const spec = (index: number) => ({ running: index % 2 === 0 })
-    const fleet = await makeFleet(own.admin, { groups: 4, databases: DATABASES, spec })
+    fleet = await makeFleet(own.admin, { groups: 4, databases: DATABASES, spec })
     await untilFleetIsReady(own.admin, fleet, 600_000)
     await untilQuiet(own)
   })
-  after(() => own?.stop())
+  after(() => giveBack(own))
 
   it('makes no request but watches and leases', async () => {
     const proxies = Object.values(own.proxies ?? {})
@@ -47,7 +49,10 @@ describe(`a converged platform of ${DATABASES} vector databases, every other one
   })
 
   it('still has all of them as they were', async () => {
-    const { items } = await own.admin.list(VectorCluster.resource)
+    const lists = await Promise.all(
+      fleet.namespaces.map((namespace) => own.admin.list(VectorCluster.resource, { namespace })),
+    )
+    const items = lists.flatMap((list) => list.items)
     const words = items.map((item) => (item.status as { status?: string } | undefined)?.status)
     expect(words.filter((word) => word === 'Running')).to.have.length(DATABASES / 2)
     expect(words.filter((word) => word === 'Stopped')).to.have.length(DATABASES / 2)

@@ -1,4 +1,4 @@
-// @alone: starts a control plane of its own, whose API server does not ask the facade.
+// @inTurn plain: keeps the API server from asking the facade.
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { platformAccess } from '../../scripts/platform.ts'
@@ -9,7 +9,8 @@ import { PlatformUser } from '../../src/crds/identity.ts'
 import { DenyAssignment, PrincipalGroup, RoleAssignment } from '../../src/crds/rbac.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { roleBinding } from '../../src/kube/builtin.ts'
-import { OwnPlatform } from '../cluster/platform.ts'
+import { borrowPlatform, giveBack } from '../cluster/lent.ts'
+import type { OwnPlatform } from '../cluster/platform.ts'
 import { seenWorking, until } from '../make/until.ts'
 
 describe('assignments as RoleBindings', () => {
@@ -20,16 +21,19 @@ describe('assignments as RoleBindings', () => {
   let own: OwnPlatform
 
   before(async () => {
-    own = await OwnPlatform.prepare({ environment: { PLATFORM_PROJECT_RBAC: 'true' } })
+    own = await borrowPlatform('plain')
     const { oidc } = platformAccess(own.ports)
     await own.controlPlane.reconfigure({ oidc })
-    await own.startOperator()
+    await own.startOperator({ PLATFORM_PROJECT_RBAC: 'true' })
     await create(Boundary, boundaryId, undefined, { displayName: 'Projected' })
     await until('the boundary is ready', async () => isReady(Boundary, boundaryId))
     await create(ResourceGroup, 'orders', home, {})
     await until('the group is ready', async () => isReady(ResourceGroup, 'orders', home))
   })
-  after(() => own?.stop())
+  after(async () => {
+    await own?.controlPlane.reconfigure(platformAccess(own.ports))
+    await giveBack(own)
+  })
 
   type Some =
     | typeof PlatformUser

@@ -1,9 +1,10 @@
-// @alone: takes the Owners from a platform of its own.
+// @inTurn plain: takes the Owners from the platform.
 import { expect } from 'chai'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import { RoleAssignment } from '../../src/crds/rbac.ts'
 import type { KubeObject } from '../../src/kube/object.ts'
-import { OwnPlatform } from '../cluster/platform.ts'
+import { borrowPlatform, giveBack } from '../cluster/lent.ts'
+import type { OwnPlatform } from '../cluster/platform.ts'
 import { makePerson } from '../make/people.ts'
 import { until } from '../make/until.ts'
 import { tokenFor } from '../worlds/tenant.ts'
@@ -13,14 +14,27 @@ type Answer = { status: number; body: { id: string; code: string; assignmentId: 
 describe('the last Owner at the root', () => {
   let own: OwnPlatform
   let token: string
+  const taken: (RoleAssignment & KubeObject)[] = []
 
   before(async () => {
-    own = await OwnPlatform.prepare()
+    own = await borrowPlatform('plain')
     await own.startOperator()
     const { clientId, clientSecret, tokenUrl } = own.platform
     token = await tokenFor(clientId, clientSecret, tokenUrl)
   })
-  after(() => own?.stop())
+  after(async () => {
+    // Other files need them.
+    for (const { apiVersion, kind, metadata, spec } of taken) {
+      const { name, namespace } = metadata
+      await own.admin.create(RoleAssignment.resource, {
+        apiVersion,
+        kind,
+        metadata: { name, namespace },
+        spec,
+      } as never)
+    }
+    await giveBack(own)
+  })
 
   async function ask(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object): Promise<Answer> {
     const answer = await fetch(`${own.platform.facadeUrl}${path}`, {
@@ -63,9 +77,10 @@ describe('the last Owner at the root', () => {
       },
     })
     const last = await makeOwner(tenant.id)
-    for (const { metadata, spec } of await ownersAtRoot()) {
-      if (spec.principalId === last.userId) continue
-      await own.admin.remove(RoleAssignment.resource, { namespace: SYSTEM_NAMESPACE, name: metadata.name })
+    for (const owner of await ownersAtRoot()) {
+      if (owner.spec.principalId === last.userId) continue
+      await own.admin.remove(RoleAssignment.resource, { namespace: SYSTEM_NAMESPACE, name: owner.metadata.name })
+      taken.push(owner)
     }
     const membership = `/admin/iam/members/${last.userId}/${tenant.id}`
     const refused = await ask('DELETE', membership)

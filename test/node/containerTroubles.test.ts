@@ -80,7 +80,6 @@ const TROUBLES: readonly [string, object, (found: Pod) => boolean | undefined, R
   ],
 ]
 
-/** @everyRun */
 describe('a container instance in trouble on a node', function () {
   this.timeout(900_000)
   let client: KubeClient

@@ -67,11 +67,13 @@ export const BOMBS: readonly HostileArchive[] = [
     sentence: '50001 empty files',
     bytes: () => [packed(many(50_001, (at) => ({ name: `f${at}`, type: '0' })))],
     says: MANY,
+    isOnlyJudged: true,
   },
   {
     sentence: 'one folder 50001 times',
     bytes: () => [packed(many(50_001, () => ({ name: 'd', type: '5' })))],
     says: MANY,
+    isOnlyJudged: true,
   },
   {
     sentence: 'three million folders that no entry names',
@@ -82,6 +84,7 @@ export const BOMBS: readonly HostileArchive[] = [
         )
     },
     says: MANY,
+    isOnlyJudged: true,
   },
   {
     sentence: 'records for all entries that are copied for each',
