@@ -123,9 +123,11 @@ function missingValues({ components, plan, configured }: Gathered, releases: rea
 }
 
 /** What is looked at of a component in the cluster. */
-export function lookedComponent({ metadata, spec }: ComponentRecord, release = '') {
+export function lookedComponent({ metadata, spec, status }: ComponentRecord, release = '') {
+  // What is not installed has brought none yet.
+  const definitions = status?.installedVersion === undefined ? [] : spec.crds
   return {
-    ...{ name: metadata.name, release, namespace: spec.namespace, definitions: spec.crds },
+    ...{ name: metadata.name, release, namespace: spec.namespace, definitions },
     keys: Object.fromEntries(spec.required.map(({ key, isSecret = false }) => [key, { isSecret }])),
   }
 }
