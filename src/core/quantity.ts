@@ -2,22 +2,26 @@
 export const QUANTITY_PATTERN = '^[0-9]{1,15}(\\.[0-9]{1,9})?(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$'
 const QUANTITY = new RegExp(QUANTITY_PATTERN)
 
+/** Billionths of the unit. `n` and `u` are written by metrics-server only: nobody asks for so little. */
 const MULTIPLIER: Record<string, bigint> = {
-  m: 1n,
-  '': 1000n,
-  k: 1000n ** 2n,
-  M: 1000n ** 3n,
-  G: 1000n ** 4n,
-  T: 1000n ** 5n,
-  P: 1000n ** 6n,
-  E: 1000n ** 7n,
-  Ki: 1000n * 1024n,
-  Mi: 1000n * 1024n ** 2n,
-  Gi: 1000n * 1024n ** 3n,
-  Ti: 1000n * 1024n ** 4n,
-  Pi: 1000n * 1024n ** 5n,
-  Ei: 1000n * 1024n ** 6n,
+  n: 1n,
+  u: 1000n,
+  m: 1000n ** 2n,
+  '': 1000n ** 3n,
+  k: 1000n ** 4n,
+  M: 1000n ** 5n,
+  G: 1000n ** 6n,
+  T: 1000n ** 7n,
+  P: 1000n ** 8n,
+  E: 1000n ** 9n,
+  Ki: 1000n ** 3n * 1024n,
+  Mi: 1000n ** 3n * 1024n ** 2n,
+  Gi: 1000n ** 3n * 1024n ** 3n,
+  Ti: 1000n ** 3n * 1024n ** 4n,
+  Pi: 1000n ** 3n * 1024n ** 5n,
+  Ei: 1000n ** 3n * 1024n ** 6n,
 }
+const BILLIONTHS_PER_THOUSANDTH = 1000n ** 2n
 
 export function isQuantity(text: string): boolean {
   return QUANTITY.test(text)
@@ -34,9 +38,18 @@ export function parseQuantity(text: string): bigint {
   if (match === null || multiplier === undefined) throw new RangeError(`"${text}" is not a Kubernetes quantity.`)
   const fraction = match[2] ?? ''
   const scaled = BigInt(`${match[1]}${fraction}`) * multiplier
-  const divisor = 10n ** BigInt(fraction.length)
+  const divisor = BILLIONTHS_PER_THOUSANDTH * 10n ** BigInt(fraction.length)
   // Kubernetes rounds up to the next thousandth, so that a request is never less than what was written.
   return (scaled + divisor - 1n) / divisor
+}
+
+/** The same of what another system tells; nothing of what is no quantity. */
+export function amountOf(text: string | undefined): bigint {
+  try {
+    return parseQuantity(text ?? '0')
+  } catch {
+    return 0n
+  }
 }
 
 /** Negative, zero or positive, as `a` is less than, equal to or more than `b`. */

@@ -179,7 +179,7 @@ describe('the machines and volumes of clusters', () => {
       usage,
     })
     const { items } = await list(`nodes?filter=clusterId:eq:${FAR}`)
-    expect([items[0]?.cpuUsage, items[0]?.memoryUsage]).to.deep.equal(['1234m', '2Gi'])
+    expect([items[0]?.cpuUsage, items[0]?.memoryUsage]).to.deep.equal(['1235m', '2Gi'])
   })
 
   it('show whose volumes are, and which nobody uses', async () => {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { createdAtOf, type KubeObject } from '../../core/object.ts'
 import { plainLine } from '../../core/plainLine.ts'
-import { formatBytes, formatCores, isQuantity, parseQuantity } from '../../core/quantity.ts'
+import { amountOf, formatBytes, formatCores } from '../../core/quantity.ts'
 import { action, type RouteDraft } from '../http/route.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { enumeration, number, quantity, text } from '../resources/paging.ts'
@@ -67,18 +67,6 @@ const ROLE_LABEL = 'node-role.kubernetes.io/'
 const CONDITIONS_MAX = 20
 const LINE_MAX = 1024
 
-/** Nothing, of what is no quantity: a cluster in other hands may say anything. */
-const amountOf = (text: string | undefined) => (text !== undefined && isQuantity(text) ? parseQuantity(text) : 0n)
-
-/** Nanocores and the like, as metrics tell them. */
-const FINE = { n: 1_000_000n, u: 1_000n } as const
-
-function usedCores(text: string): bigint {
-  const unit = text.at(-1)
-  const isFine = (unit === 'n' || unit === 'u') && /^[0-9]{1,18}[nu]$/.test(text)
-  return isFine ? BigInt(text.slice(0, -1)) / FINE[unit] : amountOf(text)
-}
-
 /** What is asked for on each node by pods that are not over. */
 function requestedOn(pods: readonly Pod[]): ReadonlyMap<string, Sum> {
   const sums = new Map<string, Sum>()
@@ -133,7 +121,7 @@ export function nodeDtos(
       memoryCapacity: formatBytes(amountOf(capacity.memory)),
       memoryAllocatable: formatBytes(amountOf(allocatable.memory)),
       memoryRequested: formatBytes(sum.memory),
-      cpuUsage: cpu === undefined ? null : formatCores(usedCores(cpu)),
+      cpuUsage: cpu === undefined ? null : formatCores(amountOf(cpu)),
       memoryUsage: memory === undefined ? null : formatBytes(amountOf(memory)),
       podCount: sum.pods,
       podCapacity: Number(amountOf(capacity.pods) / 1000n),

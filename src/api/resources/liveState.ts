@@ -1,7 +1,7 @@
 import { type Revision, revisionOf } from '../../contracts/revisions.ts'
 import { isOwnedBy, ownerLabelSelector } from '../../contracts/workloads.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
-import { formatBytes, formatCores, parseQuantity } from '../../core/quantity.ts'
+import { amountOf, formatBytes, formatCores } from '../../core/quantity.ts'
 import { controllerRevision, event, pod } from '../../kube/builtin.ts'
 import type { WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
@@ -129,7 +129,6 @@ function shownEvent({ metadata, type, reason = '', note = '', eventTime, series,
 }
 
 function usageOf({ containers = [] }: Metrics): PodUsage {
-  const sum = (what: 'cpu' | 'memory') =>
-    containers.reduce((total, { usage }) => total + parseQuantity(usage?.[what] ?? '0'), 0n)
+  const sum = (what: 'cpu' | 'memory') => containers.reduce((total, { usage }) => total + amountOf(usage?.[what]), 0n)
   return { cpu: formatCores(sum('cpu')), memory: formatBytes(sum('memory')) }
 }
