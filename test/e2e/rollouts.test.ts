@@ -223,7 +223,10 @@ describe('rollouts of the platform', () => {
     expect(await byKubectl(id, { resumeAt: '2026-01-01T00:00:00Z', skipSnapshot: true })).to.match(/without a snapshot/)
     helm = (name, version) => (name === 'api' && version === '1.2.0' ? 'failed' : 'deployed')
     expect(await byKubectl(id, { resumeAt: new Date().toISOString() })).to.equal('taken')
-    await until('the second is told', async () => (await versionsWanted()).join() === '1.2.0,1.2.0')
+    await until('the second is told', async () => {
+      await playFlux()
+      return (await versionsWanted()).join() === '1.2.0,1.2.0'
+    })
     await reaches(id, 'Paused')
     expect(await ask(id, 'resume')).to.equal('202')
     await until('it has tried again and waits', async () => {
