@@ -287,7 +287,8 @@ describe('rollouts of the platform', () => {
       ['spec.replicas', 3, 'kubectl-edit'],
     ])
     const adoption = { scanId: scan.id, configKey: 'web.replicas', liveValue: '3', acknowledge: true }
-    expect((await call('POST', '/platform-drift/adopt', adoption)).status).to.equal(200)
+    const adopted = await call('POST', '/platform-drift/adopt', adoption)
+    expect(adopted.status, JSON.stringify(adopted.body)).to.equal(200)
     const kept = await own.admin.get<KubeObject & { data: Record<string, string> }>(secret, at(INSTALL_CONFIGURATION))
     expect(Buffer.from(kept.data['web.replicas'] ?? '', 'base64').toString()).to.equal('3')
     expect((await call('POST', '/platform-drift/adopt', adoption)).body.code).to.equal('ConfigChanged')
