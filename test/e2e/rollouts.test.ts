@@ -223,7 +223,10 @@ describe('rollouts of the platform', () => {
     expect(await byKubectl(id, { resumeAt: '2026-01-01T00:00:00Z', skipSnapshot: true })).to.match(/without a snapshot/)
     helm = (name, version) => (name === 'api' && version === '1.2.0' ? 'failed' : 'deployed')
     expect(await byKubectl(id, { resumeAt: new Date().toISOString() })).to.equal('taken')
-    await until('the second is told', async () => (await versionsWanted()).join() === '1.2.0,1.2.0')
+    await until('the second is told', async () => {
+      await playFlux()
+      return (await versionsWanted()).join() === '1.2.0,1.2.0'
+    })
     await reaches(id, 'Paused')
     expect(await ask(id, 'resume')).to.equal('202')
     await until('it has tried again and waits', async () => {
@@ -284,7 +287,8 @@ describe('rollouts of the platform', () => {
       ['spec.replicas', 3, 'kubectl-edit'],
     ])
     const adoption = { scanId: scan.id, configKey: 'web.replicas', liveValue: '3', acknowledge: true }
-    expect((await call('POST', '/platform-drift/adopt', adoption)).status).to.equal(200)
+    const adopted = await call('POST', '/platform-drift/adopt', adoption)
+    expect(adopted.status, JSON.stringify(adopted.body)).to.equal(200)
     const kept = await own.admin.get<KubeObject & { data: Record<string, string> }>(secret, at(INSTALL_CONFIGURATION))
     expect(Buffer.from(kept.data['web.replicas'] ?? '', 'base64').toString()).to.equal('3')
     expect((await call('POST', '/platform-drift/adopt', adoption)).body.code).to.equal('ConfigChanged')

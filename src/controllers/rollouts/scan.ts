@@ -50,11 +50,14 @@ async function advance(pass: ScanPass, options: RolloutOptions): Promise<Outcome
     if (before.length > 0) return waiting('WaitingForDependency', 'Another scan is under way: scans take turns.')
     if (spec.trigger !== 'Rollout' && busyWith(executionsOf(records), []) !== undefined)
       return waiting('WaitingForDependency', 'A rollout is under way.')
-    pass.report({ state: 'Running', startedAt: pass.now })
+    pass.report({ state: 'Running', startedAt: momentOf(pass) })
     return waiting('Starting', 'It begins.', 1)
   }
   return look(pass, options)
 }
+
+/** In milliseconds, unlike other times: which of two scans finished last decides what may be taken over. */
+const momentOf = ({ clock }: ScanPass) => new Date(clock.now()).toISOString()
 
 /** One at work, and of those that could begin the older. */
 function isBefore(other: ScanObject, own: Pick<ScanObject, 'metadata'>, now: number): boolean {
@@ -76,14 +79,14 @@ async function look(pass: ScanPass, { look: cluster }: RolloutOptions): Promise<
     const left = found.items.length - DRIFT_MAX
     const problems = [...found.problems, ...(left > 0 ? [`${left} more fields are not shown.`] : [])]
     pass.report({
-      ...{ state: 'Finished', finishedAt: pass.now, scanned: found.scanned, configVersion },
+      ...{ state: 'Finished', finishedAt: momentOf(pass), scanned: found.scanned, configVersion },
       items: found.items.slice(0, DRIFT_MAX).map(seenFirst),
       message: problems.length === 0 ? undefined : problems.join(' ').slice(0, 1024),
     })
     return done({ reason: 'Completed', after: 1 })
   } catch (error) {
     if (!isKubeError(error) || error.reason === 'Unavailable') throw error
-    pass.report({ state: 'Failed', finishedAt: pass.now, message: error.message.slice(0, 1024) })
+    pass.report({ state: 'Failed', finishedAt: momentOf(pass), message: error.message.slice(0, 1024) })
     return done({ reason: 'Completed', message: error.message, after: 1 })
   }
 }
