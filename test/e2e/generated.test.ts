@@ -117,6 +117,8 @@ function goodBody({ body, bodyKind }: Route): unknown {
     identity,
     ...more,
     ...SQL_BODIES,
+    { content: 'format: 1' },
+    { blueprintId: randomUUID(), clusterId: randomUUID(), name: 'shop' },
   ]
   return samples.find((sample) => body.safeParse(sample).success) ?? {}
 }
