@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { planNow } from '../../contracts/rollouts/gather.ts'
 import { PLAN_STATES } from '../../contracts/rollouts/states.ts'
-import { timestamp } from '../../core/clock.ts'
 import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { refOf } from '../../core/object.ts'
 import { Version } from '../../crds/lifecycle.ts'
@@ -99,7 +98,7 @@ const plans = collection(RolloutPlan, {
 async function validate(context: Context<'planId'>) {
   const { services, caller } = context
   const plan = await findPlan(context, context.parameters.planId)
-  const at = timestamp(services.clock.now())
+  const at = new Date(services.clock.now()).toISOString()
   const { object } = await services.records.update(RolloutPlan, refOf(plan), {
     caller,
     change({ spec, status }) {

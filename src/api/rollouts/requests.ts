@@ -3,7 +3,6 @@ import { isSameDrift } from '../../contracts/rollouts/drift.ts'
 import { type Checked, worsenedChecks } from '../../contracts/rollouts/preflight.ts'
 import { rollbackNames } from '../../contracts/rollouts/requests.ts'
 import { isRolloutOver } from '../../contracts/rollouts/states.ts'
-import { timestamp } from '../../core/clock.ts'
 import { type ErrorCode, PlatformError } from '../../core/errors.ts'
 import { refOf } from '../../core/object.ts'
 import { PlatformComponent } from '../../crds/lifecycle.ts'
@@ -32,7 +31,8 @@ async function ask(
   check: (status: Status) => void,
 ): Promise<ExecutionRecord> {
   const { services, caller, ifMatch } = context
-  const at = timestamp(services.clock.now())
+  // In milliseconds: two requests within a second are two.
+  const at = new Date(services.clock.now()).toISOString()
   const { object } = await services.records.update(RolloutExecution, refOf(found), {
     caller,
     ifMatch,
