@@ -171,7 +171,7 @@ describe('components of the platform, by the kinds of Flux', () => {
     })
   })
 
-  it('show that somebody installed another version by hand, and are repaired', async () => {
+  it('show no drift, and are repaired once Helm, which failed, is asked again', async () => {
     expect((await call<{ components: { name: string }[] }>('GET', '/drift')).body.components).to.deep.equal([])
     const repair = await call<Install>('POST', '/components/shop/repair')
     expect(repair.status, repair.text).to.equal(202)
