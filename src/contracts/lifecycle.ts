@@ -170,3 +170,6 @@ export function rolloutOf(
   const { state, message, isInstalled } = told
   return { state, message, isInstalled }
 }
+
+/** Installs and rollouts change what runs: whoever begins one takes the turn of this key first, at any replica. */
+export const LIFECYCLE_TURN_KEY = 'lifecycle changes'

@@ -1,3 +1,4 @@
+import { LIFECYCLE_TURN_KEY } from '../../contracts/lifecycle.ts'
 import { isRolloutOver } from '../../contracts/rollouts/states.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { idOf } from '../../core/ids.ts'
@@ -12,7 +13,7 @@ import { type ComponentRecord, isBusy, type Stock } from './records.ts'
 const AT_PLATFORM = { namespace: atPlatform().namespace }
 
 /** Installs and rollouts are asked for one after the other, over all replicas. */
-export const LIFECYCLE_TURN: Turn = { key: 'lifecycle changes', sees: [] }
+export const LIFECYCLE_TURN: Turn = { key: LIFECYCLE_TURN_KEY, sees: [] }
 
 /** Components and their releases. */
 export async function stockOf({ services, fresh }: Context): Promise<Stock> {

@@ -1,4 +1,5 @@
 import type { ClusterLook } from '../../adapters/clusterlook/port.ts'
+import { LIFECYCLE_TURN_KEY } from '../../contracts/lifecycle.ts'
 import { factsOf, type Gathered, lookedComponent } from '../../contracts/rollouts/gather.ts'
 import { type Checked, runChecks } from '../../contracts/rollouts/preflight.ts'
 import { isRolloutActive } from '../../contracts/rollouts/states.ts'
@@ -31,7 +32,7 @@ export type ExecutionRecord = RecordOf<typeof RolloutExecution>
 export type ScanRecord = RecordOf<typeof PlatformDriftScan>
 
 /** The turn of installs, rollouts and scans: what one decides by, none of the others changes meanwhile. */
-export const ROLLOUT_TURN: Turn = { key: 'lifecycle changes', sees: [] }
+export const ROLLOUT_TURN: Turn = { key: LIFECYCLE_TURN_KEY, sees: [] }
 
 const HERE = { namespace: atPlatform().namespace }
 
