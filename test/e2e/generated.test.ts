@@ -22,7 +22,7 @@ type Body = ErrorBody & { action?: string }
 /** The least queries that routes take. */
 const SPAN = { from: '2026-01-01T00:00:00Z', to: '2026-01-01T01:00:00Z' }
 const QUERIES: readonly Record<string, string>[] = [
-  ...[{}, { path: '/x' }, { name: 'x' }, { installation_id: '1' }],
+  ...[{}, { path: '/x' }, { name: 'x' }, { installation_id: '1' }, { clusterId: randomUUID() }],
   ...[SPAN, { ...SPAN, metric: 'x' }, { ...SPAN, metric: 'x', aggregation: 'Last' }],
 ]
 
@@ -63,11 +63,13 @@ const isReturn = ({ path }: Route) => /\/sources\/\{sourceName\}\/(finalize|vali
 /** The kernel answers problem-details, with codes in kebab-case. */
 const notFoundOf = ({ errors }: Route) => (errors === 'problem' ? '404 not-found' : '404 NOT_FOUND')
 
-/** Invitations and sources have codes of their own for what is missing (interface sections 7 and 4.20). */
+/** Invitations, sources, components and plans have codes of their own for what is missing (interface sections 7, 4.20, records 19). */
 function missingThing(route: Route): string {
   const { method, path } = route
   if (isReturn(route)) return '400 state-invalid'
   if (path.includes('/sources/{sourceName}')) return '404 source-unknown'
+  if (path.startsWith('/lifecycle/components/')) return '404 ComponentNotFound'
+  if (path.startsWith('/lifecycle/rollouts/plans/')) return '404 PlanNotFound'
   const isOwn = /invitations\/\{(invitationId|token)\}/.test(path) && method !== 'GET'
   return isOwn ? '404 not_found' : notFoundOf(route)
 }
@@ -79,7 +81,7 @@ function missingBoundary(route: Route): string {
 }
 
 /** Some body that the route's schema takes, so that a refusal is about something else. */
-function goodBody({ body, bodyKind }: Route): unknown {
+function goodBody({ body, bodyKind, isBodyOptional, example }: Route): unknown {
   const account = ACCOUNT_BODIES.find((sample) => body?.safeParse(sample).success === true)
   if (account !== undefined) return account
   if (body === undefined || bodyKind !== 'json') return undefined
@@ -118,9 +120,11 @@ function goodBody({ body, bodyKind }: Route): unknown {
     ...more,
     ...SQL_BODIES,
     { content: 'format: 1' },
+    { acknowledge: true },
+    { observedAtUtc: SPAN.from, exposures: [], sites: [] },
     { blueprintId: randomUUID(), clusterId: randomUUID(), name: 'shop' },
   ]
-  return samples.find((sample) => body.safeParse(sample).success) ?? {}
+  return samples.find((sample) => body.safeParse(sample).success) ?? example ?? (isBodyOptional ? undefined : {})
 }
 
 async function deviations(

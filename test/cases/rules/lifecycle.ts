@@ -8,7 +8,6 @@ const RELEASE = { component: 'shop', version: '1.0.0', digest: `sha256:${'a'.rep
 export const LIFECYCLE_RULES: readonly RuleCase[] = [
   ...cases(PlatformComponent, COMPONENT, [
     ['a version of a chart', undefined, { chart: CHART, version: '1.0.0' }],
-    ['no version any more', { chart: CHART, version: '1.0.0' }, { chart: CHART }],
     ['a version of nothing', undefined, { version: '1.0.0' }, 'a version needs a chart to install it from'],
     ['another kind', {}, { kind: 'CrdBundle' }, fixed('kind')],
   ]),
