@@ -88,12 +88,17 @@ export async function releaseClaims(pass: ClaimingPass, isToGo: (value: string) 
   }
 }
 
-/** Before the object is gone the API server is asked: a claim of a moment ago would hold its name for ever. */
+/**
+ * Before the object is gone the API server is asked as well: a claim of a moment ago would hold its name for ever. Claims that
+ * REST made have no labels; they are older than their holder, and so in the cache.
+ */
 async function claimsOf({ kind, object, records }: ClaimingPass): Promise<readonly ClaimObject[]> {
   const { name, deletionTimestamp } = object.metadata
-  if (deletionTimestamp === undefined) return records.cache<ClaimObject>(NameClaim.resource).list()
+  const known = records.cache<ClaimObject>(NameClaim.resource).list()
+  if (deletionTimestamp === undefined) return known
   const labelSelector = ownerLabelSelector(kind.kind, name)
-  return (await records.client.list<ClaimObject>(NameClaim.resource, { labelSelector })).items
+  const { items } = await records.client.list<ClaimObject>(NameClaim.resource, { labelSelector })
+  return [...new Map([...known, ...items].map((claim) => [claim.metadata.name, claim])).values()]
 }
 
 /** Whether an object holds a name, as the cache knows it. For controllers of things that hang on the holder. */
