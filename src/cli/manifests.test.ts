@@ -67,6 +67,12 @@ describe('manifests', () => {
       {},
       /--boundary/,
     ],
+    [
+      'in the namespace of the platform are for administrators',
+      vector('{name: products, namespace: freehold-system}'),
+      { boundary: BOUNDARY },
+      /is in the namespace of the platform: .*--kubeconfig/,
+    ],
     ['without a place are refused', vector('{name: products}'), {}, /--boundary/],
     [
       'of kinds that REST does not write are refused',

@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { loadAll } from 'js-yaml'
-import { boundaryOfNamespace, groupNamespace, isUuid } from '../core/names.ts'
+import { boundaryOfNamespace, groupNamespace, isUuid, SYSTEM_NAMESPACE } from '../core/names.ts'
 import { type Collection, chooseRoute, type Target } from './collections.ts'
 import { usage } from './failure.ts'
 
@@ -122,6 +122,10 @@ export function placeOfManifest(found: Pick<Manifest, 'kind' | 'name' | 'namespa
   const group = namespace.slice(0, -11)
   const isOurs = defaults.boundary !== undefined && groupNamespace(defaults.boundary, group) === namespace
   if (isOurs) return { boundary: defaults.boundary, group }
+  if (namespace === SYSTEM_NAMESPACE)
+    throw usage(
+      `${found.kind} "${found.name ?? ''}" is in the namespace of the platform: name the kubeconfig of an administrator with --kubeconfig, or use kubectl.`,
+    )
   const whose =
     defaults.boundary === undefined || !isUuid(defaults.boundary)
       ? 'say which boundary it is in with --boundary ID'

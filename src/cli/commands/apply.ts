@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Client, PlatformApiError, pathOf } from '../../client/index.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { Collection, Target } from '../collections.ts'
 import type { Command, Context, Input } from '../command.ts'
 import { describeFailure } from '../describeFailure.ts'
@@ -81,8 +82,8 @@ function stepOf(
 ): Step {
   if (access === undefined || manifest.name === undefined)
     return { manifest, plan: planManifest(manifest, collections, place) }
-  // A namespace that is nobody's is a mistake in either case.
-  if (manifest.namespace !== undefined) placeOfManifest(manifest, place)
+  // A namespace that is nobody's is a mistake in either case. What stands in the platform's own the API server knows.
+  if (manifest.namespace !== undefined && manifest.namespace !== SYSTEM_NAMESPACE) placeOfManifest(manifest, place)
   try {
     return { manifest, plan: planManifest(manifest, collections, place) }
   } catch (error) {
