@@ -92,6 +92,7 @@ function goodBody({ body, bodyKind, isBodyOptional, example }: Route): unknown {
   const more = [binding, { domains: [] }, { alias: 'x', displayName: 'x' }, jit, { value: 'x' }]
   const samples: object[] = [
     { clusterId: randomUUID() },
+    { acknowledge: true },
     {},
     { displayName: 'x' },
     { targetScale: 1 },
@@ -120,7 +121,6 @@ function goodBody({ body, bodyKind, isBodyOptional, example }: Route): unknown {
     ...more,
     ...SQL_BODIES,
     { content: 'format: 1' },
-    { acknowledge: true },
     { observedAtUtc: SPAN.from, exposures: [], sites: [] },
     { blueprintId: randomUUID(), clusterId: randomUUID(), name: 'shop' },
   ]
