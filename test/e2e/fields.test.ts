@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { checkSpec } from '../../src/api/records/kubeRecords.ts'
+import { TARGET_SECRETS } from '../../src/contracts/platformbackups/names.ts'
 import { PlatformError, refusedFields } from '../../src/core/errors.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
@@ -27,6 +28,15 @@ const SAMPLES: Readonly<Record<string, unknown>> = {
   lifecycleRules: [{ id: 'old' }],
   corsRules: [{ origins: ['*'], methods: ['GET'] }],
   restoreFrom: { clusterName: 'orders', snapshotId: randomUUID() },
+  target: { bucket: 'backups', endpoint: 'https://store.example.com', secretName: TARGET_SECRETS[0] },
+  suspendedArchives: [{ namespace: 'shop', name: 'orders' }],
+}
+
+/** What people ask of a thing that is there: with these words the API server refuses it in a new one, whatever it is. */
+const ASKED_LATER: Readonly<Record<string, string>> = {
+  'RolloutExecution.requests.resumeAt': 'only a paused rollout is resumed',
+  'RolloutExecution.requests.revertDriftAt': 'the rollout is not paused on changes by hand',
+  'RolloutExecution.requests.rollbackAt': 'nothing of the rollout can be taken back',
 }
 
 const at = (target: unknown, path: Path): unknown =>
@@ -104,8 +114,10 @@ describe('every field of every kind, to REST and to the API server', () => {
       )
       return undefined
     } catch (error) {
-      if (isKubeError(error)) return [error.message, ...error.causes.map(({ message }) => message)].join('; ')
-      throw error
+      // Only what was admitted is looked for among what is stored: of some kinds the platform has one object already.
+      if (isKubeError(error, 'AlreadyExists')) return undefined
+      if (!isKubeError(error)) throw error
+      return [error.message, ...error.causes.map(({ message }) => message), error.denial?.message ?? ''].join('; ')
     }
   }
 
@@ -116,6 +128,11 @@ describe('every field of every kind, to REST and to the API server', () => {
     const rest = byRest(kind, tried)
     if ('spec' in rest) {
       const refusal = await byServer(kind, rest.spec)
+      const later = ASKED_LATER[`${kind.kind}.${path.join('.')}`]
+      if (later !== undefined && value !== null)
+        return refusal?.includes(later)
+          ? []
+          : [`${where}: in a new object it is not refused as it should be: ${refusal}`]
       return refusal === undefined ? [] : [`${where}: REST would write it, the API server refuses: ${refusal}`]
     }
     const { message, extras } = rest.refusal

@@ -12,6 +12,7 @@ import type { KubeObject } from '../../src/core/object.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { KINDS } from '../../src/crds/index.ts'
 import { isReconciled } from '../../src/crds/manifest.ts'
+import { PlatformBackupSettings } from '../../src/crds/platformBackups.ts'
 import { RoleAssignment } from '../../src/crds/rbac.ts'
 import { builtinResource, namespace } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
@@ -24,6 +25,11 @@ import { administrator, testPlatform } from '../worlds/tenant.ts'
 const EXAMPLE = join(import.meta.dirname, '../../examples/git')
 /** What people keep in Git: all kinds but those that say why only the platform writes them. */
 const IN_GIT = KINDS.filter(({ writtenByPlatform }) => writtenByPlatform === undefined)
+/**
+ * A platform has one object of it, which other tests write meanwhile: server-side each keeps its fields, client-side the
+ * last takes them all. The examples apply it client-side, again and without drift (examples.test.ts).
+ */
+const SHARED: readonly AnyKind[] = [PlatformBackupSettings]
 
 describe('a platform that is kept in Git', () => {
   let admin: KubeClient
@@ -149,8 +155,8 @@ describe('a platform that is kept in Git', () => {
         boundaryOrPlatform: boundaryNamespace(world.boundaryId),
         group: groupHome,
       })[placement]
-    const samples = () =>
-      IN_GIT.map((kind) => {
+    const samples = (kinds: readonly AnyKind[]) =>
+      kinds.map((kind) => {
         const at = homeOf(kind)
         return {
           apiVersion: kind.apiVersion,
@@ -174,12 +180,12 @@ describe('a platform that is kept in Git', () => {
       })
     }
 
-    for (const [way, options] of [
-      ['client-side, as Argo CD does', []],
-      ['server-side, as Flux does', ['--server-side', '--field-manager=flux']],
+    for (const [way, options, kinds] of [
+      ['client-side, as Argo CD does', [], IN_GIT.filter((kind) => !SHARED.includes(kind))],
+      ['server-side, as Flux does', ['--server-side', '--field-manager=flux'], IN_GIT],
     ] as const) {
       it(`of any kind that was applied ${way}`, async () => {
-        objects = samples()
+        objects = samples(kinds)
         const path = await file('samples.yaml', objects)
         await kubectl('apply', ...options, '-f', path)
         const lost: string[] = []
@@ -189,8 +195,9 @@ describe('a platform that is kept in Git', () => {
         }
         expect(lost).to.deep.equal([])
         await noDrift(kubectl, ...options, '-f', path)
-        await kubectl('delete', '--wait=false', '-f', path)
-        for (const object of objects) {
+        const own = objects.filter((object) => !SHARED.includes(kindOf(object)))
+        await kubectl('delete', '--wait=false', '-f', await file('own.yaml', own))
+        for (const object of own) {
           const { namespace: at, name } = object.metadata
           const where = { ...(at !== undefined && { namespace: at }), name }
           await until(`${object.kind} ${name} is gone`, () => isGone(admin.get(kindOf(object).resource, where)))

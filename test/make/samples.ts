@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { functionObjectName } from '../../src/contracts/functions.ts'
+import { SETTINGS_NAME } from '../../src/contracts/platformbackups/names.ts'
 import { entryName } from '../../src/contracts/vaults/names.ts'
 import { DEFAULT_BLUEPRINTS } from '../../src/crds/defaultBlueprints.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
@@ -32,6 +33,13 @@ export function sampleSpec(kind: AnyKind, { boundaryId, ownerId, memberId }: Sam
     RoleDefinition: { displayName: `Role ${randomUUID()}`, actions: ['jobs/read'], assignableScopes: ['/'] },
     BlueprintTemplate: { slug: 'vector-database', content: DEFAULT_BLUEPRINTS[0] },
     VaultEntry: { vaultName: 'shop', secretName: 'Key' },
+    // Without a version: an installed one is not deleted.
+    PlatformComponent: {
+      ...{ title: 'Shop', kind: 'ThirdPartyChart', namespace: 'shop' },
+      chart: { name: 'shop', url: 'oci://charts.example.com/shop' },
+    },
+    // As in examples/91-platformbackups: there is one object, and each test says the same of it.
+    PlatformBackupSettings: { schedule: { cron: '0 1 * * *', ttlHours: 720 } },
   }
   const found = specs[kind.kind] ?? RULE_CASES.find((one) => one.kind === kind && one.refused.length === 0)?.next
   if (found === undefined) throw new Error(`There is no spec of ${kind.kind}.`)
@@ -45,6 +53,7 @@ export function fittingName(kind: AnyKind, spec: object | undefined): string {
     BlueprintTemplate: String((spec as { slug?: string } | undefined)?.slug),
     BoundaryProjection: String(clusterId),
     BoundaryCrosslink: 'crosslink',
+    PlatformBackupSettings: SETTINGS_NAME,
     ServerlessFunction: functionObjectName(String(namespaceName), String(functionName)),
   }
   return names[kind.kind] ?? (kind.name === 'resource' ? `m-${randomUUID().slice(0, 8)}` : randomUUID())
