@@ -81,6 +81,8 @@ describe('blueprints', () => {
       'secret-vault',
     ])
     expect(body.items.every(({ isValid }) => isValid)).to.equal(true)
+    const [first] = body.items
+    expect((await blueprint(first?.id ?? '')).slug).to.equal(first?.slug)
     const name = uniqueName('safe')
     const { id } = await deploy('secret-vault', name, { parameters: { secretName: 'Login' } })
     const done = await ends(id, 'Succeeded')
@@ -108,7 +110,10 @@ describe('blueprints', () => {
   })
 
   it('of the boundary hand on what one component has become to the next, and change what they made', async () => {
-    await expectCall(201, 'POST', `${catalogue}/templates`, { content: template('1.0.0', 'restEndpoint') })
+    const content = template('1.0.0', 'restEndpoint')
+    const { body: judged } = await expectCall<object>(200, 'POST', `${catalogue}/templates/validate`, { content })
+    expect(judged).to.deep.include({ isValid: true, slug: 'search', problems: [] })
+    await expectCall(201, 'POST', `${catalogue}/templates`, { content })
     const name = uniqueName('find')
     const done = await ends((await deploy('search', name)).id, 'Succeeded')
     const [endpoint, apiKey] = done.outputs
@@ -166,6 +171,8 @@ components:
       { token },
     )
     expect(refused.body).to.deep.include({ code: 'FORBIDDEN', missing: ['functions/write', 'rbac/members/write'] })
+    await expectCall(204, 'DELETE', `${catalogue}/templates/granted`)
+    await expectCall(404, 'GET', `${catalogue}/granted`)
   })
 
   it('that kubectl applies are judged, and say what is wrong', async () => {

@@ -68,8 +68,19 @@ describe('the network and the links of a boundary', () => {
     }
     expect((await report(1)).sites[0]).to.include({ clusterId: own, linkStatus: 0 })
     await until('the report shows', async () => (await expectCall<Links>(200, 'GET', path)).body.siteCount === 1)
-    const { body: ca } = await expectCall<{ version: number }>(202, 'POST', `${path}/pki/rotate`)
+    const { body: ca } = await expectCall<{ version: number; certificatePem: string }>(
+      202,
+      'POST',
+      `${path}/pki/rotate`,
+    )
     expect(ca.version).to.equal(2)
+    const made = {
+      ...{ caPem: ca.certificatePem, code: 'once', hubEndpoint: 'hub.example.com:55671' },
+      ...{ url: 'https://hub.example.com/grants/1', expiresUtc: new Date(Date.now() + 300_000).toISOString() },
+    }
+    await expectCall(200, 'POST', `${path}/access-grant`, made)
+    const { body: open } = await expectCall<object>(200, 'GET', `${path}/access-grant?clusterId=${own}`)
+    expect(open).to.include({ code: 'once', url: made.url })
     const running = await expectCall<{ code: string }>(409, 'POST', `${path}/pki/rotate`)
     expect(running.body.code).to.equal('ROTATION_RUNNING')
     await report(2)

@@ -140,6 +140,7 @@ describe('components of the platform, by the kinds of Flux', () => {
     const release = await own.admin.get<Release>(helmRelease, at('pcomp-shop'))
     expect(release.spec.valuesFrom?.map(({ valuesKey }) => valuesKey)).to.deep.equal(['shop.auth.password'])
     expect(JSON.stringify(release)).not.to.contain('correct,horse')
+    await own.keepSeen()
     await own.endOperator('SIGKILL')
     await flux()
     await own.startOperator()

@@ -194,6 +194,7 @@ describe('rollouts of the platform', () => {
     await make(RolloutExecution, second, { plan: await planTo('1.3.0', 'web') })
     expect((await reaches(second, 'Failed')).failure?.message).to.match(/^RolloutBusy: /)
     await until('the first is told', async () => (await versionsWanted()).join() === '1.1.0,1.0.0')
+    await own.keepSeen()
     await own.endOperator('SIGKILL')
     helm = () => 'deployed'
     await own.startOperator()

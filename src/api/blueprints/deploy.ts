@@ -296,8 +296,8 @@ export async function retryExecution(context: Retry, boundaryId: string, failed:
       'INVALID_STATE',
       `Only what has failed is tried again; this is ${status?.state ?? 'Queued'}.`,
       {
-        status: status?.status ?? 'Pending',
-        phase: status?.phase ?? null,
+        status: status?.state ?? 'Queued',
+        phase: status?.stage ?? null,
       },
     )
   const deploying = {

@@ -4,7 +4,7 @@ import { digestOf } from '../../contracts/rollouts/drift.ts'
 import { latestScan } from '../../contracts/rollouts/gather.ts'
 import { isRolloutActive, SCAN_INTERVAL } from '../../contracts/rollouts/states.ts'
 import { timestamp } from '../../core/clock.ts'
-import { PlatformError } from '../../core/errors.ts'
+import { badRequest, PlatformError } from '../../core/errors.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { PlatformDriftScan, RolloutExecution } from '../../crds/rollouts.ts'
 import { accepted, ok } from '../http/answer.ts'
@@ -81,7 +81,7 @@ async function startScan(context: Context) {
 const AdoptPlatformDriftRequest = z
   .strictObject({
     scanId: Uuid.nullish(),
-    configKey: z.string().max(255),
+    configKey: z.string().max(255).nullish().describe('Required; looked at after acknowledge'),
     liveValue: z.string().max(2048).nullish(),
     acknowledge: z.boolean().nullish(),
   })
@@ -107,6 +107,8 @@ async function adopt(context: Context<string, unknown, Adopt>) {
   if (body.acknowledge !== true) {
     throw new PlatformError('AcknowledgementRequired', 'Send acknowledge: true to have the value taken over.')
   }
+  if (configKey === undefined || configKey === null)
+    throw badRequest('The key of the value is needed.', [{ field: 'configKey', message: 'is required (a string)' }])
   return oneAtATime(services, ROLLOUT_TURN, async () => {
     const scan = await latest(context, body)
     const item = scan.status?.items?.find(({ adoption }) => adoption?.configKey === configKey)
