@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { CLUSTER } from '../../../test/worlds/facadeServer.ts'
 import { BOUNDARY, OWNER, startShop } from '../../../test/worlds/shop.ts'
@@ -9,7 +10,9 @@ import { DEFAULT_BLUEPRINTS } from '../../crds/defaultBlueprints.ts'
 import { DEFAULT_PLANS } from '../../crds/defaultPlans.ts'
 import { PlatformUser } from '../../crds/identity.ts'
 import { ComputePlan } from '../../crds/plans.ts'
+import { DenyAssignment } from '../../crds/rbac.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
+import { SecretVault } from '../../crds/vaults.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import { secret } from '../../kube/builtin.ts'
 import { readWhole } from './catalogue.ts'
@@ -204,6 +207,36 @@ components:
     const answer = await deploy({}, '', READER)
     expect(answer.status).to.equal(403)
     expect(answer.body.missing).to.deep.equal(['secretvault/write', 'secretvault/writeSecrets', 'vectorcluster/write'])
+  })
+
+  it('a deny at one resource holds for what a blueprint would write there, and for what it shows', async () => {
+    await post(template())
+    const deny = (scope: string, actions: string[], dataActions: string[] = []) =>
+      world.put(
+        DenyAssignment,
+        randomUUID(),
+        {
+          ...{ principalId: OWNER, principalType: 'User', reason: 'test', scopeIncarnation: 'life' },
+          ...{ actions, dataActions, scope: `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/${scope}` },
+        },
+        boundaryNamespace(BOUNDARY),
+      )
+    world.put(SecretVault, 'other-safe', {}, HOME)
+    deny('secretvaults/other-safe', [], ['secretvault/writeSecrets'])
+    const secret = await deploy({ name: 'other' })
+    expect(secret.body).to.deep.include({ code: 'FORBIDDEN', missing: ['secretvault/writeSecrets'] })
+    world.put(VectorCluster, 'find', { replicas: 3 }, HOME)
+    deny('vectorclusters/find', ['vectorcluster/write'])
+    expect((await deploy()).body).to.deep.include({ code: 'FORBIDDEN', missing: ['vectorcluster/write'] })
+  })
+
+  it('no role waits for other components: its giver may have lost the right by then', async () => {
+    world.put(PlatformUser, READER, { userName: 'reader' }, SYSTEM_NAMESPACE)
+    const late = `  - { name: grant, collection: roleassignments, resourceName: reader, dependsOn: [vectors], spec: { principalId: ${READER}, roleDefinitionName: Reader } }\n`
+    await post(template('1.0.0', late))
+    const { status, body } = await deploy()
+    expect(status).to.equal(400)
+    expect(body.errors).to.deep.equal([{ field: 'dependsOn', message: 'must be empty' }])
   })
 
   it('what others made is left alone, what the same deployment made is changed', async () => {

@@ -9,7 +9,7 @@ import { BLUEPRINT_COLLECTIONS, type BlueprintCollection } from '../../crds/blue
 import type { AnyKind } from '../../crds/define.ts'
 import { isRootOnly } from '../../iam/roles.ts'
 import { principalNotFound } from '../callers/principals.ts'
-import { groupScope } from '../callers/visibility.ts'
+import { groupScope, resourceScope } from '../callers/visibility.ts'
 import { findNameable } from '../callers/visiblePeople.ts'
 import type { Context, Services } from '../http/context.ts'
 import { readModel } from '../http/model.ts'
@@ -87,7 +87,7 @@ export async function specOf(deploying: Deploying, located: Located, planned: Un
   const read = readModel(bodyOf(entry), body) as Record<string, unknown>
   const spec =
     collection === 'roleassignments'
-      ? await grantSpec(deploying, read as z.output<typeof GrantBody>)
+      ? await grantSpec(deploying, read as z.output<typeof GrantBody>, rendered.dependsOn.length > 0)
       : declaration === undefined
         ? partSpec(located, read)
         : await declaredSpec(deploying, located, read, planned)
@@ -140,7 +140,7 @@ function partSpec({ entry, previous, ref, rendered }: Located, read: Record<stri
 }
 
 /** @throws PlatformError unknown_role, forbidden, BAD_REQUEST, principal_not_found */
-async function grantSpec(deploying: Deploying, body: z.output<typeof GrantBody>): Promise<object> {
+async function grantSpec(deploying: Deploying, body: z.output<typeof GrantBody>, isLate: boolean): Promise<object> {
   const { context, boundaryId, resourceGroup } = deploying
   const { services, caller } = context
   const { principalId, roleDefinitionName, expiresAt, reason } = body
@@ -148,6 +148,11 @@ async function grantSpec(deploying: Deploying, body: z.output<typeof GrantBody>)
   const parsedScope = parseScope(scope)
   if (parsedScope === undefined || !scopeContains({ level: 'resourceGroup', boundaryId, resourceGroup }, parsedScope))
     throw badRequest('The role would reach beyond the group.', [{ field: 'scope', message: 'must lie in the group' }])
+  if (isLate)
+    throw badRequest(
+      'A role that waits for other components would be given when its giver may have lost the right to.',
+      [{ field: 'dependsOn', message: 'must be empty' }],
+    )
   const role = findRole(services, roleDefinitionName)
   if (isRootOnly(role)) throw rootOnlyRefused(role, scope)
   const principal = (await findNameable(services, caller, [principalId], boundaryId)).get(principalId)
@@ -180,4 +185,36 @@ export async function requireActions(
   if (missing.length === 0) return
   const message = `Deploying this needs permissions that are missing at ${scope}: ${missing.join(', ')}.`
   throw new PlatformError('FORBIDDEN', message, { missing, scope })
+}
+
+/** Where the right to write a component is asked for: at the resource itself, or at the one that holds it. */
+function scopeOf({ boundaryId, resourceGroup }: Deploying, { entry, rendered }: Located): string {
+  const { part, kind } = entry
+  if (part !== undefined) {
+    const parent = String(rendered.body[part.parentField] ?? '')
+    return resourceScope(boundaryId, resourceGroup, part.parentCollection, parent)
+  }
+  if (kind.segment === undefined || kind.placement !== 'group') return groupScope(boundaryId, resourceGroup)
+  return resourceScope(boundaryId, resourceGroup, kind.segment, rendered.resourceName)
+}
+
+/** The group's rights are not enough where somebody is denied one resource of it. @throws PlatformError FORBIDDEN with `missing` */
+export async function requireAtEach(deploying: Deploying, located: readonly Located[]): Promise<void> {
+  const { services, caller } = deploying.context
+  for (const one of located) {
+    const scope = scopeOf(deploying, one)
+    // A name that is none is refused with the spec.
+    if (parseScope(scope) === undefined) continue
+    const missing = await missingActions(services, caller.principalId, [one.entry.action], scope)
+    if (missing.length === 0) continue
+    const message = `Deploying this needs permissions that are missing at ${scope}: ${missing.join(', ')}.`
+    throw new PlatformError('FORBIDDEN', message, { missing, scope })
+  }
+}
+
+/** Whether the caller may see what a component is now. */
+export function mayRead(deploying: Deploying, located: Located): boolean {
+  const { services, caller } = deploying.context
+  const action = located.entry.action.replace(/\/write(Secrets)?$/, '/read')
+  return services.access.isAllowed(caller.principalId, action, scopeOf(deploying, located))
 }

@@ -9,7 +9,7 @@ import { mergePatchBetween } from '../records/mergePatch.ts'
 import { VERDICTS, type Verdict, verdictOf } from '../resources/plans.ts'
 import { isTakenElsewhere } from '../resources/platformNames.ts'
 import { demandIn } from '../resources/usage.ts'
-import { type Deploying, type Located, locateAll, plannedOf, specOf } from './mapping.ts'
+import { type Deploying, type Located, locateAll, mayRead, plannedOf, requireAtEach, specOf } from './mapping.ts'
 
 export const ACTIONS = ['Create', 'Update', 'Unchanged', 'Skip', 'Conflict'] as const
 export type PlannedAction = (typeof ACTIONS)[number]
@@ -25,13 +25,14 @@ export type PlannedComponent = {
   readonly refusal?: PlatformError
 }
 
-/** What deploying would do, component by component. Nothing is written. */
+/** What deploying would do, component by component. Nothing is written. @throws PlatformError FORBIDDEN with `missing` */
 export async function planOf(
   deploying: Deploying,
   deploy: string,
   components: readonly RenderedComponent[],
 ): Promise<PlannedComponent[]> {
   const located = await locateAll(deploying, components)
+  await requireAtEach(deploying, located)
   const planned = plannedOf(located)
   const result: PlannedComponent[] = []
   for (const rendered of components) {
@@ -93,15 +94,19 @@ export function planDto(
   parameters: Record<string, string>,
 ): z.output<typeof BlueprintPlanDto> {
   const isValid = steps.every(({ action, refusal }) => action !== 'Conflict' && refusal === undefined)
-  return { isValid, steps: steps.map(stepDto), ...verdictFor(deploying, steps), parameters }
+  return { isValid, steps: steps.map((step) => stepDto(deploying, step)), ...verdictFor(deploying, steps), parameters }
 }
 
-function stepDto({ rendered, action, patch, located, refusal }: PlannedComponent): z.output<typeof PlannedStepDto> {
+function stepDto(
+  deploying: Deploying,
+  { rendered, action, patch, located, refusal }: PlannedComponent,
+): z.output<typeof PlannedStepDto> {
   const { component, resourceName } = rendered
   const taken = `"${resourceName}" of ${component.collection} exists and was not made by this deployment.`
   const problems = action === 'Conflict' ? [taken] : refusal === undefined ? [] : wordsOf(refusal)
   const { name, collection } = component
   const changes = patch === undefined ? [] : [...changesOf(located?.previous?.spec, patch, '')]
+  if (located !== undefined && !mayRead(deploying, located)) for (const change of changes) change.from = '***'
   return { component: name, collection, resourceName, action, changes, problems }
 }
 

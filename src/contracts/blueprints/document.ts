@@ -39,7 +39,8 @@ export function readDocument(content: string): TemplateDocument {
   if (documents.length !== 1) throw new DocumentError(`must hold one document; it holds ${documents.length}`)
   const value = expanded(documents[0])
   const starts = startsOf(events, content)
-  return { value, positionOf: (pointer) => positionAt(content, nearest(starts, pointer)) }
+  const lines = lineStarts(content)
+  return { value, positionOf: (pointer) => positionAt(lines, nearest(starts, pointer)) }
 }
 
 function parsed(content: string): { events: Event[]; documents: unknown[] } {
@@ -123,8 +124,20 @@ function nearest(starts: ReadonlyMap<string, number>, pointer: string): number {
   }
 }
 
-function positionAt(content: string, offset: number): Position {
-  const before = content.slice(0, offset)
-  const lastBreak = before.lastIndexOf('\n')
-  return { line: before.split('\n').length, column: offset - lastBreak }
+/** Offsets at which lines begin. */
+function lineStarts(content: string): number[] {
+  const starts = [0]
+  for (let at = content.indexOf('\n'); at !== -1; at = content.indexOf('\n', at + 1)) starts.push(at + 1)
+  return starts
+}
+
+/** By halves: a document has many lines, and many problems. */
+function positionAt(lines: readonly number[], offset: number): Position {
+  let [low, high] = [0, lines.length - 1]
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    if ((lines[middle] ?? 0) <= offset) low = middle
+    else high = middle - 1
+  }
+  return { line: low + 1, column: offset - (lines[low] ?? 0) + 1 }
 }

@@ -3,9 +3,12 @@ import type { Scalar } from './expressions.ts'
 import { type BlueprintParameter, isSecretParameter, type Template } from './template.ts'
 
 const VALUE_MAX = 4096
-/** A pattern is tried on a text of a caller: both are kept so small that no pattern takes long. */
-const MATCHED_MAX = 256
-const REPETITIONS_MAX = 3
+/**
+ * A pattern is tried on a text of a caller, by an engine that tries every way to match: with so few choices, and none within
+ * another, there are at most some hundred thousand ways.
+ */
+const MATCHED_MAX = 128
+const CHOICES_MAX = 3
 const GENERATED_LENGTH = 24
 
 /** Why a pattern is not taken; undefined if it is. */
@@ -13,14 +16,21 @@ export function patternRefusal(pattern: string): string | undefined {
   const withoutClasses = pattern.replaceAll(/\\./g, 'x').replaceAll(/\[[^\]]*\]/g, 'x')
   if (/\((\?(?!:))|\\[1-9k]/.test(pattern.replaceAll('\\\\', ''))) return 'must not look around or refer back'
   if (/\)[*+?{]/.test(withoutClasses)) return 'must not repeat a group'
-  const repetitions = withoutClasses.match(/[*+]|\{[0-9]+(,[0-9]*)?\}/g)?.length ?? 0
-  if (repetitions > REPETITIONS_MAX) return `must not repeat more than ${REPETITIONS_MAX} parts`
+  if (choicesOf(withoutClasses) > CHOICES_MAX)
+    return `must not have more than ${CHOICES_MAX} parts that are optional, repeated or alternatives`
   try {
     wholePattern(pattern)
     return undefined
   } catch {
     return 'must be a regular expression'
   }
+}
+
+/** Where the engine may go more than one way. A part that is repeated so many times exactly is none. */
+function choicesOf(pattern: string): number {
+  const bare = pattern.replaceAll('(?:', '(')
+  const repeated = bare.match(/[*+?]|\{[0-9]+,[0-9]*\}/g)?.length ?? 0
+  return repeated + (bare.includes('|') ? 1 + (bare.match(/\(/g)?.length ?? 0) : 0)
 }
 
 const wholePattern = (pattern: string) => new RegExp(`^(?:${pattern})$`, 'u')

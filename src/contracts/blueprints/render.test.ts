@@ -97,6 +97,13 @@ describe('parameters', () => {
     })
 
   const patterns: [pattern: string, isTaken: boolean][] = [
+    ['^[a-z][a-z0-9-]{2,30}$', true],
+    ['[0-9]{4}-[0-9]{2}', true],
+    ['small|medium|large', true],
+    ['a?'.repeat(25), false],
+    ['(a|a)'.repeat(20), false],
+    ['(a|)'.repeat(20), false],
+    ['[^b]*[^b]*[^b]*[^c]?b', false],
     ['[a-z0-9-]+', true],
     ['v[0-9]{1,3}\\.[0-9]{1,3}', true],
     ['(a|b)c?', true],

@@ -175,4 +175,12 @@ describe('slugs and versions', () => {
       expect(isLater(earlier, later)).to.equal(false)
       expect(isLater(later, later)).to.equal(false)
     })
+
+  it('says where the first of thousands of problems in a long document are', () => {
+    const keys = Array.from({ length: 2_000 }, (_, at) => `unknown${at}: 1`).join('\n')
+    const { problems } = readTemplate(`format: 1\n${'\n'.repeat(150_000)}${keys}\n`, new Map())
+    expect(problems.length).to.be.at.most(50)
+    const unknown = problems.find(({ path }) => path === '/unknown7')
+    expect([unknown?.line, unknown?.column]).to.deep.equal([150_009, 11])
+  })
 })

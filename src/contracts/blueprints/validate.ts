@@ -54,7 +54,7 @@ export function readTemplate(content: string, catalogue: Catalogue): ReadTemplat
   })
   const read = Template.safeParse(document.value, { reportInput: true })
   if (!read.success) {
-    const problems = read.error.issues.flatMap((issue) => problemsOfIssue(issue, problemAt))
+    const problems = read.error.issues.slice(0, PROBLEMS_MAX).flatMap((issue) => problemsOfIssue(issue, problemAt))
     return { ...nothing, problems: problems.slice(0, PROBLEMS_MAX), problemAt }
   }
   const checker = new Checker(read.data, catalogue, problemAt)
@@ -71,9 +71,9 @@ const pointerOf = (path: readonly PropertyKey[]) => path.map((part) => `/${escap
 export function problemsOfIssue(issue: Issue, problemAt: ReadTemplate['problemAt'], base = ''): TemplateProblem[] {
   const path = base + pointerOf(issue.path)
   if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((key) =>
-      problemAt('UnknownField', `${path}/${escaped(key)}`, 'is not a field of this record'),
-    )
+    return issue.keys
+      .slice(0, PROBLEMS_MAX)
+      .map((key) => problemAt('UnknownField', `${path}/${escaped(key)}`, 'is not a field of this record'))
   const isMissing = 'input' in issue && issue.input === undefined && issue.code.startsWith('invalid_')
   return [problemAt(isMissing ? 'MissingField' : 'SpecInvalid', path, reasonOf(issue))]
 }

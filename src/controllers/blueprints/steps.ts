@@ -19,6 +19,9 @@ import { isKubeError } from '../../kube/errors.ts'
 import type { Pass } from '../engine/controller.ts'
 import { readSecret } from '../workload/secrets.ts'
 
+/** Milliseconds for which the verdict over a role counts: it was given when the deployment was asked for. */
+const GRANTED_WITHIN = 300_000
+
 export type ExecutionPass = Pass<typeof BlueprintExecution>
 /** Values of the secret parameters, by name. */
 export type Parameters = Readonly<Record<string, string>>
@@ -75,6 +78,9 @@ async function write(
 ): Promise<Made> {
   const { object: execution, records } = pass
   const { name: deploy, startedBy } = execution.spec
+  const age = pass.clock.now() - Date.parse(execution.metadata.creationTimestamp ?? pass.now)
+  if (step.collection === 'roleassignments' && age > GRANTED_WITHIN)
+    return { refusal: 'Who deployed it may have lost the right to give the role since: deploy the blueprint again.' }
   const text = withLate(
     pass,
     stored === undefined ? (step.manifest ?? '{}') : (step.patch ?? step.manifest ?? '{}'),
