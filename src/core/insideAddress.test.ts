@@ -13,6 +13,8 @@ describe('addresses that administrators of the platform may name', () => {
     ['169.254.169.254', false],
     ['169.254.1.1', false],
     ['::ffff:169.254.169.254', false],
+    ['::169.254.169.254', false],
+    ['::10.0.0.1', true],
     ['64:ff9b::a9fe:a9fe', false],
     ['2002:a9fe:a9fe::1', false],
     ['fe80::1', false],
