@@ -82,6 +82,10 @@ describe('components of the platform, by the kinds of Flux', () => {
     await own.admin.mergePatch(helmRelease, at('pcomp-shop'), { status }, { subresource: 'status' })
   }
 
+  /** When Flux was last asked to try again: the resumed install has asked as well, so a repair is told by the difference. */
+  const askedAt = async () =>
+    (await own.admin.get(helmRelease, at('pcomp-shop'))).metadata.annotations?.['reconcile.fluxcd.io/forceAt']
+
   const reach = (id: string, ...states: string[]) =>
     until(`the install is ${states.join(' or ')}`, async () => {
       const { body } = await call<Install>('GET', `/installs/${id}`)
@@ -174,13 +178,11 @@ describe('components of the platform, by the kinds of Flux', () => {
 
   it('show no drift, and are repaired once Helm, which failed, is asked again', async () => {
     expect((await call<{ components: { name: string }[] }>('GET', '/drift')).body.components).to.deep.equal([])
+    const before = await askedAt()
     const repair = await call<Install>('POST', '/components/shop/repair')
     expect(repair.status, repair.text).to.equal(202)
     await reach(repair.body.id, 'Running Chart')
-    await until('Flux is asked again', async () => {
-      const { metadata } = await own.admin.get(helmRelease, at('pcomp-shop'))
-      return metadata.annotations?.['reconcile.fluxcd.io/forceAt']
-    })
+    await until('Flux is asked again', async () => (await askedAt()) !== before)
     await flux('timed out waiting for the condition')
     expect((await reach(repair.body.id, 'Paused Chart')).message).to.contain('timed out')
     expect((await call('POST', `/installs/${repair.body.id}/resume`)).status).to.equal(202)
