@@ -43,13 +43,12 @@ export function parseQuantity(text: string): bigint {
   return (scaled + divisor - 1n) / divisor
 }
 
-/** The same of what another system tells; nothing of what is no quantity. */
+/** As metrics-server writes what is used of processors. */
+const FINE = /^[0-9]{1,18}[nu]$/
+
+/** The same of what another system tells; nothing of what is no quantity, or longer than any is. */
 export function amountOf(text: string | undefined): bigint {
-  try {
-    return parseQuantity(text ?? '0')
-  } catch {
-    return 0n
-  }
+  return text !== undefined && (isQuantity(text) || FINE.test(text)) ? parseQuantity(text) : 0n
 }
 
 /** Negative, zero or positive, as `a` is less than, equal to or more than `b`. */

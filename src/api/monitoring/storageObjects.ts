@@ -1,6 +1,6 @@
 import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
 import type { KubeObject } from '../../core/object.ts'
-import { isQuantity, parseQuantity } from '../../core/quantity.ts'
+import { amountOf } from '../../core/quantity.ts'
 import { KINDS } from '../../crds/index.ts'
 import type { Services } from '../http/context.ts'
 import { type NamespaceOwner, ownerOfNamespace } from '../resources/namespaceOwner.ts'
@@ -22,8 +22,7 @@ export type Volume = KubeObject & {
 }
 
 /** Nothing, of what is no quantity. */
-export const bytesOf = (text: string | undefined) =>
-  text !== undefined && isQuantity(text) ? Number(parseQuantity(text) / 1000n) : 0
+export const bytesOf = (text: string | undefined) => Number(amountOf(text) / 1000n)
 
 export type Owner = {
   boundaryId: string | null
