@@ -1,9 +1,22 @@
 import { request } from 'undici'
-import type { z } from 'zod'
+import { z } from 'zod'
 import { readWithin } from '../../core/readWithin.ts'
 
 /** Bytes; 1,500 points of a hundred counters take a third of it. */
 const ANSWER_MAX = 16 * 1024 * 1024
+
+/** A time in seconds and a number as text. */
+export const Sample = z.tuple([z.number(), z.string()])
+
+/** What is read of an answer to either question: each series with its samples, of one moment or of a range. */
+export function answerOf<Labels extends z.ZodType>(labels: Labels) {
+  const series = z.object({
+    metric: labels,
+    values: z.array(Sample).default([]),
+    value: Sample.transform((one) => [one]).default([]),
+  })
+  return z.object({ data: z.object({ result: z.array(series) }) })
+}
 
 /**
  * Asks the HTTP API of Prometheus, version 1.

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
-import { askPrometheus } from './ask.ts'
+import { answerOf, askPrometheus } from './ask.ts'
 import { type Counter, incrementsOf, timesOf, WHATS } from './increments.ts'
 import type { CountedRequests, RequestFigures, Steps } from './port.ts'
 import { trafficQuery } from './traefik.ts'
@@ -14,24 +14,13 @@ export type PrometheusOptions = {
   timeout?: number
 }
 
-const Sample = z.tuple([z.number(), z.string()])
 const Labels = z.object({
   what: z.enum(WHATS),
   instance: z.string().default(''),
   code: z.string().optional(),
   le: z.string().optional(),
 })
-const Answer = z.object({
-  data: z.object({
-    result: z.array(
-      z.object({
-        metric: Labels,
-        values: z.array(Sample).default([]),
-        value: Sample.transform((one) => [one]).default([]),
-      }),
-    ),
-  }),
-})
+const Answer = answerOf(Labels)
 type Found = z.output<typeof Answer>['data']['result']
 
 /** Asks Prometheus what the Traefik of the Gateway counted (HTTP API of Prometheus, version 1). */

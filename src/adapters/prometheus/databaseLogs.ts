@@ -1,11 +1,8 @@
-import { request } from 'undici'
 import { z } from 'zod'
 import { messageOf } from '../../core/errors.ts'
-import type { Log } from '../../core/log.ts'
-import { readWithin } from '../../core/readWithin.ts'
+import { askPrometheus, Sample } from './ask.ts'
+import type { PrometheusOptions } from './client.ts'
 import type { DatabaseLogs, MeasuredLog } from './port.ts'
-
-const ANSWER_MAX = 16 * 1024 * 1024
 
 /** What CloudNativePG measures of its instances (its page on monitoring); sizes of the volume are counted in files. */
 const QUERIES = {
@@ -16,45 +13,23 @@ const QUERIES = {
 
 const Answer = z.object({
   data: z.object({
-    result: z.array(
-      z.object({
-        metric: z.object({ namespace: z.string(), pod: z.string() }),
-        value: z.tuple([z.number(), z.string()]),
-      }),
-    ),
+    result: z.array(z.object({ metric: z.object({ namespace: z.string(), pod: z.string() }), value: Sample })),
   }),
 })
 
 /** Asks Prometheus what waits for the archives of databases (HTTP API of Prometheus, version 1). */
-export function createDatabaseLogs({
-  url,
-  log,
-  timeout = 5_000,
-}: {
-  url: string
-  log: Pick<Log, 'debug'>
-  timeout?: number
-}): DatabaseLogs {
-  const address = `${url.replace(/\/$/, '')}/api/v1/query`
-
-  async function ask(query: string, signal: AbortSignal) {
-    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-    const body = new URLSearchParams({ query }).toString()
-    const answer = await request(address, { method: 'POST', headers, body, signal })
-    const text = await readWithin(ANSWER_MAX, answer.body, () => new Error('Prometheus tells more than was asked for.'))
-    if (answer.statusCode !== 200) throw new Error(`Prometheus answered ${answer.statusCode}.`)
-    return Answer.parse(JSON.parse(text.toString('utf8'))).data.result
-  }
-
+export function createDatabaseLogs({ url, log, timeout = 5_000 }: PrometheusOptions): DatabaseLogs {
   return {
     async all() {
       const found = new Map<string, MeasuredLog>()
       try {
         const signal = AbortSignal.timeout(timeout)
         const names = Object.keys(QUERIES) as (keyof typeof QUERIES)[]
-        const answers = await Promise.all(names.map((name) => ask(QUERIES[name], signal)))
+        const ask = (query: string) => askPrometheus(url, 'query', { query }, { answer: Answer, signal })
+        const answers = await Promise.all(names.map((name) => ask(QUERIES[name])))
         for (const [index, name] of names.entries())
-          for (const { metric, value } of answers[index] ?? []) keepLargest(found, metric, name, Number(value[1]))
+          for (const { metric, value } of answers[index]?.data.result ?? [])
+            keepLargest(found, metric, name, Number(value[1]))
       } catch (error) {
         log.debug({ error: messageOf(error) }, 'Prometheus did not tell what waits for the archives of databases.')
       }

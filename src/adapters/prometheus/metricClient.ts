@@ -1,23 +1,12 @@
 import { z } from 'zod'
 import { messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
-import { askPrometheus } from './ask.ts'
+import { answerOf, askPrometheus } from './ask.ts'
 import type { PrometheusOptions } from './client.ts'
 import { type MeasuredSeries, type MetricQuestion, type MetricSource, MetricSourceError, type Steps } from './port.ts'
 import { queryOf } from './queries.ts'
 
-const Sample = z.tuple([z.number(), z.string()])
-const Answer = z.object({
-  data: z.object({
-    result: z.array(
-      z.object({
-        metric: z.record(z.string(), z.string()),
-        values: z.array(Sample).default([]),
-        value: Sample.transform((one) => [one]).default([]),
-      }),
-    ),
-  }),
-})
+const Answer = answerOf(z.record(z.string(), z.string()))
 
 /** Milliseconds: a month of many pods takes a while. */
 const WITHIN = 15_000

@@ -1,7 +1,7 @@
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { RequestListener } from 'node:http'
 import { expect } from 'chai'
 import { metricSourceContract, PLAYED_METRICS } from '../../../test/suites/metricSourceContract.ts'
+import { askedOf, says, whole } from '../../../test/worlds/playedPrometheus.ts'
 import { METRICS, PLATFORM_METRICS } from '../../contracts/metrics.ts'
 import { silentLog as log } from '../../core/log.ts'
 import { CAPACITIES, CATALOGUE, PLATFORM_CATALOGUE } from './catalogue.ts'
@@ -99,27 +99,17 @@ describe('the catalogue of queries', () => {
 })
 
 describe('metrics from something else than Prometheus', () => {
-  const ask = async (listener: RequestListener, timeout?: number) => {
-    const server = createServer(listener)
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-    try {
-      const source = createMetricSource({ url, log, ...(timeout !== undefined && { timeout }) })
-      return await source.of(question('vectorclusters', 'MemoryUsage'), { from: 0, to: 30, stepSeconds: 30 })
-    } catch (error) {
-      expect(error).to.be.instanceOf(MetricSourceError)
-      expect((error as Error).message).to.not.contain('secret')
-      return undefined
-    } finally {
-      server.closeAllConnections()
-      server.close()
-    }
-  }
-  const says =
-    (content: unknown, status = 200): RequestListener =>
-    (_, response) =>
-      response.writeHead(status).end(typeof content === 'string' ? content : JSON.stringify(content))
-  const whole = (...result: object[]) => ({ status: 'success', data: { resultType: 'matrix', result } })
+  const ask = (listener: RequestListener, timeout?: number) =>
+    askedOf(listener, async (url) => {
+      try {
+        const source = createMetricSource({ url, log, ...(timeout !== undefined && { timeout }) })
+        return await source.of(question('vectorclusters', 'MemoryUsage'), { from: 0, to: 30, stepSeconds: 30 })
+      } catch (error) {
+        expect(error).to.be.instanceOf(MetricSourceError)
+        expect((error as Error).message).to.not.contain('secret')
+        return undefined
+      }
+    })
 
   it('are taken if they are figures, without what is no number', async () => {
     const found = await ask(

@@ -1,7 +1,7 @@
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { RequestListener } from 'node:http'
 import { expect } from 'chai'
 import { PLAYED, requestFiguresContract } from '../../../test/suites/requestFiguresContract.ts'
+import { askedOf, says, whole } from '../../../test/worlds/playedPrometheus.ts'
 import { silentLog as log } from '../../core/log.ts'
 import { createRequestFigures } from './client.ts'
 import { FakeRequestFigures } from './fake.ts'
@@ -14,24 +14,12 @@ describe('figures of a Gateway in memory', () => {
 })
 
 describe('figures from something else than Prometheus', () => {
-  const ask = async (listener: RequestListener, timeout?: number) => {
-    const server = createServer(listener)
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-    try {
+  const ask = (listener: RequestListener, timeout?: number) =>
+    askedOf(listener, (url) => {
       const figures = createRequestFigures({ url, log, ...(timeout !== undefined && { timeout }) })
-      return await figures.of({ namespace: 'a', route: 'b', service: 'c' }, { from: 0, to: 30, stepSeconds: 30 })
-    } finally {
-      server.closeAllConnections()
-      server.close()
-    }
-  }
-  const says =
-    (content: unknown, status = 200): RequestListener =>
-    (_, response) =>
-      response.writeHead(status).end(typeof content === 'string' ? content : JSON.stringify(content))
+      return figures.of({ namespace: 'a', route: 'b', service: 'c' }, { from: 0, to: 30, stepSeconds: 30 })
+    })
   const result = (metric: object, ...values: [number, string][]) => ({ metric, values })
-  const whole = (...found: object[]) => ({ status: 'success', data: { resultType: 'matrix', result: found } })
   const since = result({ what: 'since', instance: 'one' }, [0, '0'], [30, '0'])
 
   it('are taken if they are figures', async () => {
