@@ -107,14 +107,14 @@ function publicLookup(lookup: typeof resolve): LookupFunction {
 /** What protocols that are spoken through this need beside the body. */
 const PASSED_ON = ['content-type', 'location', 'www-authenticate', 'docker-content-digest']
 
-/** What the caller reads: the status, the text and a few headers. */
+/** What the caller reads: the status, the body and a few headers. */
 async function responseOf(answer: Awaited<ReturnType<typeof send>>, maxBytes: number, host: string): Promise<Response> {
-  const text = await limited(answer.body as AsyncIterable<Uint8Array> | null, maxBytes, host)
+  const body = await limited(answer.body as AsyncIterable<Uint8Array> | null, maxBytes, host)
   const headers = PASSED_ON.flatMap((name) => {
     const value = answer.headers.get(name)
     return value === null ? [] : [[name, value] as [string, string]]
   })
-  return new Response(answer.status === 204 || answer.status === 304 ? null : text, {
+  return new Response(answer.status === 204 || answer.status === 304 ? null : body, {
     status: answer.status,
     headers,
   })
@@ -129,10 +129,14 @@ function outgoingError(error: unknown, host: string): OutgoingError {
   return new OutgoingError('Unreachable', `${host} does not answer over TLS in time.`, { cause: error })
 }
 
-async function limited(body: AsyncIterable<Uint8Array> | null, maxBytes: number, host: string): Promise<string> {
-  if (body === null) return ''
+async function limited(
+  body: AsyncIterable<Uint8Array> | null,
+  maxBytes: number,
+  host: string,
+): Promise<Buffer<ArrayBuffer>> {
+  if (body === null) return Buffer.alloc(0)
   const tooLong = () => new OutgoingError('Unreachable', `${host} answers with more than ${maxBytes} bytes.`)
-  return (await readWithin(maxBytes, body, tooLong)).toString('utf8')
+  return Buffer.from(await readWithin(maxBytes, body, tooLong))
 }
 
 function withoutCredentials(headers: Record<string, string>): Record<string, string> {

@@ -27,6 +27,8 @@ export async function serveGit(root: string, { username, password }: { username:
         PATH: process.env.PATH,
         GIT_PROJECT_ROOT: root,
         GIT_HTTP_EXPORT_ALL: '1',
+        GIT_PROTOCOL: String(request.headers['git-protocol'] ?? ''),
+        HTTP_CONTENT_ENCODING: String(request.headers['content-encoding'] ?? ''),
         PATH_INFO: url.pathname,
         QUERY_STRING: url.search.slice(1),
         REQUEST_METHOD: request.method,
