@@ -22,6 +22,7 @@ import type { EventRecorder } from '../kube/events.ts'
 import { appController } from './apps/index.ts'
 import { bindingController } from './bindings.ts'
 import { executionController } from './blueprints/executions.ts'
+import { blueprintSourceController, type CatalogueOptions } from './blueprints/sources.ts'
 import { templateController } from './blueprints/templates.ts'
 import { boundaryController } from './boundaries.ts'
 import { clusterController, countClusters } from './clusters.ts'
@@ -88,6 +89,7 @@ export type ControllerPorts = {
   vaultKeys?: PlatformKeys
   sso: SsoPorts
   sources: SourceOptions & { port: SourcePort }
+  blueprints: Pick<CatalogueOptions, 'files' | 'read'>
   builds: BuildPorts
   crosslink: CrosslinkOptions
   /** Undefined if the platform has no registry of images. */
@@ -162,6 +164,11 @@ const PARTS: readonly Part[] = [
   made(jobController, (ports) => ({ keys: keysOf(ports), ...ports.jobs, registryHost: ports.registry?.host })),
   made(repositoryController, ({ registry }) => ({ registry })),
   fixed(templateController),
+  made(blueprintSourceController, ({ blueprints, sources }) => ({
+    ...blueprints,
+    sources: sources.port,
+    circuitUrl: sources.circuit.baseUrl,
+  })),
   fixed(executionController),
   made(runController, ({ registry }) => ({ registry })),
   fixed(alertController),

@@ -4,8 +4,8 @@ import { slugRefusal } from '../contracts/blueprints/template.ts'
 import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
 import { mapOf, PlainText, Prose, ResourceName, Uuid } from './fields.ts'
 
-const READ = ['get', 'list', 'watch']
-const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection']
+export const READ = ['get', 'list', 'watch']
+export const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection']
 
 const templateSpec = z.strictObject({
   slug: ResourceName.describe('Name of the blueprint in URLs, the same as in the content; immutable'),
@@ -46,6 +46,11 @@ export const BlueprintTemplate = defineKind({
   immutable: ['slug', 'sourceId'],
   rules: [slugRule],
   admission: [
+    {
+      on: 'DELETE',
+      cel: "variables.isExempt || oldObject.?spec.?sourceId.orValue('') == ''",
+      message: 'a template of a source is kept by that source: take it out of the repository, or delete the source',
+    },
     {
       on: 'WRITE',
       cel: 'variables.isExempt || !has(object.spec) || (!has(object.spec.sourceId) && object.metadata.name == object.spec.slug)',

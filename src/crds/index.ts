@@ -1,5 +1,6 @@
 import { AppRuntime } from './appruntimes.ts'
 import { PlatformApp } from './apps.ts'
+import { BlueprintSource } from './blueprintSources.ts'
 import { BlueprintExecution, BlueprintTemplate } from './blueprints.ts'
 import { Boundary } from './boundaries.ts'
 import { BugReport } from './bugreports.ts'
@@ -69,6 +70,7 @@ export const KINDS: readonly AnyKind[] = [
   ManagedIdentity,
   DeploymentSource,
   BlueprintTemplate,
+  BlueprintSource,
   BlueprintExecution,
   VectorCluster,
   // Vaults before entries: a vault that may not be deleted keeps its entries.

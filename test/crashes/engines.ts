@@ -2,6 +2,7 @@ import { memoryAudit } from '../../src/adapters/audit/memory.ts'
 import { FakeBackupTargets } from '../../src/adapters/backuptarget/fake.ts'
 import { fakeBlobs } from '../../src/adapters/blobs/fake.ts'
 import { FakeClusterLook } from '../../src/adapters/clusterlook/fake.ts'
+import { FakeGitFiles } from '../../src/adapters/gitfiles/fake.ts'
 import { FakeObjectStore } from '../../src/adapters/objectstorage/fake.ts'
 import { FakePlatformKeys } from '../../src/adapters/platformkeys/fake.ts'
 import { FakePodLogs } from '../../src/adapters/podlogs/fake.ts'
@@ -45,6 +46,7 @@ export class Engines {
   readonly platformKeys = new FakePlatformKeys('first')
   readonly sources = new FakeSources()
   readonly circuit = new FakeCircuit()
+  readonly gitFiles = new FakeGitFiles()
   /** TXT records by name. */
   readonly domains = new Map<string, string[]>()
   readonly podLogs = new FakePodLogs()

@@ -30,14 +30,6 @@ export function isTemplatePath(path: string): boolean {
   return /\.(ya?ml|json)$/.test(path) && !path.split('/').some((part) => part.startsWith('.'))
 }
 
-/** A folder as it is compared and looked up: its parts with slashes between, without one at either end; the top is ''. */
-export function folderOf(path: string): string {
-  return path
-    .split('/')
-    .filter((part) => part !== '')
-    .join('/')
-}
-
 /** What is read of the files of a folder, as far as there is room: by path, so that it is the same each time. */
 export function withinRoom(revision: string, found: readonly { path: string; bytes: Uint8Array }[]): RepositoryFiles {
   const files: RepositoryFile[] = []
