@@ -1,7 +1,7 @@
 import { blobBuildLogs } from '../../src/adapters/buildlogs/client.ts'
 import type { PodLogs } from '../../src/adapters/podlogs/port.ts'
 import type { SqlEngine, SqlTarget } from '../../src/adapters/sql/port.ts'
-import { readWhole } from '../../src/api/blueprints/catalogue.ts'
+import { readWhole } from '../../src/api/blueprints/reading.ts'
 import { createAuthority as createRealAuthority } from '../../src/composition/certificates.ts'
 import { UNUSED } from '../../src/contracts/registry/retention.ts'
 import type { ControllerPorts } from '../../src/controllers/index.ts'

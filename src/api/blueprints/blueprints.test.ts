@@ -15,7 +15,7 @@ import { RelationalCluster } from '../../crds/relational.ts'
 import { SecretVault } from '../../crds/vaults.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import { secret } from '../../kube/builtin.ts'
-import { readWhole } from './catalogue.ts'
+import { readWhole } from './reading.ts'
 
 const B = `/boundaries/${BOUNDARY}/resources/blueprints`
 const HOME = groupNamespace(BOUNDARY, 'shop')

@@ -23,10 +23,11 @@ import { clusterWords, findBoundary } from '../resources/places.ts'
 import { untilChanged } from '../resources/untilChanged.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { oneAtATime } from '../rules/turns.ts'
-import { type Blueprint, findBlueprint, permissionsOf, requireValid } from './catalogue.ts'
+import { type Blueprint, findBlueprint } from './catalogue.ts'
 import { executionDto } from './executions.ts'
 import { type Deploying, requireActions } from './mapping.ts'
 import { type PlannedComponent, planDto, planOf } from './plan.ts'
+import { permissionsOf, requireValid } from './reading.ts'
 
 declare module '../http/context.ts' {
   interface Services {
@@ -64,7 +65,7 @@ type Deploy = Context<string, z.output<typeof DeployQuery>, Request>
 /**
  * POST {RG}/blueprints/{slug}/deploy.
  *
- * @throws PlatformError NOT_FOUND, CONFLICT, TEMPLATE_INVALID, CLUSTER_NOT_PROJECTED, PARAMETER_INVALID, BAD_REQUEST,
+ * @throws PlatformError NOT_FOUND, CONFLICT, INVALID_STATE, TEMPLATE_INVALID, CLUSTER_NOT_PROJECTED, PARAMETER_INVALID, BAD_REQUEST,
  *   FORBIDDEN with `missing`, RESOURCE_CONFLICT with `resources`, and what REST refuses of each component; the first wins
  */
 export async function deployBlueprint(context: Deploy) {
@@ -77,6 +78,7 @@ export async function deployBlueprint(context: Deploy) {
     const message = `Blueprint "${blueprint.object.spec.slug}" has the id ${blueprint.id}: it was replaced since it was read.`
     throw new PlatformError('CONFLICT', message, { blueprintId: blueprint.id })
   }
+  requireEnabled(blueprint)
   const template = requireValid(blueprint.read)
   checkProjected(services, boundaryId, body.clusterId, PlatformApp)
   const deploying = { context: context as Context, boundaryId, resourceGroup, clusterId: body.clusterId }
@@ -91,6 +93,13 @@ export async function deployBlueprint(context: Deploy) {
   const wanted = { id, name: body.name, template, parameters, outputs: rendered.outputs }
   const execution = await startExecution(deploying, wanted, planned, values.secret)
   return accepted(executionDto(execution, services))
+}
+
+/** @throws PlatformError INVALID_STATE */
+function requireEnabled({ isEnabled, object, source }: Blueprint): void {
+  if (isEnabled) return
+  const message = `Blueprint "${object.spec.slug}" is of source "${source?.metadata.name}", which is switched off.`
+  throw new PlatformError('INVALID_STATE', message, { status: 'Disabled' })
 }
 
 /** @throws PlatformError PARAMETER_INVALID */

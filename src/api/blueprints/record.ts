@@ -6,7 +6,8 @@ import { boundaryScope } from '../callers/visibility.ts'
 import type { Context } from '../http/context.ts'
 import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
-import { type Blueprint, ORIGINS, permissionsOf } from './catalogue.ts'
+import { type Blueprint, ORIGINS } from './catalogue.ts'
+import { permissionsOf } from './reading.ts'
 
 const ParameterDto = z.object(BlueprintParameter.shape).meta({ id: 'BlueprintParameter' })
 
@@ -36,7 +37,7 @@ export const BlueprintDto = z
     permissions: z.array(z.string()).describe('What deploying needs in the group'),
     missingPermissions: z.array(z.string()).describe('Of these, what the caller does not hold at the boundary'),
     updatedAt: DateTime,
-    revision: z.string().nullable(),
+    revision: z.string().nullable().describe('Of a source: the commit that was read last'),
   })
   .meta({ id: 'BlueprintDto' })
 export type BlueprintDto = z.output<typeof BlueprintDto>
@@ -79,7 +80,7 @@ function headOf(content: string): Record<string, unknown> {
 }
 
 export function blueprintDto(
-  { id, object, origin, read }: Blueprint,
+  { id, object, source, origin, isEnabled, read }: Blueprint,
   { services, caller }: Context,
   boundaryId: string,
 ): BlueprintDto {
@@ -98,7 +99,7 @@ export function blueprintDto(
     icon: textIn(head, 'icon'),
     origin,
     sourceId: spec.sourceId,
-    isEnabled: true,
+    isEnabled,
     isValid: template !== undefined && !problems.some(({ severity }) => severity === 'Error'),
     parameters: template?.parameters ?? [],
     components: (template?.components ?? []).map(componentOf),
@@ -106,6 +107,6 @@ export function blueprintDto(
     permissions,
     missingPermissions: permissions.filter((name) => !services.access.isAllowed(caller.principalId, name, scope)),
     updatedAt: status?.updatedAt ?? createdAtOf(metadata),
-    revision: null,
+    revision: source?.status?.revision ?? null,
   })
 }

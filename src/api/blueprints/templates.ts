@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { OWN_TEMPLATES_MAX } from '../../contracts/blueprints/catalogue.ts'
 import { isLater, type TemplateProblem } from '../../contracts/blueprints/template.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
-import { idOf } from '../../core/ids.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
 import { created, noContent, ok } from '../http/answer.ts'
@@ -10,7 +10,8 @@ import { etagOf } from '../http/etag.ts'
 import { inBoundary } from '../resources/collection/homes.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { oneAtATime } from '../rules/turns.ts'
-import { blueprintOf, blueprintsOf, readWhole, requireValid, TemplateProblemDto } from './catalogue.ts'
+import { blueprintIdOf, blueprintOf, keptByOthers, originOf, ownTemplates } from './catalogue.ts'
+import { readWhole, requireValid, TemplateProblemDto } from './reading.ts'
 import { BlueprintDto, blueprintDto } from './record.ts'
 
 export const TemplateContent = z
@@ -52,7 +53,7 @@ function sample(context: Given, boundaryId: string, slug: string, content: strin
 /**
  * POST .../templates: creates the boundary's own template of that slug, or replaces it.
  *
- * @throws PlatformError TEMPLATE_INVALID, VERSION_EXISTS
+ * @throws PlatformError TEMPLATE_INVALID, VERSION_EXISTS, QUOTA_EXCEEDED
  */
 export async function putTemplate(context: Given) {
   const home = await inBoundary(context as Context)
@@ -63,11 +64,12 @@ export async function putTemplate(context: Given) {
   const { slug } = template
   const { namespace, boundaryId } = home
   const ref = { namespace, name: slug }
-  const turn = { key: `blueprint template ${namespace}/${slug}`, sees: [{ kind: BlueprintTemplate, namespace }] }
+  const turn = { key: `blueprint templates ${namespace}`, sees: [{ kind: BlueprintTemplate, namespace }] }
   return oneAtATime(services, turn, async () => {
     const stored = await services.records.get(BlueprintTemplate, ref, { fresh: true })
     const spec = { slug, content }
     if (stored === undefined) {
+      requireRoom(services, boundaryId)
       const { object } = await services.records.create(BlueprintTemplate, { ...ref, spec, caller })
       return created(blueprintDto(blueprintOf(object), context as Context, boundaryId), { etag: etagOf(object) })
     }
@@ -78,8 +80,8 @@ export async function putTemplate(context: Given) {
       throw new PlatformError('VERSION_EXISTS', message, { slug, version: before.version })
     }
     const { ifMatch } = context
-    const change = () => ({ ...spec, ...(stored.spec.sourceId !== undefined && { sourceId: stored.spec.sourceId }) })
-    const { object } = await services.records.update(BlueprintTemplate, ref, { caller, ifMatch, change, fresh: true })
+    const options = { caller, ifMatch, change: () => spec, fresh: true }
+    const { object } = await services.records.update(BlueprintTemplate, ref, options)
     return ok(blueprintDto(blueprintOf(object), context as Context, boundaryId), { etag: etagOf(object) })
   })
 }
@@ -95,18 +97,21 @@ export async function removeTemplate(context: Context) {
     await services.records.remove(BlueprintTemplate, ref, { caller, ifMatch })
     return noContent()
   }
-  const other = blueprintsOf(services, boundaryId).find(({ object }) => object.spec.slug === slug)
+  const other = keptByOthers(services, boundaryId, slug)
   if (other === undefined) throw notFound(`Template "${slug}" of boundary "${boundaryId}"`)
-  const { kind, resource } = BlueprintTemplate
-  const id = idOf({
-    group: resource.group,
-    kind,
-    namespace: other.object.metadata.namespace,
-    name: other.object.metadata.name,
-  })
-  const keeper = other.origin === 'BuiltIn' ? 'the platform' : 'a source'
+  const origin = originOf(other)
+  const keeper = origin === 'BuiltIn' ? 'the platform' : `source "${other.spec.sourceId}"`
   throw new PlatformError('NOT_OWNED', `Template "${slug}" is kept by ${keeper}, not by this boundary.`, {
-    origin: other.origin,
-    blueprintId: id,
+    origin,
+    blueprintId: blueprintIdOf(other),
   })
+}
+
+/** @throws PlatformError QUOTA_EXCEEDED */
+function requireRoom(services: Context['services'], boundaryId: string): void {
+  const used = ownTemplates(services, boundaryId).length
+  if (used < OWN_TEMPLATES_MAX) return
+  const message = `A boundary keeps at most ${OWN_TEMPLATES_MAX} templates of its own.`
+  const extras = { quota: 'blueprintTemplates', limit: OWN_TEMPLATES_MAX, used, requested: 1 }
+  throw new PlatformError('QUOTA_EXCEEDED', message, extras)
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createGitFiles } from '../../adapters/gitfiles/client.ts'
 import { createOutgoing } from '../../adapters/outgoing/client.ts'
-import { readWhole } from '../../api/blueprints/catalogue.ts'
+import { readWhole } from '../../api/blueprints/reading.ts'
 import type { Services } from '../../api/http/context.ts'
 import { kubeSecrets, kubeSecretWriter } from '../../api/records/secrets.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
