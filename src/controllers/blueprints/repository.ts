@@ -1,5 +1,5 @@
 import type { FilesPlace } from '../../adapters/gitfiles/port.ts'
-import { connectionTo, SourceError } from '../../adapters/sources/port.ts'
+import { connectionTo, SourceError, type SourcePort } from '../../adapters/sources/port.ts'
 import type { CatalogueProvider } from '../../contracts/blueprints/catalogue.ts'
 import { readCredentials, sourceSecretName } from '../../contracts/sources/providers.ts'
 import type { BlueprintSource } from '../../crds/blueprintSources.ts'
@@ -7,7 +7,12 @@ import type { DeploymentSource } from '../../crds/sources.ts'
 import { isInstallation } from '../../desired/catalogue.ts'
 import type { Pass } from '../engine/controller.ts'
 import { readSecret } from '../workload/secrets.ts'
-import type { CatalogueOptions } from './sources.ts'
+
+export type RepositoryOptions = {
+  sources: Pick<SourcePort, 'token'>
+  /** Where the Git host of the platform is; undefined if it has none. */
+  circuitUrl: string | undefined
+}
 
 type Found = {
   place: Pick<FilesPlace, 'url' | 'credentials'>
@@ -24,7 +29,7 @@ type Found = {
 export async function repositoryOf(
   { object, records }: Pick<Pass<typeof BlueprintSource>, 'object' | 'records'>,
   deploymentSources: readonly DeploymentSource[],
-  { sources, circuitUrl }: Pick<CatalogueOptions, 'sources' | 'circuitUrl'>,
+  { sources, circuitUrl }: RepositoryOptions,
 ): Promise<Found> {
   const { repositoryUrl, installationId = '', repositoryId = '' } = object.spec
   if (repositoryUrl !== undefined) return { place: { url: repositoryUrl }, about: {} }

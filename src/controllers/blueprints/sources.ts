@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { GitFiles } from '../../adapters/gitfiles/port.ts'
-import { SourceError, type SourcePort } from '../../adapters/sources/port.ts'
+import { SourceError } from '../../adapters/sources/port.ts'
 import {
   folderOf,
   isSamePlace,
@@ -17,15 +17,12 @@ import { DeploymentSource } from '../../crds/sources.ts'
 import { type JudgedFiles, judgeFiles, pushOf, readAgainIn, shownInvalid } from '../../desired/catalogue.ts'
 import { controllerWith, type Pass, steps, type Workspace } from '../engine/controller.ts'
 import { withSecretRights } from '../workload/secrets.ts'
-import { repositoryOf } from './repository.ts'
+import { type RepositoryOptions, repositoryOf } from './repository.ts'
 
-export type CatalogueOptions = {
+export type CatalogueOptions = RepositoryOptions & {
   files: GitFiles
   /** As POST .../templates reads one. */
   read: TemplateReader
-  sources: Pick<SourcePort, 'token'>
-  /** Where the Git host of the platform is; undefined if it has none. */
-  circuitUrl: string | undefined
 }
 
 type SourcePass = Pass<typeof BlueprintSource>
