@@ -1,9 +1,8 @@
 import { expect } from 'chai'
 import type { FilesPlace, GitFiles } from '../../src/adapters/gitfiles/port.ts'
 import { SOURCE_BYTES, TEMPLATE_BYTES, TEMPLATES_OF_A_SOURCE } from '../../src/contracts/blueprints/repository.ts'
+import type { Content } from '../make/gitRepository.ts'
 import { reasonOf } from './sourceContract.ts'
-
-export type Content = Readonly<Record<string, string | Uint8Array>>
 
 export type GitFilesWorld = {
   readonly port: GitFiles

@@ -1,10 +1,9 @@
-import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { promisify } from 'node:util'
+import { join } from 'node:path'
 import { expect } from 'chai'
-import { type Content, gitFilesContract } from '../../../test/suites/gitFilesContract.ts'
+import { makeRepository } from '../../../test/make/gitRepository.ts'
+import { gitFilesContract } from '../../../test/suites/gitFilesContract.ts'
 import { reasonOf } from '../../../test/suites/sourceContract.ts'
 import { serveGit } from '../../../test/worlds/providers/gitBackend.ts'
 import { OutgoingError } from '../outgoing/port.ts'
@@ -32,44 +31,6 @@ gitFilesContract('files of a repository in memory', async () => {
     },
   }
 })
-
-/** A repository with a folder to work in. */
-async function makeRepository(folder: string, name: string, { canFilter }: { canFilter: boolean }) {
-  const work = join(folder, `${name}-work`)
-  const run = promisify(execFile)
-  const git = async (...args: string[]) =>
-    (await run('git', ['-c', 'protocol.file.allow=always', ...args], { cwd: work })).stdout.trim()
-  await run('git', ['init', '--quiet', '--bare', join(folder, `${name}.git`)])
-  await run('git', ['-C', join(folder, `${name}.git`), 'config', 'uploadpack.allowFilter', String(canFilter)])
-  await run('git', ['init', '--quiet', work])
-  await git('config', 'user.name', 'a')
-  await git('config', 'user.email', 'a@example.com')
-  await git('remote', 'add', 'origin', join(folder, `${name}.git`))
-  const commit = async (branch: string) => {
-    await git('commit', '--quiet', '--allow-empty', '-m', 'a change')
-    await git('push', '--quiet', '--force', 'origin', `HEAD:refs/heads/${branch}`)
-    return git('rev-parse', 'HEAD')
-  }
-  return {
-    work,
-    git,
-    commit,
-    async push(branch: string, files: Content) {
-      await git('checkout', '--quiet', '-B', branch)
-      await git('rm', '-rq', '--ignore-unmatch', '.')
-      for (const [path, content] of Object.entries(files)) {
-        await mkdir(dirname(join(work, path)), { recursive: true })
-        await writeFile(join(work, path), content)
-      }
-      await git('add', '--all', '--force')
-      return commit(branch)
-    },
-    tag: async (name: string, branch: string) => {
-      await git('tag', '-a', '-m', 'a release', name, branch)
-      await git('push', '--quiet', 'origin', name)
-    },
-  }
-}
 
 describe('files of a real repository', () => {
   let folder: string
