@@ -87,7 +87,7 @@ describe('sources of blueprints', () => {
   const refusal = (work: Promise<unknown>) =>
     work.then(
       () => 'none',
-      (error: unknown) => (isKubeError(error) ? `${error.status} ${error.message}` : String(error)),
+      (error: unknown) => (isKubeError(error) ? `${error.message} ${error.denial?.message}` : String(error)),
     )
 
   it('bring the templates of a repository into the catalogue of the boundary', async () => {
@@ -153,7 +153,7 @@ describe('sources of blueprints', () => {
   })
 
   it('keep their templates from kubectl, whoever may write those of the boundary', async () => {
-    const owner = await makeCaller({ [`/boundaries/${boundaryId}`]: 'Owner' })
+    const owner = await makeCaller({ Owner: `/boundaries/${boundaryId}` })
     const tenant = await clientWithToken(owner.token)
     try {
       const { apiVersion, kind, resource } = BlueprintTemplate
@@ -192,7 +192,7 @@ describe('sources of blueprints', () => {
 
   it('are nothing to the tenants of another boundary', async () => {
     const other = (await makeBoundary()).id
-    const { token } = await makeCaller({ [`/boundaries/${other}`]: 'Owner' })
+    const { token } = await makeCaller({ Owner: `/boundaries/${other}` })
     const path = `/boundaries/${other}/resources/blueprints`
     const answers: [string, string, number][] = [
       ['POST', `${path}/sources/${source.id}/sync`, 404],
