@@ -6,6 +6,8 @@ import type { FilesPlace, GitFiles } from './port.ts'
 import { GitServer } from './server.ts'
 import { filesBelow, type TreeFile } from './tree.ts'
 
+/** Milliseconds for everything together: whoever answers slowly keeps others waiting for their turn. */
+const TIMEOUT = 30_000
 /** Files that are fetched by their ids; the first ones by path. Beyond, they would not be read either. */
 const FETCHED_FILES = 200
 
@@ -16,8 +18,10 @@ const FETCHED_FILES = 200
 export function createGitFiles(fetch: OutgoingFetch): GitFiles {
   return {
     async read(place, signal) {
+      const deadline = AbortSignal.timeout(TIMEOUT)
+      const ended = signal === undefined ? deadline : AbortSignal.any([deadline, signal])
       try {
-        return await readFiles(new GitServer(fetch, place, signal), place)
+        return await readFiles(new GitServer(fetch, place, ended), place)
       } catch (error) {
         if (!(error instanceof PackRefused)) throw error
         throw new SourceError('Unreachable', `The repository is not read: ${error.message}.`, { cause: error })

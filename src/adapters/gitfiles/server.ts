@@ -12,10 +12,10 @@ export class GitServer {
   readonly #fetch: OutgoingFetch
   readonly #place: FilesPlace
   readonly #host: string
-  readonly #signal: AbortSignal | undefined
+  readonly #signal: AbortSignal
   #canFilter = false
 
-  constructor(fetch: OutgoingFetch, place: FilesPlace, signal: AbortSignal | undefined) {
+  constructor(fetch: OutgoingFetch, place: FilesPlace, signal: AbortSignal) {
     this.#fetch = fetch
     this.#place = place
     this.#host = URL.parse(place.url)?.host ?? 'The repository'
