@@ -3,7 +3,7 @@ import { readTemplate } from '../contracts/blueprints/validate.ts'
 import { BLUEPRINT_COLLECTIONS } from '../crds/blueprintCollections.ts'
 import type { BlueprintSource } from '../crds/blueprintSources.ts'
 import type { DeploymentSource } from '../crds/sources.ts'
-import { judgeFiles, type Push, pushOf, readAgainIn } from './catalogue.ts'
+import { judgeFiles, nextReading, type Push, pushOf } from './catalogue.ts'
 
 const URL_OF = 'https://git.example.com/acme/blueprints.git'
 const [NOW, MINUTE, HOUR] = [Date.parse('2026-01-01T12:00:00Z'), 60_000, 3_600_000]
@@ -28,6 +28,12 @@ describe('a source of blueprints is read again', () => {
     ['at its time after a push that was heard', { ...ready, pushedDelivery: '7' }, push, HOUR - MINUTE],
     ['at its time after a push of what it has', { ...ready, revision: 'bbb' }, push, HOUR - MINUTE],
     ['at once when it is switched on', { ...ready, state: 'Disabled' }, undefined, 0],
+    [
+      'after some seconds, if it was read a moment before',
+      { ...ready, attemptedAt: ago(0), syncedGeneration: 1 },
+      undefined,
+      5_000,
+    ],
     ['after a minute if it failed once', failing(1), undefined, 0],
     ['after two if it failed twice', failing(2), undefined, MINUTE],
     ['after sixteen if it failed five times', failing(5), undefined, 15 * MINUTE],
@@ -35,7 +41,7 @@ describe('a source of blueprints is read again', () => {
   ]
   for (const [title, status, pushed, expected] of cases) {
     it(title, () => {
-      expect(readAgainIn(source(status), pushed, NOW)).to.equal(expected)
+      expect(nextReading(source(status), pushed, NOW).after).to.equal(expected)
     })
   }
 })

@@ -10,18 +10,23 @@ const FIRST_RETRY = 60_000
 
 type Source = Pick<BlueprintSource, 'spec' | 'status'> & { readonly metadata: { readonly generation?: number } }
 
+/** Whatever is asked: a repository is not read more often than that, however often somebody asks. */
+const LEAST = 5_000
+
+/** Milliseconds until a source is read again, and whether somebody waits for it. */
+export type NextReading = { readonly after: number; readonly isAsked: boolean }
+
 /**
- * Milliseconds until a source is read again: at once for another spec or a request (both are another generation) and for a
- * push that was not heard, an hour after the last look, and after one that failed, from a minute on, twice as long each time.
+ * At once for another spec or a request (both are another generation) and for a push that was not heard, an hour after the last
+ * look, and after one that failed, from a minute on, twice as long each time.
  */
-export function readAgainIn({ metadata, status = {} }: Source, push: Push | undefined, now: number): number {
+export function nextReading({ metadata, status = {} }: Source, push: Push | undefined, now: number): NextReading {
   const { attemptedAt, failures = 0, state } = status
-  if (attemptedAt === undefined || state === 'Disabled') return 0
-  if (status.syncedGeneration !== metadata.generation) return 0
   const isNews = push !== undefined && push.deliveryId !== status.pushedDelivery && push.commit !== status.revision
-  if (isNews) return 0
+  const isAsked = state === 'Disabled' || status.syncedGeneration !== metadata.generation || isNews
+  if (attemptedAt === undefined) return { after: 0, isAsked }
   const pause = failures === 0 ? HOUR : Math.min(HOUR, FIRST_RETRY * 2 ** (failures - 1))
-  return Math.max(0, Date.parse(attemptedAt) + pause - now)
+  return { after: Math.max(0, Date.parse(attemptedAt) + (isAsked ? LEAST : pause) - now), isAsked }
 }
 
 export type Push = { readonly deliveryId: string; readonly commit: string }

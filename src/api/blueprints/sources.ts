@@ -173,8 +173,7 @@ function changed(spec: SourceObject['spec'], { enabled, ref: nextRef, path: next
 }
 
 /** Asks for a source to be read now. @returns whether that was news @throws PlatformError INVALID_STATE */
-export async function askForSync(context: Context, found: SourceObject) {
-  const { services, caller, ifMatch } = context
+export async function askForSync({ services, caller }: Context, found: SourceObject, ifMatch?: Context['ifMatch']) {
   let isNew = false
   const { object } = await services.records.update(BlueprintSource, refOf(found as never), {
     caller,
@@ -201,7 +200,7 @@ export const sourceRoutes: readonly RouteDraft[] = [
     { auth: action('blueprints/templates/write'), summary: 'Read a source now', reply: CatalogSourceDto },
     async (context) => {
       const { object: found, home } = await sources.find(context as Context)
-      const { object, isNew } = await askForSync(context as Context, found)
+      const { object, isNew } = await askForSync(context as Context, found, context.ifMatch)
       const { body, headers } = await sources.show(context as Context, object, home)
       const extras = { headers: headers as Record<string, string> }
       return isNew ? accepted(body as never, extras) : ok(body as never, extras)

@@ -16,7 +16,7 @@ import { templateController } from './templates.ts'
 const ID = '7b0c5d6e-1f2a-4b3c-8d4e-5f6a7b8c9d0e'
 const DEPLOYMENT_SOURCE = '5d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b11'
 const URL_OF = 'https://git.example.com/acme/blueprints.git'
-const [MINUTE, HOUR] = [60_000, 3_600_000]
+const [MOMENT, MINUTE, HOUR] = [5_000, 60_000, 3_600_000]
 
 type Source = BlueprintSource & KubeObject
 type Template = BlueprintTemplate & KubeObject
@@ -51,7 +51,7 @@ describe('the controller of sources of blueprints', () => {
   const nameOf = (slug: string, source = ID) => sourceTemplateName(slug, source)
   const change = async (spec: object) => {
     await bench.client.mergePatch(BlueprintSource.resource, { namespace: space, name: ID }, { spec })
-    await bench.rest()
+    await later(MOMENT)
   }
   const later = async (milliseconds: number) => {
     await bench.clock.advance(milliseconds)
@@ -172,7 +172,7 @@ describe('the controller of sources of blueprints', () => {
     await bench.client.mergePatch(DeploymentSource.resource, ref, { status: { heads } }, {
       subresource: 'status',
     } as never)
-    await bench.rest()
+    await later(MOMENT)
     expect([files.reads, await names()]).to.deep.equal([2, [nameOf('two')]])
   })
 

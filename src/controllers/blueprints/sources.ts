@@ -10,11 +10,11 @@ import {
 } from '../../contracts/blueprints/catalogue.ts'
 import { TEMPLATE_PATH_ANNOTATION } from '../../core/labels.ts'
 import { ageOf, type KubeObject, keyOf } from '../../core/object.ts'
-import { degraded, done, type Outcome, stalled } from '../../core/outcome.ts'
+import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
-import { type JudgedFiles, judgeFiles, pushOf, readAgainIn, shownInvalid } from '../../desired/catalogue.ts'
+import { type JudgedFiles, judgeFiles, nextReading, pushOf, shownInvalid } from '../../desired/catalogue.ts'
 import { controllerWith, type Pass, steps, type Workspace } from '../engine/controller.ts'
 import { withSecretRights } from '../workload/secrets.ts'
 import { type RepositoryOptions, repositoryOf } from './repository.ts'
@@ -96,8 +96,8 @@ async function keep(pass: SourcePass, options: CatalogueOptions): Promise<Outcom
     .list()
     .filter((source) => source.metadata.namespace === metadata.namespace)
   const push = pushOf(object, deploymentSources)
-  const left = readAgainIn(object, push, clock.now())
-  if (left > 0) return asBefore(status, left)
+  const { after, isAsked } = nextReading(object, push, clock.now())
+  if (after > 0) return isAsked ? waiting('Accepted', 'It is read in a moment.', after) : asBefore(status, after)
   const common = { ...heard, pushedDelivery: push?.deliveryId, attemptedAt: pass.now }
   return withSecretRights(async () => {
     try {
@@ -113,7 +113,7 @@ async function keep(pass: SourcePass, options: CatalogueOptions): Promise<Outcom
       const whole = { ...common, ...about, ...told, state: 'Ready' as const, revision: found.revision }
       pass.report({ ...whole, lastSyncAt: pass.now, message: undefined, failures: undefined })
       pass.serving(templateCount > 0)
-      return done({ after: readAgainIn({ spec, metadata, status: whole }, push, clock.now()) })
+      return asBefore(whole, nextReading({ spec, metadata, status: whole }, push, clock.now()).after)
     } catch (error) {
       if (!(error instanceof SourceError)) throw error
       const failed = {
@@ -123,7 +123,7 @@ async function keep(pass: SourcePass, options: CatalogueOptions): Promise<Outcom
         failures: (status.failures ?? 0) + 1,
       }
       pass.report(failed)
-      return asBefore(failed, readAgainIn({ spec, metadata, status: failed }, push, clock.now()))
+      return asBefore(failed, nextReading({ spec, metadata, status: failed }, push, clock.now()).after)
     }
   })
 }
