@@ -31,7 +31,7 @@ export type CatalogSourceDto = z.output<typeof CatalogSourceDto>
 const REFUSED = new Set<string | undefined>(['NameOccupied', 'QuotaExceeded'])
 
 /** The fields that say something else than the spec of the source. */
-export function sourceDto({ spec, status = {} }: SourceObject): Omit<CatalogSourceDto, 'id' | 'createdAt'> {
+export function sourceDto({ metadata, spec, status = {} }: SourceObject): Omit<CatalogSourceDto, 'id' | 'createdAt'> {
   const { repositoryUrl, installationId, repositoryId, ref, path, enabled } = spec
   const isRefused = REFUSED.has(status.phase)
   const url = repositoryUrl ?? status.repositoryUrl ?? null
@@ -43,7 +43,7 @@ export function sourceDto({ spec, status = {} }: SourceObject): Omit<CatalogSour
     repositoryId: repositoryId ?? null,
     installationId: installationId ?? null,
     ...{ ref, path, enabled },
-    status: isRefused ? 'Failing' : stateOf(spec, status),
+    status: isRefused ? 'Failing' : stateOf(spec, status, metadata.generation),
     message: (isRefused ? status.statusMessage : status.message) ?? null,
     revision: status.revision ?? null,
     templateCount: status.templateCount ?? 0,

@@ -35,9 +35,15 @@ describe('sources of blueprints over REST', () => {
   const change = (id: string, body: object) => world.ask('patch', `${B}/sources/${id}`).send(body)
   const put = (id: string, spec: object = {}, status: object = {}, creationTimestamp = '2026-01-01T00:00:00Z') => {
     const { apiVersion, kind, resource } = BlueprintSource
-    const metadata = { name: id, namespace: OUTER, creationTimestamp }
+    const metadata = { name: id, namespace: OUTER, creationTimestamp, generation: 1 }
     const whole = BlueprintSource.spec.parse({ repositoryUrl: URL_OF, ...spec })
-    const object = world.client.seed(resource, { apiVersion, kind, metadata, spec: whole, status } as KubeObject)
+    const object = world.client.seed(resource, {
+      apiVersion,
+      kind,
+      metadata,
+      spec: whole,
+      status: { syncedGeneration: 1, ...status },
+    } as KubeObject)
     world.caches.get(resource).observeWrite(object)
   }
   const keep = (slug: string, source: string, content = template(slug)) =>

@@ -180,10 +180,10 @@ export async function askForSync({ services, caller }: Context, found: SourceObj
     ifMatch,
     change: (stored) => {
       refuseWhileDeleting(stored)
-      const { spec, status } = stored
+      const { metadata, spec, status } = stored
       if (!spec.enabled)
         throw new PlatformError('INVALID_STATE', 'The source is switched off.', { status: 'Disabled', phase: null })
-      isNew = stateOf(spec, status) !== 'Syncing'
+      isNew = stateOf(spec, status, metadata.generation) !== 'Syncing'
       // In milliseconds: two requests within a second are two.
       const syncAt = new Date(services.clock.now()).toISOString()
       return isNew ? { ...spec, requests: { ...spec.requests, syncAt } } : spec

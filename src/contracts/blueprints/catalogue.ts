@@ -65,11 +65,19 @@ export function folderOf(path: string): string {
 }
 
 type Asked = { readonly enabled: boolean; readonly requests?: { readonly syncAt?: string | undefined } | undefined }
-type Told = { readonly state?: CatalogueState | undefined; readonly syncedAt?: string | undefined }
+type Told = {
+  readonly state?: CatalogueState | undefined
+  readonly syncedAt?: string | undefined
+  readonly syncedGeneration?: number | undefined
+}
 
-/** What a source is at, as REST tells it: a request is heard when the status repeats its time. */
-export function stateOf({ enabled, requests }: Asked, told: Told = {}): CatalogueState {
+/**
+ * What a source is at, as REST tells it: a request is heard when the status repeats its time, and a change when it names its
+ * generation.
+ */
+export function stateOf({ enabled, requests }: Asked, told: Told = {}, generation?: number): CatalogueState {
   if (!enabled) return 'Disabled'
   if (requests?.syncAt !== undefined && requests.syncAt !== told.syncedAt) return 'Syncing'
-  return told.state === undefined || told.state === 'Disabled' ? 'Pending' : told.state
+  if (told.state === undefined || told.state === 'Disabled') return 'Pending'
+  return told.syncedGeneration === generation ? told.state : 'Syncing'
 }

@@ -3,6 +3,7 @@ import { ControllerBench } from '../../../test/worlds/controllers.ts'
 import { FakeGitFiles } from '../../adapters/gitfiles/fake.ts'
 import { FakeSources } from '../../adapters/sources/fake.ts'
 import { OWN_TEMPLATES_MAX, SOURCES_MAX, sourceTemplateName } from '../../contracts/blueprints/catalogue.ts'
+import { TEMPLATES_OF_A_SOURCE } from '../../contracts/blueprints/repository.ts'
 import { readTemplate } from '../../contracts/blueprints/validate.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
@@ -97,6 +98,20 @@ describe('the controller of sources of blueprints', () => {
     files.push(URL_OF, 'a3', { 'two.yaml': template('two', '2.0.0') })
     await change({ requests: { syncAt: '2026-01-01T00:00:01.000Z' } })
     expect(await names()).to.deep.equal([nameOf('two')])
+  })
+
+  it('has so many templates and no more, whatever was there before', async () => {
+    const many = (stem: string) =>
+      Object.fromEntries(
+        [...Array(TEMPLATES_OF_A_SOURCE).keys()].map((index) => [`${stem}${index}.yaml`, template(`${stem}${index}`)]),
+      )
+    files.push(URL_OF, 'a1', many('x'))
+    seed()
+    await bench.start()
+    files.push(URL_OF, 'a2', { ...many('x'), ...many('a') })
+    await change({ requests: { syncAt: '2026-01-01T00:00:00.000Z' } })
+    expect(await status()).to.include({ templateCount: TEMPLATES_OF_A_SOURCE, invalidCount: TEMPLATES_OF_A_SOURCE })
+    expect((await names()).every((name) => name.startsWith('a'))).to.equal(true)
   })
 
   it('keeps what is there while a repository does not answer, and asks less and less often', async () => {

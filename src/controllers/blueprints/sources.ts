@@ -1,22 +1,16 @@
 import { setImmediate } from 'node:timers/promises'
 import type { GitFiles } from '../../adapters/gitfiles/port.ts'
 import { SourceError } from '../../adapters/sources/port.ts'
-import {
-  folderOf,
-  isSamePlace,
-  SOURCES_MAX,
-  sourceTemplateName,
-  type TemplateReader,
-} from '../../contracts/blueprints/catalogue.ts'
-import { TEMPLATE_PATH_ANNOTATION } from '../../core/labels.ts'
+import { folderOf, isSamePlace, SOURCES_MAX, type TemplateReader } from '../../contracts/blueprints/catalogue.ts'
 import { ageOf, type KubeObject, keyOf } from '../../core/object.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
-import { type JudgedFiles, judgeFiles, nextReading, pushOf, shownInvalid } from '../../desired/catalogue.ts'
+import { judgeFiles, nextReading, pushOf, shownInvalid } from '../../desired/catalogue.ts'
 import { controllerWith, type Pass, steps, type Workspace } from '../engine/controller.ts'
 import { withSecretRights } from '../workload/secrets.ts'
+import { keepAsRead } from './kept.ts'
 import { type RepositoryOptions, repositoryOf } from './repository.ts'
 
 export type CatalogueOptions = RepositoryOptions & {
@@ -131,28 +125,4 @@ async function keep(pass: SourcePass, options: CatalogueOptions): Promise<Outcom
 /** What the last look came to. */
 function asBefore({ state, message = '' }: NonNullable<BlueprintSource['status']>, after: number): Outcome {
   return state === 'Failing' ? degraded('PartiallyAvailable', message, after) : done({ after })
-}
-
-/**
- * Writes what is valid and removes what is gone. A file that is no longer valid leaves the template of before where it is,
- * until it is mended or gone: a slip of the pen takes nothing from those who deploy.
- *
- * @returns how many templates there are then
- */
-async function keepAsRead(pass: SourcePass, { templates, invalid }: JudgedFiles): Promise<number> {
-  const { name: sourceId, namespace = '' } = pass.object.metadata
-  const { apiVersion, kind, resource } = BlueprintTemplate
-  const broken = new Set(invalid.map(({ path }) => path))
-  const kept = pass.recordChildren
-    .owned(resource)
-    .filter(({ metadata }) => broken.has(metadata.annotations?.[TEMPLATE_PATH_ANNOTATION] ?? ''))
-    .map(({ metadata }) => metadata.name)
-  for (const { slug, path, content } of templates) {
-    const annotations = { [TEMPLATE_PATH_ANNOTATION]: path }
-    const metadata = { name: sourceTemplateName(slug, sourceId), namespace, annotations }
-    await pass.recordChildren.ensure({ apiVersion, kind, metadata, spec: { slug, content, sourceId } }, { resource })
-  }
-  const names = new Set([...templates.map(({ slug }) => sourceTemplateName(slug, sourceId)), ...kept])
-  await pass.recordChildren.prune(resource, [...names])
-  return names.size
 }
