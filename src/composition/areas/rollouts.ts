@@ -1,7 +1,7 @@
 import { kubeClusterLook, type LookedTypes } from '../../adapters/clusterlook/client.ts'
 import type { ClusterLook, WantedRoles } from '../../adapters/clusterlook/port.ts'
 import type { Services } from '../../api/http/context.ts'
-import { kubeConfiguration } from '../../api/rollouts/index.ts'
+import { kubeConfiguration } from '../../api/lifecycle/rollouts/index.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { VERSION } from '../../core/release.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { COMPONENT_KINDS } from '../../contracts/lifecycle.ts'
-import { type Checked, checkOf, RESULTS, resultOf } from '../../contracts/rollouts/preflight.ts'
+import { COMPONENT_KINDS } from '../../../contracts/lifecycle.ts'
+import { type Checked, checkOf, RESULTS, resultOf } from '../../../contracts/rollouts/preflight.ts'
 import {
   ADDED_BY,
   BATCH_KINDS,
@@ -15,9 +15,9 @@ import {
   ROLLOUT_STATES,
   SCAN_STATES,
   SCAN_TRIGGERS,
-} from '../../contracts/rollouts/states.ts'
-import { CATEGORIES } from '../../contracts/rollouts/verdicts.ts'
-import { DateTime, Uuid } from '../resources/dto.ts'
+} from '../../../contracts/rollouts/states.ts'
+import { CATEGORIES } from '../../../contracts/rollouts/verdicts.ts'
+import { DateTime, Uuid } from '../../resources/dto.ts'
 
 /** The records of section 19, as answers show them. */
 

@@ -1,10 +1,10 @@
-import { INSTALL_CONFIGURATION } from '../../contracts/lifecycle.ts'
-import { SYSTEM_NAMESPACE } from '../../core/names.ts'
-import type { KubeObject } from '../../core/object.ts'
-import { secretData } from '../../core/secretData.ts'
-import { secret } from '../../kube/builtin.ts'
-import type { KubeClient } from '../../kube/client.ts'
-import { isKubeError } from '../../kube/errors.ts'
+import { INSTALL_CONFIGURATION } from '../../../contracts/lifecycle.ts'
+import { SYSTEM_NAMESPACE } from '../../../core/names.ts'
+import type { KubeObject } from '../../../core/object.ts'
+import { secretData } from '../../../core/secretData.ts'
+import { secret } from '../../../kube/builtin.ts'
+import type { KubeClient } from '../../../kube/client.ts'
+import { isKubeError } from '../../../kube/errors.ts'
 
 /** The Secret install-configuration, at a version. Each read goes to the API server. */
 export interface RolloutConfiguration {

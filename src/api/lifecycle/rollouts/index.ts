@@ -1,4 +1,4 @@
-import type { Resource } from '../../core/object.ts'
+import type { Resource } from '../../../core/object.ts'
 import {
   clusterRole,
   customResourceDefinition,
@@ -6,10 +6,10 @@ import {
   deployment,
   resourceQuota,
   statefulSet,
-} from '../../kube/builtin.ts'
-import { certificate } from '../../kube/certmanager.ts'
-import { postgresqlCluster } from '../../kube/postgresql.ts'
-import type { RouteDraft } from '../http/route.ts'
+} from '../../../kube/builtin.ts'
+import { certificate } from '../../../kube/certmanager.ts'
+import { postgresqlCluster } from '../../../kube/postgresql.ts'
+import type { RouteDraft } from '../../http/route.ts'
 import { driftRoutes } from './drift.ts'
 import { executions } from './executions.ts'
 import { planRoutes } from './plans.ts'
