@@ -404,10 +404,10 @@ export const OPERATIONS = {
   "PostLifecycleRolloutsExecutionsRevertPlatformDrift": { method: 'POST', path: '/lifecycle/rollouts/executions/{executionId}/revert-platform-drift' },
   "PostLifecycleRolloutsExecutionsExecutionIdRollback": { method: 'POST', path: '/lifecycle/rollouts/executions/{executionId}/rollback' },
   "GetLifecyclePreflight": { method: 'GET', path: '/lifecycle/preflight', query: ["planId"] },
+  "PostLifecyclePreflightProjectorCeilingApply": { method: 'POST', path: '/lifecycle/preflight/projector-ceiling/apply', query: ["dryRun", "release"] },
   "GetLifecyclePlatformDrift": { method: 'GET', path: '/lifecycle/platform-drift' },
   "PostLifecyclePlatformDriftScan": { method: 'POST', path: '/lifecycle/platform-drift/scan' },
   "PostLifecyclePlatformDriftAdopt": { method: 'POST', path: '/lifecycle/platform-drift/adopt' },
-  "PostLifecyclePreflightProjectorCeilingApply": { method: 'POST', path: '/lifecycle/preflight/projector-ceiling/apply', query: ["dryRun", "release"], notBuilt: true },
   "GetDocs": { method: 'GET', path: '/docs' },
   "GetOpenapiJson": { method: 'GET', path: '/openapi.json' },
   "PutBoundariesResourcegroupsResourcesAppsAppNameSource": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{appName}/source' },
@@ -980,10 +980,10 @@ export const NAMES = {
     revertPlatformDriftRolloutsExecution: "PostLifecycleRolloutsExecutionsRevertPlatformDrift",
     rollbackRolloutsExecution: "PostLifecycleRolloutsExecutionsExecutionIdRollback",
     getPreflight: "GetLifecyclePreflight",
+    applyPreflightProjectorCeiling: "PostLifecyclePreflightProjectorCeilingApply",
     getPlatformDrift: "GetLifecyclePlatformDrift",
     scanPlatformDrift: "PostLifecyclePlatformDriftScan",
     adoptPlatformDrift: "PostLifecyclePlatformDriftAdopt",
-    applyPreflightProjectorCeiling: "PostLifecyclePreflightProjectorCeilingApply",
     deleteBackup: "DeleteLifecycleBackupsByName",
     getRolloutsPlan: "GetLifecycleRolloutsPlansByPlanId",
   },
@@ -1370,6 +1370,7 @@ export interface OperationTypes {
   "PostLifecycleRolloutsExecutionsRevertPlatformDrift": { body: RevertPlatformDriftRequestInput; reply: RolloutExecutionDto }
   "PostLifecycleRolloutsExecutionsExecutionIdRollback": { body: unknown; reply: RolloutExecutionDto }
   "GetLifecyclePreflight": { body: unknown; reply: PreflightReportDto }
+  "PostLifecyclePreflightProjectorCeilingApply": { body: unknown; reply: ProjectorCeilingDto }
   "GetLifecyclePlatformDrift": { body: unknown; reply: PlatformDriftDto }
   "PostLifecyclePlatformDriftScan": { body: unknown; reply: PlatformDriftScanDto }
   "PostLifecyclePlatformDriftAdopt": { body: AdoptPlatformDriftRequestInput; reply: PlatformDriftAdoption }
@@ -1655,10 +1656,12 @@ export type PlatformDriftScanDto = { id: string; status: "Running" | "Finished" 
 export type PlatformMemberDto = { userId: string; tenantId: string; displayName: string; email: string | null; roleDefinitionName: string | null; assignmentId: string | null; createdAt: string }
 export type PodDto = { name: string; podIp: string | null; nodeName: string | null; phase: "Pending" | "Running" | "Succeeded" | "Failed" | "Unknown"; ready: boolean; restartCount: number; startedAt: string | null; image: string; revision: number | null; containers: Array<ContainerStateDto> }
 export type Point = { timestamp: string; value: number | null }
+export type PolicyRule = { apiGroups: Array<string>; resources: Array<string>; verbs: Array<string>; resourceNames?: Array<string> }
 export type PostRunRequestInput = { dryRun?: boolean | null }
 export type PreflightCheckDto = { id: string; title: string; category: "Plan" | "Clusters" | "Databases" | "Backups" | "Drift" | "Health"; result: "Skipped" | "Passed" | "Warnings" | "Failed"; isOverridable: boolean; message: string; details: Record<string, string>; remedy: string | null }
 export type PreflightReportDto = { id: string; planId: string | null; runAt: string; result: "Passed" | "Warnings" | "Failed"; canExecute: boolean; checks: Array<PreflightCheckDto> }
 export type ProjectedNamespace = { namespace: string; state: "Pending" | "Applied" | "Drifted" | "Failed" | "Removing"; message: string | null; appliedAt: string | null }
+export type ProjectorCeilingDto = { release: string; dryRun: boolean; isApplied: boolean; added: Array<PolicyRule>; removed: Array<PolicyRule>; appliedAt: string | null }
 export type ProvisionRequestInput = { resourceName: string; resourceType: "apps" | "containerinstances" | "staticwebapps" | "jobs" | "functionnamespaces"; resourceUid: string }
 export type PublicInvitationDto = { email: string; boundary: string; roleDefinitionName: string; invitedBy: string; expiresAt: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired"; hasAccount: boolean; requiresPassword: boolean }
 export type ReadinessDto = { status: "Ready" | "NotReady"; checks: Array<HealthCheck> }

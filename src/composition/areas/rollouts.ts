@@ -1,3 +1,4 @@
+import { kubeRoleCeiling } from '../../adapters/clusterlook/ceiling.ts'
 import { kubeClusterLook, type LookedTypes } from '../../adapters/clusterlook/client.ts'
 import type { ClusterLook, WantedRoles } from '../../adapters/clusterlook/port.ts'
 import type { Services } from '../../api/http/context.ts'
@@ -25,10 +26,15 @@ import {
   statefulSet,
 } from '../../kube/builtin.ts'
 import { certificate } from '../../kube/certmanager.ts'
+import { createKubeClient } from '../../kube/client.ts'
 import { postgresqlCluster } from '../../kube/postgresql.ts'
 import { veleroBackup, veleroLocation } from '../../kube/velero.ts'
+import { accessAs } from '../../kubeconfig/access.ts'
+import { loadKubeconfig } from '../../kubeconfig/kubeconfig.ts'
+import { userAgent } from '../connection.ts'
 import type { AreaSetup } from './setup.ts'
 
+const FIELD_MANAGER = 'freehold-ceiling'
 const WORKLOADS = [deployment, statefulSet, daemonSet]
 
 const TYPES: LookedTypes = {
@@ -56,10 +62,23 @@ function clusterLook({ client, configuration }: AreaSetup): ClusterLook {
 }
 
 export function rolloutServices(setup: AreaSetup): Pick<Services, 'rollouts'> {
+  const { client } = setup
   return {
-    rollouts: { look: clusterLook(setup), configuration: kubeConfiguration(setup.client), version: VERSION },
+    rollouts: {
+      look: clusterLook(setup),
+      ceiling: kubeRoleCeiling({ client, clientAs: clientAs(setup), roles: ROLES }),
+      configuration: kubeConfiguration(client),
+      version: VERSION,
+    },
   }
 }
+
+const clientAs =
+  ({ configuration: { kubeconfig, facadeContext }, log }: AreaSetup) =>
+  (authorization: string) => {
+    const access = accessAs(loadKubeconfig(kubeconfig, facadeContext), authorization)
+    return createKubeClient(access, { fieldManager: FIELD_MANAGER, userAgent: userAgent(FIELD_MANAGER), log })
+  }
 
 export function rolloutPorts(setup: AreaSetup): Pick<ControllerPorts, 'rollouts'> {
   return { rollouts: { look: clusterLook(setup), version: VERSION, velero: setup.configuration.backupNamespace } }

@@ -10,6 +10,7 @@ import {
 import { certificate } from '../../../kube/certmanager.ts'
 import { postgresqlCluster } from '../../../kube/postgresql.ts'
 import type { RouteDraft } from '../../http/route.ts'
+import { ceilingRoutes } from './ceiling.ts'
 import { driftRoutes } from './drift.ts'
 import { executions } from './executions.ts'
 import { planRoutes } from './plans.ts'
@@ -34,5 +35,6 @@ export const rolloutRoutes: readonly RouteDraft[] = [
   ...executions.routes(),
   ...requestRoutes,
   ...preflightRoutes,
+  ...ceilingRoutes,
   ...driftRoutes,
 ]

@@ -1,3 +1,4 @@
+import type { RoleCeiling } from '../../../adapters/clusterlook/ceiling.ts'
 import type { ClusterLook } from '../../../adapters/clusterlook/port.ts'
 import { LIFECYCLE_TURN_KEY } from '../../../contracts/lifecycle.ts'
 import { factsOf, type Gathered, lookedComponent } from '../../../contracts/rollouts/gather.ts'
@@ -20,6 +21,7 @@ declare module '../../http/context.ts' {
   interface Services {
     readonly rollouts: {
       readonly look: ClusterLook
+      readonly ceiling: RoleCeiling
       readonly configuration: RolloutConfiguration
       /** Version of the operator. */
       readonly version: string
