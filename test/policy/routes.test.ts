@@ -57,7 +57,6 @@ describe('the table of routes', () => {
     const counts = Object.entries(Object.groupBy(planned, ({ area }) => area)).map(([area, of]) => [area, of?.length])
     expect(Object.fromEntries(counts)).to.deep.equal({
       blueprints: 7,
-      lifecycle: 1,
     })
   })
 

@@ -53,7 +53,12 @@ const worlds: Record<string, () => World> = {
       return client
     }
     return {
-      ceiling: kubeRoleCeiling({ client, clientAs, roles: { x: [rule(['get', 'list'])], y: [rule(['get'])] } }),
+      ceiling: kubeRoleCeiling({
+        type: clusterRole,
+        client,
+        clientAs,
+        roles: { x: [rule(['get', 'list'])], y: [rule(['get'])] },
+      }),
       may: 'Bearer may',
     }
   },

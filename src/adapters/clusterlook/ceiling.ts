@@ -1,7 +1,5 @@
-import type { KubeObject } from '../../core/object.ts'
-import { clusterRole } from '../../kube/builtin.ts'
+import type { KubeObject, Resource } from '../../core/object.ts'
 import type { KubeClient } from '../../kube/client.ts'
-import { isKubeError } from '../../kube/errors.ts'
 import { singleRules } from './facts.ts'
 import type { RoleRule, WantedRoles } from './port.ts'
 
@@ -33,26 +31,28 @@ export type CeilingOptions = {
   /** A client with that Authorization header and no other credential. */
   clientAs: (authorization: string) => Pick<KubeClient, 'create' | 'mergePatch' | 'close'>
   roles: WantedRoles
+  /** The type of roles. */
+  type: Resource
 }
 
-export function kubeRoleCeiling({ client, clientAs, roles }: CeilingOptions): RoleCeiling {
+export function kubeRoleCeiling({ client, clientAs, roles, type }: CeilingOptions): RoleCeiling {
   return {
     async changes() {
-      return roleChanges(roles, (await client.list(clusterRole)).items)
+      return roleChanges(roles, (await client.list(type)).items)
     },
     async apply(authorization, changes) {
       const caller = clientAs(authorization)
       try {
         for (const { name, stored, rules } of changes) {
-          if (stored === undefined) await caller.create(clusterRole, newRole(name, rules))
+          if (stored === undefined) await caller.create(type, newRole(type, name, rules))
           else {
             const { uid, resourceVersion } = stored.metadata
-            await caller.mergePatch(clusterRole, { name }, { rules }, { uid, resourceVersion })
+            await caller.mergePatch(type, { name }, { rules }, { uid, resourceVersion })
           }
         }
         return true
       } catch (error) {
-        if (isKubeError(error, 'Forbidden', 'Unauthorized')) return false
+        if (isRefusal(error)) return false
         throw error
       } finally {
         await caller.close()
@@ -61,8 +61,12 @@ export function kubeRoleCeiling({ client, clientAs, roles }: CeilingOptions): Ro
   }
 }
 
-function newRole(name: string, rules: readonly RoleRule[]): KubeObject {
-  const { group, version, kind } = clusterRole
+function isRefusal(error: unknown): boolean {
+  if (!(error instanceof Error) || error.name !== 'KubeError') return false
+  return ['Forbidden', 'Unauthorized'].includes((error as Error & { reason: string }).reason)
+}
+
+function newRole({ group, version, kind }: Resource, name: string, rules: readonly RoleRule[]): KubeObject {
   return { apiVersion: `${group}/${version}`, kind, metadata: { name }, rules } as KubeObject
 }
 

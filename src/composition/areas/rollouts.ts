@@ -66,7 +66,7 @@ export function rolloutServices(setup: AreaSetup): Pick<Services, 'rollouts'> {
   return {
     rollouts: {
       look: clusterLook(setup),
-      ceiling: kubeRoleCeiling({ client, clientAs: clientAs(setup), roles: ROLES }),
+      ceiling: kubeRoleCeiling({ client, clientAs: clientAs(setup), roles: ROLES, type: clusterRole }),
       configuration: kubeConfiguration(client),
       version: VERSION,
     },
