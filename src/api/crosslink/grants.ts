@@ -12,7 +12,7 @@ import {
 import { badRequest, notFound, PlatformError } from '../../core/errors.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace } from '../../core/names.ts'
-import { secretData } from '../../core/secretData.ts'
+import { secretData, secretTexts } from '../../core/secretData.ts'
 import { BoundaryCrosslink } from '../../crds/crosslink.ts'
 import { created, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
@@ -41,9 +41,7 @@ async function findEnabled(context: Here): Promise<CrosslinkRecord> {
 }
 
 async function entriesOf({ services }: Here, namespace: string): Promise<GrantEntries> {
-  const data = (await services.crosslink.secrets.read(namespace, CROSSLINK_GRANTS_SECRET)) ?? {}
-  const texts = Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString('utf8')])
-  return Object.fromEntries(texts) as GrantEntries
+  return secretTexts(await services.crosslink.secrets.read(namespace, CROSSLINK_GRANTS_SECRET)) as GrantEntries
 }
 
 /** Changes entries of the Secret of grants while nobody else of the facade does. */

@@ -7,7 +7,7 @@ import { Boundary } from '../../crds/boundaries.ts'
 import { isRunActing, isRunOver, RegistryPin, RegistryRepository, RetentionRun } from '../../crds/registry.ts'
 import { pod } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
-import { isKubeError } from '../../kube/errors.ts'
+import { alreadyThere } from '../../kube/errors.ts'
 import { controllerWith, type Pass, steps, type Workspace } from '../engine/controller.ts'
 import { planRemovals, pushedTo, type Removal, stillRemovable } from './plan.ts'
 import type { RegistryOptions } from './repository.ts'
@@ -185,7 +185,5 @@ export async function scheduleRun(client: KubeClient, now: number): Promise<void
   const { apiVersion, kind, resource } = RetentionRun
   const spec = { dryRun: false, trigger: 'Scheduled', notBefore }
   const metadata = { name, namespace: SYSTEM_NAMESPACE }
-  await client.create(resource, { apiVersion, kind, metadata, spec }).catch((error: unknown) => {
-    if (!isKubeError(error, 'AlreadyExists')) throw error
-  })
+  await client.create(resource, { apiVersion, kind, metadata, spec }).catch(alreadyThere)
 }

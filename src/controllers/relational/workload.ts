@@ -6,7 +6,7 @@ import { done, type Outcome } from '../../core/outcome.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import { type RelationalInput, relationalChildren, relationalInput } from '../../desired/relational/index.ts'
 import { service } from '../../kube/builtin.ts'
-import { isKubeError } from '../../kube/errors.ts'
+import { alreadyThere } from '../../kube/errors.ts'
 import {
   barmanObjectStore,
   postgresqlBackup,
@@ -101,11 +101,7 @@ async function mirror(pass: RelationalPass, backup: EngineBackup, id: string): P
     metadata: { name: id, namespace, annotations: { [BACKUP_ANNOTATION]: backup.metadata.name } },
     spec: { clusterName: name, name: `scheduled-${stamp(backup.metadata.creationTimestamp ?? '')}`, kind: 'Scheduled' },
   }
-  try {
-    await pass.records.client.create(RelationalSnapshot.resource, snapshot)
-  } catch (error) {
-    if (!isKubeError(error, 'AlreadyExists')) throw error
-  }
+  await pass.records.client.create(RelationalSnapshot.resource, snapshot).catch(alreadyThere)
 }
 
 /** `yyyymmddhhmmss` of an RFC 3339 time. */

@@ -9,7 +9,7 @@ import { DRIFT_MAX } from '../../contracts/rollouts/states.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { batchUnderWay } from '../../desired/rollouts/batches.ts'
 import { type Execution, looksFor, type Observed, type SeenComponent } from '../../desired/rollouts/index.ts'
-import { isKubeError } from '../../kube/errors.ts'
+import { alreadyThere } from '../../kube/errors.ts'
 import { veleroBackup, veleroSchedule } from '../../kube/velero.ts'
 import { plannedNow } from './plan.ts'
 import { type ComponentObject, componentsOf, gathered, looked, plansOf } from './stock.ts'
@@ -129,7 +129,5 @@ export async function makeSnapshot(
     execution: execName,
     startedBy: object.spec.startedBy ?? '',
   })
-  await workloads.client.create<KubeObject>(veleroBackup, backup).catch((error: unknown) => {
-    if (!isKubeError(error, 'AlreadyExists')) throw error
-  })
+  await workloads.client.create<KubeObject>(veleroBackup, backup).catch(alreadyThere)
 }

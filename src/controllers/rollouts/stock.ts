@@ -27,7 +27,7 @@ import {
   statefulSet,
 } from '../../kube/builtin.ts'
 import { certificate } from '../../kube/certmanager.ts'
-import { isKubeError } from '../../kube/errors.ts'
+import { alreadyThere, isKubeError } from '../../kube/errors.ts'
 import { postgresqlCluster } from '../../kube/postgresql.ts'
 import type { Pass, Rights, Workspace } from '../engine/controller.ts'
 import type { RolloutOptions } from './types.ts'
@@ -127,7 +127,5 @@ export async function tidied(
 export async function makeOnce(records: Workspace, kind: AnyKind, name: string, spec: object): Promise<void> {
   const metadata = { name, namespace: SYSTEM_NAMESPACE }
   const object = { apiVersion: kind.apiVersion, kind: kind.kind, metadata, spec: kind.spec.parse(spec) }
-  await records.client.create(kind.resource, object).catch((error: unknown) => {
-    if (!isKubeError(error, 'AlreadyExists')) throw error
-  })
+  await records.client.create(kind.resource, object).catch(alreadyThere)
 }
