@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { parseRepository, repositoryObjectName } from '../../contracts/registry/names.ts'
 import { badRequest, PlatformError } from '../../core/errors.ts'
-import { idOf } from '../../core/ids.ts'
+import { objectId } from '../../core/ids.ts'
 import { ACTOR_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { ageOf, refOf } from '../../core/object.ts'
@@ -99,13 +99,13 @@ const inWordsOf = (repository: string) => (error: unknown) => {
 }
 
 function pinDto({ services }: Context, boundary: string, { metadata, spec }: PinObject) {
-  const { namespace, name, annotations } = metadata
+  const { namespace, annotations } = metadata
   const ref = { namespace, name: repositoryObjectName(spec.repository) }
   const stored = services.records.peek(RegistryRepository, ref)?.status?.digests ?? []
   const present = new Set(stored.map(({ digest }) => digest))
   return wholeRecord(PinDto, {
     ...spec,
-    id: idOf({ group: RegistryPin.resource.group, kind: RegistryPin.kind, namespace, name }),
+    id: objectId(RegistryPin.resource, metadata),
     boundary,
     updatedAt: new Date(services.clock.now()).toISOString(),
     updatedBy: annotations?.[ACTOR_ANNOTATION]?.split(' ')[1] ?? '',

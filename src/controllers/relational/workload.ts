@@ -1,5 +1,5 @@
 import { ENGINE_SCHEDULE_LABEL, relationalNames } from '../../contracts/relational.ts'
-import { idOf } from '../../core/ids.ts'
+import { objectId } from '../../core/ids.ts'
 import { BACKUP_ANNOTATION } from '../../core/labels.ts'
 import { type KubeObject, type Resource, refOf } from '../../core/object.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
@@ -77,8 +77,7 @@ function installedExtensions(pass: RelationalPass): string[] {
 
 /** The id of the snapshot that shows a Backup of the schedule. */
 export function scheduledSnapshotId(backup: KubeObject): string {
-  const { namespace, name } = backup.metadata
-  return idOf({ kind: 'Backup', group: postgresqlBackup.group, namespace, name })
+  return objectId(postgresqlBackup, backup.metadata)
 }
 
 /** Each Backup that the schedule made gets a snapshot, so that it is listed, restored from and deleted like any other. */
