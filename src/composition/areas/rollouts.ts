@@ -1,7 +1,6 @@
 import { kubeClusterLook, type LookedTypes } from '../../adapters/clusterlook/client.ts'
 import type { ClusterLook, WantedRoles } from '../../adapters/clusterlook/port.ts'
 import type { Services } from '../../api/http/context.ts'
-import { kubeConfiguration } from '../../api/lifecycle/rollouts/index.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { VERSION } from '../../core/release.ts'
@@ -56,9 +55,7 @@ function clusterLook({ client, configuration }: AreaSetup): ClusterLook {
 }
 
 export function rolloutServices(setup: AreaSetup): Pick<Services, 'rollouts'> {
-  return {
-    rollouts: { look: clusterLook(setup), configuration: kubeConfiguration(setup.client), version: VERSION },
-  }
+  return { rollouts: { look: clusterLook(setup), version: VERSION } }
 }
 
 export function rolloutPorts(setup: AreaSetup): Pick<ControllerPorts, 'rollouts'> {

@@ -91,9 +91,7 @@ export async function gathered(
     ...{ now, plan, components, operatorVersion: version, releases: releasesOf(records), scans: scansOf(records) },
     rollouts: executionsOf(records).filter(isOther),
     installs: installsOf(records),
-    agents: all<PlatformCluster & KubeObject>(records, PlatformCluster)
-      .filter(({ spec }) => !spec.isPlatform)
-      .map(({ spec, status }) => ({ name: spec.name ?? spec.displayName, version: status?.agent?.version })),
+    clusters: all<PlatformCluster & KubeObject>(records, PlatformCluster),
     configured: await configured(records),
     cluster: await look.facts(looked(components), now),
   }

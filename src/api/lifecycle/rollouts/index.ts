@@ -16,7 +16,6 @@ import { planRoutes } from './plans.ts'
 import { preflightRoutes } from './preflight.ts'
 import { requestRoutes } from './requests.ts'
 
-export { kubeConfiguration } from './configuration.ts'
 export { additionalPlanRoutes } from './plans.ts'
 
 /** What the facade reads for the checks, and for values that are taken over. */
