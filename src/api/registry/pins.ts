@@ -4,7 +4,7 @@ import { badRequest, PlatformError } from '../../core/errors.ts'
 import { objectId } from '../../core/ids.ts'
 import { ACTOR_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace } from '../../core/names.ts'
-import { ageOf, refOf } from '../../core/object.ts'
+import { byAge, refOf } from '../../core/object.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { RegistryPin, RegistryRepository, Repository } from '../../crds/registry.ts'
 import { noContent, ok } from '../http/answer.ts'
@@ -61,7 +61,7 @@ async function mayPin(context: Context, boundary: string, repository: string): P
 /** Whoever made them, and under whatever name: kubectl and Git choose names of their own. The oldest first. */
 async function pinsOf({ services }: Context, boundary: string, repository: string): Promise<PinObject[]> {
   const all = await services.records.list(RegistryPin, { namespace: boundaryNamespace(boundary) }, { fresh: true })
-  return all.filter(({ spec }) => spec.repository === repository).sort((a, b) => (ageOf(a) < ageOf(b) ? -1 : 1))
+  return all.filter(({ spec }) => spec.repository === repository).sort(byAge)
 }
 
 async function putPin(context: Context<string, unknown, z.output<typeof PinUpsertRequest>>) {

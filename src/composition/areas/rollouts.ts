@@ -1,4 +1,4 @@
-import { kubeClusterLook, type LookedTypes } from '../../adapters/clusterlook/client.ts'
+import { kubeClusterLook } from '../../adapters/clusterlook/client.ts'
 import type { ClusterLook, WantedRoles } from '../../adapters/clusterlook/port.ts'
 import type { Services } from '../../api/http/context.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
@@ -6,37 +6,8 @@ import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { VERSION } from '../../core/release.ts'
 import { KINDS } from '../../crds/index.ts'
 import { projectedRoles } from '../../iam/projection.ts'
-import {
-  clusterRole,
-  configMap,
-  cronJob,
-  customResourceDefinition,
-  daemonSet,
-  deployment,
-  ingress,
-  networkPolicy,
-  node,
-  pod,
-  podDisruptionBudget,
-  resourceQuota,
-  service,
-  serviceAccount,
-  statefulSet,
-} from '../../kube/builtin.ts'
-import { certificate } from '../../kube/certmanager.ts'
-import { postgresqlCluster } from '../../kube/postgresql.ts'
-import { veleroBackup, veleroLocation } from '../../kube/velero.ts'
+import { LOOKED_TYPES } from '../../kube/looked.ts'
 import type { AreaSetup } from './setup.ts'
-
-const WORKLOADS = [deployment, statefulSet, daemonSet]
-
-const TYPES: LookedTypes = {
-  ...{ node, pod, quota: resourceQuota, definition: customResourceDefinition, role: clusterRole },
-  ...{ database: postgresqlCluster, certificate, backup: veleroBackup, backupLocation: veleroLocation },
-  workloads: WORKLOADS,
-  // Never Secrets: the operator may not read those of components.
-  rendered: [...WORKLOADS, service, configMap, serviceAccount, networkPolicy, podDisruptionBudget, ingress, cronJob],
-}
 
 /** What assignments become, as this release has it. */
 const ROLES: WantedRoles = Object.fromEntries(
@@ -51,7 +22,7 @@ const ROLES: WantedRoles = Object.fromEntries(
 
 function clusterLook({ client, configuration }: AreaSetup): ClusterLook {
   const velero = configuration.backupNamespace
-  return kubeClusterLook({ client, types: TYPES, velero, home: SYSTEM_NAMESPACE, roles: ROLES })
+  return kubeClusterLook({ client, types: LOOKED_TYPES, velero, home: SYSTEM_NAMESPACE, roles: ROLES })
 }
 
 export function rolloutServices(setup: AreaSetup): Pick<Services, 'rollouts'> {

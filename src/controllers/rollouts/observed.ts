@@ -11,8 +11,9 @@ import { batchUnderWay } from '../../desired/rollouts/batches.ts'
 import { type Execution, looksFor, type Observed, type SeenComponent } from '../../desired/rollouts/index.ts'
 import { alreadyThere } from '../../kube/errors.ts'
 import { veleroBackup, veleroSchedule } from '../../kube/velero.ts'
+import { type ComponentObject, componentsOf } from '../lifecycle/stock.ts'
 import { plannedNow } from './plan.ts'
-import { type ComponentObject, componentsOf, gathered, looked, plansOf } from './stock.ts'
+import { gathered, looked, plansOf } from './stock.ts'
 import type { ExecutionPass, RolloutOptions } from './types.ts'
 
 /** What is seen of the world, with the one look that the rollout needs now. */

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { notFound, refusedFields } from '../../../core/errors.ts'
 import { objectId } from '../../../core/ids.ts'
 import { createdByOf } from '../../../core/labels.ts'
-import { ageOf, createdAtOf } from '../../../core/object.ts'
+import { byAge, createdAtOf } from '../../../core/object.ts'
 import type { AnyKind } from '../../../crds/define.ts'
 import { type Answer, acceptedEmpty, noContent } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
@@ -113,7 +113,7 @@ class Parts {
       return object !== undefined && holds?.(object, home, context) === false ? undefined : object
     }
     const named = (await this.all(context, home, fresh)).filter((object) => keyOf(object) === key)
-    const [oldest] = named.sort((one, other) => (ageOf(one) < ageOf(other) ? -1 : 1))
+    const [oldest] = named.sort(byAge)
     // Another replica may have just created it, before our watch reports it.
     return oldest !== undefined || fresh ? oldest : this.#look(key, context, home, true)
   }
