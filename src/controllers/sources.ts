@@ -5,14 +5,13 @@ import {
   type Credentials,
   hasCredentials,
   NEEDED_CREDENTIALS,
-  readCredentials,
   sourceSecretName,
 } from '../contracts/sources/providers.ts'
 import { BOUNDARY_LABEL, GROUP_LABEL } from '../core/labels.ts'
 import { boundaryNamespace, sha256 } from '../core/names.ts'
 import { type KubeObject, keyOf } from '../core/object.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../core/outcome.ts'
-import { secretData } from '../core/secretData.ts'
+import { secretData, secretTexts } from '../core/secretData.ts'
 import { DeploymentRecord } from '../crds/deployments.ts'
 import { HELD_SHOWN } from '../crds/held.ts'
 import { DeploymentSource } from '../crds/sources.ts'
@@ -148,7 +147,7 @@ function secretNameOf({ object: { spec, metadata } }: SourcePass): string {
 
 async function credentialsOf(pass: SourcePass): Promise<Credentials> {
   const { namespace = '' } = pass.object.metadata
-  return readCredentials((await readSecret({ workloads: pass.records }, namespace, secretNameOf(pass)))?.data)
+  return secretTexts((await readSecret({ workloads: pass.records }, namespace, secretNameOf(pass)))?.data)
 }
 
 /** Of this life of the source: one made anew under its name finds nothing of it. */

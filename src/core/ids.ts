@@ -25,3 +25,11 @@ export function idOf(object: { kind: string; group: string; namespace?: string |
   if (isUuid(object.name)) return object.name
   return uuidV5([object.group, object.kind, object.namespace ?? '', object.name].join('/'))
 }
+
+/** The same of an object of a type, given its metadata. */
+export function objectId(
+  { group, kind }: { group: string; kind: string },
+  { namespace, name }: { namespace?: string | undefined; name: string },
+): string {
+  return idOf({ kind, group, namespace, name })
+}

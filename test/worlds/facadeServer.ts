@@ -24,7 +24,6 @@ import type { Caller, Services } from '../../src/api/http/context.ts'
 import { createFacade, type FacadeOptions } from '../../src/api/http/server.ts'
 import { reservedNames, SERVED_ROUTES } from '../../src/api/index.ts'
 import { kubeInstallConfiguration } from '../../src/api/lifecycle/configuration.ts'
-import { kubeConfiguration } from '../../src/api/lifecycle/rollouts/index.ts'
 import { createKubernetesObjects } from '../../src/api/monitoring/kubernetesObjects.ts'
 import { createNetworkLooks } from '../../src/api/network/looks.ts'
 import { Documentation } from '../../src/api/platform/documentation.ts'
@@ -256,10 +255,7 @@ async function serve(
         logs: { all: async () => new Map() },
         secrets: { ...kubeSecrets(client), ...kubeSecretWriter(client), remove: async () => {} },
       },
-      rollouts: {
-        ...{ look: new FakeClusterLook(), ceiling: new FakeRoleCeiling() },
-        ...{ configuration: kubeConfiguration(client), version: '1.0.0' },
-      },
+      rollouts: { look: new FakeClusterLook(), ceiling: new FakeRoleCeiling(), version: '1.0.0' },
       lifecycle: { configuration: kubeInstallConfiguration(client) },
       managedIdentities: {
         secrets: kubeSecrets(client),

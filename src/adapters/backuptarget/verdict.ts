@@ -1,3 +1,4 @@
+import { ADDRESS_NOT_ALLOWED } from '../outgoing/vettedLookup.ts'
 import type { TargetCode, TargetVerdict } from './port.ts'
 
 const SENTENCES: Readonly<Record<TargetCode, string>> = {
@@ -11,8 +12,6 @@ const SENTENCES: Readonly<Record<TargetCode, string>> = {
   Timeout: 'The store did not answer within 10 seconds.',
 }
 
-/** On a connection to an address that is never called. */
-export const ADDRESS_NOT_ALLOWED = 'ERR_ADDRESS_NOT_ALLOWED'
 const NOT_ALLOWED: TargetVerdict = {
   code: 'invalid-target',
   message: 'The endpoint has a link-local or metadata address, which is never called.',

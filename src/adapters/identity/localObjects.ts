@@ -12,7 +12,6 @@ export type LocalObjects = {
 
 export const namespace = SYSTEM_NAMESPACE
 export const metadataOf = (name: string) => ({ namespace, name, labels: { [MANAGED_BY_LABEL]: MANAGED_BY } })
-export const base64 = (text: string) => Buffer.from(text).toString('base64')
 
 export async function read<T extends KubeObject>(
   client: Pick<KubeClient, 'get'>,

@@ -1,9 +1,9 @@
-import { type LookupAddress, lookup as resolve } from 'node:dns'
-import type { LookupFunction } from 'node:net'
+import { lookup as resolve } from 'node:dns'
 import { Agent, fetch as send } from 'undici'
 import { isPublicAddress, vetOutgoingUrl } from '../../core/outgoingUrl.ts'
 import { readWithin } from '../../core/readWithin.ts'
 import { OutgoingError, type OutgoingPort, type OutgoingRequest } from './port.ts'
+import { ADDRESS_NOT_ALLOWED, vettedLookup } from './vettedLookup.ts'
 
 export type OutgoingOptions = {
   /** Hosts that are called wherever they are: as URLs name them, with their port if it is not 443. */
@@ -19,15 +19,14 @@ export type OutgoingOptions = {
 
 const REDIRECTS = 3
 const REDIRECTING = new Set([301, 302, 303, 307, 308])
-const NOT_PUBLIC = 'ERR_ADDRESS_NOT_PUBLIC'
 
 /** Calls over TLS. Names are judged again by the addresses that the connection is really made to. */
 export function createOutgoing(options: OutgoingOptions = {}): OutgoingPort & { close(): Promise<void> } {
   const { allowedHosts = [], certificateAuthority: ca, timeout = 10_000, maxBytes = 256 * 1024 } = options
   const tls = { timeout, ...(ca === undefined ? {} : { ca }) }
   const common = { headersTimeout: timeout, bodyTimeout: timeout, maxHeaderSize: 16_384 }
-  // The lookup is the connection's own: what was resolved before could have changed since (DNS rebinding).
-  const vetted = new Agent({ ...common, connect: { ...tls, lookup: publicLookup(options.lookup ?? resolve) } })
+  const lookup = vettedLookup(options.lookup ?? resolve, isPublicAddress)
+  const vetted = new Agent({ ...common, connect: { ...tls, lookup } })
   const listed = new Agent({ ...common, connect: tls })
 
   async function call(address: string, request: OutgoingRequest = {}): Promise<Response> {
@@ -90,20 +89,6 @@ export function createOutgoing(options: OutgoingOptions = {}): OutgoingPort & { 
   }
 }
 
-/** As `dns.lookup`, but fails where any address is not public: which one is taken is chance, or the attacker's. */
-function publicLookup(lookup: typeof resolve): LookupFunction {
-  return (hostname, options, callback) => {
-    lookup(hostname, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
-      if (error !== null) return callback(error, [])
-      const isPublic = addresses.length > 0 && addresses.every(({ address }) => isPublicAddress(address))
-      if (!isPublic) return callback(Object.assign(new Error('not public'), { code: NOT_PUBLIC }), [])
-      if (options.all === true) return callback(null, addresses)
-      const [first] = addresses
-      callback(null, first?.address ?? '', first?.family)
-    })
-  }
-}
-
 /** What protocols that are spoken through this need beside the body. */
 const PASSED_ON = ['content-type', 'location', 'www-authenticate', 'docker-content-digest']
 
@@ -122,7 +107,7 @@ async function responseOf(answer: Awaited<ReturnType<typeof send>>, maxBytes: nu
 
 function outgoingError(error: unknown, host: string): OutgoingError {
   if (error instanceof OutgoingError) return error
-  if (codesOf(error).includes(NOT_PUBLIC)) {
+  if (codesOf(error).includes(ADDRESS_NOT_ALLOWED)) {
     const why = `${host} has an address that is not a public one`
     return new OutgoingError('NotAllowed', `The address is not called: ${why}.`, { cause: error })
   }

@@ -55,7 +55,7 @@ const FeedRefreshResult = z
 async function one(context: Context<'name'>) {
   const stock = await stockOf(context)
   const component = componentOf(stock, context.parameters.name)
-  const held = await context.services.lifecycle.configuration.read()
+  const { entries: held } = await context.services.lifecycle.configuration.read()
   const releases = releasesOf(stock.releases, component.metadata.name).slice(0, RELEASES_SHOWN)
   const dto = {
     ...summaryOf(component, stock),
@@ -69,7 +69,7 @@ async function one(context: Context<'name'>) {
 async function installSpec(context: Context<'name'>) {
   const stock = await stockOf(context)
   const component = componentOf(stock, context.parameters.name)
-  const held = await context.services.lifecycle.configuration.read()
+  const { entries: held } = await context.services.lifecycle.configuration.read()
   const { metadata, spec, status } = component
   const release = currentRelease(component, { ...stock, components: [] })
   return ok({

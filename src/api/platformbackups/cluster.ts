@@ -7,7 +7,7 @@ import { PLATFORM_BACKUP_LABEL, PLATFORM_SCHEDULE, SCHEDULE_LABEL } from '../../
 import type { KubeObject, ObjectRef, Resource } from '../../core/object.ts'
 import { customResourceDefinition } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
-import { isKubeError } from '../../kube/errors.ts'
+import { alreadyThere, isKubeError } from '../../kube/errors.ts'
 import { barmanObjectStore, postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
 import { veleroBackup, veleroDeletion, veleroLocation, veleroRestore, veleroSchedule } from '../../kube/velero.ts'
 
@@ -104,17 +104,9 @@ export function createBackupCluster(client: Client, velero: string): BackupClust
     async remove({ metadata: { name, labels } }) {
       const { group, version, kind } = veleroDeletion
       const metadata = { name, namespace: velero, ...(labels !== undefined && { labels }) }
-      try {
-        await client.create(veleroDeletion, {
-          apiVersion: `${group}/${version}`,
-          kind,
-          metadata,
-          spec: { backupName: name },
-        })
-      } catch (error) {
-        // Somebody asked for the same before.
-        if (!isKubeError(error, 'AlreadyExists')) throw error
-      }
+      const deletion = { apiVersion: `${group}/${version}`, kind, metadata, spec: { backupName: name } }
+      // Somebody may have asked for the same before.
+      await client.create(veleroDeletion, deletion).catch(alreadyThere)
     },
   }
 }

@@ -11,20 +11,13 @@ import { batchesOfPlan, type Execution, next, sentenceOf, toldBy, wakesIn } from
 import { isKubeError } from '../../kube/errors.ts'
 import { veleroBackup, veleroLocation, veleroSchedule } from '../../kube/velero.ts'
 import { controllerWith, steps, type Workspace } from '../engine/controller.ts'
+import { CONFIGURATION_RIGHTS } from '../lifecycle/configuration.ts'
 import { setVersion } from '../lifecycle/engine.ts'
+import { componentsOf, type ExecutionObject, executionsOf, installsOf } from '../lifecycle/stock.ts'
+import { makeOnce, tidied } from '../platformObjects.ts'
 import { makeSnapshot, observed } from './observed.ts'
 import { plannedNow } from './plan.ts'
-import {
-  CONFIGURATION_READ,
-  componentsOf,
-  type ExecutionObject,
-  executionsOf,
-  installsOf,
-  makeOnce,
-  plansOf,
-  STOCK_READS,
-  tidied,
-} from './stock.ts'
+import { plansOf, STOCK_READS } from './stock.ts'
 import type { ExecutionPass, RolloutOptions } from './types.ts'
 
 /**
@@ -46,7 +39,7 @@ export const executionController = controllerWith(
       { resource: RolloutPlan.resource, verbs: ['create'], in: 'system' },
       { resource: PlatformDriftScan.resource, verbs: ['create'], in: 'system' },
       { resource: veleroBackup, verbs: ['create'] },
-      CONFIGURATION_READ,
+      CONFIGURATION_RIGHTS,
     ],
   },
   (options: RolloutOptions) => ({
@@ -167,7 +160,7 @@ function refusalOf(object: Pick<ExecutionObject, 'metadata' | 'spec'>, records: 
 }
 
 async function scanAfter(records: Workspace, name: string): Promise<void> {
-  await makeOnce(records, PlatformDriftScan, `rollout-${name}`, { trigger: 'Rollout' })
+  await makeOnce(records.client, PlatformDriftScan, `rollout-${name}`, { trigger: 'Rollout' })
 }
 
 async function afterwards(pass: ExecutionPass): Promise<Outcome> {
@@ -180,8 +173,8 @@ async function afterwards(pass: ExecutionPass): Promise<Outcome> {
     const names = rollbackNames(object.metadata.name, rollbackAt)
     const rollbackOf = object.metadata.name
     if (object.status?.canRollback === true) {
-      await makeOnce(records, RolloutPlan, names.plan, { kind: 'Rollback', rollbackOf })
-      await makeOnce(records, RolloutExecution, names.execution, { plan: names.plan, rollbackOf, startedBy: by })
+      await makeOnce(records.client, RolloutPlan, names.plan, { kind: 'Rollback', rollbackOf })
+      await makeOnce(records.client, RolloutExecution, names.execution, { plan: names.plan, rollbackOf, startedBy: by })
     }
     pass.report({ rolledBackAt: rollbackAt })
   }

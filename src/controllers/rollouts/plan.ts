@@ -7,15 +7,9 @@ import { ComponentRelease, PlatformComponent } from '../../crds/lifecycle.ts'
 import { RolloutExecution, RolloutPlan } from '../../crds/rollouts.ts'
 import { rollbackOf } from '../../desired/rollouts/index.ts'
 import { controllerWith, steps, type Workspace } from '../engine/controller.ts'
-import {
-  componentsOf,
-  type ExecutionObject,
-  executionsOf,
-  type PlanObject,
-  plansOf,
-  releasesOf,
-  tidied,
-} from './stock.ts'
+import { componentsOf, type ExecutionObject, executionsOf, releasesOf } from '../lifecycle/stock.ts'
+import { tidied } from '../platformObjects.ts'
+import { type PlanObject, plansOf } from './stock.ts'
 import type { PlanPass, RolloutOptions } from './types.ts'
 
 /**

@@ -24,12 +24,12 @@ import { keyContext, valueContext, valueNames } from '../../contracts/vaults/nam
 import { jweData, jweOf, jweSecret } from '../../contracts/vaults/valueSecret.ts'
 import { MANAGED_BY_LABEL, PREFIX } from '../../core/labels.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { secretData, secretText } from '../../core/secretData.ts'
 import { secret } from '../../kube/builtin.ts'
-import { isKubeError } from '../../kube/errors.ts'
+import { absent, alreadyThere } from '../../kube/errors.ts'
 import { openVersion, outcomeOfEnvelope } from './open.ts'
 import { pruneVersions } from './secrets.ts'
 import {
-  absent,
   comeBack,
   type EntryOptions,
   type EntryPass,
@@ -86,7 +86,7 @@ async function takeSource(pass: EntryPass, keys: PlatformKeys, object: SecretObj
   if (before?.uid === uid && before.resourceVersion === resourceVersion) return done()
   const refusal = refusedSource(object, key)
   if (refusal !== undefined) return stalled('ReferenceMissing', refusal)
-  const value = Buffer.from(object.data?.[key] ?? '', 'base64').toString('utf8')
+  const value = secretText(object.data, key) ?? ''
   // A value set through REST meanwhile stands until the source itself has another one than before.
   const known = await versionWith(pass, keys, value, before?.version ?? currentVersion(spec))
   if (known === undefined) await addVersion(pass, keys, value, seen)
@@ -178,13 +178,7 @@ async function ensureDataKey(pass: EntryPass, keys: PlatformKeys, life: number):
 }
 
 async function create(pass: EntryPass, object: Parameters<EntryPass['workloads']['client']['create']>[1]) {
-  try {
-    await pass.workloads.client.create(secret, object)
-    return true
-  } catch (error) {
-    if (isKubeError(error, 'AlreadyExists')) return false
-    throw error
-  }
+  return (await pass.workloads.client.create(secret, object).catch(alreadyThere)) !== undefined
 }
 
 /** Puts the data key under the newest platform key. At rest no call is made: the status says under which it is. */
@@ -269,7 +263,7 @@ async function mount(pass: EntryPass, keys: PlatformKeys, wanted: { secretName: 
     kind: 'Secret',
     type: 'Opaque',
     metadata: { name: wanted.secretName, namespace },
-    data: { [wanted.key]: Buffer.from(value, 'utf8').toString('base64') },
+    data: secretData({ [wanted.key]: value }),
   }
   await pass.children.ensure(object, { resource: secret })
   pass.report({ mountedSecret: wanted.secretName, mountedVersion: version })

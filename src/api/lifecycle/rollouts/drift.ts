@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { digestOf } from '../../../contracts/rollouts/drift.ts'
 import { latestScan } from '../../../contracts/rollouts/gather.ts'
-import { isRolloutActive, SCAN_INTERVAL } from '../../../contracts/rollouts/states.ts'
+import { SCAN_INTERVAL } from '../../../contracts/rollouts/states.ts'
 import { timestamp } from '../../../core/clock.ts'
 import { badRequest, PlatformError } from '../../../core/errors.ts'
 import { createdAtOf } from '../../../core/object.ts'
-import { PlatformDriftScan, RolloutExecution } from '../../../crds/rollouts.ts'
+import { PlatformDriftScan } from '../../../crds/rollouts.ts'
 import { accepted, ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
 import { etagOf } from '../../http/etag.ts'
@@ -14,8 +14,10 @@ import { action, type RouteDraft, route } from '../../http/route.ts'
 import { atPlatform } from '../../resources/collection/homes.ts'
 import { DateTime, Uuid } from '../../resources/dto.ts'
 import { oneAtATime } from '../../rules/turns.ts'
+import { all, idIn } from '../stock.ts'
+import { LIFECYCLE_TURN, refuseInRollout } from '../turn.ts'
 import { driftDto, PlatformDriftItemDto, PlatformDriftScanDto } from './records.ts'
-import { all, idIn, ROLLOUT_TURN, type ScanRecord } from './service.ts'
+import type { ScanRecord } from './service.ts'
 
 const PlatformDriftDto = z
   .object({ scan: PlatformDriftScanDto.nullable(), items: z.array(PlatformDriftItemDto), nextScanAt: DateTime })
@@ -51,19 +53,10 @@ async function show(context: Context) {
   })
 }
 
-async function refuseInRollout(context: Context): Promise<void> {
-  const found = (await all(context, RolloutExecution, true)).find(
-    ({ status }) => status?.state === undefined || isRolloutActive(status.state),
-  )
-  if (found === undefined) return
-  const extras = { executionId: idIn(RolloutExecution, found.metadata) }
-  throw new PlatformError('RolloutBusy', 'A rollout has not ended: wait until it has.', extras)
-}
-
 /** @throws PlatformError ScanRunning with `scanId`, RolloutBusy with `executionId` */
 async function startScan(context: Context) {
   const { services, caller } = context
-  return oneAtATime(services, ROLLOUT_TURN, async () => {
+  return oneAtATime(services, LIFECYCLE_TURN, async () => {
     const scans = await all(context, PlatformDriftScan, true)
     const running = scans.find((scan) => isRunning(scan, services.clock.now()))
     if (running !== undefined) {
@@ -109,7 +102,7 @@ async function adopt(context: Context<string, unknown, Adopt>) {
   }
   if (configKey === undefined || configKey === null)
     throw badRequest('The key of the value is needed.', [{ field: 'configKey', message: 'is required (a string)' }])
-  return oneAtATime(services, ROLLOUT_TURN, async () => {
+  return oneAtATime(services, LIFECYCLE_TURN, async () => {
     const scan = await latest(context, body)
     const item = scan.status?.items?.find(({ adoption }) => adoption?.configKey === configKey)
     if (item?.adoption === undefined) throw refused('NotAdoptable', `The last scan offers no value for "${configKey}".`)
@@ -117,10 +110,10 @@ async function adopt(context: Context<string, unknown, Adopt>) {
     const { liveValue, isSecret } = item.adoption
     if (body.liveValue !== liveValue) throw refused('DriftChanged', 'The value is another than the last scan found.')
     const value = isSecret ? await secretOf(context, item, liveValue) : liveValue
-    const { configuration } = services.rollouts
+    const { configuration } = services.lifecycle
     const stored = await configuration.read()
     const seen = scan.status?.configVersion
-    if (stored === undefined || stored.version !== seen || stored.entries[configKey] === undefined) {
+    if (stored.version === undefined || stored.version !== seen || stored.entries[configKey] === undefined) {
       throw refused('ConfigChanged', 'The configuration has changed since the scan, or lacks the value: scan again.')
     }
     if (!(await configuration.replace(configKey, value, stored.version))) {

@@ -11,19 +11,11 @@ import { action } from '../../http/route.ts'
 import { collection } from '../../resources/collection/collection.ts'
 import { atPlatform } from '../../resources/collection/homes.ts'
 import { dateTime, enumeration } from '../../resources/paging.ts'
+import { all, idIn, stockOf } from '../stock.ts'
+import { LIFECYCLE_TURN, refuseWhileBusy } from '../turn.ts'
 import { lookedAt } from './plans.ts'
 import { driftDto, preflightDto, RolloutExecutionDto } from './records.ts'
-import {
-  all,
-  checksNow,
-  type ExecutionRecord,
-  findPlan,
-  idIn,
-  type PlanRecord,
-  ROLLOUT_TURN,
-  refuseWhileBusy,
-  stockOf,
-} from './service.ts'
+import { checksNow, type ExecutionRecord, findPlan, type PlanRecord } from './service.ts'
 
 const CreateExecutionRequest = z
   .strictObject({
@@ -109,7 +101,7 @@ export const executions = collection(RolloutExecution, {
     body: CreateExecutionRequest,
     status: 202,
     answers: [404, 409],
-    turn: () => ROLLOUT_TURN,
+    turn: () => LIFECYCLE_TURN,
     toSpec,
   },
 })

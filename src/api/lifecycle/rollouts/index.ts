@@ -1,14 +1,5 @@
 import type { Resource } from '../../../core/object.ts'
-import {
-  clusterRole,
-  customResourceDefinition,
-  daemonSet,
-  deployment,
-  resourceQuota,
-  statefulSet,
-} from '../../../kube/builtin.ts'
-import { certificate } from '../../../kube/certmanager.ts'
-import { postgresqlCluster } from '../../../kube/postgresql.ts'
+import { CHECKED_TYPES, LOOKED_TYPES } from '../../../kube/looked.ts'
 import type { RouteDraft } from '../../http/route.ts'
 import { ceilingRoutes } from './ceiling.ts'
 import { driftRoutes } from './drift.ts'
@@ -17,15 +8,13 @@ import { planRoutes } from './plans.ts'
 import { preflightRoutes } from './preflight.ts'
 import { requestRoutes } from './requests.ts'
 
-export { kubeConfiguration } from './configuration.ts'
 export { additionalPlanRoutes } from './plans.ts'
 
 /** What the facade reads for the checks, and for values that are taken over. */
-export function rolloutReads(): { resource: Resource; verbs: readonly string[]; resourceNames?: readonly string[] }[] {
-  const listed = [clusterRole, customResourceDefinition, resourceQuota, postgresqlCluster, certificate]
+export function rolloutReads(): { resource: Resource; verbs: readonly string[] }[] {
   return [
-    ...listed.map((resource) => ({ resource, verbs: ['list'] })),
-    ...[deployment, statefulSet, daemonSet].map((resource) => ({ resource, verbs: ['get', 'list'] })),
+    ...CHECKED_TYPES.map((resource) => ({ resource, verbs: ['list'] })),
+    ...LOOKED_TYPES.workloads.map((resource) => ({ resource, verbs: ['get', 'list'] })),
   ]
 }
 

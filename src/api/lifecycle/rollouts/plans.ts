@@ -13,10 +13,10 @@ import { action, type RouteDraft, route } from '../../http/route.ts'
 import { collection } from '../../resources/collection/collection.ts'
 import { atPlatform } from '../../resources/collection/homes.ts'
 import { dateTime, enumeration } from '../../resources/paging.ts'
+import type { Stock } from '../records.ts'
+import { componentOf, idIn, stockOf } from '../stock.ts'
 import { RolloutPlanDto } from './records.ts'
-import { findPlan, idIn, type PlanRecord, stockOf } from './service.ts'
-
-type Stock = Awaited<ReturnType<typeof stockOf>>
+import { findPlan, type PlanRecord } from './service.ts'
 
 /** A plan as it was last worked out; as it would be now until its controller has looked. */
 export function lookedAt(plan: PlanRecord, stock: Stock) {
@@ -46,12 +46,8 @@ async function toSpec(context: Context<string, unknown, z.output<typeof CreatePl
   if (chosen.length === 0) {
     throw refusedFields([{ field: 'targetVersions', message: 'must name at least one component with a version' }])
   }
-  const { components } = await stockOf(context)
-  const known = new Set(components.map(({ metadata }) => metadata.name))
-  const unknown = wanted.find(([name]) => !known.has(name))
-  if (unknown !== undefined) {
-    throw new PlatformError('ComponentNotFound', `Component "${unknown[0].slice(0, 128)}" was not found.`)
-  }
+  const stock = await stockOf(context)
+  for (const [name] of wanted) componentOf(stock, name)
   const unselected = wanted.filter(([, version]) => version === null).map(([name]) => name)
   return { targetVersions: Object.fromEntries(chosen), unselected }
 }

@@ -6,9 +6,10 @@ import { ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
 import { action, type RouteDraft, route } from '../../http/route.ts'
 import { Uuid } from '../../resources/dto.ts'
+import { stockOf } from '../stock.ts'
 import { lookedAt } from './plans.ts'
 import { PreflightReportDto, preflightDto } from './records.ts'
-import { checksNow, findPlan, stockOf } from './service.ts'
+import { checksNow, findPlan } from './service.ts'
 
 const PreflightQuery = z.object({ planId: Uuid.optional() })
 

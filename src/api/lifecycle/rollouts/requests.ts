@@ -13,9 +13,11 @@ import { etagOf } from '../../http/etag.ts'
 import { action, type RouteDraft, route } from '../../http/route.ts'
 import { atPlatform } from '../../resources/collection/homes.ts'
 import { oneAtATime } from '../../rules/turns.ts'
+import { all } from '../stock.ts'
+import { LIFECYCLE_TURN, refuseWhileBusy } from '../turn.ts'
 import { executions } from './executions.ts'
 import { driftDto, driftFields, RolloutExecutionDto } from './records.ts'
-import { all, checksNow, type ExecutionRecord, ROLLOUT_TURN, refuseWhileBusy } from './service.ts'
+import { checksNow, type ExecutionRecord } from './service.ts'
 
 type Status = NonNullable<ExecutionRecord['status']>
 
@@ -145,7 +147,7 @@ async function revert(context: Context<'executionId', unknown, z.output<typeof R
 /** @throws PlatformError NOT_FOUND, RolloutBusy, NothingToRollBack */
 async function rollback(context: Context<'executionId'>) {
   const { services, caller } = context
-  return oneAtATime(services, ROLLOUT_TURN, async () => {
+  return oneAtATime(services, LIFECYCLE_TURN, async () => {
     const { object: found } = await executions.find(context)
     await refuseWhileBusy(context)
     const before = await all(context, RolloutExecution, true)

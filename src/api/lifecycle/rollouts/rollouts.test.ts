@@ -12,7 +12,7 @@ import { ComponentInstall, ComponentRelease, PlatformComponent } from '../../../
 import { PlatformDriftScan, RolloutExecution, RolloutPlan } from '../../../crds/rollouts.ts'
 import { secret } from '../../../kube/builtin.ts'
 import type { Services } from '../../http/context.ts'
-import { kubeConfiguration } from './configuration.ts'
+import { kubeInstallConfiguration } from '../configuration.ts'
 
 const PLANS = '/lifecycle/rollouts/plans'
 const ROLLOUTS = '/lifecycle/rollouts/executions'
@@ -32,10 +32,6 @@ describe('the routes of rollouts', () => {
     },
     get ceiling() {
       return ceiling
-    },
-    configuration: {
-      read: () => kubeConfiguration(facade.client).read(),
-      replace: (...given) => kubeConfiguration(facade.client).replace(...given),
     },
     version: '1.0.0',
   }
@@ -209,8 +205,10 @@ describe('the routes of rollouts', () => {
       const busy = await call('post', ROLLOUTS, { planId: good })
       expect([busy.status, busy.code, busy.body.executionId]).to.deep.equal([409, 'RolloutBusy', LAST])
       rollout({ state: 'Succeeded' })
-      put(ComponentInstall, LAST, { component: 'cnpg' }, { state: 'Running' })
-      expect(await execute(good)).to.equal('409 RolloutBusy')
+      for (const state of ['Queued', 'Running']) {
+        put(ComponentInstall, LAST, { component: 'cnpg' }, { state })
+        expect(await execute(good)).to.equal('409 RolloutBusy')
+      }
       put(ComponentInstall, LAST, { component: 'cnpg' }, { state: 'Succeeded' })
       expect(await execute(good, ['nodes-ready'])).to.equal('202')
     })
@@ -361,7 +359,7 @@ describe('the routes of rollouts', () => {
       expect(await adopt()).to.equal('409 ConfigChanged')
       finished([CHANGE], await configuration({ 'cnpg.replicas': '1', other: 'x' }))
       expect(await adopt()).to.equal('200')
-      expect((await kubeConfiguration(facade.client).read())?.entries).to.deep.equal({
+      expect((await kubeInstallConfiguration(facade.client).read())?.entries).to.deep.equal({
         'cnpg.replicas': '3',
         other: 'x',
       })
@@ -387,7 +385,7 @@ describe('the routes of rollouts', () => {
         component: 'cnpg',
         rolloutPlanId: null,
       })
-      expect((await kubeConfiguration(facade.client).read())?.entries['cnpg.replicas']).to.equal('s3cret')
+      expect((await kubeInstallConfiguration(facade.client).read())?.entries['cnpg.replicas']).to.equal('s3cret')
     })
   })
 
