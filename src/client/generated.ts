@@ -289,6 +289,13 @@ export const OPERATIONS = {
   "RegistryNotify": { method: 'POST', path: '/v1/internal/registries/notify' },
   "GetBoundariesResourcesBlueprintsDeploys": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints/deploys', query: ["filter", "page", "pageSize", "resourceGroup", "search", "sort"], paged: true },
   "GetBoundariesResourcesBlueprintsDeploysByExecutionId": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints/deploys/{executionId}' },
+  "GetBoundariesResourcesBlueprintsSources": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints/sources', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "PostBoundariesResourcesBlueprintsSources": { method: 'POST', path: '/boundaries/{boundaryId}/resources/blueprints/sources' },
+  "PatchBoundariesResourcesBlueprintsSourcesBySourceId": { method: 'PATCH', path: '/boundaries/{boundaryId}/resources/blueprints/sources/{sourceId}' },
+  "DeleteBoundariesResourcesBlueprintsSourcesBySourceId": { method: 'DELETE', path: '/boundaries/{boundaryId}/resources/blueprints/sources/{sourceId}' },
+  "GetBoundariesResourcesBlueprintsCatalogStatus": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints/catalog/status' },
+  "PostBoundariesResourcesBlueprintsCatalogRefresh": { method: 'POST', path: '/boundaries/{boundaryId}/resources/blueprints/catalog/refresh' },
+  "PostBoundariesResourcesBlueprintsSourcesSourceIdSync": { method: 'POST', path: '/boundaries/{boundaryId}/resources/blueprints/sources/{sourceId}/sync' },
   "GetBoundariesResourcesBlueprints": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcesBlueprintsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints/config' },
   "GetBoundariesResourcesBlueprintsByBlueprintId": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints/{blueprintId}' },
@@ -298,13 +305,6 @@ export const OPERATIONS = {
   "DeleteBoundariesResourcesBlueprintsTemplatesBySlug": { method: 'DELETE', path: '/boundaries/{boundaryId}/resources/blueprints/templates/{slug}' },
   "PostBoundariesResourcegroupsResourcesBlueprintsSlugDeploy": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/blueprints/{slug}/deploy', query: ["dryRun"] },
   "PostBoundariesResourcesBlueprintsDeploysExecutionIdRetry": { method: 'POST', path: '/boundaries/{boundaryId}/resources/blueprints/deploys/{executionId}/retry' },
-  "GetBoundariesResourcesBlueprintsCatalogStatus": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints/catalog/status', notBuilt: true },
-  "PostBoundariesResourcesBlueprintsCatalogRefresh": { method: 'POST', path: '/boundaries/{boundaryId}/resources/blueprints/catalog/refresh', notBuilt: true },
-  "GetBoundariesResourcesBlueprintsSources": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints/sources', notBuilt: true },
-  "PostBoundariesResourcesBlueprintsSources": { method: 'POST', path: '/boundaries/{boundaryId}/resources/blueprints/sources', notBuilt: true },
-  "PatchBoundariesResourcesBlueprintsSourcesBySourceId": { method: 'PATCH', path: '/boundaries/{boundaryId}/resources/blueprints/sources/{sourceId}', notBuilt: true },
-  "DeleteBoundariesResourcesBlueprintsSourcesBySourceId": { method: 'DELETE', path: '/boundaries/{boundaryId}/resources/blueprints/sources/{sourceId}', notBuilt: true },
-  "PostBoundariesResourcesBlueprintsSourcesSourceIdSync": { method: 'POST', path: '/boundaries/{boundaryId}/resources/blueprints/sources/{sourceId}/sync', notBuilt: true },
   "GetAdminBoundaryTrusts": { method: 'GET', path: '/admin/boundary-trusts', query: ["boundaryId", "filter", "page", "pageSize", "search", "sort"], paged: true },
   "PostAdminBoundaryTrusts": { method: 'POST', path: '/admin/boundary-trusts' },
   "DeleteAdminBoundaryTrustsByTrustId": { method: 'DELETE', path: '/admin/boundary-trusts/{trustId}' },
@@ -852,6 +852,13 @@ export const NAMES = {
   blueprints: {
     listDeploys: "GetBoundariesResourcesBlueprintsDeploys",
     getDeploy: "GetBoundariesResourcesBlueprintsDeploysByExecutionId",
+    listSources: "GetBoundariesResourcesBlueprintsSources",
+    createSource: "PostBoundariesResourcesBlueprintsSources",
+    patchSource: "PatchBoundariesResourcesBlueprintsSourcesBySourceId",
+    deleteSource: "DeleteBoundariesResourcesBlueprintsSourcesBySourceId",
+    getCatalogStatus: "GetBoundariesResourcesBlueprintsCatalogStatus",
+    refreshCatalog: "PostBoundariesResourcesBlueprintsCatalogRefresh",
+    syncSource: "PostBoundariesResourcesBlueprintsSourcesSourceIdSync",
     list: "GetBoundariesResourcesBlueprints",
     getConfig: "GetBoundariesResourcesBlueprintsConfig",
     get: "GetBoundariesResourcesBlueprintsByBlueprintId",
@@ -861,13 +868,6 @@ export const NAMES = {
     deleteTemplate: "DeleteBoundariesResourcesBlueprintsTemplatesBySlug",
     deploy: "PostBoundariesResourcegroupsResourcesBlueprintsSlugDeploy",
     retryDeploy: "PostBoundariesResourcesBlueprintsDeploysExecutionIdRetry",
-    getCatalogStatus: "GetBoundariesResourcesBlueprintsCatalogStatus",
-    refreshCatalog: "PostBoundariesResourcesBlueprintsCatalogRefresh",
-    listSources: "GetBoundariesResourcesBlueprintsSources",
-    createSource: "PostBoundariesResourcesBlueprintsSources",
-    patchSource: "PatchBoundariesResourcesBlueprintsSourcesBySourceId",
-    deleteSource: "DeleteBoundariesResourcesBlueprintsSourcesBySourceId",
-    syncSource: "PostBoundariesResourcesBlueprintsSourcesSourceIdSync",
   },
   groups: {
     create: "PostBoundariesProvidersAuthorizationGroups",
@@ -1273,6 +1273,12 @@ export interface OperationTypes {
   "RegistryNotify": { body: RegistryNotificationInput; reply: RegistryNotifyResult }
   "GetBoundariesResourcesBlueprintsDeploys": { body: unknown; reply: { items: Array<BlueprintExecutionDto>; pagination: PaginationMeta } }
   "GetBoundariesResourcesBlueprintsDeploysByExecutionId": { body: unknown; reply: BlueprintExecutionDto }
+  "GetBoundariesResourcesBlueprintsSources": { body: unknown; reply: { items: Array<CatalogSourceDto>; pagination: PaginationMeta } }
+  "PostBoundariesResourcesBlueprintsSources": { body: CreateCatalogSourceRequestInput; reply: CatalogSourceDto }
+  "PatchBoundariesResourcesBlueprintsSourcesBySourceId": { body: UpdateCatalogSourceRequestInput; reply: CatalogSourceDto }
+  "GetBoundariesResourcesBlueprintsCatalogStatus": { body: unknown; reply: CatalogStatusDto }
+  "PostBoundariesResourcesBlueprintsCatalogRefresh": { body: unknown; reply: CatalogSourceDto }
+  "PostBoundariesResourcesBlueprintsSourcesSourceIdSync": { body: unknown; reply: CatalogSourceDto }
   "GetBoundariesResourcesBlueprints": { body: unknown; reply: { items: Array<BlueprintDto>; pagination: PaginationMeta } }
   "GetBoundariesResourcesBlueprintsConfig": { body: unknown; reply: ListConfig }
   "GetBoundariesResourcesBlueprintsByBlueprintId": { body: unknown; reply: WholeBlueprintDto }
@@ -1468,6 +1474,8 @@ export type BulkRowKeyInput = { key: Record<string, unknown>; ifVersion?: string
 export type BulkRowsResult = { affected: number; rows: Array<EditorRow> }
 export type BulkRowUpdateInput = { key: Record<string, unknown>; values: Record<string, unknown>; ifVersion?: string | null }
 export type BulkUpdateRowsRequestInput = { rows: Array<BulkRowUpdateInput> }
+export type CatalogSourceDto = { id: string; provider: "GitHub" | "GitLab" | "Gitea" | "Bitbucket" | "Git"; repositoryUrl: string | null; repositoryFullName: string | null; repositoryId: string | null; installationId: string | null; ref: string; path: string; enabled: boolean; status: "Pending" | "Syncing" | "Ready" | "Failing" | "Disabled"; message: string | null; revision: string | null; templateCount: number; invalidTemplates: Array<{ path: string; errors: Array<TemplateProblem> }>; lastSyncAt: string | null; createdAt: string }
+export type CatalogStatusDto = { sources: Array<CatalogSourceDto>; builtIn: CatalogSourceDto; templateCount: number; invalidCount: number; lastSyncAt: string | null; isSyncing: boolean }
 export type CertificateHostDto = { host: string; status: "NotRequested" | "Issuing" | "Valid" | "Expiring" | "Expired" | "Failed"; issuer: string | null; notBefore: string | null; notAfter: string | null; renewsAt: string | null; lastError: string | null; requiredRecords: Array<DnsRecord> }
 export type CertificateStatusDto = { status: "NotRequested" | "Issuing" | "Valid" | "Expiring" | "Expired" | "Failed"; hosts: Array<CertificateHostDto>; checkedAt: string }
 export type ChangePasswordRequestInput = { password: string }
@@ -1496,6 +1504,7 @@ export type CreateBindingRequestInput = { issuer: string; claim?: string; claimV
 export type CreateBoundaryGroupRequestInput = { displayName: string; description?: string | null; memberIds?: Array<string>; roleDefinitionName?: string | null }
 export type CreateBoundaryProjectionRequestInput = { clusterId: string; namespaces?: Array<string> | null }
 export type CreateBoundaryRequestInput = { displayName: string }
+export type CreateCatalogSourceRequestInput = { provider?: "GitHub" | "GitLab" | "Gitea" | "Bitbucket" | "Git" | null; repositoryUrl?: string | null; installationId?: string | null; repositoryId?: string | null; ref?: string | null; path?: string | null; enabled?: boolean | null }
 export type CreateClusterRequestInput = { name: string; displayName?: string | null; region?: string | null; labels?: Record<string, string> | null; ingressDomain?: string | null; defaultStorageClass?: string | null }
 export type CreateDenyAssignmentRequestInput = { principalId?: string | null; isEveryone?: boolean | null; principalType?: "User" | "Group" | "ServicePrincipal" | null; excludedPrincipalIds?: Array<string>; actions?: Array<string>; dataActions?: Array<string>; scope?: string | null; reason?: string | null; expiresAt?: string | null }
 export type CreateDeploymentSourceRequestInput = { displayName: string; baseUrl?: string | null; organization?: string | null; accessToken?: string | null; username?: string | null; privateKey?: string | null; registryUrl?: string | null; password?: string | null; returnUrl?: string | null }
@@ -1745,6 +1754,7 @@ export type UpdateBackupScheduleRequestInput = { cron: string; ttlHours: number;
 export type UpdateBoundaryGroupRequestInput = { displayName?: string; description?: string | null; memberIds?: Array<string> | null; id?: unknown; boundaryId?: unknown; memberCount?: unknown; roleDefinitionName?: unknown; createdAt?: unknown }
 export type UpdateBoundaryProjectionRequestInput = { namespaces?: Array<string> | null; id?: unknown; boundaryId?: unknown; clusterId?: unknown; clusterName?: unknown; resolvedNamespaces?: unknown; status?: unknown; phase?: unknown; statusMessage?: unknown; observedAt?: unknown; createdAt?: unknown }
 export type UpdateBoundaryRequestInput = { displayName: string }
+export type UpdateCatalogSourceRequestInput = { ref?: string | null; path?: string | null; enabled?: boolean | null; id?: unknown; provider?: unknown; repositoryUrl?: unknown; repositoryFullName?: unknown; repositoryId?: unknown; installationId?: unknown; status?: unknown; message?: unknown; revision?: unknown; templateCount?: unknown; invalidTemplates?: unknown; lastSyncAt?: unknown; createdAt?: unknown }
 export type UpdateClusterRequestInput = { displayName?: string | null; region?: string | null; labels?: Record<string, string> | null; ingressDomain?: string | null; defaultStorageClass?: string | null; id?: string | null; name?: string | null; isDefault?: boolean | null; isLocal?: boolean | null; status?: "AwaitingJoin" | "Joining" | "Online" | "Offline" | "Degraded" | "Revoked" | null; phase?: string | null; statusMessage?: string | null; kubernetesVersion?: string | null; agentVersion?: string | null; joinedAt?: string | null | null; lastSeenAt?: string | null | null; nodeCount?: number | null | null; readyNodeCount?: number | null | null; cpuCapacity?: string | null; memoryCapacity?: string | null; cpuRequested?: string | null; memoryRequested?: string | null; capabilities?: Array<string> | null; storageClasses?: Array<ClusterStorageClassInput> | null; certificateExpiresAt?: string | null | null; clockSkewMilliseconds?: number | null | null; projectionCount?: number | null; resourceCount?: number | null; createdAt?: string | null }
 export type UploadBuildLogsRequestInput = { lines?: Array<string> | null; text?: string | null; offset?: number | null; isFinal?: boolean }
 export type UploadSourceRequestInput = { files: Array<SourceFileInput>; message?: string | null }
