@@ -62,7 +62,10 @@ describe('a source is read', () => {
         metadata: { generation: 1 },
       } as never,
       NOW,
-      { pushedAt: more.pushedAt, isWhole: more.isWhole ?? true },
+      {
+        push: more.pushedAt === undefined ? undefined : { deliveryId: 'new', receivedAt: more.pushedAt },
+        isWhole: more.isWhole ?? true,
+      },
     )
   const failed = { ...good, state: 'Failing' as const, lastSyncAt: ago(100_000) }
   const cases: [string, number, number][] = [
@@ -78,6 +81,8 @@ describe('a source is read', () => {
       SYNC_INTERVAL - 60_000,
     ],
     ['at once after a push', due(good, { pushedAt: ago(1) }), 0],
+    ['at once after a push of the same second', due(good, { pushedAt: ago(60_000) }), 0],
+    ['once for a push', due({ ...good, heardDelivery: 'new' }, { pushedAt: ago(60_000) }), SYNC_INTERVAL - 60_000],
     ['not again for a push that was read', due(good, { pushedAt: ago(70_000) }), SYNC_INTERVAL - 60_000],
     ['again where its controller died while it read', due({ ...good, state: 'Syncing' }), 0],
     ['at once when it is enabled again', due({ ...good, state: 'Disabled' }), 0],

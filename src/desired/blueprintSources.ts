@@ -68,25 +68,28 @@ type Source = Pick<BlueprintSource, 'spec' | 'status'> & {
 /** The ref and the folder that a source is read at: what was read at other ones says nothing. */
 export const readAtOf = ({ spec }: Pick<BlueprintSource, 'spec'>): string => `${spec.ref} ${spec.path}`
 
+type Push = { readonly deliveryId: string; readonly receivedAt: string }
+
 /** Milliseconds for which templates that are missing may only not have arrived yet. */
 const SETTLES = 60_000
 
 /**
  * Milliseconds until a source is to be read; 0 for at once.
  *
- * @param seen when the repository was last told to have changed, and whether all its templates are there
+ * @param seen what was last told of its branch, and whether all its templates are there
  */
 export function syncDueIn(
   { spec, status = {}, metadata }: Source,
   now: number,
-  { pushedAt, isWhole }: { pushedAt: string | undefined; isWhole: boolean },
+  { push, isWhole }: { push: Push | undefined; isWhole: boolean },
 ): number {
   const { lastSyncAt, triedAt, state, syncedAt, observedGeneration } = status
   if (triedAt === undefined || state === 'Syncing' || state === 'Disabled') return 0
   if (observedGeneration !== metadata.generation) return 0
   if (spec.requests.syncAt !== undefined && spec.requests.syncAt !== syncedAt) return 0
   const tried = Date.parse(triedAt)
-  if (pushedAt !== undefined && Date.parse(pushedAt) > tried) return 0
+  // Moments have whole seconds, so a push of the same one counts too, and each counts once.
+  if (push !== undefined && push.deliveryId !== status.heardDelivery && Date.parse(push.receivedAt) >= tried) return 0
   const interval = lastSyncAt !== triedAt ? SYNC_RETRY : isWhole ? SYNC_INTERVAL : SETTLES
   return Math.max(0, tried + interval - now)
 }

@@ -1,5 +1,12 @@
 import { z } from 'zod'
-import { CATALOGUE_PROVIDERS, CATALOGUE_STATES, providerOf, SOURCES_MAX } from '../../contracts/blueprints/sources.ts'
+import {
+  CATALOGUE_PROVIDERS,
+  CATALOGUE_STATES,
+  isBehind,
+  isSamePlace,
+  providerOf,
+  SOURCES_MAX,
+} from '../../contracts/blueprints/sources.ts'
 import { badRequest, PlatformError } from '../../core/errors.ts'
 import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
@@ -130,20 +137,11 @@ function creationSpec(context: Context<string, unknown, Creation>, { namespace }
   return spec
 }
 
-type Place = Pick<CatalogueSource['spec'], 'repositoryUrl' | 'installationId' | 'repositoryId' | 'ref' | 'path'>
-
-const placeOf = ({ repositoryUrl = '', installationId = '', repositoryId = '', ref, path }: Place) =>
-  JSON.stringify([repositoryUrl.replace(/(\.git)?\/*$/, '').toLowerCase(), installationId, repositoryId, ref, path])
-
-const isSamePlace = (one: Place, other: Place) => placeOf(one) === placeOf(other)
-
 /** @throws PlatformError REFERENCE_NOT_FOUND */
 function providerBehind({ services }: Context<string, unknown, unknown>, namespace: string, installationId: string) {
   const found = services.records
     .peekAll(DeploymentSource, { namespace })
-    .find(
-      ({ metadata, spec }) => metadata.name === installationId.toLowerCase() || spec.installationId === installationId,
-    )
+    .find((source) => isBehind(source, { installationId }))
   const provider = found?.spec.provider
   if (provider !== undefined && provider !== 'Registry') return provider === 'Circuit' ? 'Gitea' : provider
   const message = `The boundary has no Git host connected as "${installationId}".`

@@ -29,6 +29,29 @@ export function isBehind({ metadata, spec }: Connected, { installationId }: Conn
   return metadata.name === installationId.toLowerCase() || spec.installationId === installationId
 }
 
+type Place = {
+  readonly repositoryUrl?: string | undefined
+  readonly installationId?: string | undefined
+  readonly repositoryId?: string | undefined
+  readonly ref: string
+  readonly path: string
+}
+
+/** Two sources of one repository, branch and folder, however its address is written. */
+export function isSamePlace(one: Place, other: Place): boolean {
+  return JSON.stringify(wordsOf(one)) === JSON.stringify(wordsOf(other))
+}
+
+function wordsOf({ repositoryUrl = '', installationId = '', repositoryId = '', ref, path }: Place): string[] {
+  return [
+    repositoryUrl.replace(/(\.git)?\/*$/, '').toLowerCase(),
+    installationId.toLowerCase(),
+    repositoryId,
+    ref,
+    path,
+  ]
+}
+
 /** The provider that an address is of; Git for one that is not known. */
 export function providerOf(url: string): (typeof CATALOGUE_PROVIDERS)[number] {
   const host = URL.parse(url)?.hostname ?? ''

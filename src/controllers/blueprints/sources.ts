@@ -1,10 +1,10 @@
 import { type GitFiles, GitFilesError, type GitPlace } from '../../adapters/gitfiles/port.ts'
 import { connectionTo, SourceError, type SourcePort } from '../../adapters/sources/port.ts'
-import { isBehind } from '../../contracts/blueprints/sources.ts'
+import { isBehind, isSamePlace, SOURCES_MAX } from '../../contracts/blueprints/sources.ts'
 import { readTemplate } from '../../contracts/blueprints/validate.ts'
 import { sourceSecretName } from '../../contracts/sources/providers.ts'
-import { type KubeObject, keyOf, refOf } from '../../core/object.ts'
-import { degraded, done, type Outcome, waiting } from '../../core/outcome.ts'
+import { ageOf, type KubeObject, keyOf, refOf } from '../../core/object.ts'
+import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { secretTexts } from '../../core/secretData.ts'
 import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
 import { BlueprintSource } from '../../crds/blueprintSources.ts'
@@ -77,24 +77,50 @@ function connectedTo({ object, records }: SourcePass): Connected | undefined {
 async function syncSource(pass: SourcePass, options: CatalogueOptions): Promise<Outcome> {
   const { spec, status } = pass.object
   if (!spec.enabled) return disable(pass)
+  const surplus = surplusOf(pass)
+  if (surplus !== undefined) return refuse(pass, surplus)
   const connected = connectedTo(pass)
-  const pushedAt = connected?.status?.heads?.find(
-    ({ repositoryId, ref }) =>
-      repositoryId === spec.repositoryId && [spec.ref, `refs/heads/${spec.ref}`, `refs/tags/${spec.ref}`].includes(ref),
-  )?.receivedAt
+  const push = connected === undefined ? undefined : pushOf(connected, spec)
   const isWhole = status?.templateCount === templatesHere(pass).length
-  const due = syncDueIn(pass.object, pass.clock.now(), { pushedAt, isWhole })
+  const due = syncDueIn(pass.object, pass.clock.now(), { push, isWhole })
   if (due > 0) return standing(pass, due)
   if (status?.state !== 'Syncing') {
     pass.report({ state: 'Syncing' })
     return waiting('Starting', 'The repository is read.', 1)
   }
   try {
+    pass.report({ heardDelivery: push?.deliveryId })
     return await readNow(pass, options, connected, isWhole)
   } catch (error) {
     if (error instanceof GitFilesError || error instanceof SourceError) return failed(pass, error)
     throw error
   }
+}
+
+/** What was last told of its branch. A source of plain Git is one repository, whatever its deliveries call it. */
+function pushOf(connected: Connected, { repositoryId, ref: name }: BlueprintSource['spec']) {
+  const refs = [name, `refs/heads/${name}`, `refs/tags/${name}`]
+  const isOne = connected.spec.provider === 'Git'
+  return connected.status?.heads?.find(
+    (head) => head.kind !== 'PullRequest' && (isOne || head.repositoryId === repositoryId) && refs.includes(head.ref),
+  )
+}
+
+/** Why this source is not read at all, for what REST refuses at once. */
+function surplusOf({ object, records }: SourcePass): string | undefined {
+  const older = records
+    .cache<SourceObject>(BlueprintSource.resource)
+    .list({ namespace: object.metadata.namespace })
+    .filter((other) => ageOf(other) < ageOf(object as unknown as KubeObject))
+  const same = older.find(({ spec }) => isSamePlace(spec, object.spec))
+  if (same !== undefined) return `Source "${same.metadata.name}" reads this repository, branch and folder already.`
+  return older.length < SOURCES_MAX ? undefined : `A boundary has at most ${SOURCES_MAX} sources of blueprints.`
+}
+
+/** The deletion of the older one wakes nobody, so it is looked for again. */
+function refuse(pass: SourcePass, message: string): Outcome {
+  pass.report({ state: 'Failing', message })
+  return stalled('NameOccupied', message, SYNC_RETRY)
 }
 
 /** What stands since the last look. */

@@ -78,7 +78,7 @@ export async function serveToPlatform(all: StandIns, { port, certificate, key }:
   }
 }
 
-type Place = { readonly port: number; readonly certificate: string; readonly key: string }
+export type Place = { readonly port: number; readonly certificate: string; readonly key: string }
 
 /** One page of a list. */
 export function pageOf<Item>(items: readonly Item[], query: URLSearchParams, sizeName: string): Item[] {
