@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { IdentityProviderError } from '../../adapters/identity/port.ts'
 import { timestamp } from '../../core/clock.ts'
-import { notFound, PlatformError } from '../../core/errors.ts'
+import { alreadyGone, notFound, PlatformError } from '../../core/errors.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { readLinkToken } from '../../core/linkToken.ts'
 import { boundaryNamespace } from '../../core/names.ts'
@@ -220,11 +220,7 @@ export async function takeBackAssignment(
   invitation: InvitationRecord,
   caller: Caller,
 ): Promise<void> {
-  try {
-    await records.remove(RoleAssignment, assignmentRef(invitation), { caller })
-  } catch (error) {
-    if (!(error instanceof PlatformError && error.code === 'NOT_FOUND')) throw error
-  }
+  await records.remove(RoleAssignment, assignmentRef(invitation), { caller }).catch(alreadyGone)
 }
 
 /**

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
 import type { UserRecord } from '../../adapters/identity/port.ts'
 import { timestamp } from '../../core/clock.ts'
-import { notFound, PlatformError } from '../../core/errors.ts'
+import { alreadyGone, notFound, PlatformError } from '../../core/errors.ts'
 import { newLinkToken, readLinkToken } from '../../core/linkToken.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { isSameText } from '../../core/sameText.ts'
@@ -83,11 +83,8 @@ export async function endResets(
   const all = await records.list(PasswordReset, { namespace }, { fresh: true })
   const open = all.filter(({ metadata, spec }) => spec.userId === userId && metadata.name !== except)
   for (const { metadata } of open) {
-    try {
-      await records.remove(PasswordReset, { namespace, name: metadata.name }, { caller: callerFor(userId) })
-    } catch (error) {
-      if (!(error instanceof PlatformError && error.code === 'NOT_FOUND')) throw error
-    }
+    const ref = { namespace, name: metadata.name }
+    await records.remove(PasswordReset, ref, { caller: callerFor(userId) }).catch(alreadyGone)
   }
 }
 

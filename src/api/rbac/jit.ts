@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
-import { PlatformError, permissionMissing } from '../../core/errors.ts'
+import { alreadyGone, PlatformError, permissionMissing } from '../../core/errors.ts'
 import { FINALIZER } from '../../core/labels.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { parseScope } from '../../core/scope.ts'
@@ -207,12 +207,8 @@ async function endRequest(context: Context) {
     },
   )
   const name = jitAssignmentName(request)
-  try {
-    await services.records.remove(RoleAssignment, { namespace, name }, { caller })
-  } catch (error) {
-    // The controller may have been first.
-    if (!(error instanceof PlatformError && error.code === 'NOT_FOUND')) throw error
-  }
+  // The controller may have been first.
+  await services.records.remove(RoleAssignment, { namespace, name }, { caller }).catch(alreadyGone)
   return noContent()
 }
 

@@ -191,11 +191,7 @@ export function rewrapKey({ keys }: EntryOptions): EntryStep {
     }
     if (newest === undefined) return outcomeOfEnvelope(new EnvelopeError('NoPlatformKey'))
     if (pass.object.status?.keyId === newest.id && pass.object.status.purgedLife === history.life - 1) return done()
-    try {
-      return await rewrap(pass, keys, newest.id, history.life)
-    } catch (error) {
-      return outcomeOfEnvelope(error)
-    }
+    return rewrap(pass, keys, newest.id, history.life).catch(outcomeOfEnvelope)
   }
 }
 
