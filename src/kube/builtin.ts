@@ -8,6 +8,16 @@ function grouped(group: string, kind: string, plural: string, namespaced = true)
   return { group, version: 'v1', plural, kind, namespaced }
 }
 
+/** A type that comes with something that is installed beside; a cluster may lack it. */
+export function optional(
+  group: string,
+  kind: string,
+  plural: string,
+  { version = 'v1', namespaced = true }: { version?: string; namespaced?: boolean } = {},
+): Resource {
+  return { group, version, plural, kind, namespaced, optional: true }
+}
+
 /** The kinds of Kubernetes itself that the platform touches. */
 export const namespace = core('Namespace', 'namespaces', false)
 export const secret = core('Secret', 'secrets')
