@@ -1,3 +1,4 @@
+import { apiVersionOf } from '../core/object.ts'
 import type { Resource } from './object.ts'
 
 function core(kind: string, plural: string, namespaced = true): Resource {
@@ -123,9 +124,5 @@ export const BUILTIN: readonly Resource[] = [
 
 /** The built-in resource of a manifest's `apiVersion` and `kind`, if it is one that we touch. */
 export function builtinResource(apiVersion: string, kind: string): Resource | undefined {
-  return BUILTIN.find(
-    (resource) =>
-      resource.kind === kind &&
-      apiVersion === (resource.group === '' ? resource.version : `${resource.group}/${resource.version}`),
-  )
+  return BUILTIN.find((resource) => resource.kind === kind && apiVersion === apiVersionOf(resource))
 }
