@@ -11,6 +11,7 @@ import {
 } from '../../test/suites/collectionSuite.ts'
 import { functionObjectName } from '../contracts/functions.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
+import { BlueprintSource } from '../crds/blueprintSources.ts'
 import { BlueprintExecution } from '../crds/blueprints.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
@@ -107,6 +108,18 @@ const CASES: readonly CollectionCase[] = [
           server.put(BlueprintExecution, id, { ...EXECUTION, startedBy: id }, boundaryNamespace(BOUNDARY))
       },
     },
+  },
+  {
+    kind: BlueprintSource,
+    path: `${B}/resources/blueprints/sources`,
+    owner: inBoundary,
+    items: {
+      bodies: [
+        { repositoryUrl: 'https://git.example.com/acme/shop.git' },
+        { repositoryUrl: 'https://git.example.com/acme/shop.git', path: '/more' },
+      ],
+    },
+    patch: { body: { enabled: false, ref: null }, shows: { enabled: false, ref: 'main', status: 'Disabled' } },
   },
   {
     kind: BoundaryProjection,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Registry } from 'prom-client'
 import type { BackupTargets } from '../adapters/backuptarget/port.ts'
+import type { GitFiles } from '../adapters/gitfiles/port.ts'
 import { noKeys } from '../adapters/platformkeys/file.ts'
 import type { PlatformKeys } from '../adapters/platformkeys/port.ts'
 import type { QdrantPort } from '../adapters/qdrant/port.ts'
@@ -22,6 +23,7 @@ import type { EventRecorder } from '../kube/events.ts'
 import { appController } from './apps/index.ts'
 import { bindingController } from './bindings.ts'
 import { executionController } from './blueprints/executions.ts'
+import { catalogueController } from './blueprints/sources.ts'
 import { templateController } from './blueprints/templates.ts'
 import { boundaryController } from './boundaries.ts'
 import { clusterController, countClusters } from './clusters.ts'
@@ -88,6 +90,8 @@ export type ControllerPorts = {
   vaultKeys?: PlatformKeys
   sso: SsoPorts
   sources: SourceOptions & { port: SourcePort }
+  /** Where templates of blueprints are read from. */
+  gitFiles: GitFiles
   builds: BuildPorts
   crosslink: CrosslinkOptions
   /** Undefined if the platform has no registry of images. */
@@ -161,6 +165,7 @@ const PARTS: readonly Part[] = [
   })),
   made(jobController, (ports) => ({ keys: keysOf(ports), ...ports.jobs, registryHost: ports.registry?.host })),
   made(repositoryController, ({ registry }) => ({ registry })),
+  made(catalogueController, ({ gitFiles, sources }) => ({ files: gitFiles, sources: sources.port })),
   fixed(templateController),
   fixed(executionController),
   made(runController, ({ registry }) => ({ registry })),

@@ -99,6 +99,7 @@ export const ERROR_STATUS = {
   DependencyMissing: 409,
   RolloutBusy: 409,
   PlanNotFound: 404,
+  ReleaseNotFound: 404,
   PlanExecuted: 409,
   PlanNotValidated: 409,
   PreflightFailed: 409,

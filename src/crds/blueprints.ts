@@ -51,6 +51,11 @@ export const BlueprintTemplate = defineKind({
       cel: 'variables.isExempt || !has(object.spec) || (!has(object.spec.sourceId) && object.metadata.name == object.spec.slug)',
       message: 'a template is named like its slug, and only the platform writes what comes from a source',
     },
+    {
+      on: 'DELETE',
+      cel: 'variables.isExempt || !has(oldObject.spec.sourceId)',
+      message: 'what comes from a source goes with its file in the repository, or with the source',
+    },
   ],
   columns: [
     { name: 'Slug', path: '.spec.slug' },

@@ -1,5 +1,6 @@
 import { AppRuntime } from './appruntimes.ts'
 import { PlatformApp } from './apps.ts'
+import { BlueprintSource } from './blueprintSources.ts'
 import { BlueprintExecution, BlueprintTemplate } from './blueprints.ts'
 import { Boundary } from './boundaries.ts'
 import { BugReport } from './bugreports.ts'
@@ -68,6 +69,7 @@ export const KINDS: readonly AnyKind[] = [
   SsoConnection,
   ManagedIdentity,
   DeploymentSource,
+  BlueprintSource,
   BlueprintTemplate,
   BlueprintExecution,
   VectorCluster,

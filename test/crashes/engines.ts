@@ -2,6 +2,7 @@ import { memoryAudit } from '../../src/adapters/audit/memory.ts'
 import { FakeBackupTargets } from '../../src/adapters/backuptarget/fake.ts'
 import { fakeBlobs } from '../../src/adapters/blobs/fake.ts'
 import { FakeClusterLook } from '../../src/adapters/clusterlook/fake.ts'
+import { FakeGitFiles } from '../../src/adapters/gitfiles/fake.ts'
 import { FakeObjectStore } from '../../src/adapters/objectstorage/fake.ts'
 import { FakePlatformKeys } from '../../src/adapters/platformkeys/fake.ts'
 import { FakePodLogs } from '../../src/adapters/podlogs/fake.ts'
@@ -52,6 +53,7 @@ export class Engines {
   readonly registry = new FakeImageRegistry()
   readonly audit = memoryAudit<RegistryAuditEntry>()
   readonly releases = new FakeReleaseFeed()
+  readonly gitFiles = new FakeGitFiles()
   readonly backupTargets = new FakeBackupTargets()
   readonly clusterLook = new FakeClusterLook()
   /** Containers of jobs that were started, by the name of their pod. */

@@ -103,6 +103,7 @@ export function portsOf(engines: Engines, life: Life, far: Engines): ControllerP
       sourceBlobs: engines.blobs,
       archives: undefined,
     },
+    gitFiles: engines.gitFiles,
     crosslink: { createAuthority },
     rollouts: { look: engines.clusterLook, version: '1.0.0', velero: 'velero' },
     lifecycle: { feed: engines.releases, feedInterval: 3_600_000, healthSettle: 0 },

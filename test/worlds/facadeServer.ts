@@ -4,7 +4,7 @@ import { FakeBackupTargets } from '../../src/adapters/backuptarget/fake.ts'
 import { fakeBlobs } from '../../src/adapters/blobs/fake.ts'
 import { blobBuildLogs } from '../../src/adapters/buildlogs/client.ts'
 import { sameProcessCallFigures } from '../../src/adapters/calls/sameProcess.ts'
-import { FakeClusterLook } from '../../src/adapters/clusterlook/fake.ts'
+import { FakeClusterLook, FakeRoleCeiling } from '../../src/adapters/clusterlook/fake.ts'
 import { noFlows } from '../../src/adapters/flows/client.ts'
 import { FakeObjectStore } from '../../src/adapters/objectstorage/fake.ts'
 import { FakePodLogs } from '../../src/adapters/podlogs/fake.ts'
@@ -255,7 +255,7 @@ async function serve(
         logs: { all: async () => new Map() },
         secrets: { ...kubeSecrets(client), ...kubeSecretWriter(client), remove: async () => {} },
       },
-      rollouts: { look: new FakeClusterLook(), version: '1.0.0' },
+      rollouts: { look: new FakeClusterLook(), ceiling: new FakeRoleCeiling(), version: '1.0.0' },
       lifecycle: { configuration: kubeInstallConfiguration(client) },
       managedIdentities: {
         secrets: kubeSecrets(client),

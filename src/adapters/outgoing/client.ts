@@ -56,7 +56,7 @@ export function createOutgoing(options: OutgoingOptions = {}): OutgoingPort & { 
 
   async function ask(
     url: URL,
-    { method, headers, body, signal }: OutgoingRequest & { signal: AbortSignal },
+    { method, headers, body, isBinary = false, signal }: OutgoingRequest & { signal: AbortSignal },
   ): Promise<Response> {
     const dispatcher = allowedHosts.includes(url.host) ? listed : vetted
     try {
@@ -68,7 +68,7 @@ export function createOutgoing(options: OutgoingOptions = {}): OutgoingPort & { 
         signal,
         dispatcher,
       })
-      return await responseOf(answer, maxBytes, url.host)
+      return await responseOf(answer, { maxBytes, host: url.host, isBinary })
     } catch (error) {
       throw outgoingError(error, url.host)
     }
@@ -92,14 +92,17 @@ export function createOutgoing(options: OutgoingOptions = {}): OutgoingPort & { 
 /** What protocols that are spoken through this need beside the body. */
 const PASSED_ON = ['content-type', 'location', 'www-authenticate', 'docker-content-digest']
 
-/** What the caller reads: the status, the text and a few headers. */
-async function responseOf(answer: Awaited<ReturnType<typeof send>>, maxBytes: number, host: string): Promise<Response> {
-  const text = await limited(answer.body as AsyncIterable<Uint8Array> | null, maxBytes, host)
+type Read = { maxBytes: number; host: string; isBinary: boolean }
+
+/** What the caller reads: the status, the body and a few headers. */
+async function responseOf(answer: Awaited<ReturnType<typeof send>>, read: Read): Promise<Response> {
+  const bytes = await limited(answer.body as AsyncIterable<Uint8Array> | null, read)
   const headers = PASSED_ON.flatMap((name) => {
     const value = answer.headers.get(name)
     return value === null ? [] : [[name, value] as [string, string]]
   })
-  return new Response(answer.status === 204 || answer.status === 304 ? null : text, {
+  const body = read.isBinary ? Uint8Array.from(bytes) : bytes.toString('utf8')
+  return new Response(answer.status === 204 || answer.status === 304 ? null : body, {
     status: answer.status,
     headers,
   })
@@ -114,10 +117,10 @@ function outgoingError(error: unknown, host: string): OutgoingError {
   return new OutgoingError('Unreachable', `${host} does not answer over TLS in time.`, { cause: error })
 }
 
-async function limited(body: AsyncIterable<Uint8Array> | null, maxBytes: number, host: string): Promise<string> {
-  if (body === null) return ''
+async function limited(body: AsyncIterable<Uint8Array> | null, { maxBytes, host }: Read): Promise<Buffer> {
+  if (body === null) return Buffer.alloc(0)
   const tooLong = () => new OutgoingError('Unreachable', `${host} answers with more than ${maxBytes} bytes.`)
-  return (await readWithin(maxBytes, body, tooLong)).toString('utf8')
+  return readWithin(maxBytes, body, tooLong)
 }
 
 function withoutCredentials(headers: Record<string, string>): Record<string, string> {

@@ -16,7 +16,9 @@ export type OutgoingFetch = (url: string, options?: OutgoingRequest) => Promise<
 export type OutgoingRequest = {
   method?: string
   headers?: Record<string, string>
-  body?: string
+  body?: string | Uint8Array
+  /** Whether the answer is bytes; a text else. */
+  isBinary?: boolean
   signal?: AbortSignal | undefined
 }
 

@@ -230,15 +230,6 @@ components:
     expect((await deploy()).body).to.deep.include({ code: 'FORBIDDEN', missing: ['vectorcluster/write'] })
   })
 
-  it('no role waits for other components: its giver may have lost the right by then', async () => {
-    world.put(PlatformUser, READER, { userName: 'reader' }, SYSTEM_NAMESPACE)
-    const late = `  - { name: grant, collection: roleassignments, resourceName: reader, dependsOn: [vectors], spec: { principalId: ${READER}, roleDefinitionName: Reader } }\n`
-    await post(template('1.0.0', late))
-    const { status, body } = await deploy()
-    expect(status).to.equal(400)
-    expect(body.errors).to.deep.equal([{ field: 'dependsOn', message: 'must be empty' }])
-  })
-
   it('what others made is left alone, what the same deployment made is changed', async () => {
     await post(template())
     world.put(VectorCluster, 'find', {}, HOME)

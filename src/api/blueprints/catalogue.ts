@@ -11,10 +11,11 @@ import {
 import { isOutputMark, mapTexts } from '../../contracts/blueprints/walk.ts'
 import type { ActionName } from '../../core/actions.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
-import { idOf } from '../../core/ids.ts'
+import { objectId } from '../../core/ids.ts'
 import { boundaryNamespace, isUuid, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { ageOf } from '../../core/object.ts'
 import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
+import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
 import type { Services } from '../http/context.ts'
 import { parsed } from '../http/model.ts'
@@ -29,6 +30,8 @@ export type Blueprint = {
   readonly object: TemplateObject
   readonly origin: Origin
   readonly id: string
+  /** Of a template that a source keeps. */
+  readonly source: RecordOf<typeof BlueprintSource> | undefined
   readonly read: ReadTemplate
 }
 
@@ -109,39 +112,56 @@ export function permissionsOf({ components }: Template): ActionName[] {
   return [...new Set(actions)].sort()
 }
 
-export function blueprintOf(object: TemplateObject): Blueprint {
-  const { metadata, spec } = object
-  const isBuiltIn = metadata.namespace === SYSTEM_NAMESPACE
-  const origin = isBuiltIn ? 'BuiltIn' : spec.sourceId === undefined ? 'Boundary' : 'Source'
-  const { kind, resource } = BlueprintTemplate
-  const id = idOf({ group: resource.group, kind, namespace: metadata.namespace, name: metadata.name })
-  return { object, origin, id, read: readWhole(spec.content) }
+const idOfTemplate = ({ metadata }: TemplateObject): string => objectId(BlueprintTemplate.resource, metadata)
+
+function originOf({ metadata, spec }: TemplateObject): Origin {
+  if (metadata.namespace === SYSTEM_NAMESPACE) return 'BuiltIn'
+  return spec.sourceId === undefined ? 'Boundary' : 'Source'
 }
 
-/** One for each slug: that of the boundary hides that of a source, and both hide the platform's own. */
-export function blueprintsOf({ records }: Pick<Services, 'records'>, boundaryId: string): Blueprint[] {
+export function blueprintOf(object: TemplateObject, source?: RecordOf<typeof BlueprintSource>): Blueprint {
+  return { object, origin: originOf(object), id: idOfTemplate(object), source, read: readWhole(object.spec.content) }
+}
+
+type Shown = { readonly object: TemplateObject; readonly source: RecordOf<typeof BlueprintSource> | undefined }
+
+/** One for each slug, unread: that of the boundary hides that of the oldest source, and both hide the platform's own. */
+function shownIn({ records }: Pick<Services, 'records'>, boundaryId: string): Shown[] {
   const homes = [SYSTEM_NAMESPACE, boundaryNamespace(boundaryId)]
-  const objects = homes.flatMap((namespace) => [...records.peekAll(BlueprintTemplate, { namespace })])
-  const shown = new Map<string, TemplateObject>()
-  const present = objects.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-  for (const object of present.sort((one, other) => (rankOf(one) < rankOf(other) ? -1 : 1)))
-    if (!shown.has(object.spec.slug)) shown.set(object.spec.slug, object)
-  return [...shown.values()].map(blueprintOf)
+  const shown = new Map<string, Shown & { rank: string }>()
+  for (const object of homes.flatMap((namespace) => [...records.peekAll(BlueprintTemplate, { namespace })])) {
+    const { metadata, spec } = object
+    if (metadata.deletionTimestamp !== undefined) continue
+    const ref = { namespace: metadata.namespace ?? '', name: spec.sourceId ?? '' }
+    const source = spec.sourceId === undefined ? undefined : records.peek(BlueprintSource, ref)
+    // Kubernetes takes templates away a moment after their source.
+    if (spec.sourceId !== undefined && (source === undefined || source.metadata.deletionTimestamp !== undefined))
+      continue
+    const rank = rankOf(object, source)
+    const before = shown.get(spec.slug)
+    if (before === undefined || rank < before.rank) shown.set(spec.slug, { object, source, rank })
+  }
+  return [...shown.values()]
 }
 
-function rankOf(object: TemplateObject): string {
-  const { metadata, spec } = object
-  const rank = metadata.namespace === SYSTEM_NAMESPACE ? 2 : spec.sourceId === undefined ? 0 : 1
-  return `${rank} ${ageOf(object)}`
+export function blueprintsOf(services: Pick<Services, 'records'>, boundaryId: string): Blueprint[] {
+  return shownIn(services, boundaryId).map(({ object, source }) => blueprintOf(object, source))
+}
+
+const RANKS: Readonly<Record<Origin, number>> = { Boundary: 0, Source: 1, BuiltIn: 2 }
+
+function rankOf(object: TemplateObject, source: RecordOf<typeof BlueprintSource> | undefined): string {
+  return `${RANKS[originOf(object)]} ${ageOf(source ?? object)}`
 }
 
 /** By id or by slug. @throws PlatformError NOT_FOUND */
 export function findBlueprint(services: Services, boundaryId: string, key: string): Blueprint {
-  const found = blueprintsOf(services, boundaryId).find(
-    ({ id, object }) => (isUuid(key) ? id : object.spec.slug) === key,
-  )
+  const isMeant = isUuid(key)
+    ? ({ object }: Shown) => idOfTemplate(object) === key.toLowerCase()
+    : ({ object }: Shown) => object.spec.slug === key
+  const found = shownIn(services, boundaryId).find(isMeant)
   if (found === undefined) throw notFound(`Blueprint "${key.slice(0, 128)}" of boundary "${boundaryId}"`)
-  return found
+  return blueprintOf(found.object, found.source)
 }
 
 /** @throws PlatformError TEMPLATE_INVALID with `problems` */

@@ -64,7 +64,7 @@ type Deploy = Context<string, z.output<typeof DeployQuery>, Request>
 /**
  * POST {RG}/blueprints/{slug}/deploy.
  *
- * @throws PlatformError NOT_FOUND, CONFLICT, TEMPLATE_INVALID, CLUSTER_NOT_PROJECTED, PARAMETER_INVALID, BAD_REQUEST,
+ * @throws PlatformError NOT_FOUND, CONFLICT, INVALID_STATE, TEMPLATE_INVALID, CLUSTER_NOT_PROJECTED, PARAMETER_INVALID, BAD_REQUEST,
  *   FORBIDDEN with `missing`, RESOURCE_CONFLICT with `resources`, and what REST refuses of each component; the first wins
  */
 export async function deployBlueprint(context: Deploy) {
@@ -77,6 +77,7 @@ export async function deployBlueprint(context: Deploy) {
     const message = `Blueprint "${blueprint.object.spec.slug}" has the id ${blueprint.id}: it was replaced since it was read.`
     throw new PlatformError('CONFLICT', message, { blueprintId: blueprint.id })
   }
+  refuseDisabled(blueprint)
   const template = requireValid(blueprint.read)
   checkProjected(services, boundaryId, body.clusterId, PlatformApp)
   const deploying = { context: context as Context, boundaryId, resourceGroup, clusterId: body.clusterId }
@@ -91,6 +92,13 @@ export async function deployBlueprint(context: Deploy) {
   const wanted = { id, name: body.name, template, parameters, outputs: rendered.outputs }
   const execution = await startExecution(deploying, wanted, planned, values.secret)
   return accepted(executionDto(execution, services))
+}
+
+/** @throws PlatformError INVALID_STATE */
+function refuseDisabled({ object, source }: Blueprint): void {
+  if (source?.spec.enabled !== false) return
+  const message = `Blueprint "${object.spec.slug}" is not offered: its source is disabled.`
+  throw new PlatformError('INVALID_STATE', message, { status: 'Disabled', phase: null })
 }
 
 /** @throws PlatformError PARAMETER_INVALID */

@@ -10,6 +10,8 @@ import { DeployBlueprintRequest, DeployQuery, deployBlueprint, retryExecution } 
 import { BlueprintExecutionDto, DEPLOYS, executions } from './executions.ts'
 import { BlueprintPlanDto } from './plan.ts'
 import { BLUEPRINT_LIST, BlueprintDto, blueprintDto, WholeBlueprintDto } from './record.ts'
+import { catalogueSources } from './sources.ts'
+import { syncRoutes } from './syncs.ts'
 import { putTemplate, removeTemplate, TemplateContent, TemplateValidationDto, validateTemplate } from './templates.ts'
 
 const BLUEPRINTS = '{B}/resources/blueprints'
@@ -39,6 +41,8 @@ async function one(context: Context) {
 /** The routes of blueprints (interface section 4.18). */
 export const blueprintRoutes: readonly RouteDraft[] = [
   ...executions.routes(),
+  ...catalogueSources.routes(),
+  ...syncRoutes,
   // No `collection`: the list holds what boundary, sources and platform keep, of each slug one.
   listRoute(BLUEPRINTS, {
     ...BLUEPRINT_LIST,

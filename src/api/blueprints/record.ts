@@ -79,7 +79,7 @@ function headOf(content: string): Record<string, unknown> {
 }
 
 export function blueprintDto(
-  { id, object, origin, read }: Blueprint,
+  { id, object, origin, source, read }: Blueprint,
   { services, caller }: Context,
   boundaryId: string,
 ): BlueprintDto {
@@ -98,7 +98,7 @@ export function blueprintDto(
     icon: textIn(head, 'icon'),
     origin,
     sourceId: spec.sourceId,
-    isEnabled: true,
+    isEnabled: source?.spec.enabled ?? true,
     isValid: template !== undefined && !problems.some(({ severity }) => severity === 'Error'),
     parameters: template?.parameters ?? [],
     components: (template?.components ?? []).map(componentOf),
@@ -106,6 +106,6 @@ export function blueprintDto(
     permissions,
     missingPermissions: permissions.filter((name) => !services.access.isAllowed(caller.principalId, name, scope)),
     updatedAt: status?.updatedAt ?? createdAtOf(metadata),
-    revision: null,
+    revision: source?.status?.revision ?? null,
   })
 }

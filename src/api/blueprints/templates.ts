@@ -1,8 +1,8 @@
 import { z } from 'zod'
+import { OWN_TEMPLATES_MAX } from '../../contracts/blueprints/sources.ts'
 import { isLater, type TemplateProblem } from '../../contracts/blueprints/template.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
-import { idOf } from '../../core/ids.ts'
-import { boundaryNamespace } from '../../core/names.ts'
+import { boundaryNamespace, isUuid } from '../../core/names.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
 import { created, noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
@@ -10,7 +10,7 @@ import { etagOf } from '../http/etag.ts'
 import { inBoundary } from '../resources/collection/homes.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { oneAtATime } from '../rules/turns.ts'
-import { blueprintOf, blueprintsOf, readWhole, requireValid, TemplateProblemDto } from './catalogue.ts'
+import { blueprintOf, findBlueprint, readWhole, requireValid, TemplateProblemDto } from './catalogue.ts'
 import { BlueprintDto, blueprintDto } from './record.ts'
 
 export const TemplateContent = z
@@ -63,11 +63,12 @@ export async function putTemplate(context: Given) {
   const { slug } = template
   const { namespace, boundaryId } = home
   const ref = { namespace, name: slug }
-  const turn = { key: `blueprint template ${namespace}/${slug}`, sees: [{ kind: BlueprintTemplate, namespace }] }
+  const turn = { key: `blueprint templates ${namespace}`, sees: [{ kind: BlueprintTemplate, namespace }] }
   return oneAtATime(services, turn, async () => {
     const stored = await services.records.get(BlueprintTemplate, ref, { fresh: true })
     const spec = { slug, content }
     if (stored === undefined) {
+      refuseTooMany(services, namespace)
       const { object } = await services.records.create(BlueprintTemplate, { ...ref, spec, caller })
       return created(blueprintDto(blueprintOf(object), context as Context, boundaryId), { etag: etagOf(object) })
     }
@@ -78,11 +79,22 @@ export async function putTemplate(context: Given) {
       throw new PlatformError('VERSION_EXISTS', message, { slug, version: before.version })
     }
     const { ifMatch } = context
-    const change = () => ({ ...spec, ...(stored.spec.sourceId !== undefined && { sourceId: stored.spec.sourceId }) })
-    const { object } = await services.records.update(BlueprintTemplate, ref, { caller, ifMatch, change, fresh: true })
+    const request = { caller, ifMatch, change: () => spec, fresh: true }
+    const { object } = await services.records.update(BlueprintTemplate, ref, request)
     return ok(blueprintDto(blueprintOf(object), context as Context, boundaryId), { etag: etagOf(object) })
   })
 }
+
+/** @throws PlatformError QUOTA_EXCEEDED */
+function refuseTooMany({ records }: Context['services'], namespace: string): void {
+  const own = records.peekAll(BlueprintTemplate, { namespace }).filter(({ spec }) => spec.sourceId === undefined)
+  if (own.length < OWN_TEMPLATES_MAX) return
+  const message = `A boundary keeps at most ${OWN_TEMPLATES_MAX} templates of its own: delete one, or read them from a repository.`
+  const extras = { quota: 'blueprintTemplates', limit: OWN_TEMPLATES_MAX, used: own.length, requested: 1 }
+  throw new PlatformError('QUOTA_EXCEEDED', message, extras)
+}
+
+const KEEPERS = { BuiltIn: 'the platform', Source: 'a source', Boundary: 'kubectl under another name' } as const
 
 /** DELETE .../templates/{slug}. @throws PlatformError NOT_FOUND; NOT_OWNED for what a source or the platform keeps */
 export async function removeTemplate(context: Context) {
@@ -91,22 +103,12 @@ export async function removeTemplate(context: Context) {
   const slug = context.parameters.slug ?? ''
   const ref = { namespace, name: slug }
   const stored = await services.records.get(BlueprintTemplate, ref, { fresh: true })
-  if (stored !== undefined && stored.spec.sourceId === undefined) {
+  if (stored !== undefined) {
     await services.records.remove(BlueprintTemplate, ref, { caller, ifMatch })
     return noContent()
   }
-  const other = blueprintsOf(services, boundaryId).find(({ object }) => object.spec.slug === slug)
-  if (other === undefined) throw notFound(`Template "${slug}" of boundary "${boundaryId}"`)
-  const { kind, resource } = BlueprintTemplate
-  const id = idOf({
-    group: resource.group,
-    kind,
-    namespace: other.object.metadata.namespace,
-    name: other.object.metadata.name,
-  })
-  const keeper = other.origin === 'BuiltIn' ? 'the platform' : 'a source'
-  throw new PlatformError('NOT_OWNED', `Template "${slug}" is kept by ${keeper}, not by this boundary.`, {
-    origin: other.origin,
-    blueprintId: id,
-  })
+  if (isUuid(slug)) throw notFound(`Template "${slug}" of boundary "${boundaryId}"`)
+  const { origin, id: blueprintId } = findBlueprint(services, boundaryId, slug)
+  const message = `Template "${slug}" is kept by ${KEEPERS[origin]}, not by this boundary.`
+  throw new PlatformError('NOT_OWNED', message, { origin, blueprintId })
 }

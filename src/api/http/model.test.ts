@@ -91,7 +91,7 @@ describe('the reasons of refused values', () => {
 /** Names of fields that hold the id of something of the platform, or a moment. */
 const READ_AS_MODEL = /\.(\w+Id|\w+Ids\[\]|\w+(At|On|Time|Before))$/
 /** What providers and stores call their things is free text. */
-const FREE_TEXT = /\.(clientId|resourcePlanId|alertId|accessKeyId)$/
+const FREE_TEXT = /\.(clientId|resourcePlanId|alertId|accessKeyId|installationId|repositoryId)$/
 
 describe('ids and moments in bodies', () => {
   const seen = new Set<z.ZodType>()

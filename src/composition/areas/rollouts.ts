@@ -1,3 +1,4 @@
+import { kubeRoleCeiling } from '../../adapters/clusterlook/ceiling.ts'
 import { kubeClusterLook } from '../../adapters/clusterlook/client.ts'
 import type { ClusterLook, WantedRoles } from '../../adapters/clusterlook/port.ts'
 import type { Services } from '../../api/http/context.ts'
@@ -6,8 +7,15 @@ import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { VERSION } from '../../core/release.ts'
 import { KINDS } from '../../crds/index.ts'
 import { projectedRoles } from '../../iam/projection.ts'
+import { clusterRole } from '../../kube/builtin.ts'
+import { createKubeClient } from '../../kube/client.ts'
 import { LOOKED_TYPES } from '../../kube/looked.ts'
+import { accessAs } from '../../kubeconfig/access.ts'
+import { loadKubeconfig } from '../../kubeconfig/kubeconfig.ts'
+import { userAgent } from '../connection.ts'
 import type { AreaSetup } from './setup.ts'
+
+const FIELD_MANAGER = 'freehold-ceiling'
 
 /** What assignments become, as this release has it. */
 const ROLES: WantedRoles = Object.fromEntries(
@@ -26,8 +34,17 @@ function clusterLook({ client, configuration }: AreaSetup): ClusterLook {
 }
 
 export function rolloutServices(setup: AreaSetup): Pick<Services, 'rollouts'> {
-  return { rollouts: { look: clusterLook(setup), version: VERSION } }
+  const { client } = setup
+  const ceiling = kubeRoleCeiling({ client, clientAs: clientAs(setup), roles: ROLES, type: clusterRole })
+  return { rollouts: { look: clusterLook(setup), ceiling, version: VERSION } }
 }
+
+const clientAs =
+  ({ configuration: { kubeconfig, facadeContext }, log }: AreaSetup) =>
+  (authorization: string) => {
+    const access = accessAs(loadKubeconfig(kubeconfig, facadeContext), authorization)
+    return createKubeClient(access, { fieldManager: FIELD_MANAGER, userAgent: userAgent(FIELD_MANAGER), log })
+  }
 
 export function rolloutPorts(setup: AreaSetup): Pick<ControllerPorts, 'rollouts'> {
   return { rollouts: { look: clusterLook(setup), version: VERSION, velero: setup.configuration.backupNamespace } }

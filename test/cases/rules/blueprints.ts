@@ -1,3 +1,4 @@
+import { BlueprintSource } from '../../../src/crds/blueprintSources.ts'
 import { BlueprintExecution, BlueprintTemplate } from '../../../src/crds/blueprints.ts'
 import { DEFAULT_BLUEPRINTS } from '../../../src/crds/defaultBlueprints.ts'
 import { cases, fixed, ID, OTHER, type RuleCase } from './case.ts'
@@ -17,7 +18,23 @@ const EXECUTION = {
   steps: [{ ...STEP, manifest: '{}' }],
 }
 
+const PLACE = 'either repositoryUrl is needed, or installationId with repositoryId'
+const URL = 'https://git.example.com/acme/shop.git'
+const INSTALLED = { installationId: '17', repositoryId: '4' }
+
 export const BLUEPRINT_RULES: readonly RuleCase[] = [
+  ...cases(BlueprintSource, {}, [
+    ['a repository for everybody', undefined, { repositoryUrl: URL }],
+    ['a repository of an installation', undefined, INSTALLED],
+    ['nothing', undefined, {}, PLACE],
+    ['both', undefined, { ...INSTALLED, repositoryUrl: URL }, PLACE],
+    ['an installation alone', undefined, { installationId: '17' }, PLACE],
+    ['another branch and folder', { repositoryUrl: URL }, { repositoryUrl: URL, ref: 'next', path: '/more' }],
+    ['another provider', { repositoryUrl: URL }, { repositoryUrl: URL, provider: 'Gitea' }, fixed('provider')],
+    ['another repository', { repositoryUrl: URL }, { repositoryUrl: `${URL}x` }, fixed('repositoryUrl')],
+    ['another installation', INSTALLED, { ...INSTALLED, installationId: '18' }, fixed('installationId')],
+    ['another of its repositories', INSTALLED, { ...INSTALLED, repositoryId: '5' }, fixed('repositoryId')],
+  ]),
   ...cases(BlueprintTemplate, TEMPLATE, [
     ['a template', undefined, {}],
     ['other content', {}, { content: DEFAULT_BLUEPRINTS[1] }],

@@ -1,5 +1,6 @@
 import { executionSecretName, valueSecretName } from '../../../src/contracts/blueprints/executions.ts'
 import { entryName } from '../../../src/contracts/vaults/names.ts'
+import { BlueprintSource } from '../../../src/crds/blueprintSources.ts'
 import { BlueprintExecution, BlueprintTemplate } from '../../../src/crds/blueprints.ts'
 import { DEFAULT_BLUEPRINTS } from '../../../src/crds/defaultBlueprints.ts'
 import type { AnyKind } from '../../../src/crds/define.ts'
@@ -119,6 +120,39 @@ export const blueprintFlows: readonly Flow[] = [
     }),
   },
   {
+    title: 'the templates of a repository are kept as its commits say',
+    controllers: ['blueprintsource', 'blueprinttemplate'],
+    steps: [
+      {
+        user: 'names a repository',
+        async act(world) {
+          commit(world, 'a', ['shop', 'site'])
+          await world.make(BlueprintSource, FIRST, { repositoryUrl: REPOSITORY }, OUTER)
+        },
+        until: async (world) => (await readAt(world)) === 'a 2',
+      },
+      {
+        user: 'commits, and asks for it to be read',
+        async act(world) {
+          commit(world, 'b', ['site', 'job', 'store'])
+          const requests = { syncAt: new Date(world.clock.now()).toISOString() }
+          await world.server.mergePatch(
+            BlueprintSource.resource,
+            { namespace: OUTER, name: FIRST },
+            { spec: { requests } },
+          )
+        },
+        until: async (world) => (await readAt(world)) === 'b 3',
+      },
+    ],
+    facts: (world) => ({
+      slugs: [...world.server.stored(BlueprintTemplate.resource)]
+        .filter(({ spec }) => (spec as { sourceId?: string }).sourceId === FIRST)
+        .map(({ spec }) => (spec as { slug: string }).slug)
+        .sort(),
+    }),
+  },
+  {
     title: 'a template is judged, and judged again when its content changes',
     controllers: ['blueprinttemplate'],
     steps: [
@@ -142,6 +176,19 @@ export const blueprintFlows: readonly Flow[] = [
     facts: () => ({}),
   },
 ]
+
+const REPOSITORY = 'https://git.example.com/acme/shop.git'
+
+function commit(world: World, revision: string, slugs: readonly string[]): void {
+  const template = (slug: string) => DEFAULT_BLUEPRINTS[0]?.replace('vector-database', slug) ?? ''
+  const files = Object.fromEntries(slugs.map((slug) => [`${slug}.yaml`, template(slug)]))
+  world.engines.gitFiles.commit(REPOSITORY, 'main', revision, { ...files, 'broken.yaml': 'format: 2' })
+}
+
+async function readAt(world: World): Promise<string | undefined> {
+  const { status } = (await world.find(BlueprintSource.resource, FIRST, OUTER)) as unknown as BlueprintSource
+  return status?.state === 'Ready' ? `${status.revision} ${status.templateCount}` : undefined
+}
 
 function phaseOf(found: { [key: string]: unknown } | undefined): string | undefined {
   return (found?.status as { phase?: string } | undefined)?.phase

@@ -32,6 +32,7 @@ export async function serveGit(root: string, { username, password }: { username:
         REQUEST_METHOD: request.method,
         CONTENT_TYPE: request.headers['content-type'] ?? '',
         REMOTE_USER: username,
+        GIT_PROTOCOL: String(request.headers['git-protocol'] ?? ''),
       },
     })
     request.pipe(child.stdin)

@@ -1,6 +1,7 @@
 import type { Resource } from '../../../core/object.ts'
 import { CHECKED_TYPES, LOOKED_TYPES } from '../../../kube/looked.ts'
 import type { RouteDraft } from '../../http/route.ts'
+import { ceilingRoutes } from './ceiling.ts'
 import { driftRoutes } from './drift.ts'
 import { executions } from './executions.ts'
 import { planRoutes } from './plans.ts'
@@ -23,5 +24,6 @@ export const rolloutRoutes: readonly RouteDraft[] = [
   ...executions.routes(),
   ...requestRoutes,
   ...preflightRoutes,
+  ...ceilingRoutes,
   ...driftRoutes,
 ]

@@ -1,3 +1,4 @@
+import type { RoleCeiling } from '../../../adapters/clusterlook/ceiling.ts'
 import type { ClusterLook } from '../../../adapters/clusterlook/port.ts'
 import { factsOf, type Gathered, lookedComponent } from '../../../contracts/rollouts/gather.ts'
 import { type Checked, runChecks } from '../../../contracts/rollouts/preflight.ts'
@@ -13,6 +14,7 @@ declare module '../../http/context.ts' {
   interface Services {
     readonly rollouts: {
       readonly look: ClusterLook
+      readonly ceiling: RoleCeiling
       /** Version of the operator. */
       readonly version: string
     }

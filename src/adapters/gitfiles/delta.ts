@@ -1,0 +1,70 @@
+/**
+ * An object made of another one (gitformat-pack, "Deltified representation").
+ *
+ * @param allow throws if the object may not be so large
+ * @throws RangeError if the delta does not fit its base
+ */
+export function applyDelta(base: Buffer, delta: Buffer, allow: (size: number) => void): Buffer {
+  const reader = new Reader(delta)
+  if (reader.size() !== base.length) throw new RangeError('A change is of another object.')
+  const size = reader.size()
+  allow(size)
+  const whole = Buffer.alloc(size)
+  let at = 0
+  const put = (from: Buffer, start: number, length: number) => {
+    if (length === 0 || start + length > from.length || at + length > size)
+      throw new RangeError('A change reaches beyond its objects.')
+    at += from.copy(whole, at, start, start + length)
+  }
+  while (!reader.isAtEnd) {
+    const command = reader.byte()
+    if ((command & 0x80) === 0) {
+      put(delta, reader.at, command)
+      reader.at += command
+      continue
+    }
+    const start = reader.bytes(command, 4)
+    const length = reader.bytes(command >> 4, 3)
+    put(base, start, length === 0 ? 0x1_0000 : length)
+  }
+  if (at !== size) throw new RangeError('A change ends too early.')
+  return whole
+}
+
+class Reader {
+  at = 0
+  readonly #from: Buffer
+
+  constructor(from: Buffer) {
+    this.#from = from
+  }
+
+  get isAtEnd(): boolean {
+    return this.at >= this.#from.length
+  }
+
+  byte(): number {
+    const byte = this.#from[this.at]
+    if (byte === undefined) throw new RangeError('A change ends too early.')
+    this.at += 1
+    return byte
+  }
+
+  /** Seven bits in each byte, the lowest first. */
+  size(): number {
+    let size = 0
+    for (let factor = 1; ; factor *= 128) {
+      const byte = this.byte()
+      size += (byte & 0x7f) * factor
+      if (!Number.isSafeInteger(size)) throw new RangeError('A size is too large to be one.')
+      if ((byte & 0x80) === 0) return size
+    }
+  }
+
+  /** Of a number the bytes that the bits of `present` announce, the lowest first. */
+  bytes(present: number, count: number): number {
+    let value = 0
+    for (let index = 0; index < count; index += 1) if ((present >> index) & 1) value += this.byte() * 256 ** index
+    return value
+  }
+}

@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto'
+import { inflate } from 'node:zlib'
+import { applyDelta } from './delta.ts'
+
+export type GitObjectType = 'commit' | 'tree' | 'blob' | 'tag'
+export type GitObject = { readonly type: GitObjectType; readonly bytes: Buffer }
+
+/** Objects of a pack, bytes of one and of all together. */
+export const PACK_LIMITS = { objects: 20_000, object: 16 * 1024 * 1024, all: 64 * 1024 * 1024 } as const
+
+/** What a pack says is too much: a small one can stand for gigabytes. */
+export class PackTooLarge extends Error {}
+
+const TYPES: Readonly<Record<number, GitObjectType>> = { 1: 'commit', 2: 'tree', 3: 'blob', 4: 'tag' }
+const [OFFSET_DELTA, REFERENCE_DELTA] = [6, 7]
+const [HEADER, TRAILER] = [12, 20]
+
+type Delta = { readonly at: number; readonly base: number | string; readonly bytes: Buffer }
+
+/**
+ * The objects of a pack by their ids (gitformat-pack). Written here because the libraries that read packs inflate whatever
+ * a host has sent, and the hosts are named by tenants.
+ *
+ * @throws PackTooLarge; RangeError if it is no whole pack
+ */
+export async function readPack(pack: Buffer): Promise<ReadonlyMap<string, GitObject>> {
+  if (pack.length < HEADER + TRAILER || pack.toString('latin1', 0, 4) !== 'PACK') throw new RangeError('It is no pack.')
+  const end = pack.length - TRAILER
+  const sum = createHash('sha1').update(pack.subarray(0, end)).digest()
+  if (!sum.equals(pack.subarray(end))) throw new RangeError('The checksum of the pack is another one.')
+  const count = pack.readUInt32BE(8)
+  if (count > PACK_LIMITS.objects) throw new PackTooLarge(`It has ${count} objects.`)
+  const objects = new Objects()
+  const deltas: Delta[] = []
+  let at = HEADER
+  for (let index = 0; index < count; index += 1) {
+    const start = at
+    const header = readHeader(pack, at)
+    const base = readBase(pack, header.next, header.type, start)
+    if (header.size > PACK_LIMITS.object) throw new PackTooLarge(`An object has ${header.size} bytes.`)
+    const { bytes, used } = await inflated(pack.subarray(base.next, end), header.size)
+    objects.count(bytes.length)
+    const type = TYPES[header.type]
+    if (type !== undefined) objects.add(start, { type, bytes })
+    else if (base.of !== undefined) deltas.push({ at: start, base: base.of, bytes })
+    else throw new RangeError(`An object is of type ${header.type}.`)
+    at = base.next + used
+  }
+  objects.resolve(deltas)
+  return objects.byId
+}
+
+class Objects {
+  readonly byId = new Map<string, GitObject>()
+  readonly #byPlace = new Map<number, GitObject>()
+  #bytes = 0
+
+  count(bytes: number): void {
+    this.#bytes += bytes
+    if (this.#bytes > PACK_LIMITS.all) throw new PackTooLarge('All its objects together are too large.')
+  }
+
+  add(at: number, object: GitObject): void {
+    const { type, bytes } = object
+    const id = createHash('sha1').update(`${type} ${bytes.length}\0`).update(bytes).digest('hex')
+    this.#byPlace.set(at, object)
+    this.byId.set(id, object)
+  }
+
+  /** A base that is named by its id may come later, so the rest is tried again as long as one more is found. */
+  resolve(deltas: readonly Delta[]): void {
+    for (let open = deltas; open.length > 0; ) {
+      const left = open.filter((delta) => !this.#resolveOne(delta))
+      if (left.length === open.length) throw new RangeError('An object is a change of one that is not there.')
+      open = left
+    }
+  }
+
+  #resolveOne({ at, base, bytes }: Delta): boolean {
+    const found = typeof base === 'number' ? this.#byPlace.get(base) : this.byId.get(base)
+    if (found === undefined) return false
+    const whole = applyDelta(found.bytes, bytes, (size) => {
+      if (size > PACK_LIMITS.object) throw new PackTooLarge(`An object has ${size} bytes.`)
+      this.count(size)
+    })
+    this.add(at, { type: found.type, bytes: whole })
+    return true
+  }
+}
+
+function readHeader(pack: Buffer, start: number): { type: number; size: number; next: number } {
+  let byte = byteAt(pack, start)
+  const type = (byte >> 4) & 7
+  let size = byte & 15
+  let next = start + 1
+  for (let factor = 16; (byte & 0x80) !== 0; factor *= 128) {
+    byte = byteAt(pack, next)
+    next += 1
+    size += (byte & 0x7f) * factor
+    if (!Number.isSafeInteger(size)) throw new RangeError('The size of an object is too large to be one.')
+  }
+  return { type, size, next }
+}
+
+/** What a change is a change of: the place of the base in this pack, or its id. */
+function readBase(pack: Buffer, start: number, type: number, at: number): { of?: number | string; next: number } {
+  if (type === REFERENCE_DELTA) return { of: pack.toString('hex', start, start + 20), next: start + 20 }
+  if (type !== OFFSET_DELTA) return { next: start }
+  let next = start
+  let byte = byteAt(pack, next)
+  let back = byte & 0x7f
+  while ((byte & 0x80) !== 0) {
+    next += 1
+    byte = byteAt(pack, next)
+    back = (back + 1) * 128 + (byte & 0x7f)
+    if (back > at) throw new RangeError('A base stands before the pack.')
+  }
+  return { of: at - back, next: next + 1 }
+}
+
+function byteAt(bytes: Buffer, at: number): number {
+  const byte = bytes[at]
+  if (byte === undefined) throw new RangeError('The pack ends within an object.')
+  return byte
+}
+
+type Engine = { engine: { bytesWritten: number }; buffer: Buffer }
+
+/** In another thread, and never to more than was announced. */
+function inflated(from: Buffer, size: number): Promise<{ bytes: Buffer; used: number }> {
+  return new Promise((resolve, reject) => {
+    // A limit of nothing is none.
+    const limits = { maxOutputLength: Math.max(1, size), info: true }
+    inflate(from, limits, (error, result) => {
+      const { engine, buffer } = (result ?? {}) as unknown as Engine
+      if (error !== null || buffer?.length !== size) reject(new RangeError('An object is not as long as it says.'))
+      else resolve({ bytes: buffer, used: engine.bytesWritten })
+    })
+  })
+}

@@ -1,0 +1,68 @@
+import type { GitObject, GitObjectType } from './pack.ts'
+import { GIT_LIMITS, type GitFile, GitFilesError } from './port.ts'
+
+type Objects = ReadonlyMap<string, GitObject>
+type Entry = { readonly mode: string; readonly name: string; readonly id: string }
+
+const TEXTS = /\.(ya?ml|json)$/i
+const FOLDER = '40000'
+/** A link (120000) may lead out of the repository, and a submodule (160000) is another one: neither is a file here. */
+const FILES = new Set(['100644', '100755', '100664'])
+
+/**
+ * YAML and JSON in a folder of a commit and below it, by path.
+ *
+ * @throws GitFilesError NotFound, TooLarge; RangeError if an object is not as Git writes it
+ */
+export function filesOf(objects: Objects, commit: string, folder: string): GitFile[] {
+  const [, tree] = /^tree ([0-9a-f]{40})$/m.exec(read(objects, commit, 'commit').toString('latin1')) ?? []
+  if (tree === undefined) throw new RangeError('A commit names no tree.')
+  let root = tree
+  for (const name of folder.split('/').filter((part) => part !== '')) {
+    const found = entriesOf(read(objects, root, 'tree')).find((entry) => entry.name === name && entry.mode === FOLDER)
+    if (found === undefined) throw new GitFilesError('NotFound', `The repository has no folder "${folder}".`)
+    root = found.id
+  }
+  return [...gather(objects, root, '', 0)].sort((one, other) => (one.path < other.path ? -1 : 1))
+}
+
+function gather(objects: Objects, tree: string, prefix: string, depth: number, found: GitFile[] = []): GitFile[] {
+  for (const { mode, name, id } of entriesOf(read(objects, tree, 'tree'))) {
+    const path = `${prefix}${name}`
+    if (mode === FOLDER && depth < GIT_LIMITS.depth) gather(objects, id, `${path}/`, depth + 1, found)
+    if (!FILES.has(mode) || !TEXTS.test(name)) continue
+    if (found.length === GIT_LIMITS.files)
+      throw new GitFilesError('TooLarge', `The folder has more than ${GIT_LIMITS.files} files of YAML and JSON.`)
+    found.push({ path, text: textOf(objects.get(id)) })
+  }
+  return found
+}
+
+/** Undefined too for what the host left out because it is too large. */
+function textOf(object: GitObject | undefined): string | undefined {
+  if (object === undefined || object.bytes.length > GIT_LIMITS.file) return undefined
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(object.bytes)
+  } catch {
+    return undefined
+  }
+}
+
+function read(objects: Objects, id: string, type: GitObjectType): Buffer {
+  const object = objects.get(id)
+  if (object?.type !== type) throw new RangeError(`The pack has no such ${type}.`)
+  return object.bytes
+}
+
+function entriesOf(tree: Buffer): Entry[] {
+  const entries: Entry[] = []
+  for (let at = 0; at < tree.length; ) {
+    const space = tree.indexOf(0x20, at)
+    const end = tree.indexOf(0, space)
+    if (space < 0 || end < 0 || end + 21 > tree.length) throw new RangeError('A tree ends within an entry.')
+    const mode = tree.toString('latin1', at, space)
+    entries.push({ mode, name: tree.toString('utf8', space + 1, end), id: tree.toString('hex', end + 1, end + 21) })
+    at = end + 21
+  }
+  return entries
+}

@@ -1,0 +1,195 @@
+import { z } from 'zod'
+import { CATALOGUE_PROVIDERS, CATALOGUE_STATES, providerOf, SOURCES_MAX } from '../../contracts/blueprints/sources.ts'
+import { badRequest, PlatformError } from '../../core/errors.ts'
+import { BlueprintSource } from '../../crds/blueprintSources.ts'
+import { DeploymentSource } from '../../crds/sources.ts'
+import type { Context } from '../http/context.ts'
+import { readModel } from '../http/model.ts'
+import { action } from '../http/route.ts'
+import type { RecordOf } from '../records/records.ts'
+import { collection } from '../resources/collection/collection.ts'
+import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
+import { vetSourceUrl } from '../resources/deployments/address.ts'
+import { DateTime, Uuid } from '../resources/dto.ts'
+import { dateTime, enumeration, text } from '../resources/paging.ts'
+import { TemplateProblemDto } from './catalogue.ts'
+
+export type CatalogueSource = RecordOf<typeof BlueprintSource>
+
+export const CatalogSourceDto = z
+  .object({
+    id: Uuid,
+    provider: z.enum(CATALOGUE_PROVIDERS),
+    repositoryUrl: z.string().nullable(),
+    repositoryFullName: z.string().nullable(),
+    repositoryId: z.string().nullable(),
+    installationId: z.string().nullable(),
+    ref: z.string(),
+    path: z.string(),
+    enabled: z.boolean(),
+    status: z.enum(CATALOGUE_STATES),
+    message: z.string().nullable(),
+    revision: z.string().nullable(),
+    templateCount: z.int(),
+    invalidTemplates: z.array(z.object({ path: z.string(), errors: z.array(TemplateProblemDto) })),
+    lastSyncAt: DateTime.nullable(),
+    createdAt: DateTime,
+  })
+  .meta({ id: 'CatalogSourceDto' })
+
+const CreateCatalogSourceRequest = z
+  .strictObject({
+    provider: z.enum(CATALOGUE_PROVIDERS).nullish().describe('Derived from the address or the installation if null'),
+    repositoryUrl: z.string().max(2048).nullish().describe('A repository that everybody may read'),
+    installationId: z
+      .string()
+      .max(64)
+      .nullish()
+      .describe('Deployment source of the boundary, by its id or its installation'),
+    repositoryId: z.string().max(128).nullish().describe('Repository of that source'),
+    ref: z.string().max(244).nullish().describe('Branch or tag; main'),
+    path: z.string().max(512).nullish().describe('Folder of the templates; /'),
+    enabled: z.boolean().nullish(),
+  })
+  .meta({ id: 'CreateCatalogSourceRequest' })
+type Creation = z.output<typeof CreateCatalogSourceRequest>
+
+const UpdateCatalogSourceRequest = z
+  .strictObject({
+    ref: z.string().max(244).nullish().describe('Null leaves it as it is'),
+    path: z.string().max(512).nullish().describe('Null leaves it as it is'),
+    enabled: z.boolean().nullish().describe('Null leaves it as it is'),
+  })
+  .meta({ id: 'UpdateCatalogSourceRequest' })
+
+/** What a source says: ref and path are judged with the rest of the spec, by the same words as for kubectl. */
+export function catalogueSourceDto({ metadata, spec, status = {} }: CatalogueSource) {
+  const { invalidTemplates = [] } = status
+  return {
+    provider: spec.provider,
+    repositoryUrl: spec.repositoryUrl ?? null,
+    repositoryFullName: status.repositoryFullName ?? null,
+    repositoryId: spec.repositoryId ?? null,
+    installationId: spec.installationId ?? null,
+    ...{ ref: spec.ref, path: spec.path, enabled: spec.enabled },
+    status: stateOf({ metadata, spec, status } as CatalogueSource),
+    message: status.message ?? null,
+    revision: status.revision ?? null,
+    templateCount: status.templateCount ?? 0,
+    invalidTemplates: invalidTemplates.map(({ path, errors }) => ({
+      path,
+      errors: errors.map(({ line = null, column = null, severity, ...rest }) => ({
+        ...rest,
+        severity: severity as 'Error',
+        line,
+        column,
+      })),
+    })),
+    lastSyncAt: status.lastSyncAt ?? null,
+  }
+}
+
+/** What was asked for a moment ago counts, whether or not its controller has heard of it. */
+export function stateOf({ metadata, spec, status }: CatalogueSource): (typeof CATALOGUE_STATES)[number] {
+  if (!spec.enabled) return 'Disabled'
+  const isAsked = spec.requests.syncAt !== undefined && spec.requests.syncAt !== status?.syncedAt
+  if (isAsked || (status?.state !== undefined && status.observedGeneration !== metadata.generation)) return 'Syncing'
+  return status?.state === 'Disabled' ? 'Pending' : (status?.state ?? 'Pending')
+}
+
+/** @throws PlatformError URL_NOT_ALLOWED, REFERENCE_NOT_FOUND, ALREADY_EXISTS, QUOTA_EXCEEDED, BAD_REQUEST */
+function creationSpec(context: Context<string, unknown, Creation>, { namespace }: BoundaryHome): object {
+  const { services, body } = context
+  const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null && value !== undefined))
+  const { repositoryUrl, installationId, repositoryId } = given as Creation
+  const hasUrl = repositoryUrl != null
+  if (
+    hasUrl === (installationId != null && repositoryId != null) ||
+    (installationId == null) !== (repositoryId == null)
+  ) {
+    const message = 'is needed, or installationId with repositoryId, and not both'
+    throw badRequest('repositoryUrl is needed, or installationId with repositoryId, and not both.', [
+      { field: 'repositoryUrl', message },
+    ])
+  }
+  if (hasUrl) vetSourceUrl(services, repositoryUrl, 'repositoryUrl')
+  const derived = hasUrl ? providerOf(repositoryUrl) : providerBehind(context, namespace, installationId ?? '')
+  const provider = body.provider ?? derived
+  const spec = readModel(BlueprintSource.spec, { ...given, provider, requests: {} })
+  const all = services.records.peekAll(BlueprintSource, { namespace })
+  if (all.some((other) => isSamePlace(other.spec, spec)))
+    throw new PlatformError(
+      'ALREADY_EXISTS',
+      `A source reads "${spec.path}" at "${spec.ref}" of this repository already.`,
+    )
+  if (all.length >= SOURCES_MAX) {
+    const message = `A boundary has at most ${SOURCES_MAX} sources of blueprints.`
+    const extras = { quota: 'blueprintSources', limit: SOURCES_MAX, used: all.length, requested: 1 }
+    throw new PlatformError('QUOTA_EXCEEDED', message, extras)
+  }
+  return spec
+}
+
+type Place = Pick<CatalogueSource['spec'], 'repositoryUrl' | 'installationId' | 'repositoryId' | 'ref' | 'path'>
+
+const placeOf = ({ repositoryUrl = '', installationId = '', repositoryId = '', ref, path }: Place) =>
+  JSON.stringify([repositoryUrl.replace(/(\.git)?\/*$/, '').toLowerCase(), installationId, repositoryId, ref, path])
+
+const isSamePlace = (one: Place, other: Place) => placeOf(one) === placeOf(other)
+
+/** @throws PlatformError REFERENCE_NOT_FOUND */
+function providerBehind({ services }: Context<string, unknown, unknown>, namespace: string, installationId: string) {
+  const found = services.records
+    .peekAll(DeploymentSource, { namespace })
+    .find(
+      ({ metadata, spec }) => metadata.name === installationId.toLowerCase() || spec.installationId === installationId,
+    )
+  const provider = found?.spec.provider
+  if (provider !== undefined && provider !== 'Registry') return provider === 'Circuit' ? 'Gitea' : provider
+  const message = `The boundary has no Git host connected as "${installationId}".`
+  throw new PlatformError('REFERENCE_NOT_FOUND', message, { field: 'installationId', value: installationId })
+}
+
+export const SOURCES = '{B}/resources/blueprints/sources'
+
+const turn = ({ namespace }: BoundaryHome) => ({
+  key: `blueprint sources ${namespace}`,
+  sees: [{ kind: BlueprintSource, namespace }],
+})
+
+/** Six of the interface (section 4.18). */
+export const catalogueSources = collection(BlueprintSource, {
+  path: SOURCES,
+  item: 'sourceId',
+  noun: 'Source',
+  home: inBoundary,
+  may: { read: action('blueprints/read'), write: action('blueprints/templates/write') },
+  dto: CatalogSourceDto,
+  toDto: (source) => catalogueSourceDto(source),
+  columns: {
+    repositoryUrl: text('Repository', { isSearched: true, isSorted: false }),
+    provider: enumeration('Provider', CATALOGUE_PROVIDERS, { isSorted: false }),
+    status: enumeration('Status', CATALOGUE_STATES, { isSorted: false, isFiltered: false }),
+    createdAt: dateTime('Created', { isFiltered: false }),
+  },
+  sort: 'createdAt',
+  name: 'repositoryUrl',
+  list: { summary: 'Repositories that templates of the boundary are read from' },
+  create: {
+    summary: 'Read templates from a folder of a Git repository',
+    body: CreateCatalogSourceRequest,
+    toSpec: creationSpec,
+    turn,
+  },
+  patch: {
+    summary: 'Read another branch or folder, or offer its templates no more',
+    body: UpdateCatalogSourceRequest,
+    toSpec: ({ spec }, { body: { ref, path, enabled } }) => ({
+      ...spec,
+      ...(ref != null && { ref }),
+      ...(path != null && { path }),
+      ...(enabled != null && { enabled }),
+    }),
+  },
+  remove: { summary: 'Forget a repository and its templates; what was deployed of them stays' },
+})

@@ -1,0 +1,130 @@
+import { z } from 'zod'
+import { CATALOGUE_PROVIDERS, CATALOGUE_STATES, INVALID_SHOWN } from '../contracts/blueprints/sources.ts'
+import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
+import { DateTime } from './fields.ts'
+
+/** https alone: what may be called is judged when it is called. */
+export const RepositoryUrl = z
+  .string()
+  .min(9)
+  .max(2048)
+  .regex(/^https:\/\/[^\s@?#]+$/, 'must be an https address without a user, a query or a fragment')
+
+/** A branch or a tag, as Git takes it. */
+export const GitRef = z
+  .string()
+  .min(1)
+  .max(244)
+  .regex(/^[A-Za-z0-9_][A-Za-z0-9._/+@-]*$/, 'must be the name of a branch or a tag')
+
+export const FolderPath = z
+  .string()
+  .min(1)
+  .max(512)
+  .regex(
+    /^\/([A-Za-z0-9_+@-][A-Za-z0-9._+@-]*(\/[A-Za-z0-9_+@-][A-Za-z0-9._+@-]*)*)?$/,
+    'must be a path such as /blueprints',
+  )
+
+const Installation = z
+  .string()
+  .max(64)
+  .regex(/^[A-Za-z0-9-]+$/, 'must be the id of an installation, or of a deployment source')
+const Repository = z
+  .string()
+  .min(1)
+  .max(128)
+  .regex(/^[A-Za-z0-9_{}.-]+$/, 'must be the id of a repository')
+
+const spec = z.strictObject({
+  provider: z.enum(CATALOGUE_PROVIDERS).default('Git').describe('What the repository is kept by; immutable'),
+  repositoryUrl: RepositoryUrl.optional().describe('A repository that everybody may read; immutable'),
+  installationId: Installation.optional().describe(
+    'Deployment source of the boundary whose credentials are used, by its id or its installation; immutable',
+  ),
+  repositoryId: Repository.optional().describe('Repository of that source, by the id of the provider; immutable'),
+  ref: GitRef.default('main').describe('Branch or tag'),
+  path: FolderPath.default('/').describe('Folder of the templates; those below it count too'),
+  enabled: z.boolean().default(true).describe('Whether it is read and its templates can be deployed'),
+  requests: z
+    .strictObject({ syncAt: DateTime.optional().describe('When somebody last asked for it to be read at once') })
+    .prefault({})
+    .describe('What people ask of it while it is there'),
+})
+type Spec = z.output<typeof spec>
+
+const rules: Rule<Spec>[] = [
+  {
+    cel: 'has(self.repositoryUrl) != (has(self.installationId) && has(self.repositoryId)) && has(self.installationId) == has(self.repositoryId)',
+    message: 'either repositoryUrl is needed, or installationId with repositoryId',
+    code: 'BAD_REQUEST',
+    field: 'repositoryUrl',
+    test: ({ repositoryUrl, installationId, repositoryId }) =>
+      (installationId === undefined) === (repositoryId === undefined) &&
+      (repositoryUrl === undefined) !== (installationId === undefined),
+  },
+]
+
+/** A folder of a Git repository that templates of the boundary are read from. */
+export const BlueprintSource = defineKind({
+  group: 'delivery',
+  kind: 'BlueprintSource',
+  plural: 'blueprintsources',
+  shortNames: ['bps'],
+  placement: 'boundary',
+  name: 'uuid',
+  area: 'blueprints',
+  aggregate: false,
+  description: 'A folder of a Git repository whose templates the boundary can deploy. Its name is its id.',
+  forms: {
+    'blueprints/read': ['get', 'list', 'watch'],
+    'blueprints/templates/write': ['create', 'update', 'patch', 'delete', 'deletecollection'],
+  },
+  spec,
+  status: resourceStatus.extend({
+    state: z.enum(CATALOGUE_STATES).optional().describe('How it stands; Pending when absent'),
+    message: z.string().max(1024).optional().describe('Why it fails, in one sentence'),
+    repositoryFullName: z.string().optional().describe('Name of the repository at its provider'),
+    revision: z.string().optional().describe('Commit that was read last'),
+    readAt: z.string().optional().describe('Ref and path that this commit was read at'),
+    templateCount: z.int().optional().describe('Templates that it keeps'),
+    invalidCount: z.int().optional().describe('Files that are no templates'),
+    invalidTemplates: z
+      .array(
+        z.object({
+          path: z.string().describe('The file, below the folder'),
+          errors: z
+            .array(
+              z.object({
+                severity: z.string().describe('Error or Warning'),
+                code: z.string().describe('What is wrong, as one word'),
+                path: z.string().describe('Where in the file, as a JSON Pointer'),
+                line: z.int().optional().describe('Its line, from 1'),
+                column: z.int().optional().describe('Its column, from 1'),
+                message: z.string().describe('The same in words'),
+              }),
+            )
+            .max(5)
+            .describe('What is wrong with it; the first five'),
+        }),
+      )
+      .max(INVALID_SHOWN)
+      .optional()
+      .describe('Files that are no templates, and why'),
+    syncedAt: z.string().optional().describe('The syncAt that was heard last'),
+    lastSyncAt: z.string().optional().describe('When it was last read to the end'),
+    triedAt: z.string().optional().describe('When it was last read, or failed'),
+  }),
+  immutable: ['provider', 'repositoryUrl', 'installationId', 'repositoryId'],
+  rules,
+  columns: [
+    { name: 'Repository', path: '.spec.repositoryUrl' },
+    { name: 'Ref', path: '.spec.ref' },
+    ...statusColumns,
+    { name: 'Templates', path: '.status.templateCount', type: 'integer' },
+    { name: 'Invalid', path: '.status.invalidCount', type: 'integer' },
+    { name: 'Revision', path: '.status.revision', priority: 1 },
+    { name: 'Message', path: '.status.message', priority: 1 },
+  ],
+})
+export type BlueprintSource = ObjectOf<typeof BlueprintSource>
