@@ -89,7 +89,7 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   TEMPLATE_INVALID: [phase('ConfigurationInvalid')],
   PARAMETER_INVALID: [NO_EXECUTION],
   VERSION_EXISTS: [none('a manifest says what is wanted: Git keeps the versions of a template')],
-  NOT_OWNED: [policy('kind-writes', 'BlueprintTemplate')],
+  NOT_OWNED: [policy('kind-deletions', 'BlueprintTemplate'), policy('kind-writes', 'BlueprintTemplate')],
   RESOURCE_CONFLICT: [NO_EXECUTION],
   RETENTION_RUNNING: [none('a second run waits: runs take turns')],
   ComponentNotFound: [phase('ReferenceMissing')],

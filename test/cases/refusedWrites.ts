@@ -269,6 +269,16 @@ export const REFUSED_WRITES: Readonly<Record<string, RefusedWrite>> = {
     status: 403,
     says: 'only the platform writes what comes from a source',
   },
+  'freehold-kind-deletions BlueprintTemplate': {
+    write: async (world) => {
+      const [name, sourceId] = [`source.${randomUUID()}`, randomUUID()]
+      const spec = { slug: 'shop', content: 'format: 1', sourceId }
+      await world.admin.create(BlueprintTemplate.resource, named(BlueprintTemplate, home(world), name, spec))
+      return world.owner.remove(BlueprintTemplate.resource, { namespace: home(world), name }, dryRun)
+    },
+    status: 403,
+    says: 'goes with its file in the repository',
+  },
   'freehold-kind-deletions DeploymentSource': {
     write: async (world) => {
       const ref = { namespace: home(world), name: await makeSource(world) }

@@ -83,6 +83,7 @@ describe('the examples', () => {
       'VaultEntry',
       ...storage,
       'BlueprintTemplate',
+      'BlueprintSource',
       'ContainerInstance',
       'StaticWebApp',
       'PlatformApp',

@@ -82,6 +82,7 @@ async function catalogStatus(context: Context) {
 /** POST .../catalog/refresh: of every source of the boundary. */
 async function refreshCatalog(context: Context) {
   const home = await inBoundary(context)
+  refuseWhileDeleting(home.owner)
   const idle = sourcesOf(context, home).filter(({ spec }) => spec.enabled)
   const isRunning = idle.some((source) => stateOf(source) === 'Syncing')
   await Promise.all(idle.filter((source) => stateOf(source) !== 'Syncing').map((source) => ask(context, source)))

@@ -1,0 +1,156 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import { CLUSTER } from '../../../test/worlds/facadeServer.ts'
+import { BOUNDARY, OWNER, startShop } from '../../../test/worlds/shop.ts'
+import { sourceTemplateName } from '../../contracts/blueprints/sources.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import { BlueprintSource } from '../../crds/blueprintSources.ts'
+import { BlueprintTemplate } from '../../crds/blueprints.ts'
+import { DEFAULT_BLUEPRINTS } from '../../crds/defaultBlueprints.ts'
+import { DeploymentSource } from '../../crds/sources.ts'
+
+const B = `/boundaries/${BOUNDARY}/resources/blueprints`
+const OUTER = boundaryNamespace(BOUNDARY)
+const URL = 'https://git.example.com/acme/shop.git'
+const HOST = randomUUID()
+
+describe('sources of blueprints over REST', () => {
+  let world: Awaited<ReturnType<typeof startShop>>
+  beforeEach(async () => {
+    world = await startShop()
+    const credentials = { secretName: 'token' }
+    const host = { provider: 'Gitea', displayName: 'Host', baseUrl: 'https://git.example.com', credentials }
+    world.put(DeploymentSource, HOST, host, OUTER)
+  })
+  afterEach(() => world.stop())
+
+  const add = (body: object = { repositoryUrl: URL }) => world.ask('post', `${B}/sources`).send(body)
+  const told = async (body: object) => {
+    const answer = await add(body)
+    return `${answer.status} ${answer.body.code ?? answer.body.provider}`
+  }
+  /** As its controller would have left it. */
+  const reads = (id: string, slug: string, content: string, status: object = {}) => {
+    world.client.edit(BlueprintSource.resource, { namespace: OUTER, name: id }, (source) => {
+      const { requests } = source.spec as { requests: { syncAt?: string } }
+      const known = { state: 'Ready', revision: 'abc', templateCount: 1, invalidCount: 2 }
+      const lastSyncAt = '2026-01-01T00:00:00.000Z'
+      const { generation: observedGeneration } = source.metadata
+      source.status = { ...known, lastSyncAt, observedGeneration, syncedAt: requests.syncAt, ...status }
+    })
+    return world.put(BlueprintTemplate, sourceTemplateName(id, slug), { slug, content, sourceId: id }, OUTER)
+  }
+
+  const refusals: [string, object, string][] = [
+    ['a repository for everybody, of a host that is not known', { repositoryUrl: URL }, '201 Git'],
+    ['one of a host that is known', { repositoryUrl: 'https://github.com/acme/shop' }, '201 GitHub'],
+    ['one of a host that is connected', { installationId: HOST, repositoryId: '7' }, '201 Gitea'],
+    ['neither', {}, '400 BAD_REQUEST'],
+    ['both', { repositoryUrl: URL, installationId: HOST, repositoryId: '7' }, '400 BAD_REQUEST'],
+    ['half of one', { installationId: HOST }, '400 BAD_REQUEST'],
+    ['an address of the inside', { repositoryUrl: 'https://169.254.169.254/x.git' }, '400 URL_NOT_ALLOWED'],
+    ['an address without TLS', { repositoryUrl: 'http://git.example.com/x.git' }, '400 URL_NOT_ALLOWED'],
+    ['a host that is not connected', { installationId: randomUUID(), repositoryId: '7' }, '422 REFERENCE_NOT_FOUND'],
+    ['a branch that git would read as an option', { repositoryUrl: URL, ref: '--upload-pack=x' }, '400 BAD_REQUEST'],
+    ['a folder outside', { repositoryUrl: URL, path: '/../x' }, '400 BAD_REQUEST'],
+  ]
+  for (const [sentence, body, expected] of refusals)
+    it(`are asked for ${sentence}: ${expected}`, async () => expect(await told(body)).to.equal(expected))
+
+  it('are one of each repository, branch and folder', async () => {
+    expect(await told({ repositoryUrl: URL })).to.equal('201 Git')
+    expect(await told({ repositoryUrl: URL.replace('.git', '/') })).to.equal('409 ALREADY_EXISTS')
+    expect(await told({ repositoryUrl: URL, ref: 'next' })).to.equal('201 Git')
+    expect(await told({ repositoryUrl: URL, path: '/more' })).to.equal('201 Git')
+  })
+
+  it('are at most twenty in a boundary', async () => {
+    for (let index = 0; index < 20; index += 1)
+      world.put(BlueprintSource, randomUUID(), { repositoryUrl: `${URL}${index}` }, OUTER)
+    const { status, body } = await add()
+    expect([status, body.code, body.quota]).to.deep.equal([422, 'QUOTA_EXCEEDED', 'blueprintSources'])
+  })
+
+  it('are read when somebody asks, once at a time, and say so', async () => {
+    const { body: source } = await add()
+    expect(source).to.include({ status: 'Pending', ref: 'main', path: '/', enabled: true })
+    reads(source.id, 'shop', DEFAULT_BLUEPRINTS[0] ?? '')
+    const sync = `${B}/sources/${source.id}/sync`
+    const first = await world.ask('post', sync)
+    expect([first.status, first.body.status]).to.deep.equal([202, 'Syncing'])
+    expect((await world.ask('post', sync)).status).to.equal(200)
+    const { body: status } = await world.ask('get', `${B}/catalog/status`)
+    expect(status).to.deep.include({ isSyncing: true, invalidCount: 2, lastSyncAt: '2026-01-01T00:00:00.000Z' })
+    expect(status.sources.map(({ id }: { id: string }) => id)).to.deep.equal([source.id])
+    expect(status.templateCount).to.equal(status.builtIn.templateCount + 1)
+    expect((await world.ask('post', `${B}/catalog/refresh`)).status).to.equal(200)
+    reads(source.id, 'shop', DEFAULT_BLUEPRINTS[0] ?? '')
+    const refreshed = await world.ask('post', `${B}/catalog/refresh`)
+    expect([refreshed.status, refreshed.body.id]).to.deep.equal([202, status.builtIn.id])
+    expect((await world.ask('get', `${B}/sources`)).body.items[0].status).to.equal('Syncing')
+  })
+
+  it('have templates between those of the boundary and those of the platform, the older source before the younger', async () => {
+    const [content = ''] = DEFAULT_BLUEPRINTS
+    const slug = 'vector-database'
+    const { body: older } = await add()
+    const { body: younger } = await add({ repositoryUrl: URL, path: '/more' })
+    for (const [id, at] of [
+      [younger.id, '2026-01-02T00:00:00Z'],
+      [older.id, '2026-01-01T00:00:00Z'],
+    ]) {
+      reads(id, slug, content.replace('version: 1.0.0', `version: ${id === older.id ? '1.0.1' : '1.0.2'}`))
+      world.client.edit(BlueprintSource.resource, { namespace: OUTER, name: id }, ({ metadata }) => {
+        metadata.creationTimestamp = at
+      })
+    }
+    const { body: shown } = await world.ask('get', `${B}/${slug}`)
+    expect(shown).to.include({
+      origin: 'Source',
+      sourceId: older.id,
+      version: '1.0.1',
+      revision: 'abc',
+      isEnabled: true,
+    })
+    expect((await world.ask('delete', `${B}/templates/${slug}`)).body).to.include({
+      code: 'NOT_OWNED',
+      origin: 'Source',
+    })
+    const own = content.replace('version: 1.0.0', 'version: 2.0.0')
+    expect((await world.ask('post', `${B}/templates`).send({ content: own })).status).to.equal(201)
+    expect((await world.ask('get', `${B}/${slug}`)).body).to.include({ origin: 'Boundary', version: '2.0.0' })
+  })
+
+  it('are not offered while they are disabled, and gone with what they keep once they are deleted', async () => {
+    const { body: source } = await add()
+    const slug = 'vector-database'
+    reads(source.id, slug, DEFAULT_BLUEPRINTS[0] ?? '')
+    const path = `${B}/sources/${source.id}`
+    expect((await world.ask('patch', path).send({ enabled: false, ref: null })).body).to.include({
+      status: 'Disabled',
+      ref: 'main',
+    })
+    const { body: shown } = await world.ask('get', `${B}/${slug}`)
+    expect(shown.isEnabled).to.equal(false)
+    const deploy = `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/blueprints/${slug}/deploy`
+    const refused = await world.ask('post', deploy).send({ blueprintId: shown.id, clusterId: CLUSTER, name: 'a' })
+    expect([refused.status, refused.body.code]).to.deep.equal([409, 'INVALID_STATE'])
+    expect((await world.ask('post', `${path}/sync`)).status).to.equal(409)
+    expect((await world.ask('delete', path)).status).to.equal(204)
+    expect((await world.ask('get', `${B}/${slug}`)).status).to.equal(404)
+  })
+
+  it('hold the deployment source that gives their credentials', async () => {
+    const { body: source } = await add({ installationId: HOST, repositoryId: '7' })
+    const { status, body } = await world.ask('delete', `/boundaries/${BOUNDARY}/sources/gitea/${HOST}`, OWNER)
+    expect([status, body.usedBy?.[0]?.name]).to.deep.equal([409, source.id])
+  })
+
+  it('are at most 200 templates that a boundary keeps itself', async () => {
+    const [content = ''] = DEFAULT_BLUEPRINTS
+    for (let index = 0; index < 200; index += 1)
+      world.put(BlueprintTemplate, `own-${index}`, { slug: `own-${index}`, content: 'format: 1' }, OUTER)
+    const { status, body } = await world.ask('post', `${B}/templates`).send({ content })
+    expect([status, body.code, body.quota]).to.deep.equal([422, 'QUOTA_EXCEEDED', 'blueprintTemplates'])
+  })
+})
