@@ -283,6 +283,12 @@ export function permissionMissing(action: string, scope: string): PlatformError 
   return new PlatformError('FORBIDDEN', `The permission ${action} is missing at ${scope}.`, { action, scope })
 }
 
+/** For `catch` of a removal: undefined for what somebody else removed before. */
+export function alreadyGone(error: unknown): undefined {
+  if (error instanceof PlatformError && error.code === 'NOT_FOUND') return undefined
+  throw error
+}
+
 /** The text of anything that was thrown, for logs and conditions. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown)

@@ -207,6 +207,14 @@ export const statusColumns: readonly Column[] = [
   { name: 'Status', path: '.status.status' },
 ]
 
+/** Shown last, and only to who asks for all of them. */
+export const messageColumn: Column = { name: 'Message', path: '.status.statusMessage', priority: 1 }
+export const detailColumns: readonly Column[] = [{ name: 'Phase', path: '.status.phase', priority: 1 }, messageColumn]
+
+/** Verbs of a right to read, and of one to write whatever there is. */
+export const READ = ['get', 'list', 'watch']
+export const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection']
+
 /**
  * Declares a kind. From the declaration come the CRD, the rights of the operator, the roles of tenants, the placement
  * policy, the OpenAPI components, the reference page and the types.

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { coversAnyAction, coversNothing, type Nature } from '../core/actionPatterns.ts'
 import { MAX_ACTION_LENGTH } from '../core/actions.ts'
-import { defineKind, type ObjectOf, resourceStatus } from './define.ts'
+import { defineKind, type ObjectOf, READ, resourceStatus, WRITE } from './define.ts'
 import { DateTime, Description, DisplayName, PrincipalType, Scope, Uuid } from './fields.ts'
 
 const ActionPattern = z.string().min(1).max(MAX_ACTION_LENGTH)
@@ -13,9 +13,6 @@ function actionPatterns(nature: Nature) {
 }
 const ActionPatterns = actionPatterns('control')
 const DataActionPatterns = actionPatterns('data')
-
-const READ = ['get', 'list', 'watch']
-const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection']
 
 const ScopeIncarnation = z
   .string()

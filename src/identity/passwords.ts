@@ -2,6 +2,7 @@ import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:c
 import { promisify } from 'node:util'
 import { z } from 'zod'
 import { isUuid, SYSTEM_NAMESPACE } from '../core/names.ts'
+import { parsedJson } from '../core/parsedJson.ts'
 import { type SecretObject, secretText } from '../core/secretData.ts'
 import { Turns } from '../core/turns.ts'
 import * as builtin from '../kube/builtin.ts'
@@ -125,13 +126,7 @@ export function secretPasswords(
 }
 
 function parsePassword(name: string, text: string): StoredPassword {
-  let content: unknown
-  try {
-    content = JSON.parse(text)
-  } catch {
-    content = undefined // The parser's own message would quote what it read.
-  }
-  const parsed = StoredPassword.safeParse(content)
+  const parsed = StoredPassword.safeParse(parsedJson(text))
   if (parsed.success) return parsed.data
   throw new Error(`The entry ${PASSWORD_ENTRY} of the Secret ${name} is not a scrypt hash as the platform writes them.`)
 }

@@ -2,22 +2,15 @@ import { createRecords } from '../../src/api/records/kubeRecords.ts'
 import { Boundary } from '../../src/crds/boundaries.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
-import { CacheSet } from '../../src/kube/caches.ts'
-import type { WriteObserver } from '../../src/kube/client.ts'
+import { CacheSet, withCaches } from '../../src/kube/caches.ts'
 import { FakeKubeClient } from '../../src/kube/fake.ts'
 
 /** Records over an API server in memory, whose caches hear of their own writes at once. */
 export function recordsWorld() {
-  const late: { observer?: WriteObserver } = {}
-  const client = new FakeKubeClient({
-    observer: {
-      written: (...given) => late.observer?.written(...given),
-      read: (...given) => late.observer?.read?.(...given),
-      removed: (...given) => late.observer?.removed(...given),
-    },
-  })
-  const caches = new CacheSet({ client })
-  late.observer = caches.observer()
+  const { client, caches } = withCaches(
+    (observer) => new FakeKubeClient({ observer }),
+    (client) => new CacheSet({ client }),
+  )
   for (const kind of [VectorCluster, ResourceGroup, Boundary]) caches.add(kind.resource)
   return { client, caches, records: createRecords({ client, caches }) }
 }

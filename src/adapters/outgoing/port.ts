@@ -1,3 +1,5 @@
+import { ReasonedError } from '../../core/failure.ts'
+
 /** Calls of addresses that tenants named. Every one is vetted, limited in size, time and redirects. */
 export interface OutgoingPort {
   /**
@@ -26,12 +28,4 @@ export type OutgoingRequest = {
  */
 export type OutgoingReason = 'NotAllowed' | 'Unreachable'
 
-export class OutgoingError extends Error {
-  readonly reason: OutgoingReason
-
-  constructor(reason: OutgoingReason, message: string, options?: { cause: unknown }) {
-    super(message, options)
-    this.name = 'OutgoingError'
-    this.reason = reason
-  }
-}
+export class OutgoingError extends ReasonedError<OutgoingReason> {}

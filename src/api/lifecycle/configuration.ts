@@ -1,11 +1,11 @@
 import type { Configuration } from '../../contracts/componentValues.ts'
 import { INSTALL_CONFIGURATION } from '../../contracts/lifecycle.ts'
-import { MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { type SecretObject, secretData, secretTexts } from '../../core/secretData.ts'
 import { secret } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { absent, isKubeError } from '../../kube/errors.ts'
+import { putSecret } from '../../kube/putSecret.ts'
 
 /** What people gave to components: the Secret install-configuration. Each read goes to the API server. */
 export interface InstallConfiguration {
@@ -26,17 +26,8 @@ export function kubeInstallConfiguration(
       const found = await client.get<SecretObject>(secret, ref).catch(absent)
       return { version: found?.metadata.resourceVersion, entries: secretTexts(found?.data) }
     },
-    async put(entries) {
-      const data = secretData(entries)
-      try {
-        await client.mergePatch(secret, ref, { data })
-      } catch (error) {
-        if (!isKubeError(error, 'NotFound')) throw error
-        // It belongs to no component: what one of them leaves, the others need.
-        const metadata = { ...ref, labels: { [MANAGED_BY_LABEL]: MANAGED_BY } }
-        await client.create(secret, { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data })
-      }
-    },
+    // It belongs to no component: what one of them leaves, the others need.
+    put: (entries) => putSecret(client, ref, secretData(entries)),
     async replace(key, value, resourceVersion) {
       try {
         await client.mergePatch(secret, ref, { data: secretData({ [key]: value }) }, { resourceVersion })

@@ -1,5 +1,6 @@
-import { createHash, X509Certificate } from 'node:crypto'
+import { X509Certificate } from 'node:crypto'
 import { MEMBERSHIP_SECRET } from '../../contracts/clusters.ts'
+import { sha256 } from '../../core/names.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { absent } from '../../kube/errors.ts'
 import { readTexts, storeTexts } from '../secretTexts.ts'
@@ -14,8 +15,6 @@ export type StoredMembership = {
   isOf(token: string): boolean
 }
 
-const hashOf = (token: string) => createHash('sha256').update(token).digest('hex')
-
 export async function readMembership(client: Pick<KubeClient, 'get'>): Promise<StoredMembership | undefined> {
   const texts = await readTexts(client, MEMBERSHIP_SECRET).catch(absent)
   const text = (name: string) => texts?.[name] ?? ''
@@ -29,7 +28,7 @@ export async function readMembership(client: Pick<KubeClient, 'get'>): Promise<S
   return {
     membership,
     issuedAt: Date.parse(new X509Certificate(membership.certificate).validFrom),
-    isOf: (token) => hashOf(token) === text('token-hash'),
+    isOf: (token) => sha256(token) === text('token-hash'),
   }
 }
 
@@ -44,6 +43,6 @@ export async function storeMembership(
     'tls.crt': certificate,
     'tls.key': key,
     'ca.crt': authority,
-    ...(token !== undefined && { 'token-hash': hashOf(token) }),
+    ...(token !== undefined && { 'token-hash': sha256(token) }),
   })
 }

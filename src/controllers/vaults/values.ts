@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { PlatformKeys } from '../../adapters/platformkeys/port.ts'
 import {
   EnvelopeError,
@@ -23,6 +22,7 @@ import {
 import { keyContext, valueContext, valueNames } from '../../contracts/vaults/names.ts'
 import { jweData, jweOf, jweSecret } from '../../contracts/vaults/valueSecret.ts'
 import { MANAGED_BY_LABEL, PREFIX } from '../../core/labels.ts'
+import { sha256 } from '../../core/names.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { secretData, secretText } from '../../core/secretData.ts'
 import { secret } from '../../kube/builtin.ts'
@@ -114,10 +114,8 @@ async function versionWith(pass: EntryPass, keys: PlatformKeys, value: string, v
   const { spec } = entryOf(pass)
   if (version === 0 || isEmptied(spec)) return undefined
   const held = await openVersion(pass.workloads, entryOf(pass), keys, version)
-  return held !== undefined && digest(held) === digest(value) ? version : undefined
+  return held !== undefined && sha256(held) === sha256(value) ? version : undefined
 }
-
-const digest = (text: string) => createHash('sha256').update(text).digest('hex')
 
 async function addVersion(
   pass: EntryPass,
@@ -160,7 +158,7 @@ async function holds(
     if (error instanceof EnvelopeError) return undefined
     throw error
   })
-  return held !== undefined && digest(held) === digest(value)
+  return held !== undefined && sha256(held) === sha256(value)
 }
 
 async function ensureDataKey(pass: EntryPass, keys: PlatformKeys, life: number): Promise<Uint8Array> {
@@ -193,11 +191,7 @@ export function rewrapKey({ keys }: EntryOptions): EntryStep {
     }
     if (newest === undefined) return outcomeOfEnvelope(new EnvelopeError('NoPlatformKey'))
     if (pass.object.status?.keyId === newest.id && pass.object.status.purgedLife === history.life - 1) return done()
-    try {
-      return await rewrap(pass, keys, newest.id, history.life)
-    } catch (error) {
-      return outcomeOfEnvelope(error)
-    }
+    return rewrap(pass, keys, newest.id, history.life).catch(outcomeOfEnvelope)
   }
 }
 
