@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { CATALOGUE_PROVIDERS, CATALOGUE_STATES, INVALID_SHOWN } from '../contracts/blueprints/sources.ts'
-import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
+import { defineKind, type ObjectOf, READ, type Rule, resourceStatus, statusColumns, WRITE } from './define.ts'
 import { DateTime } from './fields.ts'
 
 /** https alone: what may be called is judged when it is called. */
@@ -76,10 +76,7 @@ export const BlueprintSource = defineKind({
   area: 'blueprints',
   aggregate: false,
   description: 'A folder of a Git repository whose templates the boundary can deploy. Its name is its id.',
-  forms: {
-    'blueprints/read': ['get', 'list', 'watch'],
-    'blueprints/templates/write': ['create', 'update', 'patch', 'delete', 'deletecollection'],
-  },
+  forms: { 'blueprints/read': READ, 'blueprints/templates/write': WRITE },
   spec,
   status: resourceStatus.extend({
     state: z.enum(CATALOGUE_STATES).optional().describe('How it stands; Pending when absent'),

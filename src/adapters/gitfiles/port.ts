@@ -1,3 +1,5 @@
+import { ReasonedError } from '../../core/failure.ts'
+
 /** A place in a Git repository. */
 export type GitPlace = {
   /** Address of the repository, https. */
@@ -45,12 +47,4 @@ export interface GitFiles {
 export type GitFilesReason = 'NotAllowed' | 'NotFound' | 'TooLarge' | 'Unreachable'
 
 /** The message is ours and may be shown: no text of the host is in it. */
-export class GitFilesError extends Error {
-  readonly reason: GitFilesReason
-
-  constructor(reason: GitFilesReason, message: string, options?: { cause: unknown }) {
-    super(message, options)
-    this.name = 'GitFilesError'
-    this.reason = reason
-  }
-}
+export class GitFilesError extends ReasonedError<GitFilesReason> {}

@@ -1,7 +1,7 @@
 import { EXECUTIONS_KEPT, executionSecretName, isExecutionOver } from '../../contracts/blueprints/executions.ts'
 import { BLUEPRINT_EXECUTION_ANNOTATION } from '../../core/labels.ts'
 import { groupNamespace } from '../../core/names.ts'
-import { ageOf, type KubeObject, refOf, refOfKey } from '../../core/object.ts'
+import { allButNewest, type KubeObject, refOf, refOfKey } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
 import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
 import { BlueprintExecution, type ExecutionStep } from '../../crds/blueprints.ts'
@@ -194,16 +194,12 @@ function awaitParameters(pass: ExecutionPass, progress: StepProgress[]): Outcome
 /** Of what has ended, the newest are kept. */
 async function tidy({ object, records }: ExecutionPass): Promise<Outcome> {
   const { message } = object.status ?? {}
-  const { namespace } = object.metadata
-  const ended = records
-    .cache<BlueprintExecution & KubeObject>(BlueprintExecution.resource)
-    .list({ namespace })
+  const { resource } = BlueprintExecution
+  const over = records
+    .cache<BlueprintExecution & KubeObject>(resource)
+    .list({ namespace: object.metadata.namespace })
     .filter(({ status }) => isExecutionOver(status?.state))
-    .sort((one, other) => (ageOf(one) < ageOf(other) ? 1 : -1))
-  await Promise.all(
-    ended
-      .slice(EXECUTIONS_KEPT)
-      .map((one) => records.client.remove(BlueprintExecution.resource, refOf(one), { uid: one.metadata.uid })),
-  )
+  const surplus = allButNewest(over, EXECUTIONS_KEPT)
+  await Promise.all(surplus.map((one) => records.client.remove(resource, refOf(one), { uid: one.metadata.uid })))
   return done({ reason: 'Completed', ...(message !== undefined && { message }) })
 }

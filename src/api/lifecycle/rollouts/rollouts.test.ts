@@ -24,21 +24,17 @@ describe('the routes of rollouts', () => {
   const reader = randomUUID()
   let facade: Awaited<ReturnType<typeof startFacade>>
   let look: FakeClusterLook
-  let ceiling: FakeRoleCeiling
 
   const ports: Services['rollouts'] = {
     get look() {
       return look
     },
-    get ceiling() {
-      return ceiling
-    },
+    ceiling: new FakeRoleCeiling(),
     version: '1.0.0',
   }
 
   beforeEach(async () => {
     look = new FakeClusterLook()
-    ceiling = new FakeRoleCeiling()
     look.found = { ...look.found, backups: { value: { target: 'Available', lastAt: new Date().toISOString() } } }
     facade = await startFacade({}, { rollouts: ports })
     facade.grant(owner, 'Platform Owner', '/')
@@ -386,38 +382,6 @@ describe('the routes of rollouts', () => {
         rolloutPlanId: null,
       })
       expect((await kubeInstallConfiguration(facade.client).read())?.entries['cnpg.replicas']).to.equal('s3cret')
-    })
-  })
-
-  describe('the ceiling of projected roles', () => {
-    const APPLY = '/lifecycle/preflight/projector-ceiling/apply'
-    const rule = { apiGroups: ['data.freehold.dev'], resources: ['vectorclusters'], verbs: ['get'] }
-    beforeEach(() => {
-      const change = { name: 'freehold-project-reader', stored: undefined, rules: [rule], added: [rule], removed: [] }
-      ceiling.differing = [change]
-    })
-
-    it('is compared with that of the release that runs, and with no other', async () => {
-      const { body } = await call('post', `${APPLY}?release=v1.0.0&dryRun=true`)
-      const head = { release: '1.0.0', dryRun: true, isApplied: false, appliedAt: null }
-      expect(body).to.deep.equal({ ...head, added: [rule], removed: [] })
-      expect(ceiling.differing).to.have.length(1)
-      expect(await told('post', `${APPLY}?release=2.0.0`)).to.equal('404 ReleaseNotFound')
-      expect(await told('post', APPLY)).to.equal('400 BAD_REQUEST')
-      expect(await told('post', `${APPLY}?release=1.0.0&dryRun=maybe`)).to.equal('400 BAD_REQUEST')
-      expect(await told('post', `${APPLY}?release=1.0.0`, undefined, reader)).to.equal('403 FORBIDDEN')
-    })
-
-    it('is changed with the rights of whoever asks', async () => {
-      const refused = await call('post', `${APPLY}?release=1.0.0`)
-      expect([refused.status, refused.code]).to.deep.equal([403, 'forbidden'])
-      expect(refused.body.error).to.match(/^The API server does not let you change freehold-project-reader: /)
-      ceiling.mayApply = bearer(owner)
-      const { body } = await call('post', `${APPLY}?release=1.0.0`)
-      expect(body).to.deep.include({ isApplied: true, added: [rule] })
-      expect(body.appliedAt).to.match(/Z$/)
-      const again = await call('post', `${APPLY}?release=1.0.0`)
-      expect(again.body).to.deep.include({ isApplied: true, added: [], appliedAt: null })
     })
   })
 })
