@@ -38,6 +38,7 @@ export type Rule<Spec> = {
 export type Column = {
   name: string
   path: string
+  /** `date` is shown as an age: only for moments that have passed, others are `<invalid>`. */
   type?: 'string' | 'integer' | 'date' | 'boolean'
   description?: string
   /** 0 is always shown, 1 with `-o wide`. */

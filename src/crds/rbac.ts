@@ -112,7 +112,7 @@ export const RoleAssignment = defineKind({
     { name: 'Principal', path: '.spec.principalId' },
     { name: 'Role', path: '.spec.roleDefinitionName' },
     { name: 'Scope', path: '.spec.scope' },
-    { name: 'Expires', path: '.spec.expiresAt', type: 'date' },
+    { name: 'Expires', path: '.spec.expiresAt' },
   ],
   selectable: ['spec.principalId', 'spec.roleDefinitionName'],
 })
@@ -198,7 +198,7 @@ export const DenyAssignment = defineKind({
     { name: 'Principal', path: '.spec.principalId' },
     { name: 'Everyone', path: '.spec.isEveryone', type: 'boolean' },
     { name: 'Scope', path: '.spec.scope' },
-    { name: 'Expires', path: '.spec.expiresAt', type: 'date' },
+    { name: 'Expires', path: '.spec.expiresAt' },
   ],
 })
 export type DenyAssignment = ObjectOf<typeof DenyAssignment>
@@ -261,7 +261,7 @@ export const JitRequest = defineKind({
     { name: 'Role', path: '.spec.roleDefinitionName' },
     { name: 'Scope', path: '.spec.scope' },
     { name: 'State', path: '.status.state' },
-    { name: 'Until', path: '.status.activeUntil', type: 'date' },
+    { name: 'Until', path: '.status.activeUntil' },
   ],
 })
 export type JitRequest = ObjectOf<typeof JitRequest>
@@ -305,7 +305,7 @@ export const BoundaryTrust = defineKind({
   columns: [
     { name: 'Boundary', path: '.spec.boundaryId' },
     { name: 'Trusted', path: '.spec.trustedBoundaryId' },
-    { name: 'Expires', path: '.spec.expiresAt', type: 'date' },
+    { name: 'Expires', path: '.spec.expiresAt' },
   ],
 })
 export type BoundaryTrust = ObjectOf<typeof BoundaryTrust>

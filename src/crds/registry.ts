@@ -54,7 +54,7 @@ export const RegistryPin = defineKind({
   admission: [ofThisBoundary('a pin')],
   columns: [
     { name: 'Repository', path: '.spec.repository' },
-    { name: 'Expires', path: '.spec.expiresAt', type: 'date' },
+    { name: 'Expires', path: '.spec.expiresAt' },
     { name: 'Keep Last', path: '.spec.keepLast', type: 'integer', priority: 1 },
     { name: 'Keep Days', path: '.spec.keepForDays', type: 'integer', priority: 1 },
   ],

@@ -84,7 +84,7 @@ export const RelationalSnapshot = defineKind({
     { name: 'Name', path: '.spec.name' },
     { name: 'Kind', path: '.spec.kind' },
     { name: 'Completed', path: '.status.completedAt', type: 'date' },
-    { name: 'Expires', path: '.status.expiresAt', type: 'date', priority: 1 },
+    { name: 'Expires', path: '.status.expiresAt', priority: 1 },
     messageColumn,
   ],
   selectable: ['spec.clusterName', 'status.phase'],

@@ -104,6 +104,10 @@ describe('blueprints over REST', () => {
       'SpecInvalid /components/0/spec/replicas',
       'UnknownField /components/0/spec/size',
     ])
+    const { body: typo } = await post(template('1.0.0', '', `{ replica: "\${parameters.plan}" }`), 'templates/validate')
+    expect(typo.problems.map(({ code, path }: Record<string, string>) => `${code} ${path}`)).to.deep.equal([
+      'UnknownField /components/0/spec/replica',
+    ])
     const refused = await post(bad)
     expect(refused.status).to.equal(400)
     expect(refused.body).to.include({ code: 'TEMPLATE_INVALID' })

@@ -62,7 +62,8 @@ function specProblems(template: Template, { problemAt }: ReadTemplate): Template
     const sample = mapTexts(spec, (found) => sampleOf(found, template)) as Record<string, unknown>
     const { success, error } = parsed(bodyOf(entry), sample)
     if (success) return []
-    const open = error.issues.filter((issue) => !isOpen(spec, issue.path))
+    // A name that is none is wrong whatever its value turns out to be.
+    const open = error.issues.filter((issue) => issue.code === 'unrecognized_keys' || !isOpen(spec, issue.path))
     return open.flatMap((issue) => problemsOfIssue(issue, problemAt, `/components/${index}/spec`))
   })
 }

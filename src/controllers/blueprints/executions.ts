@@ -2,7 +2,7 @@ import { EXECUTIONS_KEPT, executionSecretName, isExecutionOver } from '../../con
 import { BLUEPRINT_EXECUTION_ANNOTATION } from '../../core/labels.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { allButNewest, type KubeObject, refOf, refOfKey } from '../../core/object.ts'
-import { done, type Outcome, waiting } from '../../core/outcome.ts'
+import { done, ended, type Outcome, waiting } from '../../core/outcome.ts'
 import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
 import { BlueprintExecution, type ExecutionStep } from '../../crds/blueprints.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
@@ -167,7 +167,7 @@ function fail(pass: ExecutionPass, progress: StepProgress[], message: string): O
     message: message.slice(0, 1024),
     finishedAt: pass.now,
   })
-  return done({ reason: 'Completed', message: message.slice(0, 1024) })
+  return ended(message)
 }
 
 /** Undefined while the Secret beside it is not there. */
@@ -193,7 +193,7 @@ function awaitParameters(pass: ExecutionPass, progress: StepProgress[]): Outcome
 
 /** Of what has ended, the newest are kept. */
 async function tidy({ object, records }: ExecutionPass): Promise<Outcome> {
-  const { message } = object.status ?? {}
+  const { state, message } = object.status ?? {}
   const { resource } = BlueprintExecution
   const over = records
     .cache<BlueprintExecution & KubeObject>(resource)
@@ -201,5 +201,5 @@ async function tidy({ object, records }: ExecutionPass): Promise<Outcome> {
     .filter(({ status }) => isExecutionOver(status?.state))
   const surplus = allButNewest(over, EXECUTIONS_KEPT)
   await Promise.all(surplus.map((one) => records.client.remove(resource, refOf(one), { uid: one.metadata.uid })))
-  return done({ reason: 'Completed', ...(message !== undefined && { message }) })
+  return ended(state === 'Failed' ? (message ?? 'It has failed.') : undefined)
 }

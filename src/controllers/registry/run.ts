@@ -1,7 +1,7 @@
 import { isRegistryError, type RegistryError, type RegistryPort } from '../../adapters/registry/port.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { ageOf, type KubeObject, keyOf } from '../../core/object.ts'
-import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { done, ended, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { isRunActing, isRunOver, RegistryPin, RegistryRepository, RetentionRun } from '../../crds/registry.ts'
 import { pod } from '../../kube/builtin.ts'
@@ -134,12 +134,18 @@ async function collect(pass: RunPass, port: RegistryPort): Promise<Outcome> {
   await port.registry.sweep({ busy: await pushedTo(port, now - port.grace), before: now - DAY })
   const hasFailed = (pass.object.status?.failedManifests ?? 0) > 0
   pass.report({ state: hasFailed ? 'PartiallyFailed' : 'Succeeded', finishedAt: pass.now })
-  return done({ reason: 'Completed' })
+  return ended(failureOf(pass.object))
 }
 
 function fail(pass: RunPass, error: RegistryError): Outcome {
   pass.report({ state: 'Failed', finishedAt: pass.now, error: error.message.slice(0, 1024) })
-  return done({ reason: 'Completed', message: error.message })
+  return ended(error.message)
+}
+
+function failureOf({ status = {} }: Pick<RunObject, 'status'>): string | undefined {
+  const { failedManifests = 0, error, state } = status
+  if (state === 'Failed') return error ?? 'It has failed.'
+  return failedManifests === 0 ? undefined : `${failedManifests} manifests could not be deleted.`
 }
 
 const runsOf = (records: Workspace) => platformObjects<RunObject>(records, RetentionRun)
@@ -161,13 +167,13 @@ function waitingRuns(_changed: KubeObject, records: Workspace): string[] {
 
 /** Of ended runs the newest are kept, and after the last comes that of the next morning. */
 async function tidy(pass: RunPass): Promise<Outcome> {
-  const ended = runsOf(pass.records).filter(({ status }) => isRunOver(status?.state))
-  if (await tidied(pass, ended, RUNS_KEPT)) return done({ reason: 'Completed' })
+  const over = runsOf(pass.records).filter(({ status }) => isRunOver(status?.state))
+  if (await tidied(pass, over, RUNS_KEPT)) return done({ reason: 'Completed' })
   const isWaiting = runsOf(pass.records).some(
     ({ spec, status }) => spec.trigger === 'Scheduled' && !isRunOver(status?.state),
   )
   if (!isWaiting) await scheduleRun(pass.records.client, pass.clock.now())
-  return done({ reason: 'Completed' })
+  return ended(failureOf(pass.object))
 }
 
 /** Makes the run of the next morning, which waits for its time: nobody has to remember it. */

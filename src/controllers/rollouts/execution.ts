@@ -4,7 +4,7 @@ import { EXECUTION_ANNOTATION } from '../../contracts/rollouts/snapshot.ts'
 import { isRolloutActive, isRolloutOver, ROLLOUTS_KEPT } from '../../contracts/rollouts/states.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { ageOf, type KubeObject, keyOf, objectKey } from '../../core/object.ts'
-import { done, type Outcome, waiting } from '../../core/outcome.ts'
+import { done, ended, type Outcome, waiting } from '../../core/outcome.ts'
 import { PlatformComponent } from '../../crds/lifecycle.ts'
 import { PlatformDriftScan, RolloutExecution, RolloutPlan } from '../../crds/rollouts.ts'
 import { batchesOfPlan, type Execution, next, sentenceOf, toldBy, wakesIn } from '../../desired/rollouts/index.ts'
@@ -92,11 +92,17 @@ function report(pass: ExecutionPass, then: Execution): void {
   })
 }
 
+type Ended = { state?: Execution['state'] | undefined; failure?: { message: string } | undefined }
+
+function failureOf({ state, failure }: Ended): string | undefined {
+  return state === 'Failed' ? (failure?.message ?? 'It has failed.') : undefined
+}
+
 function outcomeOf({ clock }: ExecutionPass, before: Execution, then: Execution): Outcome {
   const now = clock.now()
   const isSame = JSON.stringify(before) === JSON.stringify({ ...before, ...then })
   const after = isSame ? wakesIn(then, now) : 1
-  if (isRolloutOver(then.state)) return done({ reason: 'Completed', message: `It ended as ${then.state}.`, after: 1 })
+  if (isRolloutOver(then.state)) return ended(failureOf(then), { message: `It ended as ${then.state}.`, after: 1 })
   if (then.state === 'Paused') return waiting('WaitingForDependency', sentenceOf(then), isSame ? undefined : after)
   return waiting('RollingOut', sentenceOf(then), after)
 }
@@ -130,7 +136,7 @@ function begin(pass: ExecutionPass): Outcome {
   if (refusal !== undefined || plan === undefined) {
     const message = refusal ?? `PlanNotFound: there is no plan "${object.spec.plan}".`
     pass.report({ state: 'Failed', step: 'Finished', failure: { code: 'Refused', message }, finishedAt: pass.now })
-    return done({ reason: 'Completed', message, after: 1 })
+    return ended(message, { after: 1 })
   }
   const planned = plannedNow(plan, records)
   const isRelease = plan.spec.kind === 'Components' && planned.items.some(({ kind }) => kind === 'PlatformStep')
@@ -178,5 +184,5 @@ async function afterwards(pass: ExecutionPass): Promise<Outcome> {
     }
     pass.report({ rolledBackAt: rollbackAt })
   }
-  return done({ reason: 'Completed' })
+  return ended(failureOf(object.status ?? {}))
 }

@@ -3,7 +3,7 @@ import { busyWith, latestScan } from '../../contracts/rollouts/gather.ts'
 import { DRIFT_MAX, SCAN_INTERVAL, SCANS_KEPT } from '../../contracts/rollouts/states.ts'
 import { timestamp } from '../../core/clock.ts'
 import { ageOf, type KubeObject, keyOf } from '../../core/object.ts'
-import { done, type Outcome, waiting } from '../../core/outcome.ts'
+import { done, ended, type Outcome, waiting } from '../../core/outcome.ts'
 import { PlatformComponent } from '../../crds/lifecycle.ts'
 import { PlatformDriftScan, RolloutExecution } from '../../crds/rollouts.ts'
 import type { KubeClient } from '../../kube/client.ts'
@@ -87,7 +87,7 @@ async function look(pass: ScanPass, { look: cluster }: RolloutOptions): Promise<
   } catch (error) {
     if (!isKubeError(error) || error.reason === 'Unavailable') throw error
     pass.report({ state: 'Failed', finishedAt: momentOf(pass), message: error.message.slice(0, 1024) })
-    return done({ reason: 'Completed', message: error.message, after: 1 })
+    return ended(error.message, { after: 1 })
   }
 }
 
@@ -112,7 +112,8 @@ async function tidy(pass: ScanPass): Promise<Outcome> {
   if (await tidied(pass, scansOf(records).filter(isOver), SCANS_KEPT)) return done({ reason: 'Completed' })
   const isWaiting = scansOf(records).some((one) => one.spec.trigger === 'Scheduled' && !isOver(one))
   if (!isWaiting) await scheduleScan(records.client, clock.now())
-  return done({ reason: 'Completed' })
+  const { state, message = 'It has failed.' } = pass.object.status ?? {}
+  return ended(state === 'Failed' ? message : undefined)
 }
 
 /** Makes the scan of the next quarter of the day, which waits for its time. */
