@@ -99,6 +99,20 @@ describe('paths from the route table', () => {
     expect(chooseRoute(findCollection('b/things', found), 'get', given).route.path).to.equal('/b/{x}/things/{name}')
   })
 
+  it('takes places whose parameters only have other names for one', () => {
+    const found = collectionsOf([
+      { method: 'GET', path: '/a/{x}/things/{thingId}' },
+      { method: 'GET', path: '/a/{x}/things/{slug}' },
+      { method: 'DELETE', path: '/a/{x}/things/{slug}' },
+    ])
+    const given = { name: 'n', parameters: { x: '1' } }
+    const { route, values } = chooseRoute(findCollection('things', found), 'get', given)
+    expect(pathOf(route.path, values)).to.equal('/a/1/things/n')
+    expect(reached('get', 'blueprint', { ...here, name: 'vault' })).to.equal(
+      'GET /boundaries/b/resources/blueprints/vault',
+    )
+  })
+
   for (const [word, field] of [
     ['vectorclusters', 'name'],
     ['boundaries', 'id'],

@@ -176,14 +176,19 @@ export function chooseRoute(collection: Collection, verb: Verb, given: Given): T
       return values === undefined ? [] : [{ route, values }]
     })
     .sort((a, b) => b.route.parameters.length - a.route.parameters.length)
-  const [best, other] = possible
+  const [best] = possible
   if (best === undefined) throw usage(missing(collection, verb, candidates))
-  if (other !== undefined && other.route.parameters.length === best.route.parameters.length) {
+  const isRival = ({ route }: Target) =>
+    route.parameters.length === best.route.parameters.length && placeOf(route) !== placeOf(best.route)
+  if (possible.some(isRival)) {
     const paths = possible.map(({ route }) => `  ${route.path}`).join('\n')
     throw usage(`"${collection.noun}" may mean several things; say parent/${collection.noun}:\n${paths}`)
   }
   return best
 }
+
+/** Rows of the interface call one parameter `blueprintId` here and `slug` there: the place is the same. */
+const placeOf = ({ path }: CollectionRoute) => path.replaceAll(/\{\w+\}/g, '{}')
 
 const FLAGS: Readonly<Record<string, string>> = {
   boundaryId: '--boundary',
