@@ -207,7 +207,7 @@ function spellingOf({ route }: Target, possible: readonly Target[], noun: string
 }
 
 /** Rows of the interface call one parameter `blueprintId` here and `slug` there: the place is the same. */
-const placeOf = ({ path }: CollectionRoute) => path.replaceAll(/\{\w+\}/g, '{}')
+export const placeOf = ({ path }: CollectionRoute) => path.replaceAll(/\{\w+\}/g, '{}')
 
 const FLAGS: Readonly<Record<string, string>> = {
   boundaryId: '--boundary',
