@@ -1,28 +1,12 @@
-import type { z } from 'zod'
-import { ACTIVATOR_FIELDS, DIGEST_SECRET } from '../../src/contracts/functions.ts'
-import {
-  BOUNDARY_LABEL,
-  GROUP_LABEL,
-  LEAVING_LABEL,
-  OWNER_KIND_LABEL,
-  PREFIX,
-  RESERVED_LABEL,
-} from '../../src/core/labels.ts'
+import { BOUNDARY_LABEL, GROUP_LABEL, LEAVING_LABEL, PREFIX, RESERVED_LABEL } from '../../src/core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
-import { type AdmissionRule, type AnyKind, atOwner, type Placement } from '../../src/crds/define.ts'
-import { ServerlessFunction } from '../../src/crds/functions.ts'
-import { REFERENCE_VARIABLES } from '../../src/crds/referenceAdmission.ts'
+import type { AnyKind, Placement } from '../../src/crds/define.ts'
 import { closedIamPolicy, grantPolicy, patternPolicy, trustPolicy } from './iamPolicies.ts'
+import { deletionProtectionPolicy, kindRulesPolicies, protectedFieldsPolicy } from './kindPolicies.ts'
 import { metadataPolicy } from './metadataPolicy.ts'
-import {
-  ACTIVATOR_ACCOUNT,
-  accountName,
-  CALLER_VARIABLES,
-  CONTROLLERS_ACCOUNT,
-  policyWithBinding,
-  ruleFor,
-} from './policy.ts'
+import { activatorPolicy, ownAccountsPolicy, ownSecretsPolicy } from './ownPolicies.ts'
+import { CALLER_VARIABLES, namespaceLabel, policyWithBinding, ruleFor } from './policy.ts'
 
 export { ACTIVATOR_ACCOUNT, CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from './policy.ts'
 
@@ -45,8 +29,6 @@ const PLACEMENT_RULES: Record<Exclude<Placement, 'cluster'>, { test: string; mes
   },
 }
 
-const label = (name: string) => `namespaceObject.metadata.?labels[?'${name}'].orValue('')`
-
 /** Admits each namespaced kind only where its placement says; the same for kubectl, Git and REST. */
 function placementPolicy(kinds: readonly AnyKind[]): KubeObject[] {
   const namespaced = kinds.filter((kind) => kind.placement !== 'cluster')
@@ -67,14 +49,14 @@ function placementPolicy(kinds: readonly AnyKind[]): KubeObject[] {
     rules: [ruleFor(namespaced, ['CREATE'])],
     variables: [
       ...CALLER_VARIABLES,
-      { name: 'boundary', expression: label(BOUNDARY_LABEL) },
-      { name: 'group', expression: label(GROUP_LABEL) },
-      { name: 'reservedFor', expression: label(RESERVED_LABEL) },
+      { name: 'boundary', expression: namespaceLabel(BOUNDARY_LABEL) },
+      { name: 'group', expression: namespaceLabel(GROUP_LABEL) },
+      { name: 'reservedFor', expression: namespaceLabel(RESERVED_LABEL) },
     ],
     validations: [
       ...validations,
       {
-        expression: `variables.isPlatform || variables.isKubernetes || ${label(LEAVING_LABEL)} == ''`,
+        expression: `variables.isPlatform || variables.isKubernetes || ${namespaceLabel(LEAVING_LABEL)} == ''`,
         messageExpression: `'namespace "' + request.namespace + '" belongs to what is being deleted: nothing new is placed in it'`,
         reason: 'Forbidden',
       },
@@ -167,113 +149,6 @@ function protectedMetadataPolicy(kinds: readonly AnyKind[]): KubeObject[] {
   )
 }
 
-/** Holds our own service accounts to the namespaces that carry our label, whatever a bug or a stolen token asks for. */
-function ownAccountsPolicy(): KubeObject[] {
-  return [
-    ...policyWithBinding({
-      name: 'freehold-own-namespaces',
-      rules: [
-        {
-          apiGroups: [''],
-          apiVersions: ['v1'],
-          resources: ['namespaces'],
-          operations: ['CREATE', 'UPDATE', 'DELETE'],
-          scope: '*',
-        },
-      ],
-      variables: CALLER_VARIABLES,
-      validations: [
-        {
-          expression: `!variables.isPlatform || ((request.operation == 'DELETE' ? oldObject : object).metadata.?labels[?'${BOUNDARY_LABEL}'].orValue('') != '' && (request.operation != 'UPDATE' || oldObject.metadata.?labels[?'${BOUNDARY_LABEL}'].orValue('') != '' || oldObject.metadata.?labels[?'${RESERVED_LABEL}'].orValue('') != ''))`,
-          message: `the platform writes and deletes only namespaces that carry the label ${BOUNDARY_LABEL}`,
-          reason: 'Forbidden',
-        },
-        {
-          // With it would go, unasked, what its group protects. An administrator who must takes the label off first.
-          expression: `request.operation != 'DELETE' || variables.isPlatform || variables.isKubernetes || oldObject.metadata.?labels[?'${BOUNDARY_LABEL}'].orValue('') == ''`,
-          messageExpression: `'namespace "' + oldObject.metadata.name + '" goes with its ' + oldObject.metadata.labels[?'${OWNER_KIND_LABEL}'].orValue('owner') + ': delete that. Only a namespace without the label ${BOUNDARY_LABEL} is deleted by itself'`,
-          reason: 'Forbidden',
-        },
-      ],
-    }),
-    ...policyWithBinding({
-      name: 'freehold-own-bindings',
-      rules: [
-        {
-          apiGroups: ['rbac.authorization.k8s.io'],
-          apiVersions: ['*'],
-          resources: ['rolebindings', 'roles'],
-          operations: ['CREATE', 'UPDATE', 'DELETE'],
-          scope: 'Namespaced',
-        },
-      ],
-      variables: CALLER_VARIABLES,
-      validations: [
-        {
-          expression: `!variables.isPlatform || ${label(BOUNDARY_LABEL)} != ''`,
-          message: `the platform binds roles only in namespaces that carry the label ${BOUNDARY_LABEL}`,
-          reason: 'Forbidden',
-        },
-      ],
-    }),
-  ]
-}
-
-/**
- * In the platform's own namespace stand the signing keys and the secrets of service accounts. The controllers may make
- * and delete there only what they made for managed identities, and can read none of it. Beside that they make, once,
- * what keys of functions are digested with: no role can confine making to a name.
- */
-function ownSecretsPolicy(): KubeObject[] {
-  return policyWithBinding({
-    name: 'freehold-own-secrets',
-    rules: [
-      {
-        apiGroups: [''],
-        apiVersions: ['v1'],
-        resources: ['secrets'],
-        operations: ['CREATE', 'UPDATE', 'DELETE'],
-        scope: 'Namespaced',
-      },
-    ],
-    validations: [
-      {
-        expression: `request.namespace != '${SYSTEM_NAMESPACE}' || request.userInfo.username != '${accountName(CONTROLLERS_ACCOUNT)}' || (request.operation == 'DELETE' ? oldObject : object).metadata.?labels[?'${OWNER_KIND_LABEL}'].orValue('') == 'ManagedIdentity' || (request.operation == 'CREATE' && object.metadata.name == '${DIGEST_SECRET}')`,
-        message: `the controllers write only Secrets of managed identities in ${SYSTEM_NAMESPACE}, and make ${DIGEST_SECRET}`,
-        reason: 'Forbidden',
-      },
-    ],
-  })
-}
-
-/**
- * What is stored of a function tells the gate of agents which ports of pods to open for the activator. It parses calls of
- * strangers, and so may not say it itself.
- */
-function activatorPolicy(): KubeObject[] {
-  const own = `k in [${ACTIVATOR_FIELDS.map((field) => `'${field}'`).join(', ')}]`
-  return policyWithBinding({
-    name: 'freehold-activator',
-    rules: [
-      { ...ruleFor([ServerlessFunction], ['UPDATE']), resources: [`${ServerlessFunction.resource.plural}/status`] },
-    ],
-    matchConditions: [
-      { name: 'activator', expression: `request.userInfo.username == '${accountName(ACTIVATOR_ACCOUNT)}'` },
-    ],
-    variables: [
-      { name: 'next', expression: 'object.?status.orValue({})' },
-      { name: 'before', expression: 'oldObject.?status.orValue({})' },
-    ],
-    validations: [
-      {
-        expression: `variables.next.all(k, ${own} || (k in variables.before && variables.before[k] == variables.next[k])) && variables.before.all(k, ${own} || k in variables.next)`,
-        message: `the activator writes only ${ACTIVATOR_FIELDS.join(', ')} of the status of a function`,
-        reason: 'Forbidden',
-      },
-    ],
-  })
-}
-
 /** Names that the REST paths need for themselves cannot be given to resources, by kubectl either. */
 function reservedNamesPolicy(kinds: readonly AnyKind[], reserved: readonly string[]): KubeObject[] {
   const named = kinds.filter(
@@ -287,102 +162,6 @@ function reservedNamesPolicy(kinds: readonly AnyKind[], reserved: readonly strin
         expression: `!(object.metadata.?name.orValue('') in [${reserved.map((name) => `'${name}'`).join(', ')}])`,
         messageExpression: `'the name "' + object.metadata.name + '" is reserved: it is a word of the REST paths'`,
         reason: 'Invalid',
-      },
-    ],
-  })
-}
-
-/**
- * Fields for which the right to write is not enough, neither at creation nor later. Whether the caller holds the virtual verb that is needed
- * is asked of the same authorizers as the request itself.
- */
-function protectedFieldsPolicy(kinds: readonly AnyKind[]): KubeObject[] {
-  const guarded = kinds.filter(({ protectedFields }) => protectedFields !== undefined)
-  const validations = guarded.flatMap(({ resource, kind, protectedFields, spec }) =>
-    Object.entries(protectedFields ?? {}).map(([field, verb]) => {
-      const absent = (spec.shape[field] as z.ZodType).safeParse(undefined).data ?? null
-      const value = (object: string) => `${object}.?spec[?'${field}'].orValue(null)`
-      const place = resource.namespaced ? '.namespace(request.namespace)' : ''
-      const holder = `authorizer.group('${resource.group}').resource('${resource.plural}')${place}.name(request.name).check('${verb}').allowed()`
-      const whoMay = verb === 'administrators' ? 'an administrator of the platform' : `a holder of the verb ${verb}`
-      return {
-        expression: [
-          `request.resource.resource != '${resource.plural}'`,
-          'variables.isExempt',
-          `${value('object')} == (request.operation == 'CREATE' ? dyn(${JSON.stringify(absent)}) : ${value('oldObject')})`,
-          ...(verb === 'administrators' ? [] : [holder]),
-        ].join(' || '),
-        message: `the ${field} of a ${kind} is written by ${whoMay} only`,
-        reason: 'Forbidden',
-      }
-    }),
-  )
-  return policyWithBinding({
-    name: 'freehold-protected-fields',
-    rules: [ruleFor(guarded, ['CREATE', 'UPDATE'])],
-    variables: CALLER_VARIABLES,
-    validations,
-  })
-}
-
-/** Who makes a part of a resource, which its name does not tell, needs a right at that resource. */
-function partRules({ kind, partOf }: AnyKind, kinds: readonly AnyKind[]): AdmissionRule[] {
-  if (partOf === undefined || !('field' in partOf)) return []
-  const { collection, field, verb } = partOf
-  const owner = kinds.find(({ segment }) => segment === collection)
-  if (owner === undefined) throw new Error(`${kind} is a part of "${collection}", which no kind is.`)
-  const message = `a ${kind} is made by a holder of the verb ${verb} on the ${owner.kind} that ${field} names only`
-  return [atOwner(owner.resource, field, verb, message)]
-}
-
-/** What kinds say about their own writes and deletions that no schema can. */
-function kindRulesPolicies(kinds: readonly AnyKind[]): KubeObject[] {
-  const rulesOf = (kind: AnyKind) => [...(kind.admission ?? []), ...partRules(kind, kinds)]
-  const written = kinds.filter((kind) => rulesOf(kind).some(({ on }) => on !== 'DELETE'))
-  const deleted = kinds.filter((kind) => rulesOf(kind).some(({ on }) => on === 'DELETE'))
-  const validations = (here: readonly AnyKind[], isDeletion: boolean) =>
-    here.flatMap((kind) =>
-      rulesOf(kind)
-        .filter(({ on }) => (on === 'DELETE') === isDeletion)
-        .map(({ on, cel, message, messageCel }) => {
-          const skips = [`request.resource.resource != '${kind.resource.plural}'`]
-          if (on === 'CREATE') skips.push("request.operation != 'CREATE'")
-          if (isDeletion) skips.push('variables.isKubernetes')
-          const words = messageCel === undefined ? { message } : { message, messageExpression: messageCel }
-          return { expression: [...skips, `(${cel})`].join(' || '), ...words, reason: 'Forbidden' }
-        }),
-    )
-  const policy = (name: string, here: readonly AnyKind[], operations: string[], isDeletion: boolean) =>
-    here.length === 0
-      ? []
-      : policyWithBinding({
-          name,
-          rules: [ruleFor(here, operations)],
-          variables: isDeletion ? CALLER_VARIABLES : [...CALLER_VARIABLES, ...REFERENCE_VARIABLES],
-          validations: validations(here, isDeletion),
-        })
-  return [
-    ...policy('freehold-kind-writes', written, ['CREATE', 'UPDATE'], false),
-    ...policy('freehold-kind-deletions', deleted, ['DELETE'], true),
-  ]
-}
-
-/**
- * What is protected stays until the protection is taken away, whoever asks (REST: DELETION_PROTECTED). The controllers
- * and the parts of Kubernetes that clean up are exempt: a group that goes was asked for its protected things before.
- */
-function deletionProtectionPolicy(kinds: readonly AnyKind[]): KubeObject[] {
-  const guarded = kinds.filter(({ spec }) => 'deletionProtection' in spec.shape)
-  return policyWithBinding({
-    name: 'freehold-deletion-protection',
-    rules: [ruleFor(guarded, ['DELETE'])],
-    variables: CALLER_VARIABLES,
-    validations: [
-      {
-        expression:
-          'variables.isPlatform || variables.isKubernetes || !oldObject.?spec.?deletionProtection.orValue(false)',
-        messageExpression: `'"' + oldObject.metadata.name + '" is protected from deletion: set deletionProtection to false first'`,
-        reason: 'Forbidden',
       },
     ],
   })

@@ -71,3 +71,6 @@ export const ruleFor = (kinds: readonly AnyKind[], operations: string[]) => ({
   operations,
   scope: '*',
 })
+
+/** The label of the namespace that an object is in, in CEL; empty if it has none. */
+export const namespaceLabel = (name: string) => `namespaceObject.metadata.?labels[?'${name}'].orValue('')`

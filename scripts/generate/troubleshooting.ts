@@ -132,6 +132,10 @@ const ADVICE: Readonly<Record<Reason, Advice>> = {
     means: 'The job took longer than `activeDeadlineSeconds`.',
     remedy: 'Give the next one more time, or less to do.',
   },
+  RunFailed: {
+    means: 'Work that is done once has failed: a deployment of a blueprint, a rollout, a scan or a retention run.',
+    remedy: 'The message says why. Mend that and ask for it again.',
+  },
   NameOccupied: {
     means: 'Another object has the name that it, or a part of it, needs.',
     remedy: 'Choose another name. If the message names an object that nobody needs, delete that.',

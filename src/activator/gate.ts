@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { isSameDigest, KEY_HEADER, keyDigest } from '../contracts/functions.ts'
+import { KEY_HEADER, keyDigest } from '../contracts/functions.ts'
+import { isSameText } from '../core/sameText.ts'
 import type { FunctionTrigger } from '../crds/functionFields.ts'
 import type { Home, Line } from './switchboard.ts'
 
@@ -43,7 +44,7 @@ export class Gate {
       this.#digestKey = undefined
       return false
     }
-    return isSameDigest(keyDigest(secret, incarnation, name, key), wanted)
+    return isSameText(keyDigest(secret, incarnation, name, key), wanted)
   }
 
   async #mayRead({ object }: Home, { object: { spec } }: Line, headers: Headers): Promise<boolean> {

@@ -1,6 +1,7 @@
 import { additionalAppRoutes } from './apps/index.ts'
 import { additionalCrosslinkRoutes } from './crosslink/index.ts'
 import { type Area, additionsTo, type Route } from './http/route.ts'
+import { additionalPlanRoutes } from './lifecycle/rollouts/index.ts'
 import { alertmanagerRoute } from './monitoring/alertmanager.ts'
 import { additionalBucketRoutes } from './objectstorage/buckets.ts'
 import { additionalKeyRoutes } from './objectstorage/keys.ts'
@@ -8,7 +9,6 @@ import { additionalCommonRoutes } from './platform/index.ts'
 import { additionalBackupRoutes } from './platformbackups/index.ts'
 import { additionalAuthorizationRoutes } from './rbac/additions.ts'
 import { additionalEditorRoutes } from './relational/editor.ts'
-import { additionalPlanRoutes } from './rollouts/index.ts'
 import { additionalSqlRoutes } from './sql/index.ts'
 
 /**

@@ -115,11 +115,11 @@ const CASES: readonly CollectionCase[] = [
     owner: inBoundary,
     items: {
       bodies: [
-        { repositoryUrl: 'https://git.example.com/acme/one.git' },
-        { repositoryUrl: 'https://git.example.com/acme/two.git' },
+        { repositoryUrl: 'https://git.example.com/acme/shop.git' },
+        { repositoryUrl: 'https://git.example.com/acme/shop.git', path: '/more' },
       ],
     },
-    patch: { body: { ref: 'next' }, shows: { ref: 'next' } },
+    patch: { body: { enabled: false, ref: null }, shows: { enabled: false, ref: 'main', status: 'Disabled' } },
   },
   {
     kind: BoundaryProjection,

@@ -87,6 +87,12 @@ describe('paths from the route table', () => {
     })
   }
 
+  it('means the highest place where one word stands at several', () => {
+    expect(reached('list', 'sources', here)).to.equal('GET /boundaries/b/sources')
+    expect(reached('list', 'blueprints/sources', here)).to.equal('GET /boundaries/b/resources/blueprints/sources')
+    expect(reached('list', 'boundaries/sources', here)).to.equal('GET /boundaries/b/sources')
+  })
+
   it('asks which is meant where one word stands at two places alike', () => {
     const operations: Operation[] = [
       { method: 'GET', path: '/a/{x}/things/{name}' },
@@ -95,8 +101,44 @@ describe('paths from the route table', () => {
     ]
     const found = collectionsOf(operations)
     const given = { name: 'n', parameters: { x: '1' } }
-    expect(() => chooseRoute(findCollection('things', found), 'get', given)).to.throw(/several things/)
+    expect(() => chooseRoute(findCollection('things', found), 'get', given)).to.throw(
+      '"things" may mean several things; say one of a/things, b/things.',
+    )
     expect(chooseRoute(findCollection('b/things', found), 'get', given).route.path).to.equal('/b/{x}/things/{name}')
+  })
+
+  it('offers only spellings that lead somewhere', () => {
+    let offered = 0
+    for (const collection of collections) {
+      for (const { verb, parameters, nameParameter } of collection.routes) {
+        const further = parameters.filter((each) => each !== nameParameter && each !== 'boundaryId')
+        const given: Given = {
+          ...here,
+          name: nameParameter && 'n',
+          parameters: Object.fromEntries(further.map((each) => [each, 'x'])),
+        }
+        const [, spellings] = /say one of (.*)\.$/.exec(reached(verb, collection.noun, given)) ?? []
+        const paths = (spellings?.split(', ') ?? []).map((spelling) => reached(verb, spelling, given))
+        for (const path of paths) expect(path).to.match(/^[A-Z]+ \//)
+        expect(new Set(paths).size).to.equal(paths.length)
+        offered += paths.length
+      }
+    }
+    expect(offered).to.be.greaterThan(0)
+  })
+
+  it('takes places whose parameters only have other names for one', () => {
+    const found = collectionsOf([
+      { method: 'GET', path: '/a/{x}/things/{thingId}' },
+      { method: 'GET', path: '/a/{x}/things/{slug}' },
+      { method: 'DELETE', path: '/a/{x}/things/{slug}' },
+    ])
+    const given = { name: 'n', parameters: { x: '1' } }
+    const { route, values } = chooseRoute(findCollection('things', found), 'get', given)
+    expect(pathOf(route.path, values)).to.equal('/a/1/things/n')
+    expect(reached('get', 'blueprint', { ...here, name: 'vault' })).to.equal(
+      'GET /boundaries/b/resources/blueprints/vault',
+    )
   })
 
   for (const [word, field] of [

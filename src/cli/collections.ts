@@ -95,8 +95,8 @@ function singularOf(noun: string): string {
 }
 
 /**
- * The collection that a word means: plural, singular or short name in any case; `parent/child` where one word stands at
- * several places.
+ * The collection that a word means: plural, singular or short name in any case; `parent/child` for one that is not the
+ * highest of several.
  *
  * @throws CommandFailure (usage)
  */
@@ -160,30 +160,54 @@ function givenValue(parameter: string, route: CollectionRoute, given: Given): st
 export type Target = { readonly route: CollectionRoute; readonly values: Record<string, string> }
 
 /**
- * The one route of a collection that does `verb` with what is given; of several, that with the most parameters, because
- * who names a group means the list of the group.
+ * The one route of a collection that does `verb` with what is given. Of several, that with the most parameters, because
+ * who names a group means the list of the group; of those, the highest up, because the others can be said as parent/child.
  *
- * @throws CommandFailure (usage) naming what is missing, or the places that the word may mean
+ * @throws CommandFailure (usage) naming what is missing, or the spellings of what the word may mean
  */
 export function chooseRoute(collection: Collection, verb: Verb, given: Given): Target {
   const candidates = collection.routes.filter((route) => route.verb === verb)
   if (candidates.length === 0) {
     throw usage(`The interface cannot ${verb} ${collection.noun}; \`freehold kinds\` shows what it can.`)
   }
-  const possible = candidates
-    .flatMap((route) => {
-      const values = valuesFor(route, given)
-      return values === undefined ? [] : [{ route, values }]
-    })
-    .sort((a, b) => b.route.parameters.length - a.route.parameters.length)
-  const [best, other] = possible
+  const possible = candidates.flatMap((route) => {
+    const values = valuesFor(route, given)
+    return values === undefined ? [] : [{ route, values }]
+  })
+  const [best, ...rivals] = foremost(possible)
   if (best === undefined) throw usage(missing(collection, verb, candidates))
-  if (other !== undefined && other.route.parameters.length === best.route.parameters.length) {
-    const paths = possible.map(({ route }) => `  ${route.path}`).join('\n')
-    throw usage(`"${collection.noun}" may mean several things; say parent/${collection.noun}:\n${paths}`)
+  if (rivals.length > 0) {
+    const spellings = [best, ...rivals].map((target) => spellingOf(target, possible, collection.noun))
+    throw usage(`"${collection.noun}" may mean several things; say one of ${spellings.join(', ')}.`)
   }
   return best
 }
+
+/** Those that nothing prefers another to, one for each place. */
+function foremost(targets: readonly Target[]): Target[] {
+  const before = (one: Target, other: Target) =>
+    other.route.parameters.length - one.route.parameters.length || depthOf(one.route) - depthOf(other.route)
+  const [best, ...others] = targets.toSorted(before)
+  if (best === undefined) return []
+  const alike = [best, ...others.filter((other) => before(best, other) === 0)]
+  return alike.filter(({ route }, at) => alike.findIndex((one) => placeOf(one.route) === placeOf(route)) === at)
+}
+
+const depthOf = ({ path }: CollectionRoute) => path.split('/').length
+
+/** The fewest words that mean this of all that are possible: `blueprints/sources`. */
+function spellingOf({ route }: Target, possible: readonly Target[], noun: string): string {
+  const literals = literalsOf(route.path)
+  const isEnough = (count: number) => {
+    const left = foremost(possible.filter((one) => isBelow(literalsOf(one.route.path), literals.slice(0, count))))
+    return left.length === 1 && left.every((one) => placeOf(one.route) === placeOf(route))
+  }
+  const count = literals.findIndex((_word, index) => isEnough(index + 1)) + 1
+  return [...literals.slice(0, count || literals.length).reverse(), noun].join('/')
+}
+
+/** Rows of the interface call one parameter `blueprintId` here and `slug` there: the place is the same. */
+export const placeOf = ({ path }: CollectionRoute) => path.replaceAll(/\{\w+\}/g, '{}')
 
 const FLAGS: Readonly<Record<string, string>> = {
   boundaryId: '--boundary',

@@ -17,8 +17,7 @@ export function describeFailure(error: unknown): { lines: string[]; exitCode: Ex
 function describeRefusal({ status, code, message, body, correlationId, retryAfter }: PlatformApiError): string[] {
   const { errors } = (body ?? {}) as { errors?: unknown }
   const fields = Array.isArray(errors) ? errors.slice(0, 20) : []
-  // Only the platform knows whether waiting helps: an engine that is missing does not come by itself.
-  const remedy = retryAfter === undefined ? REMEDIES[status] : `Try again in ${retryAfter} s.`
+  const remedy = remedyFor({ status, code, retryAfter })
   return [
     `${printable(message)} (${printable(code)}, ${status})`,
     ...fields.map((entry) => {
@@ -46,10 +45,17 @@ function blocking(body: unknown): string[] {
 }
 
 /** What a person can do, if the platform's own sentence does not say it. */
+function remedyFor({ status, code, retryAfter }: Pick<PlatformApiError, 'status' | 'code' | 'retryAfter'>) {
+  // Only the platform knows whether waiting helps: an engine that is missing, or a wrong address, does not mend itself.
+  if (retryAfter !== undefined && (status === 429 || status === 503)) return `Try again in ${retryAfter} s.`
+  const isOurs = !code.startsWith('HTTP_')
+  if (status >= 500 && status !== 501 && !isOurs) return 'Try again; if it persists, tell your platform operator.'
+  return REMEDIES[status]
+}
+
 const REMEDIES: Readonly<Record<number, string>> = {
   401: 'Sign in again with `freehold login`, or renew what PLATFORM_TOKEN holds.',
   403: 'Ask an Owner of that scope for a role that gives it; `freehold whoami` shows who you are here.',
   429: 'Wait a moment, then try again.',
-  502: 'Try again; if it persists, give the correlation id to your platform operator.',
-  500: 'Try again; if it persists, give the correlation id to your platform operator.',
+  500: 'Give the correlation id to your platform operator.',
 }

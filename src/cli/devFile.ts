@@ -1,6 +1,7 @@
 import { dirname, resolve } from 'node:path'
 import { load } from 'js-yaml'
 import { z } from 'zod'
+import { parsedJson } from '../core/parsedJson.ts'
 import { localTrouble } from './failure.ts'
 import { readIfThere } from './files.ts'
 
@@ -20,7 +21,7 @@ export type DevFile = z.output<typeof DevFile>
 export async function readDevFile(path: string): Promise<DevFile> {
   const text = await readIfThere(path)
   if (text === undefined) throw localTrouble(`There is no ${path}: start the platform with \`npm run up\`.`)
-  const parsed = DevFile.safeParse(json(text))
+  const parsed = DevFile.safeParse(parsedJson(text))
   if (!parsed.success) throw localTrouble(`${path} is not the dev.json of \`npm run up\`.`)
   return parsed.data
 }
@@ -49,14 +50,6 @@ export async function serverOfKubeconfig(path: string): Promise<KubernetesServer
   const pem = file === undefined ? undefined : await readIfThere(resolve(dirname(path), file))
   const authority = data ?? (pem === undefined ? undefined : Buffer.from(pem).toString('base64'))
   return { server, ...(authority !== undefined && { certificateAuthorityData: authority }) }
-}
-
-function json(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function yaml(text: string): unknown {

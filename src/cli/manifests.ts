@@ -3,13 +3,21 @@ import { join } from 'node:path'
 import { loadAll } from 'js-yaml'
 import { boundaryOfNamespace, groupNamespace, isUuid, SYSTEM_NAMESPACE } from '../core/names.ts'
 import { type Collection, chooseRoute, type Target } from './collections.ts'
+import type { Terminal } from './command.ts'
 import { usage } from './failure.ts'
+import { textOf } from './text.ts'
 
 /** What tells kustomize about a folder is no manifest. */
 const KUSTOMIZATION = /^kustomization\.ya?ml$/
 
+/** What files and folders hold, one after the other; `-` is stdin. @throws CommandFailure */
+export async function* manifestsIn(paths: readonly string[], terminal: Terminal): AsyncGenerator<Manifest> {
+  for (const file of (await Promise.all(paths.map(filesIn))).flat())
+    yield* parseManifests(await textOf(file, terminal), file === '-' ? 'stdin' : file)
+}
+
 /** Files of a folder as kubectl takes them: by name, not those of folders in it. */
-export async function filesIn(path: string): Promise<string[]> {
+async function filesIn(path: string): Promise<string[]> {
   const isFolder = path !== '-' && (await stat(path).catch(() => undefined))?.isDirectory() === true
   if (!isFolder) return [path]
   const names = (await readdir(path)).filter((name) => /\.(ya?ml|json)$/.test(name) && !KUSTOMIZATION.test(name)).sort()

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { chooseRoute, collectionsOf, findCollection } from './collections.ts'
 import { nextSteps } from './commands/describe.ts'
 import { changes } from './commands/waiting.ts'
 import { duration, type Outlook, outlookOf, statusLine } from './outlook.ts'
@@ -13,6 +14,9 @@ describe('what a record says of its future', () => {
     ['what goes is under way', { status: 'Deleting' }, 'underWay'],
     ['a job that runs has not ended', { status: 'Running', completedAt: null }, 'underWay'],
     ['a job that succeeded has', { status: 'Succeeded', completedAt: '2026-01-01T00:00:00Z' }, 'settled'],
+    ['a deployment that has not ended is under way', { status: 'Running', finishedAt: null }, 'underWay'],
+    ['what waits for its turn is, too', { status: 'Queued' }, 'underWay'],
+    ['what is paused waits for somebody', { status: 'Paused', finishedAt: null }, 'settled'],
     ['what failed needs somebody', { status: 'Failed' }, 'failed'],
     ['a job whose time was up has failed', { status: 'TimedOut', completedAt: '2026-01-01T00:00:00Z' }, 'failed'],
   ]
@@ -82,22 +86,49 @@ describe('what a watch tells', () => {
 })
 
 describe('next steps', () => {
-  const below = [
-    { words: 'scale', operation: { method: 'GET', path: '/x/{name}/scale' } },
-    { words: 'apikey', operation: { method: 'GET', path: '/x/{name}/apikey', isData: true } },
-    { words: 'logs', operation: { method: 'GET', path: '/x/{name}/logs', isData: true } },
-  ] as const
+  const given = { name: 'p', boundary: 'b', group: 'g' }
+  const all = collectionsOf()
+  const steps = (word: string, record: object, placed: readonly string[] = []) => {
+    const collection = findCollection(word, all)
+    const target = chooseRoute(collection, 'get', given)
+    return nextSteps([word, 'p'], record, { collection, target, placed })
+  }
 
   it('are what the table has below a thing', () => {
-    expect(nextSteps(['vc', 'p'], { status: 'Running' }, below)).to.deep.equal([
-      'freehold logs vc p',
+    expect(steps('vc', { status: 'Running' })).to.deep.equal([
       'freehold scale vc p REPLICAS --wait',
       'freehold read vc p apikey',
       'freehold delete vc p',
     ])
+    expect(steps('job', { status: 'Running' })).to.include('freehold logs job p')
   })
 
   it('begin with waiting for what is under way', () => {
-    expect(nextSteps(['vc', 'p'], { status: 'Pending' }, [])[0]).to.equal('freehold wait vc p')
+    expect(steps('vc', { status: 'Pending' })[0]).to.equal('freehold wait vc p')
+  })
+
+  it('name no deletion of what cannot be deleted', () => {
+    for (const word of ['deploy', 'component', 'install', 'blueprint'])
+      expect(steps(word, { status: 'Succeeded' })).to.deep.equal([])
+  })
+
+  it('take up again what failed, where the interface can', () => {
+    const failed = { status: 'Failed', canResume: true }
+    expect(steps('deploy', failed)[1]).to.equal('freehold call POST /boundaries/b/resources/blueprints/deploys/p/retry')
+    expect(steps('install', failed)[1]).to.equal('freehold call POST /lifecycle/installs/p/resume')
+    expect(steps('install', { ...failed, status: 'Paused' })).to.deep.equal([
+      'freehold call POST /lifecycle/installs/p/resume',
+    ])
+    expect(steps('install', { ...failed, canResume: false })).to.have.length(1)
+    expect(steps('deploy', { status: 'Failed', retriedBy: 'other' })).to.have.length(1)
+    expect(steps('component', failed)[1]).to.equal('freehold call POST /lifecycle/components/p/repair')
+    expect(steps('component', { status: 'Degraded' })).to.include('freehold call POST /lifecycle/components/p/repair')
+    expect(steps('deploy', { status: 'Running', finishedAt: null })).to.deep.equal(['freehold wait deploy p'])
+  })
+
+  it('stand where the thing stands', () => {
+    expect(steps('vc', { status: 'Pending' }, ['-b', 'b', '-g', "it's"])[0]).to.equal(
+      "freehold wait vc p -b b -g 'it'\\''s'",
+    )
   })
 })

@@ -1,15 +1,22 @@
 /** What a record says of its own future: whether waiting for it has an end. */
 export type Outlook = 'settled' | 'underWay' | 'failed'
 
-const UNDER_WAY = ['Pending', 'Provisioning', 'Updating', 'Deleting', 'Degraded']
+const UNDER_WAY = [
+  ...['Queued', 'Pending', 'Provisioning', 'Installing', 'Updating', 'Upgrading', 'Deleting'],
+  'Degraded',
+]
 const FAILED = ['Failed', 'TimedOut']
 
-/** Things without a status are as they are. What ends by itself, such as a job, is under way until it has ended. */
+/**
+ * Things without a status are as they are. What ends by itself, such as a job, is under way until it has ended, or waits for
+ * somebody.
+ */
 export function outlookOf(record: unknown): Outlook {
-  const { status, completedAt } = (record ?? {}) as { status?: unknown; completedAt?: unknown }
+  const { status, completedAt, finishedAt } = (record ?? {}) as Record<string, unknown>
   if (typeof status !== 'string') return 'settled'
   if (FAILED.includes(status)) return 'failed'
-  return UNDER_WAY.includes(status) || completedAt === null ? 'underWay' : 'settled'
+  if (status === 'Paused') return 'settled'
+  return UNDER_WAY.includes(status) || completedAt === null || finishedAt === null ? 'underWay' : 'settled'
 }
 
 /** `Updating: Two of three peers are ready.` */

@@ -71,6 +71,11 @@ describe('failures', () => {
     new Headers({ 'retry-after': '5' }),
     JSON.stringify({ error: 'Busy.', code: 'x' }),
   )
+  const late = new PlatformApiError(
+    409,
+    new Headers({ 'retry-after': '5' }),
+    JSON.stringify({ error: 'No.', code: 'x' }),
+  )
   const cases: [string, unknown, number, RegExp][] = [
     [
       'a refusal names code, fields and correlation id',
@@ -84,7 +89,25 @@ describe('failures', () => {
       1,
       /^Busy\. \(x-y, 409\)$/,
     ],
-    ['what is not an answer of ours says its status', refused(502, []), 1, /answered 502\. \(HTTP_502, 502\)/],
+    [
+      'what is not an answer of ours says its status, and may come to pass',
+      refused(502, []),
+      1,
+      /answered 502\. \(HTTP_502, 502\)\nTry again; if it persists, tell your platform operator\.$/,
+    ],
+    [
+      'a cause of ours that is named stands alone',
+      refused(502, { error: 'The name git.example.com cannot be resolved.', code: 'upstream-failed' }),
+      1,
+      /^The name git\.example\.com cannot be resolved\. \(upstream-failed, 502\)$/,
+    ],
+    [
+      'a failure of the platform is for its operator',
+      refused(500, { error: 'Failed.', code: 'INTERNAL_ERROR', correlationId: 'c-1' }),
+      1,
+      /^Failed\. \(INTERNAL_ERROR, 500\)\nCorrelation id: c-1\nGive the correlation id to your platform operator\.$/,
+    ],
+    ['a refusal is not repeated, whatever else it says', late, 1, /^No\. \(x, 409\)$/],
     ['waiting is advised if the platform says how long', busy, 1, /Try again in 5 s\.$/],
     ['waiting is not advised if it does not help', refused(503, { error: 'No.', code: 'x' }), 1, /^No\. \(x, 503\)$/],
     ['401 is a missing sign-in', refused(401, { ...body, code: 'UNAUTHORIZED' }), 3, /freehold login/],

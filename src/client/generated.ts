@@ -293,9 +293,9 @@ export const OPERATIONS = {
   "PostBoundariesResourcesBlueprintsSources": { method: 'POST', path: '/boundaries/{boundaryId}/resources/blueprints/sources' },
   "PatchBoundariesResourcesBlueprintsSourcesBySourceId": { method: 'PATCH', path: '/boundaries/{boundaryId}/resources/blueprints/sources/{sourceId}' },
   "DeleteBoundariesResourcesBlueprintsSourcesBySourceId": { method: 'DELETE', path: '/boundaries/{boundaryId}/resources/blueprints/sources/{sourceId}' },
-  "PostBoundariesResourcesBlueprintsSourcesSourceIdSync": { method: 'POST', path: '/boundaries/{boundaryId}/resources/blueprints/sources/{sourceId}/sync' },
   "GetBoundariesResourcesBlueprintsCatalogStatus": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints/catalog/status' },
   "PostBoundariesResourcesBlueprintsCatalogRefresh": { method: 'POST', path: '/boundaries/{boundaryId}/resources/blueprints/catalog/refresh' },
+  "PostBoundariesResourcesBlueprintsSourcesSourceIdSync": { method: 'POST', path: '/boundaries/{boundaryId}/resources/blueprints/sources/{sourceId}/sync' },
   "GetBoundariesResourcesBlueprints": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcesBlueprintsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints/config' },
   "GetBoundariesResourcesBlueprintsByBlueprintId": { method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints/{blueprintId}' },
@@ -404,10 +404,10 @@ export const OPERATIONS = {
   "PostLifecycleRolloutsExecutionsRevertPlatformDrift": { method: 'POST', path: '/lifecycle/rollouts/executions/{executionId}/revert-platform-drift' },
   "PostLifecycleRolloutsExecutionsExecutionIdRollback": { method: 'POST', path: '/lifecycle/rollouts/executions/{executionId}/rollback' },
   "GetLifecyclePreflight": { method: 'GET', path: '/lifecycle/preflight', query: ["planId"] },
+  "PostLifecyclePreflightProjectorCeilingApply": { method: 'POST', path: '/lifecycle/preflight/projector-ceiling/apply', query: ["dryRun", "release"] },
   "GetLifecyclePlatformDrift": { method: 'GET', path: '/lifecycle/platform-drift' },
   "PostLifecyclePlatformDriftScan": { method: 'POST', path: '/lifecycle/platform-drift/scan' },
   "PostLifecyclePlatformDriftAdopt": { method: 'POST', path: '/lifecycle/platform-drift/adopt' },
-  "PostLifecyclePreflightProjectorCeilingApply": { method: 'POST', path: '/lifecycle/preflight/projector-ceiling/apply', query: ["dryRun", "release"], notBuilt: true },
   "GetDocs": { method: 'GET', path: '/docs' },
   "GetOpenapiJson": { method: 'GET', path: '/openapi.json' },
   "PutBoundariesResourcegroupsResourcesAppsAppNameSource": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{appName}/source' },
@@ -856,9 +856,9 @@ export const NAMES = {
     createSource: "PostBoundariesResourcesBlueprintsSources",
     patchSource: "PatchBoundariesResourcesBlueprintsSourcesBySourceId",
     deleteSource: "DeleteBoundariesResourcesBlueprintsSourcesBySourceId",
-    syncSource: "PostBoundariesResourcesBlueprintsSourcesSourceIdSync",
     getCatalogStatus: "GetBoundariesResourcesBlueprintsCatalogStatus",
     refreshCatalog: "PostBoundariesResourcesBlueprintsCatalogRefresh",
+    syncSource: "PostBoundariesResourcesBlueprintsSourcesSourceIdSync",
     list: "GetBoundariesResourcesBlueprints",
     getConfig: "GetBoundariesResourcesBlueprintsConfig",
     get: "GetBoundariesResourcesBlueprintsByBlueprintId",
@@ -980,10 +980,10 @@ export const NAMES = {
     revertPlatformDriftRolloutsExecution: "PostLifecycleRolloutsExecutionsRevertPlatformDrift",
     rollbackRolloutsExecution: "PostLifecycleRolloutsExecutionsExecutionIdRollback",
     getPreflight: "GetLifecyclePreflight",
+    applyPreflightProjectorCeiling: "PostLifecyclePreflightProjectorCeilingApply",
     getPlatformDrift: "GetLifecyclePlatformDrift",
     scanPlatformDrift: "PostLifecyclePlatformDriftScan",
     adoptPlatformDrift: "PostLifecyclePlatformDriftAdopt",
-    applyPreflightProjectorCeiling: "PostLifecyclePreflightProjectorCeilingApply",
     deleteBackup: "DeleteLifecycleBackupsByName",
     getRolloutsPlan: "GetLifecycleRolloutsPlansByPlanId",
   },
@@ -1276,9 +1276,9 @@ export interface OperationTypes {
   "GetBoundariesResourcesBlueprintsSources": { body: unknown; reply: { items: Array<CatalogSourceDto>; pagination: PaginationMeta } }
   "PostBoundariesResourcesBlueprintsSources": { body: CreateCatalogSourceRequestInput; reply: CatalogSourceDto }
   "PatchBoundariesResourcesBlueprintsSourcesBySourceId": { body: UpdateCatalogSourceRequestInput; reply: CatalogSourceDto }
-  "PostBoundariesResourcesBlueprintsSourcesSourceIdSync": { body: unknown; reply: CatalogSourceDto }
   "GetBoundariesResourcesBlueprintsCatalogStatus": { body: unknown; reply: CatalogStatusDto }
   "PostBoundariesResourcesBlueprintsCatalogRefresh": { body: unknown; reply: CatalogSourceDto }
+  "PostBoundariesResourcesBlueprintsSourcesSourceIdSync": { body: unknown; reply: CatalogSourceDto }
   "GetBoundariesResourcesBlueprints": { body: unknown; reply: { items: Array<BlueprintDto>; pagination: PaginationMeta } }
   "GetBoundariesResourcesBlueprintsConfig": { body: unknown; reply: ListConfig }
   "GetBoundariesResourcesBlueprintsByBlueprintId": { body: unknown; reply: WholeBlueprintDto }
@@ -1376,6 +1376,7 @@ export interface OperationTypes {
   "PostLifecycleRolloutsExecutionsRevertPlatformDrift": { body: RevertPlatformDriftRequestInput; reply: RolloutExecutionDto }
   "PostLifecycleRolloutsExecutionsExecutionIdRollback": { body: unknown; reply: RolloutExecutionDto }
   "GetLifecyclePreflight": { body: unknown; reply: PreflightReportDto }
+  "PostLifecyclePreflightProjectorCeilingApply": { body: unknown; reply: ProjectorCeilingDto }
   "GetLifecyclePlatformDrift": { body: unknown; reply: PlatformDriftDto }
   "PostLifecyclePlatformDriftScan": { body: unknown; reply: PlatformDriftScanDto }
   "PostLifecyclePlatformDriftAdopt": { body: AdoptPlatformDriftRequestInput; reply: PlatformDriftAdoption }
@@ -1503,7 +1504,7 @@ export type CreateBindingRequestInput = { issuer: string; claim?: string; claimV
 export type CreateBoundaryGroupRequestInput = { displayName: string; description?: string | null; memberIds?: Array<string>; roleDefinitionName?: string | null }
 export type CreateBoundaryProjectionRequestInput = { clusterId: string; namespaces?: Array<string> | null }
 export type CreateBoundaryRequestInput = { displayName: string }
-export type CreateCatalogSourceRequestInput = { provider?: "GitHub" | "GitLab" | "Gitea" | "Bitbucket" | "Git" | null; repositoryUrl?: string | null; installationId?: string | null; repositoryId?: string | null; repositoryFullName?: string | null; ref?: string | null; path?: string | null }
+export type CreateCatalogSourceRequestInput = { provider?: "GitHub" | "GitLab" | "Gitea" | "Bitbucket" | "Git" | null; repositoryUrl?: string | null; installationId?: string | null; repositoryId?: string | null; ref?: string | null; path?: string | null; enabled?: boolean | null }
 export type CreateClusterRequestInput = { name: string; displayName?: string | null; region?: string | null; labels?: Record<string, string> | null; ingressDomain?: string | null; defaultStorageClass?: string | null }
 export type CreateDenyAssignmentRequestInput = { principalId?: string | null; isEveryone?: boolean | null; principalType?: "User" | "Group" | "ServicePrincipal" | null; excludedPrincipalIds?: Array<string>; actions?: Array<string>; dataActions?: Array<string>; scope?: string | null; reason?: string | null; expiresAt?: string | null }
 export type CreateDeploymentSourceRequestInput = { displayName: string; baseUrl?: string | null; organization?: string | null; accessToken?: string | null; username?: string | null; privateKey?: string | null; registryUrl?: string | null; password?: string | null; returnUrl?: string | null }
@@ -1664,10 +1665,12 @@ export type PlatformDriftScanDto = { id: string; status: "Running" | "Finished" 
 export type PlatformMemberDto = { userId: string; tenantId: string; displayName: string; email: string | null; roleDefinitionName: string | null; assignmentId: string | null; createdAt: string }
 export type PodDto = { name: string; podIp: string | null; nodeName: string | null; phase: "Pending" | "Running" | "Succeeded" | "Failed" | "Unknown"; ready: boolean; restartCount: number; startedAt: string | null; image: string; revision: number | null; containers: Array<ContainerStateDto> }
 export type Point = { timestamp: string; value: number | null }
+export type PolicyRule = { apiGroups: Array<string>; resources: Array<string>; verbs: Array<string>; resourceNames?: Array<string> }
 export type PostRunRequestInput = { dryRun?: boolean | null }
 export type PreflightCheckDto = { id: string; title: string; category: "Plan" | "Clusters" | "Databases" | "Backups" | "Drift" | "Health"; result: "Skipped" | "Passed" | "Warnings" | "Failed"; isOverridable: boolean; message: string; details: Record<string, string>; remedy: string | null }
 export type PreflightReportDto = { id: string; planId: string | null; runAt: string; result: "Passed" | "Warnings" | "Failed"; canExecute: boolean; checks: Array<PreflightCheckDto> }
 export type ProjectedNamespace = { namespace: string; state: "Pending" | "Applied" | "Drifted" | "Failed" | "Removing"; message: string | null; appliedAt: string | null }
+export type ProjectorCeilingDto = { release: string; dryRun: boolean; isApplied: boolean; added: Array<PolicyRule>; removed: Array<PolicyRule>; appliedAt: string | null }
 export type ProvisionRequestInput = { resourceName: string; resourceType: "apps" | "containerinstances" | "staticwebapps" | "jobs" | "functionnamespaces"; resourceUid: string }
 export type PublicInvitationDto = { email: string; boundary: string; roleDefinitionName: string; invitedBy: string; expiresAt: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired"; hasAccount: boolean; requiresPassword: boolean }
 export type ReadinessDto = { status: "Ready" | "NotReady"; checks: Array<HealthCheck> }
@@ -1751,7 +1754,7 @@ export type UpdateBackupScheduleRequestInput = { cron: string; ttlHours: number;
 export type UpdateBoundaryGroupRequestInput = { displayName?: string; description?: string | null; memberIds?: Array<string> | null; id?: unknown; boundaryId?: unknown; memberCount?: unknown; roleDefinitionName?: unknown; createdAt?: unknown }
 export type UpdateBoundaryProjectionRequestInput = { namespaces?: Array<string> | null; id?: unknown; boundaryId?: unknown; clusterId?: unknown; clusterName?: unknown; resolvedNamespaces?: unknown; status?: unknown; phase?: unknown; statusMessage?: unknown; observedAt?: unknown; createdAt?: unknown }
 export type UpdateBoundaryRequestInput = { displayName: string }
-export type UpdateCatalogSourceRequestInput = { enabled?: boolean | null; ref?: string | null; path?: string | null; id?: unknown; provider?: unknown; repositoryUrl?: unknown; repositoryFullName?: unknown; repositoryId?: unknown; installationId?: unknown; status?: unknown; message?: unknown; revision?: unknown; templateCount?: unknown; invalidTemplates?: unknown; lastSyncAt?: unknown; createdAt?: unknown }
+export type UpdateCatalogSourceRequestInput = { ref?: string | null; path?: string | null; enabled?: boolean | null; id?: unknown; provider?: unknown; repositoryUrl?: unknown; repositoryFullName?: unknown; repositoryId?: unknown; installationId?: unknown; status?: unknown; message?: unknown; revision?: unknown; templateCount?: unknown; invalidTemplates?: unknown; lastSyncAt?: unknown; createdAt?: unknown }
 export type UpdateClusterRequestInput = { displayName?: string | null; region?: string | null; labels?: Record<string, string> | null; ingressDomain?: string | null; defaultStorageClass?: string | null; id?: string | null; name?: string | null; isDefault?: boolean | null; isLocal?: boolean | null; status?: "AwaitingJoin" | "Joining" | "Online" | "Offline" | "Degraded" | "Revoked" | null; phase?: string | null; statusMessage?: string | null; kubernetesVersion?: string | null; agentVersion?: string | null; joinedAt?: string | null | null; lastSeenAt?: string | null | null; nodeCount?: number | null | null; readyNodeCount?: number | null | null; cpuCapacity?: string | null; memoryCapacity?: string | null; cpuRequested?: string | null; memoryRequested?: string | null; capabilities?: Array<string> | null; storageClasses?: Array<ClusterStorageClassInput> | null; certificateExpiresAt?: string | null | null; clockSkewMilliseconds?: number | null | null; projectionCount?: number | null; resourceCount?: number | null; createdAt?: string | null }
 export type UploadBuildLogsRequestInput = { lines?: Array<string> | null; text?: string | null; offset?: number | null; isFinal?: boolean }
 export type UploadSourceRequestInput = { files: Array<SourceFileInput>; message?: string | null }

@@ -13,12 +13,13 @@ import { systemClock } from '../core/clock.ts'
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
-import { type KubeObject, refOf } from '../core/object.ts'
+import { refOf } from '../core/object.ts'
+import type { SecretObject } from '../core/secretData.ts'
 import { FunctionNamespace, ServerlessFunction } from '../crds/functions.ts'
 import { secret } from '../kube/builtin.ts'
 import type { CacheSet } from '../kube/caches.ts'
 import { createKubeClient, type KubeClient } from '../kube/client.ts'
-import { isKubeError } from '../kube/errors.ts'
+import { absent, isKubeError } from '../kube/errors.ts'
 import { LeaderLease } from '../kube/lease.ts'
 import { loadKubeconfig } from '../kubeconfig/kubeconfig.ts'
 import { reachHere, reachThroughGate } from './agents/copies.ts'
@@ -191,13 +192,8 @@ class Scaler {
 }
 
 async function digestKey(client: Pick<KubeClient, 'get'>): Promise<string | undefined> {
-  try {
-    const ref = { namespace: SYSTEM_NAMESPACE, name: DIGEST_SECRET }
-    return (await client.get<KubeObject & { data?: Record<string, string> }>(secret, ref)).data?.[DIGEST_ENTRY]
-  } catch (error) {
-    if (isKubeError(error, 'NotFound')) return undefined
-    throw error
-  }
+  const ref = { namespace: SYSTEM_NAMESPACE, name: DIGEST_SECRET }
+  return (await client.get<SecretObject>(secret, ref).catch(absent))?.data?.[DIGEST_ENTRY]
 }
 
 /** The facade answers with all its rules, denies included. */

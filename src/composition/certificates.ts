@@ -48,28 +48,37 @@ export async function issueCertificate(
   request: LeafRequest,
   now: Date,
 ): Promise<CertificatePair> {
-  const signer = new X509Certificate(authority.certPem)
   const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
-  const names = (request.names ?? []).map((value) => ({ type: isIP(value) === 0 ? 'dns' : 'ip', value }) as const)
+  const key = { publicKey: keys.publicKey, ...validity(now, request.days ?? LIFETIME_DAYS.leaf) }
+  const certPem = await signed(authority, request, key)
+  return { certPem, keyPem: await exportKey(keys.privateKey) }
+}
+
+type Key = Pick<Parameters<typeof X509CertificateGenerator.create>[0], 'publicKey'>
+
+/** A certificate for a key, in PEM. */
+async function signed(
+  authority: CertificatePair,
+  { commonName, organizations = [], purpose, names = [] }: LeafRequest,
+  key: Key & ReturnType<typeof validity>,
+): Promise<string> {
+  const signer = new X509Certificate(authority.certPem)
+  const named = names.map((value) => ({ type: isIP(value) === 0 ? 'dns' : 'ip', value }) as const)
   const certificate = await X509CertificateGenerator.create({
-    ...validity(now, request.days ?? LIFETIME_DAYS.leaf),
-    subject: [
-      { CN: [request.commonName] },
-      ...(request.organizations ?? []).map((organization) => ({ O: [organization] })),
-    ],
+    ...key,
+    subject: [{ CN: [commonName] }, ...organizations.map((organization) => ({ O: [organization] }))],
     issuer: [{ CN: [commonNameOf(signer)] }],
-    publicKey: keys.publicKey,
     signingKey: await importKey(authority.keyPem),
     signingAlgorithm: ALGORITHM,
     extensions: [
       new BasicConstraintsExtension(false, undefined, true),
       new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-      new ExtendedKeyUsageExtension(PURPOSES[request.purpose]),
+      new ExtendedKeyUsageExtension(PURPOSES[purpose]),
       await AuthorityKeyIdentifierExtension.create(await publicKeyOf(signer)),
-      ...(names.length > 0 ? [new SubjectAlternativeNameExtension(names)] : []),
+      ...(named.length > 0 ? [new SubjectAlternativeNameExtension(named)] : []),
     ],
   })
-  return { certPem: `${certificate.toString('pem')}\n`, keyPem: await exportKey(keys.privateKey) }
+  return `${certificate.toString('pem')}\n`
 }
 
 /** A key of the caller's own, and the request in which an authority is asked to sign for it (RFC 2986). PEM. */
@@ -96,26 +105,9 @@ export async function signRequest(
 ): Promise<string> {
   const request = new Pkcs10CertificateRequest(requestPem)
   if (!(await request.verify())) throw new Error('The request is not signed with its own key.')
-  const signer = new X509Certificate(authority.certPem)
-  const { serialNumber, notAfter } = validity(now, days)
-  const certificate = await X509CertificateGenerator.create({
-    serialNumber,
-    // Exactly now: whether it came after a revocation is told by this time.
-    notBefore: now,
-    notAfter,
-    subject: [{ CN: [commonName] }, { O: [organization] }],
-    issuer: [{ CN: [commonNameOf(signer)] }],
-    publicKey: request.publicKey,
-    signingKey: await importKey(authority.keyPem),
-    signingAlgorithm: ALGORITHM,
-    extensions: [
-      new BasicConstraintsExtension(false, undefined, true),
-      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-      new ExtendedKeyUsageExtension(PURPOSES.client),
-      await AuthorityKeyIdentifierExtension.create(await publicKeyOf(signer)),
-    ],
-  })
-  return `${certificate.toString('pem')}\n`
+  // Exactly now: whether it came after a revocation is told by this time.
+  const key = { publicKey: request.publicKey, ...validity(now, days), notBefore: now }
+  return signed(authority, { commonName, organizations: [organization], purpose: 'client' }, key)
 }
 
 /** A certificate authority, good for ten years. */

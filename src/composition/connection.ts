@@ -4,7 +4,7 @@ import type { Registry } from 'prom-client'
 import { Counter, Histogram } from 'prom-client'
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
-import { CacheSet } from '../kube/caches.ts'
+import { CacheSet, withCaches } from '../kube/caches.ts'
 import { createKubeClient, type KubeClient, type RequestObservation, type WriteObserver } from '../kube/client.ts'
 import { createExec, type Exec } from '../kube/exec.ts'
 import { loadKubeconfig } from '../kubeconfig/kubeconfig.ts'
@@ -35,26 +35,19 @@ export const instanceName = () => `${hostname()}-${process.pid}-${Math.floor(per
 /** A client whose writes are in its caches when the call returns. */
 export function connect(options: ConnectionOptions): Connection {
   const { log, fence } = options
-  // Each needs the other; the first write comes long after both exist.
-  let heard: WriteObserver | undefined
-  const observer: WriteObserver = {
-    written: (resource, object) => heard?.written(resource, object),
-    read: (resource, object) => heard?.read?.(resource, object),
-    removed: (resource, ref, uid) => heard?.removed(resource, ref, uid),
-  }
   const access = loadKubeconfig(options.kubeconfig, options.context)
-  const client = createKubeClient(access, {
-    fieldManager: options.fieldManager,
-    userAgent: userAgent(options.fieldManager),
-    log,
-    observer,
-    ...(fence === undefined ? {} : { fence }),
-    ...(options.onRequest === undefined ? {} : { onRequest: options.onRequest }),
-    ...(options.timeout === undefined ? {} : { timeout: options.timeout }),
-  })
-  const caches = new CacheSet({ client, log, beside: options.beside })
-  heard = caches.observer()
-  return { client, caches, exec: createExec(access, userAgent(options.fieldManager)) }
+  const clientOf = (observer: WriteObserver) =>
+    createKubeClient(access, {
+      fieldManager: options.fieldManager,
+      userAgent: userAgent(options.fieldManager),
+      log,
+      observer,
+      ...(fence === undefined ? {} : { fence }),
+      ...(options.onRequest === undefined ? {} : { onRequest: options.onRequest }),
+      ...(options.timeout === undefined ? {} : { timeout: options.timeout }),
+    })
+  const both = withCaches(clientOf, (client) => new CacheSet({ client, log, beside: options.beside }))
+  return { ...both, exec: createExec(access, userAgent(options.fieldManager)) }
 }
 
 /** Milliseconds. */

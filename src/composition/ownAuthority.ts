@@ -6,7 +6,7 @@ import type { KubeObject } from '../core/object.ts'
 import { WEBHOOK_CONFIGURATION, WEBHOOK_NAME, WEBHOOK_SERVICE } from '../core/webhook.ts'
 import { validatingWebhookConfiguration } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
-import { isKubeError } from '../kube/errors.ts'
+import { alreadyThere, isKubeError } from '../kube/errors.ts'
 import type { CertificatePair } from './certificates.ts'
 import { createTexts, readTexts } from './secretTexts.ts'
 
@@ -42,11 +42,7 @@ export async function openOwnAuthority(
   const { certPem, keyPem } = await createAuthority(commonName, now)
   // Hexadecimal: the API server takes no path with capital letters.
   const path = `/admit/${randomBytes(24).toString('hex')}`
-  try {
-    await createTexts(client, name, { 'ca.crt': certPem, 'ca.key': keyPem, path })
-  } catch (error) {
-    if (!isKubeError(error, 'AlreadyExists')) throw error
-  }
+  await createTexts(client, name, { 'ca.crt': certPem, 'ca.key': keyPem, path }).catch(alreadyThere)
   return read()
 }
 

@@ -1,18 +1,12 @@
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
-import type { KubeObject } from '../core/object.ts'
-import { secretData } from '../core/secretData.ts'
+import { type SecretObject, secretData, secretTexts } from '../core/secretData.ts'
 import { secret } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { isKubeError } from '../kube/errors.ts'
 
-type SecretObject = KubeObject & { data?: Record<string, string> }
-
 /** The texts in a Secret of the platform's own namespace. @throws KubeError NotFound */
 export async function readTexts(client: Pick<KubeClient, 'get'>, name: string): Promise<Record<string, string>> {
-  const { data = {} } = await client.get<SecretObject>(secret, { namespace: SYSTEM_NAMESPACE, name })
-  return Object.fromEntries(
-    Object.entries(data).map(([entry, encoded]) => [entry, Buffer.from(encoded, 'base64').toString()]),
-  )
+  return secretTexts((await client.get<SecretObject>(secret, { namespace: SYSTEM_NAMESPACE, name })).data)
 }
 
 /** @throws KubeError AlreadyExists */

@@ -1,3 +1,5 @@
+import { parsedJson } from '../core/parsedJson.ts'
+
 /** What the facade, agents and the controller agree on about links between the clusters of a boundary. */
 
 /** A boundary has one. */
@@ -112,12 +114,8 @@ const MOST_GRANTS = 20
 
 /** An entry that somebody has broken holds nothing. */
 function listOf<T>(text: string | undefined): T[] {
-  try {
-    const read: unknown = JSON.parse(text ?? '[]')
-    return Array.isArray(read) ? read : []
-  } catch {
-    return []
-  }
+  const read = parsedJson(text ?? '[]')
+  return Array.isArray(read) ? read : []
 }
 
 const isOpen = (now: number) => (each: { expiresUtc: string }) => Date.parse(each.expiresUtc) > now

@@ -1,3 +1,5 @@
+import { secretData } from '../core/secretData.ts'
+
 /** Who pulls, by registry or by registry and repository. */
 export type DockerAccounts = Readonly<Record<string, { readonly username: string; readonly password: string }>>
 
@@ -14,6 +16,6 @@ export function dockerConfig(accounts: DockerAccounts): string {
 export function pullSecretContent(config: string) {
   return {
     type: 'kubernetes.io/dockerconfigjson',
-    data: { '.dockerconfigjson': Buffer.from(config, 'utf8').toString('base64') },
+    data: secretData({ '.dockerconfigjson': config }),
   }
 }

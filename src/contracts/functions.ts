@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import { childName, sha256 } from '../core/names.ts'
 
 /** What the facade, the controllers and the activator agree on of functions. */
@@ -62,11 +62,6 @@ export function keyDigest(secret: string, incarnation: string, trigger: string, 
   return createHmac('sha256', secret)
     .update(JSON.stringify([incarnation, trigger, key]))
     .digest('hex')
-}
-
-export function isSameDigest(one: string, other: string): boolean {
-  const [a, b] = [Buffer.from(one), Buffer.from(other)]
-  return a.length === b.length && timingSafeEqual(a, b)
 }
 
 type RuntimeVersion = { version: string; status: 'Supported' | 'Deprecated' | 'Ended' }

@@ -2,6 +2,7 @@ import { uuidV5 } from '../core/ids.ts'
 import { INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { childName, sha256 } from '../core/names.ts'
 import type { ObjectMeta } from '../core/object.ts'
+import { secretData, secretText } from '../core/secretData.ts'
 
 /**
  * What the facade and the controllers of object storage both have to know: how things are called at the store, how the
@@ -75,15 +76,13 @@ const SECRET_ACCESS_KEY = 'AWS_SECRET_ACCESS_KEY'
 export type AccessKeyPair = { accessKeyId: string; secretAccessKey: string }
 
 export function encodeAccessKey({ accessKeyId, secretAccessKey }: AccessKeyPair): Record<string, string> {
-  const encode = (text: string) => Buffer.from(text).toString('base64')
-  return { [ACCESS_KEY_ID]: encode(accessKeyId), [SECRET_ACCESS_KEY]: encode(secretAccessKey) }
+  return secretData({ [ACCESS_KEY_ID]: accessKeyId, [SECRET_ACCESS_KEY]: secretAccessKey })
 }
 
 /** Undefined if either half is missing: half a key opens nothing. */
 export function decodeAccessKey(data: Readonly<Record<string, string>> | undefined): AccessKeyPair | undefined {
-  const decode = (text: string | undefined) => Buffer.from(text ?? '', 'base64').toString('utf8')
-  const [accessKeyId, secretAccessKey] = [decode(data?.[ACCESS_KEY_ID]), decode(data?.[SECRET_ACCESS_KEY])]
-  return accessKeyId === '' || secretAccessKey === '' ? undefined : { accessKeyId, secretAccessKey }
+  const [accessKeyId, secretAccessKey] = [secretText(data, ACCESS_KEY_ID), secretText(data, SECRET_ACCESS_KEY)]
+  return accessKeyId && secretAccessKey ? { accessKeyId, secretAccessKey } : undefined
 }
 
 export const STORE_FEATURES = ['versioning', 'objectLock', 'quota', 'lifecycle', 'sts', 'publicAccess'] as const

@@ -1,6 +1,7 @@
 import type { FieldError } from '../core/errors.ts'
 import { childName } from '../core/names.ts'
 import { compareQuantities, parseQuantity } from '../core/quantity.ts'
+import { secretData, secretText } from '../core/secretData.ts'
 
 /**
  * What the facade and the controller of SQL instances both have to know: names of the children, ports, logins and the
@@ -67,12 +68,12 @@ export const passwordEntry = (whose: keyof SqlPasswords) => `${whose}-password`
 
 /** The `data` of the Secret of the logins. */
 export function encodePasswords(passwords: SqlPasswords): Record<string, string> {
-  return Object.fromEntries(PASSWORDS.map((whose) => [passwordEntry(whose), encoded(passwords[whose])]))
+  return secretData(Object.fromEntries(PASSWORDS.map((whose) => [passwordEntry(whose), passwords[whose]])))
 }
 
 /** The inverse; undefined if one is missing, since without it nobody gets in. */
 export function decodePasswords(data: Readonly<Record<string, string>> | undefined): SqlPasswords | undefined {
-  const found = PASSWORDS.map((whose) => [whose, decoded(data?.[passwordEntry(whose)])] as const)
+  const found = PASSWORDS.map((whose) => [whose, secretText(data, passwordEntry(whose))] as const)
   return found.some(([, text]) => text === undefined) ? undefined : (Object.fromEntries(found) as SqlPasswords)
 }
 
@@ -82,20 +83,24 @@ export type ProductKey = { key: string; setAt: string; setBy: string }
 export const productKeyEntry = (version: number) => `product-key.v${version}`
 
 export function encodeProductKey(version: number, { key, setAt, setBy }: ProductKey): Record<string, string> {
-  return {
-    [productKeyEntry(version)]: encoded(key),
-    [`set-at.v${version}`]: encoded(setAt),
-    [`set-by.v${version}`]: encoded(setBy),
-  }
+  return secretData({
+    [productKeyEntry(version)]: key,
+    [`set-at.v${version}`]: setAt,
+    [`set-by.v${version}`]: setBy,
+  })
 }
 
 export function decodeProductKey(
   data: Readonly<Record<string, string>> | undefined,
   version: number,
 ): ProductKey | undefined {
-  const key = decoded(data?.[productKeyEntry(version)])
+  const key = secretText(data, productKeyEntry(version))
   if (key === undefined) return undefined
-  return { key, setAt: decoded(data?.[`set-at.v${version}`]) ?? '', setBy: decoded(data?.[`set-by.v${version}`]) ?? '' }
+  return {
+    key,
+    setAt: secretText(data, `set-at.v${version}`) ?? '',
+    setBy: secretText(data, `set-by.v${version}`) ?? '',
+  }
 }
 
 /** The forms of one connection that drivers take. Every part is escaped as its form asks for. */
@@ -118,12 +123,4 @@ export function sqlConnectionForms(
         ? `Server=${host},${port};Database=${database};User Id=${user};Password=${password};Encrypt=True;TrustServerCertificate=True`
         : `Server=${host};Port=${port};Database=${database};User ID=${user};Password=${password}`,
   }
-}
-
-function encoded(text: string): string {
-  return Buffer.from(text, 'utf8').toString('base64')
-}
-
-function decoded(text: string | undefined): string | undefined {
-  return text === undefined ? undefined : Buffer.from(text, 'base64').toString('utf8')
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parsedJson } from '../core/parsedJson.ts'
 
 /** Where an OpenID provider does what (OpenID Connect Discovery 1.0 section 3). */
 export type OidcEndpoints = {
@@ -25,7 +26,7 @@ const WELL_KNOWN = '/.well-known/openid-configuration'
 
 /** Undefined if it is not a discovery document of the issuer that its address names (section 4.3). */
 export function readDiscovery(text: string, metadataUrl: string): OidcEndpoints | undefined {
-  const found = Discovery.safeParse(parsed(text))
+  const found = Discovery.safeParse(parsedJson(text))
   if (!found.success) return undefined
   const { issuer, authorization_endpoint: authorizationUrl, token_endpoint: tokenUrl, jwks_uri: jwksUrl } = found.data
   // A document that speaks of another issuer would let one provider speak for another.
@@ -41,12 +42,4 @@ export function readDiscovery(text: string, metadataUrl: string): OidcEndpoints 
 /** Whether a text is metadata of a SAML entity, as far as can be told without reading all of it. */
 export function isSamlMetadata(text: string): boolean {
   return /<(?:[A-Za-z0-9]+:)?(?:EntityDescriptor|EntitiesDescriptor)[\s>]/.test(text) && !/<!DOCTYPE/i.test(text)
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -1,4 +1,5 @@
 import { childName } from '../core/names.ts'
+import { secretData, secretText } from '../core/secretData.ts'
 
 /**
  * What the facade and the controller of vector databases both have to know: how the children are called, where the
@@ -68,8 +69,6 @@ export function readOnlyApiKeyEntry(version: number): string {
   return `${READ_ONLY_API_KEY}.v${version}`
 }
 
-const encode = (text: string) => Buffer.from(text, 'utf8').toString('base64')
-
 /**
  * The `data` of the Secret. `api-key` and `read-only-api-key` are always the working keys, for whoever mounts the
  * Secret; beside them each generation has entries of its own, to which pod templates refer.
@@ -89,14 +88,13 @@ export function encodeVectorKeys(keys: VectorKeys): Record<string, string> {
     entries[API_KEY] = keys.current.apiKey
     entries[READ_ONLY_API_KEY] = keys.current.readOnlyApiKey
   }
-  return Object.fromEntries(Object.entries(entries).map(([name, text]) => [name, encode(text)]))
+  return secretData(entries)
 }
 
 /** The inverse. A generation with a missing part counts as absent: half a key is not a key. */
 export function decodeVectorKeys(data: Readonly<Record<string, string>> | undefined): VectorKeys | undefined {
   if (data === undefined) return undefined
-  const text = (name: string) =>
-    data[name] === undefined ? undefined : Buffer.from(data[name], 'base64').toString('utf8')
+  const text = (name: string) => secretText(data, name)
   const generation = (role: string): VectorKey | undefined => {
     const version = Number(text(`${role}-version`))
     if (!Number.isSafeInteger(version) || version < 1) return undefined

@@ -7,7 +7,7 @@ import { PrincipalGroup, RoleAssignment } from '../crds/rbac.ts'
 import { IdpBinding } from '../crds/sso.ts'
 import { BINDING_LABEL, boundAssignment } from '../desired/bindings.ts'
 import { isBoundBy } from '../iam/bindings.ts'
-import { isKubeError } from '../kube/errors.ts'
+import { alreadyThere } from '../kube/errors.ts'
 import { controller, type Pass, steps, type Workspace } from './engine/controller.ts'
 
 type BindingPass = Pass<typeof IdpBinding>
@@ -67,11 +67,7 @@ async function replaceAssignments(pass: BindingPass, wanted: readonly KubeObject
   }
   const there = new Set(present.map(keyOf))
   for (const assignment of wanted.filter((one) => !there.has(keyOf(one)))) {
-    try {
-      await client.create(RoleAssignment.resource, assignment)
-    } catch (error) {
-      if (!isKubeError(error, 'AlreadyExists')) throw error
-    }
+    await client.create(RoleAssignment.resource, assignment).catch(alreadyThere)
   }
 }
 

@@ -5,7 +5,7 @@ import type { KubeObject, Resource } from '../core/object.ts'
 import { type BuildJob, buildObjects, ownedByJob } from '../desired/builds/index.ts'
 import { job, networkPolicy, secret } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
-import { isKubeError } from '../kube/errors.ts'
+import { alreadyThere } from '../kube/errors.ts'
 
 type Client = Pick<KubeClient, 'get' | 'create' | 'mergePatch' | 'remove'>
 
@@ -36,11 +36,7 @@ async function createOnce<One extends KubeObject>(
   resource: Resource,
   wanted: KubeObject,
 ): Promise<One> {
-  try {
-    return (await client.create(resource, wanted)) as One
-  } catch (error) {
-    if (!isKubeError(error, 'AlreadyExists')) throw error
-    const { namespace = BUILD_NAMESPACE, name } = wanted.metadata
-    return client.get<One>(resource, { namespace, name })
-  }
+  const { namespace = BUILD_NAMESPACE, name } = wanted.metadata
+  const made = (await client.create(resource, wanted).catch(alreadyThere)) as One | undefined
+  return made ?? client.get<One>(resource, { namespace, name })
 }

@@ -10,7 +10,7 @@ import {
 import { boundaryNamespace, sha256 } from '../core/names.ts'
 import { type KubeObject, keyOf } from '../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
-import { secretData } from '../core/secretData.ts'
+import { secretData, secretTexts } from '../core/secretData.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
 import { BoundaryCrosslink } from '../crds/crosslink.ts'
 import { BoundaryProjection } from '../crds/projections.ts'
@@ -141,9 +141,7 @@ const homeOf = ({ place }: CrosslinkPass) => boundaryNamespace(place.boundaryId 
 async function textsOf(pass: CrosslinkPass, name: string): Promise<Record<string, string> | undefined> {
   const found = await readSecret(pass, homeOf(pass), name)
   if (found !== undefined && !belongsTo(found, pass)) return undefined
-  return Object.fromEntries(
-    Object.entries(found?.data ?? {}).map(([key, value]) => [key, Buffer.from(value, 'base64').toString('utf8')]),
-  )
+  return secretTexts(found?.data)
 }
 
 /** No Secret of a boundary is watched. */

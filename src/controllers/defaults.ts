@@ -20,7 +20,7 @@ import { BUILT_IN_ROLES } from '../iam/roles.ts'
 import { namespace } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { firstDifference } from '../kube/compare.ts'
-import { isKubeError } from '../kube/errors.ts'
+import { absent, alreadyThere } from '../kube/errors.ts'
 
 /** What installing the defaults needs, for the generated role of the operator. */
 export const DEFAULTS_RIGHTS = [
@@ -107,10 +107,7 @@ async function installRole(client: KubeClient, role: (typeof BUILT_IN_ROLES)[num
     assignableScopes,
     isBuiltIn: true,
   }
-  const stored = await client.get(RoleDefinition.resource, { name }).catch((error) => {
-    if (isKubeError(error, 'NotFound')) return undefined
-    throw error
-  })
+  const stored = await client.get(RoleDefinition.resource, { name }).catch(absent)
   if (stored !== undefined && JSON.stringify(sorted(stored.spec)) === JSON.stringify(sorted(spec))) return
   await client.apply(RoleDefinition.resource, objectOf(RoleDefinition, name, spec), { force: true })
 }
@@ -118,10 +115,7 @@ async function installRole(client: KubeClient, role: (typeof BUILT_IN_ROLES)[num
 async function installBlueprint(client: KubeClient, content: string): Promise<void> {
   const { slug } = readDocument(content).value as { slug: string }
   const ref = { namespace: SYSTEM_NAMESPACE, name: slug }
-  const stored = await client.get(BlueprintTemplate.resource, ref).catch((error) => {
-    if (isKubeError(error, 'NotFound')) return undefined
-    throw error
-  })
+  const stored = await client.get(BlueprintTemplate.resource, ref).catch(absent)
   if ((stored?.spec as { content?: string } | undefined)?.content === content) return
   const { apiVersion, kind, resource } = BlueprintTemplate
   await client.apply(resource, { apiVersion, kind, metadata: ref, spec: { slug, content } }, { force: true })
@@ -153,11 +147,7 @@ async function isEmpty(client: KubeClient, resource: Resource): Promise<boolean>
   return (await client.list(resource, { limit: 1 })).items.length === 0
 }
 
+/** Where another replica was first, what it wrote is the same. */
 async function createOnce(client: KubeClient, resource: Resource, object: KubeObject): Promise<void> {
-  try {
-    await client.create(resource, object)
-  } catch (error) {
-    // Another replica was first; what it wrote is the same.
-    if (!isKubeError(error, 'AlreadyExists')) throw error
-  }
+  await client.create(resource, object).catch(alreadyThere)
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Registry } from 'prom-client'
 import type { BackupTargets } from '../adapters/backuptarget/port.ts'
+import type { GitFiles } from '../adapters/gitfiles/port.ts'
 import { noKeys } from '../adapters/platformkeys/file.ts'
 import type { PlatformKeys } from '../adapters/platformkeys/port.ts'
 import type { QdrantPort } from '../adapters/qdrant/port.ts'
@@ -22,7 +23,7 @@ import type { EventRecorder } from '../kube/events.ts'
 import { appController } from './apps/index.ts'
 import { bindingController } from './bindings.ts'
 import { executionController } from './blueprints/executions.ts'
-import { blueprintSourceController, type CatalogueOptions } from './blueprints/sources.ts'
+import { catalogueController } from './blueprints/sources.ts'
 import { templateController } from './blueprints/templates.ts'
 import { boundaryController } from './boundaries.ts'
 import { clusterController, countClusters } from './clusters.ts'
@@ -89,7 +90,8 @@ export type ControllerPorts = {
   vaultKeys?: PlatformKeys
   sso: SsoPorts
   sources: SourceOptions & { port: SourcePort }
-  blueprints: Pick<CatalogueOptions, 'files' | 'read'>
+  /** Where templates of blueprints are read from. */
+  gitFiles: GitFiles
   builds: BuildPorts
   crosslink: CrosslinkOptions
   /** Undefined if the platform has no registry of images. */
@@ -163,12 +165,8 @@ const PARTS: readonly Part[] = [
   })),
   made(jobController, (ports) => ({ keys: keysOf(ports), ...ports.jobs, registryHost: ports.registry?.host })),
   made(repositoryController, ({ registry }) => ({ registry })),
+  made(catalogueController, ({ gitFiles, sources }) => ({ files: gitFiles, sources: sources.port })),
   fixed(templateController),
-  made(blueprintSourceController, ({ blueprints, sources }) => ({
-    ...blueprints,
-    sources: sources.port,
-    circuitUrl: sources.circuit.baseUrl,
-  })),
   fixed(executionController),
   made(runController, ({ registry }) => ({ registry })),
   fixed(alertController),

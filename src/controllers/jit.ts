@@ -7,7 +7,7 @@ import { meansPresent, type PrincipalLookup } from '../crds/principals.ts'
 import { JitRequest, RoleAssignment } from '../crds/rbac.ts'
 import { scopeIncarnationOf, scopeObject } from '../crds/scopeObjects.ts'
 import { activeUntil, jitAssignmentName, jitAssignmentSpec, jitState, pendingUntil } from '../iam/jit.ts'
-import { isKubeError } from '../kube/errors.ts'
+import { absent, alreadyThere } from '../kube/errors.ts'
 import type { Observed, Pass } from './engine/controller.ts'
 
 type Assignment = RoleAssignment & KubeObject
@@ -78,11 +78,7 @@ export async function endWithRecord(pass: JitPass): Promise<Outcome> {
   const left = Date.parse(spec.decidedAt ?? '') + FACADE_WRITES_WITHIN - pass.clock.now()
   // Not by the cache: it may not have heard of what the facade wrote.
   const ref = { namespace: metadata.namespace, name: jitAssignmentName(pass.object) }
-  try {
-    await pass.records.client.remove(RoleAssignment.resource, ref)
-  } catch (error) {
-    if (!isKubeError(error, 'NotFound')) throw error
-  }
+  await pass.records.client.remove(RoleAssignment.resource, ref).catch(absent)
   return left > 0 ? waiting('TearingDown', 'The role is being taken away.', left) : done()
 }
 
@@ -119,13 +115,10 @@ async function grant(pass: JitPass): Promise<Outcome | undefined> {
   const annotations = request.spec.decidedBy === undefined ? {} : { [CREATED_BY_ANNOTATION]: request.spec.decidedBy }
   const { apiVersion, kind } = RoleAssignment
   const metadata = { name: jitAssignmentName(request), ...(namespace === undefined ? {} : { namespace }), annotations }
-  try {
-    await pass.records.client.create(RoleAssignment.resource, { apiVersion, kind, metadata, spec })
-  } catch (error) {
-    // The facade writes it too, so that the next request obeys; its event wakes us.
-    if (!isKubeError(error, 'AlreadyExists')) throw error
+  const assignment = { apiVersion, kind, metadata, spec }
+  // The facade writes it too, so that the next request obeys; its event wakes us.
+  if ((await pass.records.client.create(RoleAssignment.resource, assignment).catch(alreadyThere)) === undefined)
     return done({ after: 1_000 })
-  }
   return undefined
 }
 

@@ -4,7 +4,7 @@ import { type KubeObject, refOf } from '../core/object.ts'
 import { done, type Outcome, waiting } from '../core/outcome.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { namespace } from '../kube/builtin.ts'
-import { isKubeError } from '../kube/errors.ts'
+import { absent } from '../kube/errors.ts'
 import type { Pass } from './engine/controller.ts'
 import { contentOf } from './engine/namespaceContent.ts'
 
@@ -48,11 +48,6 @@ export async function removeHome<K extends AnyKind>(pass: Pass<K>, name: string)
 }
 
 async function isStillOurs<K extends AnyKind>(pass: Pass<K>, name: string): Promise<boolean> {
-  try {
-    const { metadata } = await pass.records.client.get(namespace, { name })
-    return metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] === pass.incarnation
-  } catch (error) {
-    if (isKubeError(error, 'NotFound')) return false
-    throw error
-  }
+  const found = await pass.records.client.get(namespace, { name }).catch(absent)
+  return found !== undefined && found.metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] === pass.incarnation
 }

@@ -4,6 +4,7 @@ import { INCARNATION_ANNOTATION, OWNER_INCARNATION_ANNOTATION } from '../core/la
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import { type KubeObject, keyOf, objectKey, refOf } from '../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
+import type { SecretObject } from '../core/secretData.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { PlatformClient } from '../crds/identity.ts'
 import { KINDS } from '../crds/index.ts'
@@ -19,9 +20,9 @@ import {
   principalOf,
 } from '../desired/managedidentities.ts'
 import { secret } from '../kube/builtin.ts'
-import { isKubeError } from '../kube/errors.ts'
+import { absent, alreadyThere } from '../kube/errors.ts'
 import { type Controller, controller, type Pass, steps, type Workspace } from './engine/controller.ts'
-import { keepSecret, readSecret, type SecretObject, withSecretRights } from './workload/secrets.ts'
+import { keepSecret, readSecret, withSecretRights } from './workload/secrets.ts'
 
 const NO_SIGN_IN: SignIn = { tokenUrl: '', audience: '', realm: '' }
 
@@ -80,11 +81,6 @@ export function managedIdentityController(kinds: readonly AnyKind[] = KINDS, sig
   }
 }
 
-function absent(error: unknown): undefined {
-  if (isKubeError(error, 'NotFound') && !error.typeMissing) return undefined
-  throw error
-}
-
 function identitiesOf(resource: KubeObject, records: Workspace): string[] {
   const { namespace, name } = resource.metadata
   const identities = records.cache<ManagedIdentity>(ManagedIdentity.resource).list({ namespace })
@@ -133,7 +129,8 @@ async function giveCredentials(pass: IdentityPass, value: string): Promise<Outco
     return askForNew(pass, 'The credentials of the service account were lost; new ones are made.')
   }
   if (inForce !== secretVersion || object.status?.principalId !== principalId) {
-    await createOnce(pass, identitySecret(object, incarnation, pass.place, value))
+    const made = identitySecret(object, incarnation, pass.place, value)
+    await pass.records.client.create(secret, made).catch(alreadyThere)
   }
   await pass.children.ensure(client, { resource: PlatformClient.resource })
   if (inForce !== secretVersion) await removeAll(pass, olderSecrets(principalId, inForce, secretVersion))
@@ -189,14 +186,6 @@ async function keepCopy(pass: IdentityPass, signIn: SignIn): Promise<string | Ou
     build: (value) => identityCopy(object, value, signIn),
   })
   return copy.clientSecret
-}
-
-async function createOnce(pass: IdentityPass, object: KubeObject): Promise<void> {
-  try {
-    await pass.records.client.create(secret, object)
-  } catch (error) {
-    if (!isKubeError(error, 'AlreadyExists')) throw error
-  }
 }
 
 async function removeAll({ records }: IdentityPass, names: readonly string[]): Promise<void> {

@@ -10,7 +10,7 @@ import { type ClaimType, claimName } from '../core/nameClaims.ts'
 import type { KubeObject, ObjectMeta } from '../core/object.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { NameClaim } from '../crds/nameclaims.ts'
-import { isKubeError } from '../kube/errors.ts'
+import { absent, alreadyThere } from '../kube/errors.ts'
 import type { Pass, Rights, Workspace } from './engine/controller.ts'
 
 /** Names that are unique on the platform: who claims one first has it (docs/architecture.md). */
@@ -31,12 +31,8 @@ export async function claimed(pass: ClaimingPass, type: ClaimType, value: string
   const name = claimName(type, value)
   const known = pass.records.cache<ClaimObject>(NameClaim.resource).get(undefined, name)
   if (known !== undefined && isHeldBy(known, pass)) return true
-  try {
-    await pass.records.client.create(NameClaim.resource, claimOf(pass, type, value))
-    return true
-  } catch (error) {
-    if (!isKubeError(error, 'AlreadyExists')) throw error
-  }
+  const made = await pass.records.client.create(NameClaim.resource, claimOf(pass, type, value)).catch(alreadyThere)
+  if (made !== undefined) return true
   // The cache may be behind: only the server's own answer decides between two who want one name.
   const holder = await pass.records.client.get<ClaimObject>(NameClaim.resource, { name })
   if (isHeldBy(holder, pass)) return true
@@ -70,13 +66,8 @@ function isHeldBy(claim: ClaimObject, pass: ClaimingPass): boolean {
 async function isOrphaned(pass: ClaimingPass, claim: ClaimObject): Promise<boolean> {
   const { kind, namespace, name, incarnation } = claim.spec.holder
   if (kind !== pass.kind.kind) return false
-  try {
-    const holder = await pass.records.client.get(pass.kind.resource, { namespace, name })
-    return holder.metadata.annotations?.[INCARNATION_ANNOTATION] !== incarnation
-  } catch (error) {
-    if (isKubeError(error, 'NotFound') && !error.typeMissing) return true
-    throw error
-  }
+  const holder = await pass.records.client.get(pass.kind.resource, { namespace, name }).catch(absent)
+  return holder?.metadata.annotations?.[INCARNATION_ANNOTATION] !== incarnation
 }
 
 /** Lets go of our claims whose value this says. */

@@ -5,7 +5,7 @@ import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
 import { NameClaim } from '../crds/nameclaims.ts'
 import type { KubeClient } from '../kube/client.ts'
-import { isKubeError } from '../kube/errors.ts'
+import { alreadyThere } from '../kube/errors.ts'
 
 /** No kind of that name exists, so nobody's claim is taken for one of these. */
 const HOLDER = 'Platform'
@@ -28,12 +28,8 @@ export async function claimPlatformHosts(
     await client.remove(NameClaim.resource, { name: metadata.name }, { uid: metadata.uid })
   }
   for (const host of hosts.filter((one) => held.every(({ spec }) => spec.value !== one))) {
-    try {
-      await client.create(NameClaim.resource, claimOf(host))
-    } catch (error) {
-      if (!isKubeError(error, 'AlreadyExists')) throw error
+    if ((await client.create(NameClaim.resource, claimOf(host)).catch(alreadyThere)) === undefined)
       log.warn({ host }, 'A resource has a host of the platform among its custom domains: see its NameClaim.')
-    }
   }
 }
 

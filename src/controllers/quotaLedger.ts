@@ -5,7 +5,7 @@ import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import type { Demand } from '../core/sizing/demand.ts'
 import { type Grants, grantOf, IN_FLIGHT, LEDGER_NAME } from '../core/sizing/ledger.ts'
 import { QuotaLedger } from '../crds/quotas.ts'
-import { isKubeError } from '../kube/errors.ts'
+import { absent, isKubeError } from '../kube/errors.ts'
 import type { Pass, Rights } from './engine/controller.ts'
 
 type LedgerObject = QuotaLedger & { [key: string]: unknown }
@@ -65,13 +65,8 @@ export async function askLedger(
   return done()
 }
 
-async function read({ records }: LedgerPass, boundaryId: string): Promise<LedgerObject | undefined> {
-  try {
-    return await records.client.get<LedgerObject>(QuotaLedger.resource, refIn(boundaryId))
-  } catch (error) {
-    if (isKubeError(error, 'NotFound') && !error.typeMissing) return undefined
-    throw error
-  }
+function read({ records }: LedgerPass, boundaryId: string): Promise<LedgerObject | undefined> {
+  return records.client.get<LedgerObject>(QuotaLedger.resource, refIn(boundaryId)).catch(absent)
 }
 
 async function grant(

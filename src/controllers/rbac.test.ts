@@ -1,6 +1,5 @@
 import { expect } from 'chai'
 import { BOUNDARY_ID, ControllerBench } from '../../test/worlds/controllers.ts'
-import { uuidV5 } from '../core/ids.ts'
 import {
   INCARNATION_ANNOTATION,
   PRINCIPAL_INCARNATIONS_ANNOTATION,
@@ -49,8 +48,6 @@ describe('the controllers of grants', () => {
       },
       ...spec,
     })
-  const stateOf = async () =>
-    ((await bench.find(JitRequest.resource, REQUEST, space))?.status as { state?: string } | undefined)?.state
 
   beforeEach(() => {
     bench = new ControllerBench(grantControllers)
@@ -186,129 +183,6 @@ describe('the controllers of grants', () => {
     await bench.clock.advance(2 * HOUR)
     await bench.rest()
     expect(await names(RoleAssignment)).to.deep.equal(['hour'])
-  })
-
-  it('remove a request that nobody decided a day after it ran out', async () => {
-    ask({})
-    await bench.start()
-    expect(await stateOf()).to.equal('Pending')
-    await bench.clock.advance(24 * HOUR)
-    await bench.rest()
-    expect(await stateOf()).to.equal('Expired')
-    await bench.clock.advance(24 * HOUR)
-    await bench.rest()
-    expect(await names(JitRequest)).to.deep.equal([])
-  })
-
-  describe('of an approved request', () => {
-    const approved = () => ({ decision: 'Approved', decidedAt: inFuture(0), decidedBy: PRINCIPAL })
-    const grants = async () =>
-      (await bench.client.list<RoleAssignment & KubeObject>(RoleAssignment.resource)).items.map(({ spec }) => spec)
-
-    /** As if the facade that should have written it had died. */
-    const startWithoutFacade = async () => {
-      await bench.start()
-      await bench.clock.advance(2000)
-      await bench.rest()
-    }
-
-    it('leave the role to the facade at first, or it might come back after its end', async () => {
-      ask(approved())
-      await bench.start()
-      await bench.clock.advance(1000)
-      await bench.rest()
-      expect(await grants()).to.deep.equal([])
-      await bench.clock.advance(1000)
-      await bench.rest()
-      expect(await grants()).to.have.length(1)
-    })
-
-    it('give the role, and it ends by itself', async () => {
-      ask(approved())
-      const until = new Date(bench.clock.now() + HOUR).toISOString().replace('.000', '')
-      await startWithoutFacade()
-      const [grant, ...others] = await grants()
-      expect(others).to.deep.equal([])
-      expect(grant).to.include({ scope: SHOP, scopeIncarnation: 'now', jitRequestId: REQUEST, expiresAt: until })
-      expect(await stateOf()).to.equal('Active')
-      await bench.clock.advance(HOUR)
-      await bench.rest()
-      expect(await grants()).to.deep.equal([])
-      expect(await stateOf()).to.equal('Ended')
-      const said = bench.events.filter(({ key }) => key.endsWith(REQUEST)).map(({ reason }) => reason)
-      expect(said).to.include.members(['Available', 'Stopped'])
-    })
-
-    it('give nothing to who was made anew under the id of the requester', async () => {
-      bench.seed(PlatformUser, PRINCIPAL, { userName: 'anew' }, { namespace: SYSTEM_NAMESPACE, annotations: LIFE })
-      const named = { [PRINCIPAL_INCARNATIONS_ANNOTATION]: JSON.stringify({ [PRINCIPAL]: 'before' }) }
-      ask(approved())
-      bench.client.edit(JitRequest.resource, { namespace: space, name: REQUEST }, ({ metadata }) => {
-        metadata.annotations = { ...metadata.annotations, ...named }
-      })
-      await startWithoutFacade()
-      expect(await grants()).to.deep.equal([])
-    })
-
-    it('take it away when the request is ended', async () => {
-      ask(approved())
-      await startWithoutFacade()
-      expect(await grants()).to.have.length(1)
-      bench.client.edit(JitRequest.resource, { namespace: space, name: REQUEST }, (object) => {
-        Object.assign(object.spec as object, { decision: 'Ended' })
-      })
-      await bench.rest()
-      expect(await grants()).to.deep.equal([])
-      expect(await stateOf()).to.equal('Ended')
-    })
-
-    it('take it away when the record is deleted, and the record stays until then', async () => {
-      ask(approved())
-      await startWithoutFacade()
-      expect(await grants()).to.have.length(1)
-      bench.client.fail('delete', RoleAssignment.resource, () => {
-        throw new Error('the API server went away')
-      })
-      await bench.client.remove(JitRequest.resource, { namespace: space, name: REQUEST })
-      await bench.rest()
-      expect(await names(JitRequest)).to.deep.equal([REQUEST])
-      await bench.clock.advance(10_000)
-      await bench.rest()
-      expect(await grants()).to.deep.equal([])
-      expect(await names(JitRequest)).to.deep.equal([])
-    })
-
-    it('take away what the facade writes beside the deletion of the record', async () => {
-      ask(approved())
-      await bench.start()
-      await bench.client.remove(JitRequest.resource, { namespace: space, name: REQUEST })
-      await bench.rest()
-      expect(await names(JitRequest)).to.deep.equal([REQUEST])
-      const name = uuidV5(`jit/${REQUEST}`)
-      assign(name, { scope: SHOP, jitRequestId: REQUEST })
-      await bench.clock.advance(2_000)
-      await bench.rest()
-      expect(await names(RoleAssignment)).to.deep.equal([])
-      expect(await names(JitRequest)).to.deep.equal([])
-    })
-
-    it('do not give it again when somebody took it away', async () => {
-      ask(approved())
-      await startWithoutFacade()
-      const [name = ''] = await names(RoleAssignment)
-      await bench.client.remove(RoleAssignment.resource, { namespace: space, name })
-      await bench.rest()
-      await bench.clock.advance(HOUR / 2)
-      await bench.rest()
-      expect(await grants()).to.deep.equal([])
-      expect(await stateOf()).to.equal('Ended')
-    })
-
-    it('give nothing at a group that was made anew', async () => {
-      ask({ ...approved(), scopeIncarnation: 'before' })
-      await startWithoutFacade()
-      expect(await grants()).to.deep.equal([])
-    })
   })
 
   describe('keep a grant of no life to the thing that was there when it was made', () => {

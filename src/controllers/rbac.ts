@@ -21,7 +21,7 @@ import { initialOwnerAssignment } from '../desired/boundaries.ts'
 import { endOfGrant, endOfRequest } from '../desired/rbac.ts'
 import { BUILT_IN_ROLES } from '../iam/roles.ts'
 import { namespace } from '../kube/builtin.ts'
-import { isKubeError } from '../kube/errors.ts'
+import { alreadyThere } from '../kube/errors.ts'
 import { type Controller, controller, type Pass, type Rights, type Step, steps } from './engine/controller.ts'
 import { endWithRecord, grantForAWhile, JIT_OBSERVES } from './jit.ts'
 import { awaitedScopes, keepToLife } from './lifeOfGrant.ts'
@@ -41,15 +41,9 @@ export async function assignInitialOwner(pass: Pass<typeof Boundary>): Promise<O
   if (assignment === undefined || spec.initialOwner === undefined) return done()
   const annotations = { [CREATED_BY_ANNOTATION]: spec.initialOwner.principalId }
   const { client } = pass.records
-  try {
-    await client.create(RoleAssignment.resource, {
-      ...assignment,
-      metadata: { ...assignment.metadata, annotations },
-    })
-  } catch (error) {
-    // An earlier pass made it and was stopped before it could say so.
-    if (!isKubeError(error, 'AlreadyExists')) throw error
-  }
+  const made = { ...assignment, metadata: { ...assignment.metadata, annotations } }
+  // An earlier pass may have made it and been stopped before it could say so.
+  await client.create(RoleAssignment.resource, made).catch(alreadyThere)
   const patch = { metadata: { annotations: { [INITIAL_OWNER_ASSIGNED_ANNOTATION]: assignment.metadata.name } } }
   await client.mergePatch(pass.kind.resource, { name: metadata.name }, patch, { uid: metadata.uid })
   return done()

@@ -1,18 +1,19 @@
 import { randomBytes } from 'node:crypto'
 import { type CircuitPort, connectionTo, SourceError, type SourcePort } from '../adapters/sources/port.ts'
+import { isBehind } from '../contracts/blueprints/sources.ts'
 import {
   CREDENTIAL_KEYS,
   type Credentials,
   hasCredentials,
   NEEDED_CREDENTIALS,
-  readCredentials,
   sourceSecretName,
 } from '../contracts/sources/providers.ts'
 import { BOUNDARY_LABEL, GROUP_LABEL } from '../core/labels.ts'
 import { boundaryNamespace, sha256 } from '../core/names.ts'
 import { type KubeObject, keyOf } from '../core/object.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../core/outcome.ts'
-import { secretData } from '../core/secretData.ts'
+import { secretData, secretTexts } from '../core/secretData.ts'
+import { BlueprintSource } from '../crds/blueprintSources.ts'
 import { DeploymentRecord } from '../crds/deployments.ts'
 import { HELD_SHOWN } from '../crds/held.ts'
 import { DeploymentSource } from '../crds/sources.ts'
@@ -38,7 +39,10 @@ const SECRET_RETRY = 15_000
 export const sourceController = controllerWith(
   DeploymentSource,
   {
-    observes: WITH_SOURCES.map(({ resource }) => ({ resource, keysOf: concernedSources })),
+    observes: [
+      ...WITH_SOURCES.map(({ resource }) => ({ resource, keysOf: concernedSources })),
+      { resource: BlueprintSource.resource, keysOf: sourcesOfCatalogue },
+    ],
     reads: [namespace, { resource: DeploymentRecord.resource, in: 'records' }],
     writes: [{ resource: DeploymentRecord.resource, verbs: ['create'] }, ...PREVIEW_RIGHTS],
   },
@@ -115,7 +119,13 @@ function tellWhatHolds(pass: SourcePass): Outcome {
         return isHere ? [`${labels?.[GROUP_LABEL]}/${segment}/${metadata.name}`] : []
       }),
   )
-  pass.report({ heldBy: heldBy.length === 0 ? undefined : heldBy.sort().slice(0, HELD_SHOWN) })
+  const catalogues = pass.records
+    .cache<BlueprintSource & KubeObject>(BlueprintSource.resource)
+    .list({ namespace: home })
+    .filter(({ spec }) => isBehind(pass.object, spec))
+    .map(({ metadata }) => `blueprintsources/${metadata.name}`)
+  const all = [...heldBy, ...catalogues].sort()
+  pass.report({ heldBy: all.length === 0 ? undefined : all.slice(0, HELD_SHOWN) })
   return done()
 }
 
@@ -123,6 +133,12 @@ function concernedSources(resource: KubeObject, records: Workspace): string[] {
   const id = sourceOf(resource)
   const sources = records.cache<DeploymentSource & KubeObject>(DeploymentSource.resource).list()
   return sources.filter(({ metadata }) => metadata.name === id).map(keyOf)
+}
+
+function sourcesOfCatalogue({ metadata, spec }: KubeObject, records: Workspace): string[] {
+  const { namespace } = metadata
+  const sources = records.cache<DeploymentSource & KubeObject>(DeploymentSource.resource).list({ namespace })
+  return sources.filter((source) => isBehind(source, spec as BlueprintSource['spec'])).map(keyOf)
 }
 
 /** Milliseconds for which the last answer of the provider still holds; deliveries write to the status and wake us too. */
@@ -148,7 +164,7 @@ function secretNameOf({ object: { spec, metadata } }: SourcePass): string {
 
 async function credentialsOf(pass: SourcePass): Promise<Credentials> {
   const { namespace = '' } = pass.object.metadata
-  return readCredentials((await readSecret({ workloads: pass.records }, namespace, secretNameOf(pass)))?.data)
+  return secretTexts((await readSecret({ workloads: pass.records }, namespace, secretNameOf(pass)))?.data)
 }
 
 /** Of this life of the source: one made anew under its name finds nothing of it. */

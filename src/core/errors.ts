@@ -99,6 +99,7 @@ export const ERROR_STATUS = {
   DependencyMissing: 409,
   RolloutBusy: 409,
   PlanNotFound: 404,
+  ReleaseNotFound: 404,
   PlanExecuted: 409,
   PlanNotValidated: 409,
   PreflightFailed: 409,
@@ -280,6 +281,12 @@ export function notFound(what: string): PlatformError {
 /** What a caller without a permission is told; `action` is its name, `scope` where it was asked for. */
 export function permissionMissing(action: string, scope: string): PlatformError {
   return new PlatformError('FORBIDDEN', `The permission ${action} is missing at ${scope}.`, { action, scope })
+}
+
+/** For `catch` of a removal: undefined for what somebody else removed before. */
+export function alreadyGone(error: unknown): undefined {
+  if (error instanceof PlatformError && error.code === 'NOT_FOUND') return undefined
+  throw error
 }
 
 /** The text of anything that was thrown, for logs and conditions. */

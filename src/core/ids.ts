@@ -13,6 +13,11 @@ export function uuidV5(name: string, namespace: string = ID_NAMESPACE): string {
     .subarray(0, 16)
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x50, 6)
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8)
+  return uuidOf(bytes)
+}
+
+/** Sixteen bytes as the text of a uuid. */
+export function uuidOf(bytes: Buffer): string {
   const hex = bytes.toString('hex')
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
 }
@@ -24,4 +29,12 @@ export function uuidV5(name: string, namespace: string = ID_NAMESPACE): string {
 export function idOf(object: { kind: string; group: string; namespace?: string | undefined; name: string }): string {
   if (isUuid(object.name)) return object.name
   return uuidV5([object.group, object.kind, object.namespace ?? '', object.name].join('/'))
+}
+
+/** The same of an object of a type, given its metadata. */
+export function objectId(
+  { group, kind }: { group: string; kind: string },
+  { namespace, name }: { namespace?: string | undefined; name: string },
+): string {
+  return idOf({ kind, group, namespace, name })
 }

@@ -45,8 +45,6 @@ export const INITIAL_OWNER_ASSIGNED_ANNOTATION = `${PREFIX}initial-owner-assigne
 export const BLUEPRINT_ANNOTATION = `${PREFIX}blueprint`
 /** On the same: namespace and name of the execution that wrote it last. */
 export const BLUEPRINT_EXECUTION_ANNOTATION = `${PREFIX}blueprint-execution`
-/** On a template that a source keeps: the file that it was read from. */
-export const TEMPLATE_PATH_ANNOTATION = `${PREFIX}template-path`
 /** On an app or a site that was made for a branch of another one: the name of that one. */
 export const PREVIEW_LABEL = `${PREFIX}preview-of`
 /** On a volume claim kept after its resource was deleted: the kind and name that may have it back. */

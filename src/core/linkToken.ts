@@ -1,5 +1,6 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { isUuid } from './names.ts'
+import { randomBytes } from 'node:crypto'
+import { uuidOf } from './ids.ts'
+import { isUuid, sha256 } from './names.ts'
 
 /**
  * Tokens of links that are sent by mail: the ids of what the link is for, and 256 random bits. With the ids the object is
@@ -15,7 +16,7 @@ export type LinkToken = { token: string; hash: string }
 export function newLinkToken(ids: readonly string[]): LinkToken {
   const parts = ids.map((id) => Buffer.from(id.replaceAll('-', ''), 'hex'))
   const token = Buffer.concat([...parts, randomBytes(SECRET_BYTES)]).toString('base64url')
-  return { token, hash: hashOf(token) }
+  return { token, hash: sha256(token) }
 }
 
 /**
@@ -30,20 +31,5 @@ export function readLinkToken(token: string, idCount: number): { ids: string[]; 
   const ids = Array.from({ length: idCount }, (_, index) =>
     uuidOf(bytes.subarray(index * ID_BYTES, (index + 1) * ID_BYTES)),
   )
-  return ids.every(isUuid) ? { ids, hash: hashOf(token) } : undefined
-}
-
-/** Compares in a time that does not depend on where the two differ. */
-export function isSameHash(one: string, other: string): boolean {
-  const [left, right] = [Buffer.from(one), Buffer.from(other)]
-  return left.length === right.length && timingSafeEqual(left, right)
-}
-
-function hashOf(token: string): string {
-  return createHash('sha256').update(token).digest('hex')
-}
-
-function uuidOf(bytes: Buffer): string {
-  const hex = bytes.toString('hex')
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
+  return ids.every(isUuid) ? { ids, hash: sha256(token) } : undefined
 }

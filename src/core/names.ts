@@ -66,6 +66,6 @@ export function childName(shortName: string, name: string, suffix = ''): string 
   return suffix === '' ? stem : `${stem}-${suffix}`
 }
 
-export function sha256(text: string): string {
-  return hash('sha256', text)
+export function sha256(content: string | Uint8Array): string {
+  return hash('sha256', content)
 }

@@ -30,6 +30,18 @@ export function ageOf({
   return `${creationTimestamp} ${name}`
 }
 
+type Aged = Parameters<typeof ageOf>[0]
+
+/** For `sort`: the oldest first. */
+export function byAge(one: Aged, other: Aged): number {
+  return ageOf(one) < ageOf(other) ? -1 : 1
+}
+
+/** What is to go where only the newest so many are kept. */
+export function allButNewest<One extends Aged>(objects: readonly One[], kept: number): One[] {
+  return objects.toSorted((one, other) => byAge(other, one)).slice(kept)
+}
+
 export type OwnerReference = {
   apiVersion: string
   kind: string

@@ -18,6 +18,15 @@ export function done(options: { reason?: ReadyReason; message?: string; after?: 
   return { kind: 'done', ...options }
 }
 
+/** Of work that is done once: a failure is not `Ready`, so that whoever waits for that does not go on. */
+export function ended(
+  failure: string | undefined,
+  { message, after }: { message?: string; after?: number } = {},
+): Outcome {
+  if (failure !== undefined) return stalled('RunFailed', failure.slice(0, 1024), after)
+  return done({ reason: 'Completed', ...(message !== undefined && { message }), ...(after !== undefined && { after }) })
+}
+
 export function waiting(reason: ReconcilingReason, message: string, after?: number): Outcome {
   return after === undefined ? { kind: 'waiting', reason, message } : { kind: 'waiting', reason, message, after }
 }

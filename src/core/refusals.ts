@@ -98,6 +98,7 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   DependencyMissing: [phase('ReferenceMissing')],
   ValueMissing: [phase('ConfigurationInvalid')],
   PlanNotFound: [NO_TURN],
+  ReleaseNotFound: [none('kubectl applies the manifests of whatever release it is given')],
   PlanExecuted: [NO_TURN],
   PlanNotValidated: [NO_TURN],
   PreflightFailed: [NO_TURN],

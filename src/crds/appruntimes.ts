@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ImageReference } from './containerFields.ts'
-import { defineKind, type ObjectOf } from './define.ts'
+import { defineKind, type ObjectOf, READ } from './define.ts'
 import { ProcessText } from './environment.ts'
 import { DateTime, Description, DisplayName, listBy, setOf } from './fields.ts'
 
@@ -28,7 +28,7 @@ export const AppRuntime = defineKind({
   shortNames: ['apprt'],
   placement: 'cluster',
   area: 'apps',
-  open: ['get', 'list', 'watch'],
+  open: READ,
   description: 'A language that apps are built of, with its versions.',
   spec: z.strictObject({
     title: DisplayName.max(64).describe('What people call it'),

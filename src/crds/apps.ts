@@ -10,10 +10,10 @@ import {
   VolumeField,
 } from './containerFields.ts'
 import { containerStatus, HostName } from './containerinstances.ts'
-import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import { defineKind, detailColumns, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
 import { deployedStatus } from './deployments.ts'
 import { DateTime, listBy, ResourceName, setOf, Tags, Uuid } from './fields.ts'
-import { AllowedCidrs, ClusterId, RestartedAt, Running } from './workloadFields.ts'
+import { AllowedCidrs, ClusterId, OnDelete, RestartedAt, Running } from './workloadFields.ts'
 
 /** The one component of an app. */
 export const APP_COMPONENT = 'app'
@@ -94,10 +94,7 @@ const spec = z.strictObject({
     .optional()
     .describe('Serves an earlier image again, without a build, until something newer is deployed'),
   restartedAt: RestartedAt,
-  onDelete: z
-    .enum(['Delete', 'Retain'])
-    .default('Delete')
-    .describe('Delete removes the volumes with it; Retain keeps them for an app of the same name'),
+  onDelete: OnDelete.describe('Delete removes the volumes with it; Retain keeps them for an app of the same name'),
   tags: Tags.prefault({}),
 })
 
@@ -161,8 +158,7 @@ export const PlatformApp = defineKind({
     { name: 'Serving', path: '.status.servingRevision', type: 'integer' },
     { name: 'URL', path: '.status.publicUrl' },
     { name: 'Image', path: '.status.servingImage', priority: 1 },
-    { name: 'Phase', path: '.status.phase', priority: 1 },
-    { name: 'Message', path: '.status.statusMessage', priority: 1 },
+    ...detailColumns,
   ],
   selectable: ['spec.computePlan', 'status.phase'],
 })

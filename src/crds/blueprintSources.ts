@@ -1,88 +1,71 @@
 import { z } from 'zod'
-import {
-  CATALOGUE_PROVIDERS,
-  CATALOGUE_STATES,
-  INVALID_SHOWN,
-  PROBLEMS_SHOWN,
-} from '../contracts/blueprints/catalogue.ts'
-import { PROBLEM_CODES } from '../contracts/blueprints/template.ts'
-import { READ, WRITE } from './blueprints.ts'
-import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
-import { BranchName } from './deployments.ts'
-import { DateTime, PlainText } from './fields.ts'
-import { unchanged } from './referenceAdmission.ts'
+import { CATALOGUE_PROVIDERS, CATALOGUE_STATES, INVALID_SHOWN } from '../contracts/blueprints/sources.ts'
+import { defineKind, type ObjectOf, READ, type Rule, resourceStatus, statusColumns, WRITE } from './define.ts'
+import { DateTime } from './fields.ts'
 
-/** https alone: the same as the facade asks for. What may be called is judged when it is called. */
-const RepositoryUrl = z
+/** https alone: what may be called is judged when it is called. */
+export const RepositoryUrl = z
   .string()
   .min(9)
   .max(2048)
   .regex(/^https:\/\/[^\s@?#]+$/, 'must be an https address without a user, a query or a fragment')
 
-const Id = z
+/** A branch or a tag, as Git takes it. */
+export const GitRef = z
+  .string()
+  .min(1)
+  .max(244)
+  .regex(/^[A-Za-z0-9_][A-Za-z0-9._/+@-]*$/, 'must be the name of a branch or a tag')
+
+export const FolderPath = z
+  .string()
+  .min(1)
+  .max(512)
+  .regex(
+    /^\/([A-Za-z0-9_+@-][A-Za-z0-9._+@-]*(\/[A-Za-z0-9_+@-][A-Za-z0-9._+@-]*)*)?$/,
+    'must be a path such as /blueprints',
+  )
+
+const Installation = z
+  .string()
+  .max(64)
+  .regex(/^[A-Za-z0-9-]+$/, 'must be the id of an installation, or of a deployment source')
+const Repository = z
   .string()
   .min(1)
   .max(128)
-  .regex(/^[!-~]+$/, 'must be ASCII characters without spaces')
-
-/** A folder, from the top of the repository. */
-export const FolderPath = z
-  .string()
-  .max(512)
-  .regex(
-    /^\/?([A-Za-z0-9_@+.-][A-Za-z0-9_@+. -]*(\/[A-Za-z0-9_@+.-][A-Za-z0-9_@+. -]*)*\/?)?$/,
-    'must be names of folders with slashes between them',
-  )
+  .regex(/^[A-Za-z0-9_{}.-]+$/, 'must be the id of a repository')
 
 const spec = z.strictObject({
-  provider: z
-    .enum(CATALOGUE_PROVIDERS)
-    .optional()
-    .describe('Whose repository it is; what its address tells when absent; immutable'),
-  repositoryUrl: RepositoryUrl.optional().describe('A repository that everybody may read, over https; immutable'),
-  installationId: Id.optional().describe(
-    'Instead of the address: the installation of a DeploymentSource of the boundary, or its own id where its provider has none; immutable',
+  provider: z.enum(CATALOGUE_PROVIDERS).default('Git').describe('What the repository is kept by; immutable'),
+  repositoryUrl: RepositoryUrl.optional().describe('A repository that everybody may read; immutable'),
+  installationId: Installation.optional().describe(
+    'Deployment source of the boundary whose credentials are used, by its id or its installation; immutable',
   ),
-  repositoryId: Id.optional().describe("The provider's id of a repository of that installation; immutable"),
-  repositoryFullName: PlainText.max(255).optional().describe('Its name, to show it; immutable'),
-  ref: BranchName.default('main').describe('Branch, tag or commit that is read'),
-  path: FolderPath.default('/').describe('Folder whose files are read, with the folders in it; / is the top'),
-  enabled: z
-    .boolean()
-    .default(true)
-    .describe('Whether it is read; the templates of one that is not stay, and are not deployed'),
+  repositoryId: Repository.optional().describe('Repository of that source, by the id of the provider; immutable'),
+  ref: GitRef.default('main').describe('Branch or tag'),
+  path: FolderPath.default('/').describe('Folder of the templates; those below it count too'),
+  enabled: z.boolean().default(true).describe('Whether it is read and its templates can be deployed'),
   requests: z
-    .strictObject({
-      syncAt: DateTime.optional().describe('Set to the time to have it read now; the status repeats what was heard'),
-    })
+    .strictObject({ syncAt: DateTime.optional().describe('When somebody last asked for it to be read at once') })
     .prefault({})
-    .describe('What people ask of it'),
+    .describe('What people ask of it while it is there'),
 })
 type Spec = z.output<typeof spec>
 
-const oneRepository: Rule<Spec> = {
-  cel: 'has(self.installationId) == has(self.repositoryId) && has(self.installationId) != has(self.repositoryUrl)',
-  message: 'either repositoryUrl is needed, or installationId with repositoryId',
-  code: 'BAD_REQUEST',
-  field: 'repositoryUrl',
-  test: ({ repositoryUrl, installationId, repositoryId }) =>
-    (installationId === undefined) === (repositoryId === undefined) &&
-    (installationId === undefined) !== (repositoryUrl === undefined),
-}
+const rules: Rule<Spec>[] = [
+  {
+    cel: 'has(self.repositoryUrl) != (has(self.installationId) && has(self.repositoryId)) && has(self.installationId) == has(self.repositoryId)',
+    message: 'either repositoryUrl is needed, or installationId with repositoryId',
+    code: 'BAD_REQUEST',
+    field: 'repositoryUrl',
+    test: ({ repositoryUrl, installationId, repositoryId }) =>
+      (installationId === undefined) === (repositoryId === undefined) &&
+      (repositoryUrl === undefined) !== (installationId === undefined),
+  },
+]
 
-/** What a repository holds is shown to whoever reads blueprints, as a token of the deployment source would. */
-const READS = ['installationId', 'repositoryId', 'ref', 'path'] as const
-
-const problem = z.object({
-  severity: z.enum(['Error', 'Warning']).describe('Warnings keep no template back'),
-  code: z.enum(PROBLEM_CODES).describe('What is wrong, as a constant'),
-  path: z.string().max(512).describe('Where, as a JSON Pointer (RFC 6901)'),
-  line: z.int().optional().describe('Line of the file'),
-  column: z.int().optional().describe('Column of that line'),
-  message: z.string().max(512).describe('What is wrong, as a sentence'),
-})
-
-/** A Git repository whose templates stand in the catalogue of a boundary. */
+/** A folder of a Git repository that templates of the boundary are read from. */
 export const BlueprintSource = defineKind({
   group: 'delivery',
   kind: 'BlueprintSource',
@@ -92,52 +75,53 @@ export const BlueprintSource = defineKind({
   name: 'uuid',
   area: 'blueprints',
   aggregate: false,
-  description: 'A Git repository whose templates stand in the catalogue of the boundary. Its name is a uuid.',
+  description: 'A folder of a Git repository whose templates the boundary can deploy. Its name is its id.',
   forms: { 'blueprints/read': READ, 'blueprints/templates/write': WRITE },
   spec,
   status: resourceStatus.extend({
-    state: z.enum(CATALOGUE_STATES).optional().describe('What became of the last reading; absent before the first'),
-    message: z.string().optional().describe('Why it could not be read; absent if it could'),
-    revision: z.string().optional().describe('Commit that the templates are of'),
-    templateCount: z.int().optional().describe('Templates that it has'),
+    state: z.enum(CATALOGUE_STATES).optional().describe('How it stands; Pending when absent'),
+    message: z.string().max(1024).optional().describe('Why it fails, in one sentence'),
+    repositoryFullName: z.string().optional().describe('Name of the repository at its provider'),
+    revision: z.string().optional().describe('Commit that was read last'),
+    readAt: z.string().optional().describe('Ref and path that this commit was read at'),
+    templateCount: z.int().optional().describe('Templates that it keeps'),
+    invalidCount: z.int().optional().describe('Files that are no templates'),
     invalidTemplates: z
       .array(
         z.object({
-          path: z.string().max(1024).describe('The file, from the top of the repository'),
-          errors: z.array(problem).max(PROBLEMS_SHOWN).describe(`What is wrong with it, the first ${PROBLEMS_SHOWN}`),
+          path: z.string().describe('The file, below the folder'),
+          errors: z
+            .array(
+              z.object({
+                severity: z.string().describe('Error or Warning'),
+                code: z.string().describe('What is wrong, as one word'),
+                path: z.string().describe('Where in the file, as a JSON Pointer'),
+                line: z.int().optional().describe('Its line, from 1'),
+                column: z.int().optional().describe('Its column, from 1'),
+                message: z.string().describe('The same in words'),
+              }),
+            )
+            .max(5)
+            .describe('What is wrong with it; the first five'),
         }),
       )
       .max(INVALID_SHOWN)
       .optional()
-      .describe(`Files that are no valid templates, the first ${INVALID_SHOWN}`),
-    invalidCount: z.int().optional().describe('How many files are no valid templates'),
-    lastSyncAt: DateTime.optional().describe('When it was last read with success'),
-    attemptedAt: DateTime.optional().describe('When it was last tried to read it'),
-    failures: z.int().optional().describe('Readings that have failed since the last success'),
-    syncedAt: z.string().optional().describe('The syncAt that was last heard'),
-    syncedGeneration: z.int().optional().describe('The metadata.generation that was last read by'),
-    pushedDelivery: z.string().optional().describe('The delivery of a push that was last heard'),
-    provider: z.enum(CATALOGUE_PROVIDERS).optional().describe('Provider of its installation'),
-    repositoryUrl: z.string().optional().describe('Where the repository of its installation is'),
+      .describe('Files that are no templates, and why'),
+    syncedAt: z.string().optional().describe('The syncAt that was heard last'),
+    heardDelivery: z.string().optional().describe('The push that it was last read for'),
+    lastSyncAt: z.string().optional().describe('When it was last read to the end'),
+    triedAt: z.string().optional().describe('When it was last read, or failed'),
   }),
-  immutable: ['provider', 'repositoryUrl', 'installationId', 'repositoryId', 'repositoryFullName'],
-  rules: [oneRepository],
-  admission: [
-    {
-      on: 'WRITE',
-      cel: `variables.isExempt || !has(object.spec.installationId) || ${unchanged(...READS)} || authorizer.group('delivery.freehold.dev').resource('deploymentsources').namespace(request.namespace).check('use').allowed()`,
-      message:
-        'installationId names a deployment source whose credentials you may not use: that takes kernel/deployments/token at the boundary',
-    },
-  ],
+  immutable: ['provider', 'repositoryUrl', 'installationId', 'repositoryId'],
+  rules,
   columns: [
+    { name: 'Repository', path: '.spec.repositoryUrl' },
+    { name: 'Ref', path: '.spec.ref' },
     ...statusColumns,
-    { name: 'State', path: '.status.state' },
     { name: 'Templates', path: '.status.templateCount', type: 'integer' },
     { name: 'Invalid', path: '.status.invalidCount', type: 'integer' },
-    { name: 'Synced', path: '.status.lastSyncAt', type: 'date' },
-    { name: 'Repository', path: '.spec.repositoryUrl', priority: 1 },
-    { name: 'Ref', path: '.spec.ref', priority: 1 },
+    { name: 'Revision', path: '.status.revision', priority: 1 },
     { name: 'Message', path: '.status.message', priority: 1 },
   ],
 })

@@ -1,11 +1,17 @@
 import { z } from 'zod'
 import { EXECUTION_STAGES, EXECUTION_STATES, STEP_STATES } from '../contracts/blueprints/executions.ts'
 import { slugRefusal } from '../contracts/blueprints/template.ts'
-import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
+import {
+  defineKind,
+  messageColumn,
+  type ObjectOf,
+  READ,
+  type Rule,
+  resourceStatus,
+  statusColumns,
+  WRITE,
+} from './define.ts'
 import { mapOf, PlainText, Prose, ResourceName, Uuid } from './fields.ts'
-
-export const READ = ['get', 'list', 'watch']
-export const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection']
 
 const templateSpec = z.strictObject({
   slug: ResourceName.describe('Name of the blueprint in URLs, the same as in the content; immutable'),
@@ -47,14 +53,14 @@ export const BlueprintTemplate = defineKind({
   rules: [slugRule],
   admission: [
     {
-      on: 'DELETE',
-      cel: "variables.isExempt || oldObject.?spec.?sourceId.orValue('') == ''",
-      message: 'a template of a source is kept by that source: take it out of the repository, or delete the source',
-    },
-    {
       on: 'WRITE',
       cel: 'variables.isExempt || !has(object.spec) || (!has(object.spec.sourceId) && object.metadata.name == object.spec.slug)',
       message: 'a template is named like its slug, and only the platform writes what comes from a source',
+    },
+    {
+      on: 'DELETE',
+      cel: 'variables.isExempt || !has(oldObject.spec.sourceId)',
+      message: 'what comes from a source goes with its file in the repository, or with the source',
     },
   ],
   columns: [
@@ -62,7 +68,7 @@ export const BlueprintTemplate = defineKind({
     { name: 'Version', path: '.status.version' },
     ...statusColumns,
     { name: 'Problems', path: '.status.problems', type: 'integer', priority: 1 },
-    { name: 'Message', path: '.status.statusMessage', priority: 1 },
+    messageColumn,
   ],
 })
 export type BlueprintTemplate = ObjectOf<typeof BlueprintTemplate>

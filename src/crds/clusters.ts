@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineKind, type ObjectOf, resourceStatus } from './define.ts'
+import { defineKind, type ObjectOf, READ, resourceStatus } from './define.ts'
 import { DateTime, DisplayName, mapOf, PlainText, ResourceName } from './fields.ts'
 import { StorageClassName } from './workloadFields.ts'
 
@@ -69,7 +69,7 @@ export const PlatformCluster = defineKind({
   kind: 'PlatformCluster',
   plural: 'platformclusters',
   forms: {
-    'kernel/clusters/read': ['get', 'list', 'watch'],
+    'kernel/clusters/read': READ,
     'kernel/clusters/write': ['create', 'update', 'patch', 'delete'],
   },
   // Where the platform itself runs is not for its users to say.

@@ -13,7 +13,7 @@ import {
   type VolumeSpec,
 } from './containerFields.ts'
 import { backupRules, containerRules, identityRule, publicComponentRule, publicRule } from './containerRules.ts'
-import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
+import { defineKind, detailColumns, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
 import { DateTime, listBy, mapOf, PlainText, ResourceName, setOf, Tags } from './fields.ts'
 import { namesRule } from './mapRules.ts'
 import { referenceAdmission } from './referenceAdmission.ts'
@@ -24,6 +24,7 @@ import {
   AllowedCidrs,
   ClusterId,
   LastRestartedAt,
+  OnDelete,
   ReadyReplicas,
   RestartedAt,
   Running,
@@ -78,10 +79,9 @@ const spec = z.strictObject({
   redeployedAt: mapOf(DateTime, 20)
     .prefault({})
     .describe('For each component, a later time replaces all its copies once, and pulls its image again'),
-  onDelete: z
-    .enum(['Delete', 'Retain'])
-    .default('Delete')
-    .describe('Delete removes the volumes with it; Retain keeps them for a ContainerInstance of the same name'),
+  onDelete: OnDelete.describe(
+    'Delete removes the volumes with it; Retain keeps them for a ContainerInstance of the same name',
+  ),
   tags: Tags.prefault({}),
 })
 type Spec = z.output<typeof spec>
@@ -205,8 +205,7 @@ export const ContainerInstance = defineKind({
     { name: 'Revision', path: '.status.revision', type: 'integer' },
     { name: 'Restarts', path: '.status.restartCount', type: 'integer' },
     { name: 'URL', path: '.status.publicUrl' },
-    { name: 'Phase', path: '.status.phase', priority: 1 },
-    { name: 'Message', path: '.status.statusMessage', priority: 1 },
+    ...detailColumns,
   ],
   selectable: ['spec.computePlan', 'status.phase'],
 })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { CROSSLINK_NAME } from '../contracts/crosslink.ts'
-import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import { defineKind, type ObjectOf, READ, resourceStatus, statusColumns } from './define.ts'
 import { DateTime, Uuid } from './fields.ts'
 
 const Site = z.object({
@@ -34,7 +34,7 @@ export const BoundaryCrosslink = defineKind({
   area: 'crosslink',
   segment: 'crosslink',
   aggregate: false,
-  forms: { 'boundaries/read': ['get', 'list', 'watch'], 'crosslink/admin': ['create', 'update', 'patch', 'delete'] },
+  forms: { 'boundaries/read': READ, 'crosslink/admin': ['create', 'update', 'patch', 'delete'] },
   description: 'Links between the clusters of a boundary, through a hub. Its name is crosslink: there is one.',
   spec: z.strictObject({
     enabled: z.boolean().default(false).describe('Whether the clusters are linked; false'),

@@ -38,6 +38,7 @@ export type Rule<Spec> = {
 export type Column = {
   name: string
   path: string
+  /** `date` is shown as an age: only for moments that have passed, others are `<invalid>`. */
   type?: 'string' | 'integer' | 'date' | 'boolean'
   description?: string
   /** 0 is always shown, 1 with `-o wide`. */
@@ -206,6 +207,14 @@ export const statusColumns: readonly Column[] = [
   { name: 'Ready', path: '.status.conditions[?(@.type=="Ready")].status' },
   { name: 'Status', path: '.status.status' },
 ]
+
+/** Shown last, and only to who asks for all of them. */
+export const messageColumn: Column = { name: 'Message', path: '.status.statusMessage', priority: 1 }
+export const detailColumns: readonly Column[] = [{ name: 'Phase', path: '.status.phase', priority: 1 }, messageColumn]
+
+/** Verbs of a right to read, and of one to write whatever there is. */
+export const READ = ['get', 'list', 'watch']
+export const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection']
 
 /**
  * Declares a kind. From the declaration come the CRD, the rights of the operator, the roles of tenants, the placement

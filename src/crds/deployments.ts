@@ -9,7 +9,7 @@ import {
 } from '../contracts/deployments.ts'
 import type { KubeObject } from '../core/object.ts'
 import { ImageReference } from './containerFields.ts'
-import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
+import { defineKind, type ObjectOf, READ, type Rule, resourceStatus, statusColumns } from './define.ts'
 import { DateTime, PlainText } from './fields.ts'
 
 const Phase = z.enum(DEPLOYMENT_PHASES)
@@ -112,7 +112,7 @@ export const DeploymentRecord = defineKind({
   area: 'deployments',
   aggregate: false,
   isPart: true,
-  forms: { 'kernel/deployments/read': ['get', 'list', 'watch'] },
+  forms: { 'kernel/deployments/read': READ },
   description: 'One build or release of an app, a static web app or a function. Its name is the id of the deployment.',
   spec,
   status: resourceStatus.extend({

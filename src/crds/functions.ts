@@ -3,7 +3,14 @@ import { CERTIFICATE_STATES } from '../contracts/certificates.ts'
 import { FUNCTION_RUNTIME_NAMES, FUNCTION_RUNTIMES, namespaceOfFunction, versionsOf } from '../contracts/functions.ts'
 import { EnvironmentVariableField, ImageReference } from './containerFields.ts'
 import { HostName } from './containerinstances.ts'
-import { type AdmissionRule, defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import {
+  type AdmissionRule,
+  defineKind,
+  detailColumns,
+  type ObjectOf,
+  resourceStatus,
+  statusColumns,
+} from './define.ts'
 import { deployedStatus } from './deployments.ts'
 import { listBy, ResourceName, setOf, Tags } from './fields.ts'
 import { type FunctionTrigger, SourceField, TriggerField, TriggerInSpec } from './functionFields.ts'
@@ -111,8 +118,7 @@ export const FunctionNamespace = defineKind({
     { name: 'Runtime', path: '.spec.runtime' },
     { name: 'Functions', path: '.status.functionCount', type: 'integer' },
     { name: 'URL', path: '.status.publicUrl' },
-    { name: 'Phase', path: '.status.phase', priority: 1 },
-    { name: 'Message', path: '.status.statusMessage', priority: 1 },
+    ...detailColumns,
   ],
   selectable: ['spec.runtime', 'status.phase'],
 })
@@ -266,8 +272,7 @@ export const ServerlessFunction = defineKind({
     { name: 'Build', path: '.status.buildStatus' },
     { name: 'Copies', path: '.status.readyReplicas', type: 'integer' },
     { name: 'Handler', path: '.spec.handler', priority: 1 },
-    { name: 'Phase', path: '.status.phase', priority: 1 },
-    { name: 'Message', path: '.status.statusMessage', priority: 1 },
+    ...detailColumns,
   ],
   selectable: ['spec.namespaceName', 'status.phase'],
 })

@@ -69,8 +69,8 @@ export const KINDS: readonly AnyKind[] = [
   SsoConnection,
   ManagedIdentity,
   DeploymentSource,
-  BlueprintTemplate,
   BlueprintSource,
+  BlueprintTemplate,
   BlueprintExecution,
   VectorCluster,
   // Vaults before entries: a vault that may not be deleted keeps its entries.

@@ -75,7 +75,7 @@ export const MemberInvitation = defineKind({
     { name: 'Email', path: '.spec.email' },
     { name: 'Role', path: '.spec.roleDefinitionName' },
     { name: 'State', path: '.spec.state' },
-    { name: 'Expires', path: '.spec.expiresAt', type: 'date' },
+    { name: 'Expires', path: '.spec.expiresAt' },
     { name: 'Scope', path: '.spec.scope', priority: 1 },
   ],
 })
@@ -106,7 +106,7 @@ export const PasswordReset = defineKind({
   columns: [
     { name: 'User', path: '.spec.userId' },
     ...statusColumns,
-    { name: 'Expires', path: '.spec.expiresAt', type: 'date' },
+    { name: 'Expires', path: '.spec.expiresAt' },
     { name: 'Used', path: '.spec.usedAt', type: 'date' },
   ],
 })

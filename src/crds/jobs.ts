@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { JOB_STATES, VAULT_REFERENCE_PATTERN, VAULT_REFERENCE_PREFIX, vaultReference } from '../contracts/jobs.ts'
-import { defineKind, type ObjectOf, type Rule, resourceStatus } from './define.ts'
+import { defineKind, messageColumn, type ObjectOf, type Rule, resourceStatus } from './define.ts'
 import {
   Arguments,
   charactersOf,
@@ -161,7 +161,7 @@ export const PlatformJob = defineKind({
     { name: 'Started', path: '.status.startedAt', type: 'date' },
     { name: 'Ended', path: '.status.completedAt', type: 'date' },
     { name: 'Phase', path: '.status.phase' },
-    { name: 'Message', path: '.status.statusMessage', priority: 1 },
+    messageColumn,
   ],
   selectable: ['spec.computePlan', 'status.state'],
 })

@@ -10,10 +10,8 @@ import {
   VERSION_PATTERN,
 } from '../contracts/lifecycle.ts'
 import { STALLED_REASONS } from '../core/reasons.ts'
-import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import { defineKind, type ObjectOf, READ, resourceStatus, statusColumns } from './define.ts'
 import { DateTime, DisplayName, listBy, mapOf, PlainText, ResourceName, setOf } from './fields.ts'
-
-const READ = ['get', 'list', 'watch']
 
 /** As tags of charts have it: OCI has no `+` in them. */
 export const Version = z.string().max(64).regex(new RegExp(VERSION_PATTERN), 'must be a version, such as 1.20.0')

@@ -1,10 +1,7 @@
 import { z } from 'zod'
 import { ALERT_LEVEL_MAX, ALERT_LEVELS, ALERT_STATES } from '../contracts/monitoring.ts'
-import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import { defineKind, type ObjectOf, READ, resourceStatus, statusColumns, WRITE } from './define.ts'
 import { DateTime, mapOf, PlainText, Prose } from './fields.ts'
-
-const READ = ['get', 'list', 'watch']
-const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection']
 
 const Told = z.strictObject({
   times: z.int().min(0).max(2_147_483_647).describe('How often it was told of as Firing'),

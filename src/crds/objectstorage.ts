@@ -1,5 +1,13 @@
 import { z } from 'zod'
-import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
+import {
+  defineKind,
+  detailColumns,
+  messageColumn,
+  type ObjectOf,
+  type Rule,
+  resourceStatus,
+  statusColumns,
+} from './define.ts'
 import { DateTime, PlainText, ResourceName, Tags, Uuid } from './fields.ts'
 import { HeldBy, notWhileHeld } from './held.ts'
 import { tagKeyRule } from './tags.ts'
@@ -105,8 +113,7 @@ export const ObjectStorageAccount = defineKind({
     { name: 'Buckets', path: '.status.bucketCount', type: 'integer' },
     { name: 'Endpoint', path: '.status.endpoint' },
     { name: 'Public', path: '.spec.enablePublicAccess', type: 'boolean', priority: 1 },
-    { name: 'Phase', path: '.status.phase', priority: 1 },
-    { name: 'Message', path: '.status.statusMessage', priority: 1 },
+    ...detailColumns,
   ],
 })
 export type ObjectStorageAccount = ObjectOf<typeof ObjectStorageAccount>
@@ -253,7 +260,7 @@ export const AccountBucket = defineKind({
     { name: 'Objects', path: '.status.objectCount', type: 'integer' },
     { name: 'Bytes', path: '.status.usedBytes', type: 'integer' },
     { name: 'Store Name', path: '.status.storeName', priority: 1 },
-    { name: 'Message', path: '.status.statusMessage', priority: 1 },
+    messageColumn,
   ],
   selectable: ['spec.accountName'],
 })
@@ -351,7 +358,7 @@ export const ObjectAccessKey = defineKind({
     { name: 'State', path: '.status.state' },
     { name: 'Key', path: '.status.accessKeyId' },
     { name: 'Expires', path: '.spec.expiresAt', priority: 1 },
-    { name: 'Message', path: '.status.statusMessage', priority: 1 },
+    messageColumn,
   ],
   selectable: ['spec.accountName'],
 })

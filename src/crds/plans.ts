@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { PLAN_FAMILIES } from '../core/sizing/plans.ts'
-import { defineKind, type ObjectOf } from './define.ts'
+import { defineKind, type ObjectOf, READ } from './define.ts'
 import { Bytes, Cores, Description, DisplayName, mapOf } from './fields.ts'
 import { PlanStorageClass } from './workloadFields.ts'
 import { boundsRules } from './workloadRules.ts'
@@ -10,7 +10,7 @@ export const ComputePlan = defineKind({
   group: 'core',
   kind: 'ComputePlan',
   plural: 'computeplans',
-  open: ['get', 'list', 'watch'],
+  open: READ,
   shortNames: ['cplan'],
   placement: 'cluster',
   area: 'plans',

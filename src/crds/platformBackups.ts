@@ -1,11 +1,8 @@
 import { z } from 'zod'
 import { SETTINGS_NAME, TARGET_SECRETS } from '../contracts/platformbackups/names.ts'
-import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import { defineKind, messageColumn, type ObjectOf, READ, resourceStatus, statusColumns, WRITE } from './define.ts'
 import { DateTime, PlainText } from './fields.ts'
 import { CronSchedule } from './schedule.ts'
-
-const READ = ['get', 'list', 'watch']
-const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection']
 
 /** The name of a namespace, or of an object that a label may have to hold. */
 const label = z
@@ -136,7 +133,7 @@ export const PlatformBackupSettings = defineKind({
     { name: 'Bucket', path: '.spec.target.bucket' },
     { name: 'Last Backup', path: '.status.lastBackup.name' },
     { name: 'Ended As', path: '.status.lastBackup.phase' },
-    { name: 'Message', path: '.status.statusMessage', priority: 1 },
+    messageColumn,
   ],
 })
 export type PlatformBackupSettings = ObjectOf<typeof PlatformBackupSettings>

@@ -1,6 +1,7 @@
 import { INCARNATION_ANNOTATION, PRINCIPAL_INCARNATIONS_ANNOTATION } from '../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject, ObjectMeta, Resource } from '../core/object.ts'
+import { BlueprintExecution } from './blueprints.ts'
 import type { AnyKind } from './define.ts'
 import { PlatformClient, PlatformUser } from './identity.ts'
 import { DenyAssignment, JitRequest, PrincipalGroup, RoleAssignment } from './rbac.ts'
@@ -13,7 +14,7 @@ import { DenyAssignment, JitRequest, PrincipalGroup, RoleAssignment } from './rb
 
 /** Kinds whose records name principals. */
 const NAMING: ReadonlySet<string> = new Set(
-  [RoleAssignment, DenyAssignment, JitRequest, PrincipalGroup].map(({ kind }) => kind),
+  [RoleAssignment, DenyAssignment, JitRequest, PrincipalGroup, BlueprintExecution].map(({ kind }) => kind),
 )
 
 /** Where principals have a record of ours; with Keycloak people have none, and their ids never come again. */
@@ -25,6 +26,7 @@ export const PRINCIPAL_RESOURCES: readonly Resource[] = [
 
 type Naming = {
   principalId?: string | undefined
+  startedBy?: string
   excludedPrincipalIds?: readonly string[]
   memberIds?: readonly string[]
 }
@@ -32,8 +34,9 @@ type Naming = {
 /** The principals that a record of the kind names; none for kinds that name nobody. */
 export function principalsNamedBy({ kind }: Pick<AnyKind, 'kind'>, spec: object): string[] {
   if (!NAMING.has(kind)) return []
-  const { principalId, excludedPrincipalIds = [], memberIds = [] } = spec as Naming
-  return [...(principalId === undefined ? [] : [principalId]), ...excludedPrincipalIds, ...memberIds]
+  const { principalId, startedBy, excludedPrincipalIds = [], memberIds = [] } = spec as Naming
+  const named = [principalId, startedBy].filter((id) => id !== undefined)
+  return [...named, ...excludedPrincipalIds, ...memberIds]
 }
 
 type Annotated = { readonly metadata: Pick<ObjectMeta, 'annotations' | 'namespace'> }

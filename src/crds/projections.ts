@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import { defineKind, type ObjectOf, READ, resourceStatus, statusColumns } from './define.ts'
 import { setOf, Uuid } from './fields.ts'
 
 const NamespaceName = z
@@ -19,7 +19,7 @@ export const BoundaryProjection = defineKind({
   segment: 'projections',
   aggregate: false,
   forms: {
-    'boundaries/projections/read': ['get', 'list', 'watch'],
+    'boundaries/projections/read': READ,
     'boundaries/projections/manage': ['create', 'update', 'patch', 'delete'],
   },
   description: 'The boundary on another cluster. Its name is the clusterId, so that there is one for each.',

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { coversAnyAction, coversNothing, type Nature } from '../core/actionPatterns.ts'
 import { MAX_ACTION_LENGTH } from '../core/actions.ts'
-import { defineKind, type ObjectOf, resourceStatus } from './define.ts'
+import { defineKind, type ObjectOf, READ, resourceStatus, WRITE } from './define.ts'
 import { DateTime, Description, DisplayName, PrincipalType, Scope, Uuid } from './fields.ts'
 
 const ActionPattern = z.string().min(1).max(MAX_ACTION_LENGTH)
@@ -13,9 +13,6 @@ function actionPatterns(nature: Nature) {
 }
 const ActionPatterns = actionPatterns('control')
 const DataActionPatterns = actionPatterns('data')
-
-const READ = ['get', 'list', 'watch']
-const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection']
 
 const ScopeIncarnation = z
   .string()
@@ -115,7 +112,7 @@ export const RoleAssignment = defineKind({
     { name: 'Principal', path: '.spec.principalId' },
     { name: 'Role', path: '.spec.roleDefinitionName' },
     { name: 'Scope', path: '.spec.scope' },
-    { name: 'Expires', path: '.spec.expiresAt', type: 'date' },
+    { name: 'Expires', path: '.spec.expiresAt' },
   ],
   selectable: ['spec.principalId', 'spec.roleDefinitionName'],
 })
@@ -201,7 +198,7 @@ export const DenyAssignment = defineKind({
     { name: 'Principal', path: '.spec.principalId' },
     { name: 'Everyone', path: '.spec.isEveryone', type: 'boolean' },
     { name: 'Scope', path: '.spec.scope' },
-    { name: 'Expires', path: '.spec.expiresAt', type: 'date' },
+    { name: 'Expires', path: '.spec.expiresAt' },
   ],
 })
 export type DenyAssignment = ObjectOf<typeof DenyAssignment>
@@ -264,7 +261,7 @@ export const JitRequest = defineKind({
     { name: 'Role', path: '.spec.roleDefinitionName' },
     { name: 'Scope', path: '.spec.scope' },
     { name: 'State', path: '.status.state' },
-    { name: 'Until', path: '.status.activeUntil', type: 'date' },
+    { name: 'Until', path: '.status.activeUntil' },
   ],
 })
 export type JitRequest = ObjectOf<typeof JitRequest>
@@ -308,7 +305,7 @@ export const BoundaryTrust = defineKind({
   columns: [
     { name: 'Boundary', path: '.spec.boundaryId' },
     { name: 'Trusted', path: '.spec.trustedBoundaryId' },
-    { name: 'Expires', path: '.spec.expiresAt', type: 'date' },
+    { name: 'Expires', path: '.spec.expiresAt' },
   ],
 })
 export type BoundaryTrust = ObjectOf<typeof BoundaryTrust>

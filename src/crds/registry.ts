@@ -1,10 +1,7 @@
 import { z } from 'zod'
 import { DIGEST_PATTERN, REPOSITORY_PATTERN } from '../contracts/registry/names.ts'
-import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import { defineKind, type ObjectOf, READ, resourceStatus, statusColumns, WRITE } from './define.ts'
 import { DateTime, mapOf, PlainText, setOf } from './fields.ts'
-
-const READ = ['get', 'list', 'watch']
-const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection']
 
 /** More manifests than a repository keeps of them are not told of, and never removed. */
 export const DIGESTS_MAX = 1000
@@ -57,7 +54,7 @@ export const RegistryPin = defineKind({
   admission: [ofThisBoundary('a pin')],
   columns: [
     { name: 'Repository', path: '.spec.repository' },
-    { name: 'Expires', path: '.spec.expiresAt', type: 'date' },
+    { name: 'Expires', path: '.spec.expiresAt' },
     { name: 'Keep Last', path: '.spec.keepLast', type: 'integer', priority: 1 },
     { name: 'Keep Days', path: '.spec.keepForDays', type: 'integer', priority: 1 },
   ],

@@ -1,6 +1,14 @@
 import { z } from 'zod'
 import { isRefusedParameter, REFUSED_PARAMETER_PREFIXES, REFUSED_PARAMETERS } from '../contracts/relational.ts'
-import { atOwner, defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
+import {
+  atOwner,
+  defineKind,
+  detailColumns,
+  type ObjectOf,
+  type Rule,
+  resourceStatus,
+  statusColumns,
+} from './define.ts'
 import { Bytes, DateTime, mapOf, PlainText, ResourceName, Tags, Uuid } from './fields.ts'
 import { namesRule } from './mapRules.ts'
 import { DESTINATION_PATH, SERVER_NAME } from './relationalSnapshots.ts'
@@ -15,6 +23,7 @@ import {
   EnableLoadBalancer,
   ExternalAddresses,
   LastRestartedAt,
+  OnDelete,
   OwnImage,
   PodSelector,
   planOverrides,
@@ -160,10 +169,9 @@ const spec = z.strictObject({
   ),
   running: Running,
   restartedAt: RestartedAt,
-  onDelete: z
-    .enum(['Delete', 'Retain'])
-    .default('Delete')
-    .describe('Delete removes the snapshots with it, save the last one; Retain takes a last one and keeps them all'),
+  onDelete: OnDelete.describe(
+    'Delete removes the snapshots with it, save the last one; Retain takes a last one and keeps them all',
+  ),
   tags: Tags.prefault({}),
 })
 type Spec = z.output<typeof spec>
@@ -339,8 +347,7 @@ export const RelationalCluster = defineKind({
     { name: 'Primary', path: '.status.currentPrimary' },
     { name: 'Archiving', path: '.status.archiving' },
     { name: 'Last Backup', path: '.status.lastBackupAt', type: 'date', priority: 1 },
-    { name: 'Phase', path: '.status.phase', priority: 1 },
-    { name: 'Message', path: '.status.statusMessage', priority: 1 },
+    ...detailColumns,
   ],
   selectable: ['spec.computePlan', 'status.phase'],
 })

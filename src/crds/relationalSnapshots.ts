@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import { defineKind, messageColumn, type ObjectOf, READ, resourceStatus, statusColumns } from './define.ts'
 import { Description, ResourceName } from './fields.ts'
 
 export const SNAPSHOT_KINDS = ['Manual', 'Scheduled', 'Final'] as const
@@ -22,7 +22,7 @@ export const RelationalSnapshot = defineKind({
   area: 'relational',
   name: 'uuid',
   forms: {
-    'relationalcluster/read': ['get', 'list', 'watch'],
+    'relationalcluster/read': READ,
     'relationalcluster/createSnapshot': ['create', 'update', 'patch'],
     'relationalcluster/deleteSnapshot': ['delete', 'deletecollection'],
   },
@@ -84,8 +84,8 @@ export const RelationalSnapshot = defineKind({
     { name: 'Name', path: '.spec.name' },
     { name: 'Kind', path: '.spec.kind' },
     { name: 'Completed', path: '.status.completedAt', type: 'date' },
-    { name: 'Expires', path: '.status.expiresAt', type: 'date', priority: 1 },
-    { name: 'Message', path: '.status.statusMessage', priority: 1 },
+    { name: 'Expires', path: '.status.expiresAt', priority: 1 },
+    messageColumn,
   ],
   selectable: ['spec.clusterName', 'status.phase'],
 })

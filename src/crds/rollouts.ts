@@ -17,11 +17,10 @@ import {
   SCAN_STATES,
   SCAN_TRIGGERS,
 } from '../contracts/rollouts/states.ts'
-import { type AdmissionRule, defineKind, type ObjectOf, resourceStatus } from './define.ts'
+import { type AdmissionRule, defineKind, type ObjectOf, READ, resourceStatus } from './define.ts'
 import { DateTime, mapOf, PlainText, ResourceName, setOf } from './fields.ts'
 import { Version } from './lifecycle.ts'
 
-const READ = ['get', 'list', 'watch']
 /** Most components of one plan. */
 const ITEMS_MAX = 100
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { HEAD_KINDS } from '../contracts/sources/events.ts'
 import { DELIVERY_KEYS_KEPT, HEADS_KEPT } from '../contracts/sources/journal.ts'
 import { PROVIDERS, type Provider } from '../contracts/sources/providers.ts'
-import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
+import { defineKind, messageColumn, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
 import { DateTime, DisplayName } from './fields.ts'
 import { HELD_SHOWN, HeldBy, notWhileHeld } from './held.ts'
 
@@ -226,7 +226,7 @@ export const DeploymentSource = defineKind({
     { name: 'Account', path: '.status.accountName' },
     { name: 'Last Event', path: '.status.lastEventAt', type: 'date' },
     { name: 'URL', path: '.spec.baseUrl', priority: 1 },
-    { name: 'Message', path: '.status.statusMessage', priority: 1 },
+    messageColumn,
   ],
 })
 export type DeploymentSource = ObjectOf<typeof DeploymentSource>

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { MSSQL_MEMORY, SQL_ENGINES, type SqlEngineName } from '../contracts/sql.ts'
 import { compareQuantities } from '../core/quantity.ts'
-import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
+import { defineKind, detailColumns, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
 import { ResourceName, Tags } from './fields.ts'
 import { CronSchedule } from './schedule.ts'
 import { tagKeyRule } from './tags.ts'
@@ -14,6 +14,7 @@ import {
   EnableLoadBalancer,
   ExternalAddresses,
   LastRestartedAt,
+  OnDelete,
   planOverrides,
   ReadyReplicas,
   RestartedAt,
@@ -107,10 +108,7 @@ const spec = z.strictObject({
     ),
   running: Running,
   restartedAt: RestartedAt,
-  onDelete: z
-    .enum(['Delete', 'Retain'])
-    .default('Delete')
-    .describe('Delete removes the volume with it; Retain keeps it for a SqlInstance of the same name'),
+  onDelete: OnDelete.describe('Delete removes the volume with it; Retain keeps it for a SqlInstance of the same name'),
   tags: Tags.prefault({}),
 })
 type Spec = z.output<typeof spec>
@@ -230,8 +228,7 @@ export const SqlInstance = defineKind({
     { name: 'Edition', path: '.spec.edition' },
     { name: 'Plan', path: '.spec.computePlan' },
     { name: 'License', path: '.status.licenseStatus', priority: 1 },
-    { name: 'Phase', path: '.status.phase', priority: 1 },
-    { name: 'Message', path: '.status.statusMessage', priority: 1 },
+    ...detailColumns,
   ],
   selectable: ['spec.engine', 'status.phase'],
 })

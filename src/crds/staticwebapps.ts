@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { codeFields } from './codeFields.ts'
 import { ImageReference } from './containerFields.ts'
 import { containerStatus, HostName } from './containerinstances.ts'
-import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import { defineKind, detailColumns, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
 import { BranchName, CommitSha, deployedStatus } from './deployments.ts'
 import { DateTime, mapOf, ResourceName, setOf, Tags, Uuid } from './fields.ts'
 import { siteAdmission, siteRules } from './siteRules.ts'
@@ -106,8 +106,7 @@ export const StaticWebApp = defineKind({
     { name: 'Ready Replicas', path: '.status.readyReplicas', type: 'integer' },
     { name: 'URL', path: '.status.publicUrl' },
     { name: 'Image', path: '.status.servingImage', priority: 1 },
-    { name: 'Phase', path: '.status.phase', priority: 1 },
-    { name: 'Message', path: '.status.statusMessage', priority: 1 },
+    ...detailColumns,
   ],
   selectable: ['spec.computePlan', 'status.phase'],
 })

@@ -1,7 +1,16 @@
 import { z } from 'zod'
 import { ENTRY_STATES, VERSIONS_KEPT } from '../contracts/vaults/history.ts'
 import { SECRET_NAME_PATTERN, VALUE_PREFIX, vaultOfEntry } from '../contracts/vaults/names.ts'
-import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
+import {
+  defineKind,
+  detailColumns,
+  messageColumn,
+  type ObjectOf,
+  READ,
+  type Rule,
+  resourceStatus,
+  statusColumns,
+} from './define.ts'
 import { DateTime, mapOf, PlainText, ResourceName, Tags } from './fields.ts'
 import { tagKeyRule } from './tags.ts'
 import { ClusterId } from './workloadFields.ts'
@@ -83,8 +92,7 @@ export const SecretVault = defineKind({
     { name: 'Purge Protection', path: '.spec.enablePurgeProtection', type: 'boolean' },
     { name: 'Key', path: '.status.keyId', priority: 1 },
     { name: 'Pending Rewraps', path: '.status.pendingRewraps', type: 'integer', priority: 1 },
-    { name: 'Phase', path: '.status.phase', priority: 1 },
-    { name: 'Message', path: '.status.statusMessage', priority: 1 },
+    ...detailColumns,
   ],
 })
 export type SecretVault = ObjectOf<typeof SecretVault>
@@ -253,7 +261,7 @@ export const VaultEntry = defineKind({
   aggregate: false,
   partOf: { collection: 'secretvaults', nameOf: vaultOfEntry },
   forms: {
-    'secretvault/read': ['get', 'list', 'watch'],
+    'secretvault/read': READ,
     'secretvault/writeSecrets': ['create', 'update', 'patch'],
     'secretvault/readSecrets': ['readsecrets'],
   },
@@ -296,7 +304,7 @@ export const VaultEntry = defineKind({
     { name: 'Expires', path: '.spec.expiresOn' },
     { name: 'Key', path: '.status.keyId', priority: 1 },
     { name: 'Purge At', path: '.status.purgeAt', priority: 1 },
-    { name: 'Message', path: '.status.statusMessage', priority: 1 },
+    messageColumn,
   ],
   selectable: ['spec.vaultName', 'spec.state'],
 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineKind, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
+import { defineKind, detailColumns, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
 import { ResourceName, Tags } from './fields.ts'
 import { tagKeyRule } from './tags.ts'
 import {
@@ -9,6 +9,7 @@ import {
   EnableLoadBalancer,
   ExternalAddresses,
   LastRestartedAt,
+  OnDelete,
   OwnImage,
   PodSelector,
   planOverrides,
@@ -67,10 +68,9 @@ const spec = z.strictObject({
   ),
   running: Running,
   restartedAt: RestartedAt,
-  onDelete: z
-    .enum(['Delete', 'Retain'])
-    .default('Delete')
-    .describe('Delete removes the volumes with it; Retain keeps them for a VectorCluster of the same name'),
+  onDelete: OnDelete.describe(
+    'Delete removes the volumes with it; Retain keeps them for a VectorCluster of the same name',
+  ),
   tags: Tags.prefault({}),
 })
 type Spec = z.output<typeof spec>
@@ -159,8 +159,7 @@ export const VectorCluster = defineKind({
     { name: 'Replicas', path: '.spec.replicas', type: 'integer' },
     { name: 'Ready Replicas', path: '.status.readyReplicas', type: 'integer' },
     { name: 'Version', path: '.spec.vectorVersion' },
-    { name: 'Phase', path: '.status.phase', priority: 1 },
-    { name: 'Message', path: '.status.statusMessage', priority: 1 },
+    ...detailColumns,
   ],
   selectable: ['spec.computePlan', 'status.phase'],
 })

@@ -87,6 +87,9 @@ export const Running = z.boolean().default(true).describe('False stops it and ke
 
 export const RestartedAt = DateTime.optional().describe('A later time restarts each replica once, one after the other')
 
+/** Whether what a resource stores goes with it. */
+export const OnDelete = z.enum(['Delete', 'Retain']).default('Delete')
+
 /** Observed, for a status. */
 export const WantedReplicas = z.int().default(0).describe('Replicas that are asked for, whether or not they run')
 

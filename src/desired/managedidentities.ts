@@ -18,6 +18,7 @@ import {
 } from '../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
+import { secretData, secretText } from '../core/secretData.ts'
 import { PlatformClient } from '../crds/identity.ts'
 import { ManagedIdentity } from '../crds/managedidentities.ts'
 
@@ -69,7 +70,7 @@ export function identitySecret(
     },
     type: 'Opaque',
     immutable: true,
-    data: { [CLIENT_SECRET_KEY]: Buffer.from(clientSecret).toString('base64') },
+    data: secretData({ [CLIENT_SECRET_KEY]: clientSecret }),
   }
 }
 
@@ -77,8 +78,7 @@ export function identitySecret(
 export type IdentityCopy = { version: number; principalId: string; clientSecret: string }
 
 export function decodeCopy(data: Record<string, string> | undefined): IdentityCopy | undefined {
-  const text = (file: keyof typeof IDENTITY_FILES) =>
-    Buffer.from(data?.[IDENTITY_FILES[file]] ?? '', 'base64').toString('utf8')
+  const text = (file: keyof typeof IDENTITY_FILES) => secretText(data, IDENTITY_FILES[file]) ?? ''
   const [version, principalId, clientSecret] = [Number(text('version')), text('clientId'), text('clientSecret')]
   return version > 0 && principalId !== '' && clientSecret !== '' ? { version, principalId, clientSecret } : undefined
 }
@@ -91,16 +91,13 @@ export function identityCopy(
 ): KubeObject {
   const { name, namespace = '' } = metadata
   const files = { ...signIn, clientId: principalId, clientSecret, version: String(version) }
-  const data = Object.entries(IDENTITY_FILES).map(([field, file]) => [
-    file,
-    Buffer.from(files[field as keyof typeof files]).toString('base64'),
-  ])
+  const texts = Object.entries(IDENTITY_FILES).map(([field, file]) => [file, files[field as keyof typeof files]])
   return {
     apiVersion: 'v1',
     kind: 'Secret',
     metadata: { name: identityCopyName(name), namespace },
     type: 'Opaque',
-    data: Object.fromEntries(data),
+    data: secretData(Object.fromEntries(texts)),
   }
 }
 

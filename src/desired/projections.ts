@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import {
   BOUNDARY_LABEL,
   GROUP_LABEL,
@@ -7,7 +6,7 @@ import {
   OWNER_NAME_LABEL,
   PROJECTED_ANNOTATION,
 } from '../core/labels.ts'
-import { groupNamespace } from '../core/names.ts'
+import { groupNamespace, sha256 } from '../core/names.ts'
 import { groupNamespaceObject } from '../core/namespaces.ts'
 import type { KubeObject } from '../core/object.ts'
 import { BoundaryProjection } from '../crds/projections.ts'
@@ -65,7 +64,7 @@ export function projectedNamespace(boundaryId: string, group: string, mark: stri
  * @param cluster that of its record
  */
 export function projectionMark(boundary: string, cluster: string): string {
-  return createHash('sha256').update(`${boundary} ${cluster}`).digest('hex').slice(0, 32)
+  return sha256(`${boundary} ${cluster}`).slice(0, 32)
 }
 
 /** Whether a former projection of this boundary on this cluster made the namespace, and not the present one. */

@@ -1,8 +1,9 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import express, { type Request, type Response, type Router } from 'express'
 import type Provider from 'oidc-provider'
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
+import { isSameText } from '../core/sameText.ts'
 import { accountPage, type OpenInvitation } from './accountPage.ts'
 import type { Guesses } from './guesses.ts'
 import { isOutage } from './outage.ts'
@@ -130,7 +131,7 @@ async function present(options: AccountOptions, visit: Visit, response: Response
 const answerForm: Step = async (options, visit, request, response) => {
   const form = (request.body ?? {}) as Record<string, unknown>
   const field = (name: string) => (typeof form[name] === 'string' ? form[name] : '')
-  if (!isSame(field('csrf'), formToken(options, visit))) {
+  if (!isSameText(field('csrf'), formToken(options, visit))) {
     sendPage(response, 400, errorPage('This form was not sent from your account page.', 'invalid_request'))
     return
   }
@@ -180,9 +181,4 @@ async function change(
 /** What only this page of this browser knows: no other site can read the session's cookie or the page. */
 function formToken({ formKey }: AccountOptions, { uid }: Visit): string {
   return createHmac('sha256', formKey()).update(`account ${uid}`).digest('base64url')
-}
-
-function isSame(first: string, second: string): boolean {
-  const [a, b] = [Buffer.from(first), Buffer.from(second)]
-  return a.length === b.length && timingSafeEqual(a, b)
 }

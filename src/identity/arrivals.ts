@@ -6,7 +6,7 @@ import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import { PlatformUser } from '../crds/identity.ts'
 import type { IdpBinding } from '../crds/sso.ts'
 import type { KubeClient } from '../kube/client.ts'
-import { isKubeError } from '../kube/errors.ts'
+import { alreadyThere } from '../kube/errors.ts'
 import type { KubeObject } from '../kube/object.ts'
 import type { ExternalProvider } from './connections.ts'
 
@@ -54,11 +54,7 @@ export function kubeArrivals({ client, bindings }: ArrivalsOptions): Arrivals {
     const name = uuidV5(['external', tenantId, issuer, subject].join(' '))
     const { apiVersion, kind, resource } = PlatformUser
     const metadata = { namespace: SYSTEM_NAMESPACE, name, labels: { [MANAGED_BY_LABEL]: MANAGED_BY } }
-    try {
-      await client.create(resource, { apiVersion, kind, metadata, spec } as KubeObject)
-    } catch (error) {
-      if (!isKubeError(error, 'AlreadyExists')) throw error
-    }
+    await client.create(resource, { apiVersion, kind, metadata, spec } as KubeObject).catch(alreadyThere)
     return name
   }
 

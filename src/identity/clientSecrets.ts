@@ -1,5 +1,5 @@
-import { isSameHash } from '../core/linkToken.ts'
 import { sha256 } from '../core/names.ts'
+import { isSameText } from '../core/sameText.ts'
 import type { ClientStore, IdentityClient } from './clients.ts'
 import type { LastSeen } from './lastSeen.ts'
 
@@ -24,5 +24,5 @@ export function clientSecretCheck(
 
 /** Of one length whatever was given, so that the time tells nothing. */
 function isSame(one: string, other: string): boolean {
-  return isSameHash(sha256(one), sha256(other))
+  return isSameText(sha256(one), sha256(other))
 }

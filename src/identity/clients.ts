@@ -1,10 +1,11 @@
 import { CLIENT_SECRET_KEY } from '../contracts/managedIdentities.ts'
 import { isUuid, SYSTEM_NAMESPACE } from '../core/names.ts'
+import { type SecretObject, secretText } from '../core/secretData.ts'
 import { PlatformClient } from '../crds/identity.ts'
 import * as builtin from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
-import { isKubeError } from '../kube/errors.ts'
-import type { KubeObject, ObjectRef, Resource } from '../kube/object.ts'
+import { absent } from '../kube/errors.ts'
+import type { KubeObject } from '../kube/object.ts'
 
 /** A service account that may ask for tokens. `secret` never leaves the provider. */
 export type IdentityClient = {
@@ -23,7 +24,6 @@ export interface ClientStore {
 
 export { CLIENT_SECRET_KEY }
 
-type SecretObject = KubeObject & { data?: Record<string, string> }
 type ClientObject = PlatformClient & KubeObject
 
 /**
@@ -31,24 +31,15 @@ type ClientObject = PlatformClient & KubeObject
  * disabled or deleted gets no further token, on whichever replica.
  */
 export function kubeClientStore(client: Pick<KubeClient, 'get'>, namespace: string = SYSTEM_NAMESPACE): ClientStore {
-  async function read<T extends KubeObject>(resource: Resource, ref: ObjectRef): Promise<T | undefined> {
-    try {
-      return await client.get<T>(resource, ref)
-    } catch (error) {
-      // A type that is not served says nothing about the object: that is a failure, not an unknown client.
-      if (isKubeError(error, 'NotFound') && !error.typeMissing) return undefined
-      throw error
-    }
-  }
   return {
     async find(clientId) {
       // Only a uuid can name a client or become part of a path.
       if (!isUuid(clientId)) return undefined
-      const found = await read<ClientObject>(PlatformClient.resource, { namespace, name: clientId })
+      const found = await client.get<ClientObject>(PlatformClient.resource, { namespace, name: clientId }).catch(absent)
       if (found === undefined || found.metadata.deletionTimestamp !== undefined) return undefined
       const { displayName, isEnabled, secretName } = found.spec
-      const secretObject = await read<SecretObject>(builtin.secret, { namespace, name: secretName })
-      const secret = Buffer.from(secretObject?.data?.[CLIENT_SECRET_KEY] ?? '', 'base64').toString('utf8')
+      const secretObject = await client.get<SecretObject>(builtin.secret, { namespace, name: secretName }).catch(absent)
+      const secret = secretText(secretObject?.data, CLIENT_SECRET_KEY) ?? ''
       return secret === '' ? undefined : { clientId, secret, displayName, isEnabled, uid: found.metadata.uid }
     },
   }

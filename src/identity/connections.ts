@@ -2,10 +2,11 @@ import { domainOf, SSO_SECRET_KEY } from '../contracts/sso.ts'
 import { readDiscovery } from '../contracts/ssoDiscovery.ts'
 import { type Complete, completeProvider } from '../contracts/ssoProviders.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
+import { type SecretObject, secretText } from '../core/secretData.ts'
 import type { SsoConnection, SsoIdentityProvider } from '../crds/sso.ts'
 import * as builtin from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
-import { isKubeError } from '../kube/errors.ts'
+import { absent } from '../kube/errors.ts'
 import type { KubeObject } from '../kube/object.ts'
 
 /** Calls an address that a tenant named; vetted and limited by whoever gives it. */
@@ -42,7 +43,6 @@ export interface Connections {
 }
 
 type ConnectionObject = SsoConnection & KubeObject
-type SecretObject = KubeObject & { data?: Record<string, string> }
 
 /** @param list all SsoConnection objects, from a cache if there is one */
 export function kubeConnections(
@@ -109,12 +109,6 @@ async function documentAt(url: string, fetch: ExternalFetch): Promise<string> {
 }
 
 async function secretOf(client: Pick<KubeClient, 'get'>, name: string): Promise<string | undefined> {
-  try {
-    const found = await client.get<SecretObject>(builtin.secret, { namespace: SYSTEM_NAMESPACE, name })
-    const text = Buffer.from(found.data?.[SSO_SECRET_KEY] ?? '', 'base64').toString('utf8')
-    return text === '' ? undefined : text
-  } catch (error) {
-    if (isKubeError(error, 'NotFound')) return undefined
-    throw error
-  }
+  const found = await client.get<SecretObject>(builtin.secret, { namespace: SYSTEM_NAMESPACE, name }).catch(absent)
+  return secretText(found?.data, SSO_SECRET_KEY) || undefined
 }

@@ -1,6 +1,7 @@
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../core/labels.ts'
 import { isUuid, SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
+import { secretData } from '../core/secretData.ts'
 import { PlatformClient } from '../crds/identity.ts'
 import { RoleAssignment } from '../crds/rbac.ts'
 import { CLIENT_SECRET_KEY } from './clients.ts'
@@ -25,7 +26,7 @@ export function firstOwner({ clientId, clientSecret, displayName }: FirstOwner):
       kind: 'Secret',
       metadata: { namespace, name: secretName, labels },
       type: 'Opaque',
-      data: { [CLIENT_SECRET_KEY]: Buffer.from(clientSecret).toString('base64') },
+      data: secretData({ [CLIENT_SECRET_KEY]: clientSecret }),
     },
     {
       apiVersion: PlatformClient.apiVersion,

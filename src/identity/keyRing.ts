@@ -1,5 +1,6 @@
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose'
 import { z } from 'zod'
+import { parsedJson } from '../core/parsedJson.ts'
 
 /** RFC 7518 section 3.1: what every verifier of access tokens understands, the Kubernetes API server among them. */
 export const SIGNING_ALGORITHM = 'RS256'
@@ -83,19 +84,11 @@ export function serializeRing(ring: KeyRing): string {
 
 /** @throws Error for text that `serializeRing` did not write. The message names no content. */
 export function parseRing(text: string): KeyRing {
-  const parsed = z.array(StoredKey).min(1).max(16).safeParse(json(text))
+  const parsed = z.array(StoredKey).min(1).max(16).safeParse(parsedJson(text))
   if (!parsed.success) {
     const places = parsed.error.issues.map((issue) => issue.path.join('.') || 'the whole')
     throw new Error(`The stored signing keys are not readable (${places.join(', ')}).`)
   }
   const keys = parsed.data.map((key) => ({ ...key, jwk: key.jwk as JwkMembers, notBefore: Date.parse(key.notBefore) }))
   return keys.sort((first, second) => first.notBefore - second.notBefore)
-}
-
-function json(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined // The parser's own message would quote what it read.
-  }
 }

@@ -1,11 +1,11 @@
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../core/labels.ts'
 import type { Log } from '../core/log.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
+import { type SecretObject, secretData, secretText } from '../core/secretData.ts'
 import * as builtin from '../kube/builtin.ts'
 import { WatchCache } from '../kube/cache.ts'
 import type { KubeClient } from '../kube/client.ts'
-import { isKubeError } from '../kube/errors.ts'
-import type { KubeObject } from '../kube/object.ts'
+import { absent, isKubeError } from '../kube/errors.ts'
 import { type KeyRing, parseRing, serializeRing } from './keyRing.ts'
 
 /** A ring as it is stored; `version` guards the next write. */
@@ -41,8 +41,6 @@ export function watchKeys(
 export const KEYS_SECRET = 'freehold-identity-keys'
 const ENTRY = 'keys.json'
 
-type SecretObject = KubeObject & { data?: Record<string, string> }
-
 /** The ring in a Secret. The API server's own preconditions decide a race. */
 export function secretKeyStore(
   client: Pick<KubeClient, 'get' | 'create' | 'update'>,
@@ -51,7 +49,7 @@ export function secretKeyStore(
 ): KeyStore {
   const ref = { namespace, name: KEYS_SECRET }
   const stored = (secret: SecretObject): StoredRing => ({
-    ring: parseRing(Buffer.from(secret.data?.[ENTRY] ?? '', 'base64').toString('utf8')),
+    ring: parseRing(secretText(secret.data, ENTRY) ?? ''),
     version: secret.metadata.resourceVersion ?? '',
   })
   const object = (ring: KeyRing, resourceVersion?: string): SecretObject => ({
@@ -63,17 +61,13 @@ export function secretKeyStore(
       ...(resourceVersion === undefined ? {} : { resourceVersion }),
     },
     type: 'Opaque',
-    data: { [ENTRY]: Buffer.from(serializeRing(ring)).toString('base64') },
+    data: secretData({ [ENTRY]: serializeRing(ring) }),
   })
   return {
     ...(watch === undefined ? {} : { onChange: (listener) => watch.subscribe(listener) }),
     async read() {
-      try {
-        return stored(await client.get<SecretObject>(builtin.secret, ref))
-      } catch (error) {
-        if (isKubeError(error, 'NotFound')) return undefined
-        throw error
-      }
+      const found = await client.get<SecretObject>(builtin.secret, ref).catch(absent)
+      return found && stored(found)
     },
     async create(ring) {
       try {

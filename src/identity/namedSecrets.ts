@@ -1,11 +1,12 @@
 import type { Log } from '../core/log.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
+import type { SecretObject } from '../core/secretData.ts'
 import { PlatformClient } from '../crds/identity.ts'
 import { SsoConnection } from '../crds/sso.ts'
 import * as builtin from '../kube/builtin.ts'
 import { type CacheHandler, WatchCache } from '../kube/cache.ts'
 import type { KubeClient } from '../kube/client.ts'
-import { isKubeError } from '../kube/errors.ts'
+import { absent, isKubeError } from '../kube/errors.ts'
 import type { KubeObject } from '../kube/object.ts'
 import { KeyedQueue } from '../kube/queue.ts'
 import { CLIENT_SECRET_KEY } from './clients.ts'
@@ -101,11 +102,6 @@ async function note({ client, objects }: NamedSecretsOptions, key: string): Prom
 
 /** Asked of the API server: the watch may not have told yet of what was made a moment ago. */
 async function holdsSecret(client: Pick<KubeClient, 'get'>, name: string): Promise<boolean> {
-  try {
-    const found = await client.get<KubeObject & { data?: Record<string, string> }>(builtin.secret, { namespace, name })
-    return (found.data?.[CLIENT_SECRET_KEY] ?? '') !== ''
-  } catch (error) {
-    if (isKubeError(error, 'NotFound') && !error.typeMissing) return false
-    throw error
-  }
+  const found = await client.get<SecretObject>(builtin.secret, { namespace, name }).catch(absent)
+  return (found?.data?.[CLIENT_SECRET_KEY] ?? '') !== ''
 }

@@ -2,11 +2,12 @@ import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:c
 import { promisify } from 'node:util'
 import { z } from 'zod'
 import { isUuid, SYSTEM_NAMESPACE } from '../core/names.ts'
+import { parsedJson } from '../core/parsedJson.ts'
+import { type SecretObject, secretText } from '../core/secretData.ts'
 import { Turns } from '../core/turns.ts'
 import * as builtin from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
-import { isKubeError } from '../kube/errors.ts'
-import type { KubeObject } from '../kube/object.ts'
+import { absent } from '../kube/errors.ts'
 
 /** Tells whether a password is a user's. It works as long for users without a password, or who do not exist. */
 export interface PasswordVerifier {
@@ -94,8 +95,6 @@ function limited({ cost, blockSize, parallelization }: Cost): ScryptOptions {
   return { cost, blockSize, parallelization, maxmem: 256 * cost * blockSize }
 }
 
-type SecretObject = KubeObject & { data?: Record<string, string> }
-
 let decoys: Promise<StoredPassword> | undefined
 
 /** Passwords as they lie in Secrets of the system namespace. */
@@ -108,14 +107,9 @@ export function secretPasswords(
   const decoy = decoys
   async function stored(userId: string): Promise<StoredPassword | undefined> {
     if (!isUuid(userId)) return undefined
-    try {
-      const name = passwordSecretName(userId)
-      const found = await client.get<SecretObject>(builtin.secret, { namespace, name })
-      return parsePassword(name, Buffer.from(found.data?.[PASSWORD_ENTRY] ?? '', 'base64').toString('utf8'))
-    } catch (error) {
-      if (isKubeError(error, 'NotFound')) return undefined
-      throw error
-    }
+    const name = passwordSecretName(userId)
+    const found = await client.get<SecretObject>(builtin.secret, { namespace, name }).catch(absent)
+    return found && parsePassword(name, secretText(found.data, PASSWORD_ENTRY) ?? '')
   }
   return {
     async verify(userId, password) {
@@ -132,13 +126,7 @@ export function secretPasswords(
 }
 
 function parsePassword(name: string, text: string): StoredPassword {
-  let content: unknown
-  try {
-    content = JSON.parse(text)
-  } catch {
-    content = undefined // The parser's own message would quote what it read.
-  }
-  const parsed = StoredPassword.safeParse(content)
+  const parsed = StoredPassword.safeParse(parsedJson(text))
   if (parsed.success) return parsed.data
   throw new Error(`The entry ${PASSWORD_ENTRY} of the Secret ${name} is not a scrypt hash as the platform writes them.`)
 }

@@ -1,8 +1,9 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import express, { type Request, type Response, type Router } from 'express'
 import type Provider from 'oidc-provider'
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
+import { isSameText } from '../core/sameText.ts'
 import { ArrivalRefused } from './arrivals.ts'
 import { type ExternalSignIn, returningSignIn } from './externalSignIn.ts'
 import type { Guesses } from './guesses.ts'
@@ -93,7 +94,7 @@ const showForm: Step = async (options, interaction, request, response) => {
 
 const answerForm: Step = async (options, interaction, request, response) => {
   const form = fieldsOf(request.body)
-  if (!isSame(form.csrf, formToken(options, interaction))) {
+  if (!isSameText(form.csrf, formToken(options, interaction))) {
     sendPage(
       response,
       403,
@@ -288,11 +289,6 @@ async function words(options: SignInOptions, interaction: Interaction) {
 /** What only the page of this sign-in knows. Its uid stands in a cookie that no other site can set or read. */
 function formToken({ formKey }: SignInOptions, { uid, cid }: Interaction): string {
   return createHmac('sha256', formKey()).update(`${uid} ${cid}`).digest('base64url')
-}
-
-function isSame(first: string, second: string): boolean {
-  const [a, b] = [Buffer.from(first), Buffer.from(second)]
-  return a.length === b.length && timingSafeEqual(a, b)
 }
 
 function fieldsOf(body: unknown): { csrf: string; choice: string; login: string; password: string } {

@@ -1,8 +1,9 @@
 import { MANAGED_BY, MANAGED_BY_LABEL, PREFIX } from '../core/labels.ts'
 import { SYSTEM_NAMESPACE, sha256 } from '../core/names.ts'
+import { type SecretObject, secretData, secretText } from '../core/secretData.ts'
 import * as builtin from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
-import { isKubeError } from '../kube/errors.ts'
+import { absent, isKubeError } from '../kube/errors.ts'
 import type { KubeObject } from '../kube/object.ts'
 
 /** What oidc-provider keeps of one thing, without its id: an id is what its bearer shows, and is stored nowhere. */
@@ -46,8 +47,6 @@ const EXPIRES_ANNOTATION = `${PREFIX}expires-at`
 const ENTRY = 'state.json'
 const MAX_RACES = 10
 
-type SecretObject = KubeObject & { data?: Record<string, string> }
-
 /** Ids are secrets of their bearers, and names are not: a name is what a hash leaves of an id. */
 export function stateName(model: string, id: string): string {
   return `identity-${model.toLowerCase()}-${digest(id)}`
@@ -63,14 +62,7 @@ export function secretStateStore(
   namespace: string = SYSTEM_NAMESPACE,
   onWrite: (expiresAt: number) => void = () => {},
 ): StateStore {
-  async function get(name: string): Promise<SecretObject | undefined> {
-    try {
-      return await client.get<SecretObject>(builtin.secret, { namespace, name })
-    } catch (error) {
-      if (isKubeError(error, 'NotFound')) return undefined
-      throw error
-    }
-  }
+  const get = (name: string) => client.get<SecretObject>(builtin.secret, { namespace, name }).catch(absent)
   const list = async (labels: Record<string, string>) => {
     const labelSelector = Object.entries({ ...STATE_LABELS, ...labels })
       .map(([key, value]) => `${key}=${value}`)
@@ -154,7 +146,7 @@ function objectOf(record: StateRecord, namespace: string, resourceVersion?: stri
       ...(resourceVersion === undefined ? {} : { resourceVersion }),
     },
     type: 'Opaque',
-    data: { [ENTRY]: Buffer.from(JSON.stringify(entries)).toString('base64') },
+    data: secretData({ [ENTRY]: JSON.stringify(entries) }),
   }
 }
 
@@ -180,7 +172,7 @@ function recordOf({ metadata, data }: SecretObject): StateRecord {
   const userId = metadata.labels?.[STATE_USER_LABEL]
   return {
     name: metadata.name,
-    entries: entriesOf(metadata.name, Buffer.from(data?.[ENTRY] ?? '', 'base64').toString('utf8')),
+    entries: entriesOf(metadata.name, secretText(data, ENTRY) ?? ''),
     expiresAt: secondsOf(metadata.annotations?.[EXPIRES_ANNOTATION]),
     ...(index === undefined ? {} : { index }),
     ...(userId === undefined ? {} : { userId }),

@@ -1,7 +1,7 @@
 import { isUuid, SYSTEM_NAMESPACE } from '../core/names.ts'
 import { PlatformUser } from '../crds/identity.ts'
 import type { KubeClient } from '../kube/client.ts'
-import { isKubeError } from '../kube/errors.ts'
+import { absent } from '../kube/errors.ts'
 import type { KubeObject } from '../kube/object.ts'
 
 /** A person, as tokens describe them. */
@@ -41,14 +41,8 @@ export function kubeUserStore(
   async function find(userId: string): Promise<IdentityUser | undefined> {
     // Only a uuid can name a principal or become part of a path.
     if (!isUuid(userId)) return undefined
-    try {
-      const found = await client.get<UserObject>(PlatformUser.resource, { namespace, name: userId })
-      return found.metadata.deletionTimestamp === undefined ? userOf(found) : undefined
-    } catch (error) {
-      // A type that is not served says nothing about the object: that is a failure, not an unknown user.
-      if (isKubeError(error, 'NotFound') && !error.typeMissing) return undefined
-      throw error
-    }
+    const found = await client.get<UserObject>(PlatformUser.resource, { namespace, name: userId }).catch(absent)
+    return found === undefined || found.metadata.deletionTimestamp !== undefined ? undefined : userOf(found)
   }
   return {
     find,

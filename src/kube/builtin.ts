@@ -1,3 +1,4 @@
+import { apiVersionOf } from '../core/object.ts'
 import type { Resource } from './object.ts'
 
 function core(kind: string, plural: string, namespaced = true): Resource {
@@ -6,6 +7,16 @@ function core(kind: string, plural: string, namespaced = true): Resource {
 
 function grouped(group: string, kind: string, plural: string, namespaced = true): Resource {
   return { group, version: 'v1', plural, kind, namespaced }
+}
+
+/** A type that comes with something that is installed beside; a cluster may lack it. */
+export function optional(
+  group: string,
+  kind: string,
+  plural: string,
+  { version = 'v1', namespaced = true }: { version?: string; namespaced?: boolean } = {},
+): Resource {
+  return { group, version, plural, kind, namespaced, optional: true }
 }
 
 /** The kinds of Kubernetes itself that the platform touches. */
@@ -113,9 +124,5 @@ export const BUILTIN: readonly Resource[] = [
 
 /** The built-in resource of a manifest's `apiVersion` and `kind`, if it is one that we touch. */
 export function builtinResource(apiVersion: string, kind: string): Resource | undefined {
-  return BUILTIN.find(
-    (resource) =>
-      resource.kind === kind &&
-      apiVersion === (resource.group === '' ? resource.version : `${resource.group}/${resource.version}`),
-  )
+  return BUILTIN.find((resource) => resource.kind === kind && apiVersion === apiVersionOf(resource))
 }

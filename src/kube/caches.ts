@@ -262,3 +262,19 @@ export class ScopedCaches<T extends KubeObject = KubeObject> {
     return Array.from(this.#caches.values(), (cache) => cache.metrics())
   }
 }
+
+/** A client and the caches that hear of what it writes: each needs the other, and the first write comes long after both. */
+export function withCaches<Client>(
+  clientOf: (observer: WriteObserver) => Client,
+  cachesOf: (client: Client) => CacheSet,
+): { client: Client; caches: CacheSet } {
+  let heard: WriteObserver | undefined
+  const client = clientOf({
+    written: (resource, object) => heard?.written(resource, object),
+    read: (resource, object) => heard?.read?.(resource, object),
+    removed: (resource, ref, uid) => heard?.removed(resource, ref, uid),
+  })
+  const caches = cachesOf(client)
+  heard = caches.observer()
+  return { client, caches }
+}

@@ -1,15 +1,15 @@
+import { optional } from './builtin.ts'
 import type { Resource } from './object.ts'
 
-function optional(kind: string, plural: string, namespaced: boolean): Resource {
-  return { group: 'cilium.io', version: 'v2', plural, kind, namespaced, optional: true }
-}
-
 /** The policies of Cilium; a cluster may lack them. */
-export const ciliumNetworkPolicy = optional('CiliumNetworkPolicy', 'ciliumnetworkpolicies', true)
+export const ciliumNetworkPolicy = optional('cilium.io', 'CiliumNetworkPolicy', 'ciliumnetworkpolicies', {
+  version: 'v2',
+})
 export const ciliumClusterwideNetworkPolicy = optional(
+  'cilium.io',
   'CiliumClusterwideNetworkPolicy',
   'ciliumclusterwidenetworkpolicies',
-  false,
+  { version: 'v2', namespaced: false },
 )
 
 export const CILIUM_POLICIES: readonly Resource[] = [ciliumNetworkPolicy, ciliumClusterwideNetworkPolicy]

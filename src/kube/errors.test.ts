@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { configMap } from './builtin.ts'
-import { errorFromAnswer, errorFromTransport, type KubeErrorReason } from './errors.ts'
+import { absent, alreadyThere, errorFromAnswer, errorFromTransport, type KubeErrorReason } from './errors.ts'
 
 const attempt = { verb: 'create', resource: configMap, ref: { namespace: 'a', name: 'x' } }
 const status = (more: object) => JSON.stringify({ kind: 'Status', status: 'Failure', ...more })
@@ -66,6 +66,28 @@ describe('errors of the API server', () => {
   it('tells a type that is not served from an object that is not there', () => {
     expect(errorFromAnswer(attempt, 404, '404 page not found').typeMissing).to.equal(true)
     expect(errorFromAnswer(attempt, 404, status({ details: { name: 'x' } })).typeMissing).to.equal(false)
+  })
+
+  const answered = (code: number, body: object) => errorFromAnswer(attempt, code, status(body))
+  const thrownBy = (take: (error: unknown) => undefined, error: unknown) => {
+    try {
+      return take(error)
+    } catch (thrown) {
+      return thrown
+    }
+  }
+
+  it('are nothing for a reader of what is absent, unless it is the type that is not served', () => {
+    const [gone, unserved] = [answered(404, { reason: 'NotFound', details: { name: 'x' } }), answered(404, {})]
+    const forbidden = answered(403, { reason: 'Forbidden' })
+    expect([gone, unserved, forbidden].map((error) => thrownBy(absent, error))).to.deep.equal([
+      ...[undefined, unserved, forbidden],
+    ])
+  })
+
+  it('are nothing for a writer of what is there already', () => {
+    const [taken, stale] = [answered(409, { reason: 'AlreadyExists' }), answered(409, { reason: 'Conflict' })]
+    expect([taken, stale].map((error) => thrownBy(alreadyThere, error))).to.deep.equal([undefined, stale])
   })
 
   it('reads how long to wait from the header, else from the details', () => {

@@ -82,6 +82,18 @@ export function isKubeError(thrown: unknown, ...reasons: KubeErrorReason[]): thr
   return thrown instanceof KubeError && (reasons.length === 0 || reasons.includes(thrown.reason))
 }
 
+/** For `catch` of a read: undefined for what does not exist. Of a type that is not served nothing is known. */
+export function absent(error: unknown): undefined {
+  if (isKubeError(error, 'NotFound') && !error.typeMissing) return undefined
+  throw error
+}
+
+/** For `catch` of a creation: undefined for what is there already. */
+export function alreadyThere(error: unknown): undefined {
+  if (isKubeError(error, 'AlreadyExists')) return undefined
+  throw error
+}
+
 /** What was attempted, for the sentence of an error. */
 export type Attempt = {
   verb: string

@@ -1,11 +1,4 @@
-import type { Resource } from './object.ts'
+import { optional } from './builtin.ts'
 
 /** The route of the Gateway API that the platform writes; a cluster may lack it. */
-export const httpRoute: Resource = {
-  group: 'gateway.networking.k8s.io',
-  version: 'v1',
-  plural: 'httproutes',
-  kind: 'HTTPRoute',
-  namespaced: true,
-  optional: true,
-}
+export const httpRoute = optional('gateway.networking.k8s.io', 'HTTPRoute', 'httproutes')

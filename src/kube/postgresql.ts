@@ -1,8 +1,5 @@
+import { optional } from './builtin.ts'
 import type { Resource } from './object.ts'
-
-function optional(group: string, kind: string, plural: string): Resource {
-  return { group, version: 'v1', plural, kind, namespaced: true, optional: true }
-}
 
 /** The kinds of CloudNativePG and of its Barman Cloud plugin that the platform writes; a cluster may lack them. */
 export const postgresqlCluster = optional('postgresql.cnpg.io', 'Cluster', 'clusters')

@@ -1,4 +1,5 @@
 import { MANAGED_BY, MANAGED_BY_LABEL, OWNER_INCARNATION_ANNOTATION } from '../core/labels.ts'
+import type { OwnerReference } from '../core/object.ts'
 import { secret } from './builtin.ts'
 import type { KubeClient } from './client.ts'
 import { isKubeError } from './errors.ts'
@@ -14,12 +15,17 @@ export type SecretOwner = {
   incarnation?: string | undefined
 }
 
-/** Sets entries of a Secret and keeps the others; makes it if there is none. @param data in base64 */
+/**
+ * Sets entries of a Secret and keeps the others; makes it if there is none.
+ *
+ * @param data in base64
+ * @param owner none for what stays whoever goes
+ */
 export async function putSecret(
   client: Pick<KubeClient, 'create' | 'mergePatch'>,
   { namespace, name }: { namespace: string; name: string },
   data: Readonly<Record<string, string>>,
-  { labels, incarnation, isElsewhere = false, ...reference }: SecretOwner & { isElsewhere?: boolean },
+  owner?: SecretOwner & { isElsewhere?: boolean },
 ): Promise<void> {
   try {
     await client.mergePatch(secret, { namespace, name }, { data })
@@ -31,13 +37,17 @@ export async function putSecret(
       metadata: {
         name,
         namespace,
-        labels: { ...labels, [MANAGED_BY_LABEL]: MANAGED_BY },
-        ...(incarnation !== undefined && { annotations: { [OWNER_INCARNATION_ANNOTATION]: incarnation } }),
+        labels: { ...owner?.labels, [MANAGED_BY_LABEL]: MANAGED_BY },
+        ...(owner?.incarnation !== undefined && {
+          annotations: { [OWNER_INCARNATION_ANNOTATION]: owner.incarnation },
+        }),
         // In another cluster the owner is not there, and the garbage collector would take the Secret away.
-        ...(!isElsewhere && { ownerReferences: [reference] }),
+        ...(owner !== undefined && owner.isElsewhere !== true && { ownerReferences: [referenceTo(owner)] }),
       },
       type: 'Opaque',
       data,
     })
   }
 }
+
+const referenceTo = ({ apiVersion, kind, name, uid }: SecretOwner): OwnerReference => ({ apiVersion, kind, name, uid })

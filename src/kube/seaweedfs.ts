@@ -1,11 +1,4 @@
-import type { Resource } from './object.ts'
+import { optional } from './builtin.ts'
 
 /** A cluster of the SeaweedFS operator, which the platform reads and never writes; a cluster may lack the type. */
-export const seaweed: Resource = {
-  group: 'seaweed.seaweedfs.com',
-  version: 'v1',
-  plural: 'seaweeds',
-  kind: 'Seaweed',
-  namespaced: true,
-  optional: true,
-}
+export const seaweed = optional('seaweed.seaweedfs.com', 'Seaweed', 'seaweeds')

@@ -1,8 +1,5 @@
+import { optional } from './builtin.ts'
 import type { Resource } from './object.ts'
-
-function optional(group: string, kind: string, plural: string, namespaced = true): Resource {
-  return { group, version: 'v1', plural, kind, namespaced, optional: true }
-}
 
 /** The kinds of Velero that the platform writes or reads; a cluster may lack them. */
 export const veleroSchedule = optional('velero.io', 'Schedule', 'schedules')
@@ -14,9 +11,6 @@ export const veleroRestore = optional('velero.io', 'Restore', 'restores')
 export const VELERO: readonly Resource[] = [veleroSchedule, veleroBackup, veleroDeletion, veleroLocation, veleroRestore]
 
 /** What takes snapshots of volumes (CSI); a cluster may lack it. */
-export const volumeSnapshotClass = optional(
-  'snapshot.storage.k8s.io',
-  'VolumeSnapshotClass',
-  'volumesnapshotclasses',
-  false,
-)
+export const volumeSnapshotClass = optional('snapshot.storage.k8s.io', 'VolumeSnapshotClass', 'volumesnapshotclasses', {
+  namespaced: false,
+})

@@ -271,13 +271,13 @@ export const REFUSED_WRITES: Readonly<Record<string, RefusedWrite>> = {
   },
   'freehold-kind-deletions BlueprintTemplate': {
     write: async (world) => {
-      const name = `shop.${randomUUID()}`
-      const spec = { slug: 'shop', content: 'format: 1', sourceId: name.slice('shop.'.length) }
+      const [name, sourceId] = [`source.${randomUUID()}`, randomUUID()]
+      const spec = { slug: 'shop', content: 'format: 1', sourceId }
       await world.admin.create(BlueprintTemplate.resource, named(BlueprintTemplate, home(world), name, spec))
       return world.owner.remove(BlueprintTemplate.resource, { namespace: home(world), name }, dryRun)
     },
     status: 403,
-    says: 'a template of a source is kept by that source',
+    says: 'goes with its file in the repository',
   },
   'freehold-kind-deletions DeploymentSource': {
     write: async (world) => {

@@ -42,6 +42,8 @@ export const NAMESPACE_FINALIZER = 'kubernetes'
 export class PlayedApiServer extends FakeKubeClient {
   /** What each uid and incarnation is of, for people. */
   readonly identities = new Map<string, string>()
+  /** What a SubjectAccessReview is answered. */
+  isAccessAllowed: (spec: { user: string; resourceAttributes: Record<string, string> }) => boolean = () => true
   /** Runs for each incarnation that is first seen: names that are derived from it. */
   onIncarnation: (object: KubeObject, incarnation: string) => void = () => {}
 
@@ -51,6 +53,10 @@ export class PlayedApiServer extends FakeKubeClient {
     super({ fieldManager: 'freehold', now })
     this.#now = now
     this.answer(/\/secrets$/, () => ({ text: '{}' }))
+    this.answer(/\/subjectaccessreviews$/, ({ body }) => {
+      const { spec } = JSON.parse(String(body))
+      return { status: 201, text: JSON.stringify({ status: { allowed: this.isAccessAllowed(spec) } }) }
+    })
   }
 
   /** RFC 3339, in whole seconds. */

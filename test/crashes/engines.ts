@@ -46,7 +46,6 @@ export class Engines {
   readonly platformKeys = new FakePlatformKeys('first')
   readonly sources = new FakeSources()
   readonly circuit = new FakeCircuit()
-  readonly gitFiles = new FakeGitFiles()
   /** TXT records by name. */
   readonly domains = new Map<string, string[]>()
   readonly podLogs = new FakePodLogs()
@@ -54,6 +53,7 @@ export class Engines {
   readonly registry = new FakeImageRegistry()
   readonly audit = memoryAudit<RegistryAuditEntry>()
   readonly releases = new FakeReleaseFeed()
+  readonly gitFiles = new FakeGitFiles()
   readonly backupTargets = new FakeBackupTargets()
   readonly clusterLook = new FakeClusterLook()
   /** Containers of jobs that were started, by the name of their pod. */

@@ -1,7 +1,6 @@
 import { blobBuildLogs } from '../../src/adapters/buildlogs/client.ts'
 import type { PodLogs } from '../../src/adapters/podlogs/port.ts'
 import type { SqlEngine, SqlTarget } from '../../src/adapters/sql/port.ts'
-import { readWhole } from '../../src/api/blueprints/reading.ts'
 import { createAuthority as createRealAuthority } from '../../src/composition/certificates.ts'
 import { UNUSED } from '../../src/contracts/registry/retention.ts'
 import type { ControllerPorts } from '../../src/controllers/index.ts'
@@ -104,12 +103,12 @@ export function portsOf(engines: Engines, life: Life, far: Engines): ControllerP
       sourceBlobs: engines.blobs,
       archives: undefined,
     },
+    gitFiles: engines.gitFiles,
     crosslink: { createAuthority },
     rollouts: { look: engines.clusterLook, version: '1.0.0', velero: 'velero' },
     lifecycle: { feed: engines.releases, feedInterval: 3_600_000, healthSettle: 0 },
     projectRbac: true,
     vaultKeys: platformKeys,
-    blueprints: { files: engines.gitFiles, read: readWhole },
     sources: {
       port: sources,
       circuit: mortal(

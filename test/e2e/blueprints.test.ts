@@ -3,6 +3,7 @@ import { valueSecretName } from '../../src/contracts/blueprints/executions.ts'
 import { entryName } from '../../src/contracts/vaults/names.ts'
 import { BLUEPRINT_ANNOTATION } from '../../src/core/labels.ts'
 import { boundaryNamespace } from '../../src/core/names.ts'
+import type { KubeObject } from '../../src/core/object.ts'
 import { BlueprintExecution, BlueprintTemplate } from '../../src/crds/blueprints.ts'
 import { SecretVault } from '../../src/crds/vaults.ts'
 import { secret } from '../../src/kube/builtin.ts'
@@ -173,6 +174,42 @@ components:
     expect(refused.body).to.deep.include({ code: 'FORBIDDEN', missing: ['functions/write', 'rbac/members/write'] })
     await expectCall(204, 'DELETE', `${catalogue}/templates/granted`)
     await expectCall(404, 'GET', `${catalogue}/granted`)
+  })
+
+  it('end before the next write once whoever deployed has lost the right to it', async () => {
+    const { clientId: principalId, token } = await makeServiceAccount(client)
+    const roles = `/boundaries/${at.boundaryId}/providers/authorization/roleAssignments`
+    const wanted = { principalId, principalType: 'ServicePrincipal', roleDefinitionName: 'Owner' }
+    const role = { ...wanted, scope: `/boundaries/${at.boundaryId}` }
+    const { body: given } = await expectCall<{ id: string }>(201, 'POST', roles, role)
+    const content = `format: 1
+slug: slow
+name: Slow
+version: 1.0.0
+components:
+  - { name: web, collection: vectorclusters, resourceName: "\${deploy.name}" }
+  - { name: last, collection: secretvaults, resourceName: "\${deploy.name}-last", dependsOn: [web] }
+`
+    await expectCall(201, 'POST', `${catalogue}/templates`, { content })
+    const name = uniqueName('slow')
+    const { id: blueprintId } = await blueprint('slow')
+    const body = { blueprintId, clusterId, name }
+    const path = `${group}/blueprints/slow/deploy`
+    const noPods = { apiVersion: 'v1', kind: 'ResourceQuota', spec: { hard: { pods: '0' } } }
+    const quotas = { group: '', version: 'v1', plural: 'resourcequotas', kind: 'ResourceQuota', namespaced: true }
+    await client.create(quotas, { ...noPods, metadata: { namespace: at.namespace, name: 'no-pods' } } as KubeObject)
+    const { id } = (await expectCall<Execution>(202, 'POST', path, body, { token })).body
+    await until('it waits for its first component', async () => {
+      const { body } = await expectCall<Execution>(200, 'GET', `${catalogue}/deploys/${id}`)
+      return body.steps.find(({ component }) => component === 'web')?.status === 'Creating'
+    })
+    await expectCall(204, 'DELETE', `${roles}/${given.id}`)
+    await client.remove(quotas, { namespace: at.namespace, name: 'no-pods' })
+    const ended = await ends(id, 'Failed')
+    expect(ended.message).to.equal(
+      'Component "last": Whoever deployed it lacks the permission secretvault/write for it by now.',
+    )
+    await expectCall(404, 'GET', `${group}/secretvaults/${name}-last`)
   })
 
   it('that kubectl applies are judged, and say what is wrong', async () => {

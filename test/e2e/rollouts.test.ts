@@ -4,12 +4,13 @@ import { expect } from 'chai'
 import { INSTALL_CONFIGURATION, releaseName } from '../../src/contracts/lifecycle.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject, Resource } from '../../src/core/object.ts'
+import { VERSION } from '../../src/core/release.ts'
 import { secretData } from '../../src/core/secretData.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { ComponentRelease, PlatformComponent } from '../../src/crds/lifecycle.ts'
 import { PlatformDriftScan, RolloutExecution } from '../../src/crds/rollouts.ts'
 import { fluxName } from '../../src/desired/lifecycle/flux.ts'
-import { deployment, secret } from '../../src/kube/builtin.ts'
+import { clusterRole, clusterRoleBinding, deployment, secret } from '../../src/kube/builtin.ts'
 import { installManifests } from '../../src/kube/crds.ts'
 import type { KubeError } from '../../src/kube/errors.ts'
 import { FLUX, helmRelease, ociRepository } from '../../src/kube/flux.ts'
@@ -304,5 +305,30 @@ describe('rollouts of the platform', () => {
     expect(await ask(rollout.id, 'revert-platform-drift', { acknowledge: true })).to.equal('200')
     const { overrides } = await reaches(rollout.id, 'Succeeded')
     expect(overrides.map(({ kind }) => kind)).to.include('DriftReverted')
+  })
+
+  it('change the roles that assignments become with the rights that the caller has in the cluster', async () => {
+    const name = 'freehold-project-reader'
+    const role = await own.admin.get<KubeObject & { rules: object[] }>(clusterRole, { name })
+    await own.admin.mergePatch(clusterRole, { name }, { rules: role.rules.slice(1) })
+    const apply = (query: string) =>
+      call<{ isApplied: boolean; added: object[] }>(
+        'POST',
+        `/preflight/projector-ceiling/apply?release=${VERSION}${query}`,
+      )
+    const seen = await apply('&dryRun=true')
+    expect([seen.status, seen.body.isApplied, seen.body.added.length > 0]).to.deep.equal([200, false, true])
+    expect((await apply('')).status).to.equal(403)
+    await own.admin.create(clusterRoleBinding, {
+      ...{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRoleBinding', metadata: { name: 'repairs' } },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: `p:${own.platform.clientId}` }],
+    } as KubeObject)
+    const done = await until('the binding counts', async () => {
+      const answer = await apply('')
+      return answer.status === 200 ? answer : undefined
+    })
+    expect(done.body).to.deep.include({ isApplied: true, added: seen.body.added })
+    expect((await apply('&dryRun=true')).body).to.deep.include({ isApplied: true, added: [], removed: [] })
   })
 })

@@ -133,3 +133,14 @@ describe('rules, as the facade runs them', () => {
     expect(transitions.length).to.be.greaterThan(5)
   })
 })
+
+describe('columns of kinds', () => {
+  it('show as an age only what has passed', () => {
+    const future = KINDS.flatMap(({ kind, columns }) =>
+      columns
+        .filter(({ type, path }) => type === 'date' && /expires|until|next|not?after|notbefore|due/i.test(path))
+        .map(({ path }) => `${kind} ${path}`),
+    )
+    expect(future).to.deep.equal([])
+  })
+})

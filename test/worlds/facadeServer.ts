@@ -4,7 +4,7 @@ import { FakeBackupTargets } from '../../src/adapters/backuptarget/fake.ts'
 import { fakeBlobs } from '../../src/adapters/blobs/fake.ts'
 import { blobBuildLogs } from '../../src/adapters/buildlogs/client.ts'
 import { sameProcessCallFigures } from '../../src/adapters/calls/sameProcess.ts'
-import { FakeClusterLook } from '../../src/adapters/clusterlook/fake.ts'
+import { FakeClusterLook, FakeRoleCeiling } from '../../src/adapters/clusterlook/fake.ts'
 import { noFlows } from '../../src/adapters/flows/client.ts'
 import { FakeObjectStore } from '../../src/adapters/objectstorage/fake.ts'
 import { FakePodLogs } from '../../src/adapters/podlogs/fake.ts'
@@ -36,7 +36,6 @@ import { createCapacity } from '../../src/api/resources/capacity.ts'
 import { createLiveState } from '../../src/api/resources/liveState.ts'
 import { followRemovals } from '../../src/api/resources/recordTexts.ts'
 import { createStorage } from '../../src/api/resources/storage.ts'
-import { kubeConfiguration } from '../../src/api/rollouts/index.ts'
 import { kubeJournal } from '../../src/api/sources/journal.ts'
 import { kubePullSecrets } from '../../src/api/sources/pullSecrets.ts'
 import { systemClock } from '../../src/core/clock.ts'
@@ -256,7 +255,7 @@ async function serve(
         logs: { all: async () => new Map() },
         secrets: { ...kubeSecrets(client), ...kubeSecretWriter(client), remove: async () => {} },
       },
-      rollouts: { look: new FakeClusterLook(), configuration: kubeConfiguration(client), version: '1.0.0' },
+      rollouts: { look: new FakeClusterLook(), ceiling: new FakeRoleCeiling(), version: '1.0.0' },
       lifecycle: { configuration: kubeInstallConfiguration(client) },
       managedIdentities: {
         secrets: kubeSecrets(client),

@@ -115,9 +115,16 @@ describe('a test of a target', () => {
   it('is refused where nobody listens, and of names that lead nowhere', async () => {
     const port = await listen(createHttp(() => {}))
     await new Promise((resolve) => servers.pop()?.close(resolve))
-    expect((await test(`http://127.0.0.1:${port}`)).code).to.equal('Unreachable')
-    const lookup = ((_: string, __: object, done: (error: Error) => void) => done(new Error('ENOTFOUND'))) as never
-    expect((await test('https://store.test', {}, { lookup })).code).to.equal('Unreachable')
+    expect(await test(`http://127.0.0.1:${port}`)).to.deep.equal({
+      code: 'Unreachable',
+      message: 'Nothing listens at the endpoint: look at the port.',
+    })
+    const none = Object.assign(new Error('not found'), { code: 'ENOTFOUND' })
+    const lookup = ((_: string, __: object, done: (error: Error) => void) => done(none)) as never
+    expect(await test('https://store.test', {}, { lookup })).to.deep.equal({
+      code: 'Unreachable',
+      message: 'The name of the endpoint cannot be resolved.',
+    })
   })
 
   for (const address of ['169.254.169.254', 'fd00:ec2::254', '::ffff:169.254.169.254']) {

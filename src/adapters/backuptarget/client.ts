@@ -1,12 +1,13 @@
-import { type LookupAddress, lookup as resolve } from 'node:dns'
+import { lookup as resolve } from 'node:dns'
 import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import { pipeline, type Readable, Transform } from 'node:stream'
 import type { S3Client } from '@aws-sdk/client-s3'
 import { isInsideAddress } from '../../core/insideAddress.ts'
+import { addressNotAllowed, vettedLookup } from '../outgoing/vettedLookup.ts'
 import type { BackupTargets, TargetAccess, TargetVerdict } from './port.ts'
-import { ADDRESS_NOT_ALLOWED, verdict, verdictOf } from './verdict.ts'
+import { verdict, verdictOf } from './verdict.ts'
 
 export type TargetOptions = {
   /** Milliseconds for everything together; 10 s (interface section 8). */
@@ -25,8 +26,8 @@ export function createBackupTargets({ timeout = 10_000, lookup = resolve }: Targ
         const { hostname } = new URL(target.endpoint)
         const literal = hostname.replace(/^\[|\]$/g, '')
         // A connection to a number looks nothing up.
-        if (isIP(literal) !== 0 && !isInsideAddress(literal)) throw notAllowed()
-        return await list(target, timeout, vetted(lookup))
+        if (isIP(literal) !== 0 && !isInsideAddress(literal)) throw addressNotAllowed()
+        return await list(target, timeout, vettedLookup(lookup, isInsideAddress))
       } catch (error) {
         return verdictOf(error)
       }
@@ -92,19 +93,4 @@ function upTo(most: number): Transform {
       else done(null, chunk)
     },
   })
-}
-
-const notAllowed = () => Object.assign(new Error('not allowed'), { code: ADDRESS_NOT_ALLOWED })
-
-/** The connection's own look-up: what was resolved before could have changed since (DNS rebinding). */
-function vetted(lookup: typeof resolve): LookupFunction {
-  return (hostname, options, callback) => {
-    lookup(hostname, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
-      if (error !== null) return callback(error, [])
-      if (!addresses.every(({ address }) => isInsideAddress(address))) return callback(notAllowed(), [])
-      if (options.all === true) return callback(null, addresses)
-      const [first] = addresses
-      callback(null, first?.address ?? '', first?.family)
-    })
-  }
 }

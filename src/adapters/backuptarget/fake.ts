@@ -1,7 +1,8 @@
 import { isIP } from 'node:net'
 import { isInsideAddress } from '../../core/insideAddress.ts'
+import { ADDRESS_NOT_ALLOWED } from '../outgoing/vettedLookup.ts'
 import type { BackupTargets, TargetAccess, TargetVerdict } from './port.ts'
-import { ADDRESS_NOT_ALLOWED, verdict, verdictOf } from './verdict.ts'
+import { verdict, verdictOf } from './verdict.ts'
 
 /** A store in memory with one key, and with buckets that it may list or may not. */
 export class FakeBackupTargets implements BackupTargets {

@@ -1,3 +1,4 @@
+import { ADDRESS_NOT_ALLOWED } from '../outgoing/vettedLookup.ts'
 import type { TargetCode, TargetVerdict } from './port.ts'
 
 const SENTENCES: Readonly<Record<TargetCode, string>> = {
@@ -11,8 +12,6 @@ const SENTENCES: Readonly<Record<TargetCode, string>> = {
   Timeout: 'The store did not answer within 10 seconds.',
 }
 
-/** On a connection to an address that is never called. */
-export const ADDRESS_NOT_ALLOWED = 'ERR_ADDRESS_NOT_ALLOWED'
 const NOT_ALLOWED: TargetVerdict = {
   code: 'invalid-target',
   message: 'The endpoint has a link-local or metadata address, which is never called.',
@@ -20,6 +19,16 @@ const NOT_ALLOWED: TargetVerdict = {
 
 export function verdict(code: TargetCode, message = SENTENCES[code]): TargetVerdict {
   return { code, message }
+}
+
+/** Of the connection, by its code: nothing has answered, so nothing is said of how. */
+const UNREACHED: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'The name of the endpoint cannot be resolved.',
+  EAI_AGAIN: 'The name of the endpoint cannot be resolved now: the name servers do not answer.',
+  ECONNREFUSED: 'Nothing listens at the endpoint: look at the port.',
+  ECONNRESET: 'The endpoint ended the connection: look at the port, and at http or https.',
+  EHOSTUNREACH: 'There is no way to the host of the endpoint.',
+  ENETUNREACH: 'There is no way to the network of the endpoint.',
 }
 
 /** Codes of S3 ("Error responses", list of error codes). */
@@ -61,6 +70,8 @@ export function verdictOf(error: unknown): TargetVerdict {
   if (codes.some((code) => TLS.test(code))) return verdict('TlsFailed')
   if (chain.some(({ name }) => name === 'TimeoutError' || name === 'AbortError')) return verdict('Timeout')
   if (codes.includes('ETIMEDOUT')) return verdict('Timeout')
+  const [unreached] = codes.flatMap((code) => UNREACHED[code] ?? [])
+  if (unreached !== undefined) return verdict('Unreachable', unreached)
   const { name, $metadata } = chain[0] ?? {}
   const named = typeof name === 'string' ? BY_NAME[name] : undefined
   return verdict(named ?? BY_STATUS[$metadata?.httpStatusCode ?? 0] ?? 'Unreachable')

@@ -1,10 +1,10 @@
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
-import type { KubeObject, ObjectMeta, Resource } from '../../core/object.ts'
+import type { ObjectMeta, Resource } from '../../core/object.ts'
+import type { SecretObject } from '../../core/secretData.ts'
 import type { KubeClient } from '../../kube/client.ts'
 
 export const secret: Resource = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true }
 
-type SecretObject = KubeObject & { data?: Record<string, string> }
 type Ref = { readonly namespace: string; readonly name: string }
 /** The version that was seen, undefined for none, and what stands on the Secret beside the value. */
 type Writing = { version: string | undefined } & Pick<ObjectMeta, 'labels' | 'annotations' | 'ownerReferences'>

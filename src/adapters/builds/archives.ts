@@ -3,6 +3,7 @@ import { PassThrough, type Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { request } from 'undici'
 import { ArchiveRefused } from '../../contracts/builds/archive.ts'
+import { sha256 } from '../../core/names.ts'
 import { RegistryError } from '../registry/port.ts'
 import type { SourceArchives, StoredArchive } from './port.ts'
 import { unpack } from './unpack.ts'
@@ -87,7 +88,7 @@ export function sourceArchives({ url, tokenFor, mostBytes = MOST_BYTES }: Source
   }
 }
 
-const digestOf = (text: string) => `sha256:${createHash('sha256').update(text).digest('hex')}`
+const digestOf = (text: string) => `sha256:${sha256(text)}`
 const described = (text: string) => ({ digest: digestOf(text), size: Buffer.byteLength(text) })
 
 /** Passes on what comes in to both, as fast as the slower takes it, and knows what it was. */

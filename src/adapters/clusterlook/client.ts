@@ -2,6 +2,7 @@ import { valueAt } from '../../contracts/rollouts/drift.ts'
 import type { ClusterFacts, Known } from '../../contracts/rollouts/facts.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
 import type { KubeClient } from '../../kube/client.ts'
+import type { LOOKED_TYPES } from '../../kube/looked.ts'
 import { driftOf } from './drift.ts'
 import {
   askedBy,
@@ -16,21 +17,9 @@ import {
 } from './facts.ts'
 import type { ClusterLook, LookedComponent, WantedRoles } from './port.ts'
 
-/** The types that are looked at. */
-export type LookedTypes = Readonly<
-  Record<
-    'node' | 'pod' | 'quota' | 'definition' | 'role' | 'database' | 'certificate' | 'backup' | 'backupLocation',
-    Resource
-  >
-> & {
-  readonly workloads: readonly Resource[]
-  /** What charts render and people change. */
-  readonly rendered: readonly Resource[]
-}
-
 export type ClusterLookOptions = {
   client: Pick<KubeClient, 'list' | 'get'>
-  types: LookedTypes
+  types: typeof LOOKED_TYPES
   /** The namespace that Velero is in. */
   velero: string
   /** Where the platform's own parts are. */

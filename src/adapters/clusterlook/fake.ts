@@ -1,5 +1,6 @@
 import type { DriftItem } from '../../contracts/rollouts/drift.ts'
 import type { ClusterFacts } from '../../contracts/rollouts/facts.ts'
+import type { RoleCeiling, RoleChange } from './ceiling.ts'
 import type { ClusterLook } from './port.ts'
 
 /** A cluster that is well, and of which tests change what they are about. */
@@ -33,5 +34,22 @@ export class FakeClusterLook implements ClusterLook {
   async drift(components: Parameters<ClusterLook['drift']>[0]) {
     const names = new Set(components.map(({ name }) => name))
     return { scanned: names.size, items: this.changed.filter(({ component }) => names.has(component)), problems: [] }
+  }
+}
+
+/** In memory: the roles that differ, which one caller may change. */
+export class FakeRoleCeiling implements RoleCeiling {
+  differing: readonly RoleChange[] = []
+  /** Authorization header of whoever may. */
+  mayApply: string | undefined
+
+  async changes(): Promise<readonly RoleChange[]> {
+    return this.differing
+  }
+
+  async apply(authorization: string): Promise<boolean> {
+    if (authorization !== this.mayApply) return false
+    this.differing = []
+    return true
   }
 }

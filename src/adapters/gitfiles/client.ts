@@ -1,53 +1,135 @@
-import { type RepositoryFiles, withinRoom } from '../../contracts/blueprints/repository.ts'
-import type { OutgoingFetch } from '../outgoing/port.ts'
-import { SourceError } from '../sources/port.ts'
-import { type GitObjects, PackRefused, readPack } from './pack.ts'
-import type { FilesPlace, GitFiles } from './port.ts'
-import { GitServer } from './server.ts'
-import { filesBelow, type TreeFile } from './tree.ts'
+import { OutgoingError, type OutgoingFetch, type OutgoingRequest } from '../outgoing/port.ts'
+import { PackTooLarge, readPack } from './pack.ts'
+import { DELIMITER, FLUSH, line, packets, textOf } from './pktLine.ts'
+import { GIT_LIMITS, type GitFiles, GitFilesError, type GitPlace } from './port.ts'
+import { filesOf } from './tree.ts'
 
-/** Milliseconds for everything together: whoever answers slowly keeps others waiting for their turn. */
-const TIMEOUT = 30_000
-/** Files that are fetched by their ids; the first ones by path. Beyond, they would not be read either. */
-const FETCHED_FILES = 200
+const PROTOCOL = { 'git-protocol': 'version=2' }
+const COMMON = ['agent=freehold', 'object-format=sha1']
+const DATA = 1
 
 /**
- * Speaks version 2 of Git's protocol over https (gitprotocol-v2), through the calls that tenants' addresses are made with.
- * Of a server that can leave out files, the folders are fetched first, and then those files alone that may be templates.
+ * Git over https, by version 2 of its protocol (gitprotocol-v2): one commit without its history, and without its large
+ * files where the host can leave them out.
+ *
+ * @param fetch passes every address by the rules for outgoing calls, and bounds what is answered
  */
-export function createGitFiles(fetch: OutgoingFetch): GitFiles {
+export function gitFiles(fetch: OutgoingFetch): GitFiles {
   return {
-    async read(place, signal) {
-      const deadline = AbortSignal.timeout(TIMEOUT)
-      const ended = signal === undefined ? deadline : AbortSignal.any([deadline, signal])
+    async read(place, known, signal) {
+      const host = URL.parse(place.url)?.host ?? ''
       try {
-        return await readFiles(new GitServer(fetch, place, ended), place)
+        const session = new Session(fetch, place, signal)
+        const canFilter = await session.open()
+        const revision = commitOf(await session.references(), place)
+        if (revision === known) return { revision, files: undefined }
+        const pack = await session.pack(revision, canFilter)
+        return { revision, files: filesOf(await readPack(pack), revision, place.path) }
       } catch (error) {
-        if (!(error instanceof PackRefused)) throw error
-        throw new SourceError('Unreachable', `The repository is not read: ${error.message}.`, { cause: error })
+        throw gitFilesError(error, host)
       }
     },
   }
 }
 
-async function readFiles(server: GitServer, { ref, folder }: FilesPlace): Promise<RepositoryFiles> {
-  await server.greet()
-  const revision = await server.commitOf(ref)
-  const objects: GitObjects = new Map()
-  await readPack(await server.fetch([revision], { isShallow: true }), objects)
-  const found = filesBelow(objects, revision, folder)
-  if (found === undefined) throw new SourceError('NotFound', `The repository has no folder "${folder}" at "${ref}".`)
-  const wanted = found.slice(0, FETCHED_FILES)
-  const missing = [...new Set(wanted.map(({ id }) => id))].filter((id) => !objects.has(id))
-  if (missing.length > 0) await readPack(await server.fetch(missing, { isShallow: false }), objects)
-  return withinRoom(
-    revision,
-    wanted.map((file) => ({ path: file.path, bytes: bytesOf(file, objects) })),
-  )
+class Session {
+  readonly #fetch: OutgoingFetch
+  readonly #url: string
+  readonly #ref: string
+  readonly #host: string
+  readonly #request: Pick<OutgoingRequest, 'signal' | 'isBinary'>
+  readonly #headers: Record<string, string>
+
+  constructor(fetch: OutgoingFetch, { url, ref, authorization }: GitPlace, signal: AbortSignal | undefined) {
+    this.#fetch = fetch
+    this.#url = url.replace(/\/+$/, '')
+    this.#host = URL.parse(url)?.host ?? ''
+    this.#ref = ref
+    this.#request = { signal, isBinary: true }
+    this.#headers = { ...PROTOCOL, ...(authorization !== undefined && { authorization }) }
+  }
+
+  /** @returns whether the host leaves out large files if it is asked to */
+  async open(): Promise<boolean> {
+    const url = `${this.#url}/info/refs?service=git-upload-pack`
+    const answer = await this.#fetch(url, { ...this.#request, headers: this.#headers })
+    const said = linesOf(await this.#bytesOf(answer))
+    if (!said.includes('version 2'))
+      throw new GitFilesError('Unreachable', `${this.#host} does not speak version 2 of the protocol of Git here.`)
+    return said.some((one) => /^fetch=(.* )?filter( |$)/.test(one))
+  }
+
+  /** Of the refs that are meant, what they stand for. */
+  async references(): Promise<ReadonlyMap<string, string>> {
+    const prefixes = candidates(this.#ref).map((name) => `ref-prefix ${name}`)
+    const said = linesOf(await this.#command('ls-refs', ['peel', ...prefixes]))
+    return new Map(
+      said.flatMap((one): [string, string][] => {
+        const [, id, name, peeled] = /^([0-9a-f]{40}) (\S+)(?:.* peeled:([0-9a-f]{40}))?/.exec(one) ?? []
+        return id === undefined || name === undefined ? [] : [[name, peeled ?? id]]
+      }),
+    )
+  }
+
+  async pack(commit: string, canFilter: boolean): Promise<Buffer> {
+    const filter = canFilter ? [`filter blob:limit=${GIT_LIMITS.file + 1}`] : []
+    const wanted = ['no-progress', 'ofs-delta', `want ${commit}`, 'deepen 1', ...filter, 'done']
+    const chunks: Buffer[] = []
+    let isPack = false
+    for (const packet of packets(await this.#command('fetch', wanted))) {
+      if (packet.kind !== 'line') continue
+      if (isPack && packet.bytes[0] === DATA) chunks.push(packet.bytes.subarray(1))
+      isPack ||= textOf(packet.bytes) === 'packfile'
+    }
+    return Buffer.concat(chunks)
+  }
+
+  async #command(name: string, args: readonly string[]): Promise<Buffer> {
+    const answer = await this.#fetch(`${this.#url}/git-upload-pack`, {
+      ...this.#request,
+      method: 'POST',
+      headers: {
+        ...this.#headers,
+        'content-type': 'application/x-git-upload-pack-request',
+        accept: 'application/x-git-upload-pack-result',
+      },
+      body: [...[`command=${name}`, ...COMMON].map(line), DELIMITER, ...args.map(line), FLUSH].join(''),
+    })
+    return this.#bytesOf(answer)
+  }
+
+  async #bytesOf(answer: Response): Promise<Buffer> {
+    const { status } = answer
+    if (status === 200) return Buffer.from(await answer.arrayBuffer())
+    const host = this.#host
+    if (status === 401 || status === 403 || status === 404)
+      throw new GitFilesError('NotFound', `${host} has no such repository, or the credential may not read it.`)
+    if (status >= 300 && status < 400)
+      throw new GitFilesError('NotFound', `${host} has the repository at another address: often it ends in ".git".`)
+    throw new GitFilesError('Unreachable', `${host} answered with status ${status}.`)
+  }
 }
 
-function bytesOf({ id }: TreeFile, objects: GitObjects): Buffer {
-  const found = objects.get(id)
-  if (found?.type !== 'blob') throw new PackRefused('a file of it is missing')
-  return found.data
+const linesOf = (bytes: Buffer): string[] =>
+  [...packets(bytes)].flatMap((packet) => (packet.kind === 'line' ? textOf(packet.bytes) : []))
+
+const candidates = (ref: string): string[] =>
+  ref.startsWith('refs/') ? [ref] : [`refs/heads/${ref}`, `refs/tags/${ref}`]
+
+function commitOf(found: ReadonlyMap<string, string>, { ref }: GitPlace): string {
+  for (const name of candidates(ref)) {
+    const commit = found.get(name)
+    if (commit !== undefined) return commit
+  }
+  throw new GitFilesError('NotFound', `The repository has no branch or tag "${ref}".`)
+}
+
+function gitFilesError(error: unknown, host: string): GitFilesError {
+  if (error instanceof GitFilesError) return error
+  if (error instanceof OutgoingError) return new GitFilesError(error.reason, error.message, { cause: error })
+  if (error instanceof PackTooLarge) {
+    const message = 'The repository is too large: keep templates in one of their own.'
+    return new GitFilesError('TooLarge', message, { cause: error })
+  }
+  return new GitFilesError('Unreachable', `${host} answers with what is not of Git.`, { cause: error })
 }

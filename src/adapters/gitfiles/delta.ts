@@ -1,40 +1,70 @@
-/** A number of seven bits a byte, the lowest first, and where it ends. */
-export function sizeAt(bytes: Buffer, start: number): { size: number; next: number } {
-  let [size, at] = [0, start]
-  for (let shift = 0; ; shift += 7) {
-    const byte = bytes[at++]
-    if (byte === undefined || shift > 42) return { size: Number.NaN, next: at }
-    size += (byte & 0x7f) * 2 ** shift
-    if (!(byte & 0x80)) return { size, next: at }
+/**
+ * An object made of another one (gitformat-pack, "Deltified representation").
+ *
+ * @param allow throws if the object may not be so large
+ * @throws RangeError if the delta does not fit its base
+ */
+export function applyDelta(base: Buffer, delta: Buffer, allow: (size: number) => void): Buffer {
+  const reader = new Reader(delta)
+  if (reader.size() !== base.length) throw new RangeError('A change is of another object.')
+  const size = reader.size()
+  allow(size)
+  const whole = Buffer.alloc(size)
+  let at = 0
+  const put = (from: Buffer, start: number, length: number) => {
+    if (length === 0 || start + length > from.length || at + length > size)
+      throw new RangeError('A change reaches beyond its objects.')
+    at += from.copy(whole, at, start, start + length)
   }
+  while (!reader.isAtEnd) {
+    const command = reader.byte()
+    if ((command & 0x80) === 0) {
+      put(delta, reader.at, command)
+      reader.at += command
+      continue
+    }
+    const start = reader.bytes(command, 4)
+    const length = reader.bytes(command >> 4, 3)
+    put(base, start, length === 0 ? 0x1_0000 : length)
+  }
+  if (at !== size) throw new RangeError('A change ends too early.')
+  return whole
 }
 
-/**
- * Applies what a pack says of an object that is like another one: pieces to copy from that one, and pieces that are new
- * (gitformat-pack, "Deltified representation").
- *
- * @returns undefined for a change that is broken, or of something else
- */
-export function applyDelta(base: Buffer, delta: Buffer): Buffer | undefined {
-  const source = sizeAt(delta, 0)
-  const target = sizeAt(delta, source.next)
-  if (source.size !== base.length || !Number.isSafeInteger(target.size)) return undefined
-  const result = Buffer.alloc(target.size)
-  let [at, written] = [target.next, 0]
-  /** The bytes that the lower bits of a command announce: a number, the lowest byte first. */
-  const announced = (command: number, bits: readonly number[]) =>
-    bits.reduce((sum, bit, index) => (command & bit ? sum + (delta[at++] ?? 0) * 256 ** index : sum), 0)
-  while (at < delta.length) {
-    const command = delta[at++] ?? 0
-    const isCopy = (command & 0x80) !== 0
-    const from = isCopy ? announced(command, [1, 2, 4, 8]) : at
-    const length = isCopy ? announced(command, [16, 32, 64]) || 0x10000 : command
-    const origin = isCopy ? base : delta
-    // Zero is reserved; nothing else has a length of zero.
-    if (length === 0 || from + length > origin.length || written + length > target.size) return undefined
-    origin.copy(result, written, from, from + length)
-    written += length
-    if (!isCopy) at += length
+class Reader {
+  at = 0
+  readonly #from: Buffer
+
+  constructor(from: Buffer) {
+    this.#from = from
   }
-  return written === target.size ? result : undefined
+
+  get isAtEnd(): boolean {
+    return this.at >= this.#from.length
+  }
+
+  byte(): number {
+    const byte = this.#from[this.at]
+    if (byte === undefined) throw new RangeError('A change ends too early.')
+    this.at += 1
+    return byte
+  }
+
+  /** Seven bits in each byte, the lowest first. */
+  size(): number {
+    let size = 0
+    for (let factor = 1; ; factor *= 128) {
+      const byte = this.byte()
+      size += (byte & 0x7f) * factor
+      if (!Number.isSafeInteger(size)) throw new RangeError('A size is too large to be one.')
+      if ((byte & 0x80) === 0) return size
+    }
+  }
+
+  /** Of a number the bytes that the bits of `present` announce, the lowest first. */
+  bytes(present: number, count: number): number {
+    let value = 0
+    for (let index = 0; index < count; index += 1) if ((present >> index) & 1) value += this.byte() * 256 ** index
+    return value
+  }
 }

@@ -1,44 +1,30 @@
-import { isTemplatePath, type RepositoryFiles, withinRoom } from '../../contracts/blueprints/repository.ts'
-import { SourceError } from '../sources/port.ts'
-import type { FilesPlace, GitFiles } from './port.ts'
+import { type GitFile, type GitFiles, GitFilesError, type GitFilesFound, type GitPlace } from './port.ts'
 
-export type FakeRepository = {
-  /** By branch or tag. */
-  readonly refs: Map<string, { revision: string; files: ReadonlyMap<string, string | Uint8Array> }>
-  /** Who has it reads it; everybody if absent. */
-  token?: string
-}
-
-/** Repositories in memory, by address. */
+/** In memory: repositories by their address and ref. */
 export class FakeGitFiles implements GitFiles {
-  readonly repositories = new Map<string, FakeRepository>()
-  isAway = false
-  reads = 0
+  readonly repositories = new Map<string, { revision: string; files: GitFile[] }>()
+  /** Fails as told. */
+  failure: GitFilesError | undefined
 
-  /** Replaces what a branch holds. */
-  push(url: string, revision: string, files: Readonly<Record<string, string | Uint8Array>>, ref = 'main'): void {
-    const found = this.repositories.get(url) ?? { refs: new Map() }
-    found.refs.set(ref, { revision, files: new Map(Object.entries(files)) })
-    this.repositories.set(url, found)
+  commit(url: string, ref: string, revision: string, texts: Readonly<Record<string, string>>): void {
+    const files = Object.entries(texts).map(([path, text]) => ({ path, text }))
+    this.repositories.set(`${url} ${ref}`, { revision, files })
   }
 
-  async read({ url, ref, folder, credentials }: FilesPlace): Promise<RepositoryFiles> {
-    this.reads += 1
-    if (this.isAway) throw new SourceError('Unreachable', 'git.example.com does not answer over TLS in time.')
-    const found = this.repositories.get(url)
-    if (found === undefined) throw new SourceError('NotFound', 'git.example.com does not know this.')
-    if (found.token !== undefined && found.token !== credentials?.token)
-      throw new SourceError('CredentialRejected', 'git.example.com does not accept the credentials (status 401).')
-    const head = found.refs.get(ref)
-    if (head === undefined) throw new SourceError('NotFound', `The repository has no branch and no tag "${ref}".`)
-    const start = folder === '' ? '' : `${folder}/`
-    const below = [...head.files].filter(([path]) => path.startsWith(start))
-    if (below.length === 0 && folder !== '')
-      throw new SourceError('NotFound', `The repository has no folder "${folder}" at "${ref}".`)
-    const wanted = below.filter(([path]) => isTemplatePath(path.slice(start.length)))
-    return withinRoom(
-      head.revision,
-      wanted.map(([path, content]) => ({ path, bytes: Buffer.from(content as string) })),
-    )
+  async read({ url, ref, path }: GitPlace, known?: string): Promise<GitFilesFound> {
+    if (this.failure !== undefined) throw this.failure
+    const found = this.repositories.get(`${url} ${ref}`)
+    if (found === undefined) throw new GitFilesError('NotFound', `The repository has no branch or tag "${ref}".`)
+    const { revision } = found
+    if (revision === known) return { revision, files: undefined }
+    const folder = path.replace(/^\/+|\/+$/g, '')
+    const prefix = folder === '' ? '' : `${folder}/`
+    const files = found.files
+      .filter((file) => file.path.startsWith(prefix))
+      .map((file) => ({ ...file, path: file.path.slice(prefix.length) }))
+      .sort((one, other) => (one.path < other.path ? -1 : 1))
+    if (files.length === 0 && prefix !== '')
+      throw new GitFilesError('NotFound', `The repository has no folder "${path}".`)
+    return { revision, files }
   }
 }

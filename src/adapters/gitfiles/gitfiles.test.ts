@@ -1,89 +1,217 @@
-import { mkdtemp, rm, symlink } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { deflateSync } from 'node:zlib'
 import { expect } from 'chai'
-import { makeRepository } from '../../../test/make/gitRepository.ts'
-import { gitFilesContract } from '../../../test/suites/gitFilesContract.ts'
-import { reasonOf } from '../../../test/suites/sourceContract.ts'
 import { serveGit } from '../../../test/worlds/providers/gitBackend.ts'
-import { OutgoingError } from '../outgoing/port.ts'
-import { createGitFiles } from './client.ts'
+import { gitFiles } from './client.ts'
 import { FakeGitFiles } from './fake.ts'
+import { PackTooLarge, readPack } from './pack.ts'
+import { type GitFiles, GitFilesError } from './port.ts'
 
-const URL_OF_FAKE = 'https://git.example.com/acme/blueprints.git'
+const PASSWORD = 'a-password-of-the-tests'
+const basic = (password: string) => `Basic ${Buffer.from(`git:${password}`).toString('base64')}`
 
-gitFilesContract('files of a repository in memory', async () => {
-  const port = new FakeGitFiles()
+type World = {
+  files: GitFiles
+  url: string
+  authorization: string
+  /** Commits these texts, besides what is there. @returns the hash */
+  commit(texts: Readonly<Record<string, string>>): Promise<string>
+  close(): Promise<void>
+}
+
+async function real(): Promise<World> {
+  const root = await mkdtemp(join(tmpdir(), 'freehold-git-'))
+  const home = join(root, 'shop.git')
+  await mkdir(home)
+  const git = async (...args: string[]) =>
+    (await promisify(execFile)('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.c', ...args], { cwd: home })).stdout
+  await git('init', '--quiet', '--initial-branch=main')
+  await git('config', 'uploadpack.allowFilter', 'true')
+  await symlink('/etc/hostname', join(home, 'outside.yaml'))
+  const served = await serveGit(root, { username: 'git', password: PASSWORD })
+  return {
+    files: gitFiles(served.fetch),
+    url: `${served.url}/shop.git/.git`,
+    authorization: basic(PASSWORD),
+    async commit(texts) {
+      for (const [path, text] of Object.entries(texts)) {
+        await mkdir(dirname(join(home, path)), { recursive: true })
+        await writeFile(join(home, path), text)
+      }
+      await git('add', '--all')
+      await git('commit', '--quiet', '--message=more')
+      await git('tag', '--force', '--annotate', '--message=one', 'v1')
+      return (await git('rev-parse', 'HEAD')).trim()
+    },
+    async close() {
+      await served.close()
+      await rm(root, { recursive: true, force: true })
+    },
+  }
+}
+
+async function played(): Promise<World> {
+  const files = new FakeGitFiles()
+  const url = 'https://git.test/shop'
+  let all: Record<string, string> = {}
   let count = 0
   return {
-    port,
-    place: { url: URL_OF_FAKE, ref: 'main', folder: '', credentials: { username: 'git', token: 'good' } },
-    async push(branch, files) {
+    ...{ files, url, authorization: basic(PASSWORD) },
+    async commit(texts) {
+      all = { ...all, ...texts }
       count += 1
-      port.push(URL_OF_FAKE, String(count).padStart(40, '0'), files, branch)
-      Object.assign(port.repositories.get(URL_OF_FAKE) ?? {}, { token: 'good' })
-      return String(count).padStart(40, '0')
+      const known = Object.fromEntries(Object.entries(all).filter(([path]) => /\.(ya?ml|json)$/.test(path)))
+      const revision = createHash('sha1').update(String(count)).digest('hex')
+      for (const ref of ['main', 'v1', 'refs/heads/main']) files.commit(url, ref, revision, known)
+      return revision
     },
-    async tag(name, branch) {
-      const refs = port.repositories.get(URL_OF_FAKE)?.refs
-      const head = refs?.get(branch)
-      if (head !== undefined) refs?.set(name, head)
-    },
+    close: async () => {},
   }
-})
+}
 
-describe('files of a real repository', () => {
-  let folder: string
-  let server: Awaited<ReturnType<typeof serveGit>>
-  const credentials = { username: 'git', token: 'good' }
+const reasonOf = (work: Promise<unknown>) =>
+  work.then(
+    () => 'none',
+    (error: unknown) => (error instanceof GitFilesError ? error.reason : String(error)),
+  )
+
+for (const [name, make] of [
+  ['of a Git server', real],
+  ['in memory', played],
+] as const)
+  describe(`files of a repository ${name}`, () => {
+    let world: World
+    let revision: string
+    const place = (path = '/', ref = 'main') => ({ url: world.url, authorization: world.authorization, ref, path })
+    before(async () => {
+      world = await make()
+      await world.commit({ 'README.md': 'read me', 'a.yaml': 'one' })
+      revision = await world.commit({ 'a.yaml': 'two', 'deep/down/b.json': '{}', 'deep/c.yml': 'c', 'main.ts': '' })
+    })
+    after(() => world.close())
+
+    it('are the YAML and JSON of the commit, by path', async () => {
+      const found = await world.files.read(place())
+      expect(found.revision).to.equal(revision)
+      expect(found.files).to.deep.equal([
+        { path: 'a.yaml', text: 'two' },
+        { path: 'deep/c.yml', text: 'c' },
+        { path: 'deep/down/b.json', text: '{}' },
+      ])
+    })
+
+    it('are those of a folder, of a tag, of a full name', async () => {
+      for (const ref of ['main', 'v1', 'refs/heads/main']) {
+        const { files } = await world.files.read(place('/deep', ref))
+        expect(files?.map(({ path }) => path)).to.deep.equal(['c.yml', 'down/b.json'])
+      }
+    })
+
+    it('are not read again if the commit is known', async () => {
+      expect(await world.files.read(place(), revision)).to.deep.equal({ revision, files: undefined })
+    })
+
+    it('are not found where there is no such ref or folder', async () => {
+      expect(await reasonOf(world.files.read(place('/', 'other')))).to.equal('NotFound')
+      expect(await reasonOf(world.files.read(place('/other')))).to.equal('NotFound')
+    })
+  })
+
+describe('files of a Git server', () => {
+  let world: World
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'freehold-files-'))
-    server = await serveGit(folder, { username: 'git', password: 'good' })
+    world = await real()
   })
-  after(async () => {
-    await server.close()
-    await rm(folder, { recursive: true, force: true })
-  })
-  const placeOf = (name: string) => ({ url: `${server.url}/${name}.git`, ref: 'main', folder: '', credentials })
+  after(() => world.close())
+  const read = (more: object = {}) =>
+    world.files.read({ url: world.url, authorization: world.authorization, ref: 'main', path: '/', ...more })
 
-  for (const canFilter of [true, false]) {
-    gitFilesContract(
-      `behind a git http-backend that ${canFilter ? 'leaves out files' : 'sends everything'}`,
-      async () => {
-        const name = canFilter ? 'partial' : 'whole'
-        const { push, tag } = await makeRepository(folder, name, { canFilter })
-        return { port: createGitFiles(server.fetch), place: placeOf(name), push, tag }
-      },
-    )
-  }
-
-  it('follow no link and no submodule, and read what git keeps as a change of something else', async () => {
-    const { work, git, push, commit } = await makeRepository(folder, 'odd', { canFilter: false })
-    const lines = Array.from({ length: 2000 }, (_, index) => `line ${index} of a long file`)
-    await push('main', { 'a.yaml': lines.join('\n'), 'b.yaml': [...lines, 'one more'].join('\n') })
-    await symlink('/etc/passwd', join(work, 'link.yaml'))
-    await git('add', '--all')
-    await git('update-index', '--add', '--cacheinfo', `160000,${'1'.repeat(40)},sub.yaml`)
-    await commit('main')
-    await git('-C', join(folder, 'odd.git'), 'gc', '--quiet')
-    const { files } = await createGitFiles(server.fetch).read(placeOf('odd'))
-    expect(files.map(({ path, content }) => `${path} ${content.split('\n').length}`)).to.deep.equal([
-      'a.yaml 2000',
-      'b.yaml 2001',
+  it('have no text if they are too large or no text, whether or not the host leaves them out', async () => {
+    const texts = { 'large.yaml': 'x'.repeat(262_145), 'fits.yaml': 'x'.repeat(262_144) }
+    await world.commit(texts)
+    const { files } = await read()
+    expect(files?.map(({ path, text }) => `${path} ${text?.length}`)).to.deep.equal([
+      'fits.yaml 262144',
+      'large.yaml undefined',
     ])
   })
 
-  it('are of an empty repository, an address without one, or a host that is away: refused, with a reason', async () => {
-    await makeRepository(folder, 'empty', { canFilter: true })
-    const port = createGitFiles(server.fetch)
-    expect(await reasonOf(port.read(placeOf('empty')))).to.equal('NotFound')
-    const away = createGitFiles(() => Promise.reject(new OutgoingError('NotAllowed', 'no')))
-    expect(await reasonOf(away.read(placeOf('empty')))).to.equal('NotAllowed')
-    for (const said of ['', '<html>', '0009ver', 'ffff', '000eversion 1\n0000']) {
-      const odd = createGitFiles(async () => new Response(said))
-      expect(await reasonOf(odd.read(placeOf('empty'))), said).to.be.oneOf(['Unreachable', 'Unsupported'])
-    }
-    const moved = createGitFiles(async () => new Response(null, { status: 302 }))
-    expect(await reasonOf(moved.read(placeOf('empty')))).to.equal('Unreachable')
+  it('are found through a hundred versions of a file, which the host sends as changes of each other', async () => {
+    const lines = Array.from(
+      { length: 400 },
+      (_, index) => `line ${index}: ${createHash('sha1').update(`${index}`).digest('hex')}`,
+    )
+    const versions = Object.fromEntries(
+      Array.from({ length: 40 }, (_, index) => [`copies/${index}.yaml`, lines.with(index, 'changed').join('\n')]),
+    )
+    await world.commit(versions)
+    const { files } = await read({ path: '/copies' })
+    expect(Object.fromEntries((files ?? []).map(({ path, text }) => [`copies/${path}`, text]))).to.deep.equal(versions)
   })
+
+  it('are refused without the password, and where no repository is', async () => {
+    expect(await reasonOf(read({ authorization: undefined }))).to.equal('NotFound')
+    expect(await reasonOf(read({ url: world.url.replace('shop', 'none') }))).to.equal('NotFound')
+  })
+
+  it('are not looked for at an address that is not called', async () => {
+    expect(await reasonOf(read({ url: 'https://169.254.169.254/latest' }))).to.equal('NotAllowed')
+    expect(await reasonOf(read({ url: 'http://example.com/a.git' }))).to.equal('NotAllowed')
+  })
+
+  it('are not there where something else answers', async () => {
+    for (const text of ['<html>', '', '0005', 'zzzz', '000cversion 1'])
+      expect(
+        await reasonOf(gitFiles(async () => new Response(text)).read({ url: 'https://x', ref: 'a', path: '/' })),
+      ).to.equal('Unreachable')
+    const moved = async () => new Response(null, { status: 302 })
+    expect(await reasonOf(gitFiles(moved).read({ url: 'https://x', ref: 'a', path: '/' }))).to.equal('NotFound')
+  })
+})
+
+/** A pack of one object, as a host could invent it. */
+function packOf(type: number, size: number, bytes: Buffer, count = 1): Buffer {
+  const header = [((type << 4) | (size & 15)) & 0x7f]
+  for (let rest = Math.floor(size / 16); rest > 0; rest = Math.floor(rest / 128)) {
+    header[header.length - 1] = (header.at(-1) ?? 0) | 0x80
+    header.push(rest & 0x7f)
+  }
+  const head = Buffer.from('PACK\0\0\0\x02\0\0\0\0', 'latin1')
+  head.writeUInt32BE(count, 8)
+  const body = Buffer.concat([head, Buffer.from(header), deflateSync(bytes)])
+  return Buffer.concat([body, createHash('sha1').update(body).digest()])
+}
+
+describe('a pack', () => {
+  it('gives its objects by their ids', async () => {
+    const found = await readPack(packOf(3, 2, Buffer.from('hi')))
+    expect([...found.keys()]).to.deep.equal(['32f95c0d1244a78b2be1bab8de17906fabb2c4a8'])
+  })
+
+  const BASE = Buffer.alloc(20, 1)
+  const cases: [string, Buffer, typeof PackTooLarge | typeof RangeError][] = [
+    ['that announces an object of a gigabyte', packOf(3, 1e9, Buffer.from('x')), PackTooLarge],
+    ['that announces a million objects', packOf(3, 1, Buffer.from('x'), 1_000_000), PackTooLarge],
+    ['whose object is longer than it says', packOf(3, 10, Buffer.alloc(50_000_000)), RangeError],
+    ['whose object is shorter than it says', packOf(3, 10, Buffer.from('x')), RangeError],
+    ['with fewer objects than it says', packOf(3, 1, Buffer.from('x'), 2), RangeError],
+    ['with an object of no type', packOf(5, 1, Buffer.from('x')), RangeError],
+    ['with a change of what is not there', packOf(7, 1, BASE), RangeError],
+    [
+      'whose checksum is another one',
+      Buffer.concat([packOf(3, 1, Buffer.from('x')).subarray(0, -1), Buffer.from('?')]),
+      RangeError,
+    ],
+    ['that is none', Buffer.from('PACK'), RangeError],
+  ]
+  for (const [sentence, bytes, kind] of cases)
+    it(`${sentence} is refused`, async () => {
+      const error: unknown = await readPack(bytes).catch((thrown: unknown) => thrown)
+      expect(error).to.be.instanceOf(kind)
+    })
 })

@@ -1,154 +1,140 @@
 import { createHash } from 'node:crypto'
 import { inflate } from 'node:zlib'
-import { applyDelta, sizeAt } from './delta.ts'
+import { applyDelta } from './delta.ts'
 
-export type ObjectType = 'commit' | 'tree' | 'blob' | 'tag'
-export type GitObject = { readonly type: ObjectType; readonly data: Buffer }
-/** By id. */
-export type GitObjects = Map<string, GitObject>
+export type GitObjectType = 'commit' | 'tree' | 'blob' | 'tag'
+export type GitObject = { readonly type: GitObjectType; readonly bytes: Buffer }
 
-/**
- * How much a pack may unpack to. A few kilobytes can say that they are gigabytes, whoever made them, and everything is in
- * the memory of the operator.
- */
-export type PackLimits = { readonly objects: number; readonly objectBytes: number; readonly bytes: number }
-export const PACK_LIMITS: PackLimits = { objects: 20_000, objectBytes: 8 * 1024 * 1024, bytes: 64 * 1024 * 1024 }
+/** Objects of a pack, bytes of one and of all together. */
+export const PACK_LIMITS = { objects: 20_000, object: 16 * 1024 * 1024, all: 64 * 1024 * 1024 } as const
 
-/** The message is ours: nothing of the pack is in it. */
-export class PackRefused extends Error {
-  constructor(message: string) {
-    super(message)
-    this.name = 'PackRefused'
-  }
-}
+/** What a pack says is too much: a small one can stand for gigabytes. */
+export class PackTooLarge extends Error {}
 
-const TYPES: Readonly<Record<number, ObjectType>> = { 1: 'commit', 2: 'tree', 3: 'blob', 4: 'tag' }
-const OFFSET_DELTA = 6
-const REFERENCE_DELTA = 7
-/** A chain of changes that is longer is made to cost time. */
-const ROUNDS = 64
+const TYPES: Readonly<Record<number, GitObjectType>> = { 1: 'commit', 2: 'tree', 3: 'blob', 4: 'tag' }
+const [OFFSET_DELTA, REFERENCE_DELTA] = [6, 7]
+const [HEADER, TRAILER] = [12, 20]
 
-/** What stands in a pack: an object, or what changes another one into it. */
-type Entry = { at: number; type: number; data: Buffer; base?: number | string }
+type Delta = { readonly at: number; readonly base: number | string; readonly bytes: Buffer }
 
 /**
- * Adds the objects of a pack (gitformat-pack, version 2) to those that are known, by their ids: whoever walks from an id finds
- * what that id means or nothing.
+ * The objects of a pack by their ids (gitformat-pack). Written here because the libraries that read packs inflate whatever
+ * a host has sent, and the hosts are named by tenants.
  *
- * @throws PackRefused for a pack that is broken or goes beyond its limits
+ * @throws PackTooLarge; RangeError if it is no whole pack
  */
-export async function readPack(pack: Buffer, objects: GitObjects, limits: PackLimits = PACK_LIMITS): Promise<void> {
-  const count = countOf(pack)
-  if (count > limits.objects) throw new PackRefused(`it has more than ${limits.objects} files and folders`)
-  const budget = new Budget(limits)
-  const entries: Entry[] = []
-  let at = 12
+export async function readPack(pack: Buffer): Promise<ReadonlyMap<string, GitObject>> {
+  if (pack.length < HEADER + TRAILER || pack.toString('latin1', 0, 4) !== 'PACK') throw new RangeError('It is no pack.')
+  const end = pack.length - TRAILER
+  const sum = createHash('sha1').update(pack.subarray(0, end)).digest()
+  if (!sum.equals(pack.subarray(end))) throw new RangeError('The checksum of the pack is another one.')
+  const count = pack.readUInt32BE(8)
+  if (count > PACK_LIMITS.objects) throw new PackTooLarge(`It has ${count} objects.`)
+  const objects = new Objects()
+  const deltas: Delta[] = []
+  let at = HEADER
   for (let index = 0; index < count; index += 1) {
-    const { entry, next } = await readEntry(pack, at, budget)
-    entries.push(entry)
-    at = next
+    const start = at
+    const header = readHeader(pack, at)
+    const base = readBase(pack, header.next, header.type, start)
+    if (header.size > PACK_LIMITS.object) throw new PackTooLarge(`An object has ${header.size} bytes.`)
+    const { bytes, used } = await inflated(pack.subarray(base.next, end), header.size)
+    objects.count(bytes.length)
+    const type = TYPES[header.type]
+    if (type !== undefined) objects.add(start, { type, bytes })
+    else if (base.of !== undefined) deltas.push({ at: start, base: base.of, bytes })
+    else throw new RangeError(`An object is of type ${header.type}.`)
+    at = base.next + used
   }
-  resolve(entries, objects, budget)
+  objects.resolve(deltas)
+  return objects.byId
 }
 
-function countOf(pack: Buffer): number {
-  if (pack.length < 32 || pack.toString('latin1', 0, 4) !== 'PACK' || pack.readUInt32BE(4) !== 2) throw broken()
-  return pack.readUInt32BE(8)
-}
+class Objects {
+  readonly byId = new Map<string, GitObject>()
+  readonly #byPlace = new Map<number, GitObject>()
+  #bytes = 0
 
-class Budget {
-  readonly #objectBytes: number
-  #left: number
-
-  constructor({ objectBytes, bytes }: PackLimits) {
-    this.#objectBytes = objectBytes
-    this.#left = bytes
+  count(bytes: number): void {
+    this.#bytes += bytes
+    if (this.#bytes > PACK_LIMITS.all) throw new PackTooLarge('All its objects together are too large.')
   }
 
-  /** @throws PackRefused */
-  take(size: number): void {
-    this.#left -= size
-    if (size > this.#objectBytes || this.#left < 0) throw new PackRefused('it holds more than is read of a repository')
+  add(at: number, object: GitObject): void {
+    const { type, bytes } = object
+    const id = createHash('sha1').update(`${type} ${bytes.length}\0`).update(bytes).digest('hex')
+    this.#byPlace.set(at, object)
+    this.byId.set(id, object)
   }
-}
 
-async function readEntry(pack: Buffer, start: number, budget: Budget): Promise<{ entry: Entry; next: number }> {
-  let at = start
-  const first = byteAt(pack, at++)
-  const type = (first >> 4) & 7
-  let size = first & 15
-  for (let shift = 4, byte = first; byte & 0x80; shift += 7) {
-    byte = byteAt(pack, at++)
-    size += (byte & 0x7f) * 2 ** shift
-  }
-  budget.take(size)
-  let base: number | string | undefined
-  if (type === OFFSET_DELTA) {
-    let byte = byteAt(pack, at++)
-    let back = byte & 0x7f
-    while (byte & 0x80) {
-      byte = byteAt(pack, at++)
-      back = (back + 1) * 128 + (byte & 0x7f)
+  /** A base that is named by its id may come later, so the rest is tried again as long as one more is found. */
+  resolve(deltas: readonly Delta[]): void {
+    for (let open = deltas; open.length > 0; ) {
+      const left = open.filter((delta) => !this.#resolveOne(delta))
+      if (left.length === open.length) throw new RangeError('An object is a change of one that is not there.')
+      open = left
     }
-    base = start - back
-  } else if (type === REFERENCE_DELTA) {
-    base = pack.toString('hex', at, at + 20)
-    at += 20
-  } else if (TYPES[type] === undefined) throw broken()
-  const { data, consumed } = await inflated(pack.subarray(at), size)
-  return { entry: { at: start, type, data, ...(base !== undefined && { base }) }, next: at + consumed }
-}
+  }
 
-/** Off this thread, and never longer than it says itself. */
-function inflated(bytes: Buffer, size: number): Promise<{ data: Buffer; consumed: number }> {
-  return new Promise((done, failed) => {
-    inflate(bytes, { maxOutputLength: Math.max(1, size), info: true }, (error, result) => {
-      // With `info` it is both (Node: zlib, convenience methods); its types do not say so.
-      const { buffer, engine } = (result ?? {}) as unknown as { buffer?: Buffer; engine?: { bytesWritten: number } }
-      if (error !== null || buffer?.length !== size || engine === undefined) failed(broken())
-      else done({ data: buffer, consumed: engine.bytesWritten })
+  #resolveOne({ at, base, bytes }: Delta): boolean {
+    const found = typeof base === 'number' ? this.#byPlace.get(base) : this.byId.get(base)
+    if (found === undefined) return false
+    const whole = applyDelta(found.bytes, bytes, (size) => {
+      if (size > PACK_LIMITS.object) throw new PackTooLarge(`An object has ${size} bytes.`)
+      this.count(size)
     })
-  })
-}
-
-/** A change may stand before what it changes. */
-function resolve(entries: readonly Entry[], objects: GitObjects, budget: Budget): void {
-  const byOffset = new Map<number, GitObject>()
-  let waiting = entries
-  for (let round = 0; waiting.length > 0; round += 1) {
-    const left = waiting.filter((entry) => {
-      const { at, type, data, base } = entry
-      const plain = TYPES[type]
-      const found = typeof base === 'number' ? byOffset.get(base) : objects.get(base ?? '')
-      if (plain === undefined && found === undefined) return true
-      const object = plain === undefined ? changed(found as GitObject, data, budget) : { type: plain, data }
-      byOffset.set(at, object)
-      objects.set(idOf(object), object)
-      return false
-    })
-    if (left.length === waiting.length || round === ROUNDS) throw broken()
-    waiting = left
+    this.add(at, { type: found.type, bytes: whole })
+    return true
   }
 }
 
-function changed(base: GitObject, delta: Buffer, budget: Budget): GitObject {
-  const source = sizeAt(delta, 0)
-  budget.take(sizeAt(delta, source.next).size)
-  const data = applyDelta(base.data, delta)
-  if (data === undefined) throw broken()
-  return { type: base.type, data }
+function readHeader(pack: Buffer, start: number): { type: number; size: number; next: number } {
+  let byte = byteAt(pack, start)
+  const type = (byte >> 4) & 7
+  let size = byte & 15
+  let next = start + 1
+  for (let factor = 16; (byte & 0x80) !== 0; factor *= 128) {
+    byte = byteAt(pack, next)
+    next += 1
+    size += (byte & 0x7f) * factor
+    if (!Number.isSafeInteger(size)) throw new RangeError('The size of an object is too large to be one.')
+  }
+  return { type, size, next }
 }
 
-function idOf({ type, data }: GitObject): string {
-  return createHash('sha1').update(`${type} ${data.length}\0`).update(data).digest('hex')
+/** What a change is a change of: the place of the base in this pack, or its id. */
+function readBase(pack: Buffer, start: number, type: number, at: number): { of?: number | string; next: number } {
+  if (type === REFERENCE_DELTA) return { of: pack.toString('hex', start, start + 20), next: start + 20 }
+  if (type !== OFFSET_DELTA) return { next: start }
+  let next = start
+  let byte = byteAt(pack, next)
+  let back = byte & 0x7f
+  while ((byte & 0x80) !== 0) {
+    next += 1
+    byte = byteAt(pack, next)
+    back = (back + 1) * 128 + (byte & 0x7f)
+    if (back > at) throw new RangeError('A base stands before the pack.')
+  }
+  return { of: at - back, next: next + 1 }
 }
 
 function byteAt(bytes: Buffer, at: number): number {
   const byte = bytes[at]
-  if (byte === undefined) throw broken()
+  if (byte === undefined) throw new RangeError('The pack ends within an object.')
   return byte
 }
 
-function broken(): PackRefused {
-  return new PackRefused('its pack is broken')
+type Engine = { engine: { bytesWritten: number }; buffer: Buffer }
+
+/** In another thread, and never to more than was announced. */
+function inflated(from: Buffer, size: number): Promise<{ bytes: Buffer; used: number }> {
+  return new Promise((resolve, reject) => {
+    // A limit of nothing is none.
+    const limits = { maxOutputLength: Math.max(1, size), info: true }
+    inflate(from, limits, (error, result) => {
+      const { engine, buffer } = (result ?? {}) as unknown as Engine
+      if (error !== null || buffer?.length !== size) reject(new RangeError('An object is not as long as it says.'))
+      else resolve({ bytes: buffer, used: engine.bytesWritten })
+    })
+  })
 }

@@ -1,20 +1,50 @@
-import type { RepositoryFiles } from '../../contracts/blueprints/repository.ts'
+import { ReasonedError } from '../../core/failure.ts'
 
-/** Where files are read: a folder of a repository at a branch, a tag or a commit. */
-export type FilesPlace = {
-  /** https; judged like every address that somebody named. */
+/** A place in a Git repository. */
+export type GitPlace = {
+  /** Address of the repository, https. */
   readonly url: string
+  /** A branch or a tag; a full name such as `refs/heads/main` is one too. */
   readonly ref: string
-  /** Its top is ''. */
-  readonly folder: string
-  readonly credentials?: { readonly username: string; readonly token: string }
+  /** A folder below the root, such as `/` or `/blueprints`. */
+  readonly path: string
+  /** Value of the Authorization header; absent for a public repository. */
+  readonly authorization?: string | undefined
+}
+
+export type GitFile = {
+  /** Below the folder that was asked for. */
+  readonly path: string
+  /** Undefined for what is larger than a file may be, or is no text. */
+  readonly text: string | undefined
+}
+
+export type GitFilesFound = {
+  /** Hash of the commit. */
+  readonly revision: string
+  /** YAML and JSON in the folder and below, by path; undefined if the commit is the one that is known. */
+  readonly files: readonly GitFile[] | undefined
+}
+
+/** Bytes of a file, files of a folder, folders below each other, bytes that a host may answer. */
+export const GIT_LIMITS = { file: 262_144, files: 200, depth: 8, answer: 16 * 1024 * 1024 } as const
+
+/** Reads the few texts that stand in a folder of a repository. No hook, submodule or link of it is followed. */
+export interface GitFiles {
+  /**
+   * @param known the commit whose files are known already
+   * @throws GitFilesError
+   */
+  read(place: GitPlace, known?: string, signal?: AbortSignal): Promise<GitFilesFound>
 }
 
 /**
- * Reads the files of templates in a Git repository, and nothing else of it: no history, no links, no submodules; nothing is
- * written, and no program of the repository runs.
+ * - `NotAllowed`: the platform does not call that address;
+ * - `NotFound`: there is no such repository for this credential, or no such branch, tag or folder;
+ * - `TooLarge`: the repository, or the folder;
+ * - `Unreachable`: no answer, or none of Git.
  */
-export interface GitFiles {
-  /** @throws SourceError */
-  read(place: FilesPlace, signal?: AbortSignal): Promise<RepositoryFiles>
-}
+export type GitFilesReason = 'NotAllowed' | 'NotFound' | 'TooLarge' | 'Unreachable'
+
+/** The message is ours and may be shown: no text of the host is in it. */
+export class GitFilesError extends ReasonedError<GitFilesReason> {}

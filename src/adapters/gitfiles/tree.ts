@@ -1,74 +1,68 @@
-import { isTemplatePath } from '../../contracts/blueprints/repository.ts'
-import { type GitObjects, PackRefused } from './pack.ts'
+import type { GitObject, GitObjectType } from './pack.ts'
+import { GIT_LIMITS, type GitFile, GitFilesError } from './port.ts'
 
-/** A file that may hold a template, and the id of what is in it. */
-export type TreeFile = { readonly path: string; readonly id: string }
-
-/** Entries that are looked at: one tree may stand in another one many times, and so be larger than everything in it. */
-const ENTRIES_MAX = 20_000
-const DEPTH_MAX = 32
-const TREE = '40000'
-/** Files, programs among them: no links (120000), no commits of elsewhere (160000). */
-const FILES = new Set(['100644', '100755', '100664'])
-
+type Objects = ReadonlyMap<string, GitObject>
 type Entry = { readonly mode: string; readonly name: string; readonly id: string }
 
+const TEXTS = /\.(ya?ml|json)$/i
+const FOLDER = '40000'
+/** A link (120000) may lead out of the repository, and a submodule (160000) is another one: neither is a file here. */
+const FILES = new Set(['100644', '100755', '100664'])
+
 /**
- * Files of templates below a folder of a commit, by the trees that were fetched.
+ * YAML and JSON in a folder of a commit and below it, by path.
  *
- * @returns undefined if the commit has no such folder
- * @throws PackRefused
+ * @throws GitFilesError NotFound, TooLarge; RangeError if an object is not as Git writes it
  */
-export function filesBelow(objects: GitObjects, commit: string, folder: string): TreeFile[] | undefined {
-  const top = /^tree ([0-9a-f]{40})\n/.exec(dataOf(objects, commit, 'commit').toString('latin1'))?.[1]
-  if (top === undefined) throw new PackRefused('its commit names no tree')
-  const parts = folder.split('/').filter((part) => part !== '')
-  let id: string | undefined = top
-  for (const part of parts) {
-    const found: Entry | undefined = entriesOf(objects, id).find(({ name, mode }) => name === part && mode === TREE)
-    if (found === undefined) return undefined
-    id = found.id
+export function filesOf(objects: Objects, commit: string, folder: string): GitFile[] {
+  const [, tree] = /^tree ([0-9a-f]{40})$/m.exec(read(objects, commit, 'commit').toString('latin1')) ?? []
+  if (tree === undefined) throw new RangeError('A commit names no tree.')
+  let root = tree
+  for (const name of folder.split('/').filter((part) => part !== '')) {
+    const found = entriesOf(read(objects, root, 'tree')).find((entry) => entry.name === name && entry.mode === FOLDER)
+    if (found === undefined) throw new GitFilesError('NotFound', `The repository has no folder "${folder}".`)
+    root = found.id
   }
-  return new Walk(objects).below(id, parts)
+  return [...gather(objects, root, '', 0)].sort((one, other) => (one.path < other.path ? -1 : 1))
 }
 
-class Walk {
-  readonly #objects: GitObjects
-  #seen = 0
-
-  constructor(objects: GitObjects) {
-    this.#objects = objects
+function gather(objects: Objects, tree: string, prefix: string, depth: number, found: GitFile[] = []): GitFile[] {
+  for (const { mode, name, id } of entriesOf(read(objects, tree, 'tree'))) {
+    const path = `${prefix}${name}`
+    if (mode === FOLDER && depth < GIT_LIMITS.depth) gather(objects, id, `${path}/`, depth + 1, found)
+    if (!FILES.has(mode) || !TEXTS.test(name)) continue
+    if (found.length === GIT_LIMITS.files)
+      throw new GitFilesError('TooLarge', `The folder has more than ${GIT_LIMITS.files} files of YAML and JSON.`)
+    found.push({ path, text: textOf(objects.get(id)) })
   }
+  return found
+}
 
-  below(tree: string, parts: readonly string[]): TreeFile[] {
-    if (parts.length > DEPTH_MAX) throw new PackRefused(`its folders are more than ${DEPTH_MAX} deep`)
-    return entriesOf(this.#objects, tree).flatMap(({ mode, name, id }) => {
-      this.#seen += 1
-      if (this.#seen > ENTRIES_MAX) throw new PackRefused(`it has more than ${ENTRIES_MAX} files and folders`)
-      if (mode === TREE) return name.startsWith('.') ? [] : this.below(id, [...parts, name])
-      return FILES.has(mode) && isTemplatePath(name) ? [{ path: [...parts, name].join('/'), id }] : []
-    })
+/** Undefined too for what the host left out because it is too large. */
+function textOf(object: GitObject | undefined): string | undefined {
+  if (object === undefined || object.bytes.length > GIT_LIMITS.file) return undefined
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(object.bytes)
+  } catch {
+    return undefined
   }
 }
 
-/** `<mode> <name>\0` and the twenty bytes of an id, one after the other. */
-function entriesOf(objects: GitObjects, id: string): Entry[] {
-  const data = dataOf(objects, id, 'tree')
+function read(objects: Objects, id: string, type: GitObjectType): Buffer {
+  const object = objects.get(id)
+  if (object?.type !== type) throw new RangeError(`The pack has no such ${type}.`)
+  return object.bytes
+}
+
+function entriesOf(tree: Buffer): Entry[] {
   const entries: Entry[] = []
-  for (let at = 0; at < data.length; ) {
-    const [space, end] = [data.indexOf(0x20, at), data.indexOf(0, at)]
-    if (space < 0 || end < space || end + 21 > data.length) throw new PackRefused('a folder of it is broken')
-    const name = data.toString('utf8', space + 1, end)
-    const mode = data.toString('latin1', at, space)
-    // What git itself refuses to check out is no name of a file.
-    if (name !== '' && !name.includes('/')) entries.push({ mode, name, id: data.toString('hex', end + 1, end + 21) })
+  for (let at = 0; at < tree.length; ) {
+    const space = tree.indexOf(0x20, at)
+    const end = tree.indexOf(0, space)
+    if (space < 0 || end < 0 || end + 21 > tree.length) throw new RangeError('A tree ends within an entry.')
+    const mode = tree.toString('latin1', at, space)
+    entries.push({ mode, name: tree.toString('utf8', space + 1, end), id: tree.toString('hex', end + 1, end + 21) })
     at = end + 21
   }
   return entries
-}
-
-function dataOf(objects: GitObjects, id: string, type: 'commit' | 'tree'): Buffer {
-  const found = objects.get(id)
-  if (found?.type !== type) throw new PackRefused(`a ${type} of it is missing`)
-  return found.data
 }

@@ -1,5 +1,6 @@
 import { request } from 'undici'
 import type { z } from 'zod'
+import { parsedJson } from '../../core/parsedJson.ts'
 import { IdentityProviderError } from './port.ts'
 
 export type KeycloakOptions = {
@@ -119,20 +120,11 @@ async function send(method: Method, url: string, { headers, body, signal }: Sent
     return {
       status: answer.statusCode,
       location: typeof location === 'string' ? location : undefined,
-      body: parsed(text),
+      body: parsedJson(text),
     }
   } catch (error) {
     signal?.throwIfAborted()
     throw unavailable('it does not answer', error)
-  }
-}
-
-/** Answers without a body, and pages of proxies, are no JSON. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }
 

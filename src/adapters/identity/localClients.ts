@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { isUuid } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
+import { secretData } from '../../core/secretData.ts'
 import type { PlatformClient } from '../../crds/identity.ts'
-import { base64, existing, type LocalObjects, metadataOf, namespace, putSecret, read, typeOf } from './localObjects.ts'
+import { existing, type LocalObjects, metadataOf, namespace, putSecret, read, typeOf } from './localObjects.ts'
 import { type ClientDirectory, type ClientRecord, IdentityProviderError, type NewClient } from './port.ts'
 
 type ClientObject = PlatformClient & KubeObject
@@ -12,7 +13,7 @@ export function localClients({ client, resources }: LocalObjects): ClientDirecto
   const find = (clientId: string) => read<ClientObject>(client, resources.client, clientId)
   const newSecret = () => randomBytes(32).toString('base64url')
   const store = (name: string, secret: string) =>
-    putSecret({ client, resources }, metadataOf(name), { 'client-secret': base64(secret) })
+    putSecret({ client, resources }, metadataOf(name), secretData({ 'client-secret': secret }))
   return {
     async find(clientId) {
       const found = await find(clientId)

@@ -1,6 +1,6 @@
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
 import { isUuid, SYSTEM_NAMESPACE } from '../../core/names.ts'
-import type { KubeObject, ObjectRef, Resource } from '../../core/object.ts'
+import { apiVersionOf, type KubeObject, type ObjectRef, type Resource } from '../../core/object.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { IdentityProviderError } from './port.ts'
 
@@ -12,7 +12,6 @@ export type LocalObjects = {
 
 export const namespace = SYSTEM_NAMESPACE
 export const metadataOf = (name: string) => ({ namespace, name, labels: { [MANAGED_BY_LABEL]: MANAGED_BY } })
-export const base64 = (text: string) => Buffer.from(text).toString('base64')
 
 export async function read<T extends KubeObject>(
   client: Pick<KubeClient, 'get'>,
@@ -51,8 +50,8 @@ export async function putSecret(
   }
 }
 
-export function typeOf({ group, version, kind }: Resource): { apiVersion: string; kind: string } {
-  return { apiVersion: group === '' ? version : `${group}/${version}`, kind }
+export function typeOf(resource: Resource): { apiVersion: string; kind: string } {
+  return { apiVersion: apiVersionOf(resource), kind: resource.kind }
 }
 
 export function existing<T>(found: T | undefined): T {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { isUuid } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
+import { secretData } from '../../core/secretData.ts'
 import type { PlatformUser } from '../../crds/identity.ts'
 import {
-  base64,
   existing,
   type LocalObjects,
   metadataOf,
@@ -155,7 +155,7 @@ function userPasswords(options: LocalUsersOptions, { find, newest }: UserReads) 
   }
   async function storePassword(user: UserObject, password: string, keepSession?: string): Promise<void> {
     const { apiVersion, kind, metadata } = user
-    const data = { 'password.json': base64(await hash(password, keepSession)) }
+    const data = secretData({ 'password.json': await hash(password, keepSession) })
     // It goes with the user, whoever deletes that.
     const ownerReferences = [{ apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '' }]
     await putSecret(options, { ...metadataOf(passwordSecret(metadata.name)), ownerReferences }, data)

@@ -1,3 +1,5 @@
+import { ReasonedError } from '../../core/failure.ts'
+
 export type { FederatedProvider, FederatedTenant, Federation } from './federation.ts'
 
 /**
@@ -82,12 +84,4 @@ export type ClientCredentials = ClientRecord & { secret: string }
 export type IdentityProviderReason = 'NotFound' | 'NameTaken' | 'PasswordRefused' | 'Unsupported' | 'Unavailable'
 
 /** The message is ours: nothing of the provider's answer, which may hold what was sent to it. */
-export class IdentityProviderError extends Error {
-  readonly reason: IdentityProviderReason
-
-  constructor(reason: IdentityProviderReason, message: string, options?: { cause: unknown }) {
-    super(message, options)
-    this.name = 'IdentityProviderError'
-    this.reason = reason
-  }
-}
+export class IdentityProviderError extends ReasonedError<IdentityProviderReason> {}

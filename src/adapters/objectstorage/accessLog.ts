@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256 } from '../../core/names.ts'
 import { linesBackwards } from '../audit/lines.ts'
 import type { AuditRecord, ObjectStore } from './port.ts'
 
@@ -56,7 +56,7 @@ export function parseAccess(line: string): AuditRecord | undefined {
   if (timestamp === undefined) return undefined
   const bytes = Math.max(Number(sent), Number(size))
   return {
-    id: createHash('sha256').update(`${time}\n${request}\n${uri}`).digest('hex').slice(0, 32),
+    id: sha256(`${time}\n${request}\n${uri}`).slice(0, 32),
     timestamp,
     operation: operation.replace(/^s3_/, ''),
     bucket,

@@ -1,4 +1,5 @@
 import type { AccessKeyPair, BucketSettings, StoreFeatures, StoreGrant } from '../../contracts/objectstorage.ts'
+import { CodedError } from '../../core/failure.ts'
 
 /** What a store is and can do; it does not change while the process runs. */
 export type StoreInfo = {
@@ -105,15 +106,7 @@ export interface ObjectStore {
 export type StoreErrorCode = 'Unreachable' | 'Refused' | 'Invalid' | 'Full' | 'NotFound' | 'Taken'
 
 /** A failed call. The message names what was asked; never a body of the store, nor a secret. */
-export class StoreError extends Error {
-  readonly code: StoreErrorCode
-
-  constructor(code: StoreErrorCode, message: string, cause?: unknown) {
-    super(message, cause === undefined ? {} : { cause })
-    this.name = 'StoreError'
-    this.code = code
-  }
-}
+export class StoreError extends CodedError<StoreErrorCode> {}
 
 export function isStoreError(error: unknown, ...codes: readonly StoreErrorCode[]): error is StoreError {
   return error instanceof StoreError && (codes.length === 0 || codes.includes(error.code))

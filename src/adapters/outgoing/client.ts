@@ -1,9 +1,9 @@
-import { type LookupAddress, lookup as resolve } from 'node:dns'
-import type { LookupFunction } from 'node:net'
+import { lookup as resolve } from 'node:dns'
 import { Agent, fetch as send } from 'undici'
 import { isPublicAddress, vetOutgoingUrl } from '../../core/outgoingUrl.ts'
 import { readWithin } from '../../core/readWithin.ts'
 import { OutgoingError, type OutgoingPort, type OutgoingRequest } from './port.ts'
+import { ADDRESS_NOT_ALLOWED, vettedLookup } from './vettedLookup.ts'
 
 export type OutgoingOptions = {
   /** Hosts that are called wherever they are: as URLs name them, with their port if it is not 443. */
@@ -19,15 +19,14 @@ export type OutgoingOptions = {
 
 const REDIRECTS = 3
 const REDIRECTING = new Set([301, 302, 303, 307, 308])
-const NOT_PUBLIC = 'ERR_ADDRESS_NOT_PUBLIC'
 
 /** Calls over TLS. Names are judged again by the addresses that the connection is really made to. */
 export function createOutgoing(options: OutgoingOptions = {}): OutgoingPort & { close(): Promise<void> } {
   const { allowedHosts = [], certificateAuthority: ca, timeout = 10_000, maxBytes = 256 * 1024 } = options
   const tls = { timeout, ...(ca === undefined ? {} : { ca }) }
   const common = { headersTimeout: timeout, bodyTimeout: timeout, maxHeaderSize: 16_384 }
-  // The lookup is the connection's own: what was resolved before could have changed since (DNS rebinding).
-  const vetted = new Agent({ ...common, connect: { ...tls, lookup: publicLookup(options.lookup ?? resolve) } })
+  const lookup = vettedLookup(options.lookup ?? resolve, isPublicAddress)
+  const vetted = new Agent({ ...common, connect: { ...tls, lookup } })
   const listed = new Agent({ ...common, connect: tls })
 
   async function call(address: string, request: OutgoingRequest = {}): Promise<Response> {
@@ -57,7 +56,7 @@ export function createOutgoing(options: OutgoingOptions = {}): OutgoingPort & { 
 
   async function ask(
     url: URL,
-    { method, headers, body, signal }: OutgoingRequest & { signal: AbortSignal },
+    { method, headers, body, isBinary = false, signal }: OutgoingRequest & { signal: AbortSignal },
   ): Promise<Response> {
     const dispatcher = allowedHosts.includes(url.host) ? listed : vetted
     try {
@@ -69,7 +68,7 @@ export function createOutgoing(options: OutgoingOptions = {}): OutgoingPort & { 
         signal,
         dispatcher,
       })
-      return await responseOf(answer, maxBytes, url.host)
+      return await responseOf(answer, { maxBytes, host: url.host, isBinary })
     } catch (error) {
       throw outgoingError(error, url.host)
     }
@@ -90,30 +89,19 @@ export function createOutgoing(options: OutgoingOptions = {}): OutgoingPort & { 
   }
 }
 
-/** As `dns.lookup`, but fails where any address is not public: which one is taken is chance, or the attacker's. */
-function publicLookup(lookup: typeof resolve): LookupFunction {
-  return (hostname, options, callback) => {
-    lookup(hostname, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
-      if (error !== null) return callback(error, [])
-      const isPublic = addresses.length > 0 && addresses.every(({ address }) => isPublicAddress(address))
-      if (!isPublic) return callback(Object.assign(new Error('not public'), { code: NOT_PUBLIC }), [])
-      if (options.all === true) return callback(null, addresses)
-      const [first] = addresses
-      callback(null, first?.address ?? '', first?.family)
-    })
-  }
-}
-
 /** What protocols that are spoken through this need beside the body. */
 const PASSED_ON = ['content-type', 'location', 'www-authenticate', 'docker-content-digest']
 
+type Read = { maxBytes: number; host: string; isBinary: boolean }
+
 /** What the caller reads: the status, the body and a few headers. */
-async function responseOf(answer: Awaited<ReturnType<typeof send>>, maxBytes: number, host: string): Promise<Response> {
-  const body = await limited(answer.body as AsyncIterable<Uint8Array> | null, maxBytes, host)
+async function responseOf(answer: Awaited<ReturnType<typeof send>>, read: Read): Promise<Response> {
+  const bytes = await limited(answer.body as AsyncIterable<Uint8Array> | null, read)
   const headers = PASSED_ON.flatMap((name) => {
     const value = answer.headers.get(name)
     return value === null ? [] : [[name, value] as [string, string]]
   })
+  const body = read.isBinary ? Uint8Array.from(bytes) : bytes.toString('utf8')
   return new Response(answer.status === 204 || answer.status === 304 ? null : body, {
     status: answer.status,
     headers,
@@ -122,21 +110,17 @@ async function responseOf(answer: Awaited<ReturnType<typeof send>>, maxBytes: nu
 
 function outgoingError(error: unknown, host: string): OutgoingError {
   if (error instanceof OutgoingError) return error
-  if (codesOf(error).includes(NOT_PUBLIC)) {
+  if (codesOf(error).includes(ADDRESS_NOT_ALLOWED)) {
     const why = `${host} has an address that is not a public one`
     return new OutgoingError('NotAllowed', `The address is not called: ${why}.`, { cause: error })
   }
   return new OutgoingError('Unreachable', `${host} does not answer over TLS in time.`, { cause: error })
 }
 
-async function limited(
-  body: AsyncIterable<Uint8Array> | null,
-  maxBytes: number,
-  host: string,
-): Promise<Buffer<ArrayBuffer>> {
+async function limited(body: AsyncIterable<Uint8Array> | null, { maxBytes, host }: Read): Promise<Buffer> {
   if (body === null) return Buffer.alloc(0)
   const tooLong = () => new OutgoingError('Unreachable', `${host} answers with more than ${maxBytes} bytes.`)
-  return Buffer.from(await readWithin(maxBytes, body, tooLong))
+  return readWithin(maxBytes, body, tooLong)
 }
 
 function withoutCredentials(headers: Record<string, string>): Record<string, string> {

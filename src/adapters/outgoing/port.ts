@@ -1,3 +1,5 @@
+import { ReasonedError } from '../../core/failure.ts'
+
 /** Calls of addresses that tenants named. Every one is vetted, limited in size, time and redirects. */
 export interface OutgoingPort {
   /**
@@ -14,7 +16,9 @@ export type OutgoingFetch = (url: string, options?: OutgoingRequest) => Promise<
 export type OutgoingRequest = {
   method?: string
   headers?: Record<string, string>
-  body?: string
+  body?: string | Uint8Array
+  /** Whether the answer is bytes; a text else. */
+  isBinary?: boolean
   signal?: AbortSignal | undefined
 }
 
@@ -24,12 +28,4 @@ export type OutgoingRequest = {
  */
 export type OutgoingReason = 'NotAllowed' | 'Unreachable'
 
-export class OutgoingError extends Error {
-  readonly reason: OutgoingReason
-
-  constructor(reason: OutgoingReason, message: string, options?: { cause: unknown }) {
-    super(message, options)
-    this.name = 'OutgoingError'
-    this.reason = reason
-  }
-}
+export class OutgoingError extends ReasonedError<OutgoingReason> {}

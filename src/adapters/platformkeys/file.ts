@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { KEY_BYTES, type PlatformKey } from '../../contracts/vaults/envelope.ts'
 import type { Clock, Timer } from '../../core/clock.ts'
 import type { Log } from '../../core/log.ts'
+import { parsedJson } from '../../core/parsedJson.ts'
 import type { PlatformKeys } from './port.ts'
 
 /** A JWK set (RFC 7517) of symmetric keys, oldest first. */
@@ -31,7 +32,7 @@ export class PlatformKeysError extends Error {}
  * @throws PlatformKeysError
  */
 export function parsePlatformKeys(text: string, path: string): PlatformKey[] {
-  const parsed = KeySet.safeParse(parseJson(text))
+  const parsed = KeySet.safeParse(parsedJson(text))
   if (!parsed.success) {
     const places = parsed.error.issues.map((issue) => issue.path.join('.') || 'the whole').join(', ')
     throw new PlatformKeysError(
@@ -44,14 +45,6 @@ export function parsePlatformKeys(text: string, path: string): PlatformKey[] {
       throw new PlatformKeysError(`${path}: key "${kid}" has ${bytes.length} bytes instead of ${KEY_BYTES}.`)
     return { id: kid, bytes }
   })
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** Milliseconds between looks at the file. A mounted Secret is replaced in place, which no watch of files reports. */

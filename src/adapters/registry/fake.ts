@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import { planSweep, type SweepBounds } from '../../contracts/registry/sweep.ts'
+import { sha256 } from '../../core/names.ts'
 import { type ImageRegistry, RegistryError, type RegistryManifest } from './port.ts'
 
 type Stored = { manifests: Map<string, RegistryManifest & { blobs: string[] }>; tags: Map<string, string> }
@@ -118,4 +118,4 @@ export type PushedImage = {
   now?: number
 }
 
-const digestOf = (text: string) => `sha256:${createHash('sha256').update(text).digest('hex')}`
+const digestOf = (text: string) => `sha256:${sha256(text)}`

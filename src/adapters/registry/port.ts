@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { RegistryAuditEntry } from '../../contracts/registry/audit.ts'
 import type { Uses } from '../../contracts/registry/retention.ts'
 import type { SweepBounds } from '../../contracts/registry/sweep.ts'
+import { CodedError } from '../../core/failure.ts'
 import type { AuditLog } from '../audit/port.ts'
 
 /** One manifest of the registry, as it stands there. */
@@ -59,15 +60,7 @@ export interface ImageRegistry {
 export type RegistryErrorCode = 'Unreachable' | 'Refused' | 'Unreadable'
 
 /** A failed call. The message names what was asked; never a body of the registry, nor a token. */
-export class RegistryError extends Error {
-  readonly code: RegistryErrorCode
-
-  constructor(code: RegistryErrorCode, message: string, cause?: unknown) {
-    super(message, cause === undefined ? {} : { cause })
-    this.name = 'RegistryError'
-    this.code = code
-  }
-}
+export class RegistryError extends CodedError<RegistryErrorCode> {}
 
 export function isRegistryError(error: unknown, ...codes: readonly RegistryErrorCode[]): error is RegistryError {
   return error instanceof RegistryError && (codes.length === 0 || codes.includes(error.code))

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import { sha256 } from '../../core/names.ts'
 import { OutgoingError, type OutgoingFetch } from '../outgoing/port.ts'
 import { FeedError, type FeedRelease, type ReleaseFeed } from './port.ts'
 import { versionsAmong } from './versions.ts'
@@ -68,8 +68,6 @@ export function createReleaseFeed({ fetch, mirror }: ReleaseFeedOptions): Releas
     },
   }
 }
-
-const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 
 /** Undefined if it is not there. @throws FeedError */
 async function ask(place: Place, path: string, signal?: AbortSignal): Promise<Said | undefined> {

@@ -1,3 +1,5 @@
+import { CodedError } from '../../core/failure.ts'
+
 /** A version of a chart, as the registry has it. */
 export type FeedRelease = {
   readonly version: string
@@ -31,12 +33,4 @@ export interface ReleaseFeed {
 export type FeedErrorCode = 'Unreachable' | 'Refused' | 'Unreadable'
 
 /** A failed read. The message names the host and what was asked; never what it answered. */
-export class FeedError extends Error {
-  readonly code: FeedErrorCode
-
-  constructor(code: FeedErrorCode, message: string, cause?: unknown) {
-    super(message, cause === undefined ? {} : { cause })
-    this.name = 'FeedError'
-    this.code = code
-  }
-}
+export class FeedError extends CodedError<FeedErrorCode> {}

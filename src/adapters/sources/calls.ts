@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { parsedJson } from '../../core/parsedJson.ts'
 import { OutgoingError, type OutgoingFetch } from '../outgoing/port.ts'
 import { SourceError } from './port.ts'
 
@@ -44,7 +45,7 @@ export async function ask<Schema extends z.ZodType>(
 ): Promise<z.output<Schema>> {
   const answer = await send(fetch, url, call)
   refuseStatus(answer.status, new URL(url).host)
-  const read = schema.safeParse(parsed(await answer.text()))
+  const read = schema.safeParse(parsedJson(await answer.text()))
   if (read.success) return read.data
   throw new SourceError('Unreachable', `${new URL(url).host} answers in a form that is not of this provider.`)
 }
@@ -72,11 +73,3 @@ export function basic(username: string, password: string | undefined): string {
 }
 
 export const NUMBER = /^[0-9]{1,20}$/
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}

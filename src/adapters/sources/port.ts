@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Credentials, Provider } from '../../contracts/sources/providers.ts'
+import { ReasonedError } from '../../core/failure.ts'
 import type { DeploymentSource } from '../../crds/sources.ts'
 
 /** How one connection of a tenant is spoken to. */
@@ -146,15 +147,7 @@ export type SourceReason =
   | 'Unsupported'
 
 /** The message is ours and may be shown: no text of the provider is in it. */
-export class SourceError extends Error {
-  readonly reason: SourceReason
-
-  constructor(reason: SourceReason, message: string, options?: { cause: unknown }) {
-    super(message, options)
-    this.name = 'SourceError'
-    this.reason = reason
-  }
-}
+export class SourceError extends ReasonedError<SourceReason> {}
 
 /** The Git host of the platform as its administrator: an account for each source. */
 export interface CircuitPort {

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import type { VolumeFolder } from '../../contracts/files.ts'
 import { FILES_LABEL } from '../../contracts/workloads.ts'
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
+import { sha256 } from '../../core/names.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
 import type { FilePlace, FileVolume } from './port.ts'
 
@@ -18,7 +18,7 @@ const LONGEST_LIFE = 6 * 3_600
 /** The same for the same volumes and the same user; another image is another one. */
 export function nameOfPodBeside({ owner, volumes, identity, node }: FilePlace, image: string): string {
   const key = JSON.stringify([owner.uid, volumes, identity, node ?? '', image])
-  return `files-${createHash('sha256').update(key).digest('hex').slice(0, 20)}`
+  return `files-${sha256(key).slice(0, 20)}`
 }
 
 /** Where the volumes of a place are mounted in its pod. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { COMPONENT_LABEL, containerNames } from '../../contracts/containerinstances.ts'
+import { containerNames } from '../../contracts/containerinstances.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { APP_COMPONENT, PlatformApp } from '../../crds/apps.ts'
 import type { Context } from '../http/context.ts'
@@ -8,7 +8,7 @@ import { action, dataAction, type RouteDraft } from '../http/route.ts'
 import { deploymentRoutes } from '../resources/deployments/routes.ts'
 import { codeChoices } from '../resources/deployments/runtimes.ts'
 import { sourceRoute } from '../resources/deployments/source.ts'
-import { componentWithFiles, type FoundFiles, fileRoutes } from '../resources/files.ts'
+import { componentWithFiles, type FoundFiles, fileRoutes, filesOf } from '../resources/files.ts'
 import { certificateField } from '../resources/hosts.ts'
 import { containersOf, logRoute } from '../resources/logs.ts'
 import { metricsRoute } from '../resources/metrics.ts'
@@ -114,22 +114,8 @@ async function findFiles(context: Context, asked: string | undefined): Promise<F
   componentWithFiles(persistent.length === 0 ? [] : [{ name: APP_COMPONENT }], asked)
   if (object.status?.revision === undefined)
     throw new PlatformError('INSTANCE_STOPPED', `"${ref.name}" has no volume yet.`)
-  const place = livePlaceOf(context.services, object)
-  const pods = await context.services.live.pods(place)
-  const pod = pods.find(({ metadata }) => metadata.labels?.[COMPONENT_LABEL] === APP_COMPONENT)
-  const { apiVersion, kind, metadata } = object
-  return {
-    component: APP_COMPONENT,
-    namespace: ref.namespace,
-    clusterId: place.clusterId,
-    owner: { apiVersion, kind, name: ref.name, uid: metadata.uid ?? '' },
-    volumes: persistent.map(({ name, mountPath }) => ({
-      path: mountPath,
-      claim: names.volume(name),
-      subPath: undefined,
-      readOnly: false,
-    })),
-    identity: { user: 65_532, fsGroup: 65_532 },
-    node: (pod?.spec as { nodeName?: string } | undefined)?.nodeName,
-  }
+  const volumes = persistent.map(({ name, mountPath }) => ({
+    ...{ path: mountPath, claim: names.volume(name), subPath: undefined, readOnly: false },
+  }))
+  return filesOf(context, object, APP_COMPONENT, { volumes })
 }

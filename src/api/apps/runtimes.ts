@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { idOf } from '../../core/ids.ts'
+import { objectId } from '../../core/ids.ts'
 import { AppRuntime } from '../../crds/appruntimes.ts'
 import type { Services } from '../http/context.ts'
 import { action, type RouteDraft } from '../http/route.ts'
@@ -33,10 +33,10 @@ const AppRuntimeDto = z
   })
   .meta({ id: 'AppRuntimeDto' })
 
-function runtimeDto({ kind, metadata: { name }, spec }: RecordOf<typeof AppRuntime>, services: Services) {
+function runtimeDto({ metadata: { name }, spec }: RecordOf<typeof AppRuntime>, services: Services) {
   const { title, detects, defaultStartCommand, defaultPort, description } = spec
   return {
-    ...{ id: idOf({ kind, group: AppRuntime.resource.group, name }), name, title },
+    ...{ id: objectId(AppRuntime.resource, { name }), name, title },
     versions: spec.versions.map((one) => ({
       version: one.version,
       isDefault: one.isDefault === true,

@@ -15,7 +15,7 @@ import { RelationalCluster } from '../../crds/relational.ts'
 import { SecretVault } from '../../crds/vaults.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import { secret } from '../../kube/builtin.ts'
-import { readWhole } from './reading.ts'
+import { readWhole } from './catalogue.ts'
 
 const B = `/boundaries/${BOUNDARY}/resources/blueprints`
 const HOME = groupNamespace(BOUNDARY, 'shop')
@@ -103,6 +103,10 @@ describe('blueprints over REST', () => {
     expect(body.problems.map(({ code, path }: Record<string, string>) => `${code} ${path}`)).to.have.members([
       'SpecInvalid /components/0/spec/replicas',
       'UnknownField /components/0/spec/size',
+    ])
+    const { body: typo } = await post(template('1.0.0', '', `{ replica: "\${parameters.plan}" }`), 'templates/validate')
+    expect(typo.problems.map(({ code, path }: Record<string, string>) => `${code} ${path}`)).to.deep.equal([
+      'UnknownField /components/0/spec/replica',
     ])
     const refused = await post(bad)
     expect(refused.status).to.equal(400)
@@ -228,15 +232,6 @@ components:
     world.put(VectorCluster, 'find', { replicas: 3 }, HOME)
     deny('vectorclusters/find', ['vectorcluster/write'])
     expect((await deploy()).body).to.deep.include({ code: 'FORBIDDEN', missing: ['vectorcluster/write'] })
-  })
-
-  it('no role waits for other components: its giver may have lost the right by then', async () => {
-    world.put(PlatformUser, READER, { userName: 'reader' }, SYSTEM_NAMESPACE)
-    const late = `  - { name: grant, collection: roleassignments, resourceName: reader, dependsOn: [vectors], spec: { principalId: ${READER}, roleDefinitionName: Reader } }\n`
-    await post(template('1.0.0', late))
-    const { status, body } = await deploy()
-    expect(status).to.equal(400)
-    expect(body.errors).to.deep.equal([{ field: 'dependsOn', message: 'must be empty' }])
   })
 
   it('what others made is left alone, what the same deployment made is changed', async () => {

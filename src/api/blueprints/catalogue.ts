@@ -1,135 +1,186 @@
-import { OWN_TEMPLATES_MAX, sourceTemplateName } from '../../contracts/blueprints/catalogue.ts'
-import type { ReadTemplate } from '../../contracts/blueprints/validate.ts'
-import { notFound } from '../../core/errors.ts'
-import { idOf } from '../../core/ids.ts'
+import { LRUCache } from 'lru-cache'
+import { z } from 'zod'
+import { readText } from '../../contracts/blueprints/expressions.ts'
+import type { PARAMETER_TYPES, Template, TemplateProblem } from '../../contracts/blueprints/template.ts'
+import {
+  type Catalogue,
+  problemsOfIssue,
+  type ReadTemplate,
+  readTemplate,
+} from '../../contracts/blueprints/validate.ts'
+import { isOutputMark, mapTexts } from '../../contracts/blueprints/walk.ts'
+import type { ActionName } from '../../core/actions.ts'
+import { notFound, PlatformError } from '../../core/errors.ts'
+import { objectId } from '../../core/ids.ts'
 import { boundaryNamespace, isUuid, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { ageOf } from '../../core/object.ts'
+import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
 import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
 import type { Services } from '../http/context.ts'
+import { parsed } from '../http/model.ts'
 import type { RecordOf } from '../records/records.ts'
-import { readWhole } from './reading.ts'
+import { bodyOf } from './bodies.ts'
 
 export type TemplateObject = RecordOf<typeof BlueprintTemplate>
-export type SourceObject = RecordOf<typeof BlueprintSource>
 export const ORIGINS = ['BuiltIn', 'Source', 'Boundary'] as const
 export type Origin = (typeof ORIGINS)[number]
 
-/** A template where it stands in the catalogue, not read yet. */
-type Shown = { readonly object: TemplateObject; readonly source: SourceObject | undefined }
-
-export type Blueprint = Shown & {
+export type Blueprint = {
+  readonly object: TemplateObject
   readonly origin: Origin
   readonly id: string
-  /** False of a source that is switched off: it is shown, and not deployed. */
-  readonly isEnabled: boolean
+  /** Of a template that a source keeps. */
+  readonly source: RecordOf<typeof BlueprintSource> | undefined
   readonly read: ReadTemplate
 }
 
-type Records = Pick<Services, 'records'>
+const CATALOGUE: Catalogue = BLUEPRINT_COLLECTIONS
 
-export function blueprintIdOf({ metadata: { namespace, name } }: TemplateObject): string {
-  const { kind, resource } = BlueprintTemplate
-  return idOf({ group: resource.group, kind, namespace, name })
+/** Texts that were read, as many as fit: what is read is some times as large as the text. */
+const READ = new LRUCache<string, ReadTemplate>({
+  maxSize: 8_388_608,
+  sizeCalculation: (_read, text) => text.length + 1,
+})
+
+/** A template with all that is wrong with it, the specs of its components included. */
+export function readWhole(content: string): ReadTemplate {
+  const known = READ.get(content)
+  if (known !== undefined) return known
+  const read = readTemplate(content, CATALOGUE)
+  const problems = read.template === undefined ? [] : specProblems(read.template, read)
+  const whole = { ...read, problems: [...read.problems, ...problems].slice(0, 50) }
+  READ.set(content, whole)
+  return whole
 }
 
-export function originOf({ metadata, spec }: TemplateObject): Origin {
+/** What REST would refuse of each component, whatever the parameters are. */
+function specProblems(template: Template, { problemAt }: ReadTemplate): TemplateProblem[] {
+  return template.components.flatMap(({ collection, spec }, index) => {
+    const entry = BLUEPRINT_COLLECTIONS.get(collection)
+    if (entry === undefined) return []
+    const sample = mapTexts(spec, (found) => sampleOf(found, template)) as Record<string, unknown>
+    const { success, error } = parsed(bodyOf(entry), sample)
+    if (success) return []
+    // A name that is none is wrong whatever its value turns out to be.
+    const open = error.issues.filter((issue) => issue.code === 'unrecognized_keys' || !isOpen(spec, issue.path))
+    return open.flatMap((issue) => problemsOfIssue(issue, problemAt, `/components/${index}/spec`))
+  })
+}
+
+const SAMPLES: Readonly<Record<(typeof PARAMETER_TYPES)[number], unknown>> = {
+  string: 'sample',
+  integer: 1,
+  number: 1,
+  boolean: true,
+  choice: 'sample',
+  secret: 'sample',
+  plan: 'sample',
+  generated: 'sample',
+}
+
+function sampleOf(found: unknown, template: Template): unknown {
+  if (isOutputMark(found)) {
+    const { collection } = template.components.find(({ name }) => name === found.component) ?? {}
+    return { collection, name: 'sample', output: found.output }
+  }
+  const parts = partsOf(String(found))
+  const [only] = parts
+  if (parts.length !== 1 || only === undefined || typeof only === 'string' || only.root !== 'parameters')
+    return parts.map((part) => (typeof part === 'string' ? part : 'sample')).join('')
+  const { name } = only
+  const parameter = template.parameters.find((one) => one.name === name)
+  return parameter?.default ?? parameter?.choices?.[0] ?? SAMPLES[parameter?.type ?? 'string']
+}
+
+function partsOf(text: string) {
+  try {
+    return readText(text)
+  } catch {
+    return [text]
+  }
+}
+
+/** Whether a value of the spec follows from an expression, so that a sample says nothing about it. */
+function isOpen(spec: unknown, path: readonly PropertyKey[]): boolean {
+  const value = path.reduce<unknown>((at, part) => (at as Record<PropertyKey, unknown> | undefined)?.[part], spec)
+  return JSON.stringify(value ?? null).includes('${')
+}
+
+/** What deploying a template needs in the group. */
+export function permissionsOf({ components }: Template): ActionName[] {
+  const actions = components.flatMap(({ collection }) => BLUEPRINT_COLLECTIONS.get(collection)?.action ?? [])
+  return [...new Set(actions)].sort()
+}
+
+const idOfTemplate = ({ metadata }: TemplateObject): string => objectId(BlueprintTemplate.resource, metadata)
+
+function originOf({ metadata, spec }: TemplateObject): Origin {
   if (metadata.namespace === SYSTEM_NAMESPACE) return 'BuiltIn'
   return spec.sourceId === undefined ? 'Boundary' : 'Source'
 }
 
-export function blueprintOf(object: TemplateObject, source?: SourceObject): Blueprint {
-  const isEnabled = source?.spec.enabled ?? true
-  return {
-    object,
-    source,
-    origin: originOf(object),
-    id: blueprintIdOf(object),
-    isEnabled,
-    read: readWhole(object.spec.content),
+export function blueprintOf(object: TemplateObject, source?: RecordOf<typeof BlueprintSource>): Blueprint {
+  return { object, origin: originOf(object), id: idOfTemplate(object), source, read: readWhole(object.spec.content) }
+}
+
+type Shown = { readonly object: TemplateObject; readonly source: RecordOf<typeof BlueprintSource> | undefined }
+
+/** One for each slug, unread: that of the boundary hides that of the oldest source, and both hide the platform's own. */
+function shownIn({ records }: Pick<Services, 'records'>, boundaryId: string): Shown[] {
+  const homes = [SYSTEM_NAMESPACE, boundaryNamespace(boundaryId)]
+  const shown = new Map<string, Shown & { rank: string }>()
+  for (const object of homes.flatMap((namespace) => [...records.peekAll(BlueprintTemplate, { namespace })])) {
+    const { metadata, spec } = object
+    if (metadata.deletionTimestamp !== undefined) continue
+    const ref = { namespace: metadata.namespace ?? '', name: spec.sourceId ?? '' }
+    const source = spec.sourceId === undefined ? undefined : records.peek(BlueprintSource, ref)
+    // Kubernetes takes templates away a moment after their source.
+    if (spec.sourceId !== undefined && (source === undefined || source.metadata.deletionTimestamp !== undefined))
+      continue
+    const rank = rankOf(object, source)
+    const before = shown.get(spec.slug)
+    if (before === undefined || rank < before.rank) shown.set(spec.slug, { object, source, rank })
   }
-}
-
-const isPresent = ({ metadata }: { metadata: TemplateObject['metadata'] }) => metadata.deletionTimestamp === undefined
-
-/** The sources of a boundary, the oldest first; those that are switched off come last. */
-export function sourcesOf({ records }: Records, boundaryId: string): SourceObject[] {
-  const rank = (source: SourceObject) => `${source.spec.enabled ? 0 : 1} ${ageOf(source)}`
-  return [...records.peekAll(BlueprintSource, { namespace: boundaryNamespace(boundaryId) })]
-    .filter(isPresent)
-    .sort((one, other) => (rank(one) < rank(other) ? -1 : 1))
-}
-
-/** Templates that a boundary keeps itself, the oldest first. Beyond the limit there are those that kubectl made. */
-export function ownTemplates({ records }: Records, boundaryId: string): TemplateObject[] {
-  return [...records.peekAll(BlueprintTemplate, { namespace: boundaryNamespace(boundaryId) })]
-    .filter((object) => isPresent(object) && object.spec.sourceId === undefined && isNamedLikeSlug(object))
-    .sort((one, other) => (ageOf(one) < ageOf(other) ? -1 : 1))
-    .slice(0, OWN_TEMPLATES_MAX)
-}
-
-/** What administrators name otherwise is found by nobody. */
-const isNamedLikeSlug = ({ metadata, spec }: TemplateObject) => metadata.name === spec.slug
-
-/**
- * Those that a slug may mean, in the order in which one hides the next: that of the boundary, those of its sources from the
- * oldest on, that of the platform, and those of sources that are switched off.
- */
-function namedBy(services: Records, boundaryId: string, slug: string): Shown[] {
-  const namespace = boundaryNamespace(boundaryId)
-  const peek = (home: string, name: string, source?: SourceObject): Shown[] => {
-    const object = services.records.peek(BlueprintTemplate, { namespace: home, name })
-    const isIt = object !== undefined && isPresent(object) && object.spec.sourceId === source?.metadata.name
-    return isIt ? [{ object, source }] : []
-  }
-  const ofSources = sourcesOf(services, boundaryId).map((source) => ({
-    isEnabled: source.spec.enabled,
-    found: peek(namespace, sourceTemplateName(slug, source.metadata.name), source),
-  }))
-  const of = (isEnabled: boolean) =>
-    ofSources.filter((each) => each.isEnabled === isEnabled).flatMap(({ found }) => found)
-  return [...peek(namespace, slug), ...of(true), ...peek(SYSTEM_NAMESPACE, slug), ...of(false)]
-}
-
-/** One for each slug. */
-function shownOf(services: Records, boundaryId: string): Shown[] {
-  const { records } = services
-  const templates = records.peekAll(BlueprintTemplate, { namespace: boundaryNamespace(boundaryId) })
-  const sources = new Map(sourcesOf(services, boundaryId).map((source) => [source.metadata.name, source]))
-  const bySource = Map.groupBy(templates.filter(isPresent), ({ spec }) => spec.sourceId)
-  const ofSources = [...sources].flatMap(([id, source]) =>
-    (bySource.get(id) ?? [])
-      .filter(({ metadata, spec }) => metadata.name === sourceTemplateName(spec.slug, id))
-      .map((object) => ({ object, source })),
-  )
-  const plain = (objects: readonly TemplateObject[]) => objects.map((object) => ({ object, source: undefined }))
-  const builtIn = records.peekAll(BlueprintTemplate, { namespace: SYSTEM_NAMESPACE }).filter(isPresent)
-  const ranked: Shown[] = [
-    ...plain(ownTemplates(services, boundaryId)),
-    ...ofSources.filter(({ source }) => source.spec.enabled),
-    ...plain(builtIn.filter(isNamedLikeSlug)),
-    ...ofSources.filter(({ source }) => !source.spec.enabled),
-  ]
-  const shown = new Map<string, Shown>()
-  for (const each of ranked) if (!shown.has(each.object.spec.slug)) shown.set(each.object.spec.slug, each)
   return [...shown.values()]
 }
 
-/** What can be deployed in a boundary: one for each slug. */
-export function blueprintsOf(services: Records, boundaryId: string): Blueprint[] {
-  return shownOf(services, boundaryId).map(({ object, source }) => blueprintOf(object, source))
+export function blueprintsOf(services: Pick<Services, 'records'>, boundaryId: string): Blueprint[] {
+  return shownIn(services, boundaryId).map(({ object, source }) => blueprintOf(object, source))
 }
 
-/** By id or by slug; only that one is read. @throws PlatformError NOT_FOUND */
-export function findBlueprint(services: Records, boundaryId: string, key: string): Blueprint {
-  const found = isUuid(key)
-    ? shownOf(services, boundaryId).find(({ object }) => blueprintIdOf(object) === key)
-    : namedBy(services, boundaryId, key)[0]
+const RANKS: Readonly<Record<Origin, number>> = { Boundary: 0, Source: 1, BuiltIn: 2 }
+
+function rankOf(object: TemplateObject, source: RecordOf<typeof BlueprintSource> | undefined): string {
+  return `${RANKS[originOf(object)]} ${ageOf(source ?? object)}`
+}
+
+/** By id or by slug. @throws PlatformError NOT_FOUND */
+export function findBlueprint(services: Services, boundaryId: string, key: string): Blueprint {
+  const isMeant = isUuid(key)
+    ? ({ object }: Shown) => idOfTemplate(object) === key.toLowerCase()
+    : ({ object }: Shown) => object.spec.slug === key
+  const found = shownIn(services, boundaryId).find(isMeant)
   if (found === undefined) throw notFound(`Blueprint "${key.slice(0, 128)}" of boundary "${boundaryId}"`)
   return blueprintOf(found.object, found.source)
 }
 
-/** The template that a slug means if the boundary keeps none of that name itself. */
-export function keptByOthers(services: Records, boundaryId: string, slug: string): TemplateObject | undefined {
-  return namedBy(services, boundaryId, slug).find(({ object }) => originOf(object) !== 'Boundary')?.object
+/** @throws PlatformError TEMPLATE_INVALID with `problems` */
+export function requireValid({ template, problems }: ReadTemplate): Template {
+  const errors = problems.filter(({ severity }) => severity === 'Error')
+  if (template !== undefined && errors.length === 0) return template
+  const [first] = errors
+  const where = first?.path === '' || first === undefined ? '' : ` at ${first.path}`
+  throw new PlatformError('TEMPLATE_INVALID', `The template is not valid${where}: ${first?.message}.`, { problems })
 }
+
+export const TemplateProblemDto = z
+  .object({
+    severity: z.enum(['Error', 'Warning']),
+    code: z.string(),
+    path: z.string().describe('JSON Pointer (RFC 6901)'),
+    line: z.int().nullable(),
+    column: z.int().nullable(),
+    message: z.string(),
+  })
+  .meta({ id: 'TemplateProblem' })

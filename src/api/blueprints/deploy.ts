@@ -23,11 +23,10 @@ import { clusterWords, findBoundary } from '../resources/places.ts'
 import { untilChanged } from '../resources/untilChanged.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { oneAtATime } from '../rules/turns.ts'
-import { type Blueprint, findBlueprint } from './catalogue.ts'
+import { type Blueprint, findBlueprint, permissionsOf, requireValid } from './catalogue.ts'
 import { executionDto } from './executions.ts'
 import { type Deploying, requireActions } from './mapping.ts'
 import { type PlannedComponent, planDto, planOf } from './plan.ts'
-import { permissionsOf, requireValid } from './reading.ts'
 
 declare module '../http/context.ts' {
   interface Services {
@@ -78,7 +77,7 @@ export async function deployBlueprint(context: Deploy) {
     const message = `Blueprint "${blueprint.object.spec.slug}" has the id ${blueprint.id}: it was replaced since it was read.`
     throw new PlatformError('CONFLICT', message, { blueprintId: blueprint.id })
   }
-  requireEnabled(blueprint)
+  refuseDisabled(blueprint)
   const template = requireValid(blueprint.read)
   checkProjected(services, boundaryId, body.clusterId, PlatformApp)
   const deploying = { context: context as Context, boundaryId, resourceGroup, clusterId: body.clusterId }
@@ -96,10 +95,10 @@ export async function deployBlueprint(context: Deploy) {
 }
 
 /** @throws PlatformError INVALID_STATE */
-function requireEnabled({ isEnabled, object, source }: Blueprint): void {
-  if (isEnabled) return
-  const message = `Blueprint "${object.spec.slug}" is of source "${source?.metadata.name}", which is switched off.`
-  throw new PlatformError('INVALID_STATE', message, { status: 'Disabled' })
+function refuseDisabled({ object, source }: Blueprint): void {
+  if (source?.spec.enabled !== false) return
+  const message = `Blueprint "${object.spec.slug}" is not offered: its source is disabled.`
+  throw new PlatformError('INVALID_STATE', message, { status: 'Disabled', phase: null })
 }
 
 /** @throws PlatformError PARAMETER_INVALID */

@@ -5,13 +5,13 @@ import { etagOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { configRoute, listRoute } from '../resources/collection/columns.ts'
 import { inBoundary } from '../resources/collection/homes.ts'
-import { catalogRoutes } from './catalogStatus.ts'
 import { blueprintsOf, findBlueprint } from './catalogue.ts'
 import { DeployBlueprintRequest, DeployQuery, deployBlueprint, retryExecution } from './deploy.ts'
 import { BlueprintExecutionDto, DEPLOYS, executions } from './executions.ts'
 import { BlueprintPlanDto } from './plan.ts'
 import { BLUEPRINT_LIST, BlueprintDto, blueprintDto, WholeBlueprintDto } from './record.ts'
-import { sourceRoutes } from './sources.ts'
+import { catalogueSources } from './sources.ts'
+import { syncRoutes } from './syncs.ts'
 import { putTemplate, removeTemplate, TemplateContent, TemplateValidationDto, validateTemplate } from './templates.ts'
 
 const BLUEPRINTS = '{B}/resources/blueprints'
@@ -41,8 +41,8 @@ async function one(context: Context) {
 /** The routes of blueprints (interface section 4.18). */
 export const blueprintRoutes: readonly RouteDraft[] = [
   ...executions.routes(),
-  ...sourceRoutes,
-  ...catalogRoutes,
+  ...catalogueSources.routes(),
+  ...syncRoutes,
   // No `collection`: the list holds what boundary, sources and platform keep, of each slug one.
   listRoute(BLUEPRINTS, {
     ...BLUEPRINT_LIST,

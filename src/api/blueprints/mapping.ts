@@ -87,7 +87,7 @@ export async function specOf(deploying: Deploying, located: Located, planned: Un
   const read = readModel(bodyOf(entry), body) as Record<string, unknown>
   const spec =
     collection === 'roleassignments'
-      ? await grantSpec(deploying, read as z.output<typeof GrantBody>, rendered.dependsOn.length > 0)
+      ? await grantSpec(deploying, read as z.output<typeof GrantBody>)
       : declaration === undefined
         ? partSpec(located, read)
         : await declaredSpec(deploying, located, read, planned)
@@ -140,7 +140,7 @@ function partSpec({ entry, previous, ref, rendered }: Located, read: Record<stri
 }
 
 /** @throws PlatformError unknown_role, forbidden, BAD_REQUEST, principal_not_found */
-async function grantSpec(deploying: Deploying, body: z.output<typeof GrantBody>, isLate: boolean): Promise<object> {
+async function grantSpec(deploying: Deploying, body: z.output<typeof GrantBody>): Promise<object> {
   const { context, boundaryId, resourceGroup } = deploying
   const { services, caller } = context
   const { principalId, roleDefinitionName, expiresAt, reason } = body
@@ -148,11 +148,6 @@ async function grantSpec(deploying: Deploying, body: z.output<typeof GrantBody>,
   const parsedScope = parseScope(scope)
   if (parsedScope === undefined || !scopeContains({ level: 'resourceGroup', boundaryId, resourceGroup }, parsedScope))
     throw badRequest('The role would reach beyond the group.', [{ field: 'scope', message: 'must lie in the group' }])
-  if (isLate)
-    throw badRequest(
-      'A role that waits for other components would be given when its giver may have lost the right to.',
-      [{ field: 'dependsOn', message: 'must be empty' }],
-    )
   const role = findRole(services, roleDefinitionName)
   if (isRootOnly(role)) throw rootOnlyRefused(role, scope)
   const principal = (await findNameable(services, caller, [principalId], boundaryId)).get(principalId)

@@ -6,8 +6,7 @@ import { boundaryScope } from '../callers/visibility.ts'
 import type { Context } from '../http/context.ts'
 import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
-import { type Blueprint, ORIGINS } from './catalogue.ts'
-import { permissionsOf } from './reading.ts'
+import { type Blueprint, ORIGINS, permissionsOf } from './catalogue.ts'
 
 const ParameterDto = z.object(BlueprintParameter.shape).meta({ id: 'BlueprintParameter' })
 
@@ -37,7 +36,7 @@ export const BlueprintDto = z
     permissions: z.array(z.string()).describe('What deploying needs in the group'),
     missingPermissions: z.array(z.string()).describe('Of these, what the caller does not hold at the boundary'),
     updatedAt: DateTime,
-    revision: z.string().nullable().describe('Of a source: the commit that was read last'),
+    revision: z.string().nullable(),
   })
   .meta({ id: 'BlueprintDto' })
 export type BlueprintDto = z.output<typeof BlueprintDto>
@@ -80,7 +79,7 @@ function headOf(content: string): Record<string, unknown> {
 }
 
 export function blueprintDto(
-  { id, object, source, origin, isEnabled, read }: Blueprint,
+  { id, object, origin, source, read }: Blueprint,
   { services, caller }: Context,
   boundaryId: string,
 ): BlueprintDto {
@@ -99,7 +98,7 @@ export function blueprintDto(
     icon: textIn(head, 'icon'),
     origin,
     sourceId: spec.sourceId,
-    isEnabled,
+    isEnabled: source?.spec.enabled ?? true,
     isValid: template !== undefined && !problems.some(({ severity }) => severity === 'Error'),
     parameters: template?.parameters ?? [],
     components: (template?.components ?? []).map(componentOf),

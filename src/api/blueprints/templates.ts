@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { OWN_TEMPLATES_MAX } from '../../contracts/blueprints/catalogue.ts'
+import { OWN_TEMPLATES_MAX } from '../../contracts/blueprints/sources.ts'
 import { isLater, type TemplateProblem } from '../../contracts/blueprints/template.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
-import { boundaryNamespace } from '../../core/names.ts'
+import { boundaryNamespace, isUuid } from '../../core/names.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
 import { created, noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
@@ -10,8 +10,7 @@ import { etagOf } from '../http/etag.ts'
 import { inBoundary } from '../resources/collection/homes.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { oneAtATime } from '../rules/turns.ts'
-import { blueprintIdOf, blueprintOf, keptByOthers, originOf, ownTemplates } from './catalogue.ts'
-import { readWhole, requireValid, TemplateProblemDto } from './reading.ts'
+import { blueprintOf, findBlueprint, readWhole, requireValid, TemplateProblemDto } from './catalogue.ts'
 import { BlueprintDto, blueprintDto } from './record.ts'
 
 export const TemplateContent = z
@@ -53,7 +52,7 @@ function sample(context: Given, boundaryId: string, slug: string, content: strin
 /**
  * POST .../templates: creates the boundary's own template of that slug, or replaces it.
  *
- * @throws PlatformError TEMPLATE_INVALID, VERSION_EXISTS, QUOTA_EXCEEDED
+ * @throws PlatformError TEMPLATE_INVALID, VERSION_EXISTS
  */
 export async function putTemplate(context: Given) {
   const home = await inBoundary(context as Context)
@@ -69,7 +68,7 @@ export async function putTemplate(context: Given) {
     const stored = await services.records.get(BlueprintTemplate, ref, { fresh: true })
     const spec = { slug, content }
     if (stored === undefined) {
-      requireRoom(services, boundaryId)
+      refuseTooMany(services, namespace)
       const { object } = await services.records.create(BlueprintTemplate, { ...ref, spec, caller })
       return created(blueprintDto(blueprintOf(object), context as Context, boundaryId), { etag: etagOf(object) })
     }
@@ -80,11 +79,22 @@ export async function putTemplate(context: Given) {
       throw new PlatformError('VERSION_EXISTS', message, { slug, version: before.version })
     }
     const { ifMatch } = context
-    const options = { caller, ifMatch, change: () => spec, fresh: true }
-    const { object } = await services.records.update(BlueprintTemplate, ref, options)
+    const request = { caller, ifMatch, change: () => spec, fresh: true }
+    const { object } = await services.records.update(BlueprintTemplate, ref, request)
     return ok(blueprintDto(blueprintOf(object), context as Context, boundaryId), { etag: etagOf(object) })
   })
 }
+
+/** @throws PlatformError QUOTA_EXCEEDED */
+function refuseTooMany({ records }: Context['services'], namespace: string): void {
+  const own = records.peekAll(BlueprintTemplate, { namespace }).filter(({ spec }) => spec.sourceId === undefined)
+  if (own.length < OWN_TEMPLATES_MAX) return
+  const message = `A boundary keeps at most ${OWN_TEMPLATES_MAX} templates of its own: delete one, or read them from a repository.`
+  const extras = { quota: 'blueprintTemplates', limit: OWN_TEMPLATES_MAX, used: own.length, requested: 1 }
+  throw new PlatformError('QUOTA_EXCEEDED', message, extras)
+}
+
+const KEEPERS = { BuiltIn: 'the platform', Source: 'a source', Boundary: 'kubectl under another name' } as const
 
 /** DELETE .../templates/{slug}. @throws PlatformError NOT_FOUND; NOT_OWNED for what a source or the platform keeps */
 export async function removeTemplate(context: Context) {
@@ -93,25 +103,12 @@ export async function removeTemplate(context: Context) {
   const slug = context.parameters.slug ?? ''
   const ref = { namespace, name: slug }
   const stored = await services.records.get(BlueprintTemplate, ref, { fresh: true })
-  if (stored !== undefined && stored.spec.sourceId === undefined) {
+  if (stored !== undefined) {
     await services.records.remove(BlueprintTemplate, ref, { caller, ifMatch })
     return noContent()
   }
-  const other = keptByOthers(services, boundaryId, slug)
-  if (other === undefined) throw notFound(`Template "${slug}" of boundary "${boundaryId}"`)
-  const origin = originOf(other)
-  const keeper = origin === 'BuiltIn' ? 'the platform' : `source "${other.spec.sourceId}"`
-  throw new PlatformError('NOT_OWNED', `Template "${slug}" is kept by ${keeper}, not by this boundary.`, {
-    origin,
-    blueprintId: blueprintIdOf(other),
-  })
-}
-
-/** @throws PlatformError QUOTA_EXCEEDED */
-function requireRoom(services: Context['services'], boundaryId: string): void {
-  const used = ownTemplates(services, boundaryId).length
-  if (used < OWN_TEMPLATES_MAX) return
-  const message = `A boundary keeps at most ${OWN_TEMPLATES_MAX} templates of its own.`
-  const extras = { quota: 'blueprintTemplates', limit: OWN_TEMPLATES_MAX, used, requested: 1 }
-  throw new PlatformError('QUOTA_EXCEEDED', message, extras)
+  if (isUuid(slug)) throw notFound(`Template "${slug}" of boundary "${boundaryId}"`)
+  const { origin, id: blueprintId } = findBlueprint(services, boundaryId, slug)
+  const message = `Template "${slug}" is kept by ${KEEPERS[origin]}, not by this boundary.`
+  throw new PlatformError('NOT_OWNED', message, { origin, blueprintId })
 }

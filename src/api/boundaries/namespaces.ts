@@ -2,7 +2,7 @@ import { MANAGED_BY_LABEL } from '../../core/labels.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { namespace } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
-import { isKubeError } from '../../kube/errors.ts'
+import { absent, alreadyThere } from '../../kube/errors.ts'
 
 /** The namespaces that the facade makes together with a boundary or a resource group. */
 export interface NamespaceStore {
@@ -21,21 +21,12 @@ declare module '../http/context.ts' {
 export function kubeNamespaces(client: KubeClient): NamespaceStore {
   return {
     async ensure(object) {
-      try {
-        await client.create(namespace, object)
-      } catch (error) {
-        // Whose it is, the controller looks at: it never adopts a namespace of somebody else.
-        if (!isKubeError(error, 'AlreadyExists')) throw error
-      }
+      // Whose it is, the controller looks at: it never adopts a namespace of somebody else.
+      await client.create(namespace, object).catch(alreadyThere)
     },
     async exists(name) {
-      try {
-        const found = await client.get(namespace, { name })
-        return found.metadata.labels?.[MANAGED_BY_LABEL] !== undefined
-      } catch (error) {
-        if (isKubeError(error, 'NotFound')) return false
-        throw error
-      }
+      const found = await client.get(namespace, { name }).catch(absent)
+      return found?.metadata.labels?.[MANAGED_BY_LABEL] !== undefined
     },
   }
 }

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { BlobStore } from '../../adapters/blobs/port.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
-import { idOf } from '../../core/ids.ts'
+import { objectId } from '../../core/ids.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { MASK, redacted } from '../../core/redaction.ts'
 import { BUG_MEDIA_TYPES, BUG_SEVERITIES, BUG_STATES, BugReport } from '../../crds/bugreports.ts'
@@ -69,8 +69,7 @@ function submit(context: Context<string, unknown, Submitted>) {
     const number = Math.max(0, ...all.map(numberOf)) + 1
     const report = await store(context, `bug-${number}`, attached)
     const { metadata, spec } = report
-    const { group, kind } = BugReport.resource
-    const id = idOf({ kind, group, namespace: metadata.namespace, name: metadata.name })
+    const id = objectId(BugReport.resource, metadata)
     const etag = etagOf(report)
     return created({ id, number, status: spec.state, createdAt: spec.reportedAt }, { etag })
   })

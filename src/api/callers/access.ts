@@ -1,7 +1,7 @@
 import type { ActionName } from '../../core/actions.ts'
 import type { Clock } from '../../core/clock.ts'
 import { messageOf } from '../../core/errors.ts'
-import { idOf } from '../../core/ids.ts'
+import { objectId } from '../../core/ids.ts'
 import {
   FORMER_INCARNATIONS_ANNOTATION,
   INCARNATION_ANNOTATION,
@@ -371,8 +371,8 @@ function expiry(expiresAt: string | undefined): { expiresAt?: number } {
  * Names of objects are free, so the namespace is part of the key: else a record of one boundary would take the place of
  * a record of the same name in another, a deny included.
  */
-function recordId({ group, kind }: Resource, { metadata: { namespace = '', name } }: KubeObject): string {
-  return `${idOf({ group, kind, namespace, name })}${NAMESPACE_MARK}${namespace}`
+function recordId(resource: Resource, { metadata }: KubeObject): string {
+  return `${objectId(resource, metadata)}${NAMESPACE_MARK}${metadata.namespace ?? ''}`
 }
 
 /** The scope of a record, if its namespace may hold records of that scope. */

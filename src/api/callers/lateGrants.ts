@@ -7,7 +7,7 @@ import { DenyAssignment, PrincipalGroup, RoleAssignment, RoleDefinition } from '
 import { scopeObject } from '../../crds/scopeObjects.ts'
 import type { WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
-import { isKubeError } from '../../kube/errors.ts'
+import { absent } from '../../kube/errors.ts'
 
 type Caches = {
   get<T extends KubeObject>(resource: Resource): Pick<WatchCache<T>, 'get' | 'list' | 'observeWrite'>
@@ -97,13 +97,9 @@ class Reading {
     if (place === undefined || !this.#caches.has(place.resource)) return false
     const { resource, namespace, name } = place
     if (this.#caches.get(resource).get(namespace, name) !== undefined) return true
-    try {
-      this.#tell(resource, await this.#client.get(resource, { namespace, name }, { timeout: LOOK_TIMEOUT }))
-      return true
-    } catch (error) {
-      if (isKubeError(error, 'NotFound')) return false
-      throw error
-    }
+    const found = await this.#client.get(resource, { namespace, name }, { timeout: LOOK_TIMEOUT }).catch(absent)
+    if (found !== undefined) this.#tell(resource, found)
+    return found !== undefined
   }
 
   async #denies(namespace: string): Promise<void> {

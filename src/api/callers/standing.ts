@@ -5,7 +5,7 @@ import type { KubeObject, Resource } from '../../core/object.ts'
 import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
 import type { WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
-import { isKubeError } from '../../kube/errors.ts'
+import { absent } from '../../kube/errors.ts'
 import type { Caller } from './tokens.ts'
 
 /** Why a principal may no longer act. `deleted` also stands for one that never existed. */
@@ -55,12 +55,8 @@ export function createStanding({ client, caches, clock = systemClock }: Standing
     uid: string | undefined,
   ): Promise<Ended | undefined> {
     for (const resource of resources) {
-      try {
-        return endOfObject(await client.get<Principal>(resource, { namespace: SYSTEM_NAMESPACE, name }), uid)
-      } catch (error) {
-        // A type that is not served says nothing about the object.
-        if (!isKubeError(error, 'NotFound') || error.typeMissing) throw error
-      }
+      const found = await client.get<Principal>(resource, { namespace: SYSTEM_NAMESPACE, name }).catch(absent)
+      if (found !== undefined) return endOfObject(found, uid)
     }
     return 'deleted'
   }

@@ -9,7 +9,7 @@ import {
   targetObstacle,
 } from '../../contracts/backups.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
-import { idOf } from '../../core/ids.ts'
+import { objectId } from '../../core/ids.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { BackupPolicyField, type BackupPolicySpec } from '../../crds/containerFields.ts'
 import { ContainerInstance, completeInstance, completeSpec } from '../../crds/containerinstances.ts'
@@ -175,9 +175,8 @@ async function shown(object: Stored, services: Services): Promise<z.input<typeof
 function runOf(backup: Backup, { retentionDays }: BackupPolicySpec): z.input<typeof BackupRunDto> {
   const { metadata, status = {} } = backup
   const startedAt = startOf(backup)
-  const { kind, group } = veleroBackup
   return {
-    id: idOf({ kind, group, namespace: metadata.namespace, name: metadata.name }),
+    id: objectId(veleroBackup, metadata),
     startedAt,
     finishedAt: status.completionTimestamp ?? null,
     phase: phaseOf(backup),

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { COMPONENT_LABEL, digestOfImage, REVISION_LABEL } from '../../contracts/containerinstances.ts'
 import { notFound } from '../../core/errors.ts'
-import type { KubeObject } from '../../core/object.ts'
 import { ContainerInstance } from '../../crds/containerinstances.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
@@ -13,6 +12,7 @@ import type { PodUsage } from '../resources/liveState.ts'
 import { containersOf, logRoute } from '../resources/logs.ts'
 import { dateTime, enumeration, flag, text } from '../resources/paging.ts'
 import { findResource, livePlaceOf } from '../resources/places.ts'
+import { containerState, type Pod } from '../resources/pods.ts'
 
 const STATES = ['Pending', 'Running', 'Succeeded', 'Failed', 'Unknown', 'Terminating'] as const
 
@@ -57,37 +57,9 @@ const CrateEvent = z
   .meta({ id: 'CrateEvent' })
 const CrateWithEvents = z.object({ ...crateFields, events: z.array(CrateEvent) }).meta({ id: 'CrateWithEvents' })
 
-type ContainerStatus = {
-  name?: string
-  image?: string
-  imageID?: string
-  ready?: boolean
-  restartCount?: number
-  state?: Partial<
-    Record<'waiting' | 'running' | 'terminated', { reason?: string; exitCode?: number; startedAt?: string }>
-  >
-}
-type Pod = KubeObject & {
-  spec?: { nodeName?: string; containers?: { image?: string }[] }
-  status?: { phase?: string; podIP?: string; startTime?: string; containerStatuses?: ContainerStatus[] }
-}
-
-function processOf({
-  name = '',
-  ready = false,
-  restartCount = 0,
-  state = {},
-}: ContainerStatus): Crate['processes'][number] {
-  const { waiting, running, terminated } = state
-  return {
-    name,
-    state: terminated !== undefined ? 'Terminated' : running !== undefined ? 'Running' : 'Waiting',
-    ready,
-    restartCount,
-    reason: (waiting ?? terminated)?.reason ?? null,
-    exitCode: terminated?.exitCode ?? null,
-    startedAt: (running ?? terminated)?.startedAt ?? null,
-  }
+function processOf(container: NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number]) {
+  const { running, terminated } = container.state ?? {}
+  return { ...containerState(container), startedAt: (running ?? terminated)?.startedAt ?? null }
 }
 
 /** One running copy of a component. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { COMPONENT_LABEL, containerNames } from '../../contracts/containerinstances.ts'
+import { containerNames } from '../../contracts/containerinstances.ts'
 import { timestamp } from '../../core/clock.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
 import { ComponentField, VolumeField } from '../../crds/containerFields.ts'
@@ -12,9 +12,9 @@ import { withoutAbsent } from '../records/kubeRecords.ts'
 import type { RecordOf } from '../records/records.ts'
 import { changeResource } from '../resources/change.ts'
 import { ResourceActionResultDto } from '../resources/dto.ts'
-import { componentWithFiles, type FoundFiles, fileRoutes } from '../resources/files.ts'
+import { componentWithFiles, type FoundFiles, fileRoutes, filesOf } from '../resources/files.ts'
 import { flag, number, text } from '../resources/paging.ts'
-import { findResource, livePlaceOf, locate, type Place } from '../resources/places.ts'
+import { findResource, locate, type Place } from '../resources/places.ts'
 import { planFields, planRoutes } from '../resources/plans.ts'
 import { actionResult } from '../resources/powerRoutes.ts'
 import { resource } from '../resources/resource.ts'
@@ -110,22 +110,10 @@ async function findFiles(context: Context, asked: string | undefined): Promise<F
   const { name: component, mounts, runAsUser } = componentWithFiles(withVolumes, asked)
   if (object.status?.firstReadyAt === undefined && object.status?.revision === undefined)
     throw new PlatformError('INSTANCE_STOPPED', `"${ref.name}" has no volume yet.`)
-  const place = livePlaceOf(context.services, object)
-  const pods = await context.services.live.pods(place)
-  const pod = pods.find(({ metadata }) => metadata.labels?.[COMPONENT_LABEL] === component)
-  const user = runAsUser ?? 65_532
-  const { apiVersion, kind, metadata } = object
-  return {
-    component,
-    namespace: ref.namespace,
-    clusterId: place.clusterId,
-    owner: { apiVersion, kind, name: ref.name, uid: metadata.uid ?? '' },
-    volumes: mounts
-      .filter(({ volume }) => persistent.has(volume))
-      .map(({ volume, path, subPath, readOnly }) => ({ path, claim: names.volume(volume), subPath, readOnly })),
-    identity: { user, fsGroup: user },
-    node: (pod?.spec as { nodeName?: string } | undefined)?.nodeName,
-  }
+  const volumes = mounts
+    .filter(({ volume }) => persistent.has(volume))
+    .map(({ volume, path, subPath, readOnly }) => ({ path, claim: names.volume(volume), subPath, readOnly }))
+  return filesOf(context, object, component, { volumes, user: runAsUser })
 }
 
 /** Volumes are never shrunk or taken away by it. */

@@ -11,39 +11,23 @@ import {
 } from '../../contracts/crosslink.ts'
 import { badRequest, notFound, PlatformError } from '../../core/errors.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
-import { boundaryNamespace } from '../../core/names.ts'
-import { secretData } from '../../core/secretData.ts'
+import { secretData, secretTexts } from '../../core/secretData.ts'
 import { BoundaryCrosslink } from '../../crds/crosslink.ts'
 import { created, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { action, route } from '../http/route.ts'
 import { Uuid } from '../resources/dto.ts'
-import { findBoundary } from '../resources/places.ts'
 import { untilChanged } from '../resources/untilChanged.ts'
+import { findEnabled, type Here } from './find.ts'
 import { CrosslinkAccessGrant, type CrosslinkRecord } from './record.ts'
-import { disabled } from './reports.ts'
 
 const admin = action('crosslink/admin')
 const HIDDEN = { headers: { 'cache-control': 'no-store' } }
 /** Milliseconds that the hub may take for a grant. */
 const ISSUED_WITHIN = 10_000
 
-type Here<Query = unknown, Body = unknown> = Context<'boundaryId', Query, Body>
-
-/** @throws PlatformError NOT_FOUND, CROSSLINK_DISABLED */
-async function findEnabled(context: Here): Promise<CrosslinkRecord> {
-  const { boundaryId } = context.parameters
-  await findBoundary(context, boundaryId)
-  const ref = { namespace: boundaryNamespace(boundaryId), name: CROSSLINK_NAME }
-  const found = await context.services.records.get(BoundaryCrosslink, ref, { fresh: context.fresh })
-  if (found?.spec.enabled !== true) throw disabled()
-  return found
-}
-
 async function entriesOf({ services }: Here, namespace: string): Promise<GrantEntries> {
-  const data = (await services.crosslink.secrets.read(namespace, CROSSLINK_GRANTS_SECRET)) ?? {}
-  const texts = Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString('utf8')])
-  return Object.fromEntries(texts) as GrantEntries
+  return secretTexts(await services.crosslink.secrets.read(namespace, CROSSLINK_GRANTS_SECRET)) as GrantEntries
 }
 
 /** Changes entries of the Secret of grants while nobody else of the facade does. */

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { CROSSLINK_NAME, type CrosslinkReport } from '../../contracts/crosslink.ts'
+import type { CrosslinkReport } from '../../contracts/crosslink.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace } from '../../core/names.ts'
@@ -10,13 +10,15 @@ import type { Context, Services } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import type { SecretReader, SecretWriter } from '../records/secrets.ts'
-import { clusterWords, defaultCluster, findBoundary } from '../resources/places.ts'
+import { clusterWords, defaultCluster } from '../resources/places.ts'
 import { untilChanged } from '../resources/untilChanged.ts'
 import { requireMatch } from '../resources/writes.ts'
+import { find, findEnabled, type Here, refOf } from './find.ts'
 import { grantReadRoute, grantRoute } from './grants.ts'
 import {
   CrosslinkCaReport,
   CrosslinkDto,
+  type CrosslinkRecord,
   CrosslinkStatusReport,
   CrosslinkUpdateRequest,
   crosslinkDto,
@@ -32,27 +34,8 @@ declare module '../http/context.ts' {
 
 const admin = action('crosslink/admin')
 const read = action('boundaries/read')
-const refOf = ({ boundaryId }: { boundaryId: string }) => ({
-  namespace: boundaryNamespace(boundaryId),
-  name: CROSSLINK_NAME,
-})
 
-type Here<Query = unknown, Body = unknown> = Context<'boundaryId', Query, Body>
-
-/** @throws PlatformError NOT_FOUND for the boundary */
-async function find(context: Here, fresh = context.fresh) {
-  await findBoundary(context, context.parameters.boundaryId)
-  return context.services.records.get(BoundaryCrosslink, refOf(context.parameters), { fresh })
-}
-
-/** @throws PlatformError CROSSLINK_DISABLED */
-async function findEnabled(context: Here) {
-  const found = await find(context)
-  if (found?.spec.enabled !== true) throw disabled()
-  return found
-}
-
-function shown({ services, parameters }: Here, found: Awaited<ReturnType<typeof find>>) {
+function shown({ services, parameters }: Here, found: CrosslinkRecord | undefined) {
   const { hubClusterId } = found?.spec ?? {}
   const name = hubClusterId === undefined ? null : clusterWords(services, parameters.boundaryId, hubClusterId).name
   return ok(crosslinkDto(found, name), found === undefined ? {} : { etag: etagOf(found) })

@@ -1,10 +1,11 @@
 import type { z } from 'zod'
 import { IdentityProviderError } from '../../adapters/identity/port.ts'
 import { timestamp } from '../../core/clock.ts'
-import { notFound, PlatformError } from '../../core/errors.ts'
+import { alreadyGone, notFound, PlatformError } from '../../core/errors.ts'
 import { uuidV5 } from '../../core/ids.ts'
-import { isSameHash, readLinkToken } from '../../core/linkToken.ts'
+import { readLinkToken } from '../../core/linkToken.ts'
 import { boundaryNamespace } from '../../core/names.ts'
+import { isSameText } from '../../core/sameText.ts'
 import { parseScope } from '../../core/scope.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { MemberInvitation } from '../../crds/invitations.ts'
@@ -35,7 +36,7 @@ async function findByToken(services: Services, token: string, fresh: boolean): P
   const ref = { namespace: boundaryNamespace(boundaryId), name }
   const found = await services.records.get(MemberInvitation, ref, { fresh })
   if (found === undefined || found.metadata.deletionTimestamp !== undefined) return undefined
-  return isSameHash(found.spec.tokenHash, read.hash) ? found : undefined
+  return isSameText(found.spec.tokenHash, read.hash) ? found : undefined
 }
 
 /** @throws PlatformError not_found */
@@ -219,11 +220,7 @@ export async function takeBackAssignment(
   invitation: InvitationRecord,
   caller: Caller,
 ): Promise<void> {
-  try {
-    await records.remove(RoleAssignment, assignmentRef(invitation), { caller })
-  } catch (error) {
-    if (!(error instanceof PlatformError && error.code === 'NOT_FOUND')) throw error
-  }
+  await records.remove(RoleAssignment, assignmentRef(invitation), { caller }).catch(alreadyGone)
 }
 
 /**

@@ -55,7 +55,7 @@ const FeedRefreshResult = z
 async function one(context: Context<'name'>) {
   const stock = await stockOf(context)
   const component = componentOf(stock, context.parameters.name)
-  const held = await context.services.lifecycle.configuration.read()
+  const { entries: held } = await context.services.lifecycle.configuration.read()
   const releases = releasesOf(stock.releases, component.metadata.name).slice(0, RELEASES_SHOWN)
   const dto = {
     ...summaryOf(component, stock),
@@ -69,7 +69,7 @@ async function one(context: Context<'name'>) {
 async function installSpec(context: Context<'name'>) {
   const stock = await stockOf(context)
   const component = componentOf(stock, context.parameters.name)
-  const held = await context.services.lifecycle.configuration.read()
+  const { entries: held } = await context.services.lifecycle.configuration.read()
   const { metadata, spec, status } = component
   const release = currentRelease(component, { ...stock, components: [] })
   return ok({
@@ -89,6 +89,13 @@ async function installSpec(context: Context<'name'>) {
 
 /** Milliseconds: registries are asked by the controllers, a few at once. */
 const REFRESH_WAIT = 20_000
+
+/** Which registry, and why: only that tells whether it may answer later. */
+function unreachable(problems: readonly string[]): PlatformError {
+  const [first = ''] = problems
+  const message = `No registry of charts answered. ${first} The setting chartRegistryUrl names a mirror.`
+  return new PlatformError('FeedUnreachable', message, { problems: problems.slice(0, 50) })
+}
 
 /** Has the feed of every component read, and says what came of it. @throws PlatformError FeedUnreachable */
 async function refresh(context: Context) {
@@ -111,7 +118,7 @@ async function refresh(context: Context) {
   await untilChanged(context, async () => feeds().every(({ isRead }) => isRead), REFRESH_WAIT)
   const read = feeds()
   if (read.length > 0 && read.every(({ isRead, feed }) => isRead && feed?.isUnreachable === true))
-    throw new PlatformError('FeedUnreachable', 'No registry of charts answered: ask again later.')
+    throw unreachable(read.flatMap(({ component, feed }) => `${component}: ${feed?.problem ?? 'no answer'}`))
   return ok({
     readAt: asked,
     components: read.filter(({ isRead }) => isRead).length,

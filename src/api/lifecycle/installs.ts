@@ -4,7 +4,6 @@ import { missingValues, type NeededValue, neededValues, valueTrouble } from '../
 import { configKey, INSTALL_STATES, missingDependencies, newestOf } from '../../contracts/lifecycle.ts'
 import { timestamp } from '../../core/clock.ts'
 import { type FieldError, PlatformError, refusedFields } from '../../core/errors.ts'
-import { idOf } from '../../core/ids.ts'
 import { ComponentInstall, Version } from '../../crds/lifecycle.ts'
 import { accepted, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
@@ -22,7 +21,8 @@ import {
   installFields,
   type ReleaseRecord,
 } from './records.ts'
-import { componentOf, LIFECYCLE_TURN, refuseWhileBusy, stockOf } from './stock.ts'
+import { componentOf, idIn, stockOf } from './stock.ts'
+import { LIFECYCLE_TURN, refuseWhileBusy } from './turn.ts'
 
 const install = action('lifecycle/install')
 const VALUE_MAX = 16_384
@@ -104,7 +104,7 @@ async function start(context: Context<'name', unknown, Body | undefined>) {
     throw new PlatformError('DependencyMissing', message, { missing })
   }
   const entries = Object.fromEntries(Object.entries(values).map(([key, value]) => [configKey(name, key), value]))
-  const held = { ...(await services.lifecycle.configuration.read()), ...entries }
+  const held = { ...(await services.lifecycle.configuration.read()).entries, ...entries }
   const keys = missingValues(component, release, held)
   if (keys.length > 0) {
     const message = `Component "${name}" needs values that nobody has set: ${keys.join(', ')}.`
@@ -140,9 +140,7 @@ async function begin(context: Context, spec: NewInstall, before: () => Promise<v
 }
 
 function dtoOf(object: InstallRecord, version: string): z.output<typeof InstallDto> {
-  const { namespace, name } = object.metadata
-  const { kind, resource } = ComponentInstall
-  return { id: idOf({ group: resource.group, kind, namespace, name }), ...installFields(object, version) }
+  return { id: idIn(ComponentInstall, object.metadata), ...installFields(object, version) }
 }
 
 /** What would be answered. */

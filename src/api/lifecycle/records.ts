@@ -5,7 +5,6 @@ import {
   INSTALL_KINDS,
   INSTALL_PHASES,
   INSTALL_STATES,
-  isInstallOver,
   isNewer,
   isSameVersion,
   newestOf,
@@ -209,6 +208,3 @@ export function installFields({ metadata, spec, status = {} }: InstallRecord, ve
 }
 
 export const canResume = (state: string | undefined): boolean => state === 'Paused' || state === 'Failed'
-
-/** Whether nothing else may begin because of it. */
-export const isBusy = ({ status }: InstallRecord): boolean => !isInstallOver(status?.state)

@@ -3,6 +3,7 @@ import { CLIENT_SECRET_KEY, managedIdentitySecretName } from '../../contracts/ma
 import { summarize } from '../../core/conditions.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { secretText } from '../../core/secretData.ts'
 import { ManagedIdentity } from '../../crds/managedidentities.ts'
 import { type Answer, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
@@ -47,7 +48,7 @@ export async function readCredentials(
   const found = isReady(object)
     ? await secrets.read(SYSTEM_NAMESPACE, managedIdentitySecretName(clientId, secretVersion))
     : undefined
-  const clientSecret = Buffer.from(found?.[CLIENT_SECRET_KEY] ?? '', 'base64').toString('utf8')
+  const clientSecret = secretText(found, CLIENT_SECRET_KEY) ?? ''
   if (clientSecret === '') throw notReady(object)
   const body = { clientId, clientSecret, ...signIn, expiresAt: null, secretVersion }
   // Secrets must not stay in caches on the way.

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { managedIdentityPrincipal } from '../../contracts/managedIdentities.ts'
 import { summarize } from '../../core/conditions.ts'
-import { idOf } from '../../core/ids.ts'
+import { idOf, objectId } from '../../core/ids.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { PlatformClient } from '../../crds/identity.ts'
@@ -68,9 +68,8 @@ export function rolesByPrincipal(services: Services, boundaryNamespace: string):
   const roles = new Map<string, Role[]>()
   for (const namespace of [boundaryNamespace, SYSTEM_NAMESPACE]) {
     for (const { metadata, spec } of services.records.peekAll(RoleAssignment, { namespace })) {
-      const { group, kind } = RoleAssignment.resource
       const { roleDefinitionName, scope, principalId } = spec
-      const assignmentId = idOf({ group, kind, namespace, name: metadata.name })
+      const assignmentId = objectId(RoleAssignment.resource, metadata)
       roles.set(principalId, [...(roles.get(principalId) ?? []), { assignmentId, roleDefinitionName, scope }])
     }
   }

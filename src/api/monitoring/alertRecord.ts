@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ALERT_LEVELS, ALERT_STATES, PLACE_KEYS, RUNBOOK_KEY, seenOf } from '../../contracts/monitoring.ts'
 import { timestamp } from '../../core/clock.ts'
-import { idOf } from '../../core/ids.ts'
+import { objectId } from '../../core/ids.ts'
 import { boundaryOfNamespace } from '../../core/names.ts'
 import { PlatformAlert } from '../../crds/monitoring.ts'
 import type { Services } from '../http/context.ts'
@@ -34,9 +34,8 @@ export const AlertDto = z
   .meta({ id: 'AlertDto' })
 export type AlertDto = z.output<typeof AlertDto>
 
-export function alertIdOf({ namespace, name }: { namespace: string; name: string }): string {
-  const { group, kind } = PlatformAlert.resource
-  return idOf({ group, kind, namespace, name })
+export function alertIdOf(ref: { namespace: string; name: string }): string {
+  return objectId(PlatformAlert.resource, ref)
 }
 
 /** The group that an alert is about; undefined for what is about a boundary or the platform. */

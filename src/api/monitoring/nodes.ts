@@ -3,6 +3,7 @@ import { createdAtOf, type KubeObject } from '../../core/object.ts'
 import { plainLine } from '../../core/plainLine.ts'
 import { amountOf, formatBytes, formatCores } from '../../core/quantity.ts'
 import { action, type RouteDraft } from '../http/route.ts'
+import { NOTHING_REQUESTED, type PodObject, requestedOn } from '../resources/capacity.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { enumeration, number, quantity, text } from '../resources/paging.ts'
 import { clusterListRoute, type Where } from './clusterLists.ts'
@@ -57,32 +58,10 @@ type Node = KubeObject & {
     conditions?: { type: string; status: string; reason?: string; message?: string; lastTransitionTime?: string }[]
   }
 }
-type Pod = KubeObject & {
-  spec?: { nodeName?: string; containers?: { resources?: { requests?: Amounts } }[] }
-  status?: { phase?: string }
-}
-type Sum = { cpu: bigint; memory: bigint; pods: number }
 
 const ROLE_LABEL = 'node-role.kubernetes.io/'
 const CONDITIONS_MAX = 20
 const LINE_MAX = 1024
-
-/** What is asked for on each node by pods that are not over. */
-function requestedOn(pods: readonly Pod[]): ReadonlyMap<string, Sum> {
-  const sums = new Map<string, Sum>()
-  for (const { spec, status } of pods) {
-    const name = spec?.nodeName
-    if (name === undefined || status?.phase === 'Succeeded' || status?.phase === 'Failed') continue
-    const sum = sums.get(name) ?? { cpu: 0n, memory: 0n, pods: 0 }
-    sum.pods += 1
-    for (const { resources } of spec?.containers ?? []) {
-      sum.cpu += amountOf(resources?.requests?.cpu)
-      sum.memory += amountOf(resources?.requests?.memory)
-    }
-    sums.set(name, sum)
-  }
-  return sums
-}
 
 function stateOf({ status }: Node): NodeDto['status'] {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status
@@ -96,11 +75,11 @@ export function nodeDtos(
   pods: readonly KubeObject[],
   usage: ReadonlyMap<string, { cpu?: string; memory?: string }>,
 ): NodeDto[] {
-  const requested = requestedOn(pods as readonly Pod[])
+  const requested = requestedOn(pods as readonly PodObject[])
   return (nodes as readonly Node[]).map((node) => {
     const { metadata, spec, status = {} } = node
     const { capacity = {}, allocatable = {}, nodeInfo = {}, conditions = [] } = status
-    const sum = requested.get(metadata.name) ?? { cpu: 0n, memory: 0n, pods: 0 }
+    const sum = requested.get(metadata.name) ?? NOTHING_REQUESTED
     const { cpu, memory } = usage.get(metadata.name) ?? {}
     const line = (text: string | undefined) => plainLine(text ?? '', LINE_MAX)
     const roles = Object.keys(metadata.labels ?? {}).filter((label) => label.startsWith(ROLE_LABEL))

@@ -116,28 +116,33 @@ export function choosesPods(collection: MetricCollection): boolean {
   return collection === 'containerinstances' || collection === 'apps' || collection === 'staticwebapps'
 }
 
-const STEMS: Partial<Record<MetricCollection, string>> = {
-  vectorclusters: 'vc',
-  relationalclusters: 'relc',
-  sqlclusters: 'sqli',
-  containerinstances: 'cti',
-  apps: 'papp',
-  staticwebapps: 'swa',
-  functionnamespaces: 'sfn',
-  jobs: 'pjob',
+type Stems = { readonly workload: string; readonly claim?: string }
+
+/** What the names of all resources begin with, given those of a resource called `x`. */
+const stemsOf = (workload: string, claim?: string): Stems => {
+  const stem = (name: string) => name.slice(0, name.indexOf('-x'))
+  return { workload: stem(workload), ...(claim !== undefined && { claim: stem(claim) }) }
 }
-const VOLUMES: Partial<Record<MetricCollection, string>> = {
-  vectorclusters: 'storage-vc',
-  sqlclusters: 'storage-sqli',
-  relationalclusters: 'relc',
-  containerinstances: 'ctivol',
-  apps: 'pappvol',
-  staticwebapps: 'swavol',
+const ofStateful = (workload: string) => stemsOf(workload, claimName(workload, 0))
+const ofContainers = (kind: ContainerKind) => {
+  const names = containerNames('x', kind)
+  return stemsOf(names.whole, names.volume('x'))
+}
+
+const STEMS: Partial<Record<MetricCollection, Stems>> = {
+  vectorclusters: ofStateful(vectorNames('x').workload),
+  relationalclusters: stemsOf(relationalNames('x').cluster, relationalNames('x').cluster),
+  sqlclusters: ofStateful(sqlNames('x').workload),
+  containerinstances: ofContainers('ContainerInstance'),
+  apps: ofContainers('PlatformApp'),
+  staticwebapps: ofContainers('StaticWebApp'),
+  functionnamespaces: stemsOf(functionNames('x').workload),
+  jobs: stemsOf(jobNames('x').workload),
 }
 
 /** The same of all resources of a collection. */
 export function targetOfAll(collection: MetricCollection): Target {
-  const [workload, claim] = [STEMS[collection], VOLUMES[collection]]
+  const { workload, claim }: Partial<Stems> = STEMS[collection] ?? {}
   return {
     namespace: 'every group',
     pods: workload === undefined ? [] : [{ workload, tail: 'Any' }],

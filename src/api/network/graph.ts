@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Flow } from '../../adapters/flows/port.ts'
 import { summarize } from '../../core/conditions.ts'
-import { idOf } from '../../core/ids.ts'
+import { objectId } from '../../core/ids.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
@@ -125,14 +125,14 @@ function nodesOf({ groups, resources }: Around, edges: readonly Edge[]): z.outpu
     }),
     ...resources.map((resource) => {
       const { kind, object, resourceGroup } = resource
-      const { name, namespace, deletionTimestamp } = object.metadata
+      const { name, deletionTimestamp } = object.metadata
       return {
         id: resourceNode(resource),
         kind: 'Resource',
         name,
         resourceGroup,
         collection: kind.segment,
-        resourceId: idOf({ kind: kind.kind, group: kind.resource.group, namespace, name }),
+        resourceId: objectId(kind.resource, object.metadata),
         status: summarize(object.status as never, deletionTimestamp !== undefined).status,
       } as const
     }),

@@ -4,7 +4,7 @@ import { PlatformCluster } from '../../crds/clusters.ts'
 import { namespace, networkPolicy, pod } from '../../kube/builtin.ts'
 import { CILIUM_POLICIES, ciliumClusterwideNetworkPolicy, ciliumNetworkPolicy } from '../../kube/cilium.ts'
 import type { KubeClient } from '../../kube/client.ts'
-import { isKubeError } from '../../kube/errors.ts'
+import { absent, isKubeError } from '../../kube/errors.ts'
 import type { Services } from '../http/context.ts'
 import { otherClusterOf } from '../resources/places.ts'
 import type { Cilium } from './policy/cilium.ts'
@@ -95,12 +95,8 @@ export function createNetworkLooks(client: Reader, clientOf: (clusterId: string)
 
 /** Undefined for one that is not there, which has no pods either. */
 async function labelsOf(client: Reader, name: string): Promise<Record<string, string> | undefined> {
-  try {
-    return (await client.get(namespace, { name })).metadata.labels ?? {}
-  } catch (error) {
-    if (isKubeError(error, 'NotFound')) return undefined
-    throw error
-  }
+  const found = await client.get(namespace, { name }).catch(absent)
+  return found && (found.metadata.labels ?? {})
 }
 
 /** Undefined if the cluster does not know the type. */

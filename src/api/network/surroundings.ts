@@ -1,6 +1,6 @@
 import type { FlowSource, FlowState, ToldFlows } from '../../adapters/flows/port.ts'
 import { boundaryNamespace } from '../../core/names.ts'
-import { ageOf } from '../../core/object.ts'
+import { byAge } from '../../core/object.ts'
 import { BoundaryProjection } from '../../crds/projections.ts'
 import type { Context } from '../http/context.ts'
 import { clusterWords, defaultCluster, findBoundary, findGroup, groupsOfBoundary } from '../resources/places.ts'
@@ -39,7 +39,7 @@ export async function clustersOf({ services, parameters }: Context, groups: read
   const own = defaultCluster(services).id
   const projected = services.records
     .peekAll(BoundaryProjection, { namespace: boundaryNamespace(boundaryId) })
-    .toSorted((one, other) => (ageOf(one) < ageOf(other) ? -1 : 1))
+    .toSorted(byAge)
     .map(({ spec }) => spec.clusterId)
   const namespaces = groups.map(({ namespace }) => namespace)
   return Promise.all(

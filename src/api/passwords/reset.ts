@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
 import type { UserRecord } from '../../adapters/identity/port.ts'
 import { timestamp } from '../../core/clock.ts'
-import { notFound, PlatformError } from '../../core/errors.ts'
-import { isSameHash, newLinkToken, readLinkToken } from '../../core/linkToken.ts'
+import { alreadyGone, notFound, PlatformError } from '../../core/errors.ts'
+import { newLinkToken, readLinkToken } from '../../core/linkToken.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { isSameText } from '../../core/sameText.ts'
 import { PasswordReset } from '../../crds/invitations.ts'
 import { accepted, ok } from '../http/answer.ts'
 import type { Caller, Context, Services } from '../http/context.ts'
@@ -66,7 +67,7 @@ async function findReset({ records }: Services, token: string, fresh: boolean): 
   if (read === undefined || name === undefined) return undefined
   const found = await records.get(PasswordReset, { namespace, name }, { fresh })
   if (found === undefined || found.spec.usedAt !== undefined) return undefined
-  return isSameHash(found.spec.tokenHash, read.hash) ? found : undefined
+  return isSameText(found.spec.tokenHash, read.hash) ? found : undefined
 }
 
 function isExpired({ clock }: Services, { spec }: ResetRecord): boolean {
@@ -82,11 +83,8 @@ export async function endResets(
   const all = await records.list(PasswordReset, { namespace }, { fresh: true })
   const open = all.filter(({ metadata, spec }) => spec.userId === userId && metadata.name !== except)
   for (const { metadata } of open) {
-    try {
-      await records.remove(PasswordReset, { namespace, name: metadata.name }, { caller: callerFor(userId) })
-    } catch (error) {
-      if (!(error instanceof PlatformError && error.code === 'NOT_FOUND')) throw error
-    }
+    const ref = { namespace, name: metadata.name }
+    await records.remove(PasswordReset, ref, { caller: callerFor(userId) }).catch(alreadyGone)
   }
 }
 

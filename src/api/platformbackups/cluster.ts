@@ -4,10 +4,10 @@ import type { ArchiveStore, DatabaseCluster } from '../../contracts/platformback
 import { isOfPlatform, type Schedule } from '../../contracts/platformbackups/backups.ts'
 import { type Definition, type Restore, VELERO_DEFINITIONS } from '../../contracts/platformbackups/conditions.ts'
 import { PLATFORM_BACKUP_LABEL, PLATFORM_SCHEDULE, SCHEDULE_LABEL } from '../../contracts/platformbackups/names.ts'
-import type { KubeObject, ObjectRef, Resource } from '../../core/object.ts'
+import { apiVersionOf, type KubeObject, type ObjectRef, type Resource } from '../../core/object.ts'
 import { customResourceDefinition } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
-import { isKubeError } from '../../kube/errors.ts'
+import { alreadyThere, isKubeError } from '../../kube/errors.ts'
 import { barmanObjectStore, postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
 import { veleroBackup, veleroDeletion, veleroLocation, veleroRestore, veleroSchedule } from '../../kube/velero.ts'
 
@@ -102,19 +102,15 @@ export function createBackupCluster(client: Client, velero: string): BackupClust
     databaseBackups: () => all<DatabaseBackup>(postgresqlBackup, { labelSelector: PLATFORM_BACKUP_LABEL }),
     take: (backup) => client.create<PlatformBackup>(veleroBackup, backup as PlatformBackup),
     async remove({ metadata: { name, labels } }) {
-      const { group, version, kind } = veleroDeletion
       const metadata = { name, namespace: velero, ...(labels !== undefined && { labels }) }
-      try {
-        await client.create(veleroDeletion, {
-          apiVersion: `${group}/${version}`,
-          kind,
-          metadata,
-          spec: { backupName: name },
-        })
-      } catch (error) {
-        // Somebody asked for the same before.
-        if (!isKubeError(error, 'AlreadyExists')) throw error
+      const deletion = {
+        apiVersion: apiVersionOf(veleroDeletion),
+        kind: veleroDeletion.kind,
+        metadata,
+        spec: { backupName: name },
       }
+      // Somebody may have asked for the same before.
+      await client.create(veleroDeletion, deletion).catch(alreadyThere)
     },
   }
 }

@@ -13,7 +13,6 @@ import type { KubeObject, Resource } from '../../core/object.ts'
 import { PlatformBackupSettings } from '../../crds/platformBackups.ts'
 import { RolloutExecution } from '../../crds/rollouts.ts'
 import { secret } from '../../kube/builtin.ts'
-import { barmanObjectStore, postgresqlCluster } from '../../kube/postgresql.ts'
 import { veleroBackup, veleroDeletion, veleroLocation, veleroSchedule } from '../../kube/velero.ts'
 import type { Services } from '../http/context.ts'
 import { kubeSecrets, kubeSecretWriter } from '../records/secrets.ts'
@@ -320,95 +319,6 @@ describe('the routes of the backups of the platform', () => {
       expect([bad.status, bad.body.code]).to.deep.equal([200, 'BucketMissing'])
       expect((await call('post', '/target/test', TARGET, reader)).status).to.equal(403)
       expect((await stored()).spec.target).to.equal(undefined)
-    })
-  })
-
-  describe('the archive of a database', () => {
-    const place = { namespace: 'shop', name: 'orders' }
-    const database = (condition = 'False', annotations: object = {}, archives = true) => {
-      const parameters = { barmanObjectName: 'store', serverName: 'orders-1' }
-      const plugins = [{ name: 'barman-cloud.cloudnative-pg.io', isWALArchiver: true, parameters }]
-      const conditions = [{ type: 'ContinuousArchiving', status: condition, message: 'no\nbucket' }]
-      const fields = { spec: archives ? { plugins } : {}, status: { conditions } }
-      seed(postgresqlCluster, 'orders', fields, { annotations }, 'shop')
-    }
-    const valve = (verb: string, body: object = place) => call('post', `/archiving/${verb}`, body)
-
-    const refusals: [string, string, () => void, object, number, string][] = [
-      ['suspend', 'an empty name', () => {}, { namespace: 'shop', name: '' }, 400, 'invalid-cluster'],
-      ['resume', 'no namespace', () => {}, { name: 'orders' }, 400, 'invalid-cluster'],
-      ['suspend', 'an unknown one', () => {}, place, 404, 'cluster-not-found'],
-      [
-        'resume',
-        'a name that is none',
-        () => database(),
-        { namespace: '../x', name: 'orders' },
-        404,
-        'cluster-not-found',
-      ],
-      ['suspend', 'one without an archive', () => database('False', {}, false), place, 409, 'archiving-not-configured'],
-      ['suspend', 'a healthy one', () => database('True'), place, 409, 'archiving-healthy'],
-      ['resume', 'one that was never suspended', () => database(), place, 409, 'archiving-not-suspended'],
-      [
-        'resume',
-        'one that its own resource suspended',
-        () => database('False', { 'cnpg.io/skipWalArchiving': 'enabled' }),
-        ...([place, 409, 'archiving-not-suspended'] as const),
-      ],
-    ]
-    for (const [verb, title, given, body, status, code] of refusals) {
-      it(`is not changed by ${verb} of ${title}`, async () => {
-        given()
-        const answer = await valve(verb, body)
-        expect([answer.status, answer.code]).to.deep.equal([status, code])
-        expect((await stored()).spec.suspendedArchives).to.deep.equal([])
-      })
-    }
-
-    it('is measured where somebody measures', async () => {
-      database()
-      figures.set('shop/orders', { readyCount: 12, volumePercent: 3.5 })
-      expect((await valve('suspend')).code).to.equal('archiving-healthy')
-      figures.set('shop/orders', { readyCount: 100, volumePercent: 3.5 })
-      const { body } = await valve('suspend')
-      expect(body).to.include({ archiving: 'Suspended', walReadyCount: 100, walVolumePercent: 3.5, suspendedBy: owner })
-    })
-
-    it('is suspended once, and resumed', async () => {
-      database()
-      seed(
-        barmanObjectStore,
-        'store',
-        { status: { serverRecoveryWindow: { 'orders-1': { firstRecoverabilityPoint: hoursAgo(9) } } } },
-        {},
-        'shop',
-      )
-      const { status, body } = await valve('suspend')
-      expect([status, body.archiving, body.message]).to.deep.equal([200, 'Suspended', 'no bucket'])
-      expect(body.firstRecoverableAt).to.not.equal(null)
-      expect((await valve('suspend')).code).to.equal('archiving-healthy')
-      expect((await stored()).spec.suspendedArchives).to.have.length(1)
-      expect((await valve('resume')).body).to.include({ archiving: 'ResumePending', suspendedBy: null })
-      expect((await stored()).spec.suspendedArchives).to.deep.equal([])
-    })
-
-    it('can be resumed again while it is pending', async () => {
-      database('False', { 'freehold.dev/archiving-resumed': hoursAgo(1) })
-      expect((await valve('resume')).body).to.include({ archiving: 'ResumePending' })
-    })
-
-    it('is among what is said of the backups', async () => {
-      database()
-      schedule()
-      const { body } = await call('get', '/conditions', undefined, reader)
-      expect(body.overall).to.equal('Failing')
-      expect(body.databases.map(({ name, archiving }: Record<string, string>) => [name, archiving])).to.deep.equal([
-        ['orders', 'Pressure'],
-      ])
-      expect(body.conditions.map(({ type }: { type: string }) => type)).to.include.members([
-        'CrdsMatch',
-        'RestoreTested',
-      ])
     })
   })
 })

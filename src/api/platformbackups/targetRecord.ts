@@ -5,6 +5,7 @@ import { TARGET_SECRET_KEYS } from '../../contracts/platformbackups/names.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { plainLine } from '../../core/plainLine.ts'
+import { secretText } from '../../core/secretData.ts'
 import { BackupTarget } from '../../crds/platformBackups.ts'
 import type { Context } from '../http/context.ts'
 import { readModel } from '../http/model.ts'
@@ -141,7 +142,7 @@ export async function targetDto(
     prefix: target.prefix ?? null,
     region: target.region,
     endpoint: target.endpoint,
-    accessKeyId: Buffer.from(data?.[TARGET_SECRET_KEYS.id] ?? '', 'base64').toString('utf8'),
+    accessKeyId: secretText(data, TARGET_SECRET_KEYS.id) ?? '',
     hasSecretAccessKey: data?.[TARGET_SECRET_KEYS.secret] !== undefined,
     hasCaCertificate: pem !== undefined,
     caExpiresAt: pem === undefined ? null : endOf(pem),

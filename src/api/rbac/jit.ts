@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
-import { PlatformError, permissionMissing, refusedFields } from '../../core/errors.ts'
+import { alreadyGone, PlatformError, permissionMissing } from '../../core/errors.ts'
 import { FINALIZER } from '../../core/labels.ts'
 import { createdAtOf } from '../../core/object.ts'
-import { parseScope, type Scope, scopeContains } from '../../core/scope.ts'
+import { parseScope } from '../../core/scope.ts'
 import { Description, DisplayName } from '../../crds/fields.ts'
 import { meansPresent } from '../../crds/principals.ts'
 import { JitRequest, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
@@ -30,6 +30,7 @@ import {
   principalLookup,
   rootOnlyRefused,
 } from '../rules/grants.ts'
+import { nothingAtScope, readScope } from './scopes.ts'
 
 type JitRecord = RecordOf<typeof JitRequest>
 
@@ -68,14 +69,10 @@ function mayReadAll({ services, caller }: Context, boundaryId: string): boolean 
 }
 
 /** @throws PlatformError BAD_REQUEST for an invalid scope, one outside the boundary, or one at which nothing exists */
-function readScope(services: Services, text: string, boundaryId: string): { scope: Scope; incarnation: string } {
-  const scope = parseScope(text)
-  const refuse = (message: string) => refusedFields([{ field: 'scope', message }])
-  if (scope === undefined) throw refuse('must be a scope, such as /boundaries/<uuid>/resourcegroups/<name>')
-  if (!scopeContains({ level: 'boundary', boundaryId }, scope)) throw refuse('must lie in the boundary')
-  const incarnation = incarnationAt(services, scope)
-  if (incarnation === undefined) throw refuse('there is nothing at this scope')
-  return { scope, incarnation }
+function lifeAt(services: Services, text: string, boundaryId: string): string {
+  const incarnation = incarnationAt(services, readScope(services, text, boundaryId))
+  if (incarnation === undefined) throw nothingAtScope()
+  return incarnation
 }
 
 /** @throws PlatformError FORBIDDEN, unknown_role, forbidden, BAD_REQUEST, duplicate_pending */
@@ -85,7 +82,7 @@ async function requestSpec(context: Context<string, unknown, z.output<typeof Cre
   await requireAction(context as Context, 'boundaries/read', boundaryId)
   const role = findRole(services, body.roleDefinitionName)
   if (isRootOnly(role)) throw rootOnlyRefused(role, body.scope)
-  const { incarnation } = readScope(services, body.scope, boundaryId)
+  const incarnation = lifeAt(services, body.scope, boundaryId)
   const all = await services.records.list(JitRequest, { namespace }, { fresh: true })
   const isOpenSame = (request: JitRecord) =>
     request.spec.principalId === caller.principalId &&
@@ -210,12 +207,8 @@ async function endRequest(context: Context) {
     },
   )
   const name = jitAssignmentName(request)
-  try {
-    await services.records.remove(RoleAssignment, { namespace, name }, { caller })
-  } catch (error) {
-    // The controller may have been first.
-    if (!(error instanceof PlatformError && error.code === 'NOT_FOUND')) throw error
-  }
+  // The controller may have been first.
+  await services.records.remove(RoleAssignment, { namespace, name }, { caller }).catch(alreadyGone)
   return noContent()
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { PlatformError } from '../../core/errors.ts'
+import { alreadyGone } from '../../core/errors.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { MemberInvitation } from '../../crds/invitations.ts'
@@ -24,12 +24,8 @@ const AuthorizationPurgeResult = z
 export async function removeAll(services: Services, caller: Caller, kind: AnyKind, namespace: string): Promise<number> {
   let count = 0
   for (const { metadata } of await services.records.list(kind, { namespace }, { fresh: true })) {
-    try {
-      await services.records.remove(kind, { namespace, name: metadata.name }, { caller })
-      count += 1
-    } catch (error) {
-      if (!(error instanceof PlatformError && error.code === 'NOT_FOUND')) throw error
-    }
+    const removed = services.records.remove(kind, { namespace, name: metadata.name }, { caller })
+    if ((await removed.catch(alreadyGone)) !== undefined) count += 1
   }
   return count
 }

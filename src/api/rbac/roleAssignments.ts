@@ -1,13 +1,12 @@
 import { z } from 'zod'
-import { badRequest, PlatformError, refusedFields } from '../../core/errors.ts'
-import { parseScope, type Scope, scopeContains } from '../../core/scope.ts'
+import { badRequest, PlatformError } from '../../core/errors.ts'
 import { Description, DisplayName, Uuid } from '../../crds/fields.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
 import { isRootOnly } from '../../iam/roles.ts'
 import { principalNotFound } from '../callers/principals.ts'
 import { boundaryScope } from '../callers/visibility.ts'
 import { findNameable } from '../callers/visiblePeople.ts'
-import type { Context, Services } from '../http/context.ts'
+import type { Context } from '../http/context.ts'
 import { action } from '../http/route.ts'
 import { collection } from '../resources/collection/collection.ts'
 import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
@@ -20,7 +19,6 @@ import {
   grantRefusal,
   isInForce,
   knownRole,
-  objectAt,
   refuseLastOwner,
   rootOnlyRefused,
   writeAssignment,
@@ -28,6 +26,7 @@ import {
 import { PRINCIPAL_TYPES } from '../rules/memberRecord.ts'
 import { boundaryTurn } from '../rules/turns.ts'
 import { roleIdOf } from './roleDefinitions.ts'
+import { readScope } from './scopes.ts'
 
 const STATUSES = ['Active', 'Expired'] as const
 
@@ -57,16 +56,6 @@ const RoleAssignmentDto = z
     status: z.enum(STATUSES).describe('Expired also if the object at the scope has been replaced'),
   })
   .meta({ id: 'RoleAssignmentDto' })
-
-/** @throws PlatformError BAD_REQUEST */
-function readScope(services: Services, text: string, boundaryId: string): Scope {
-  const scope = parseScope(text)
-  const refuse = (message: string) => refusedFields([{ field: 'scope', message }])
-  if (scope === undefined) throw refuse('must be a scope, such as /boundaries/<uuid>/resourcegroups/<name>')
-  if (!scopeContains({ level: 'boundary', boundaryId }, scope)) throw refuse('must lie in the boundary')
-  if (objectAt(services.records, scope) === undefined) throw refuse('there is nothing at this scope')
-  return scope
-}
 
 type Create = Context<string, unknown, z.output<typeof CreateRoleAssignmentRequest>>
 

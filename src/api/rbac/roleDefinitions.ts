@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { idOf } from '../../core/ids.ts'
+import { objectId } from '../../core/ids.ts'
 import { RoleDefinition } from '../../crds/rbac.ts'
 import { BUILT_IN_ROLES, isRootOnly, type Role } from '../../iam/roles.ts'
 import type { Services } from '../http/context.ts'
@@ -26,7 +26,7 @@ const RoleDefinitionDto = z
 type RoleDefinitionDto = z.output<typeof RoleDefinitionDto>
 
 export function roleIdOf(name: string): string {
-  return idOf({ group: RoleDefinition.resource.group, kind: RoleDefinition.kind, name })
+  return objectId(RoleDefinition.resource, { name })
 }
 
 function roleDto(role: Role, isBuiltIn: boolean): RoleDefinitionDto {

@@ -1,7 +1,5 @@
 import { expect } from 'chai'
-import { functionObjectName } from '../../contracts/functions.ts'
-import { entryName } from '../../contracts/vaults/names.ts'
-import { PlatformError } from '../../core/errors.ts'
+import { codeOf, recordsWorld } from '../../../test/worlds/recordsWorld.ts'
 import {
   ACTOR_ANNOTATION,
   CREATED_BY_ANNOTATION,
@@ -9,25 +7,16 @@ import {
   PRINCIPAL_INCARNATIONS_ANNOTATION,
   ROLE_INCARNATION_ANNOTATION,
 } from '../../core/labels.ts'
-import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
-import { PlatformApp } from '../../crds/apps.ts'
-import { Boundary } from '../../crds/boundaries.ts'
 import type { AnyKind } from '../../crds/define.ts'
-import { DeploymentRecord } from '../../crds/deployments.ts'
-import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
 import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
-import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { JitRequest, PrincipalGroup, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
-import { RelationalCluster } from '../../crds/relational.ts'
-import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
-import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import { VectorCluster } from '../../crds/vector.ts'
-import { CacheSet } from '../../kube/caches.ts'
-import type { KubeClient, WriteObserver } from '../../kube/client.ts'
-import { KubeError, type KubeErrorReason } from '../../kube/errors.ts'
-import { FakeKubeClient } from '../../kube/fake.ts'
+import type { CacheSet } from '../../kube/caches.ts'
+import { KubeError } from '../../kube/errors.ts'
+import type { FakeKubeClient } from '../../kube/fake.ts'
 import type { Caller } from '../http/context.ts'
 import { type SeenVersion, versionOf } from '../http/etag.ts'
 import { createRecords } from './kubeRecords.ts'
@@ -42,31 +31,12 @@ describe('records over the API server', () => {
   let caches: CacheSet
   let records: ReturnType<typeof createRecords>
   beforeEach(() => {
-    const late: { observer?: WriteObserver } = {}
-    client = new FakeKubeClient({
-      observer: {
-        written: (...given) => late.observer?.written(...given),
-        read: (...given) => late.observer?.read?.(...given),
-        removed: (...given) => late.observer?.removed(...given),
-      },
-    })
-    caches = new CacheSet({ client })
-    late.observer = caches.observer()
-    for (const kind of [VectorCluster, ResourceGroup, Boundary]) caches.add(kind.resource)
-    records = createRecords({ client, caches })
+    ;({ client, caches, records } = recordsWorld())
   })
   const create = (spec: object = { replicas: 1 }) => records.create(VectorCluster, { ...ref, spec, caller })
   const scale = (replicas: number, ifMatch?: readonly SeenVersion[]) =>
     records.update(VectorCluster, ref, { caller, ifMatch, change: ({ spec }) => ({ ...spec, replicas }) })
   const verbs = () => client.calls.map(({ verb }) => verb)
-  async function codeOf(promise: Promise<unknown>): Promise<string> {
-    try {
-      await promise
-      return 'none'
-    } catch (error) {
-      return (error as { code?: string }).code ?? String(error)
-    }
-  }
 
   it('are created with one call, signed and with a life of their own', async () => {
     const { object, isNew } = await create()
@@ -293,106 +263,6 @@ describe('records over the API server', () => {
     expect(verbs()).to.deep.equal(['get', 'get'])
   })
 
-  describe('that another replica made a moment ago', () => {
-    beforeEach(() => {
-      client.seed(VectorCluster.resource, {
-        apiVersion: VectorCluster.apiVersion,
-        kind: 'VectorCluster',
-        metadata: { ...ref },
-        spec: VectorCluster.spec.parse({ replicas: 1 }),
-      })
-    })
-
-    it('are read', async () => {
-      expect((await records.get(VectorCluster, ref))?.spec.replicas).to.equal(1)
-      expect(verbs()).to.deep.equal(['get'])
-    })
-
-    it('are known from then on', async () => {
-      await records.get(VectorCluster, ref)
-      expect(records.peek(VectorCluster, ref)?.spec.replicas).to.equal(1)
-    })
-
-    it('are changed', async () => {
-      expect((await scale(2)).object.spec.replicas).to.equal(2)
-      expect(verbs()).to.deep.equal(['get', 'patch'])
-    })
-
-    it('are deleted', async () => {
-      expect(await records.remove(VectorCluster, ref, { caller })).to.deep.equal({ isGone: true })
-      expect(verbs()).to.deep.equal(['get', 'delete'])
-    })
-  })
-
-  describe('whose first answer was lost', () => {
-    /** The write happened; the client tried again and met its own success. */
-    const meetItself = (
-      verb: string,
-      reason: KubeErrorReason,
-      detail: { maybeApplied?: boolean; repeated?: boolean },
-    ) => {
-      const write = verb === 'create' ? client.create.bind(client) : client.mergePatch.bind(client)
-      const lost = async (...given: Parameters<typeof client.create>) => {
-        await (write as (...given: unknown[]) => Promise<unknown>)(...given)
-        throw new KubeError(reason, 'lost', { status: 0, ...detail })
-      }
-      const unheard = new FakeKubeClient()
-      Object.assign(unheard, {
-        get: (...given: Parameters<typeof client.get>) => client.get(...given),
-        remove: client.remove.bind(client),
-      })
-      return createRecords({
-        client: Object.assign(unheard, verb === 'create' ? { create: lost } : { mergePatch: lost }),
-        caches,
-      })
-    }
-
-    it('are new if the API server has them', async () => {
-      const doubtful = meetItself('create', 'Unavailable', { maybeApplied: true })
-      expect((await doubtful.create(VectorCluster, { ...ref, spec: { replicas: 1 }, caller })).isNew).to.equal(true)
-    })
-
-    it('are looked for a moment only, since their caller has waited already', async () => {
-      const doubtful = meetItself('create', 'Unavailable', { maybeApplied: true })
-      const waited: unknown[] = []
-      const get = client.get.bind(client) as KubeClient['get']
-      const timed: KubeClient['get'] = (resource, wanted, options) => {
-        waited.push(options?.timeout)
-        return get(resource, wanted, options)
-      }
-      Object.assign(client, { get: timed })
-      await doubtful.create(VectorCluster, { ...ref, spec: { replicas: 1 }, caller })
-      expect(waited).to.deep.equal([1_000])
-    })
-
-    it('are changed, and read as they are from then on', async () => {
-      const ifMatch = [versionOf((await create()).object)]
-      const doubtful = meetItself('patch', 'Conflict', { repeated: true })
-      const change = { caller, ifMatch, change: ({ spec }: { spec: object }) => ({ ...spec, replicas: 4 }) }
-      const { object, isChanged } = await doubtful.update(VectorCluster, ref, change)
-      expect([object.spec.replicas, isChanged]).to.deep.equal([4, true])
-      expect(records.peek(VectorCluster, ref)?.spec.replicas).to.equal(4)
-    })
-
-    it('are refused where only one may make the change: it may be that of another one', async () => {
-      await create()
-      const doubtful = meetItself('patch', 'Conflict', { repeated: true })
-      const change = ({ spec }: { spec: { replicas?: number | undefined } }) => {
-        if (spec.replicas === 4) throw new PlatformError('not_found', 'used')
-        return { ...spec, replicas: 4 }
-      }
-      expect(await codeOf(doubtful.update(VectorCluster, ref, { caller, change, isOnce: true }))).to.equal('not_found')
-      expect((await records.get(VectorCluster, ref, { fresh: true }))?.spec.replicas).to.equal(4)
-    })
-
-    it('conflict all the same where somebody else was first', async () => {
-      const ifMatch = [versionOf((await create()).object)]
-      const doubtful = meetItself('patch', 'Conflict', { repeated: false })
-      const change = { caller, ifMatch, change: ({ spec }: { spec: object }) => ({ ...spec, replicas: 4 }) }
-      expect(await codeOf(doubtful.update(VectorCluster, ref, change))).to.equal('CONFLICT')
-    })
-  })
-
   it('never make a path of a name that no object can have', async () => {
     for (const name of ['../x', 'a/b', 'A', '', 'a b', '..']) {
       expect(await records.get(VectorCluster, { namespace, name }, { fresh: true })).to.equal(undefined)
@@ -422,101 +292,6 @@ describe('records over the API server', () => {
     const removed = records.remove(VectorCluster, ref, { caller, ifMatch: [versionOf(object)] })
     expect(await codeOf(removed)).to.equal('CONFLICT')
   })
-
-  it('are not placed in a group or a boundary that is being deleted', async () => {
-    const inGroup = groupNamespace(B, 'shop')
-    const held = { finalizers: ['freehold.dev/teardown'] }
-    await records.create(ResourceGroup, { namespace: boundaryNamespace(B), name: 'shop', spec: {}, caller, ...held })
-    await records.create(Boundary, { name: B, spec: { displayName: 'Shop' }, caller, ...held })
-    await client.remove(ResourceGroup.resource, { namespace: boundaryNamespace(B), name: 'shop' })
-    const placed = records.create(VectorCluster, { namespace: inGroup, name: 'late', spec: {}, caller })
-    expect(await codeOf(placed)).to.equal('INVALID_STATE')
-    await client.remove(Boundary.resource, { name: B })
-    const group = records.create(ResourceGroup, { namespace: boundaryNamespace(B), name: 'late', spec: {}, caller })
-    expect(await codeOf(group)).to.equal('INVALID_STATE')
-  })
-
-  it('are not placed in a group or a boundary whose deletion the cache has not heard of', async () => {
-    const held = { finalizers: ['freehold.dev/teardown'] }
-    const [home, inGroup] = [boundaryNamespace(B), groupNamespace(B, 'shop')]
-    await records.create(Boundary, { name: B, spec: { displayName: 'Shop' }, caller, ...held })
-    await records.create(ResourceGroup, { namespace: home, name: 'shop', spec: {}, caller, ...held })
-    const leave = ({ metadata }: KubeObject) => Object.assign(metadata, { deletionTimestamp: '2026-01-01T00:00:00Z' })
-    client.edit(ResourceGroup.resource, { namespace: home, name: 'shop' }, leave)
-    const placed = records.create(VectorCluster, { namespace: inGroup, name: 'late', spec: {}, caller })
-    expect(await codeOf(placed)).to.equal('INVALID_STATE')
-    client.edit(Boundary.resource, { name: B }, leave)
-    const group = records.create(ResourceGroup, { namespace: home, name: 'late', spec: {}, caller })
-    expect(await codeOf(group)).to.equal('INVALID_STATE')
-    expect(client.count('create')).to.equal(2)
-  })
-
-  it('cost one question for each of what they would stand in when they are made, and none afterwards', async () => {
-    const held = { finalizers: ['freehold.dev/teardown'] }
-    const [home, inGroup] = [boundaryNamespace(B), groupNamespace(B, 'shop')]
-    await records.create(Boundary, { name: B, spec: { displayName: 'Shop' }, caller, ...held })
-    expect(client.count('get'), 'a boundary stands in nothing').to.equal(0)
-    await records.create(ResourceGroup, { namespace: home, name: 'shop', spec: {}, caller, ...held })
-    expect(client.count('get'), 'its boundary').to.equal(1)
-    const here = { namespace: inGroup, name: 'fresh' }
-    await records.create(VectorCluster, { ...here, spec: {}, caller })
-    expect(client.count('get'), 'its group').to.equal(2)
-    await records.get(VectorCluster, here)
-    await records.update(VectorCluster, here, { caller, change: ({ spec }) => ({ ...spec, tags: { team: 'x' } }) })
-    await records.remove(VectorCluster, here, { caller })
-    expect(client.count('get')).to.equal(2)
-  })
-
-  const parts: [AnyKind, string, AnyKind, string, object][] = [
-    [ObjectStorageAccount, 'a bucket', AccountBucket, B, { accountName: 'whole', bucketName: 'logs' }],
-    [ObjectStorageAccount, 'an access key', ObjectAccessKey, B, { accountName: 'whole', permission: 'Read' }],
-    [RelationalCluster, 'a snapshot', RelationalSnapshot, B, { clusterName: 'whole', name: 'first' }],
-    [SecretVault, 'a secret', VaultEntry, entryName('whole', 'key'), { vaultName: 'whole', secretName: 'key' }],
-    [
-      FunctionNamespace,
-      'a function',
-      ServerlessFunction,
-      functionObjectName('whole', 'f'),
-      { namespaceName: 'whole', functionName: 'f', handler: 'index' },
-    ],
-    [
-      PlatformApp,
-      'a deployment',
-      DeploymentRecord,
-      B,
-      { ownerCollection: 'apps', ownerName: 'whole', strategy: 'Build' },
-    ],
-  ]
-  for (const [whole, sentence, part, name, spec] of parts) {
-    it(`are not added to a resource whose deletion the cache has not heard of: ${sentence}`, async () => {
-      caches.add(whole.resource)
-      caches.add(part.resource)
-      const metadata = {
-        namespace,
-        name: 'whole',
-        deletionTimestamp: '2026-01-01T00:00:00Z',
-        finalizers: ['test/held'],
-      }
-      client.seed(whole.resource, { apiVersion: whole.apiVersion, kind: whole.kind, metadata, spec: {} })
-      expect(await codeOf(records.create(part, { namespace, name, spec, caller }))).to.equal('INVALID_STATE')
-      expect(client.count('create')).to.equal(0)
-    })
-
-    it(`are taken back where the resource is deleted while they are made: ${sentence}`, async () => {
-      caches.add(whole.resource)
-      caches.add(part.resource)
-      const metadata = { namespace, name: 'whole' }
-      client.seed(whole.resource, { apiVersion: whole.apiVersion, kind: whole.kind, metadata, spec: {} })
-      const make = client.create.bind(client)
-      client.create = async (...given: Parameters<typeof make>) => {
-        const made = await make(...given)
-        await client.remove(whole.resource, metadata)
-        return made as never
-      }
-      expect(await codeOf(records.create(part, { namespace, name, spec, caller }))).to.equal('NOT_FOUND')
-      expect([...client.stored(part.resource)]).to.deep.equal([])
-    })
-  }
 
   it('are deleted in this life only', async () => {
     await create()

@@ -24,7 +24,7 @@ import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { roleLifeOf } from '../../crds/roleLife.ts'
 import type { WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
-import { isKubeError } from '../../kube/errors.ts'
+import { absent, isKubeError } from '../../kube/errors.ts'
 import { LeaseTurns } from '../../kube/leaseTurns.ts'
 import { isAmong, mayBeNewer, type SeenVersion, stale } from '../http/etag.ts'
 import { readModel } from '../http/model.ts'
@@ -79,12 +79,7 @@ class KubeRecords implements Records {
     if (known !== undefined) return known
     // Another replica may have just created it, before our watch reports it. An invalid name must not become part of a path.
     if (!isNameOf(kind, ref.name)) return undefined
-    try {
-      return typed<K>(await this.#client.get(kind.resource, ref, { timeout: options.within }))
-    } catch (error) {
-      if (isKubeError(error, 'NotFound') && !error.typeMissing) return undefined
-      throw error
-    }
+    return typed<K>(await this.#client.get(kind.resource, ref, { timeout: options.within }).catch(absent))
   }
 
   peekAll<K extends AnyKind>(kind: K, filter: ListFilter = {}): readonly RecordOf<K>[] {

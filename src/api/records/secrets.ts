@@ -1,4 +1,4 @@
-import type { KubeObject } from '../../core/object.ts'
+import type { SecretObject } from '../../core/secretData.ts'
 import { secret } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
@@ -21,7 +21,7 @@ export function kubeSecrets(client: Getter, clientOf: (clusterId: string) => Get
     async read(namespace, name, clusterId) {
       const there = clusterId === undefined ? client : clientOf(clusterId)
       try {
-        const found = await there.get<KubeObject & { data?: Record<string, string> }>(secret, { namespace, name })
+        const found = await there.get<SecretObject>(secret, { namespace, name })
         return found.data
       } catch (error) {
         if (isKubeError(error, 'NotFound', 'Forbidden')) return undefined

@@ -1,4 +1,3 @@
-import { timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import {
@@ -10,6 +9,7 @@ import {
 import { PlatformError } from '../../core/errors.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { boundaryNamespace, isUuid, sha256 } from '../../core/names.ts'
+import { isSameText } from '../../core/sameText.ts'
 import { DIGESTS_MAX, Digest, RegistryRepository } from '../../crds/registry.ts'
 import { accepted } from '../http/answer.ts'
 import type { Caller, Context } from '../http/context.ts'
@@ -51,8 +51,7 @@ const ACTIONS = { push: 'Push', pull: 'Pull', delete: 'Delete' } as const
 function requireSecret(context: Context): void {
   const { notifySecret } = registryOf(context.services)
   if (notifySecret === undefined) return
-  const [given, wanted] = [context.header(NOTIFY_HEADER) ?? '', notifySecret].map((text) => Buffer.from(sha256(text)))
-  if (given !== undefined && wanted !== undefined && timingSafeEqual(given, wanted)) return
+  if (isSameText(sha256(context.header(NOTIFY_HEADER) ?? ''), sha256(notifySecret))) return
   throw new PlatformError('UNAUTHORIZED', `The header ${NOTIFY_HEADER} is missing or not the one that was agreed on.`)
 }
 

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { parseRepository, repositoryObjectName } from '../../contracts/registry/names.ts'
 import { badRequest, PlatformError } from '../../core/errors.ts'
-import { idOf } from '../../core/ids.ts'
+import { objectId } from '../../core/ids.ts'
 import { ACTOR_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace } from '../../core/names.ts'
-import { ageOf, refOf } from '../../core/object.ts'
+import { byAge, refOf } from '../../core/object.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { RegistryPin, RegistryRepository, Repository } from '../../crds/registry.ts'
 import { noContent, ok } from '../http/answer.ts'
@@ -61,7 +61,7 @@ async function mayPin(context: Context, boundary: string, repository: string): P
 /** Whoever made them, and under whatever name: kubectl and Git choose names of their own. The oldest first. */
 async function pinsOf({ services }: Context, boundary: string, repository: string): Promise<PinObject[]> {
   const all = await services.records.list(RegistryPin, { namespace: boundaryNamespace(boundary) }, { fresh: true })
-  return all.filter(({ spec }) => spec.repository === repository).sort((a, b) => (ageOf(a) < ageOf(b) ? -1 : 1))
+  return all.filter(({ spec }) => spec.repository === repository).sort(byAge)
 }
 
 async function putPin(context: Context<string, unknown, z.output<typeof PinUpsertRequest>>) {
@@ -99,13 +99,13 @@ const inWordsOf = (repository: string) => (error: unknown) => {
 }
 
 function pinDto({ services }: Context, boundary: string, { metadata, spec }: PinObject) {
-  const { namespace, name, annotations } = metadata
+  const { namespace, annotations } = metadata
   const ref = { namespace, name: repositoryObjectName(spec.repository) }
   const stored = services.records.peek(RegistryRepository, ref)?.status?.digests ?? []
   const present = new Set(stored.map(({ digest }) => digest))
   return wholeRecord(PinDto, {
     ...spec,
-    id: idOf({ group: RegistryPin.resource.group, kind: RegistryPin.kind, namespace, name }),
+    id: objectId(RegistryPin.resource, metadata),
     boundary,
     updatedAt: new Date(services.clock.now()).toISOString(),
     updatedBy: annotations?.[ACTOR_ANNOTATION]?.split(' ')[1] ?? '',

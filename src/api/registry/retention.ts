@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { DEFAULT_POLICY, judge, KEEP_REASONS, REMOVE_REASONS } from '../../contracts/registry/retention.ts'
 import { PlatformError } from '../../core/errors.ts'
-import { idOf } from '../../core/ids.ts'
+import { objectId } from '../../core/ids.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { isRunOver, RegistryPin, RegistryRepository, RetentionRun, RUN_STATES } from '../../crds/registry.ts'
@@ -117,8 +117,7 @@ async function startRun({ services, caller, body }: Context<string, unknown, z.o
   const runs = await services.records.list(RetentionRun, { namespace }, { fresh: true })
   const open = runs.find((run) => !isRunOver(run.status?.state) && isDue(run, services.clock.now()))
   if (open === undefined) return { dryRun: body?.dryRun ?? false, trigger: 'Manual', startedBy: caller.principalId }
-  const { kind, resource } = RetentionRun
-  const runId = idOf({ group: resource.group, kind, namespace, name: open.metadata.name })
+  const runId = objectId(RetentionRun.resource, open.metadata)
   throw new PlatformError('RETENTION_RUNNING', 'A retention run is under way: wait until it has ended.', { runId })
 }
 

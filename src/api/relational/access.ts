@@ -7,6 +7,7 @@ import {
   SSL_MODE,
   serviceHost,
 } from '../../contracts/relational.ts'
+import { secretText } from '../../core/secretData.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import {
   type ConnectionString,
@@ -28,14 +29,14 @@ function servedBy(object: RelationalObject, { records }: Services): RelationalOb
   return records.peek(RelationalCluster, { namespace: object.metadata.namespace, name: connectTo }) ?? object
 }
 
-export const textOf = (data: Readonly<Record<string, string>> | undefined, entry: string) =>
-  data?.[entry] === undefined ? undefined : Buffer.from(data[entry], 'base64').toString('utf8')
-
 /** Name and password out of a Secret of a login; undefined if one is missing. */
 export function loginOf(
   data: Readonly<Record<string, string>> | undefined,
 ): { username: string; password: string } | undefined {
-  const [username, password] = [textOf(data, OWNER_SECRET_KEYS.username), textOf(data, OWNER_SECRET_KEYS.password)]
+  const [username, password] = [
+    secretText(data, OWNER_SECRET_KEYS.username),
+    secretText(data, OWNER_SECRET_KEYS.password),
+  ]
   return username === undefined || password === undefined ? undefined : { username, password }
 }
 
@@ -71,7 +72,7 @@ export async function readConnectionString(
       readOnlyConnectionString: inside(relationalNames(name).replicas, (object.spec.replicas ?? 1) > 1),
       pooledConnectionString: inside(names.pooler, served.spec.enablePooler),
       sslMode: SSL_MODE,
-      caCertificate: textOf(authority, 'ca.crt') ?? null,
+      caCertificate: secretText(authority, 'ca.crt') ?? null,
     },
     { headers: NO_STORE },
   )

@@ -1,5 +1,6 @@
 import { authoritySecret, engineHost, RELATIONAL_PORT, relationalNames } from '../../contracts/relational.ts'
 import { PlatformError } from '../../core/errors.ts'
+import { secretText } from '../../core/secretData.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import type { SqlLevel } from '../../editor/classification.ts'
 import { notYet } from '../databases/databaseAccess.ts'
@@ -8,7 +9,7 @@ import { editorRoutes } from '../databases/editor/routes.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { RouteDraft } from '../http/route.ts'
 import { findResource, otherClusterOf } from '../resources/places.ts'
-import { loginOf, textOf } from './access.ts'
+import { loginOf } from './access.ts'
 import type { RelationalObject } from './record.ts'
 
 /**
@@ -78,7 +79,7 @@ async function openEditor(object: RelationalObject, services: Services): Promise
       database: databaseOf(object),
       user: logins[level].username,
       password: logins[level].password,
-      certificateAuthority: textOf(authority, 'ca.crt') ?? '',
+      certificateAuthority: secretText(authority, 'ca.crt') ?? '',
       ...(clusterId !== undefined && { through: { clusterId, namespace, pod } }),
     }),
   }

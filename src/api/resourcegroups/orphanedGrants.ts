@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { idOf } from '../../core/ids.ts'
+import { objectId } from '../../core/ids.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { boundaryOfNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { parseScope, type Scope } from '../../core/scope.ts'
@@ -132,9 +132,9 @@ function lifeOf(services: Services, grant: RecordOf<AnyKind> & { spec: Grant['sp
 }
 
 function orphanDto(services: Services, { kind, object, spec }: Grant, reason: OrphanReason): OrphanedGrantDto {
-  const { namespace, name, creationTimestamp } = object.metadata
+  const { namespace, creationTimestamp } = object.metadata
   return {
-    id: idOf({ group: kind.resource.group, kind: kind.kind, namespace, name }),
+    id: objectId(kind.resource, object.metadata),
     kind: kind.kind as OrphanedGrantDto['kind'],
     principalId: spec.principalId ?? null,
     principalType: spec.principalType ?? null,

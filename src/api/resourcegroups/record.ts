@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { RESOURCE_STATES, summarize } from '../../core/conditions.ts'
-import { idOf } from '../../core/ids.ts'
+import { objectId } from '../../core/ids.ts'
 import { createdByOf } from '../../core/labels.ts'
 import { boundaryOfNamespace, groupNamespace } from '../../core/names.ts'
 import { createdAtOf } from '../../core/object.ts'
@@ -60,10 +60,7 @@ export function groupView(services: Services, group: GroupRecord, boundary: stri
   }
 }
 
-function groupId({ metadata }: GroupRecord): string {
-  const { kind, group } = ResourceGroup.resource
-  return idOf({ kind, group, namespace: metadata.namespace, name: metadata.name })
-}
+const groupId = ({ metadata }: GroupRecord) => objectId(ResourceGroup.resource, metadata)
 
 export function groupDto(services: Services, view: GroupView): ResourceGroupDto {
   const { metadata, spec, status } = view.group

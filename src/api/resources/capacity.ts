@@ -1,5 +1,5 @@
 import type { KubeObject, Resource } from '../../core/object.ts'
-import { isQuantity, parseQuantity } from '../../core/quantity.ts'
+import { amountOf } from '../../core/quantity.ts'
 import { node, pod } from '../../kube/builtin.ts'
 import type { WatchCache } from '../../kube/cache.ts'
 import type { Capacity, NodeRoom } from './plans.ts'
@@ -9,7 +9,7 @@ type NodeObject = KubeObject & {
   status?: { allocatable?: Record<string, string>; conditions?: { type: string; status: string }[] }
 }
 type Resources = { requests?: Record<string, string> }
-type PodObject = KubeObject & {
+export type PodObject = KubeObject & {
   spec?: { nodeName?: string; containers?: { resources?: Resources }[] }
   status?: { phase?: string }
 }
@@ -40,29 +40,34 @@ export function createCapacity(caches: Caches, clock: { monotonic(): number }): 
   }
 }
 
-function quantity(values: Record<string, string> | undefined, name: string): bigint {
-  const text = values?.[name]
-  return text !== undefined && isQuantity(text) ? parseQuantity(text) : 0n
+type Requested = { cpu: bigint; memory: bigint; pods: number }
+export const NOTHING_REQUESTED: Readonly<Requested> = { cpu: 0n, memory: 0n, pods: 0 }
+
+/** What is asked for on each node by pods that are not over. */
+export function requestedOn(pods: readonly PodObject[]): ReadonlyMap<string, Requested> {
+  const sums = new Map<string, Requested>()
+  for (const { spec, status } of pods) {
+    const name = spec?.nodeName
+    if (name === undefined || status?.phase === 'Succeeded' || status?.phase === 'Failed') continue
+    const sum = sums.get(name) ?? { ...NOTHING_REQUESTED }
+    sum.pods += 1
+    for (const { resources } of spec?.containers ?? []) {
+      sum.cpu += amountOf(resources?.requests?.cpu)
+      sum.memory += amountOf(resources?.requests?.memory)
+    }
+    sums.set(name, sum)
+  }
+  return sums
 }
 
 /** Nodes that accept anybody's pods, with what is left on each. */
 export function roomsOf(nodes: readonly NodeObject[], pods: readonly PodObject[]): NodeRoom[] {
-  const used = new Map<string, { cpu: bigint; memory: bigint }>()
-  for (const { spec, status } of pods) {
-    const name = spec?.nodeName
-    if (name === undefined || status?.phase === 'Succeeded' || status?.phase === 'Failed') continue
-    const sum = used.get(name) ?? { cpu: 0n, memory: 0n }
-    for (const { resources } of spec?.containers ?? []) {
-      sum.cpu += quantity(resources?.requests, 'cpu')
-      sum.memory += quantity(resources?.requests, 'memory')
-    }
-    used.set(name, sum)
-  }
+  const requested = requestedOn(pods)
   return nodes.filter(takesPods).map(({ metadata, status }) => {
-    const sum = used.get(metadata.name) ?? { cpu: 0n, memory: 0n }
+    const sum = requested.get(metadata.name) ?? NOTHING_REQUESTED
     return {
-      cpu: quantity(status?.allocatable, 'cpu') - sum.cpu,
-      memory: quantity(status?.allocatable, 'memory') - sum.memory,
+      cpu: amountOf(status?.allocatable?.cpu) - sum.cpu,
+      memory: amountOf(status?.allocatable?.memory) - sum.memory,
     }
   })
 }

@@ -1,16 +1,20 @@
 import type { Readable } from 'node:stream'
 import { z } from 'zod'
 import type { FilePlace, VolumeFiles } from '../../adapters/volumefiles/port.ts'
+import { COMPONENT_LABEL } from '../../contracts/containerinstances.ts'
 import type { FileAnswer, FileEntry, FileRequest } from '../../contracts/files.ts'
 import { PlatformError } from '../../core/errors.ts'
+import type { AnyKind } from '../../crds/define.ts'
 import { type Answer, created, noContent, ok } from '../http/answer.ts'
 import { limitedTo } from '../http/body.ts'
 import type { Context } from '../http/context.ts'
 import { Flag } from '../http/query.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
+import type { RecordOf } from '../records/records.ts'
 import { DateTime } from './dto.ts'
 import { attachment, byteRange, downloadHeaders } from './fileHeaders.ts'
 import { refusedFile } from './fileRefusals.ts'
+import { livePlaceOf } from './places.ts'
 
 declare module '../http/context.ts' {
   interface Services {
@@ -204,6 +208,29 @@ export function componentWithFiles<Component extends { name: string }>(
   const message =
     asked === undefined ? `Several components have files: name one.` : `Component "${asked}" has no persistent volume.`
   throw noSuchComponent(message, `must be one of ${names}`)
+}
+
+/** Of containers that do not run as somebody else. */
+const USER = 65_532
+
+/** The files of a component on these volumes, beside its pod if one runs. */
+export async function filesOf(
+  { services }: Context,
+  object: RecordOf<AnyKind>,
+  component: string,
+  { volumes, user = USER }: { volumes: FoundFiles['volumes']; user?: number | undefined },
+): Promise<FoundFiles> {
+  const { apiVersion, kind, metadata } = object
+  const { name, namespace = '', uid = '' } = metadata
+  const place = livePlaceOf(services, object)
+  const pods = await services.live.pods(place)
+  const pod = pods.find(({ metadata: { labels } }) => labels?.[COMPONENT_LABEL] === component)
+  return {
+    ...{ component, namespace, clusterId: place.clusterId, volumes },
+    owner: { apiVersion, kind, name, uid },
+    identity: { user, fsGroup: user },
+    node: (pod?.spec as { nodeName?: string } | undefined)?.nodeName,
+  }
 }
 
 /** Some routes take the component in their query, others in their body. */

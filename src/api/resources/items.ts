@@ -25,36 +25,32 @@ const described = (schema: z.ZodType, from: z.ZodType) =>
 
 const fieldsOf = (schema: z.ZodObject) => Object.entries(schema.shape as Record<string, z.ZodType>)
 
+type Unwrapped = ReturnType<typeof withoutWrappers>
+
+/** A list or record whose fields, however deep, are as `fieldOf` has them. */
+function mapped(
+  schema: z.ZodType,
+  recordOf: (shape: Record<string, z.ZodType>) => z.ZodObject,
+  fieldOf: (value: z.ZodType, was: Unwrapped) => z.ZodType,
+): z.ZodType {
+  if (schema instanceof z.ZodArray)
+    return schema.clone({ ...schema.def, element: mapped(schema.element as z.ZodType, recordOf, fieldOf) as never })
+  if (!(schema instanceof z.ZodObject)) return schema
+  const fields = fieldsOf(schema).map(([name, field]) => {
+    const was = withoutWrappers(field)
+    return [name, described(fieldOf(mapped(was.value, recordOf, fieldOf), was), field)]
+  })
+  return recordOf(Object.fromEntries(fields))
+}
+
 /** A list or record as bodies may hold it: whatever has a default or may be absent may be null too. */
 export function writtenSchema(schema: z.ZodType): z.ZodType {
-  if (schema instanceof z.ZodArray)
-    return schema.clone({ ...schema.def, element: writtenSchema(schema.element as z.ZodType) as never })
-  if (!(schema instanceof z.ZodObject)) return schema
-  return z.strictObject(
-    Object.fromEntries(
-      fieldsOf(schema).map(([name, field]) => {
-        const { value, mayBeAbsent } = withoutWrappers(field)
-        const written = writtenSchema(value)
-        return [name, described(mayBeAbsent ? written.nullish() : written, field)]
-      }),
-    ),
-  )
+  return mapped(schema, z.strictObject, (value, { mayBeAbsent }) => (mayBeAbsent ? value.nullish() : value))
 }
 
 /** A list or record as answers hold it: every field is there, null included. */
 export function shownSchema(schema: z.ZodType): z.ZodType {
-  if (schema instanceof z.ZodArray)
-    return schema.clone({ ...schema.def, element: shownSchema(schema.element as z.ZodType) as never })
-  if (!(schema instanceof z.ZodObject)) return schema
-  return z.object(
-    Object.fromEntries(
-      fieldsOf(schema).map(([name, field]) => {
-        const { value, isNull } = withoutWrappers(field)
-        const shown = shownSchema(value)
-        return [name, described(isNull ? shown.nullable() : shown, field)]
-      }),
-    ),
-  )
+  return mapped(schema, z.object, (value, { isNull }) => (isNull ? value.nullable() : value))
 }
 
 /** The value of such a list or record in an answer. */

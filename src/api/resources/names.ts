@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { idOf } from '../../core/ids.ts'
+import { objectId } from '../../core/ids.ts'
 import { RESOURCE_NAME_MAX_LENGTH } from '../../core/names.ts'
 import type { GroupResource } from './contents.ts'
 import { Uuid } from './dto.ts'
@@ -69,12 +69,7 @@ export function validateName(
     collection: kind.segment,
     resourceGroup,
     name: object.metadata.name,
-    id: idOf({
-      kind: kind.kind,
-      group: kind.resource.group,
-      namespace: object.metadata.namespace,
-      name: object.metadata.name,
-    }),
+    id: objectId(kind.resource, object.metadata),
   }))
   return { resourceName, isValid, isAvailable: violations.length === 0 && holders.length === 0, violations, takenBy }
 }

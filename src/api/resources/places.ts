@@ -1,6 +1,6 @@
 import { notFound } from '../../core/errors.ts'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
-import { ageOf, type ObjectMeta } from '../../core/object.ts'
+import { byAge, type ObjectMeta } from '../../core/object.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import type { AnyKind } from '../../crds/define.ts'
@@ -114,7 +114,7 @@ export function defaultClusterOf(services: Services, boundaryId: string): Cluste
   const [oldest] = services.records
     .peekAll(BoundaryProjection, { namespace: boundaryNamespace(boundaryId) })
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-    .sort((one, other) => (ageOf(one) < ageOf(other) ? -1 : 1))
+    .sort(byAge)
   return oldest === undefined ? defaultCluster(services) : clusterWords(services, boundaryId, oldest.spec.clusterId)
 }
 

@@ -39,16 +39,19 @@ type PodDto = z.output<typeof PodDto>
 
 type ContainerStatus = {
   name?: string
+  imageID?: string
   ready?: boolean
   restartCount?: number
-  state?: Partial<Record<'waiting' | 'running' | 'terminated', { reason?: string; exitCode?: number }>>
+  state?: Partial<
+    Record<'waiting' | 'running' | 'terminated', { reason?: string; exitCode?: number; startedAt?: string }>
+  >
 }
-type Pod = KubeObject & {
+export type Pod = KubeObject & {
   spec?: { nodeName?: string; containers?: { image?: string }[] }
   status?: { phase?: string; podIP?: string; startTime?: string; containerStatuses?: ContainerStatus[] }
 }
 
-function stateOf({
+export function containerState({
   name = '',
   ready = false,
   restartCount = 0,
@@ -66,7 +69,7 @@ function stateOf({
 }
 
 export function podOf({ metadata, spec, status = {} }: Pod): PodDto {
-  const containers = (status.containerStatuses ?? []).map(stateOf)
+  const containers = (status.containerStatuses ?? []).map(containerState)
   const revision = metadata.labels?.[REVISION_LABEL]
   return {
     name: metadata.name,

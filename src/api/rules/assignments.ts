@@ -1,5 +1,6 @@
 import { PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { parseScope } from '../../core/scope.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
 import { isRootOnly, type Role } from '../../iam/roles.ts'
 import type { Principal, PrincipalType } from '../callers/principals.ts'
@@ -52,6 +53,14 @@ export function alreadyMember(principalId: string, role: string, scope: string):
   return new PlatformError('already_member', message, { principalId, roleDefinitionName: role, scope })
 }
 
+/** What REST asks for before a role is given at a scope; of resources in a group, what a deployment asks for in its group. */
+const GRANT_ACTIONS = {
+  root: 'rbac/members/admin',
+  boundary: 'boundaries/members/manage',
+  resourceGroup: 'rbac/members/write',
+  resource: 'rbac/members/write',
+} as const
+
 /**
  * Why nobody may be given the role at the scope; undefined if it may be assigned. The API server asks this with the
  * virtual verb `grant`, before the principal is known: a Platform Owner's grant to themselves is refused later.
@@ -62,7 +71,7 @@ export function whyNotGiven(
   roleName: string,
   scope: string,
 ): string | undefined {
-  const action = scope === '/' ? 'rbac/members/admin' : 'boundaries/members/manage'
+  const action = GRANT_ACTIONS[parseScope(scope)?.level ?? 'root']
   if (!services.access.isAllowed(principalId, action, scope)) return `The permission ${action} is missing at ${scope}.`
   try {
     const role = findRole(services, roleName)

@@ -1,6 +1,6 @@
 import { patternFaults } from '../../core/actionPatterns.ts'
 import { PlatformError, refusedFields } from '../../core/errors.ts'
-import { idOf } from '../../core/ids.ts'
+import { objectId } from '../../core/ids.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { parseScope, ROOT_SCOPE, type Scope, scopeContains } from '../../core/scope.ts'
 import { DenyAssignment } from '../../crds/rbac.ts'
@@ -27,8 +27,8 @@ export type WantedDeny = {
   expiresAt?: string | null | undefined
 }
 
-export function denyIdOf({ metadata: { namespace, name } }: DenyRecord): string {
-  return idOf({ group: DenyAssignment.resource.group, kind: DenyAssignment.kind, namespace, name })
+export function denyIdOf({ metadata }: DenyRecord): string {
+  return objectId(DenyAssignment.resource, metadata)
 }
 
 /** Whom a deny reaches, groups included. */

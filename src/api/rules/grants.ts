@@ -1,7 +1,7 @@
 import { isReadable } from '../../core/actionPatterns.ts'
 import type { Clock } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
-import { idOf, uuidV5 } from '../../core/ids.ts'
+import { objectId, uuidV5 } from '../../core/ids.ts'
 import { INCARNATION_ANNOTATION, INITIAL_OWNER_ASSIGNED_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
@@ -145,8 +145,8 @@ export function isOver(expiresAt: string | undefined, clock: Clock): boolean {
   return expiresAt !== undefined && !(clock.now() < Date.parse(expiresAt))
 }
 
-export function assignmentIdOf({ metadata: { namespace, name } }: AssignmentRecord): string {
-  return idOf({ group: RoleAssignment.resource.group, kind: RoleAssignment.kind, namespace, name })
+export function assignmentIdOf({ metadata }: AssignmentRecord): string {
+  return objectId(RoleAssignment.resource, metadata)
 }
 
 type NewAssignment = {

@@ -1,12 +1,7 @@
 import { type Connection, connectionTo, SourceError } from '../../adapters/sources/port.ts'
-import {
-  CREDENTIAL_KEYS,
-  type Credentials,
-  readCredentials,
-  sourceSecretName,
-} from '../../contracts/sources/providers.ts'
+import { CREDENTIAL_KEYS, type Credentials, sourceSecretName } from '../../contracts/sources/providers.ts'
 import { type ErrorCode, PlatformError } from '../../core/errors.ts'
-import { secretData } from '../../core/secretData.ts'
+import { secretData, secretTexts } from '../../core/secretData.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { Context, Services } from '../http/context.ts'
@@ -16,7 +11,7 @@ import { type SourceRecord, secretNameOf } from './record.ts'
 
 /** What the Secret of a source holds; nothing if there is none. Read anew each time. */
 export async function credentialsOf({ sources }: Services, source: SourceRecord): Promise<Credentials> {
-  return readCredentials(await sources.secrets.read(source.metadata.namespace ?? '', secretNameOf(source)))
+  return secretTexts(await sources.secrets.read(source.metadata.namespace ?? '', secretNameOf(source)))
 }
 
 /** @throws PlatformError ENGINE_MISSING, URL_NOT_ALLOWED */

@@ -3,9 +3,10 @@ import { CREDENTIAL_KEYS, sourceNameOf } from '../../contracts/sources/providers
 import { timestamp } from '../../core/clock.ts'
 import { messageOf, PlatformError } from '../../core/errors.ts'
 import { createdByOf } from '../../core/labels.ts'
-import { isSameHash, readLinkToken } from '../../core/linkToken.ts'
+import { readLinkToken } from '../../core/linkToken.ts'
 import { boundaryNamespace, boundaryOfNamespace } from '../../core/names.ts'
 import { escapeHtml, page } from '../../core/page.ts'
+import { isSameText } from '../../core/sameText.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import { type Answer, ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
@@ -55,7 +56,7 @@ type Proved = { readonly source: SourceRecord; readonly hash: string }
 function isGood({ clock }: Services, { spec, metadata }: SourceRecord, hash: string, step: Step): boolean {
   const { install } = spec
   if (install === undefined || metadata.deletionTimestamp !== undefined) return false
-  return install.step === step && isSameHash(install.stateHash, hash) && install.expiresAt > timestamp(clock.now())
+  return install.step === step && isSameText(install.stateHash, hash) && install.expiresAt > timestamp(clock.now())
 }
 
 /** @throws PlatformError state-invalid if it is of another boundary or type than the path names */

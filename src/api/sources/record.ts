@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { CircuitPort, SourcePort } from '../../adapters/sources/port.ts'
+import { isBehind } from '../../contracts/blueprints/sources.ts'
 import {
   PROVIDERS,
   type Provider,
@@ -10,7 +11,8 @@ import {
 } from '../../contracts/sources/providers.ts'
 import { summarize } from '../../core/conditions.ts'
 import { PlatformError } from '../../core/errors.ts'
-import { isUuid } from '../../core/names.ts'
+import { boundaryNamespace, isUuid } from '../../core/names.ts'
+import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
@@ -87,11 +89,18 @@ export function stateOf({ metadata, spec, status }: SourceRecord): (typeof SOURC
 
 /** What names the source as where its code comes from. */
 export function usersOf(services: Services, boundaryId: string, id: string): ResourceReference[] {
-  return resourcesOfBoundary(services, boundaryId)
+  const namespace = boundaryNamespace(boundaryId)
+  const source = services.records.peek(DeploymentSource, { namespace, name: id })
+  const catalogues = services.records
+    .peekAll(BlueprintSource, { namespace })
+    .filter(({ spec }) => source !== undefined && isBehind(source, spec))
+    .map(({ metadata }) => ({ collection: 'blueprintsources', resourceGroup: '', name: metadata.name }))
+  const resources = resourcesOfBoundary(services, boundaryId)
     .filter(({ object }) => (object.spec as { deploymentSourceId?: string }).deploymentSourceId === id)
     .map(({ kind, object, resourceGroup }) => {
       return { collection: kind.segment, resourceGroup, name: object.metadata.name }
     })
+  return [...resources, ...catalogues]
 }
 
 export function sourceDto(source: SourceRecord, { services, boundaryId }: { services: Services; boundaryId: string }) {

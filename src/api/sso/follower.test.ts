@@ -6,8 +6,7 @@ import { IdentityProviderError } from '../../adapters/identity/port.ts'
 import { silentLog } from '../../core/log.ts'
 import { PlatformTenant } from '../../crds/rbac.ts'
 import { SsoConnection } from '../../crds/sso.ts'
-import { CacheSet } from '../../kube/caches.ts'
-import type { WriteObserver } from '../../kube/client.ts'
+import { CacheSet, withCaches } from '../../kube/caches.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
 import type { KubeObject } from '../../kube/object.ts'
 import { followConnections } from './follower.ts'
@@ -32,15 +31,10 @@ describe('what Keycloak is told of connections', () => {
   beforeEach(async () => {
     federation = new FakeFederation(['Oidc', 'Saml'])
     clock = new ManualClock()
-    const late: { observer?: WriteObserver } = {}
-    kube = new FakeKubeClient({
-      observer: {
-        written: (...given) => late.observer?.written(...given),
-        removed: (...given) => late.observer?.removed(...given),
-      },
-    })
-    caches = new CacheSet({ client: kube })
-    late.observer = caches.observer()
+    ;({ client: kube, caches } = withCaches(
+      (observer) => new FakeKubeClient({ observer }),
+      (client) => new CacheSet({ client }),
+    ))
     for (const { resource } of [SsoConnection, PlatformTenant]) caches.add(resource)
     caches.start()
     await caches.whenAllSynced()

@@ -8,6 +8,7 @@ import type { Clock, Timer } from '../../core/clock.ts'
 import type { Log } from '../../core/log.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
+import { secretText } from '../../core/secretData.ts'
 import type { PlatformTenant } from '../../crds/rbac.ts'
 import type { SsoConnection, SsoIdentityProvider } from '../../crds/sso.ts'
 import type { WatchCache } from '../../kube/cache.ts'
@@ -108,7 +109,7 @@ async function federatedProvider(
 ): Promise<FederatedProvider> {
   const { clientSecretName, metadataUrl, defaultRoleDefinitionName: _here, ...fields } = provider
   const secret = clientSecretName === undefined ? undefined : await sso.secrets.read(SYSTEM_NAMESPACE, clientSecretName)
-  const clientSecret = Buffer.from(secret?.[SSO_SECRET_KEY] ?? '', 'base64').toString('utf8')
+  const clientSecret = secretText(secret, SSO_SECRET_KEY) ?? ''
   const rest = { ...fields, ...(clientSecret === '' ? {} : { clientSecret }) }
   if (metadataUrl === undefined) return rest
   const text = await sso.outgoing.document(metadataUrl)

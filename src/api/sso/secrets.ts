@@ -3,6 +3,7 @@ import { SSO_SECRET_KEY } from '../../contracts/sso.ts'
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject, ObjectMeta } from '../../core/object.ts'
+import { secretData } from '../../core/secretData.ts'
 import { SsoConnection } from '../../crds/sso.ts'
 import { secret } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
@@ -30,7 +31,7 @@ export function kubeSsoSecrets(client: Pick<KubeClient, 'create' | 'remove'>): S
           ownerReferences: [{ apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '' }],
         },
         type: 'Opaque',
-        data: { [SSO_SECRET_KEY]: Buffer.from(clientSecret).toString('base64') },
+        data: secretData({ [SSO_SECRET_KEY]: clientSecret }),
       }
       await client.create(secret, object)
       return name

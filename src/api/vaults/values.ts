@@ -1,6 +1,7 @@
 import { jweOf, newestData, newestOf } from '../../contracts/vaults/valueSecret.ts'
 import { PlatformError } from '../../core/errors.ts'
 import type { KubeObject } from '../../core/object.ts'
+import type { SecretObject } from '../../core/secretData.ts'
 import { secret } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
@@ -18,8 +19,6 @@ export interface ValueStore {
   /** Removes the content at once; the object goes later. It is not an error if there is nothing to remove. */
   wipe(namespace: string, name: string): Promise<void>
 }
-
-type SecretObject = KubeObject & { data?: Record<string, string> }
 
 export function kubeValues(client: Pick<KubeClient, 'get' | 'create' | 'mergePatch'>): ValueStore {
   return {

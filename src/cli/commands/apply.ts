@@ -6,17 +6,9 @@ import type { Command, Context, Input } from '../command.ts'
 import { describeFailure } from '../describeFailure.ts'
 import { CommandFailure, EXIT, usage } from '../failure.ts'
 import { accessOfKubeconfig, accessOfSession, applyToKubernetes, type KubernetesAccess } from '../kubernetes.ts'
-import {
-  filesIn,
-  type Manifest,
-  type ManifestPlan,
-  parseManifests,
-  placeOfManifest,
-  planManifest,
-} from '../manifests.ts'
+import { type Manifest, type ManifestPlan, manifestsIn, placeOfManifest, planManifest } from '../manifests.ts'
 import { printable } from '../output.ts'
 import { openSession, PLACE_OPTIONS, placeOf } from '../session.ts'
-import { textOf } from '../text.ts'
 import { readingOf, WAITING, waitFor } from '../waiting.ts'
 
 export const apply: Command = {
@@ -48,12 +40,8 @@ export const apply: Command = {
     const kubeconfig = input.text('kubeconfig')
     const access = kubeconfig === undefined ? accessOfSession(session) : accessOfKubeconfig(kubeconfig)
     const steps: Step[] = []
-    for (const file of (await Promise.all(files.map(filesIn))).flat()) {
-      const text = await textOf(file, context.terminal)
-      for (const found of parseManifests(text, file === '-' ? 'stdin' : file)) {
-        steps.push(stepOf(found, context.collections, place, access))
-      }
-    }
+    for await (const found of manifestsIn(files, context.terminal))
+      steps.push(stepOf(found, context.collections, place, access))
     if (steps.length === 0) throw usage('There is no manifest in what was given.')
     const to = { client: session.client, access, hasHolders: steps.some(({ manifest }) => isHolder(manifest)) }
     for (const step of inOrder(steps)) context.terminal.out(`${await applied(step, to, context)}\n`)

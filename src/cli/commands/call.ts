@@ -1,3 +1,4 @@
+import { parsedJson } from '../../core/parsedJson.ts'
 import type { Command } from '../command.ts'
 import { usage } from '../failure.ts'
 import type { Format } from '../output.ts'
@@ -33,7 +34,7 @@ export const call: Command = {
     })
     const answer = await client.request({ method, path: whole, body, headers })
     if (answer.text === '') return
-    const value = json(answer.text)
+    const value = parsedJson(answer.text)
     const isAsked = input.text('output') as Format | undefined
     // What is not JSON (files, logs) goes out as it came.
     if (value === undefined && isAsked === undefined) context.terminal.out(answer.text)
@@ -46,12 +47,4 @@ function headerOf(text: string): [string, string] {
   if (name === undefined || value === undefined) throw usage('--header takes "Name: value".')
   if (name.toLowerCase() === 'authorization') throw usage('The token comes from the login or PLATFORM_TOKEN.')
   return [name, value]
-}
-
-function json(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -1,5 +1,6 @@
-import { PlatformApiError } from '../../client/index.ts'
-import type { Command } from '../command.ts'
+import { PlatformApiError, pathOf } from '../../client/index.ts'
+import { type CollectionRoute, placeOf } from '../collections.ts'
+import type { Command, Input } from '../command.ts'
 import { outlookOf, statusLine } from '../outlook.ts'
 import { printable, rendered } from '../output.ts'
 import {
@@ -30,8 +31,19 @@ export const describe: Command = {
       const shown = await readable(prepared, route)
       if (shown !== undefined) out(`\n${route.words}\n${indented(rendered(shown, 'table'))}`)
     }
-    out(`\nNext\n${indented(nextSteps(input.positionals, record, below).join('\n'))}`)
+    const steps = nextSteps(input.positionals, record, { ...prepared, placed: placedBy(input) })
+    if (steps.length > 0) out(`\nNext\n${indented(steps.join('\n'))}`)
   },
+}
+
+/** What the caller said of the place: it is not in the defaults, so the next command needs it as well. */
+function placedBy(input: Input): string[] {
+  const [boundary, group] = [input.text('boundary'), input.text('group')]
+  return [
+    ...(boundary === undefined ? [] : ['-b', boundary]),
+    ...(group === undefined ? [] : ['-g', group]),
+    ...input.all('param').flatMap((each) => ['-p', each]),
+  ]
 }
 
 /** One word behind the thing, such as `health`: neither a parameter nor something deeper, such as what lists offer. */
@@ -47,25 +59,45 @@ async function readable(prepared: Prepared, route: RouteBelow): Promise<unknown>
   }
 }
 
-/** Commands that make sense now. */
-export function nextSteps(positionals: readonly string[], record: unknown, below: readonly RouteBelow[]): string[] {
-  const [kind = '', name = ''] = positionals
+type Found = Pick<Prepared, 'collection' | 'target'> & { readonly placed: readonly string[] }
+
+/** Commands that make sense now, of those that the interface has a route for. */
+export function nextSteps(
+  positionals: readonly string[],
+  record: unknown,
+  { collection, target, placed }: Found,
+): string[] {
+  const said = (command: string, ...more: string[]) =>
+    ['freehold', command, ...[...positionals, ...more, ...placed].map(quoted)].join(' ')
   const outlook = outlookOf(record)
-  const words = new Set(below.map(({ words: own }) => own))
-  const secrets = below.filter(
-    ({ operation }) => operation.isData === true && !/logs|files|editor/.test(operation.path),
-  )
+  const read = routesBelow(target, 'GET').filter(({ words }) => isPlain(words))
+  const sent = routesBelow(target, 'POST')
+  const secrets = read.filter(({ operation }) => operation.isData === true && !/logs|files|editor/.test(operation.path))
+  const again = sent.filter(({ words }) => REMEDIES[words]?.((record ?? {}) as Record<string, unknown>) === true)
+  const isDeletion = (route: CollectionRoute) =>
+    route.verb === 'delete' && route.notBuilt !== true && placeOf(route) === placeOf(target.route)
   return [
-    ...(outlook === 'underWay' ? [`freehold wait ${kind} ${name}`] : []),
+    ...(outlook === 'underWay' ? [said('wait')] : []),
     ...(outlook === 'failed'
       ? ['Mend what the message says; docs/reference/troubleshooting.md explains each phase.']
       : []),
-    ...(words.has('logs') ? [`freehold logs ${kind} ${name}`] : []),
-    ...(words.has('scale') ? [`freehold scale ${kind} ${name} REPLICAS --wait`] : []),
-    ...secrets.map(({ words: own }) => `freehold read ${kind} ${name} ${own}`),
-    `freehold delete ${kind} ${name}`,
+    ...again.map(({ operation }) => `freehold call POST ${quoted(pathOf(operation.path, target.values))}`),
+    ...(read.some(({ words }) => words === 'logs') ? [said('logs')] : []),
+    ...(sent.some(({ words }) => words === 'scale') ? [`${said('scale', 'REPLICAS')} --wait`] : []),
+    ...secrets.map(({ words }) => said('read', words)),
+    ...(collection.routes.some(isDeletion) ? [said('delete')] : []),
   ]
 }
+
+/** What takes up work that came to a bad end, and of which records the platform accepts it. */
+const REMEDIES: Readonly<Record<string, (record: Record<string, unknown>) => boolean>> = {
+  retry: ({ status, retriedBy = null }) => status === 'Failed' && retriedBy === null,
+  resume: ({ status, canResume }) => canResume !== false && (status === 'Failed' || status === 'Paused'),
+  repair: ({ status, isInstalled }) => isInstalled !== false && (status === 'Failed' || status === 'Degraded'),
+}
+
+/** As a shell takes it. */
+const quoted = (word: string) => (/^[\w./:=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)
 
 const indented = (text: string) =>
   text

@@ -2,10 +2,9 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Client, PlatformApiError, pathOf } from '../../client/index.ts'
 import type { Command } from '../command.ts'
 import { CommandFailure, EXIT, usage } from '../failure.ts'
-import { filesIn, type ManifestPlan, parseManifests, planManifest } from '../manifests.ts'
+import { type ManifestPlan, manifestsIn, planManifest } from '../manifests.ts'
 import { printable } from '../output.ts'
 import { openSession, PLACE_OPTIONS, placeOf } from '../session.ts'
-import { textOf } from '../text.ts'
 
 export const diff: Command = {
   name: 'diff',
@@ -19,15 +18,12 @@ export const diff: Command = {
     const { client, settings } = await openSession(context)
     const place = placeOf(input, settings)
     let isDifferent = false
-    for (const file of (await Promise.all(files.map(filesIn))).flat()) {
-      const text = await textOf(file, context.terminal)
-      for (const found of parseManifests(text, file === '-' ? 'stdin' : file)) {
-        const plan = planManifest(found, context.collections, place)
-        const lines = changesOf(plan.body, await recordOf(plan, client))
-        isDifferent ||= lines.some((line) => !line.startsWith('?'))
-        for (const line of lines.length > 0 ? [plan.title, ...lines.map((each) => `  ${each}`)] : [])
-          context.terminal.out(`${printable(line)}\n`)
-      }
+    for await (const found of manifestsIn(files, context.terminal)) {
+      const plan = planManifest(found, context.collections, place)
+      const lines = changesOf(plan.body, await recordOf(plan, client))
+      isDifferent ||= lines.some((line) => !line.startsWith('?'))
+      for (const line of lines.length > 0 ? [plan.title, ...lines.map((each) => `  ${each}`)] : [])
+        context.terminal.out(`${printable(line)}\n`)
     }
     if (isDifferent) throw new CommandFailure(EXIT.refused, 'Something would change.')
   },

@@ -3,9 +3,8 @@ import { boundaryNamespace, groupNamespace, isUuid } from '../../core/names.ts'
 import { type Reservation, reservedNamespaceObject } from '../../core/namespaces.ts'
 import type { Command } from '../command.ts'
 import { usage } from '../failure.ts'
-import { filesIn, type Manifest, parseManifests } from '../manifests.ts'
+import { type Manifest, manifestsIn } from '../manifests.ts'
 import { PLACE_OPTIONS } from '../session.ts'
-import { textOf } from '../text.ts'
 
 export const namespaces: Command = {
   name: 'namespaces',
@@ -27,9 +26,7 @@ export const namespaces: Command = {
     const [boundary, group] = [input.text('boundary'), input.text('group')]
     const found: Reservation[] = []
     if (boundary !== undefined) found.push(...reservationsAt(boundary, group))
-    for (const file of (await Promise.all(files.map(filesIn))).flat()) {
-      found.push(...reservationsOf(parseManifests(await textOf(file, terminal), file)))
-    }
+    for await (const manifest of manifestsIn(files, terminal)) found.push(...reservationsOf([manifest]))
     if (found.length === 0) throw usage('Name manifests that hold a boundary or a group (--file), or a --boundary.')
     const byName = new Map(found.map((each) => [each.name, each]))
     terminal.out([...byName.values()].map((each) => dump(reservedNamespaceObject(each))).join('---\n'))

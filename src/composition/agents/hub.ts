@@ -7,7 +7,7 @@ import { AGENT_AUTHORITY_SECRET, HUB_SERVER_NAME } from '../../contracts/cluster
 import { systemClock } from '../../core/clock.ts'
 import type { Log } from '../../core/log.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
-import { CacheSet } from '../../kube/caches.ts'
+import { CacheSet, withCaches } from '../../kube/caches.ts'
 import { createKubeClient, type KubeClient, type WriteObserver } from '../../kube/client.ts'
 import { createExec, type Exec } from '../../kube/exec.ts'
 import { createPortForward, type PortForward } from '../../kube/portForward.ts'
@@ -92,25 +92,20 @@ export class AgentHub {
     clusterId: string,
     { fence, log, observer: watched }: { fence: (() => void) | undefined; log: Log; observer: WatchObserver },
   ): OtherConnection {
-    let heard: WriteObserver | undefined
-    const observer: WriteObserver = {
-      written: (resource, object) => heard?.written(resource, object),
-      read: (resource, object) => heard?.read?.(resource, object),
-      removed: (resource, ref, uid) => heard?.removed(resource, ref, uid),
-    }
     const named = log.child({ clusterId })
-    const client = createKubeClient(this.#entry.accessOf(clusterId), {
-      fieldManager: 'freehold-controllers',
-      userAgent: userAgent('freehold-controllers'),
-      log: named,
-      observer,
-      timeout: CALL_TIMEOUT,
-      answerMax: ANSWER_MAX,
-      ...(fence === undefined ? {} : { fence }),
-    })
-    const caches = new CacheSet({ client, log: named, observer: watched, room: { most: OBJECTS_MAX, taken: 0 } })
-    heard = caches.observer()
-    return { client, caches, close: () => client.close() }
+    const clientOf = (observer: WriteObserver) =>
+      createKubeClient(this.#entry.accessOf(clusterId), {
+        fieldManager: 'freehold-controllers',
+        userAgent: userAgent('freehold-controllers'),
+        log: named,
+        observer,
+        timeout: CALL_TIMEOUT,
+        answerMax: ANSWER_MAX,
+        ...(fence === undefined ? {} : { fence }),
+      })
+    const room = { most: OBJECTS_MAX, taken: 0 }
+    const both = withCaches(clientOf, (client) => new CacheSet({ client, log: named, observer: watched, room }))
+    return { ...both, close: () => both.client.close() }
   }
 
   async stop(): Promise<void> {

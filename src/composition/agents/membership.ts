@@ -1,7 +1,8 @@
-import { createHash, X509Certificate } from 'node:crypto'
+import { X509Certificate } from 'node:crypto'
 import { MEMBERSHIP_SECRET } from '../../contracts/clusters.ts'
+import { sha256 } from '../../core/names.ts'
 import type { KubeClient } from '../../kube/client.ts'
-import { isKubeError } from '../../kube/errors.ts'
+import { absent } from '../../kube/errors.ts'
 import { readTexts, storeTexts } from '../secretTexts.ts'
 
 /** What makes an agent a member of a platform. PEM. */
@@ -14,27 +15,20 @@ export type StoredMembership = {
   isOf(token: string): boolean
 }
 
-const hashOf = (token: string) => createHash('sha256').update(token).digest('hex')
-
 export async function readMembership(client: Pick<KubeClient, 'get'>): Promise<StoredMembership | undefined> {
-  try {
-    const texts = await readTexts(client, MEMBERSHIP_SECRET)
-    const text = (name: string) => texts[name] ?? ''
-    const membership = {
-      clusterId: text('cluster-id'),
-      certificate: text('tls.crt'),
-      key: text('tls.key'),
-      authority: text('ca.crt'),
-    }
-    if (membership.certificate === '') return undefined
-    return {
-      membership,
-      issuedAt: Date.parse(new X509Certificate(membership.certificate).validFrom),
-      isOf: (token) => hashOf(token) === text('token-hash'),
-    }
-  } catch (error) {
-    if (isKubeError(error, 'NotFound')) return undefined
-    throw error
+  const texts = await readTexts(client, MEMBERSHIP_SECRET).catch(absent)
+  const text = (name: string) => texts?.[name] ?? ''
+  const membership = {
+    clusterId: text('cluster-id'),
+    certificate: text('tls.crt'),
+    key: text('tls.key'),
+    authority: text('ca.crt'),
+  }
+  if (membership.certificate === '') return undefined
+  return {
+    membership,
+    issuedAt: Date.parse(new X509Certificate(membership.certificate).validFrom),
+    isOf: (token) => sha256(token) === text('token-hash'),
   }
 }
 
@@ -49,6 +43,6 @@ export async function storeMembership(
     'tls.crt': certificate,
     'tls.key': key,
     'ca.crt': authority,
-    ...(token !== undefined && { 'token-hash': hashOf(token) }),
+    ...(token !== undefined && { 'token-hash': sha256(token) }),
   })
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { z } from 'zod'
+import { parsedJson } from '../../core/parsedJson.ts'
 import { readWithin } from '../../core/readWithin.ts'
 
 const BODY_MAX = 16 * 1024
@@ -23,17 +24,9 @@ export async function readJoinRequest(request: IncomingMessage): Promise<JoinReq
   // Kept open: the refusal goes back on it.
   const bytes = request.iterator({ destroyOnReturn: false })
   const body = await readWithin(BODY_MAX, bytes, () => new Refusal(400, 'The request is too long.'))
-  const parsed = Body.safeParse(parse(body.toString('utf8')))
+  const parsed = Body.safeParse(parsedJson(body.toString('utf8')))
   if (!parsed.success) throw new Refusal(400, 'The request lacks a certificate request.')
   return parsed.data
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 export function sendJson(response: ServerResponse, status: number, body: object): void {

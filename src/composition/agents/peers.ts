@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { AGENT_PEER_SECRET } from '../../contracts/clusters.ts'
 import { ACTIVATOR_TUNNEL_SECRET } from '../../contracts/farCopies.ts'
 import type { KubeClient } from '../../kube/client.ts'
-import { isKubeError } from '../../kube/errors.ts'
+import { absent, alreadyThere } from '../../kube/errors.ts'
 import { type CertificatePair, DAY_MS, issueCertificate } from '../certificates.ts'
 import { readTexts, storeTexts } from '../secretTexts.ts'
 
@@ -42,19 +42,12 @@ async function keepPeer(
   now: Date,
   { secret, commonName }: { secret: string; commonName: string },
 ): Promise<void> {
-  const stored = await readPeer(client, secret).catch((error: unknown) => {
-    if (isKubeError(error, 'NotFound')) return undefined
-    throw error
-  })
+  const stored = await readPeer(client, secret).catch(absent)
   if (stored?.authority === authority.certPem && isGood(stored.certificate, now)) return
   const { certPem, keyPem } = await issueCertificate(authority, { commonName, purpose: 'client' }, now)
-  try {
-    const texts = { 'tls.crt': certPem, 'tls.key': keyPem, 'ca.crt': authority.certPem }
-    await storeTexts(client, secret, texts)
-  } catch (error) {
-    // Another replica was first; what it made is as good.
-    if (!isKubeError(error, 'AlreadyExists')) throw error
-  }
+  const texts = { 'tls.crt': certPem, 'tls.key': keyPem, 'ca.crt': authority.certPem }
+  // Where another replica was first, what it made is as good.
+  await storeTexts(client, secret, texts).catch(alreadyThere)
 }
 
 const isGood = (certificate: string, now: Date) =>

@@ -6,7 +6,7 @@ import type { SignIn } from '../../contracts/managedIdentities.ts'
 import { networkOf } from '../../contracts/networks.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
 import { activityServices } from './activity.ts'
-import { blueprintPorts, blueprintServices } from './blueprints.ts'
+import { blueprintServices } from './blueprints.ts'
 import { buildParts, buildPods } from './builds.ts'
 import { crosslinkPorts, crosslinkServices } from './crosslink.ts'
 import { databasePorts, databaseServices } from './databases.ts'
@@ -105,7 +105,6 @@ export async function areaPorts(setup: AreaSetup): Promise<ControllerPorts> {
     ...jobParts(setup),
     builds: { ...buildParts(setup).builds, archives },
     ...sourcePorts(setup),
-    ...blueprintPorts(setup),
     ...crosslinkPorts(),
     ...lifecyclePorts(setup),
     ...platformBackupPorts(),

@@ -1,43 +1,21 @@
-import { kubeClusterLook, type LookedTypes } from '../../adapters/clusterlook/client.ts'
+import { kubeRoleCeiling } from '../../adapters/clusterlook/ceiling.ts'
+import { kubeClusterLook } from '../../adapters/clusterlook/client.ts'
 import type { ClusterLook, WantedRoles } from '../../adapters/clusterlook/port.ts'
 import type { Services } from '../../api/http/context.ts'
-import { kubeConfiguration } from '../../api/rollouts/index.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { VERSION } from '../../core/release.ts'
 import { KINDS } from '../../crds/index.ts'
 import { projectedRoles } from '../../iam/projection.ts'
-import {
-  clusterRole,
-  configMap,
-  cronJob,
-  customResourceDefinition,
-  daemonSet,
-  deployment,
-  ingress,
-  networkPolicy,
-  node,
-  pod,
-  podDisruptionBudget,
-  resourceQuota,
-  service,
-  serviceAccount,
-  statefulSet,
-} from '../../kube/builtin.ts'
-import { certificate } from '../../kube/certmanager.ts'
-import { postgresqlCluster } from '../../kube/postgresql.ts'
-import { veleroBackup, veleroLocation } from '../../kube/velero.ts'
+import { clusterRole } from '../../kube/builtin.ts'
+import { createKubeClient } from '../../kube/client.ts'
+import { LOOKED_TYPES } from '../../kube/looked.ts'
+import { accessAs } from '../../kubeconfig/access.ts'
+import { loadKubeconfig } from '../../kubeconfig/kubeconfig.ts'
+import { userAgent } from '../connection.ts'
 import type { AreaSetup } from './setup.ts'
 
-const WORKLOADS = [deployment, statefulSet, daemonSet]
-
-const TYPES: LookedTypes = {
-  ...{ node, pod, quota: resourceQuota, definition: customResourceDefinition, role: clusterRole },
-  ...{ database: postgresqlCluster, certificate, backup: veleroBackup, backupLocation: veleroLocation },
-  workloads: WORKLOADS,
-  // Never Secrets: the operator may not read those of components.
-  rendered: [...WORKLOADS, service, configMap, serviceAccount, networkPolicy, podDisruptionBudget, ingress, cronJob],
-}
+const FIELD_MANAGER = 'freehold-ceiling'
 
 /** What assignments become, as this release has it. */
 const ROLES: WantedRoles = Object.fromEntries(
@@ -52,14 +30,21 @@ const ROLES: WantedRoles = Object.fromEntries(
 
 function clusterLook({ client, configuration }: AreaSetup): ClusterLook {
   const velero = configuration.backupNamespace
-  return kubeClusterLook({ client, types: TYPES, velero, home: SYSTEM_NAMESPACE, roles: ROLES })
+  return kubeClusterLook({ client, types: LOOKED_TYPES, velero, home: SYSTEM_NAMESPACE, roles: ROLES })
 }
 
 export function rolloutServices(setup: AreaSetup): Pick<Services, 'rollouts'> {
-  return {
-    rollouts: { look: clusterLook(setup), configuration: kubeConfiguration(setup.client), version: VERSION },
-  }
+  const { client } = setup
+  const ceiling = kubeRoleCeiling({ client, clientAs: clientAs(setup), roles: ROLES, type: clusterRole })
+  return { rollouts: { look: clusterLook(setup), ceiling, version: VERSION } }
 }
+
+const clientAs =
+  ({ configuration: { kubeconfig, facadeContext }, log }: AreaSetup) =>
+  (authorization: string) => {
+    const access = accessAs(loadKubeconfig(kubeconfig, facadeContext), authorization)
+    return createKubeClient(access, { fieldManager: FIELD_MANAGER, userAgent: userAgent(FIELD_MANAGER), log })
+  }
 
 export function rolloutPorts(setup: AreaSetup): Pick<ControllerPorts, 'rollouts'> {
   return { rollouts: { look: clusterLook(setup), version: VERSION, velero: setup.configuration.backupNamespace } }

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { gitFiles } from '../../adapters/gitfiles/client.ts'
+import type { GitFiles } from '../../adapters/gitfiles/port.ts'
 import { judgedAddresses } from '../../adapters/outgoing/addresses.ts'
 import { createOutgoing } from '../../adapters/outgoing/client.ts'
 import { giteaCircuit } from '../../adapters/sources/circuit.ts'
@@ -16,7 +18,9 @@ import type { AreaSetup, FacadeSetup } from './setup.ts'
 /** A page of repositories is long. */
 const MAX_BYTES = 8 * 1024 * 1024
 
-function providers({ configuration, onStop }: AreaSetup): { port: SourcePort; circuit: CircuitPort } {
+type Providers = { port: SourcePort; circuit: CircuitPort; gitFiles: GitFiles }
+
+function providers({ configuration, onStop }: AreaSetup): Providers {
   const { outgoingHosts, outgoingCertificateAuthority: path, circuitUrl, circuitTokenFile } = configuration
   const authority = path === undefined ? {} : { certificateAuthority: readFileSync(path, 'utf8') }
   const allowedHosts = circuitUrl === undefined ? outgoingHosts : [...outgoingHosts, new URL(circuitUrl).host]
@@ -30,14 +34,16 @@ function providers({ configuration, onStop }: AreaSetup): { port: SourcePort; ci
   return {
     port: createSources(outgoing.fetch, () => systemClock.now(), judgedAddresses(allowedHosts)),
     circuit: giteaCircuit(outgoing.fetch, circuitUrl, adminToken),
+    gitFiles: gitFiles(outgoing.fetch),
   }
 }
 
 export function sourceServices(setup: FacadeSetup): Pick<Services, 'sources'> {
   const { client, configuration, linkBase } = setup
+  const { port, circuit } = providers(setup)
   return {
     sources: {
-      ...providers(setup),
+      ...{ port, circuit },
       secrets: { ...kubeSecrets(client), ...kubeSecretWriter(client) },
       pullSecrets: kubePullSecrets(client),
       journal: kubeJournal(client),
@@ -47,6 +53,7 @@ export function sourceServices(setup: FacadeSetup): Pick<Services, 'sources'> {
   }
 }
 
-export function sourcePorts(setup: AreaSetup): Pick<ControllerPorts, 'sources'> {
-  return { sources: providers(setup) }
+export function sourcePorts(setup: AreaSetup): Pick<ControllerPorts, 'sources' | 'gitFiles'> {
+  const { gitFiles, ...sources } = providers(setup)
+  return { sources, gitFiles }
 }

@@ -1,3 +1,4 @@
+import { parsedJson } from '../../core/parsedJson.ts'
 import type { BuildFailure } from './progress.ts'
 import { shown } from './words.ts'
 
@@ -31,12 +32,8 @@ export function jsonOf(files: SourceFiles, path: string): Readonly<Record<string
   const text = files.text(path)
   if (text === undefined && files.paths.has(path)) throw nothingToBuild(`${path} is too long to be read.`)
   if (text === undefined) return {}
-  try {
-    const read: unknown = JSON.parse(text)
-    if (typeof read === 'object' && read !== null && !Array.isArray(read)) return read as Record<string, unknown>
-  } catch {
-    // Told below.
-  }
+  const read = parsedJson(text)
+  if (typeof read === 'object' && read !== null && !Array.isArray(read)) return read as Record<string, unknown>
   throw nothingToBuild(`${path} is not a JSON object.`)
 }
 

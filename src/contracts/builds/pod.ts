@@ -1,3 +1,4 @@
+import { parsedJson } from '../../core/parsedJson.ts'
 import type { BuildRequest, BuildSettings } from './request.ts'
 
 /** What the pod of a build is told, and where its parts find what they hand on: known to whoever makes it and to its program. */
@@ -65,12 +66,7 @@ const FORMS: Readonly<Record<keyof BuildWord, RegExp>> = {
 
 /** Reads a termination message, which a command of the source may have written: what has another form counts as not said. */
 export function readWord(text: string | undefined): BuildWord {
-  let said: unknown
-  try {
-    said = JSON.parse(text ?? '')
-  } catch {
-    return {}
-  }
+  const said = parsedJson(text ?? '')
   if (typeof said !== 'object' || said === null) return {}
   const entries = Object.entries(FORMS).flatMap(([key, form]) => {
     const value = (said as Record<string, unknown>)[key]

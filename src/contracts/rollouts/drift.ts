@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256 } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { DRIFT_VALUE_MAX } from './states.ts'
 
@@ -117,7 +117,7 @@ function parsed(text: string): unknown {
 }
 
 export function digestOf(value: string): string {
-  return `sha256:${createHash('sha256').update(value).digest('hex')}`
+  return `sha256:${sha256(value)}`
 }
 
 /** A value as a record shows it: JSON, shortened, and of a Secret only its digest. */

@@ -1,4 +1,4 @@
-import { type ComponentKind, configKey } from '../lifecycle.ts'
+import { type ComponentKind, configKey, isInstallActive } from '../lifecycle.ts'
 import type { AgentFacts, ClusterFacts, Facts, Known, ReleaseFacts } from './facts.ts'
 import { type PlanComponent, type PlanInput, planOf } from './plan.ts'
 import { isRolloutActive, type PlanKind, type Planned } from './states.ts'
@@ -62,6 +62,11 @@ export type ScanRecord = {
     | undefined
 }
 
+export type ClusterRecord = {
+  readonly spec: { readonly name?: string | undefined; readonly displayName: string; readonly isPlatform?: boolean }
+  readonly status?: { readonly agent?: { readonly version?: string | undefined } | undefined } | undefined
+}
+
 /** The scan that finished last. */
 export function latestScan<S extends ScanRecord>(scans: readonly S[]): S | undefined {
   const finished = scans.filter(({ status }) => status?.state === 'Finished')
@@ -77,19 +82,19 @@ export type Gathered = Stock & {
   readonly rollouts: readonly RolloutRecord[]
   readonly installs: readonly RolloutRecord[]
   readonly scans: readonly ScanRecord[]
-  readonly agents: readonly AgentFacts[]
+  readonly clusters: readonly ClusterRecord[]
   /** Entries that the install-configuration has. */
   readonly configured: Known<ReadonlySet<string>>
   readonly cluster: ClusterFacts
 }
 
 export function factsOf(gathered: Gathered): Facts {
-  const { components, releases, plan, rollouts, installs, scans, cluster, agents, now, operatorVersion } = gathered
+  const { components, releases, plan, rollouts, installs, scans, cluster, clusters, now, operatorVersion } = gathered
   const targets = new Map(plan?.items.map(({ component, toVersion }) => [component, toVersion]))
   const wanted = releases.map(({ spec }) => spec).filter((one) => targets.get(one.component) === one.version)
   const scan = latestScan(scans)
   return {
-    ...{ now, operatorVersion, plan, agents, cluster, releases: wanted },
+    ...{ now, operatorVersion, plan, cluster, agents: agentsOf(clusters), releases: wanted },
     busyWith: busyWith(rollouts, installs)?.metadata.name,
     components: components.map(({ metadata, spec, status }) => ({
       name: metadata.name,
@@ -103,8 +108,16 @@ export function factsOf(gathered: Gathered): Facts {
 
 /** What has the turn: installs and rollouts share it. */
 export function busyWith<R extends RolloutRecord>(rollouts: readonly R[], installs: readonly R[]): R | undefined {
-  const isInstalling = ({ status }: R) => status?.state === 'Running' || status?.state === 'Paused'
-  return rollouts.find(({ status }) => isRolloutActive(status?.state)) ?? installs.find(isInstalling)
+  return (
+    rollouts.find(({ status }) => isRolloutActive(status?.state)) ??
+    installs.find(({ status }) => isInstallActive(status?.state))
+  )
+}
+
+/** Of all clusters but the platform's own. */
+function agentsOf(clusters: readonly ClusterRecord[]): AgentFacts[] {
+  const others = clusters.filter(({ spec }) => !spec.isPlatform)
+  return others.map(({ spec, status }) => ({ name: spec.name ?? spec.displayName, version: status?.agent?.version }))
 }
 
 function missingValues({ components, plan, configured }: Gathered, releases: readonly ReleaseFacts[]): Known<string[]> {

@@ -15,6 +15,7 @@ const FACTS: Facts = {
   missingValues: { value: [] },
   lastScan: { finishedAt: '2026-01-01T05:00:00Z', found: 0 },
 }
+const MISSING = { code: 'ReleaseMissing', component: 'facade', message: 'There is no facade 9.', details: {} } as const
 const inCluster = (change: Partial<ClusterFacts>): Partial<Facts> => ({ cluster: { ...WELL, ...change } })
 const unknown = { unknown: 'Nothing is known.' }
 
@@ -43,6 +44,14 @@ describe('the checks before a rollout', () => {
       { releases: [{ ...RELEASE, minimumOperatorVersion: '1.0.1' }] },
       'Failed',
     ],
+    ...(['operator-version', 'configuration-values', 'release-signature'] as const).map(
+      (id): [string, string, Partial<Facts>, string] => [
+        id,
+        'a release of the plan is not there',
+        { releases: [], plan: { items: [], batches: [], problems: [MISSING] } },
+        'Skipped',
+      ],
+    ),
     ['configuration-values', 'a value is missing', { missingValues: { value: ['facade.a'] } }, 'Failed'],
     ['configuration-values', 'values cannot be read', { missingValues: unknown }, 'Skipped'],
     ['release-signature', 'a module is not signed', { releases: [{ ...RELEASE, isSigned: false }] }, 'Failed'],

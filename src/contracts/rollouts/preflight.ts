@@ -146,7 +146,13 @@ export const CHECKS: readonly Check[] = [
 ]
 
 function planned(decide: (facts: Facts) => Verdict): Check['decide'] {
-  return (facts) => (facts.plan === undefined ? NO_PLAN : decide(facts))
+  return (facts) => {
+    if (facts.plan === undefined) return NO_PLAN
+    const verdict = decide(facts)
+    // Of a release that is not there nothing is known, least of all that it is in order.
+    const missing = facts.plan.problems.find(({ code }) => code === 'ReleaseMissing')
+    return verdict.result === 'Passed' && missing !== undefined ? skipped(missing.message) : verdict
+  }
 }
 
 function ofProblem(code: string, good: string): Check['decide'] {

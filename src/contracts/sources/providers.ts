@@ -55,12 +55,6 @@ export function sourceSecretName(sourceId: string): string {
   return `dsrc-${sourceId}`
 }
 
-/** The entries of a Secret as text. */
-export function readCredentials(data: Readonly<Record<string, string>> | undefined): Credentials {
-  const entries = Object.entries(data ?? {}).map(([key, value]) => [key, Buffer.from(value, 'base64').toString('utf8')])
-  return Object.fromEntries(entries)
-}
-
 export function hasCredentials(provider: Provider, credentials: Credentials): boolean {
   return NEEDED_CREDENTIALS[provider].some((key) => (credentials[key] ?? '') !== '')
 }

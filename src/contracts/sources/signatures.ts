@@ -1,4 +1,6 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac } from 'node:crypto'
+import { sha256 } from '../../core/names.ts'
+import { isSameText } from '../../core/sameText.ts'
 import type { Provider } from './providers.ts'
 
 /** What of a delivery is looked at before its body is. */
@@ -73,10 +75,10 @@ export function claimOf(provider: Provider, header: DeliveryHeaders): Claim | un
 export function isProved(provider: Provider, claim: Claim, secret: string, body: Uint8Array): boolean {
   if (secret.length < 16) return false
   const expected = FORMS[provider]?.proof.isSecretItself
-    ? digest(secret)
+    ? sha256(secret)
     : createHmac('sha256', secret).update(body).digest('hex')
-  const presented = FORMS[provider]?.proof.isSecretItself ? digest(claim.proof) : claim.proof
-  return timingSafeEqual(Buffer.from(expected), Buffer.from(presented))
+  const presented = FORMS[provider]?.proof.isSecretItself ? sha256(claim.proof) : claim.proof
+  return isSameText(expected, presented)
 }
 
 /**
@@ -84,10 +86,6 @@ export function isProved(provider: Provider, claim: Claim, secret: string, body:
  * delivery could send it again under another one.
  */
 export function deliveryKeys(claim: Claim, body: Uint8Array): string[] {
-  const content = `c${digest(body).slice(0, 20)}`
-  return claim.deliveryId === undefined ? [content] : [`d${digest(claim.deliveryId).slice(0, 20)}`, content]
-}
-
-function digest(value: string | Uint8Array): string {
-  return createHash('sha256').update(value).digest('hex')
+  const content = `c${sha256(body).slice(0, 20)}`
+  return claim.deliveryId === undefined ? [content] : [`d${sha256(claim.deliveryId).slice(0, 20)}`, content]
 }

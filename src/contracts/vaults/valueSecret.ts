@@ -6,6 +6,7 @@ import {
   OWNER_NAME_LABEL,
 } from '../../core/labels.ts'
 import type { KubeObject, ObjectMeta } from '../../core/object.ts'
+import { secretData, secretText } from '../../core/secretData.ts'
 import { LIFE_LABEL, valueNames } from './names.ts'
 
 type Entry = { apiVersion: string; kind: string; metadata: ObjectMeta }
@@ -59,20 +60,18 @@ export function jweSecret(entry: Entry, life: number, kind: 'key' | 'value', nam
 }
 
 export function jweData(jwe: string): Record<string, string> {
-  return { [ENTRY]: Buffer.from(jwe, 'utf8').toString('base64') }
+  return secretData({ [ENTRY]: jwe })
 }
 
 /** The inverse; undefined if the content was removed. */
 export function jweOf(data: Readonly<Record<string, string>> | undefined): string | undefined {
-  const text = data?.[ENTRY]
-  return text === undefined ? undefined : Buffer.from(text, 'base64').toString('utf8')
+  return secretText(data, ENTRY)
 }
 
 export function newestData(jwe: string): Record<string, string> {
-  return { [NEWEST]: Buffer.from(jwe, 'utf8').toString('base64') }
+  return secretData({ [NEWEST]: jwe })
 }
 
 export function newestOf(data: Readonly<Record<string, string>> | undefined): string | undefined {
-  const text = data?.[NEWEST]
-  return text === undefined ? undefined : Buffer.from(text, 'base64').toString('utf8')
+  return secretText(data, NEWEST)
 }

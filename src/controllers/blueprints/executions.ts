@@ -1,8 +1,8 @@
 import { EXECUTIONS_KEPT, executionSecretName, isExecutionOver } from '../../contracts/blueprints/executions.ts'
 import { BLUEPRINT_EXECUTION_ANNOTATION } from '../../core/labels.ts'
 import { groupNamespace } from '../../core/names.ts'
-import { ageOf, type KubeObject, refOf, refOfKey } from '../../core/object.ts'
-import { done, type Outcome, waiting } from '../../core/outcome.ts'
+import { allButNewest, type KubeObject, refOf, refOfKey } from '../../core/object.ts'
+import { done, ended, type Outcome, waiting } from '../../core/outcome.ts'
 import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
 import { BlueprintExecution, type ExecutionStep } from '../../crds/blueprints.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
@@ -18,12 +18,16 @@ import {
 import { controller, steps, type Workspace } from '../engine/controller.ts'
 import { RIGHTS_RETRY, readSecret, withSecretRights } from '../workload/secrets.ts'
 import { collectOutputs } from './outputs.ts'
+import { ASKING_READS, ASKING_RIGHTS } from './rights.ts'
 import { dropValue, type ExecutionPass, type Made, makeStep, observedOf, type Parameters } from './steps.ts'
 
 const KINDS = [...new Set([...BLUEPRINT_COLLECTIONS.values()].map(({ kind }) => kind))]
 
 /** Milliseconds after which secret parameters that never came are given up: whoever was to write them has died. */
 const SECRETS_WITHIN = 120_000
+/** Milliseconds for which a missing right may be one that is not known everywhere yet, and until it is asked about again. */
+const RIGHTS_WITHIN = 15_000
+const RIGHTS_AGAIN = 3_000
 
 /**
  * Makes what a blueprint describes, each component after those that it depends on. What was made is known by the mark that
@@ -31,10 +35,11 @@ const SECRETS_WITHIN = 120_000
  */
 export const executionController = controller(BlueprintExecution, {
   observes: KINDS.map(({ resource }) => ({ resource, keysOf: executionOf })),
-  reads: [ResourceGroup.resource],
+  reads: [ResourceGroup.resource, ...ASKING_READS],
   writes: [
     ...KINDS.map(({ resource }) => ({ resource, verbs: ['get', 'create', 'patch'] })),
     { resource: BlueprintExecution.resource, verbs: ['delete'] },
+    ...ASKING_RIGHTS,
   ],
   reconcile: steps(function deploy(pass: ExecutionPass): Outcome | Promise<Outcome> {
     return isExecutionOver(pass.object.status?.state) ? tidy(pass) : withSecretRights(() => advance(pass))
@@ -61,13 +66,14 @@ async function advance(pass: ExecutionPass): Promise<Outcome> {
     return fail(pass, progress, `There is no resource group "${spec.resourceGroup}" any more.`)
   const parameters = await secretParameters(pass)
   if (parameters === undefined) return awaitParameters(pass, progress)
+  let again = Number.POSITIVE_INFINITY
   for (const step of spec.steps) {
     const one = progress.find(({ component }) => component === step.component)
     if (one === undefined || isStepDone(one)) continue
-    await advanceStep(pass, { step, one, progress, namespace, parameters })
+    again = Math.min(again, await advanceStep(pass, { step, one, progress, namespace, parameters }))
     if (one.status === 'Failed') return fail(pass, progress, `Component "${one.component}": ${one.message}`)
   }
-  return judge(pass, progress, namespace)
+  return judge(pass, progress, { namespace, again })
 }
 
 type Advancing = {
@@ -78,41 +84,56 @@ type Advancing = {
   parameters: Parameters
 }
 
-/** Brings one step as far as it goes now, and writes into `one` how far that is. */
+/**
+ * Brings one step as far as it goes now, and writes into `one` how far that is.
+ *
+ * @returns milliseconds until it is to be looked at again, whatever changes
+ */
 async function advanceStep(
   pass: ExecutionPass,
   { step, one, progress, namespace, parameters }: Advancing,
-): Promise<void> {
+): Promise<number> {
   const { clock, now } = pass
   const awaited = awaitedBy(step, progress)
   if (awaited.length > 0) {
     Object.assign(one, { status: 'Waiting', message: `Waits for ${awaited.join(', ')}.` })
-    return
+    return Number.POSITIVE_INFINITY
   }
   Object.assign(one, { status: 'Creating', startedAt: one.startedAt ?? now, message: undefined })
   const made: Made = await makeStep(pass, step, { namespace, parameters })
-  const readiness = readinessOfMade(made)
+  const age = clock.now() - Date.parse(one.startedAt ?? now)
+  const readiness = readinessOfMade(made, age)
   if (readiness.kind === 'ready') {
     await dropValue(pass, step, namespace)
     Object.assign(one, { status: 'Ready', finishedAt: now })
-    return
+    return Number.POSITIVE_INFINITY
   }
-  const isLate = readiness.kind === 'waiting' && timeLeft(one, clock.now()) <= 0
-  if (readiness.kind === 'waiting' && !isLate)
-    return void Object.assign(one, readiness.message !== '' && { message: readiness.message })
+  const left = timeLeft(one, clock.now())
+  if (readiness.kind === 'waiting' && left > 0) {
+    Object.assign(one, readiness.message !== '' && { message: readiness.message })
+    return 'lacking' in made ? RIGHTS_AGAIN : left
+  }
+  const isLate = readiness.kind === 'waiting'
   const message = isLate ? `It was not ready within 30 minutes. ${readiness.message}`.trim() : readiness.message
   Object.assign(one, { status: 'Failed', message: message.slice(0, 1024), finishedAt: now })
   await dropValue(pass, step, namespace)
+  return Number.POSITIVE_INFINITY
 }
 
-function readinessOfMade(made: Made): Readiness {
+/** @param age milliseconds since the step was begun */
+function readinessOfMade(made: Made, age: number): Readiness {
   if ('refusal' in made) return { kind: 'failed', message: made.refusal }
+  if ('lacking' in made) return { kind: age < RIGHTS_WITHIN ? 'waiting' : 'failed', message: made.lacking }
   const readiness = readinessOf(made.object)
   if (made.awaits === undefined || readiness.kind === 'failed') return readiness
   return { kind: 'waiting', message: made.awaits }
 }
 
-async function judge(pass: ExecutionPass, progress: StepProgress[], namespace: string): Promise<Outcome> {
+async function judge(
+  pass: ExecutionPass,
+  progress: StepProgress[],
+  { namespace, again }: { namespace: string; again: number },
+): Promise<Outcome> {
   const open = progress.filter((one) => !isStepDone(one))
   if (open.length === 0) {
     const outputs = await collectOutputs(pass, namespace, (step) => observedOf(pass, step, namespace))
@@ -134,8 +155,7 @@ async function judge(pass: ExecutionPass, progress: StepProgress[], namespace: s
     .join(' ')
   const stage = begun.some(({ startedAt }) => startedAt === pass.now) ? 'Creating' : 'WaitingForReady'
   pass.report({ steps: progress, stage, message: message.slice(0, 1024) })
-  const after = Math.min(...begun.map((one) => timeLeft(one, pass.clock.now())))
-  return waiting('WaitingForDependency', message.slice(0, 1024), Math.max(1, after))
+  return waiting('WaitingForDependency', message.slice(0, 1024), Math.max(1, again))
 }
 
 /** What was made stays. */
@@ -147,7 +167,7 @@ function fail(pass: ExecutionPass, progress: StepProgress[], message: string): O
     message: message.slice(0, 1024),
     finishedAt: pass.now,
   })
-  return done({ reason: 'Completed', message: message.slice(0, 1024) })
+  return ended(message)
 }
 
 /** Undefined while the Secret beside it is not there. */
@@ -173,17 +193,13 @@ function awaitParameters(pass: ExecutionPass, progress: StepProgress[]): Outcome
 
 /** Of what has ended, the newest are kept. */
 async function tidy({ object, records }: ExecutionPass): Promise<Outcome> {
-  const { message } = object.status ?? {}
-  const { namespace } = object.metadata
-  const ended = records
-    .cache<BlueprintExecution & KubeObject>(BlueprintExecution.resource)
-    .list({ namespace })
+  const { state, message } = object.status ?? {}
+  const { resource } = BlueprintExecution
+  const over = records
+    .cache<BlueprintExecution & KubeObject>(resource)
+    .list({ namespace: object.metadata.namespace })
     .filter(({ status }) => isExecutionOver(status?.state))
-    .sort((one, other) => (ageOf(one) < ageOf(other) ? 1 : -1))
-  await Promise.all(
-    ended
-      .slice(EXECUTIONS_KEPT)
-      .map((one) => records.client.remove(BlueprintExecution.resource, refOf(one), { uid: one.metadata.uid })),
-  )
-  return done({ reason: 'Completed', ...(message !== undefined && { message }) })
+  const surplus = allButNewest(over, EXECUTIONS_KEPT)
+  await Promise.all(surplus.map((one) => records.client.remove(resource, refOf(one), { uid: one.metadata.uid })))
+  return ended(state === 'Failed' ? (message ?? 'It has failed.') : undefined)
 }

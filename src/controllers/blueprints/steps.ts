@@ -18,14 +18,16 @@ import { secret } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { Pass } from '../engine/controller.ts'
 import { readSecret } from '../workload/secrets.ts'
-
-/** Milliseconds for which the verdict over a role counts: it was given when the deployment was asked for. */
-const GRANTED_WITHIN = 300_000
+import { mayStill } from './rights.ts'
 
 export type ExecutionPass = Pass<typeof BlueprintExecution>
 /** Values of the secret parameters, by name. */
 export type Parameters = Readonly<Record<string, string>>
-export type Made = { readonly object: KubeObject; readonly awaits?: string } | { readonly refusal: string }
+export type Made =
+  | { readonly object: KubeObject; readonly awaits?: string }
+  | { readonly refusal: string }
+  /** Whoever started the deployment may not write it; asked once, so that it may only be too early to say. */
+  | { readonly lacking: string }
 type Where = { readonly namespace: string; readonly parameters: Parameters }
 
 export function kindOf({ collection }: Pick<ExecutionStep, 'collection'>): AnyKind | undefined {
@@ -46,8 +48,9 @@ export function observedOf(pass: ExecutionPass, step: ExecutionStep, group: stri
 
 /** Makes or changes the object of a step, if this execution has not done so yet. */
 export async function makeStep(pass: ExecutionPass, step: ExecutionStep, where: Where): Promise<Made> {
-  const kind = kindOf(step)
-  if (kind === undefined) return { refusal: `There is no collection "${step.collection}".` }
+  const entry = BLUEPRINT_COLLECTIONS.get(step.collection)
+  if (entry === undefined) return { refusal: `There is no collection "${step.collection}".` }
+  const { kind } = entry
   const { object: execution, records } = pass
   const ref = refOfStep(pass, step, where.namespace)
   const isOurs = (found: KubeObject | undefined) =>
@@ -65,8 +68,11 @@ export async function makeStep(pass: ExecutionPass, step: ExecutionStep, where: 
     return { refusal: `"${step.resourceName}" of ${step.collection} exists and was not made by this deployment.` }
   if (stored === undefined && step.manifest === undefined)
     return { refusal: `"${step.resourceName}" of ${step.collection} was deleted since the deployment was asked for.` }
+  // The rights of this moment count, not those of the request: what depends on others may be written half an hour later.
+  if (!(await mayStill(pass, { step, entry, ref, group: where.namespace, isNew: stored === undefined })))
+    return { lacking: `Whoever deployed it lacks the permission ${entry.action} for it by now.` }
   const written = await write(pass, step, kind, stored, where)
-  return 'refusal' in written ? written : feed(pass, step, written.object, where)
+  return 'object' in written ? feed(pass, step, written.object, where) : written
 }
 
 async function write(
@@ -78,16 +84,14 @@ async function write(
 ): Promise<Made> {
   const { object: execution, records } = pass
   const { name: deploy, startedBy } = execution.spec
-  const age = pass.clock.now() - Date.parse(execution.metadata.creationTimestamp ?? pass.now)
-  if (step.collection === 'roleassignments' && age > GRANTED_WITHIN)
-    return { refusal: 'Who deployed it may have lost the right to give the role since: deploy the blueprint again.' }
   const text = withLate(
     pass,
     stored === undefined ? (step.manifest ?? '{}') : (step.patch ?? step.manifest ?? '{}'),
     namespace,
   )
   if (typeof text !== 'string') return text
-  const spec = JSON.parse(text) as object
+  const spec = objectOf(text)
+  if (spec === undefined) return { refusal: `What is to be made as "${step.resourceName}" is not a JSON object.` }
   const annotations = {
     [BLUEPRINT_ANNOTATION]: deployMark(deploy, step.component),
     [BLUEPRINT_EXECUTION_ANNOTATION]: keyOf(execution as unknown as KubeObject),
@@ -110,6 +114,15 @@ async function write(
     return {
       refusal: `"${step.resourceName}" of ${step.collection} was refused by the API server (HTTP ${error.status}).`,
     }
+  }
+}
+
+function objectOf(json: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(json)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
+  } catch {
+    return undefined
   }
 }
 

@@ -2,6 +2,8 @@ import { namesOf } from '../../contracts/containerinstances.ts'
 import { pullSecretContent } from '../../contracts/dockerConfig.ts'
 import type { VaultReference } from '../../contracts/references.ts'
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
+import { parsedJson } from '../../core/parsedJson.ts'
+import { secretData } from '../../core/secretData.ts'
 import { instanceShared } from '../../desired/containers/index.ts'
 import { secret as secretChild } from '../../desired/workload/child.ts'
 import { secret } from '../../kube/builtin.ts'
@@ -54,9 +56,9 @@ async function resolved(entries: Entries): Promise<{ values: Record<string, stri
   for (const [key, read] of entries) {
     const value = await read()
     if (typeof value !== 'string') return value
-    values[key] = Buffer.from(value, 'utf8').toString('base64')
+    values[key] = value
   }
-  return { values }
+  return { values: secretData(values) }
 }
 
 const MOST_BYTES = 900 * 1024
@@ -89,10 +91,6 @@ async function keepPullSecret(pass: InstancePass, value: string | Outcome | unde
 }
 
 function isDockerConfig(text: string): boolean {
-  try {
-    const read: unknown = JSON.parse(text)
-    return typeof read === 'object' && read !== null && typeof (read as { auths?: unknown }).auths === 'object'
-  } catch {
-    return false
-  }
+  const read = parsedJson(text)
+  return typeof read === 'object' && read !== null && typeof (read as { auths?: unknown }).auths === 'object'
 }

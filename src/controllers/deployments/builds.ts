@@ -13,11 +13,12 @@ import {
 } from '../../desired/builds/index.ts'
 import { deploymentBuild } from '../../desired/deployments.ts'
 import { job, pod } from '../../kube/builtin.ts'
+import { absent } from '../../kube/errors.ts'
 import { cancelBuild, startBuild } from '../builds.ts'
 import type { Observed, Pass } from '../engine/controller.ts'
 import { withSecretRights } from '../workload/secrets.ts'
 import { NoBuild } from './noBuild.ts'
-import { absent, type CachedRecord, deploymentsOf, ownerOf, type RecordPass } from './owners.ts'
+import { type CachedRecord, deploymentsOf, ownerOf, type RecordPass } from './owners.ts'
 import { registryHostOf, requestOf } from './request.ts'
 import type { BuildOptions, RecordState, RecordStep } from './types.ts'
 

@@ -1,9 +1,10 @@
 import { type Connection, connectionTo, SourceError } from '../../adapters/sources/port.ts'
 import type { GitCredentials } from '../../contracts/builds/request.ts'
 import { knownHostsOf } from '../../contracts/sources/hostKeys.ts'
-import { CREDENTIAL_KEYS, readCredentials, sourceSecretName } from '../../contracts/sources/providers.ts'
+import { CREDENTIAL_KEYS, sourceSecretName } from '../../contracts/sources/providers.ts'
 import { isSameRepository } from '../../contracts/sources/repositories.ts'
 import { boundaryNamespace } from '../../core/names.ts'
+import { secretTexts } from '../../core/secretData.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import { readSecret } from '../workload/secrets.ts'
 import type { RecordPass } from './owners.ts'
@@ -28,7 +29,7 @@ export async function checkoutCredentials(
     throw new SourceError('NotFound', `There is no deployment source "${deploymentSourceId}" in the boundary.`)
   const { provider, baseUrl } = source.spec
   const secretName = source.spec.credentials?.secretName ?? sourceSecretName(source.metadata.name)
-  const credentials = readCredentials((await readSecret({ workloads: records }, namespace, secretName))?.data)
+  const credentials = secretTexts((await readSecret({ workloads: records }, namespace, secretName))?.data)
   const connection = connectionTo(source, credentials)
   if (provider === 'Circuit' && baseUrl !== circuitUrl)
     throw new SourceError('NotAllowed', 'The Git host of the deployment source is not the one of this platform.')

@@ -9,12 +9,12 @@ import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import { decideDeployment, SILENCE } from '../../desired/deployments.ts'
 import { job, networkPolicy } from '../../kube/builtin.ts'
+import { absent } from '../../kube/errors.ts'
 import { controllerWith, steps } from '../engine/controller.ts'
 import { childRights } from '../workload/observers.ts'
 import { forgetLogs, keepBuildLog } from './buildLog.ts'
 import { BUILD_OBSERVERS, beginBuild, endBuild, followBuild } from './builds.ts'
 import {
-  absent,
   bindToOwner,
   type CachedRecord,
   deploymentsOf,

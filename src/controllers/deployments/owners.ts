@@ -5,7 +5,7 @@ import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import { KINDS } from '../../crds/index.ts'
-import { isKubeError } from '../../kube/errors.ts'
+import { absent } from '../../kube/errors.ts'
 import type { Observed, Pass, Workspace } from '../engine/controller.ts'
 import { placeOfPass } from '../workload/pass.ts'
 
@@ -127,9 +127,4 @@ async function removeOrphan(pass: RecordPass): Promise<Outcome> {
     'TearingDown',
     `"${object.spec.ownerName}" of ${object.spec.ownerCollection} is gone; its deployment follows.`,
   )
-}
-
-export function absent(error: unknown): undefined {
-  if (isKubeError(error, 'NotFound') && !error.typeMissing) return undefined
-  throw error
 }

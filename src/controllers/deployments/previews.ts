@@ -4,9 +4,8 @@ import { done, type Outcome } from '../../core/outcome.ts'
 import type { DeploymentSource } from '../../crds/sources.ts'
 import { isPreviewOf, type Previewed, previewedBranches, previewOf } from '../../desired/previews.ts'
 import { WITH_SOURCES } from '../../desired/sources.ts'
-import { isKubeError } from '../../kube/errors.ts'
+import { absent, alreadyThere } from '../../kube/errors.ts'
 import type { Pass, Rights } from '../engine/controller.ts'
-import { absent } from './owners.ts'
 import { followersOf } from './pushes.ts'
 
 /** Previews are made and deleted, and never changed: from then on they are like any other. */
@@ -36,6 +35,7 @@ export async function keepPreviews(pass: SourcePass): Promise<Outcome> {
         .list({ namespace })
         .filter((object) => isPreviewOf(object, owner))
       const isIn = (list: typeof there, name: string) => list.some(({ metadata }) => metadata.name === name)
+      // One may be there by the pass before, which the cache does not show yet; or it is somebody's own, and stays theirs.
       for (const preview of wanted.filter(({ metadata }) => !isIn(there, metadata.name)))
         await records.client.create(resource, preview).catch(alreadyThere)
       for (const preview of there.filter(({ metadata }) => !isIn(wanted, metadata.name)))
@@ -43,9 +43,4 @@ export async function keepPreviews(pass: SourcePass): Promise<Outcome> {
     }
   }
   return ends.length === 0 ? done() : done({ after: Math.max(0, Math.min(...ends) - now) })
-}
-
-/** By the pass before, which the cache does not show yet; or it is somebody's own, and stays theirs. */
-function alreadyThere(error: unknown): undefined {
-  if (!isKubeError(error, 'AlreadyExists')) throw error
 }

@@ -9,7 +9,7 @@ import type { DeploymentSource } from '../../crds/sources.ts'
 import { headToDeploy } from '../../desired/pushes.ts'
 import { sourceOf, WITH_SOURCES } from '../../desired/sources.ts'
 import { namespace } from '../../kube/builtin.ts'
-import { isKubeError } from '../../kube/errors.ts'
+import { alreadyThere } from '../../kube/errors.ts'
 import type { Pass, Workspace } from '../engine/controller.ts'
 import { deploymentsOf } from './owners.ts'
 
@@ -87,9 +87,5 @@ async function deploy(
       ...{ repositoryName: repositoryNameOf(repositoryUrl), source: source.spec.displayName },
     },
   }
-  try {
-    await records.client.create<KubeObject>(DeploymentRecord.resource, record)
-  } catch (error) {
-    if (!isKubeError(error, 'AlreadyExists')) throw error
-  }
+  await records.client.create<KubeObject>(DeploymentRecord.resource, record).catch(alreadyThere)
 }

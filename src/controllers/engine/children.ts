@@ -1,7 +1,7 @@
 import { type KubeObject, objectKey, type Resource, refOf, resourceId } from '../../core/object.ts'
 import { applyIfChanged, applyNew } from '../../kube/apply.ts'
 import { secret } from '../../kube/builtin.ts'
-import { isKubeError } from '../../kube/errors.ts'
+import { absent } from '../../kube/errors.ts'
 import type { Expectations } from './expectations.ts'
 import { occupantId, StalledError, WaitingError } from './interruptions.ts'
 import { belongsTo, OWNER_INDEX, type Owner, withOwner } from './ownership.ts'
@@ -124,17 +124,8 @@ export class PassChildren implements Children {
     return isSecret && namespace !== undefined ? (workspace.secrets(namespace) as CacheView<T> | undefined) : undefined
   }
 
-  async #read<T extends KubeObject>(
-    resource: Resource,
-    namespace: string | undefined,
-    name: string,
-  ): Promise<T | undefined> {
-    try {
-      return await this.#workspace.client.get<T>(resource, { namespace, name })
-    } catch (error) {
-      if (isKubeError(error, 'NotFound') && !error.typeMissing) return undefined
-      throw error
-    }
+  #read<T extends KubeObject>(resource: Resource, namespace: string | undefined, name: string): Promise<T | undefined> {
+    return this.#workspace.client.get<T>(resource, { namespace, name }).catch(absent)
   }
 
   #requireUsable(resource: Resource, observed: KubeObject): void {

@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { DIGEST_ENTRY, DIGEST_SECRET, functionNames, keyDigest } from '../../contracts/functions.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
+import { secretData } from '../../core/secretData.ts'
 import { type ServerlessFunction, triggersOf } from '../../crds/functions.ts'
 import { functionShared } from '../../desired/functions.ts'
 import { secret } from '../../kube/builtin.ts'
-import { isKubeError } from '../../kube/errors.ts'
+import { alreadyThere } from '../../kube/errors.ts'
 import type { Rights } from '../engine/controller.ts'
 import { vaultValue } from '../vaults/open.ts'
 import { outputValue } from '../workload/outputs.ts'
@@ -22,7 +23,7 @@ export function keepValues({ keys }: FunctionOptions, variablesOf: Variables): F
     const references = variablesOf(pass).filter(({ value }) => value === undefined)
     if (references.length === 0 && pass.object.status?.hasValues !== true) return Promise.resolve(done())
     return withSecretRights(async () => {
-      const data: Record<string, string> = {}
+      const texts: Record<string, string> = {}
       for (const { name, secret: reference, output } of references) {
         const value =
           reference !== undefined
@@ -30,9 +31,9 @@ export function keepValues({ keys }: FunctionOptions, variablesOf: Variables): F
             : output && (await outputValue(pass, output))
         if (value === undefined) continue
         if (typeof value !== 'string') return value
-        data[name] = Buffer.from(value, 'utf8').toString('base64')
+        texts[name] = value
       }
-      await keep(pass, data)
+      await keep(pass, secretData(texts))
       return done()
     })
   }
@@ -82,13 +83,8 @@ async function digestKeyOf(pass: FunctionPass): Promise<string> {
   if (held !== undefined) return held
   const made = randomBytes(32).toString('base64')
   const object = { apiVersion: 'v1', kind: 'Secret', metadata: ref, type: 'Opaque', data: { [DIGEST_ENTRY]: made } }
-  try {
-    await records.client.create(secret, object)
-    return made
-  } catch (error) {
-    if (!isKubeError(error, 'AlreadyExists')) throw error
-    return (await read()) ?? ''
-  }
+  const isOurs = (await records.client.create(secret, object).catch(alreadyThere)) !== undefined
+  return isOurs ? made : ((await read()) ?? '')
 }
 
 /** Removes what is kept of a source that another one has taken the place of. */

@@ -12,6 +12,7 @@ import { FLUX, helmRelease, ociRepository } from '../../kube/flux.ts'
 import { controllerWith, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
 import { CONFIGURATION_RIGHTS, storedConfiguration } from './configuration.ts'
 import { readFeed } from './feed.ts'
+import type { ComponentObject } from './stock.ts'
 import type { ComponentPass, LifecycleOptions } from './types.ts'
 
 const INSTALL_FLUX = 'Flux installs charts, and its helm-controller or source-controller is not in the cluster.'
@@ -21,8 +22,6 @@ const WORKLOADS: Readonly<Record<string, Resource>> = {
   StatefulSet: statefulSet,
   DaemonSet: daemonSet,
 }
-
-type ComponentObject = PlatformComponent & KubeObject
 
 /** Components that look at a workload. */
 function componentsOf({ kind, metadata }: KubeObject, records: Workspace): string[] {
@@ -45,7 +44,7 @@ const workload = (resource: Resource): Observed => ({
 const WRITES: readonly Rights[] = [
   ...FLUX.map((resource) => ({ resource, verbs: ['create', 'patch'], in: 'system' as const })),
   { resource: ComponentRelease.resource, verbs: ['create', 'patch', 'delete'], in: 'system' },
-  ...CONFIGURATION_RIGHTS,
+  CONFIGURATION_RIGHTS,
 ]
 
 /** Tells Flux which version of a chart is to run, reads what there is to install, and says how it goes. */
@@ -92,7 +91,7 @@ async function tellFlux(pass: ComponentPass, { feed }: LifecycleOptions): Promis
 async function givenValues({ object, records }: ComponentPass, release: ComponentRelease | undefined) {
   const needed = neededValues(object, release)
   if (needed.length === 0) return []
-  const held = await storedConfiguration(records.client)
+  const { entries: held } = await storedConfiguration(records.client)
   return needed.filter(({ key }) => (held[configKey(object.metadata.name, key)] ?? '') !== '')
 }
 

@@ -4,30 +4,32 @@ import {
   isInstallOver,
   isSameVersion,
   newestOf,
-  releasesOf,
+  releasesOf as releasesOfComponent,
   rolloutOf,
 } from '../../contracts/lifecycle.ts'
 import { isRolloutActive } from '../../contracts/rollouts/states.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
-import { ageOf, type KubeObject, keyOf, refOf } from '../../core/object.ts'
+import { ageOf, type KubeObject, keyOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { ComponentInstall, ComponentRelease, PlatformComponent } from '../../crds/lifecycle.ts'
 import { RolloutExecution } from '../../crds/rollouts.ts'
 import { advanceInstall, type InstallFacts } from '../../desired/lifecycle/install.ts'
 import { FLUX } from '../../kube/flux.ts'
 import { controller, steps, type Workspace } from '../engine/controller.ts'
+import { tidied } from '../platformObjects.ts'
 import { CONFIGURATION_RIGHTS, storedConfiguration } from './configuration.ts'
 import { setVersion } from './engine.ts'
+import {
+  type ComponentObject,
+  componentsOf,
+  executionsOf,
+  type InstallObject,
+  installsOf,
+  releasesOf,
+} from './stock.ts'
 import type { InstallPass } from './types.ts'
 
-export type InstallObject = ComponentInstall & KubeObject
-type ComponentObject = PlatformComponent & KubeObject
-type ReleaseObject = ComponentRelease & KubeObject
-
 const INSTALLS_KEPT = 50
-
-const installsOf = (records: Workspace): readonly InstallObject[] =>
-  records.cache<InstallObject>(ComponentInstall.resource).list({ namespace: SYSTEM_NAMESPACE })
 
 /** Installs under way, of one component; those that wait for their turn are woken when another one has ended. */
 function installsAtWork({ metadata }: KubeObject, records: Workspace): string[] {
@@ -53,7 +55,7 @@ export const installController = controller(ComponentInstall, {
   writes: [
     { resource: PlatformComponent.resource, verbs: ['patch'], in: 'system' },
     { resource: ComponentInstall.resource, verbs: ['delete'], in: 'system' },
-    ...CONFIGURATION_RIGHTS,
+    CONFIGURATION_RIGHTS,
   ],
   reconcile: steps(advance),
 })
@@ -100,10 +102,12 @@ function begin(pass: InstallPass, isResumed: boolean): Outcome {
 function versionFor({ object: { spec }, records }: InstallPass): string | undefined {
   const component = componentOf(records, spec.component)
   if (spec.version !== undefined) return spec.version
-  if (spec.kind === 'Install') return newestOf(releases(records), spec.component)?.spec.version
+  if (spec.kind === 'Install') return newestOf(releasesOf(records), spec.component)?.spec.version
   // What runs without Flux says its version as programs do; the release has it as the chart is tagged.
   const installed = component?.status?.installedVersion
-  const tag = releasesOf(releases(records), spec.component).find((one) => isSameVersion(one.spec.version, installed))
+  const tag = releasesOfComponent(releasesOf(records), spec.component).find((one) =>
+    isSameVersion(one.spec.version, installed),
+  )
   return component?.spec.version ?? tag?.spec.version ?? installed
 }
 
@@ -140,7 +144,7 @@ function wantedOf({ spec, status }: InstallFacts['install']): { version: string;
 async function factsOf(pass: InstallPass): Promise<InstallFacts> {
   const { object, records, workloads, now } = pass
   const component = componentOf(records, object.spec.component)
-  const release = releases(records).find(
+  const release = releasesOf(records).find(
     ({ spec }) => spec.component === object.spec.component && spec.version === object.status?.version,
   )
   const isChecking = (object.status?.step ?? 'Checking') === 'Checking'
@@ -148,9 +152,11 @@ async function factsOf(pass: InstallPass): Promise<InstallFacts> {
   return {
     install: object,
     component,
-    components: records.cache<ComponentObject>(PlatformComponent.resource).list({ namespace: SYSTEM_NAMESPACE }),
+    components: componentsOf(records),
     release,
-    missingValues: isNeeding ? missingValues(component, release, await storedConfiguration(records.client)) : [],
+    missingValues: isNeeding
+      ? missingValues(component, release, (await storedConfiguration(records.client)).entries)
+      : [],
     hasFlux: FLUX.every((resource) => workloads.isServed(resource)),
     rollout:
       component === undefined ? { state: 'Applying', isInstalled: false } : rolloutOf(component, wantedOf(object)),
@@ -158,8 +164,6 @@ async function factsOf(pass: InstallPass): Promise<InstallFacts> {
   }
 }
 
-const releases = (records: Workspace) =>
-  records.cache<ReleaseObject>(ComponentRelease.resource).list({ namespace: SYSTEM_NAMESPACE })
 const componentOf = (records: Workspace, name: string) =>
   records.cache<ComponentObject>(PlatformComponent.resource).get(SYSTEM_NAMESPACE, name)
 
@@ -170,20 +174,15 @@ function othersBefore({ object, records }: InstallPass): string | undefined {
   const isBefore = (other: InstallObject) => !isInstallOver(other.status?.state) && ageOf(other) < ageOf(object)
   if (others.some((other) => isInstallActive(other.status?.state) || isBefore(other)))
     return 'Another install is under way: they take turns.'
-  const rollouts = records
-    .cache<RolloutExecution & KubeObject>(RolloutExecution.resource)
-    .list({ namespace: SYSTEM_NAMESPACE })
-  return rollouts.some(({ status }) => isRolloutActive(status?.state))
+  return executionsOf(records).some(({ status }) => isRolloutActive(status?.state))
     ? 'A rollout is under way: installs and rollouts take turns.'
     : undefined
 }
 
 /** Of those that have ended the newest are kept. */
-async function tidy({ object, records }: InstallPass): Promise<Outcome> {
-  const ended = installsOf(records).filter(({ status }) => isInstallOver(status?.state))
-  const newest = ended.sort((one, other) => (ageOf(one) < ageOf(other) ? 1 : -1))
-  if (newest.slice(INSTALLS_KEPT).some(({ metadata }) => metadata.name === object.metadata.name))
-    await records.client.remove(ComponentInstall.resource, refOf(object), { uid: object.metadata.uid })
-  const { status = {} } = object
+async function tidy(pass: InstallPass): Promise<Outcome> {
+  const ended = installsOf(pass.records).filter(({ status }) => isInstallOver(status?.state))
+  await tidied(pass, ended, INSTALLS_KEPT)
+  const { status = {} } = pass.object
   return status.state === 'Failed' ? stopped(status) : done({ reason: 'Completed' })
 }

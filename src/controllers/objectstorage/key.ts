@@ -13,12 +13,13 @@ import {
 import { idOf } from '../../core/ids.ts'
 import { type KubeObject, keyOf, refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import type { SecretObject } from '../../core/secretData.ts'
 import { ManagedIdentity } from '../../crds/managedidentities.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { accessKeySecret, isWithin, keyGrants } from '../../desired/objectstorage/index.ts'
 import { secret } from '../../kube/builtin.ts'
-import { isKubeError } from '../../kube/errors.ts'
+import { absent } from '../../kube/errors.ts'
 import { controllerWith, type Declared, type Pass, steps, type Workspace } from '../engine/controller.ts'
 import { holdsName } from '../nameClaims.ts'
 import { removingSecrets, withSecretRights } from '../workload/secrets.ts'
@@ -123,15 +124,9 @@ const sentenceOf = (state: 'Inactive' | 'Expired') => (state === 'Inactive' ? 'I
 async function storedPair(pass: KeyPass): Promise<AccessKeyPair | undefined> {
   const { namespace, name } = pass.object.metadata
   const ref = { namespace, name: accessKeySecretName(name) }
-  type SecretObject = KubeObject & { data?: Record<string, string> }
   const known = await pass.children.get<SecretObject>(secret, namespace, ref.name)
-  if (known !== undefined) return decodeAccessKey(known.data)
-  try {
-    return decodeAccessKey((await pass.records.client.get<SecretObject>(secret, ref)).data)
-  } catch (error) {
-    if (isKubeError(error, 'NotFound')) return undefined
-    throw error
-  }
+  const found = known ?? (await pass.records.client.get<SecretObject>(secret, ref).catch(absent))
+  return decodeAccessKey(found?.data)
 }
 
 /** Buckets of the account that have their names at the store: another account's may be called the same. */

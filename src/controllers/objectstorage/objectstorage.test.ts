@@ -6,12 +6,9 @@ import { type AccessKeyPair, accessKeySecretName, decodeAccessKey } from '../../
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { claimName } from '../../core/nameClaims.ts'
 import type { KubeObject } from '../../core/object.ts'
-import { ManagedIdentity } from '../../crds/managedidentities.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { secret } from '../../kube/builtin.ts'
-
-const IDENTITY = '5d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b05'
 
 describe('the controllers of object storage', () => {
   let world: StorageBench
@@ -238,98 +235,6 @@ describe('the controllers of object storage', () => {
     expect((await second())?.status?.phase).to.equal('NameOccupied')
     await remove(ObjectStorageAccount, 'media')
     expect((await second())?.status?.phase).to.equal('Available')
-  })
-
-  it('refuse a key that is set inactive, and take it back', async () => {
-    account()
-    bucket()
-    key()
-    await bench.start()
-    await patch(ObjectAccessKey, 'uploader', { isActive: false })
-    expect(write(await pairOf(), 'media.one')).to.equal(403)
-    expect(await says(ObjectAccessKey, 'uploader')).to.deep.equal(['Stopped', 'Stopped'])
-    await patch(ObjectAccessKey, 'uploader', { isActive: true })
-    expect(write(await pairOf(), 'media.one')).to.equal(200)
-  })
-
-  it('refuse a key from its time on, and remove a session', async () => {
-    account()
-    bucket()
-    const expiresAt = new Date(bench.clock.now() + 10_000).toISOString()
-    key('short', { expiresAt })
-    key('session', { expiresAt, isSession: true })
-    await bench.start()
-    const [short, session] = [await pairOf('short'), await pairOf('session')]
-    expect([write(short, 'media.one'), write(session, 'media.one')]).to.deep.equal([200, 200])
-    await bench.clock.advance(10_000)
-    await bench.rest()
-    expect([write(short, 'media.one'), write(session, 'media.one')]).to.deep.equal([403, 403])
-    expect((await find(ObjectAccessKey, 'short'))?.status?.state).to.equal('Expired')
-    expect(await find(ObjectAccessKey, 'session')).to.equal(undefined)
-    expect(await pairOf('session')).to.equal(undefined)
-  })
-
-  it('replace a key whose Secret was lost: whoever has the old one has nothing', async () => {
-    account()
-    bucket()
-    key()
-    await bench.start()
-    const before = await pairOf()
-    await bench.client.remove(secret, { namespace: space, name: accessKeySecretName('uploader') })
-    await bench.rest()
-    const after = await pairOf()
-    expect(after?.accessKeyId).to.be.a('string').and.not.equal(before?.accessKeyId)
-    expect([write(before, 'media.one'), write(after, 'media.one')]).to.deep.equal([403, 200])
-  })
-
-  it('replace a key whose Secret was lost before Secrets of its namespace could be watched', async () => {
-    account()
-    key()
-    bench.client.fail('watch', secret, 'Forbidden')
-    await bench.start()
-    const before = await pairOf()
-    expect(before?.accessKeyId).to.be.a('string')
-    await bench.client.remove(secret, { namespace: space, name: accessKeySecretName('uploader') })
-    await bench.rest()
-    await bench.clock.advance(60_000)
-    await bench.rest()
-    expect((await pairOf())?.accessKeyId)
-      .to.be.a('string')
-      .and.not.equal(before?.accessKeyId)
-  })
-
-  it('make a fifth key of one owner wait for another to go', async () => {
-    account()
-    for (const name of ['a', 'b', 'c', 'd', 'e']) key(name)
-    await bench.start()
-    expect(await says(ObjectAccessKey, 'e')).to.deep.equal(['Failed', 'QuotaExceeded'])
-    await remove(ObjectAccessKey, 'a')
-    expect(await says(ObjectAccessKey, 'e')).to.deep.equal(['Running', 'Available'])
-  })
-
-  it('make the session after the hundredth of one account wait for another to end, whoever made it', async () => {
-    account()
-    const expiresAt = new Date(bench.clock.now() + 3_600_000).toISOString()
-    const names = Array.from({ length: 101 }, (_, number) => `s${String(number).padStart(3, '0')}`)
-    for (const name of names) key(name, { isSession: true, expiresAt })
-    await bench.start()
-    expect(await says(ObjectAccessKey, 's100')).to.deep.equal(['Failed', 'QuotaExceeded'])
-    await remove(ObjectAccessKey, 's000')
-    expect(await says(ObjectAccessKey, 's100')).to.deep.equal(['Running', 'Available'])
-  })
-
-  it('take a key away with its identity', async () => {
-    account()
-    bucket()
-    const spec = { resourceName: 'shop', resourceType: 'apps', resourceUid: 'u' }
-    seed(ManagedIdentity, IDENTITY, spec)
-    key('app', { managedIdentityId: IDENTITY })
-    await bench.start()
-    const pair = await pairOf('app')
-    expect(write(pair, 'media.one')).to.equal(200)
-    await remove(ManagedIdentity, IDENTITY)
-    expect(write(pair, 'media.one')).to.equal(403)
-    expect(await find(ObjectAccessKey, 'app')).to.equal(undefined)
   })
 
   it('keep a bucket that holds something until it is empty, or forced', async () => {

@@ -6,6 +6,7 @@ import { OWNER_KIND_LABEL } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { type SecretObject, secretText } from '../../core/secretData.ts'
 import { type BackupTarget, PlatformBackupSettings } from '../../crds/platformBackups.ts'
 import { RolloutExecution } from '../../crds/rollouts.ts'
 import { type TargetKey, targetLocation, targetSecret } from '../../desired/platformbackups.ts'
@@ -13,7 +14,7 @@ import { secret } from '../../kube/builtin.ts'
 import { firstDifference } from '../../kube/compare.ts'
 import { veleroLocation } from '../../kube/velero.ts'
 import { StalledError } from '../engine/interruptions.ts'
-import { readSecret, type SecretObject } from '../workload/secrets.ts'
+import { readSecret } from '../workload/secrets.ts'
 import type { PlatformBackupOptions, SettingsPass } from './types.ts'
 
 /** Milliseconds until a Secret that is missing is looked for again: the operator may read it, but not watch. */
@@ -75,8 +76,8 @@ function locationName(pass: SettingsPass, velero: string): string {
 }
 
 async function keyOf({ records }: SettingsPass, { secretName }: BackupTarget): Promise<TargetKey | undefined> {
-  const data = (await readSecret({ workloads: records }, SYSTEM_NAMESPACE, secretName))?.data ?? {}
-  const text = (entry: string) => Buffer.from(data[entry] ?? '', 'base64').toString('utf8')
+  const data = (await readSecret({ workloads: records }, SYSTEM_NAMESPACE, secretName))?.data
+  const text = (entry: string) => secretText(data, entry) ?? ''
   const [accessKeyId, secretAccessKey] = [text(TARGET_SECRET_KEYS.id), text(TARGET_SECRET_KEYS.secret)]
   // They become lines of a file: what breaks a line would add settings of its own.
   const isKey = (value: string) => /^[!-~]{1,1024}$/.test(value)

@@ -6,7 +6,7 @@ import { boundaryNamespace } from '../../core/names.ts'
 import { type KubeObject, refOf } from '../../core/object.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { RegistryPin, RegistryRepository, shownManifests } from '../../crds/registry.ts'
-import { isKubeError } from '../../kube/errors.ts'
+import { absent, alreadyThere } from '../../kube/errors.ts'
 import type { Pass } from '../engine/controller.ts'
 import { type Held, readContents } from './contents.ts'
 
@@ -74,13 +74,7 @@ async function removalsOf(
 /** A cache that lacks a boundary is no proof that it is gone: the API server is asked. */
 async function isThere({ records }: Looking, boundaryId: string): Promise<boolean> {
   if (records.cache(Boundary.resource).get(undefined, boundaryId) !== undefined) return true
-  try {
-    await records.client.get(Boundary.resource, { name: boundaryId })
-    return true
-  } catch (error) {
-    if (isKubeError(error, 'NotFound') && !error.typeMissing) return false
-    throw error
-  }
+  return (await records.client.get(Boundary.resource, { name: boundaryId }).catch(absent)) !== undefined
 }
 
 type Stored = (RegistryRepository & KubeObject) | undefined
@@ -99,9 +93,7 @@ async function makeKnown(
     if (held.length === 0) return
     const { apiVersion, kind, resource } = RegistryRepository
     const spec = { repository, announcedAt: now, digests: {} }
-    await records.client.create(resource, { apiVersion, kind, metadata: ref, spec }).catch((error: unknown) => {
-      if (!isKubeError(error, 'AlreadyExists')) throw error
-    })
+    await records.client.create(resource, { apiVersion, kind, metadata: ref, spec }).catch(alreadyThere)
     return
   }
   if (shape(shownManifests(held)) === shape(stored.status?.digests ?? [])) return

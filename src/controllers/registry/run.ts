@@ -1,14 +1,13 @@
 import { isRegistryError, type RegistryError, type RegistryPort } from '../../adapters/registry/port.ts'
 import { uuidV5 } from '../../core/ids.ts'
-import { SYSTEM_NAMESPACE } from '../../core/names.ts'
-import { ageOf, type KubeObject, keyOf, refOf } from '../../core/object.ts'
-import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { ageOf, type KubeObject, keyOf } from '../../core/object.ts'
+import { done, ended, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { isRunActing, isRunOver, RegistryPin, RegistryRepository, RetentionRun } from '../../crds/registry.ts'
 import { pod } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
-import { isKubeError } from '../../kube/errors.ts'
 import { controllerWith, type Pass, steps, type Workspace } from '../engine/controller.ts'
+import { makeOnce, platformObjects, tidied } from '../platformObjects.ts'
 import { planRemovals, pushedTo, type Removal, stillRemovable } from './plan.ts'
 import type { RegistryOptions } from './repository.ts'
 
@@ -135,16 +134,21 @@ async function collect(pass: RunPass, port: RegistryPort): Promise<Outcome> {
   await port.registry.sweep({ busy: await pushedTo(port, now - port.grace), before: now - DAY })
   const hasFailed = (pass.object.status?.failedManifests ?? 0) > 0
   pass.report({ state: hasFailed ? 'PartiallyFailed' : 'Succeeded', finishedAt: pass.now })
-  return done({ reason: 'Completed' })
+  return ended(failureOf(pass.object))
 }
 
 function fail(pass: RunPass, error: RegistryError): Outcome {
   pass.report({ state: 'Failed', finishedAt: pass.now, error: error.message.slice(0, 1024) })
-  return done({ reason: 'Completed', message: error.message })
+  return ended(error.message)
 }
 
-const runsOf = (records: Workspace) =>
-  records.cache<RunObject>(RetentionRun.resource).list({ namespace: SYSTEM_NAMESPACE })
+function failureOf({ status = {} }: Pick<RunObject, 'status'>): string | undefined {
+  const { failedManifests = 0, error, state } = status
+  if (state === 'Failed') return error ?? 'It has failed.'
+  return failedManifests === 0 ? undefined : `${failedManifests} manifests could not be deleted.`
+}
+
+const runsOf = (records: Workspace) => platformObjects<RunObject>(records, RetentionRun)
 
 /** Those that are at work, and of those that could begin the oldest. */
 function runsBefore({ object, records, clock }: RunPass): boolean {
@@ -163,17 +167,13 @@ function waitingRuns(_changed: KubeObject, records: Workspace): string[] {
 
 /** Of ended runs the newest are kept, and after the last comes that of the next morning. */
 async function tidy(pass: RunPass): Promise<Outcome> {
-  const ended = runsOf(pass.records).filter(({ status }) => isRunOver(status?.state))
-  const newest = ended.sort((one, other) => (ageOf(one) < ageOf(other) ? 1 : -1))
-  if (newest.slice(RUNS_KEPT).some(({ metadata }) => metadata.name === pass.object.metadata.name)) {
-    await pass.records.client.remove(RetentionRun.resource, refOf(pass.object), { uid: pass.object.metadata.uid })
-    return done({ reason: 'Completed' })
-  }
+  const over = runsOf(pass.records).filter(({ status }) => isRunOver(status?.state))
+  if (await tidied(pass, over, RUNS_KEPT)) return done({ reason: 'Completed' })
   const isWaiting = runsOf(pass.records).some(
     ({ spec, status }) => spec.trigger === 'Scheduled' && !isRunOver(status?.state),
   )
   if (!isWaiting) await scheduleRun(pass.records.client, pass.clock.now())
-  return done({ reason: 'Completed' })
+  return ended(failureOf(pass.object))
 }
 
 /** Makes the run of the next morning, which waits for its time: nobody has to remember it. */
@@ -182,10 +182,5 @@ export async function scheduleRun(client: KubeClient, now: number): Promise<void
   today.setUTCHours(HOUR_OF_DAY, 0, 0, 0)
   const notBefore = new Date(today.getTime() <= now ? today.getTime() + DAY : today.getTime()).toISOString()
   const name = `scheduled-${notBefore.slice(0, 10)}`
-  const { apiVersion, kind, resource } = RetentionRun
-  const spec = { dryRun: false, trigger: 'Scheduled', notBefore }
-  const metadata = { name, namespace: SYSTEM_NAMESPACE }
-  await client.create(resource, { apiVersion, kind, metadata, spec }).catch((error: unknown) => {
-    if (!isKubeError(error, 'AlreadyExists')) throw error
-  })
+  await makeOnce(client, RetentionRun, name, { trigger: 'Scheduled', notBefore })
 }

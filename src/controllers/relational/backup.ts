@@ -1,6 +1,7 @@
 import { relationalNames, relationalUsers, serverName } from '../../contracts/relational.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { type SecretObject, secretText } from '../../core/secretData.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import {
   destinationPath,
@@ -13,7 +14,7 @@ import {
 } from '../../desired/relational/index.ts'
 import { secret } from '../../kube/builtin.ts'
 import { barmanObjectStore } from '../../kube/postgresql.ts'
-import { keepSecret, readSecret, type SecretObject, withSecretRights } from '../workload/secrets.ts'
+import { keepSecret, readSecret, withSecretRights } from '../workload/secrets.ts'
 import {
   INSTALL_PLUGIN,
   placeOfPass,
@@ -96,8 +97,7 @@ async function inherited(pass: RelationalPass): Promise<string | undefined> {
 }
 
 export function passwordOf(data: SecretObject['data']): string | undefined {
-  const encoded = data?.password
-  return encoded === undefined || encoded === '' ? undefined : Buffer.from(encoded, 'base64').toString('utf8')
+  return secretText(data, 'password') || undefined
 }
 
 async function ensureTarget(pass: RelationalPass, { backupTarget: target }: RelationalOptions): Promise<Outcome> {

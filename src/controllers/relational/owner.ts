@@ -1,5 +1,6 @@
 import type { SqlTarget } from '../../adapters/sql/port.ts'
 import { authoritySecret, engineHost, RELATIONAL_PORT, relationalNames } from '../../contracts/relational.ts'
+import { secretText } from '../../core/secretData.ts'
 import type { Workspace } from '../engine/controller.ts'
 import { readSecret } from '../workload/secrets.ts'
 
@@ -27,7 +28,7 @@ export async function ownerTarget(
     database,
     user,
     password,
-    certificateAuthority: Buffer.from(authority?.data?.['ca.crt'] ?? '', 'base64').toString('utf8'),
+    certificateAuthority: secretText(authority?.data, 'ca.crt') ?? '',
     ...(clusterId !== undefined && { through: { clusterId, namespace, pod: primary } }),
   }
 }

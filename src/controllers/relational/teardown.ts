@@ -7,7 +7,7 @@ import { done, type Outcome, waiting } from '../../core/outcome.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import { HIBERNATION_ANNOTATION } from '../../desired/relational/index.ts'
 import { networkPolicy, persistentVolumeClaim, pod, secret, service } from '../../kube/builtin.ts'
-import { isKubeError } from '../../kube/errors.ts'
+import { alreadyThere } from '../../kube/errors.ts'
 import {
   barmanObjectStore,
   postgresqlCluster,
@@ -117,11 +117,7 @@ async function beginFinalSnapshot(pass: RelationalPass): Promise<Outcome> {
     metadata: { name: finalSnapshotId(pass), namespace },
     spec: { clusterName: name, name: `final-${stamp(metadata.deletionTimestamp ?? '')}`, kind: 'Final' },
   }
-  try {
-    await pass.records.client.create(RelationalSnapshot.resource, snapshot)
-  } catch (error) {
-    if (!isKubeError(error, 'AlreadyExists')) throw error
-  }
+  await pass.records.client.create(RelationalSnapshot.resource, snapshot).catch(alreadyThere)
   pass.report({ finalSnapshotAt: pass.now })
   return waiting('BackingUp', `The last snapshot is being taken: It has begun. ${HOW}`)
 }

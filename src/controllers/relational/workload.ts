@@ -1,12 +1,12 @@
 import { ENGINE_SCHEDULE_LABEL, relationalNames } from '../../contracts/relational.ts'
-import { idOf } from '../../core/ids.ts'
+import { objectId } from '../../core/ids.ts'
 import { BACKUP_ANNOTATION } from '../../core/labels.ts'
 import { type KubeObject, type Resource, refOf } from '../../core/object.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import { type RelationalInput, relationalChildren, relationalInput } from '../../desired/relational/index.ts'
 import { service } from '../../kube/builtin.ts'
-import { isKubeError } from '../../kube/errors.ts'
+import { alreadyThere } from '../../kube/errors.ts'
 import {
   barmanObjectStore,
   postgresqlBackup,
@@ -77,8 +77,7 @@ function installedExtensions(pass: RelationalPass): string[] {
 
 /** The id of the snapshot that shows a Backup of the schedule. */
 export function scheduledSnapshotId(backup: KubeObject): string {
-  const { namespace, name } = backup.metadata
-  return idOf({ kind: 'Backup', group: postgresqlBackup.group, namespace, name })
+  return objectId(postgresqlBackup, backup.metadata)
 }
 
 /** Each Backup that the schedule made gets a snapshot, so that it is listed, restored from and deleted like any other. */
@@ -101,11 +100,7 @@ async function mirror(pass: RelationalPass, backup: EngineBackup, id: string): P
     metadata: { name: id, namespace, annotations: { [BACKUP_ANNOTATION]: backup.metadata.name } },
     spec: { clusterName: name, name: `scheduled-${stamp(backup.metadata.creationTimestamp ?? '')}`, kind: 'Scheduled' },
   }
-  try {
-    await pass.records.client.create(RelationalSnapshot.resource, snapshot)
-  } catch (error) {
-    if (!isKubeError(error, 'AlreadyExists')) throw error
-  }
+  await pass.records.client.create(RelationalSnapshot.resource, snapshot).catch(alreadyThere)
 }
 
 /** `yyyymmddhhmmss` of an RFC 3339 time. */

@@ -4,27 +4,20 @@ import { EXECUTION_ANNOTATION } from '../../contracts/rollouts/snapshot.ts'
 import { isRolloutActive, isRolloutOver, ROLLOUTS_KEPT } from '../../contracts/rollouts/states.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { ageOf, type KubeObject, keyOf, objectKey } from '../../core/object.ts'
-import { done, type Outcome, waiting } from '../../core/outcome.ts'
+import { done, ended, type Outcome, waiting } from '../../core/outcome.ts'
 import { PlatformComponent } from '../../crds/lifecycle.ts'
 import { PlatformDriftScan, RolloutExecution, RolloutPlan } from '../../crds/rollouts.ts'
 import { batchesOfPlan, type Execution, next, sentenceOf, toldBy, wakesIn } from '../../desired/rollouts/index.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import { veleroBackup, veleroLocation, veleroSchedule } from '../../kube/velero.ts'
 import { controllerWith, steps, type Workspace } from '../engine/controller.ts'
+import { CONFIGURATION_RIGHTS } from '../lifecycle/configuration.ts'
 import { setVersion } from '../lifecycle/engine.ts'
+import { componentsOf, type ExecutionObject, executionsOf, installsOf } from '../lifecycle/stock.ts'
+import { makeOnce, tidied } from '../platformObjects.ts'
 import { makeSnapshot, observed } from './observed.ts'
 import { plannedNow } from './plan.ts'
-import {
-  CONFIGURATION_READ,
-  componentsOf,
-  type ExecutionObject,
-  executionsOf,
-  installsOf,
-  makeOnce,
-  plansOf,
-  STOCK_READS,
-  tidied,
-} from './stock.ts'
+import { plansOf, STOCK_READS } from './stock.ts'
 import type { ExecutionPass, RolloutOptions } from './types.ts'
 
 /**
@@ -46,7 +39,7 @@ export const executionController = controllerWith(
       { resource: RolloutPlan.resource, verbs: ['create'], in: 'system' },
       { resource: PlatformDriftScan.resource, verbs: ['create'], in: 'system' },
       { resource: veleroBackup, verbs: ['create'] },
-      CONFIGURATION_READ,
+      CONFIGURATION_RIGHTS,
     ],
   },
   (options: RolloutOptions) => ({
@@ -99,11 +92,17 @@ function report(pass: ExecutionPass, then: Execution): void {
   })
 }
 
+type Ended = { state?: Execution['state'] | undefined; failure?: { message: string } | undefined }
+
+function failureOf({ state, failure }: Ended): string | undefined {
+  return state === 'Failed' ? (failure?.message ?? 'It has failed.') : undefined
+}
+
 function outcomeOf({ clock }: ExecutionPass, before: Execution, then: Execution): Outcome {
   const now = clock.now()
   const isSame = JSON.stringify(before) === JSON.stringify({ ...before, ...then })
   const after = isSame ? wakesIn(then, now) : 1
-  if (isRolloutOver(then.state)) return done({ reason: 'Completed', message: `It ended as ${then.state}.`, after: 1 })
+  if (isRolloutOver(then.state)) return ended(failureOf(then), { message: `It ended as ${then.state}.`, after: 1 })
   if (then.state === 'Paused') return waiting('WaitingForDependency', sentenceOf(then), isSame ? undefined : after)
   return waiting('RollingOut', sentenceOf(then), after)
 }
@@ -137,7 +136,7 @@ function begin(pass: ExecutionPass): Outcome {
   if (refusal !== undefined || plan === undefined) {
     const message = refusal ?? `PlanNotFound: there is no plan "${object.spec.plan}".`
     pass.report({ state: 'Failed', step: 'Finished', failure: { code: 'Refused', message }, finishedAt: pass.now })
-    return done({ reason: 'Completed', message, after: 1 })
+    return ended(message, { after: 1 })
   }
   const planned = plannedNow(plan, records)
   const isRelease = plan.spec.kind === 'Components' && planned.items.some(({ kind }) => kind === 'PlatformStep')
@@ -167,7 +166,7 @@ function refusalOf(object: Pick<ExecutionObject, 'metadata' | 'spec'>, records: 
 }
 
 async function scanAfter(records: Workspace, name: string): Promise<void> {
-  await makeOnce(records, PlatformDriftScan, `rollout-${name}`, { trigger: 'Rollout' })
+  await makeOnce(records.client, PlatformDriftScan, `rollout-${name}`, { trigger: 'Rollout' })
 }
 
 async function afterwards(pass: ExecutionPass): Promise<Outcome> {
@@ -180,10 +179,10 @@ async function afterwards(pass: ExecutionPass): Promise<Outcome> {
     const names = rollbackNames(object.metadata.name, rollbackAt)
     const rollbackOf = object.metadata.name
     if (object.status?.canRollback === true) {
-      await makeOnce(records, RolloutPlan, names.plan, { kind: 'Rollback', rollbackOf })
-      await makeOnce(records, RolloutExecution, names.execution, { plan: names.plan, rollbackOf, startedBy: by })
+      await makeOnce(records.client, RolloutPlan, names.plan, { kind: 'Rollback', rollbackOf })
+      await makeOnce(records.client, RolloutExecution, names.execution, { plan: names.plan, rollbackOf, startedBy: by })
     }
     pass.report({ rolledBackAt: rollbackAt })
   }
-  return done({ reason: 'Completed' })
+  return ended(failureOf(object.status ?? {}))
 }

@@ -9,10 +9,11 @@ import { DRIFT_MAX } from '../../contracts/rollouts/states.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { batchUnderWay } from '../../desired/rollouts/batches.ts'
 import { type Execution, looksFor, type Observed, type SeenComponent } from '../../desired/rollouts/index.ts'
-import { isKubeError } from '../../kube/errors.ts'
+import { alreadyThere } from '../../kube/errors.ts'
 import { veleroBackup, veleroSchedule } from '../../kube/velero.ts'
+import { type ComponentObject, componentsOf } from '../lifecycle/stock.ts'
 import { plannedNow } from './plan.ts'
-import { type ComponentObject, componentsOf, gathered, looked, plansOf } from './stock.ts'
+import { gathered, looked, plansOf } from './stock.ts'
 import type { ExecutionPass, RolloutOptions } from './types.ts'
 
 /** What is seen of the world, with the one look that the rollout needs now. */
@@ -129,7 +130,5 @@ export async function makeSnapshot(
     execution: execName,
     startedBy: object.spec.startedBy ?? '',
   })
-  await workloads.client.create<KubeObject>(veleroBackup, backup).catch((error: unknown) => {
-    if (!isKubeError(error, 'AlreadyExists')) throw error
-  })
+  await workloads.client.create<KubeObject>(veleroBackup, backup).catch(alreadyThere)
 }

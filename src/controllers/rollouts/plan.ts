@@ -2,20 +2,14 @@ import { planNow } from '../../contracts/rollouts/gather.ts'
 import { PLANS_KEPT, type Planned } from '../../contracts/rollouts/states.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { type KubeObject, keyOf, objectKey } from '../../core/object.ts'
-import { done, type Outcome } from '../../core/outcome.ts'
+import { done, type Outcome, stalled } from '../../core/outcome.ts'
 import { ComponentRelease, PlatformComponent } from '../../crds/lifecycle.ts'
 import { RolloutExecution, RolloutPlan } from '../../crds/rollouts.ts'
 import { rollbackOf } from '../../desired/rollouts/index.ts'
 import { controllerWith, steps, type Workspace } from '../engine/controller.ts'
-import {
-  componentsOf,
-  type ExecutionObject,
-  executionsOf,
-  type PlanObject,
-  plansOf,
-  releasesOf,
-  tidied,
-} from './stock.ts'
+import { componentsOf, type ExecutionObject, executionsOf, releasesOf } from '../lifecycle/stock.ts'
+import { tidied } from '../platformObjects.ts'
+import { type PlanObject, plansOf } from './stock.ts'
 import type { PlanPass, RolloutOptions } from './types.ts'
 
 /**
@@ -65,10 +59,17 @@ async function workOut(pass: PlanPass): Promise<Outcome> {
       validatedAt: pass.now,
       validateRequestedAt: spec.validateRequestedAt,
     })
-  } else if (isSuperseded(status.validatedAt, executionsOf(records))) {
+    return judged(problems)
+  }
+  if (isSuperseded(status.validatedAt, executionsOf(records))) {
     pass.report({ state: 'Superseded' })
   }
-  return done({ reason: 'Available' })
+  return judged(status.state === 'Unvalidated' ? (status.problems ?? []) : [])
+}
+
+/** One that cannot be executed says so to whoever waits for it. */
+function judged([first]: readonly { readonly message: string }[]): Outcome {
+  return first === undefined ? done({ reason: 'Available' }) : stalled('ConfigurationInvalid', first.message)
 }
 
 /** What it would do now. */

@@ -1,18 +1,18 @@
-import { INSTALL_CONFIGURATION } from '../../contracts/lifecycle.ts'
 import { type DriftItem, driftKey } from '../../contracts/rollouts/drift.ts'
 import { busyWith, latestScan } from '../../contracts/rollouts/gather.ts'
 import { DRIFT_MAX, SCAN_INTERVAL, SCANS_KEPT } from '../../contracts/rollouts/states.ts'
 import { timestamp } from '../../core/clock.ts'
-import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { ageOf, type KubeObject, keyOf } from '../../core/object.ts'
-import { done, type Outcome, waiting } from '../../core/outcome.ts'
+import { done, ended, type Outcome, waiting } from '../../core/outcome.ts'
 import { PlatformComponent } from '../../crds/lifecycle.ts'
 import { PlatformDriftScan, RolloutExecution } from '../../crds/rollouts.ts'
-import { secret } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import { controllerWith, steps, type Workspace } from '../engine/controller.ts'
-import { componentsOf, executionsOf, LOOKS, looked, makeOnce, type ScanObject, scansOf, tidied } from './stock.ts'
+import { storedConfiguration } from '../lifecycle/configuration.ts'
+import { componentsOf, executionsOf } from '../lifecycle/stock.ts'
+import { makeOnce, tidied } from '../platformObjects.ts'
+import { LOOKS, looked, type ScanObject, scansOf } from './stock.ts'
 import type { RolloutOptions, ScanPass } from './types.ts'
 
 const isOver = ({ status }: Pick<ScanObject, 'status'>) => status?.state === 'Finished' || status?.state === 'Failed'
@@ -87,17 +87,16 @@ async function look(pass: ScanPass, { look: cluster }: RolloutOptions): Promise<
   } catch (error) {
     if (!isKubeError(error) || error.reason === 'Unavailable') throw error
     pass.report({ state: 'Failed', finishedAt: momentOf(pass), message: error.message.slice(0, 1024) })
-    return done({ reason: 'Completed', message: error.message, after: 1 })
+    return ended(error.message, { after: 1 })
   }
 }
 
 /** By which it is seen later that somebody wrote the configuration meanwhile. */
 async function versionOfConfiguration(records: Workspace): Promise<string | undefined> {
   try {
-    const found = await records.client.get(secret, { namespace: SYSTEM_NAMESPACE, name: INSTALL_CONFIGURATION })
-    return found.metadata.resourceVersion
+    return (await storedConfiguration(records.client)).version
   } catch (error) {
-    if (isKubeError(error, 'NotFound', 'Forbidden')) return undefined
+    if (isKubeError(error, 'Forbidden')) return undefined
     throw error
   }
 }
@@ -113,12 +112,13 @@ async function tidy(pass: ScanPass): Promise<Outcome> {
   if (await tidied(pass, scansOf(records).filter(isOver), SCANS_KEPT)) return done({ reason: 'Completed' })
   const isWaiting = scansOf(records).some((one) => one.spec.trigger === 'Scheduled' && !isOver(one))
   if (!isWaiting) await scheduleScan(records.client, clock.now())
-  return done({ reason: 'Completed' })
+  const { state, message = 'It has failed.' } = pass.object.status ?? {}
+  return ended(state === 'Failed' ? message : undefined)
 }
 
 /** Makes the scan of the next quarter of the day, which waits for its time. */
 export async function scheduleScan(client: KubeClient, now: number): Promise<void> {
   const notBefore = timestamp((Math.floor(now / SCAN_INTERVAL) + 1) * SCAN_INTERVAL)
   const name = `scheduled-${notBefore.slice(0, 13).toLowerCase()}`
-  await makeOnce({ client } as Workspace, PlatformDriftScan, name, { trigger: 'Scheduled', notBefore })
+  await makeOnce(client, PlatformDriftScan, name, { trigger: 'Scheduled', notBefore })
 }

@@ -3,13 +3,14 @@ import { decodePasswords, decodeProductKey, memoryFault, sqlNames } from '../../
 import { OWNER_INCARNATION_ANNOTATION, RETAINED_FOR_ANNOTATION, RETAINED_LIVES_ANNOTATION } from '../../core/labels.ts'
 import { refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
+import type { SecretObject } from '../../core/secretData.ts'
 import { defaultEdition, PAID_EDITIONS } from '../../crds/sql.ts'
 import { loginSecret } from '../../desired/sql/index.ts'
 import { secret } from '../../kube/builtin.ts'
 import { retainedFor } from '../stateful/volumes.ts'
 import { continueLives } from '../workload/keptLives.ts'
 import { placeOfPass, planOf } from '../workload/pass.ts'
-import { keepSecret, readSecret, type SecretObject, withSecretRights } from '../workload/secrets.ts'
+import { keepSecret, readSecret, withSecretRights } from '../workload/secrets.ts'
 import type { SqlOptions, SqlPass, SqlStep } from './types.ts'
 
 /** Long enough, with the four kinds of characters that SQL Server asks for. */

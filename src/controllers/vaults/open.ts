@@ -47,12 +47,8 @@ export async function vaultValue(
   if (entry === undefined || !isLive(entry)) return stalled('ReferenceMissing', `${named} does not exist.`)
   const refusal = readRefusal(entry, version ?? currentVersion(entry.spec), pass.clock.now())
   if (refusal !== undefined) return stalled('ReferenceMissing', `${named} cannot be read now: ${refusal}.`)
-  try {
-    const value = await openVersion(pass.records, entry, keys, version)
-    return value ?? stalled('ReferenceMissing', `${named} no longer has a value.`)
-  } catch (error) {
-    return outcomeOfEnvelope(error)
-  }
+  const value = await openVersion(pass.records, entry, keys, version).catch(outcomeOfEnvelope)
+  return value ?? stalled('ReferenceMissing', `${named} no longer has a value.`)
 }
 
 type CachedEntry = VaultEntry & KubeObject

@@ -3,9 +3,9 @@ import { valueSelector } from '../../contracts/vaults/valueSecret.ts'
 import { apiVersionOf } from '../../core/object.ts'
 import { type Outcome, waiting } from '../../core/outcome.ts'
 import { secret } from '../../kube/builtin.ts'
-import { isKubeError } from '../../kube/errors.ts'
+import { absent, isKubeError } from '../../kube/errors.ts'
 import { RIGHTS_RETRY, rightsMissing } from '../workload/secrets.ts'
-import { absent, type EntryPass, placeOfEntry } from './types.ts'
+import { type EntryPass, placeOfEntry } from './types.ts'
 
 /** Deletes the Secrets of one life, or of all. An outcome where it could not be done yet. */
 export async function removeSecrets(pass: EntryPass, life?: number): Promise<Outcome | undefined> {

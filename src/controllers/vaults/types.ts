@@ -2,7 +2,6 @@ import type { PlatformKeys } from '../../adapters/platformkeys/port.ts'
 import type { KubeObject } from '../../core/object.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import type { SecretVault, VaultEntry } from '../../crds/vaults.ts'
-import { isKubeError } from '../../kube/errors.ts'
 import type { Pass } from '../engine/controller.ts'
 
 export type CachedVault = SecretVault & { [key: string]: unknown }
@@ -57,12 +56,6 @@ export async function writeSpec(pass: EntryPass, patch: object): Promise<void> {
 export function comeBack(pass: EntryPass, time: number | undefined): void {
   if (time === undefined) return
   pass.state.due = Math.min(pass.state.due ?? Number.POSITIVE_INFINITY, time)
-}
-
-/** Of a Secret that is not there. */
-export function absent(error: unknown): undefined {
-  if (isKubeError(error, 'NotFound') && !error.typeMissing) return undefined
-  throw error
 }
 
 export type EntryStep = (pass: EntryPass) => Outcome | Promise<Outcome>

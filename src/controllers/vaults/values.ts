@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { PlatformKeys } from '../../adapters/platformkeys/port.ts'
 import {
   EnvelopeError,
@@ -23,13 +22,14 @@ import {
 import { keyContext, valueContext, valueNames } from '../../contracts/vaults/names.ts'
 import { jweData, jweOf, jweSecret } from '../../contracts/vaults/valueSecret.ts'
 import { MANAGED_BY_LABEL, PREFIX } from '../../core/labels.ts'
+import { sha256 } from '../../core/names.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { secretData, secretText } from '../../core/secretData.ts'
 import { secret } from '../../kube/builtin.ts'
-import { isKubeError } from '../../kube/errors.ts'
+import { absent, alreadyThere } from '../../kube/errors.ts'
 import { openVersion, outcomeOfEnvelope } from './open.ts'
 import { pruneVersions } from './secrets.ts'
 import {
-  absent,
   comeBack,
   type EntryOptions,
   type EntryPass,
@@ -86,7 +86,7 @@ async function takeSource(pass: EntryPass, keys: PlatformKeys, object: SecretObj
   if (before?.uid === uid && before.resourceVersion === resourceVersion) return done()
   const refusal = refusedSource(object, key)
   if (refusal !== undefined) return stalled('ReferenceMissing', refusal)
-  const value = Buffer.from(object.data?.[key] ?? '', 'base64').toString('utf8')
+  const value = secretText(object.data, key) ?? ''
   // A value set through REST meanwhile stands until the source itself has another one than before.
   const known = await versionWith(pass, keys, value, before?.version ?? currentVersion(spec))
   if (known === undefined) await addVersion(pass, keys, value, seen)
@@ -114,10 +114,8 @@ async function versionWith(pass: EntryPass, keys: PlatformKeys, value: string, v
   const { spec } = entryOf(pass)
   if (version === 0 || isEmptied(spec)) return undefined
   const held = await openVersion(pass.workloads, entryOf(pass), keys, version)
-  return held !== undefined && digest(held) === digest(value) ? version : undefined
+  return held !== undefined && sha256(held) === sha256(value) ? version : undefined
 }
-
-const digest = (text: string) => createHash('sha256').update(text).digest('hex')
 
 async function addVersion(
   pass: EntryPass,
@@ -160,7 +158,7 @@ async function holds(
     if (error instanceof EnvelopeError) return undefined
     throw error
   })
-  return held !== undefined && digest(held) === digest(value)
+  return held !== undefined && sha256(held) === sha256(value)
 }
 
 async function ensureDataKey(pass: EntryPass, keys: PlatformKeys, life: number): Promise<Uint8Array> {
@@ -178,13 +176,7 @@ async function ensureDataKey(pass: EntryPass, keys: PlatformKeys, life: number):
 }
 
 async function create(pass: EntryPass, object: Parameters<EntryPass['workloads']['client']['create']>[1]) {
-  try {
-    await pass.workloads.client.create(secret, object)
-    return true
-  } catch (error) {
-    if (isKubeError(error, 'AlreadyExists')) return false
-    throw error
-  }
+  return (await pass.workloads.client.create(secret, object).catch(alreadyThere)) !== undefined
 }
 
 /** Puts the data key under the newest platform key. At rest no call is made: the status says under which it is. */
@@ -199,11 +191,7 @@ export function rewrapKey({ keys }: EntryOptions): EntryStep {
     }
     if (newest === undefined) return outcomeOfEnvelope(new EnvelopeError('NoPlatformKey'))
     if (pass.object.status?.keyId === newest.id && pass.object.status.purgedLife === history.life - 1) return done()
-    try {
-      return await rewrap(pass, keys, newest.id, history.life)
-    } catch (error) {
-      return outcomeOfEnvelope(error)
-    }
+    return rewrap(pass, keys, newest.id, history.life).catch(outcomeOfEnvelope)
   }
 }
 
@@ -269,7 +257,7 @@ async function mount(pass: EntryPass, keys: PlatformKeys, wanted: { secretName: 
     kind: 'Secret',
     type: 'Opaque',
     metadata: { name: wanted.secretName, namespace },
-    data: { [wanted.key]: Buffer.from(value, 'utf8').toString('base64') },
+    data: secretData({ [wanted.key]: value }),
   }
   await pass.children.ensure(object, { resource: secret })
   pass.report({ mountedSecret: wanted.secretName, mountedVersion: version })

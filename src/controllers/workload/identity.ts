@@ -5,7 +5,7 @@ import { done, type Outcome, waiting } from '../../core/outcome.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { isWorkloadOf, ManagedIdentity } from '../../crds/managedidentities.ts'
 import { secret } from '../../kube/builtin.ts'
-import { isKubeError } from '../../kube/errors.ts'
+import { alreadyThere } from '../../kube/errors.ts'
 import type { Observed, Rights } from '../engine/controller.ts'
 import { otherClusterOf } from '../engine/whereabouts.ts'
 import { placeOfPass, type WorkloadPass } from './pass.ts'
@@ -101,12 +101,8 @@ async function make({ object, records, ...pass }: IdentifiedPass): Promise<Outco
       mounted: true,
     },
   }
-  try {
-    await records.client.create(ManagedIdentity.resource, identity)
-  } catch (error) {
-    // The cache is behind: its change wakes us.
-    if (!isKubeError(error, 'AlreadyExists')) throw error
-  }
+  // Where the cache is behind, its change wakes us.
+  await records.client.create(ManagedIdentity.resource, identity).catch(alreadyThere)
   return waiting('WaitingForDependency', 'Its managed identity is being made.')
 }
 

@@ -11,6 +11,7 @@ import { decodePasswords, SQL_PORTS, SQL_USERS, sqlConnectionForms, sqlHost, sql
 import { decodeVectorKeys, vectorEndpoints, vectorNames } from '../../contracts/vector.ts'
 import type { KubeObject, ObjectMeta } from '../../core/object.ts'
 import { type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { secretText } from '../../core/secretData.ts'
 import { PlatformApp } from '../../crds/apps.ts'
 import { ContainerInstance } from '../../crds/containerinstances.ts'
 import type { AnyKind } from '../../crds/define.ts'
@@ -23,7 +24,7 @@ import { VectorCluster } from '../../crds/vector.ts'
 import type { Pass } from '../engine/controller.ts'
 import { otherClusterOf } from '../engine/whereabouts.ts'
 import { placeOfPass } from './pass.ts'
-import { readSecret, type SecretObject } from './secrets.ts'
+import { readSecret } from './secrets.ts'
 
 /** The kinds that have outputs, by collection. */
 export const OUTPUT_KINDS: Readonly<Record<ResourceOutput['collection'], AnyKind>> = {
@@ -74,7 +75,10 @@ const READERS: Record<ResourceOutput['collection'], (pass: OutputPass, object: K
     const login = await readSecret(pass, namespace, relationalNames(name).owner)
     const database = status?.origin?.databaseName ?? spec.databaseName
     const host = serviceHost(relationalNames(name).primary, namespace)
-    const [username, password] = [text(login, OWNER_SECRET_KEYS.username), text(login, OWNER_SECRET_KEYS.password)]
+    const [username, password] = [
+      secretText(login?.data, OWNER_SECRET_KEYS.username),
+      secretText(login?.data, OWNER_SECRET_KEYS.password),
+    ]
     const plain = { host, port: String(RELATIONAL_PORT), database, username }
     if (username === undefined || password === undefined) return plain
     const { uri, jdbc } = connectionForms({ host, port: RELATIONAL_PORT, database, username, password })
@@ -110,9 +114,4 @@ const READERS: Record<ResourceOutput['collection'], (pass: OutputPass, object: K
 
 async function publicUrl(_pass: OutputPass, { status }: KubeObject): Promise<Outputs> {
   return { publicUrl: (status as { publicUrl?: string } | undefined)?.publicUrl }
-}
-
-function text(found: SecretObject | undefined, entry: string): string | undefined {
-  const encoded = found?.data?.[entry]
-  return encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString('utf8')
 }

@@ -1,11 +1,10 @@
 import type { KubeObject } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
+import type { SecretObject } from '../../core/secretData.ts'
 import { secret } from '../../kube/builtin.ts'
-import { isKubeError } from '../../kube/errors.ts'
+import { absent, isKubeError } from '../../kube/errors.ts'
 import type { Pass } from '../engine/controller.ts'
 import { placeOfPass } from './pass.ts'
-
-export type SecretObject = KubeObject & { data?: Record<string, string> }
 
 /** Milliseconds until the permissions for Secrets of a new namespace are checked again; no watch reports them. */
 export const RIGHTS_RETRY = 2_000
@@ -25,17 +24,12 @@ export async function withSecretRights(work: () => Promise<Outcome>): Promise<Ou
 }
 
 /** A Secret from the API server, past every cache: overwritten content is lost. Undefined if absent. */
-export async function readSecret(
+export function readSecret(
   { workloads }: Pick<Pass, 'workloads'>,
   namespace: string,
   name: string,
 ): Promise<SecretObject | undefined> {
-  try {
-    return await workloads.client.get<SecretObject>(secret, { namespace, name })
-  } catch (error) {
-    if (isKubeError(error, 'NotFound') && !error.typeMissing) return undefined
-    throw error
-  }
+  return workloads.client.get<SecretObject>(secret, { namespace, name }).catch(absent)
 }
 
 /** Runs what deletes Secrets. The permissions for Secrets go with the namespace, and so do the Secrets. */

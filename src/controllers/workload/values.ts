@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { PREFIX } from '../../core/labels.ts'
+import type { SecretObject } from '../../core/secretData.ts'
 import { secret as secretChild, type WorkloadInput } from '../../desired/workload/child.ts'
 import { secret } from '../../kube/builtin.ts'
 import type { Pass } from '../engine/controller.ts'
-import type { SecretObject } from './secrets.ts'
 
 /** On a Secret of values: grows with each change of them, and says nothing of them. */
 const VERSION_ANNOTATION = `${PREFIX}version`

@@ -1,8 +1,9 @@
 import { relationalNames, snapshotBackupName } from '../../contracts/relational.ts'
+import { secretData } from '../../core/secretData.ts'
 import type { RelationalCluster } from '../../crds/relational.ts'
 import type { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import { type Child, child, secret } from '../workload/child.ts'
-import { type BackupTarget, base64, ENGINE_API, PLUGIN_API, type RelationalInput, relationalShared } from './types.ts'
+import { type BackupTarget, ENGINE_API, PLUGIN_API, type RelationalInput, relationalShared } from './types.ts'
 
 /** The plugin that writes backups and the log to an object store. */
 export const BARMAN_PLUGIN = 'barman-cloud.cloudnative-pg.io'
@@ -73,7 +74,7 @@ export function targetSecret(
   const data = {
     [TARGET_KEYS.id]: credentials[TARGET_KEYS.id] ?? '',
     [TARGET_KEYS.secret]: credentials[TARGET_KEYS.secret] ?? '',
-    ...(target.region === undefined ? {} : { [REGION_KEY]: base64(target.region) }),
+    ...(target.region === undefined ? {} : secretData({ [REGION_KEY]: target.region })),
   }
   return secret(shared, shared.names.target, data)
 }

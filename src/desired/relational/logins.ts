@@ -1,7 +1,8 @@
 import { relationalUsers } from '../../contracts/relational.ts'
+import { secretData } from '../../core/secretData.ts'
 import type { RelationalCluster } from '../../crds/relational.ts'
 import { secret } from '../workload/child.ts'
-import { base64, type RelationalInput, relationalShared } from './types.ts'
+import { type RelationalInput, relationalShared } from './types.ts'
 
 /** A Secret that says so has its password set at once, and not when the engine next looks (CloudNativePG, roles). */
 const RELOAD_LABEL = 'cnpg.io/reload'
@@ -19,7 +20,7 @@ export function loginSecret(
   { username, password }: { username: string; password: string },
 ) {
   const shared = relationalShared(cluster)
-  const data = { username: base64(username), password: base64(password) }
+  const data = secretData({ username, password })
   return secret(shared, shared.names[login], data, {
     type: 'kubernetes.io/basic-auth',
     labels: { [RELOAD_LABEL]: 'true' },

@@ -47,9 +47,6 @@ export type RelationalDecisions = {
 /** Everything that the children of a relational database depend on, decided before. */
 export type RelationalInput = RelationalDecisions & RelationalShared
 
-/** As the `data` of a Secret has it. */
-export const base64 = (text: string) => Buffer.from(text, 'utf8').toString('base64')
-
 type RelationalShared = WorkloadInput<RelationalNames>
 
 export function relationalShared(cluster: RelationalCluster): RelationalShared {

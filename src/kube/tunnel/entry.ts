@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { RequestOptions } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { isSameHash } from '../../core/linkToken.ts'
+import { isSameText } from '../../core/sameText.ts'
 import type { ClusterAccess } from '../../kubeconfig/access.ts'
 import { refuse, relay, relayToPeer } from './relay.ts'
 import type { Tunnels } from './tunnels.ts'
@@ -77,7 +77,7 @@ export class TunnelEntry {
   async #upgrade(upgrade: Upgrade): Promise<void> {
     const { request, socket } = upgrade
     socket.on('error', () => {})
-    if (!isSameHash(request.headers.authorization ?? '', this.#key)) return refuseUpgrade(socket, 403)
+    if (!isSameText(request.headers.authorization ?? '', this.#key)) return refuseUpgrade(socket, 403)
     const asked = readTunnelPath(request.url)
     if (asked === undefined) return refuseUpgrade(socket, 403)
     const session = this.#tunnels.find(asked.clusterId)
@@ -88,7 +88,7 @@ export class TunnelEntry {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (!isSameHash(request.headers.authorization ?? '', this.#key)) return refuse(response, 'Not for you.', 403)
+    if (!isSameText(request.headers.authorization ?? '', this.#key)) return refuse(response, 'Not for you.', 403)
     const asked = readTunnelPath(request.url)
     if (asked === undefined) return refuse(response, 'No cluster is named.', 403)
     const session = this.#tunnels.find(asked.clusterId)

@@ -148,7 +148,6 @@ const LEFT_TO_OTHERS: [title: string, words: string][] = [
   ['groups of the platform, which administrators write', 'create principalgroups -n freehold-system'],
   ['the invitation of people, which REST does', `create memberinvitations -n ${HOME}`],
   ['users', 'list platformusers -n freehold-system'],
-  ['a role given in the namespace of a group', `grant roledefinitions Owner -n ${SPACE}`],
   ['a role given nowhere', 'grant roledefinitions Owner'],
   ['the giving of roles without a name', `grant roledefinitions -n ${HOME}`],
   ['Secrets', `get secrets vc-mine-keys -n ${SPACE}`],
@@ -203,14 +202,24 @@ describe('what a request to the API server asks of authorization', () => {
   })
 
   it('asks about the giving of a role by its display name, where it is to be given', () => {
-    const ofRole = (namespace: string) => {
-      const resourceAttributes = { group: 'iam.freehold.dev', resource: 'roledefinitions', verb: 'grant' }
+    const ofRole = (namespace: string, subresource = '') => {
+      const resourceAttributes = { group: 'iam.freehold.dev', resource: 'roledefinitions', subresource, verb: 'grant' }
       const attributes = { ...resourceAttributes, name: 'Platform Owner', namespace }
       return questionOf({ user: `p:${PRINCIPAL}`, resourceAttributes: attributes }, placeOf, ownerOf)
     }
     const asked = { asks: 'grant', principalId: PRINCIPAL, roleName: 'Platform Owner' }
     expect(ofRole(HOME)).to.deep.equal({ ...asked, scope: BOUNDARY })
     expect(ofRole('freehold-system')).to.deep.equal({ ...asked, scope: '/' })
+    expect(ofRole(SPACE)).to.deep.equal({ ...asked, scope: GROUP })
+    expect(ofRole(SPACE, 'apps/web')).to.deep.equal({ ...asked, scope: `${GROUP}/resources/apps/web` })
+    for (const [namespace, at] of [
+      [SPACE, '../web'],
+      [SPACE, 'apps'],
+      [HOME, 'apps/web'],
+      ['freehold-system', 'apps/web'],
+      ['default', ''],
+    ] as const)
+      expect(ofRole(namespace, at), `${namespace} ${at}`).to.include({ asks: 'nothing', isAllowed: false })
   })
 
   it('lets every signed-in caller read plans, and write none', () => {

@@ -1,7 +1,7 @@
 import type { ActionName } from '../../core/actions.ts'
 import { isResourceName, isUuid, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { resourceId } from '../../core/object.ts'
-import { formatScope, ROOT_SCOPE, type Scope } from '../../core/scope.ts'
+import { formatScope, parseScope, ROOT_SCOPE, type Scope } from '../../core/scope.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { KINDS } from '../../crds/index.ts'
@@ -96,8 +96,8 @@ export function questionOf(
   if (subresource === '' && kind.open?.includes(verb)) {
     return { asks: 'nothing', isAllowed: true, reason: 'Any signed-in caller may.' }
   }
-  if (kind === RoleDefinition && whole === resource && verb === GRANT)
-    return grantOf(principalId, name, namespace, placeOf)
+  if (kind === RoleDefinition && verb === GRANT)
+    return grantOf(principalId, { roleName: name, namespace, at: subresource }, placeOf)
   const forms = namespace === SYSTEM_NAMESPACE ? PLATFORM_FORMS : FORMS
   const action = forms.actionOf(group, whole, verb)
   const what = `${verb} on ${resourceId({ ...kind.resource, plural: whole })}`
@@ -128,14 +128,28 @@ function nameOfResource(
   return ownerOfPart(kind, namespace, name) ?? ''
 }
 
-function grantOf(principalId: string, roleName: string, namespace: string, placeOf: PlaceOfNamespace): Question {
+type Grant = {
+  roleName: string
+  namespace: string
+  /** `<collection>/<name>` of the resource of the group that it is for; empty for all of the namespace. */
+  at: string
+}
+
+function grantOf(principalId: string, { roleName, namespace, at }: Grant, placeOf: PlaceOfNamespace): Question {
   if (roleName === '') return nothing('Name the role that is to be given.')
-  if (namespace === SYSTEM_NAMESPACE) return { asks: 'grant', principalId, roleName, scope: formatScope(ROOT_SCOPE) }
+  const asked = (scope: Scope): Question => ({ asks: 'grant', principalId, roleName, scope: formatScope(scope) })
+  if (namespace === SYSTEM_NAMESPACE && at === '') return asked(ROOT_SCOPE)
   const place = placeOf(namespace)
-  if (place === undefined || place.resourceGroup !== undefined)
-    return nothing(`Roles are given in the namespaces of boundaries and in ${SYSTEM_NAMESPACE}.`)
-  const scope = formatScope({ level: 'boundary', boundaryId: place.boundaryId })
-  return { asks: 'grant', principalId, roleName, scope }
+  if (place === undefined) return nothing(`Roles are given in boundaries, their groups and ${SYSTEM_NAMESPACE}.`)
+  const { boundaryId, resourceGroup } = place
+  const scope = parseScope(
+    [
+      `/boundaries/${boundaryId}`,
+      ...(resourceGroup === undefined ? [] : [`resourcegroups/${resourceGroup}`]),
+      ...(at === '' ? [] : [`resources/${at}`]),
+    ].join('/'),
+  )
+  return scope === undefined ? nothing(`"${at}" is not a resource of the namespace.`) : asked(scope)
 }
 
 type PodRequest = { subresource: string; verb: string; namespace: string; name: string }

@@ -5,9 +5,6 @@ import { cases, fixed, ID, OTHER, type RuleCase } from './case.ts'
 
 const TEMPLATE = { slug: 'vector-database', content: DEFAULT_BLUEPRINTS[0] }
 const SLUG = 'slug is no uuid, and none of config, catalog, deploys, sources and templates'
-const SOURCE = { repositoryUrl: 'https://git.example.com/acme/blueprints.git' }
-const INSTALLED = { repositoryUrl: undefined, installationId: '77', repositoryId: '5' }
-const REPOSITORY = 'either repositoryUrl is needed, or installationId with repositoryId'
 const STEP = { component: 'db', collection: 'vectorclusters', resourceName: 'shop', objectName: 'shop', body: '{}' }
 const EXECUTION = {
   slug: 'vector-database',
@@ -21,7 +18,23 @@ const EXECUTION = {
   steps: [{ ...STEP, manifest: '{}' }],
 }
 
+const PLACE = 'either repositoryUrl is needed, or installationId with repositoryId'
+const URL = 'https://git.example.com/acme/shop.git'
+const INSTALLED = { installationId: '17', repositoryId: '4' }
+
 export const BLUEPRINT_RULES: readonly RuleCase[] = [
+  ...cases(BlueprintSource, {}, [
+    ['a repository for everybody', undefined, { repositoryUrl: URL }],
+    ['a repository of an installation', undefined, INSTALLED],
+    ['nothing', undefined, {}, PLACE],
+    ['both', undefined, { ...INSTALLED, repositoryUrl: URL }, PLACE],
+    ['an installation alone', undefined, { installationId: '17' }, PLACE],
+    ['another branch and folder', { repositoryUrl: URL }, { repositoryUrl: URL, ref: 'next', path: '/more' }],
+    ['another provider', { repositoryUrl: URL }, { repositoryUrl: URL, provider: 'Gitea' }, fixed('provider')],
+    ['another repository', { repositoryUrl: URL }, { repositoryUrl: `${URL}x` }, fixed('repositoryUrl')],
+    ['another installation', INSTALLED, { ...INSTALLED, installationId: '18' }, fixed('installationId')],
+    ['another of its repositories', INSTALLED, { ...INSTALLED, repositoryId: '5' }, fixed('repositoryId')],
+  ]),
   ...cases(BlueprintTemplate, TEMPLATE, [
     ['a template', undefined, {}],
     ['other content', {}, { content: DEFAULT_BLUEPRINTS[1] }],
@@ -29,21 +42,6 @@ export const BLUEPRINT_RULES: readonly RuleCase[] = [
     ['another source', { sourceId: ID }, { sourceId: OTHER }, fixed('sourceId')],
     ['a word of the interface for a slug', undefined, { slug: 'sources' }, SLUG],
     ['a uuid for a slug', undefined, { slug: ID }, SLUG],
-  ]),
-  ...cases(BlueprintSource, SOURCE, [
-    ['of an address', undefined, {}],
-    ['of an installation', undefined, INSTALLED],
-    ['another ref and folder, switched off', {}, { ref: 'next', path: '/templates', enabled: false }],
-    ['a request', {}, { requests: { syncAt: '2026-01-01T00:00:00.000Z' } }],
-    ['of nothing', undefined, { repositoryUrl: undefined }, REPOSITORY],
-    ['of both', undefined, { ...INSTALLED, ...SOURCE }, REPOSITORY],
-    ['of half an installation', undefined, { ...INSTALLED, repositoryId: undefined }, REPOSITORY],
-    ['of the other half', undefined, { ...INSTALLED, installationId: undefined }, REPOSITORY],
-    ['another address', {}, { repositoryUrl: 'https://git.example.com/x.git' }, fixed('repositoryUrl')],
-    ['another installation', INSTALLED, { ...INSTALLED, installationId: '78' }, fixed('installationId')],
-    ['another repository of it', INSTALLED, { ...INSTALLED, repositoryId: '6' }, fixed('repositoryId')],
-    ['another provider', { provider: 'Git' }, { provider: 'GitHub' }, fixed('provider')],
-    ['another name to show', {}, { repositoryFullName: 'acme/x' }, fixed('repositoryFullName')],
   ]),
   ...cases(BlueprintExecution, EXECUTION, [
     ['the same again', {}, {}],

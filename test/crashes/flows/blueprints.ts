@@ -1,4 +1,3 @@
-import { sourceTemplateName } from '../../../src/contracts/blueprints/catalogue.ts'
 import { executionSecretName, valueSecretName } from '../../../src/contracts/blueprints/executions.ts'
 import { entryName } from '../../../src/contracts/vaults/names.ts'
 import { BlueprintSource } from '../../../src/crds/blueprintSources.ts'
@@ -121,6 +120,39 @@ export const blueprintFlows: readonly Flow[] = [
     }),
   },
   {
+    title: 'the templates of a repository are kept as its commits say',
+    controllers: ['blueprintsource', 'blueprinttemplate'],
+    steps: [
+      {
+        user: 'names a repository',
+        async act(world) {
+          commit(world, 'a', ['shop', 'site'])
+          await world.make(BlueprintSource, FIRST, { repositoryUrl: REPOSITORY }, OUTER)
+        },
+        until: async (world) => (await readAt(world)) === 'a 2',
+      },
+      {
+        user: 'commits, and asks for it to be read',
+        async act(world) {
+          commit(world, 'b', ['site', 'job', 'store'])
+          const requests = { syncAt: new Date(world.clock.now()).toISOString() }
+          await world.server.mergePatch(
+            BlueprintSource.resource,
+            { namespace: OUTER, name: FIRST },
+            { spec: { requests } },
+          )
+        },
+        until: async (world) => (await readAt(world)) === 'b 3',
+      },
+    ],
+    facts: (world) => ({
+      slugs: [...world.server.stored(BlueprintTemplate.resource)]
+        .filter(({ spec }) => (spec as { sourceId?: string }).sourceId === FIRST)
+        .map(({ spec }) => (spec as { slug: string }).slug)
+        .sort(),
+    }),
+  },
+  {
     title: 'a template is judged, and judged again when its content changes',
     controllers: ['blueprinttemplate'],
     steps: [
@@ -143,57 +175,20 @@ export const blueprintFlows: readonly Flow[] = [
     ],
     facts: () => ({}),
   },
-  {
-    title: 'a source of blueprints has the templates of its repository, then what that has become, then none',
-    controllers: ['blueprintsource', 'blueprinttemplate'],
-    steps: [
-      {
-        user: 'adds a repository of two templates, and a file that is none',
-        async act(world) {
-          pushTemplates(world, 'one', ['shop', 'mart'])
-          await world.make(BlueprintSource, FIRST, { repositoryUrl: REPOSITORY }, OUTER)
-        },
-        until: async (world) => (await isRead(world, 'one')) && (await areReady(world, ['shop', 'mart'])),
-      },
-      {
-        user: 'changes what it holds, and asks for it',
-        async act(world) {
-          pushTemplates(world, 'two', ['shop', 'fair'])
-          const requests = { syncAt: '2026-01-01T00:00:00.000Z' }
-          await world.change(BlueprintSource, FIRST, { requests }, OUTER)
-        },
-        until: async (world) =>
-          (await isRead(world, 'two')) && (await areReady(world, ['shop', 'fair'])) && (await isGone(world, 'mart')),
-      },
-      {
-        user: 'deletes the source',
-        act: (world) => world.remove(BlueprintSource, FIRST, OUTER),
-        until: async (world) => (await isGone(world, 'shop')) && (await isGone(world, 'fair')),
-      },
-    ],
-    facts: () => ({}),
-  },
 ]
 
-const REPOSITORY = 'https://git.platform.test/blueprints.git'
+const REPOSITORY = 'https://git.example.com/acme/shop.git'
 
-function pushTemplates({ engines }: World, revision: string, slugs: readonly string[]): void {
-  const files = slugs.map((slug) => [`${slug}.yaml`, DEFAULT_BLUEPRINTS[0]?.replace('vector-database', slug) ?? ''])
-  engines.gitFiles.push(REPOSITORY, revision, { ...Object.fromEntries(files), 'bad.yaml': 'format: 2' })
+function commit(world: World, revision: string, slugs: readonly string[]): void {
+  const template = (slug: string) => DEFAULT_BLUEPRINTS[0]?.replace('vector-database', slug) ?? ''
+  const files = Object.fromEntries(slugs.map((slug) => [`${slug}.yaml`, template(slug)]))
+  world.engines.gitFiles.commit(REPOSITORY, 'main', revision, { ...files, 'broken.yaml': 'format: 2' })
 }
 
-async function isRead(world: World, revision: string): Promise<boolean> {
-  const found = await world.find(BlueprintSource.resource, FIRST, OUTER)
-  const status = found?.status as BlueprintSource['status']
-  return status?.revision === revision && status.invalidCount === 1
+async function readAt(world: World): Promise<string | undefined> {
+  const { status } = (await world.find(BlueprintSource.resource, FIRST, OUTER)) as unknown as BlueprintSource
+  return status?.state === 'Ready' ? `${status.revision} ${status.templateCount}` : undefined
 }
-
-async function areReady(world: World, slugs: readonly string[]): Promise<boolean> {
-  const each = slugs.map((slug) => world.isReady(BlueprintTemplate, sourceTemplateName(slug, FIRST), OUTER))
-  return (await Promise.all(each)).every(Boolean)
-}
-
-const isGone = (world: World, slug: string) => world.isGone(BlueprintTemplate, sourceTemplateName(slug, FIRST), OUTER)
 
 function phaseOf(found: { [key: string]: unknown } | undefined): string | undefined {
   return (found?.status as { phase?: string } | undefined)?.phase

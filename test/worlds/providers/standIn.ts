@@ -37,7 +37,11 @@ async function dispatch(
 /** Calls them without a network, as `OutgoingPort.fetch` would. */
 export function fetchOf(all: StandIns): OutgoingFetch {
   return async (address, { method = 'GET', headers = {}, body: text = '' } = {}) => {
-    const said = await dispatch(all, new URL(address), { method, authorization: headers.authorization ?? '', text })
+    const said = await dispatch(all, new URL(address), {
+      method,
+      authorization: headers.authorization ?? '',
+      text: String(text),
+    })
     const content = said.body === undefined || said.status === 204 ? null : JSON.stringify(said.body)
     return new Response(content, { status: said.status, headers: said.headers ?? {} })
   }

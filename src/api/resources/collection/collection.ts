@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { notFound, refusedFields } from '../../../core/errors.ts'
-import { idOf } from '../../../core/ids.ts'
+import { objectId } from '../../../core/ids.ts'
 import { createdByOf } from '../../../core/labels.ts'
-import { ageOf, createdAtOf } from '../../../core/object.ts'
+import { byAge, createdAtOf } from '../../../core/object.ts'
 import type { AnyKind } from '../../../crds/define.ts'
 import { type Answer, acceptedEmpty, noContent } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
@@ -113,7 +113,7 @@ class Parts {
       return object !== undefined && holds?.(object, home, context) === false ? undefined : object
     }
     const named = (await this.all(context, home, fresh)).filter((object) => keyOf(object) === key)
-    const [oldest] = named.sort((one, other) => (ageOf(one) < ageOf(other) ? -1 : 1))
+    const [oldest] = named.sort(byAge)
     // Another replica may have just created it, before our watch reports it.
     return oldest !== undefined || fresh ? oldest : this.#look(key, context, home, true)
   }
@@ -133,9 +133,8 @@ class Parts {
     if (errors.length > 0) throw refusedFields(errors)
   }
 
-  idOf({ metadata: { namespace, name } }: Entry): string {
-    if (this.declaration.keyOf === 'name') return name
-    return idOf({ group: this.kind.resource.group, kind: this.kind.kind, namespace, name })
+  idOf({ metadata }: Entry): string {
+    return this.declaration.keyOf === 'name' ? metadata.name : objectId(this.kind.resource, metadata)
   }
 
   async recordsOf(objects: readonly Entry[], context: Context, home: Home): Promise<Record<string, unknown>[]> {

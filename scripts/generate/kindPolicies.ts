@@ -1,0 +1,103 @@
+import type { z } from 'zod'
+import type { KubeObject } from '../../src/core/object.ts'
+import { type AdmissionRule, type AnyKind, atOwner } from '../../src/crds/define.ts'
+import { REFERENCE_VARIABLES } from '../../src/crds/referenceAdmission.ts'
+import { CALLER_VARIABLES, policyWithBinding, ruleFor } from './policy.ts'
+
+/** Policies that kinds ask for in their declarations. */
+
+/**
+ * Fields for which the right to write is not enough, neither at creation nor later. Whether the caller holds the virtual verb that is needed
+ * is asked of the same authorizers as the request itself.
+ */
+export function protectedFieldsPolicy(kinds: readonly AnyKind[]): KubeObject[] {
+  const guarded = kinds.filter(({ protectedFields }) => protectedFields !== undefined)
+  const validations = guarded.flatMap(({ resource, kind, protectedFields, spec }) =>
+    Object.entries(protectedFields ?? {}).map(([field, verb]) => {
+      const absent = (spec.shape[field] as z.ZodType).safeParse(undefined).data ?? null
+      const value = (object: string) => `${object}.?spec[?'${field}'].orValue(null)`
+      const place = resource.namespaced ? '.namespace(request.namespace)' : ''
+      const holder = `authorizer.group('${resource.group}').resource('${resource.plural}')${place}.name(request.name).check('${verb}').allowed()`
+      const whoMay = verb === 'administrators' ? 'an administrator of the platform' : `a holder of the verb ${verb}`
+      return {
+        expression: [
+          `request.resource.resource != '${resource.plural}'`,
+          'variables.isExempt',
+          `${value('object')} == (request.operation == 'CREATE' ? dyn(${JSON.stringify(absent)}) : ${value('oldObject')})`,
+          ...(verb === 'administrators' ? [] : [holder]),
+        ].join(' || '),
+        message: `the ${field} of a ${kind} is written by ${whoMay} only`,
+        reason: 'Forbidden',
+      }
+    }),
+  )
+  return policyWithBinding({
+    name: 'freehold-protected-fields',
+    rules: [ruleFor(guarded, ['CREATE', 'UPDATE'])],
+    variables: CALLER_VARIABLES,
+    validations,
+  })
+}
+
+/** Who makes a part of a resource, which its name does not tell, needs a right at that resource. */
+function partRules({ kind, partOf }: AnyKind, kinds: readonly AnyKind[]): AdmissionRule[] {
+  if (partOf === undefined || !('field' in partOf)) return []
+  const { collection, field, verb } = partOf
+  const owner = kinds.find(({ segment }) => segment === collection)
+  if (owner === undefined) throw new Error(`${kind} is a part of "${collection}", which no kind is.`)
+  const message = `a ${kind} is made by a holder of the verb ${verb} on the ${owner.kind} that ${field} names only`
+  return [atOwner(owner.resource, field, verb, message)]
+}
+
+/** What kinds say about their own writes and deletions that no schema can. */
+export function kindRulesPolicies(kinds: readonly AnyKind[]): KubeObject[] {
+  const rulesOf = (kind: AnyKind) => [...(kind.admission ?? []), ...partRules(kind, kinds)]
+  const written = kinds.filter((kind) => rulesOf(kind).some(({ on }) => on !== 'DELETE'))
+  const deleted = kinds.filter((kind) => rulesOf(kind).some(({ on }) => on === 'DELETE'))
+  const validations = (here: readonly AnyKind[], isDeletion: boolean) =>
+    here.flatMap((kind) =>
+      rulesOf(kind)
+        .filter(({ on }) => (on === 'DELETE') === isDeletion)
+        .map(({ on, cel, message, messageCel }) => {
+          const skips = [`request.resource.resource != '${kind.resource.plural}'`]
+          if (on === 'CREATE') skips.push("request.operation != 'CREATE'")
+          if (isDeletion) skips.push('variables.isKubernetes')
+          const words = messageCel === undefined ? { message } : { message, messageExpression: messageCel }
+          return { expression: [...skips, `(${cel})`].join(' || '), ...words, reason: 'Forbidden' }
+        }),
+    )
+  const policy = (name: string, here: readonly AnyKind[], operations: string[], isDeletion: boolean) =>
+    here.length === 0
+      ? []
+      : policyWithBinding({
+          name,
+          rules: [ruleFor(here, operations)],
+          variables: isDeletion ? CALLER_VARIABLES : [...CALLER_VARIABLES, ...REFERENCE_VARIABLES],
+          validations: validations(here, isDeletion),
+        })
+  return [
+    ...policy('freehold-kind-writes', written, ['CREATE', 'UPDATE'], false),
+    ...policy('freehold-kind-deletions', deleted, ['DELETE'], true),
+  ]
+}
+
+/**
+ * What is protected stays until the protection is taken away, whoever asks (REST: DELETION_PROTECTED). The controllers
+ * and the parts of Kubernetes that clean up are exempt: a group that goes was asked for its protected things before.
+ */
+export function deletionProtectionPolicy(kinds: readonly AnyKind[]): KubeObject[] {
+  const guarded = kinds.filter(({ spec }) => 'deletionProtection' in spec.shape)
+  return policyWithBinding({
+    name: 'freehold-deletion-protection',
+    rules: [ruleFor(guarded, ['DELETE'])],
+    variables: CALLER_VARIABLES,
+    validations: [
+      {
+        expression:
+          'variables.isPlatform || variables.isKubernetes || !oldObject.?spec.?deletionProtection.orValue(false)',
+        messageExpression: `'"' + oldObject.metadata.name + '" is protected from deletion: set deletionProtection to false first'`,
+        reason: 'Forbidden',
+      },
+    ],
+  })
+}

@@ -1,0 +1,123 @@
+import { ACTIVATOR_FIELDS, DIGEST_SECRET } from '../../src/contracts/functions.ts'
+import { BOUNDARY_LABEL, OWNER_KIND_LABEL, RESERVED_LABEL } from '../../src/core/labels.ts'
+import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import type { KubeObject } from '../../src/core/object.ts'
+import { ServerlessFunction } from '../../src/crds/functions.ts'
+import {
+  ACTIVATOR_ACCOUNT,
+  accountName,
+  CALLER_VARIABLES,
+  CONTROLLERS_ACCOUNT,
+  namespaceLabel,
+  policyWithBinding,
+  ruleFor,
+} from './policy.ts'
+
+/** Policies that hold the platform's own accounts to what they are for. */
+
+/** Holds our own service accounts to the namespaces that carry our label, whatever a bug or a stolen token asks for. */
+export function ownAccountsPolicy(): KubeObject[] {
+  return [
+    ...policyWithBinding({
+      name: 'freehold-own-namespaces',
+      rules: [
+        {
+          apiGroups: [''],
+          apiVersions: ['v1'],
+          resources: ['namespaces'],
+          operations: ['CREATE', 'UPDATE', 'DELETE'],
+          scope: '*',
+        },
+      ],
+      variables: CALLER_VARIABLES,
+      validations: [
+        {
+          expression: `!variables.isPlatform || ((request.operation == 'DELETE' ? oldObject : object).metadata.?labels[?'${BOUNDARY_LABEL}'].orValue('') != '' && (request.operation != 'UPDATE' || oldObject.metadata.?labels[?'${BOUNDARY_LABEL}'].orValue('') != '' || oldObject.metadata.?labels[?'${RESERVED_LABEL}'].orValue('') != ''))`,
+          message: `the platform writes and deletes only namespaces that carry the label ${BOUNDARY_LABEL}`,
+          reason: 'Forbidden',
+        },
+        {
+          // With it would go, unasked, what its group protects. An administrator who must takes the label off first.
+          expression: `request.operation != 'DELETE' || variables.isPlatform || variables.isKubernetes || oldObject.metadata.?labels[?'${BOUNDARY_LABEL}'].orValue('') == ''`,
+          messageExpression: `'namespace "' + oldObject.metadata.name + '" goes with its ' + oldObject.metadata.labels[?'${OWNER_KIND_LABEL}'].orValue('owner') + ': delete that. Only a namespace without the label ${BOUNDARY_LABEL} is deleted by itself'`,
+          reason: 'Forbidden',
+        },
+      ],
+    }),
+    ...policyWithBinding({
+      name: 'freehold-own-bindings',
+      rules: [
+        {
+          apiGroups: ['rbac.authorization.k8s.io'],
+          apiVersions: ['*'],
+          resources: ['rolebindings', 'roles'],
+          operations: ['CREATE', 'UPDATE', 'DELETE'],
+          scope: 'Namespaced',
+        },
+      ],
+      variables: CALLER_VARIABLES,
+      validations: [
+        {
+          expression: `!variables.isPlatform || ${namespaceLabel(BOUNDARY_LABEL)} != ''`,
+          message: `the platform binds roles only in namespaces that carry the label ${BOUNDARY_LABEL}`,
+          reason: 'Forbidden',
+        },
+      ],
+    }),
+  ]
+}
+
+/**
+ * In the platform's own namespace stand the signing keys and the secrets of service accounts. The controllers may make
+ * and delete there only what they made for managed identities, and can read none of it. Beside that they make, once,
+ * what keys of functions are digested with: no role can confine making to a name.
+ */
+export function ownSecretsPolicy(): KubeObject[] {
+  return policyWithBinding({
+    name: 'freehold-own-secrets',
+    rules: [
+      {
+        apiGroups: [''],
+        apiVersions: ['v1'],
+        resources: ['secrets'],
+        operations: ['CREATE', 'UPDATE', 'DELETE'],
+        scope: 'Namespaced',
+      },
+    ],
+    validations: [
+      {
+        expression: `request.namespace != '${SYSTEM_NAMESPACE}' || request.userInfo.username != '${accountName(CONTROLLERS_ACCOUNT)}' || (request.operation == 'DELETE' ? oldObject : object).metadata.?labels[?'${OWNER_KIND_LABEL}'].orValue('') == 'ManagedIdentity' || (request.operation == 'CREATE' && object.metadata.name == '${DIGEST_SECRET}')`,
+        message: `the controllers write only Secrets of managed identities in ${SYSTEM_NAMESPACE}, and make ${DIGEST_SECRET}`,
+        reason: 'Forbidden',
+      },
+    ],
+  })
+}
+
+/**
+ * What is stored of a function tells the gate of agents which ports of pods to open for the activator. It parses calls of
+ * strangers, and so may not say it itself.
+ */
+export function activatorPolicy(): KubeObject[] {
+  const own = `k in [${ACTIVATOR_FIELDS.map((field) => `'${field}'`).join(', ')}]`
+  return policyWithBinding({
+    name: 'freehold-activator',
+    rules: [
+      { ...ruleFor([ServerlessFunction], ['UPDATE']), resources: [`${ServerlessFunction.resource.plural}/status`] },
+    ],
+    matchConditions: [
+      { name: 'activator', expression: `request.userInfo.username == '${accountName(ACTIVATOR_ACCOUNT)}'` },
+    ],
+    variables: [
+      { name: 'next', expression: 'object.?status.orValue({})' },
+      { name: 'before', expression: 'oldObject.?status.orValue({})' },
+    ],
+    validations: [
+      {
+        expression: `variables.next.all(k, ${own} || (k in variables.before && variables.before[k] == variables.next[k])) && variables.before.all(k, ${own} || k in variables.next)`,
+        message: `the activator writes only ${ACTIVATOR_FIELDS.join(', ')} of the status of a function`,
+        reason: 'Forbidden',
+      },
+    ],
+  })
+}

@@ -1,0 +1,138 @@
+import { z } from 'zod'
+import { PlatformError } from '../../core/errors.ts'
+import { uuidV5 } from '../../core/ids.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { createdAtOf } from '../../core/object.ts'
+import { VERSION } from '../../core/release.ts'
+import { BlueprintSource } from '../../crds/blueprintSources.ts'
+import { BlueprintTemplate } from '../../crds/blueprints.ts'
+import { accepted, ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
+import { action, type RouteDraft, route } from '../http/route.ts'
+import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
+import { DateTime } from '../resources/dto.ts'
+import { refuseWhileDeleting } from '../resources/writes.ts'
+import {
+  CatalogSourceDto,
+  type CatalogueSource,
+  catalogueSourceDto,
+  catalogueSources,
+  SOURCES,
+  stateOf,
+} from './sources.ts'
+
+const CATALOG = '{B}/resources/blueprints/catalog'
+const write = action('blueprints/templates/write')
+
+const CatalogStatusDto = z
+  .object({
+    sources: z.array(CatalogSourceDto),
+    builtIn: CatalogSourceDto,
+    templateCount: z.int(),
+    invalidCount: z.int(),
+    lastSyncAt: DateTime.nullable(),
+    isSyncing: z.boolean(),
+  })
+  .meta({ id: 'CatalogStatusDto' })
+
+/** The templates of this release. They come with the platform, so that there is never anything to read. */
+function builtIn({ services }: Context, { owner }: BoundaryHome): z.output<typeof CatalogSourceDto> {
+  const templates = services.records.peekAll(BlueprintTemplate, { namespace: SYSTEM_NAMESPACE })
+  const createdAt = templates.map(({ metadata }) => createdAtOf(metadata)).sort()[0] ?? createdAtOf(owner.metadata)
+  return {
+    id: uuidV5('blueprints of the platform'),
+    ...{ provider: 'Git', repositoryUrl: null, repositoryFullName: null, repositoryId: null, installationId: null },
+    ...{ ref: VERSION, path: '/', enabled: true, status: 'Ready', message: null, revision: VERSION },
+    ...{ templateCount: templates.length, invalidTemplates: [], lastSyncAt: createdAt, createdAt },
+  }
+}
+
+const shown = (source: CatalogueSource): z.output<typeof CatalogSourceDto> => ({
+  id: source.metadata.name,
+  createdAt: createdAtOf(source.metadata),
+  ...catalogueSourceDto(source),
+})
+
+const sourcesOf = ({ services }: Context, { namespace }: BoundaryHome) =>
+  services.records
+    .peekAll(BlueprintSource, { namespace })
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+
+/** GET .../catalog/status */
+async function catalogStatus(context: Context) {
+  const home = await inBoundary(context)
+  const sources = sourcesOf(context, home)
+  const own = builtIn(context, home)
+  const templateCount = sources.reduce((sum, { status }) => sum + (status?.templateCount ?? 0), own.templateCount)
+  return ok({
+    sources: sources.map(shown),
+    builtIn: own,
+    templateCount,
+    invalidCount: sources.reduce((sum, { status }) => sum + (status?.invalidCount ?? 0), 0),
+    lastSyncAt:
+      sources
+        .flatMap(({ status }) => status?.lastSyncAt ?? [])
+        .sort()
+        .at(-1) ?? null,
+    isSyncing: sources.some((source) => stateOf(source) === 'Syncing'),
+  })
+}
+
+/** POST .../catalog/refresh: of every source of the boundary. */
+async function refreshCatalog(context: Context) {
+  const home = await inBoundary(context)
+  refuseWhileDeleting(home.owner)
+  const idle = sourcesOf(context, home).filter(({ spec }) => spec.enabled)
+  const isRunning = idle.some((source) => stateOf(source) === 'Syncing')
+  await Promise.all(idle.filter((source) => stateOf(source) !== 'Syncing').map((source) => ask(context, source)))
+  return (isRunning ? ok : accepted)(builtIn(context, home))
+}
+
+/** POST .../sources/{sourceId}/sync. @throws PlatformError INVALID_STATE of one that is disabled */
+async function syncOne(context: Context) {
+  const { object } = await catalogueSources.find(context)
+  refuseWhileDeleting(object)
+  if (!object.spec.enabled) {
+    const message = 'The source is disabled: set enabled to true, which reads it too.'
+    throw new PlatformError('INVALID_STATE', message, { status: 'Disabled', phase: null })
+  }
+  if (stateOf(object) === 'Syncing') return ok(shown(object), { etag: etagOf(object) })
+  const asked = await ask(context, object)
+  return accepted(shown(asked), { etag: etagOf(asked) })
+}
+
+async function ask({ services, caller, ifMatch }: Context, { metadata }: CatalogueSource): Promise<CatalogueSource> {
+  const syncAt = new Date(services.clock.now()).toISOString()
+  const { object } = await services.records.update(
+    BlueprintSource,
+    { namespace: metadata.namespace ?? '', name: metadata.name },
+    { caller, ifMatch, change: ({ spec }) => ({ ...spec, requests: { ...spec.requests, syncAt } }) },
+  )
+  return object
+}
+
+export const syncRoutes: readonly RouteDraft[] = [
+  route(
+    'GET',
+    `${CATALOG}/status`,
+    {
+      auth: action('blueprints/read'),
+      summary: 'Where templates come from, and when they were read',
+      reply: CatalogStatusDto,
+    },
+    catalogStatus,
+  ),
+  route(
+    'POST',
+    `${CATALOG}/refresh`,
+    { auth: write, summary: 'Read all repositories now', reply: CatalogSourceDto, answers: [200, 202] },
+    refreshCatalog,
+  ),
+  route(
+    'POST',
+    `${SOURCES}/{sourceId}/sync`,
+    { auth: write, summary: 'Read one repository now', reply: CatalogSourceDto, answers: [200, 202, 404, 409] },
+    syncOne,
+  ),
+]

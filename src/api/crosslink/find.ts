@@ -1,0 +1,27 @@
+import { CROSSLINK_NAME } from '../../contracts/crosslink.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import { BoundaryCrosslink } from '../../crds/crosslink.ts'
+import type { Context } from '../http/context.ts'
+import { findBoundary } from '../resources/places.ts'
+import type { CrosslinkRecord } from './record.ts'
+import { disabled } from './reports.ts'
+
+export type Here<Query = unknown, Body = unknown> = Context<'boundaryId', Query, Body>
+
+export const refOf = ({ boundaryId }: { boundaryId: string }) => ({
+  namespace: boundaryNamespace(boundaryId),
+  name: CROSSLINK_NAME,
+})
+
+/** @throws PlatformError NOT_FOUND for the boundary */
+export async function find(context: Here, fresh = context.fresh): Promise<CrosslinkRecord | undefined> {
+  await findBoundary(context, context.parameters.boundaryId)
+  return context.services.records.get(BoundaryCrosslink, refOf(context.parameters), { fresh })
+}
+
+/** @throws PlatformError NOT_FOUND, CROSSLINK_DISABLED */
+export async function findEnabled(context: Here): Promise<CrosslinkRecord> {
+  const found = await find(context)
+  if (found?.spec.enabled !== true) throw disabled()
+  return found
+}

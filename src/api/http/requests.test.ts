@@ -1,0 +1,201 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request as rawRequest } from 'node:http'
+import { connect } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import { expect } from 'chai'
+import request from 'supertest'
+import { bearer } from '../../../test/worlds/facadeServer.ts'
+import { BOUNDARY as B, OWNER, startShop } from '../../../test/worlds/shop.ts'
+
+const RG = `/boundaries/${B}/resourcegroups/shop/resources`
+const ITEM = `${RG}/vectorclusters/orders`
+
+describe('the facade reads requests and', () => {
+  let server: Awaited<ReturnType<typeof startShop>>
+  beforeEach(async () => {
+    server = await startShop({ limits: { requestsPerPrincipal: 200, anonymousRequestsPerAddress: 20 } })
+    server.client.calls.length = 0
+  })
+  afterEach(() => server.stop())
+  const as = (call: request.Test) => call.set('authorization', bearer(OWNER))
+
+  const bodies: [string, (call: request.Test) => request.Test, string][] = [
+    ['no body', (call) => call, 'MODEL_BINDING_FAILED'],
+    ['no media type', (call) => call.set('content-type', '').send('{}'), 'MODEL_BINDING_FAILED'],
+    ['another media type', (call) => call.type('text/plain').send('{}'), 'MODEL_BINDING_FAILED'],
+    ['a form', (call) => call.type('form').send('a=1'), 'MODEL_BINDING_FAILED'],
+    [
+      'another charset',
+      (call) => call.set('content-type', 'application/json; charset=latin1').send('{}'),
+      'MODEL_BINDING_FAILED',
+    ],
+    ['null', (call) => call.type('json').send('null'), 'MODEL_BINDING_FAILED'],
+    ['a list', (call) => call.type('json').send('[]'), 'MODEL_BINDING_FAILED'],
+    ['a text', (call) => call.type('json').send('"x"'), 'MODEL_BINDING_FAILED'],
+    [
+      'a number of 64 KB',
+      (call) => call.type('json').send(`{"replicas":${'9'.repeat(65_536)}}`),
+      'MODEL_BINDING_FAILED',
+    ],
+    ['2^53 and one', (call) => call.type('json').send('{"replicas":9007199254740993}'), 'BAD_REQUEST'],
+    ['one more than 1 MiB', (call) => call.type('json').send(`{"a":"${'x'.repeat(1_048_576)}"}`), 'BODY_TOO_LARGE'],
+  ]
+  for (const [sentence, send, code] of bodies) {
+    it(`refuses ${sentence} for a body`, async () => {
+      const answer = await send(as(request(server.app).post(ITEM)))
+      expect(answer.status, JSON.stringify(answer.body)).to.equal(400)
+      if (sentence !== '2^53 and one') expect(answer.body.code).to.equal(code)
+      expect(server.client.calls).to.have.length(0)
+    })
+  }
+
+  it('refuses compressed bodies without opening them', async () => {
+    const call = as(request(server.app).post(ITEM))
+      .set('content-type', 'application/json')
+      .set('content-encoding', 'gzip')
+    call.write(gzipSync(Buffer.alloc(1_000_000, ' ')))
+    expect((await call).body.code).to.equal('MODEL_BINDING_FAILED')
+  })
+
+  it('refuses a stream that is too large while it comes, and says the limit', async () => {
+    const { port } = await server.facade.listen(0, '127.0.0.1')
+    let sent = 0
+    const answer = await new Promise<{ status: number; body: string; connection: string | undefined }>(
+      (resolve, reject) => {
+        const headers = {
+          authorization: bearer(OWNER),
+          'content-type': 'application/json',
+          'transfer-encoding': 'chunked',
+        }
+        const call = rawRequest({ port, host: '127.0.0.1', path: ITEM, method: 'POST', headers }, (response) => {
+          let body = ''
+          response.on('data', (chunk: Buffer) => {
+            body += chunk.toString()
+          })
+          response.on('end', () =>
+            resolve({ status: response.statusCode ?? 0, body, connection: response.headers.connection }),
+          )
+        })
+        call.on('error', (error) => (sent > 1_048_576 ? undefined : reject(error)))
+        const chunk = Buffer.alloc(65_536, ' ')
+        const more = () => {
+          while (!call.destroyed && sent < 1_000_000_000) {
+            sent += chunk.length
+            if (!call.write(chunk)) {
+              call.once('drain', more)
+              return
+            }
+          }
+        }
+        more()
+      },
+    )
+    expect(answer.status).to.equal(400)
+    expect(JSON.parse(answer.body)).to.include({ code: 'BODY_TOO_LARGE', limitBytes: 1_048_576 })
+    expect(answer.connection).to.equal('close')
+    expect(sent).to.be.below(20_000_000)
+  })
+
+  const broken: [string, string][] = [
+    ['no HTTP at all', 'hello\r\n\r\n'],
+    ['headers of 20 KB', `GET /version HTTP/1.1\r\nHost: x\r\nX: ${'a'.repeat(20_000)}\r\n\r\n`],
+    ['a path of 64 KB', `GET /${'a'.repeat(65_536)} HTTP/1.1\r\nHost: x\r\n\r\n`],
+    ['two lengths', 'POST /version HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
+    [
+      'a length and chunks',
+      'POST /version HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
+    ['no host', 'GET /version HTTP/1.1\r\nConnection: close\r\n\r\n'],
+    ['a way to elsewhere', 'CONNECT example.test:443 HTTP/1.1\r\nHost: example.test:443\r\n\r\n'],
+    ['a hundred and one headers', `GET /version HTTP/1.1\r\nHost: x\r\n${'X: a\r\n'.repeat(101)}\r\n`],
+    ['another version of HTTP', 'GET /version HTTP/2.0\r\nHost: x\r\nConnection: close\r\n\r\n'],
+    [
+      'another transfer coding',
+      'POST /version HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\nConnection: close\r\n\r\n0\r\n\r\n',
+    ],
+    ['two hosts', 'GET /version HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n'],
+  ]
+  for (const [sentence, text] of broken) {
+    it(`answers 400 to ${sentence}`, async () => {
+      const { port } = await server.facade.listen(0, '127.0.0.1')
+      const answer = await new Promise<string>((resolve) => {
+        let received = ''
+        const socket = connect(port, '127.0.0.1', () => socket.write(text))
+        socket.on('data', (chunk) => {
+          received += chunk.toString()
+        })
+        socket.on('close', () => resolve(received)).on('error', () => {})
+      })
+      expect(answer).to.match(/^HTTP\/1\.1 400 /)
+      const [head = '', body = ''] = answer.split('\r\n\r\n')
+      const { code, correlationId } = JSON.parse(body) as { code: string; correlationId: string }
+      expect([code, head.toLowerCase().includes(`x-correlation-id: ${correlationId}`)]).to.deep.equal([
+        'BAD_REQUEST',
+        true,
+      ])
+    })
+  }
+
+  for (const accept of ['image/png', 'text/html', 'application/json;q=0', 'text/*']) {
+    it(`answers 406 to who accepts ${accept} only`, async () => {
+      const answer = await as(request(server.app).get(`${RG}/vectorclusters`)).set('accept', accept)
+      expect([answer.status, answer.body.code]).to.deep.equal([406, 'NOT_ACCEPTABLE'])
+      expect(answer.body.supported).to.include('application/json')
+    })
+  }
+  for (const accept of [
+    '*/*',
+    'application/json',
+    'application/*',
+    'text/html, application/json;q=0.1',
+    'APPLICATION/JSON',
+  ]) {
+    it(`answers who accepts ${accept}`, async () => {
+      expect((await as(request(server.app).get(`${RG}/vectorclusters`)).set('accept', accept)).status).to.equal(200)
+    })
+  }
+
+  it('refuses large bodies of a caller who has sent too many, before it reads them', async () => {
+    const { port } = await server.facade.listen(0, '127.0.0.1')
+    const calls: ReturnType<typeof rawRequest>[] = []
+    const begin = (framing: Record<string, string>) => {
+      const headers = { authorization: bearer(OWNER), 'content-type': 'application/json', ...framing }
+      const call = rawRequest({ port, host: '127.0.0.1', path: ITEM, method: 'POST', headers })
+      calls.push(call.on('error', () => undefined))
+      return call
+    }
+    const announced = { 'content-length': '1048576', expect: '100-continue' }
+    const refusal = async (call: ReturnType<typeof rawRequest>) => {
+      const [{ statusCode, headers }] = (await once(call, 'response')) as [IncomingMessage]
+      return [statusCode, Number(headers['retry-after']) > 0, headers.connection]
+    }
+    for (let count = 0; count < 4; count += 1) {
+      const call = begin(announced)
+      call.flushHeaders()
+      await once(call, 'continue')
+    }
+    const late = begin(announced)
+    late.flushHeaders()
+    expect(await refusal(late)).to.deep.equal([429, true, 'close'])
+    const stream = begin({ 'transfer-encoding': 'chunked' })
+    stream.write(Buffer.alloc(262_144, ' '))
+    expect(await refusal(stream)).to.deep.equal([429, true, 'close'])
+    for (const call of calls) call.destroy()
+  })
+
+  for (const query of [
+    'a=1',
+    'page[a]=1',
+    'page=%zz',
+    'page=%ff',
+    '__proto__=1',
+    'filter[]=x',
+    `${'a=1&'.repeat(70)}`,
+    `search=${'a'.repeat(9000)}`,
+  ]) {
+    it(`answers 400 to the query ${query.slice(0, 30)}`, async () => {
+      const answer = await as(request(server.app).get(`${RG}/vectorclusters?${query}`))
+      expect([answer.status, typeof answer.body.parameter]).to.deep.equal([400, 'string'])
+    })
+  }
+})

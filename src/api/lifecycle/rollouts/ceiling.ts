@@ -1,0 +1,82 @@
+import { z } from 'zod'
+import type { RoleChange } from '../../../adapters/clusterlook/ceiling.ts'
+import { isSameVersion } from '../../../contracts/lifecycle.ts'
+import { timestamp } from '../../../core/clock.ts'
+import { PlatformError } from '../../../core/errors.ts'
+import { ok } from '../../http/answer.ts'
+import type { Context } from '../../http/context.ts'
+import { action, type RouteDraft, route } from '../../http/route.ts'
+
+const PolicyRule = z
+  .object({
+    apiGroups: z.array(z.string()).readonly(),
+    resources: z.array(z.string()).readonly(),
+    verbs: z.array(z.string()).readonly(),
+    resourceNames: z.array(z.string()).readonly().optional().describe('Only objects of these names; absent for all'),
+  })
+  .meta({ id: 'PolicyRule' })
+
+const ProjectorCeilingDto = z
+  .object({
+    release: z.string(),
+    dryRun: z.boolean(),
+    isApplied: z.boolean().describe('Whether the roles of the cluster are those of the release by now'),
+    added: z.array(PolicyRule).describe('What they lack, or lacked before this request'),
+    removed: z.array(PolicyRule).describe('What they hold beyond it, or held before this request'),
+    appliedAt: z.string().nullable(),
+  })
+  .meta({ id: 'ProjectorCeilingDto' })
+
+const CeilingQuery = z.object({
+  release: z.string().min(1).max(64).describe('Version of the release whose roles are meant: the one that runs'),
+  dryRun: z.enum(['true', 'false']).optional().describe('Whether only to say what would change'),
+})
+
+/**
+ * POST /lifecycle/preflight/projector-ceiling/apply. The change is made with the caller's own token, so that the API
+ * server's rule against escalation decides.
+ *
+ * @throws PlatformError ReleaseNotFound, forbidden
+ */
+async function applyCeiling(context: Context<string, z.output<typeof CeilingQuery>>) {
+  const { services, query } = context
+  const { release, dryRun } = query
+  const { version, ceiling } = services.rollouts
+  if (!isSameVersion(release, version)) {
+    const message = `Release "${release}" was not found: the roles of ${version}, which runs, are the only ones known here.`
+    throw new PlatformError('ReleaseNotFound', message, { release })
+  }
+  const changes = await ceiling.changes()
+  const isDry = dryRun === 'true'
+  const isChanged = !isDry && changes.length > 0
+  if (isChanged && !(await ceiling.apply(context.header('authorization') ?? '', changes))) throw notYours(changes)
+  return ok({
+    release: version,
+    dryRun: isDry,
+    isApplied: isChanged || changes.length === 0,
+    added: changes.flatMap(({ added }) => [...added]),
+    removed: changes.flatMap(({ removed }) => [...removed]),
+    appliedAt: isChanged ? timestamp(services.clock.now()) : null,
+  })
+}
+
+function notYours(changes: readonly RoleChange[]): PlatformError {
+  const roles = changes.map(({ name }) => name)
+  const message = `The API server does not let you change ${roles.join(', ')}: an administrator of the cluster applies the manifests of the release, or binds you to a ClusterRole that may update these and holds what they give.`
+  return new PlatformError('forbidden', message, { roles })
+}
+
+export const ceilingRoutes: readonly RouteDraft[] = [
+  route(
+    'POST',
+    '/lifecycle/preflight/projector-ceiling/apply',
+    {
+      auth: action('rbac/projector/apply'),
+      summary: 'Give the roles that assignments become what this release wants',
+      query: CeilingQuery,
+      reply: ProjectorCeilingDto,
+      answers: [404],
+    },
+    applyCeiling,
+  ),
+]

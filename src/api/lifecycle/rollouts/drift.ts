@@ -1,0 +1,181 @@
+import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
+import { digestOf } from '../../../contracts/rollouts/drift.ts'
+import { latestScan } from '../../../contracts/rollouts/gather.ts'
+import { SCAN_INTERVAL } from '../../../contracts/rollouts/states.ts'
+import { timestamp } from '../../../core/clock.ts'
+import { badRequest, PlatformError } from '../../../core/errors.ts'
+import { createdAtOf } from '../../../core/object.ts'
+import { PlatformDriftScan } from '../../../crds/rollouts.ts'
+import { accepted, ok } from '../../http/answer.ts'
+import type { Context } from '../../http/context.ts'
+import { etagOf } from '../../http/etag.ts'
+import { action, type RouteDraft, route } from '../../http/route.ts'
+import { atPlatform } from '../../resources/collection/homes.ts'
+import { DateTime, Uuid } from '../../resources/dto.ts'
+import { oneAtATime } from '../../rules/turns.ts'
+import { all, idIn } from '../stock.ts'
+import { LIFECYCLE_TURN, refuseInRollout } from '../turn.ts'
+import { driftDto, PlatformDriftItemDto, PlatformDriftScanDto } from './records.ts'
+import type { ScanRecord } from './service.ts'
+
+const PlatformDriftDto = z
+  .object({ scan: PlatformDriftScanDto.nullable(), items: z.array(PlatformDriftItemDto), nextScanAt: DateTime })
+  .meta({ id: 'PlatformDriftDto' })
+
+function scanDto({ metadata, spec, status = {} }: ScanRecord): z.output<typeof PlatformDriftScanDto> {
+  return {
+    id: idIn(PlatformDriftScan, metadata),
+    status: status.state ?? 'Running',
+    trigger: spec.trigger,
+    startedAt: status.startedAt ?? createdAtOf(metadata),
+    finishedAt: status.finishedAt ?? null,
+    scanned: status.scanned ?? 0,
+    message: status.message ?? null,
+  }
+}
+
+/** The next one of the clock is stored beforehand, and is none yet. */
+const isDue = ({ spec }: ScanRecord, now: number) => spec.notBefore === undefined || Date.parse(spec.notBefore) <= now
+const isRunning = (scan: ScanRecord, now: number) =>
+  isDue(scan, now) && (scan.status?.state === undefined || scan.status.state === 'Running')
+
+async function show(context: Context) {
+  const now = context.services.clock.now()
+  const scans = await all(context, PlatformDriftScan)
+  const begun = scans.filter((scan) => isDue(scan, now)).map((scan) => ({ scan, dto: scanDto(scan) }))
+  const [newest] = begun.sort((one, other) => (one.dto.startedAt < other.dto.startedAt ? 1 : -1))
+  const next = scans.find((scan) => !isDue(scan, now))?.spec.notBefore
+  return ok({
+    scan: newest?.dto ?? null,
+    items: (latestScan(scans)?.status?.items ?? []).map(driftDto),
+    nextScanAt: next ?? timestamp(now + SCAN_INTERVAL),
+  })
+}
+
+/** @throws PlatformError ScanRunning with `scanId`, RolloutBusy with `executionId` */
+async function startScan(context: Context) {
+  const { services, caller } = context
+  return oneAtATime(services, LIFECYCLE_TURN, async () => {
+    const scans = await all(context, PlatformDriftScan, true)
+    const running = scans.find((scan) => isRunning(scan, services.clock.now()))
+    if (running !== undefined) {
+      const scanId = idIn(PlatformDriftScan, running.metadata)
+      throw new PlatformError('ScanRunning', 'A scan is under way: wait until it has finished.', { scanId })
+    }
+    await refuseInRollout(context)
+    const { namespace } = atPlatform()
+    const request = { namespace, name: randomUUID(), spec: { trigger: 'Manual' }, caller }
+    const { object } = await services.records.create(PlatformDriftScan, request)
+    return accepted(scanDto(object), { etag: etagOf(object) })
+  })
+}
+
+const AdoptPlatformDriftRequest = z
+  .strictObject({
+    scanId: Uuid.nullish(),
+    configKey: z.string().max(255).nullish().describe('Required; looked at after acknowledge'),
+    liveValue: z.string().max(2048).nullish(),
+    acknowledge: z.boolean().nullish(),
+  })
+  .meta({ id: 'AdoptPlatformDriftRequest' })
+type Adopt = z.output<typeof AdoptPlatformDriftRequest>
+
+const PlatformDriftAdoptionDto = z
+  .object({
+    configKey: z.string(),
+    adoptedValue: z.string().describe('Of a secret its digest'),
+    component: z.string(),
+    rolloutPlanId: Uuid.nullable(),
+  })
+  .meta({ id: 'PlatformDriftAdoption' })
+
+const refused = (code: 'ScanStale' | 'DriftChanged' | 'ConfigChanged' | 'NotAdoptable', message: string) =>
+  new PlatformError(code, message)
+
+/** In the order of the interface. @throws PlatformError AcknowledgementRequired, ScanStale, NotAdoptable, RolloutBusy, DriftChanged, ConfigChanged */
+async function adopt(context: Context<string, unknown, Adopt>) {
+  const { services, body } = context
+  const { configKey } = body
+  if (body.acknowledge !== true) {
+    throw new PlatformError('AcknowledgementRequired', 'Send acknowledge: true to have the value taken over.')
+  }
+  if (configKey === undefined || configKey === null)
+    throw badRequest('The key of the value is needed.', [{ field: 'configKey', message: 'is required (a string)' }])
+  return oneAtATime(services, LIFECYCLE_TURN, async () => {
+    const scan = await latest(context, body)
+    const item = scan.status?.items?.find(({ adoption }) => adoption?.configKey === configKey)
+    if (item?.adoption === undefined) throw refused('NotAdoptable', `The last scan offers no value for "${configKey}".`)
+    await refuseInRollout(context)
+    const { liveValue, isSecret } = item.adoption
+    if (body.liveValue !== liveValue) throw refused('DriftChanged', 'The value is another than the last scan found.')
+    const value = isSecret ? await secretOf(context, item, liveValue) : liveValue
+    const { configuration } = services.lifecycle
+    const stored = await configuration.read()
+    const seen = scan.status?.configVersion
+    if (stored.version === undefined || stored.version !== seen || stored.entries[configKey] === undefined) {
+      throw refused('ConfigChanged', 'The configuration has changed since the scan, or lacks the value: scan again.')
+    }
+    if (!(await configuration.replace(configKey, value, stored.version))) {
+      throw refused('ConfigChanged', 'The configuration was written meanwhile: scan again.')
+    }
+    return ok({ configKey, adoptedValue: liveValue, component: item.component, rolloutPlanId: null })
+  })
+}
+
+/** @throws PlatformError ScanStale */
+async function latest(context: Context, { scanId }: Adopt): Promise<ScanRecord> {
+  const scans = await all(context, PlatformDriftScan, true)
+  const running = scans.find((scan) => isRunning(scan, context.services.clock.now()))
+  if (running !== undefined) throw refused('ScanStale', 'A scan is under way: look at what it finds.')
+  const found = latestScan(scans)
+  if (found === undefined) throw refused('ScanStale', 'No scan has finished yet.')
+  if (scanId === idIn(PlatformDriftScan, found.metadata)) return found
+  throw refused('ScanStale', 'scanId must name the scan that finished last.')
+}
+
+/** The value itself, which no record holds. @throws PlatformError DriftChanged */
+async function secretOf(
+  { services }: Context,
+  item: { kind: string; namespace: string; name: string; field: string },
+  digest: string,
+): Promise<string> {
+  const value = await services.rollouts.look.valueOf(item)
+  const text = value === undefined ? undefined : String(value)
+  if (text === undefined || digestOf(text) !== digest) {
+    throw refused('DriftChanged', 'The value has changed since the scan: scan again.')
+  }
+  return text
+}
+
+export const driftRoutes: readonly RouteDraft[] = [
+  route(
+    'GET',
+    '/lifecycle/platform-drift',
+    { auth: action('lifecycle/view'), summary: 'What was changed by hand', reply: PlatformDriftDto },
+    show,
+  ),
+  route(
+    'POST',
+    '/lifecycle/platform-drift/scan',
+    {
+      auth: action('lifecycle/plan'),
+      summary: 'Look for changes by hand',
+      reply: PlatformDriftScanDto,
+      answers: [202, 409],
+    },
+    startScan,
+  ),
+  route(
+    'POST',
+    '/lifecycle/platform-drift/adopt',
+    {
+      auth: action('lifecycle/execute'),
+      summary: 'Make a value that was changed by hand part of the configuration',
+      body: AdoptPlatformDriftRequest,
+      reply: PlatformDriftAdoptionDto,
+      answers: [200, 404, 409],
+    },
+    adopt,
+  ),
+]

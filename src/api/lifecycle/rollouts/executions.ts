@@ -1,0 +1,167 @@
+import { z } from 'zod'
+import { planNow } from '../../../contracts/rollouts/gather.ts'
+import { blockingChecks, CHECK_IDS, type Checked } from '../../../contracts/rollouts/preflight.ts'
+import { isRolloutOver, PLAN_KINDS, ROLLOUT_STATES } from '../../../contracts/rollouts/states.ts'
+import { PlatformError, refusedFields } from '../../../core/errors.ts'
+import { uuidV5 } from '../../../core/ids.ts'
+import { createdAtOf } from '../../../core/object.ts'
+import { RolloutExecution, RolloutPlan } from '../../../crds/rollouts.ts'
+import type { Context } from '../../http/context.ts'
+import { action } from '../../http/route.ts'
+import { collection } from '../../resources/collection/collection.ts'
+import { atPlatform } from '../../resources/collection/homes.ts'
+import { dateTime, enumeration } from '../../resources/paging.ts'
+import { all, idIn, stockOf } from '../stock.ts'
+import { LIFECYCLE_TURN, refuseWhileBusy } from '../turn.ts'
+import { lookedAt } from './plans.ts'
+import { driftDto, preflightDto, RolloutExecutionDto } from './records.ts'
+import { checksNow, type ExecutionRecord, findPlan, type PlanRecord } from './service.ts'
+
+const CreateExecutionRequest = z
+  .strictObject({
+    planId: z.guid(),
+    acknowledgedFailures: z.array(z.string().max(64)).max(50).default([]).describe('Ids of failed checks to override'),
+  })
+  .meta({ id: 'CreateExecutionRequest' })
+
+/** The checks, in the order of the interface: what has a code of its own says so. @throws PlatformError */
+async function toSpec(context: Context<string, unknown, z.output<typeof CreateExecutionRequest>>) {
+  const { body, caller } = context
+  const acknowledgedFailures = [...new Set(body.acknowledgedFailures)]
+  const unknown = acknowledgedFailures.find((id) => !CHECK_IDS.includes(id))
+  if (unknown !== undefined) {
+    throw refusedFields([{ field: 'acknowledgedFailures', message: `"${unknown}" is not the id of a check` }])
+  }
+  const plan = await findPlan(context, body.planId)
+  const planned = await requireValidated(context, plan)
+  await refuseWhileBusy(context)
+  refuseFailed(await checksNow(context, planned), acknowledgedFailures)
+  return { plan: plan.metadata.name, acknowledgedFailures, startedBy: caller.principalId }
+}
+
+/** @throws PlatformError PlanExecuted, PlanNotValidated with `problems` */
+async function requireValidated(context: Context, plan: PlanRecord) {
+  const executions = await all(context, RolloutExecution, true)
+  const isOf = ({ spec, status }: ExecutionRecord) =>
+    spec.plan === plan.metadata.name && (status?.startedAt !== undefined || !isRolloutOver(status?.state))
+  if (plan.status?.state === 'Executed' || executions.some((one) => isOf(one) && one.status?.startedAt !== undefined)) {
+    throw new PlatformError('PlanExecuted', 'The plan was carried out already: make a new one.')
+  }
+  const stock = await stockOf(context)
+  const seen = lookedAt(plan, stock)
+  const planned = plan.spec.kind === 'Rollback' ? seen : planNow(plan.spec, stock)
+  if (seen.state === 'Validated' && planned.problems.length === 0) return { ...planned, items: [...planned.items] }
+  const problems = planned.problems.length > 0 ? planned.problems : seen.problems
+  const message =
+    seen.state === 'Superseded'
+      ? 'Another rollout has begun since the plan was made: validate it again.'
+      : `The plan has problems: ${problems[0]?.message ?? 'it was not looked at yet.'}`
+  throw new PlatformError('PlanNotValidated', message, { problems })
+}
+
+/** @throws PlatformError OperatorTooOld, ValueMissing with `keys`, PreflightFailed with `checks` */
+function refuseFailed(checks: readonly Checked[], acknowledged: readonly string[]): void {
+  const blocking = blockingChecks(checks, acknowledged)
+  const named = (id: string) => blocking.find((check) => check.id === id)
+  const old = named('operator-version')
+  if (old !== undefined) throw new PlatformError('OperatorTooOld', old.message, old.details)
+  const missing = named('configuration-values')
+  if (missing !== undefined) {
+    const keys = (missing.details.keys ?? '').split(',')
+    throw new PlatformError('ValueMissing', missing.message, { keys }, { status: 409 })
+  }
+  if (blocking.length === 0) return
+  const words = blocking.map(({ id }) => id).join(', ')
+  const shown = preflightDto({ id: '', planId: null, runAt: '', canExecute: false }, blocking).checks
+  throw new PlatformError('PreflightFailed', `Checks before the rollout failed: ${words}.`, { checks: shown })
+}
+
+export const executions = collection(RolloutExecution, {
+  path: '/lifecycle/rollouts/executions',
+  item: 'executionId',
+  noun: 'Rollout',
+  home: atPlatform,
+  may: { read: action('lifecycle/view'), write: action('lifecycle/execute') },
+  dto: RolloutExecutionDto,
+  around: async (_, context) => ({
+    executions: await all(context, RolloutExecution),
+    plans: new Map((await all(context, RolloutPlan)).map((plan) => [plan.metadata.name, plan])),
+  }),
+  toDto: (execution, { around }) => executionFields(execution, around),
+  columns: {
+    startedAt: dateTime('Started', { isFiltered: false }),
+    state: enumeration('State', ROLLOUT_STATES, { isSorted: false }),
+    kind: enumeration('Kind', PLAN_KINDS, { isSorted: false }),
+  },
+  sort: '-startedAt',
+  list: { summary: 'Rollouts, newest first' },
+  get: { summary: 'One rollout' },
+  create: {
+    summary: 'Carry a plan out',
+    body: CreateExecutionRequest,
+    status: 202,
+    answers: [404, 409],
+    turn: () => LIFECYCLE_TURN,
+    toSpec,
+  },
+})
+
+type Around = { executions: readonly ExecutionRecord[]; plans: ReadonlyMap<string, PlanRecord> }
+
+function executionFields(execution: ExecutionRecord, { executions: others, plans }: Around) {
+  const { metadata, spec, status = {} } = execution
+  const { state = 'Executing', step = 'Preflight', batches = [], snapshot, failure, overrides = [] } = status
+  const idOfExecution = (name: string) => idIn(RolloutExecution, { name })
+  const back = others.find((one) => one.spec.rollbackOf === metadata.name && one.status?.failure?.code !== 'Refused')
+  const isOver = isRolloutOver(state)
+  const current = batches.find((batch) => ['Applying', 'WaitingForHealth', 'Paused'].includes(batch.state))
+  return {
+    planId: idIn(RolloutPlan, { name: spec.plan }),
+    kind: status.kind ?? plans.get(spec.plan)?.spec.kind ?? (spec.rollbackOf === undefined ? 'Components' : 'Rollback'),
+    ...{ state, phase: step, overrides: [...overrides] },
+    pauseReason: pauseOf(status.pause),
+    batches: batches.map((batch) => ({
+      ...{ index: batch.index, kind: batch.kind, state: batch.state, timeLimitMinutes: batch.timeLimitMinutes },
+      components: batch.components.map((one) => ({
+        ...{ name: one.name, toVersion: one.toVersion, state: one.state },
+        ...{ fromVersion: one.fromVersion ?? null, message: one.message ?? null },
+        ...{ startedAt: one.startedAt ?? null, finishedAt: one.finishedAt ?? null },
+      })),
+      ...{ deadlineAt: batch.deadlineAt ?? null, startedAt: batch.startedAt ?? null },
+      finishedAt: batch.finishedAt ?? null,
+    })),
+    currentBatch: current?.index ?? null,
+    preflight: preflightOf(execution),
+    acknowledgedFailures: [...spec.acknowledgedFailures],
+    snapshot:
+      snapshot === undefined
+        ? null
+        : { name: snapshot.name, phase: snapshot.phase, completedAt: snapshot.completedAt ?? null },
+    rollbackOf: spec.rollbackOf === undefined ? null : idOfExecution(spec.rollbackOf),
+    rolledBackBy: back === undefined ? null : idOfExecution(back.metadata.name),
+    canCancel: !isOver && spec.requests.cancelAt === undefined,
+    canResume: state === 'Paused' && status.pause?.code !== 'PlatformDrift',
+    canRollback: isOver && status.canRollback === true && back === undefined,
+    startedBy: spec.startedBy ?? null,
+    startedAt: status.startedAt ?? createdAtOf(metadata),
+    finishedAt: status.finishedAt ?? null,
+    failure:
+      failure === undefined
+        ? null
+        : { code: failure.code, message: failure.message, component: failure.component ?? null },
+  }
+}
+
+function pauseOf(pause: NonNullable<ExecutionRecord['status']>['pause']) {
+  if (pause === undefined) return null
+  const { component = null, batchIndex = null, platformDrift } = pause
+  return { ...pause, component, batchIndex, platformDrift: platformDrift.map(driftDto) }
+}
+
+/** The run that decided; without checks until it has run. */
+function preflightOf({ metadata, spec, status }: ExecutionRecord) {
+  const { runAt = createdAtOf(metadata), checks = [] } = status?.preflight ?? {}
+  const id = uuidV5(`preflight/${metadata.name}/${runAt}`)
+  const canExecute = checks.length > 0 && blockingChecks(checks as Checked[], spec.acknowledgedFailures).length === 0
+  return preflightDto({ id, planId: idIn(RolloutPlan, { name: spec.plan }), runAt, canExecute }, checks)
+}

@@ -1,0 +1,29 @@
+import type { Resource } from '../../../core/object.ts'
+import { CHECKED_TYPES, LOOKED_TYPES } from '../../../kube/looked.ts'
+import type { RouteDraft } from '../../http/route.ts'
+import { ceilingRoutes } from './ceiling.ts'
+import { driftRoutes } from './drift.ts'
+import { executions } from './executions.ts'
+import { planRoutes } from './plans.ts'
+import { preflightRoutes } from './preflight.ts'
+import { requestRoutes } from './requests.ts'
+
+export { additionalPlanRoutes } from './plans.ts'
+
+/** What the facade reads for the checks, and for values that are taken over. */
+export function rolloutReads(): { resource: Resource; verbs: readonly string[] }[] {
+  return [
+    ...CHECKED_TYPES.map((resource) => ({ resource, verbs: ['list'] })),
+    ...LOOKED_TYPES.workloads.map((resource) => ({ resource, verbs: ['get', 'list'] })),
+  ]
+}
+
+/** Plans, rollouts, checks and drift (interface section 4.21). */
+export const rolloutRoutes: readonly RouteDraft[] = [
+  ...planRoutes,
+  ...executions.routes(),
+  ...requestRoutes,
+  ...preflightRoutes,
+  ...ceilingRoutes,
+  ...driftRoutes,
+]

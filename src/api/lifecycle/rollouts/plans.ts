@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
+import { planNow } from '../../../contracts/rollouts/gather.ts'
+import { PLAN_STATES } from '../../../contracts/rollouts/states.ts'
+import { PlatformError, refusedFields } from '../../../core/errors.ts'
+import { refOf } from '../../../core/object.ts'
+import { Version } from '../../../crds/lifecycle.ts'
+import { RolloutExecution, RolloutPlan } from '../../../crds/rollouts.ts'
+import { ok } from '../../http/answer.ts'
+import type { Context } from '../../http/context.ts'
+import { etagOf } from '../../http/etag.ts'
+import { action, type RouteDraft, route } from '../../http/route.ts'
+import { collection } from '../../resources/collection/collection.ts'
+import { atPlatform } from '../../resources/collection/homes.ts'
+import { dateTime, enumeration } from '../../resources/paging.ts'
+import type { Stock } from '../records.ts'
+import { componentOf, idIn, stockOf } from '../stock.ts'
+import { RolloutPlanDto } from './records.ts'
+import { findPlan, type PlanRecord } from './service.ts'
+
+/** A plan as it was last worked out; as it would be now until its controller has looked. */
+export function lookedAt(plan: PlanRecord, stock: Stock) {
+  const { spec, status } = plan
+  const isLooked = status?.validatedAt !== undefined && status.validateRequestedAt === spec.validateRequestedAt
+  if (isLooked || spec.kind === 'Rollback') {
+    const { state = 'Unvalidated', items = [], batches = [], problems = [], validatedAt = null } = status ?? {}
+    return { state, items, batches, problems, validatedAt }
+  }
+  const planned = planNow(spec, stock)
+  const state = planned.problems.length === 0 ? ('Validated' as const) : ('Unvalidated' as const)
+  return { ...planned, state, validatedAt: spec.validateRequestedAt ?? plan.metadata.creationTimestamp ?? null }
+}
+
+const CreatePlanRequest = z
+  .strictObject({
+    targetVersions: z
+      .record(z.string().max(52), Version.nullable())
+      .describe('Version for each component; null for a pinned chart that is not to roll along'),
+  })
+  .meta({ id: 'CreatePlanRequest' })
+
+/** @throws PlatformError BAD_REQUEST, ComponentNotFound */
+async function toSpec(context: Context<string, unknown, z.output<typeof CreatePlanRequest>>) {
+  const wanted = Object.entries(context.body.targetVersions)
+  const chosen = wanted.filter((pair): pair is [string, string] => pair[1] !== null)
+  if (chosen.length === 0) {
+    throw refusedFields([{ field: 'targetVersions', message: 'must name at least one component with a version' }])
+  }
+  const stock = await stockOf(context)
+  for (const [name] of wanted) componentOf(stock, name)
+  const unselected = wanted.filter(([, version]) => version === null).map(([name]) => name)
+  return { targetVersions: Object.fromEntries(chosen), unselected }
+}
+
+const plans = collection(RolloutPlan, {
+  path: '/lifecycle/rollouts/plans',
+  item: 'planId',
+  noun: 'Plan',
+  home: atPlatform,
+  missing: (key) => new PlatformError('PlanNotFound', `Plan "${key.slice(0, 64)}" was not found.`),
+  may: { read: action('lifecycle/view'), write: action('lifecycle/plan') },
+  dto: RolloutPlanDto,
+  around: (_, context) => stockOf(context),
+  toDto(plan, { around }) {
+    const { state, items, batches, problems, validatedAt } = lookedAt(plan, around)
+    const { targetVersions, unselected, kind } = plan.spec
+    const stays = Object.fromEntries(unselected.map((name) => [name, null]))
+    const execution = plan.status?.execution
+    return {
+      ...{ status: state, kind, validatedAt, targetVersions: { ...targetVersions, ...stays } },
+      items: items.map(({ fromVersion = null, note = null, ...item }) => ({ ...item, fromVersion, note })),
+      batches: [...batches],
+      problems: [...problems],
+      executionId: execution === undefined ? null : idIn(RolloutExecution, { name: execution }),
+    }
+  },
+  columns: {
+    createdAt: dateTime('Created'),
+    status: enumeration('Status', PLAN_STATES, { isSorted: false }),
+  },
+  sort: '-createdAt',
+  list: { summary: 'Plans for rollouts, newest first' },
+  get: { summary: 'One plan' },
+  create: {
+    summary: 'Plan a rollout to these versions',
+    body: CreatePlanRequest,
+    answers: [404],
+    nameOf: () => randomUUID(),
+    toSpec,
+  },
+})
+
+/** @throws PlatformError PlanNotFound, PlanExecuted */
+async function validate(context: Context<'planId'>) {
+  const { services, caller } = context
+  const plan = await findPlan(context, context.parameters.planId)
+  const at = new Date(services.clock.now()).toISOString()
+  const { object } = await services.records.update(RolloutPlan, refOf(plan), {
+    caller,
+    change({ spec, status }) {
+      if (status?.state !== 'Executed') return { ...spec, validateRequestedAt: at }
+      throw new PlatformError('PlanExecuted', 'The plan was carried out already: make a new one.')
+    },
+  })
+  const { body } = await plans.show(context, object, atPlatform())
+  return ok(body as never, { etag: etagOf(object) })
+}
+
+export const planRoutes: readonly RouteDraft[] = [
+  ...plans.routes('list', 'create'),
+  route(
+    'POST',
+    '/lifecycle/rollouts/plans/{planId}/validate',
+    { auth: action('lifecycle/plan'), summary: 'Work a plan out again', reply: RolloutPlanDto, answers: [404, 409] },
+    validate,
+  ),
+]
+
+export const additionalPlanRoutes: readonly RouteDraft[] = plans.routes('get')

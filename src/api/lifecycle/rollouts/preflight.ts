@@ -1,0 +1,49 @@
+import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
+import { blockingChecks } from '../../../contracts/rollouts/preflight.ts'
+import { timestamp } from '../../../core/clock.ts'
+import { ok } from '../../http/answer.ts'
+import type { Context } from '../../http/context.ts'
+import { action, type RouteDraft, route } from '../../http/route.ts'
+import { Uuid } from '../../resources/dto.ts'
+import { stockOf } from '../stock.ts'
+import { lookedAt } from './plans.ts'
+import { PreflightReportDto, preflightDto } from './records.ts'
+import { checksNow, findPlan } from './service.ts'
+
+const PreflightQuery = z.object({ planId: Uuid.optional() })
+
+/** Runs every check now. @throws PlatformError PlanNotFound */
+async function runPreflight(context: Context<string, z.output<typeof PreflightQuery>>) {
+  const { services, query } = context
+  const plan = query.planId === undefined ? undefined : await findPlan(context, query.planId)
+  const planned = plan === undefined ? undefined : lookedAt(plan, await stockOf(context))
+  const checks = await checksNow(context, planned && { ...planned, items: [...planned.items] })
+  const isOpen = planned === undefined || planned.state === 'Validated'
+  return ok(
+    preflightDto(
+      {
+        id: randomUUID(),
+        planId: query.planId ?? null,
+        runAt: timestamp(services.clock.now()),
+        canExecute: isOpen && blockingChecks(checks, []).length === 0,
+      },
+      checks,
+    ),
+  )
+}
+
+export const preflightRoutes: readonly RouteDraft[] = [
+  route(
+    'GET',
+    '/lifecycle/preflight',
+    {
+      auth: action('lifecycle/view'),
+      summary: 'The checks before a rollout, run now',
+      query: PreflightQuery,
+      reply: PreflightReportDto,
+      answers: [404],
+    },
+    runPreflight,
+  ),
+]

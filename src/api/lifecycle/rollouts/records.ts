@@ -1,0 +1,213 @@
+import { z } from 'zod'
+import { COMPONENT_KINDS } from '../../../contracts/lifecycle.ts'
+import { type Checked, checkOf, RESULTS, resultOf } from '../../../contracts/rollouts/preflight.ts'
+import {
+  ADDED_BY,
+  BATCH_KINDS,
+  BATCH_STATES,
+  OVERRIDE_KINDS,
+  PAUSE_CODES,
+  PLAN_KINDS,
+  PLAN_STATES,
+  PROBLEM_CODES,
+  ROLLED_STATES,
+  ROLLOUT_PHASES,
+  ROLLOUT_STATES,
+  SCAN_STATES,
+  SCAN_TRIGGERS,
+} from '../../../contracts/rollouts/states.ts'
+import { CATEGORIES } from '../../../contracts/rollouts/verdicts.ts'
+import { DateTime, Uuid } from '../../resources/dto.ts'
+
+/** The records of section 19, as answers show them. */
+
+const maybe = z.string().nullable()
+const when = DateTime.nullable()
+const details = z.record(z.string(), z.string())
+
+export const PlanItemDto = z
+  .object({
+    component: z.string(),
+    kind: z.enum(COMPONENT_KINDS),
+    fromVersion: maybe,
+    toVersion: z.string(),
+    addedBy: z.enum(ADDED_BY),
+    isReversible: z.boolean(),
+    note: maybe,
+  })
+  .meta({ id: 'PlanItemDto' })
+
+const batchFields = { index: z.int(), kind: z.enum(BATCH_KINDS), timeLimitMinutes: z.int() }
+export const PlanBatchDto = z.object({ ...batchFields, components: z.array(z.string()) }).meta({ id: 'PlanBatchDto' })
+
+export const PlanProblemDto = z
+  .object({ code: z.enum(PROBLEM_CODES), component: z.string(), message: z.string(), details })
+  .meta({ id: 'PlanProblemDto' })
+
+export const RolloutPlanDto = z
+  .object({
+    id: Uuid,
+    status: z.enum(PLAN_STATES),
+    targetVersions: z.record(z.string(), z.string().nullable()).describe('Null: a pinned chart that stays'),
+    kind: z.enum(PLAN_KINDS),
+    items: z.array(PlanItemDto),
+    batches: z.array(PlanBatchDto),
+    problems: z.array(PlanProblemDto),
+    createdBy: maybe,
+    createdAt: DateTime,
+    validatedAt: when,
+    executionId: Uuid.nullable(),
+  })
+  .meta({ id: 'RolloutPlanDto' })
+
+export const PreflightCheckDto = z
+  .object({
+    id: z.string(),
+    title: z.string(),
+    category: z.enum(CATEGORIES),
+    result: z.enum(RESULTS),
+    isOverridable: z.boolean(),
+    message: z.string(),
+    details,
+    remedy: maybe,
+  })
+  .meta({ id: 'PreflightCheckDto' })
+
+export const PreflightReportDto = z
+  .object({
+    id: Uuid,
+    planId: Uuid.nullable(),
+    runAt: DateTime,
+    result: z.enum(['Passed', 'Warnings', 'Failed']),
+    canExecute: z.boolean(),
+    checks: z.array(PreflightCheckDto),
+  })
+  .meta({ id: 'PreflightReportDto' })
+
+export const driftFields = {
+  component: z.string(),
+  step: z.string(),
+  kind: z.string(),
+  namespace: z.string(),
+  name: z.string(),
+  field: z.string(),
+}
+export const PlatformDriftItemDto = z
+  .object({
+    ...driftFields,
+    manager: z.string(),
+    message: z.string(),
+    expected: z.unknown().nullable(),
+    live: z.unknown().nullable(),
+    adoption: z.object({ configKey: z.string(), liveValue: z.string(), isSecret: z.boolean() }).nullable(),
+    firstSeenAt: when,
+  })
+  .meta({ id: 'PlatformDriftItem' })
+
+const PauseReasonDto = z
+  .object({
+    code: z.enum(PAUSE_CODES),
+    message: z.string(),
+    component: maybe,
+    batchIndex: z.int().nullable(),
+    canSkipSnapshot: z.boolean(),
+    platformDrift: z.array(PlatformDriftItemDto),
+  })
+  .meta({ id: 'PauseReasonDto' })
+
+const RolledComponentDto = z.object({
+  name: z.string(),
+  fromVersion: maybe,
+  toVersion: z.string(),
+  state: z.enum(ROLLED_STATES),
+  message: maybe,
+  startedAt: when,
+  finishedAt: when,
+})
+const RolloutBatchDto = z
+  .object({
+    ...batchFields,
+    state: z.enum(BATCH_STATES),
+    components: z.array(RolledComponentDto),
+    deadlineAt: when,
+    startedAt: when,
+    finishedAt: when,
+  })
+  .meta({ id: 'RolloutBatchDto' })
+
+export const RolloutExecutionDto = z
+  .object({
+    id: Uuid,
+    planId: Uuid,
+    kind: z.enum(PLAN_KINDS),
+    state: z.enum(ROLLOUT_STATES),
+    phase: z.enum(ROLLOUT_PHASES),
+    pauseReason: PauseReasonDto.nullable(),
+    batches: z.array(RolloutBatchDto),
+    currentBatch: z.int().nullable(),
+    preflight: PreflightReportDto,
+    acknowledgedFailures: z.array(z.string()),
+    overrides: z.array(z.object({ kind: z.enum(OVERRIDE_KINDS), by: z.string(), at: DateTime, detail: z.string() })),
+    snapshot: z.object({ name: z.string(), phase: z.string(), completedAt: when }).nullable(),
+    rollbackOf: Uuid.nullable(),
+    rolledBackBy: Uuid.nullable(),
+    canCancel: z.boolean(),
+    canResume: z.boolean(),
+    canRollback: z.boolean(),
+    startedBy: maybe,
+    startedAt: DateTime,
+    finishedAt: when,
+    failure: z.object({ code: z.string(), message: z.string(), component: maybe }).nullable(),
+  })
+  .meta({ id: 'RolloutExecutionDto' })
+
+export const PlatformDriftScanDto = z
+  .object({
+    id: Uuid,
+    status: z.enum(SCAN_STATES),
+    trigger: z.enum(SCAN_TRIGGERS),
+    startedAt: DateTime,
+    finishedAt: when,
+    scanned: z.int(),
+    message: maybe,
+  })
+  .meta({ id: 'PlatformDriftScanDto' })
+
+type DriftItem = Omit<z.output<typeof PlatformDriftItemDto>, 'expected' | 'live' | 'adoption' | 'firstSeenAt'> & {
+  expected?: string | undefined
+  live?: string | undefined
+  adoption?: z.output<typeof PlatformDriftItemDto>['adoption'] | undefined
+  firstSeenAt?: string | undefined
+}
+
+/** Values are kept as JSON, which a digest and what was cut off are not. */
+function shownValue(text: string | undefined): unknown {
+  if (text === undefined) return null
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+export function driftDto(item: DriftItem): z.output<typeof PlatformDriftItemDto> {
+  const { expected, live, adoption = null, firstSeenAt = null } = item
+  return { ...item, expected: shownValue(expected), live: shownValue(live), adoption, firstSeenAt }
+}
+
+type Stored = Pick<Checked, 'id' | 'message' | 'details'> & { result: (typeof RESULTS)[number] }
+
+/** What the checks said, in the words that this version has for them. */
+export function preflightDto(
+  report: { id: string; planId: string | null; runAt: string; canExecute: boolean },
+  checks: readonly Stored[],
+): z.output<typeof PreflightReportDto> {
+  const shown = checks.flatMap((one) => {
+    const check = checkOf(one.id)
+    if (check === undefined) return []
+    const { title, category, isOverridable, remedy } = check
+    const isWrong = one.result === 'Failed' || one.result === 'Warnings'
+    return [{ ...one, title, category, isOverridable, remedy: isWrong ? remedy : null }]
+  })
+  return { ...report, result: resultOf(checks), checks: shown }
+}

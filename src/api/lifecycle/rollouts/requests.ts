@@ -1,0 +1,216 @@
+import { z } from 'zod'
+import { isSameDrift } from '../../../contracts/rollouts/drift.ts'
+import { type Checked, worsenedChecks } from '../../../contracts/rollouts/preflight.ts'
+import { rollbackNames } from '../../../contracts/rollouts/requests.ts'
+import { isRolloutOver } from '../../../contracts/rollouts/states.ts'
+import { type ErrorCode, PlatformError } from '../../../core/errors.ts'
+import { refOf } from '../../../core/object.ts'
+import { PlatformComponent } from '../../../crds/lifecycle.ts'
+import { RolloutExecution, RolloutPlan } from '../../../crds/rollouts.ts'
+import { accepted, ok } from '../../http/answer.ts'
+import type { Context } from '../../http/context.ts'
+import { etagOf } from '../../http/etag.ts'
+import { action, type RouteDraft, route } from '../../http/route.ts'
+import { atPlatform } from '../../resources/collection/homes.ts'
+import { oneAtATime } from '../../rules/turns.ts'
+import { all } from '../stock.ts'
+import { LIFECYCLE_TURN, refuseWhileBusy } from '../turn.ts'
+import { executions } from './executions.ts'
+import { driftDto, driftFields, RolloutExecutionDto } from './records.ts'
+import { checksNow, type ExecutionRecord } from './service.ts'
+
+type Status = NonNullable<ExecutionRecord['status']>
+
+const refuse = (code: ErrorCode, message: string, extras: Record<string, unknown> = {}) => {
+  throw new PlatformError(code, message, extras)
+}
+
+/** Writes down what is asked of a rollout, if its state is one in which that is heard. */
+async function ask(
+  context: Context,
+  found: ExecutionRecord,
+  requests: (at: string) => object,
+  check: (status: Status) => void,
+): Promise<ExecutionRecord> {
+  const { services, caller, ifMatch } = context
+  // In milliseconds: two requests within a second are two.
+  const at = new Date(services.clock.now()).toISOString()
+  const { object } = await services.records.update(RolloutExecution, refOf(found), {
+    caller,
+    ifMatch,
+    fresh: true,
+    change({ spec, status = {} }) {
+      check(status)
+      return { ...spec, requests: { ...spec.requests, ...requests(at), by: caller.principalId } }
+    },
+  })
+  return object
+}
+
+async function shown(context: Context, object: ExecutionRecord) {
+  const { body } = await executions.show(context, object, atPlatform())
+  return [body as never, { etag: etagOf(object) }] as const
+}
+
+/** @throws PlatformError NOT_FOUND, AlreadyFinished */
+async function cancel(context: Context<'executionId'>) {
+  const { object: found } = await executions.find(context)
+  const object = await ask(
+    context,
+    found,
+    (cancelAt) => ({ cancelAt }),
+    ({ state }) => {
+      if (isRolloutOver(state)) refuse('AlreadyFinished', `The rollout has ended as ${state}.`)
+    },
+  )
+  return accepted(...(await shown(context, object)))
+}
+
+const ResumeExecutionRequest = z
+  .strictObject({
+    skipSnapshot: z
+      .boolean()
+      .default(false)
+      .describe('Goes on without the snapshot that failed, where that is offered'),
+    comment: z.string().max(512).nullish(),
+  })
+  .meta({ id: 'ResumeExecutionRequest' })
+type Resume = z.output<typeof ResumeExecutionRequest> | undefined
+
+/** @throws PlatformError NOT_FOUND, NotPaused, PlatformDriftPending, SnapshotRequired, StillFailing */
+async function resume(context: Context<'executionId', unknown, Resume>) {
+  const { skipSnapshot = false, comment } = context.body ?? {}
+  const { object: found } = await executions.find(context)
+  const check = ({ state = 'Executing', pause }: Status) => {
+    if (state !== 'Paused') refuse('NotPaused', `The rollout is not paused; it is ${state}.`)
+    if (pause?.code === 'PlatformDrift') {
+      refuse('PlatformDriftPending', 'Put back what was changed by hand first: revert-platform-drift.')
+    }
+    if (skipSnapshot && pause?.canSkipSnapshot !== true) {
+      refuse('SnapshotRequired', 'This rollout does not go on without a snapshot.')
+    }
+  }
+  check(found.status ?? {})
+  if (!skipSnapshot) await refuseWhileFailing(context, found)
+  const requests = (resumeAt: string) => ({ resumeAt, skipSnapshot, comment: comment ?? undefined })
+  return accepted(...(await shown(context, await ask(context, found, requests, check))))
+}
+
+/** As far as it can be seen from outside whether the cause is gone. @throws PlatformError StillFailing */
+async function refuseWhileFailing(context: Context, { metadata, status }: ExecutionRecord): Promise<void> {
+  const { pause, preflight } = status ?? {}
+  if (pause?.code === 'HealthFailed') {
+    const component = (await all(context, PlatformComponent)).find((one) => one.metadata.name === pause.component)
+    if (component?.status?.state === 'Ready') return
+    refuse('StillFailing', `${pause.component} is not healthy yet.`)
+  }
+  if (pause?.code !== 'BatchCheckWorsened' && pause?.code !== 'SnapshotFailed') return
+  const checks = await checksNow(context, undefined, metadata.name)
+  const worse =
+    pause.code === 'SnapshotFailed'
+      ? checks.filter(({ id, result }) => id === 'snapshot-possible' && result === 'Failed').map(({ id }) => id)
+      : worsenedChecks((preflight?.checks ?? []) as Checked[], checks)
+  if (worse.length > 0) refuse('StillFailing', `These checks fail still: ${worse.join(', ')}.`, { checks: worse })
+}
+
+const RevertPlatformDriftRequest = z
+  .strictObject({
+    acknowledge: z.boolean().nullish(),
+    fields: z.array(z.object(driftFields)).max(500).nullish().describe('The changes as they were reviewed'),
+  })
+  .meta({ id: 'RevertPlatformDriftRequest' })
+
+/** @throws PlatformError AcknowledgementRequired, NOT_FOUND, NotPausedOnPlatformDrift, OperatorCapabilityMissing, PlatformDriftChanged */
+async function revert(context: Context<'executionId', unknown, z.output<typeof RevertPlatformDriftRequest>>) {
+  const { acknowledge, fields } = context.body
+  if (acknowledge !== true) refuse('AcknowledgementRequired', 'Send acknowledge: true to have the changes put back.')
+  const { object: found } = await executions.find(context)
+  const components = new Map((await all(context, PlatformComponent)).map((one) => [one.metadata.name, one]))
+  const check = ({ state, pause }: Status) => {
+    if (state !== 'Paused' || pause?.code !== 'PlatformDrift') {
+      throw new PlatformError('NotPausedOnPlatformDrift', 'The rollout is not paused on changes by hand.')
+    }
+    const { platformDrift } = pause
+    const foreign = platformDrift.find(({ component }) => components.get(component)?.status?.isManaged !== true)
+    if (foreign !== undefined) {
+      const message = `Flux did not install "${foreign.component}", so nothing puts its objects back.`
+      refuse('OperatorCapabilityMissing', message, { component: foreign.component })
+    }
+    if (fields === undefined || fields === null || isSameDrift(fields, platformDrift)) return
+    const extras = { platformDrift: platformDrift.map(driftDto) }
+    refuse('PlatformDriftChanged', 'The changes are others than those that were reviewed.', extras)
+  }
+  const object = await ask(context, found, (revertDriftAt) => ({ revertDriftAt }), check)
+  return ok(...(await shown(context, object)))
+}
+
+/** @throws PlatformError NOT_FOUND, RolloutBusy, NothingToRollBack */
+async function rollback(context: Context<'executionId'>) {
+  const { services, caller } = context
+  return oneAtATime(services, LIFECYCLE_TURN, async () => {
+    const { object: found } = await executions.find(context)
+    await refuseWhileBusy(context)
+    const before = await all(context, RolloutExecution, true)
+    const isTaken = before.some(
+      (one) => one.spec.rollbackOf === found.metadata.name && one.status?.failure?.code !== 'Refused',
+    )
+    const asked = await ask(
+      context,
+      found,
+      (rollbackAt) => ({ rollbackAt }),
+      ({ canRollback }) => {
+        if (canRollback !== true || isTaken) refuse('NothingToRollBack', 'Nothing of this rollout can be taken back.')
+      },
+    )
+    const names = rollbackNames(asked.metadata.name, asked.spec.requests.rollbackAt ?? '')
+    const [{ namespace }, rollbackOf] = [atPlatform(), asked.metadata.name]
+    const plan = { kind: 'Rollback', rollbackOf }
+    // The controllers make the same where this process ends between the two.
+    await services.records.create(RolloutPlan, { namespace, name: names.plan, spec: plan, caller, isSame: () => true })
+    const spec = { plan: names.plan, rollbackOf, startedBy: caller.principalId }
+    const of = { namespace, name: names.execution, spec, caller, isSame: () => true }
+    const { object } = await services.records.create(RolloutExecution, of)
+    return accepted(...(await shown(context, object)))
+  })
+}
+
+const path = '/lifecycle/rollouts/executions/{executionId}' as const
+const execute = { auth: action('lifecycle/execute'), reply: RolloutExecutionDto }
+
+export const requestRoutes: readonly RouteDraft[] = [
+  route('POST', `${path}/cancel`, { ...execute, summary: 'End a rollout', answers: [202, 404, 409] }, cancel),
+  route(
+    'POST',
+    `${path}/resume`,
+    {
+      ...execute,
+      summary: 'Go on with a paused rollout',
+      body: ResumeExecutionRequest,
+      isBodyOptional: true,
+      answers: [202, 404, 409],
+    },
+    resume,
+  ),
+  route(
+    'POST',
+    `${path}/revert-platform-drift`,
+    {
+      ...execute,
+      summary: 'Put back what was changed by hand, and go on',
+      body: RevertPlatformDriftRequest,
+      answers: [200, 404, 409],
+    },
+    revert,
+  ),
+  route(
+    'POST',
+    `${path}/rollback`,
+    {
+      auth: action('lifecycle/rollback'),
+      reply: RolloutExecutionDto,
+      summary: 'Take a rollout back with another one',
+      answers: [202, 404, 409],
+    },
+    rollback,
+  ),
+]

@@ -1,0 +1,60 @@
+import type { RoleCeiling } from '../../../adapters/clusterlook/ceiling.ts'
+import type { ClusterLook } from '../../../adapters/clusterlook/port.ts'
+import { factsOf, type Gathered, lookedComponent } from '../../../contracts/rollouts/gather.ts'
+import { type Checked, runChecks } from '../../../contracts/rollouts/preflight.ts'
+import { PlatformError } from '../../../core/errors.ts'
+import { PlatformCluster } from '../../../crds/clusters.ts'
+import { ComponentInstall } from '../../../crds/lifecycle.ts'
+import { PlatformDriftScan, RolloutExecution, RolloutPlan } from '../../../crds/rollouts.ts'
+import type { Context } from '../../http/context.ts'
+import type { RecordOf } from '../../records/records.ts'
+import { all, idIn, stockOf } from '../stock.ts'
+
+declare module '../../http/context.ts' {
+  interface Services {
+    readonly rollouts: {
+      readonly look: ClusterLook
+      readonly ceiling: RoleCeiling
+      /** Version of the operator. */
+      readonly version: string
+    }
+  }
+}
+
+export type PlanRecord = RecordOf<typeof RolloutPlan>
+export type ExecutionRecord = RecordOf<typeof RolloutExecution>
+export type ScanRecord = RecordOf<typeof PlatformDriftScan>
+
+/** @throws PlatformError PlanNotFound */
+export async function findPlan(context: Context, id: string): Promise<PlanRecord> {
+  const named = async (now?: boolean) =>
+    (await all(context, RolloutPlan, now)).find(({ metadata }) => idIn(RolloutPlan, metadata) === id.toLowerCase())
+  const found = (await named()) ?? (await named(true))
+  if (found !== undefined) return found
+  throw new PlatformError('PlanNotFound', `Plan "${id.slice(0, 64)}" was not found.`)
+}
+
+/** What the checks say now. */
+export async function checksNow(context: Context, plan: Gathered['plan'], but?: string): Promise<Checked[]> {
+  const { services } = context
+  const { look, version } = services.rollouts
+  const stock = await stockOf(context)
+  const now = services.clock.now()
+  const [rollouts, installs, scans, clusters, configured, cluster] = await Promise.all([
+    all(context, RolloutExecution),
+    all(context, ComponentInstall),
+    all(context, PlatformDriftScan),
+    services.records.list(PlatformCluster, {}),
+    services.lifecycle.configuration.read(),
+    look.facts(
+      stock.components.map((component) => lookedComponent(component)),
+      now,
+    ),
+  ])
+  const facts = factsOf({
+    ...{ ...stock, now, plan, installs, scans, clusters, cluster, operatorVersion: version },
+    rollouts: rollouts.filter(({ metadata }) => metadata.name !== but),
+    configured: { value: new Set(Object.keys(configured.entries)) },
+  })
+  return runChecks(facts)
+}

@@ -1,0 +1,35 @@
+import { isInstallOver, LIFECYCLE_TURN_KEY } from '../../contracts/lifecycle.ts'
+import { isRolloutOver } from '../../contracts/rollouts/states.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { ComponentInstall } from '../../crds/lifecycle.ts'
+import { RolloutExecution } from '../../crds/rollouts.ts'
+import type { Context } from '../http/context.ts'
+import type { Turn } from '../rules/turns.ts'
+import { all, idIn } from './stock.ts'
+
+/** Of installs, rollouts and scans, over all replicas: what one decides by, none of the others changes meanwhile. */
+export const LIFECYCLE_TURN: Turn = { key: LIFECYCLE_TURN_KEY, sees: [] }
+
+/** One that has not begun yet has its turn before, too. @throws PlatformError RolloutBusy with `executionId` */
+export async function refuseInRollout(context: Context): Promise<void> {
+  const rollout = (await all(context, RolloutExecution, true)).find(({ status }) => !isRolloutOver(status?.state))
+  if (rollout === undefined) return
+  const extras = { executionId: idIn(RolloutExecution, rollout.metadata) }
+  throw new PlatformError('RolloutBusy', 'A rollout has not ended: wait, or cancel it.', extras)
+}
+
+/**
+ * Refuses a change while another one is under way, or waits for its turn. To be asked in LIFECYCLE_TURN.
+ *
+ * @param but the install that it is about
+ * @throws PlatformError RolloutBusy with `installId` or `executionId`
+ */
+export async function refuseWhileBusy(context: Context, but?: string): Promise<void> {
+  await refuseInRollout(context)
+  const isBusy = (state: string | undefined, name: string) => !isInstallOver(state) && name !== but
+  const installs = await all(context, ComponentInstall, true)
+  const install = installs.find(({ metadata, status }) => isBusy(status?.state, metadata.name))
+  if (install === undefined) return
+  const message = `Component "${install.spec.component}" is being installed: wait until that has ended.`
+  throw new PlatformError('RolloutBusy', message, { installId: idIn(ComponentInstall, install.metadata) })
+}

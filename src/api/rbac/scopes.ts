@@ -1,0 +1,17 @@
+import { refusedFields } from '../../core/errors.ts'
+import { parseScope, type Scope, scopeContains } from '../../core/scope.ts'
+import type { Services } from '../http/context.ts'
+import { objectAt } from '../rules/grants.ts'
+
+const refused = (message: string) => refusedFields([{ field: 'scope', message }])
+
+export const nothingAtScope = () => refused('there is nothing at this scope')
+
+/** @throws PlatformError BAD_REQUEST for an invalid scope, one outside the boundary, or one at which nothing exists */
+export function readScope(services: Services, text: string, boundaryId: string): Scope {
+  const scope = parseScope(text)
+  if (scope === undefined) throw refused('must be a scope, such as /boundaries/<uuid>/resourcegroups/<name>')
+  if (!scopeContains({ level: 'boundary', boundaryId }, scope)) throw refused('must lie in the boundary')
+  if (objectAt(services.records, scope) === undefined) throw nothingAtScope()
+  return scope
+}

@@ -1,0 +1,129 @@
+import { expect } from 'chai'
+import { codeOf, recordsWorld } from '../../../test/worlds/recordsWorld.ts'
+import { functionObjectName } from '../../contracts/functions.ts'
+import { entryName } from '../../contracts/vaults/names.ts'
+import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { PlatformApp } from '../../crds/apps.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { DeploymentRecord } from '../../crds/deployments.ts'
+import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
+import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
+import { RelationalCluster } from '../../crds/relational.ts'
+import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
+import { VectorCluster } from '../../crds/vector.ts'
+import type { CacheSet } from '../../kube/caches.ts'
+import type { FakeKubeClient } from '../../kube/fake.ts'
+import type { Caller } from '../http/context.ts'
+import type { createRecords } from './kubeRecords.ts'
+
+const B = '11111111-1111-4111-8111-111111111111'
+const namespace = 'shop-0123456789'
+const caller: Caller = { principalId: '22222222-2222-4222-8222-222222222222', principalType: 'User', expiresAt: 0 }
+
+describe('records in what is being deleted', () => {
+  let client: FakeKubeClient
+  let caches: CacheSet
+  let records: ReturnType<typeof createRecords>
+  beforeEach(() => {
+    ;({ client, caches, records } = recordsWorld())
+  })
+
+  it('are not placed in a group or a boundary that is being deleted', async () => {
+    const inGroup = groupNamespace(B, 'shop')
+    const held = { finalizers: ['freehold.dev/teardown'] }
+    await records.create(ResourceGroup, { namespace: boundaryNamespace(B), name: 'shop', spec: {}, caller, ...held })
+    await records.create(Boundary, { name: B, spec: { displayName: 'Shop' }, caller, ...held })
+    await client.remove(ResourceGroup.resource, { namespace: boundaryNamespace(B), name: 'shop' })
+    const placed = records.create(VectorCluster, { namespace: inGroup, name: 'late', spec: {}, caller })
+    expect(await codeOf(placed)).to.equal('INVALID_STATE')
+    await client.remove(Boundary.resource, { name: B })
+    const group = records.create(ResourceGroup, { namespace: boundaryNamespace(B), name: 'late', spec: {}, caller })
+    expect(await codeOf(group)).to.equal('INVALID_STATE')
+  })
+
+  it('are not placed in a group or a boundary whose deletion the cache has not heard of', async () => {
+    const held = { finalizers: ['freehold.dev/teardown'] }
+    const [home, inGroup] = [boundaryNamespace(B), groupNamespace(B, 'shop')]
+    await records.create(Boundary, { name: B, spec: { displayName: 'Shop' }, caller, ...held })
+    await records.create(ResourceGroup, { namespace: home, name: 'shop', spec: {}, caller, ...held })
+    const leave = ({ metadata }: KubeObject) => Object.assign(metadata, { deletionTimestamp: '2026-01-01T00:00:00Z' })
+    client.edit(ResourceGroup.resource, { namespace: home, name: 'shop' }, leave)
+    const placed = records.create(VectorCluster, { namespace: inGroup, name: 'late', spec: {}, caller })
+    expect(await codeOf(placed)).to.equal('INVALID_STATE')
+    client.edit(Boundary.resource, { name: B }, leave)
+    const group = records.create(ResourceGroup, { namespace: home, name: 'late', spec: {}, caller })
+    expect(await codeOf(group)).to.equal('INVALID_STATE')
+    expect(client.count('create')).to.equal(2)
+  })
+
+  it('cost one question for each of what they would stand in when they are made, and none afterwards', async () => {
+    const held = { finalizers: ['freehold.dev/teardown'] }
+    const [home, inGroup] = [boundaryNamespace(B), groupNamespace(B, 'shop')]
+    await records.create(Boundary, { name: B, spec: { displayName: 'Shop' }, caller, ...held })
+    expect(client.count('get'), 'a boundary stands in nothing').to.equal(0)
+    await records.create(ResourceGroup, { namespace: home, name: 'shop', spec: {}, caller, ...held })
+    expect(client.count('get'), 'its boundary').to.equal(1)
+    const here = { namespace: inGroup, name: 'fresh' }
+    await records.create(VectorCluster, { ...here, spec: {}, caller })
+    expect(client.count('get'), 'its group').to.equal(2)
+    await records.get(VectorCluster, here)
+    await records.update(VectorCluster, here, { caller, change: ({ spec }) => ({ ...spec, tags: { team: 'x' } }) })
+    await records.remove(VectorCluster, here, { caller })
+    expect(client.count('get')).to.equal(2)
+  })
+
+  const parts: [AnyKind, string, AnyKind, string, object][] = [
+    [ObjectStorageAccount, 'a bucket', AccountBucket, B, { accountName: 'whole', bucketName: 'logs' }],
+    [ObjectStorageAccount, 'an access key', ObjectAccessKey, B, { accountName: 'whole', permission: 'Read' }],
+    [RelationalCluster, 'a snapshot', RelationalSnapshot, B, { clusterName: 'whole', name: 'first' }],
+    [SecretVault, 'a secret', VaultEntry, entryName('whole', 'key'), { vaultName: 'whole', secretName: 'key' }],
+    [
+      FunctionNamespace,
+      'a function',
+      ServerlessFunction,
+      functionObjectName('whole', 'f'),
+      { namespaceName: 'whole', functionName: 'f', handler: 'index' },
+    ],
+    [
+      PlatformApp,
+      'a deployment',
+      DeploymentRecord,
+      B,
+      { ownerCollection: 'apps', ownerName: 'whole', strategy: 'Build' },
+    ],
+  ]
+  for (const [whole, sentence, part, name, spec] of parts) {
+    it(`are not added to a resource whose deletion the cache has not heard of: ${sentence}`, async () => {
+      caches.add(whole.resource)
+      caches.add(part.resource)
+      const metadata = {
+        namespace,
+        name: 'whole',
+        deletionTimestamp: '2026-01-01T00:00:00Z',
+        finalizers: ['test/held'],
+      }
+      client.seed(whole.resource, { apiVersion: whole.apiVersion, kind: whole.kind, metadata, spec: {} })
+      expect(await codeOf(records.create(part, { namespace, name, spec, caller }))).to.equal('INVALID_STATE')
+      expect(client.count('create')).to.equal(0)
+    })
+
+    it(`are taken back where the resource is deleted while they are made: ${sentence}`, async () => {
+      caches.add(whole.resource)
+      caches.add(part.resource)
+      const metadata = { namespace, name: 'whole' }
+      client.seed(whole.resource, { apiVersion: whole.apiVersion, kind: whole.kind, metadata, spec: {} })
+      const make = client.create.bind(client)
+      client.create = async (...given: Parameters<typeof make>) => {
+        const made = await make(...given)
+        await client.remove(whole.resource, metadata)
+        return made as never
+      }
+      expect(await codeOf(records.create(part, { namespace, name, spec, caller }))).to.equal('NOT_FOUND')
+      expect([...client.stored(part.resource)]).to.deep.equal([])
+    })
+  }
+})

@@ -1,0 +1,45 @@
+import { pauseAfterConflict } from '../../core/conflicts.ts'
+import { PlatformError } from '../../core/errors.ts'
+import type { KubeObject, Resource } from '../../core/object.ts'
+import { Turns } from '../../core/turns.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import { isKubeError } from '../../kube/errors.ts'
+
+const ATTEMPTS = 10
+
+type Ref = { namespace: string; name: string }
+type Decision<Answer> = { readonly answer: Answer; readonly status?: object | undefined }
+
+/**
+ * Writes the status of objects over exactly what was read, so that nothing is lost that another replica wrote meanwhile.
+ * Within this process, writes to one object take turns: only other writers are in the way.
+ *
+ * @param refusals for an object that is gone, and the sentence for one that too many write at once
+ */
+export function createStatusWriter<Stored extends KubeObject>(
+  client: Pick<KubeClient, 'get' | 'mergePatch'>,
+  resource: Resource,
+  refusals: { gone: (ref: Ref) => Error; busy: string },
+) {
+  const turns = new Turns()
+  async function write<Answer>(ref: Ref, decide: (stored: Stored) => Decision<Answer>): Promise<Answer> {
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+      if (attempt > 1) await pauseAfterConflict(attempt - 1)
+      try {
+        const stored = await client.get<Stored>(resource, ref)
+        const { answer, status } = decide(stored)
+        const { uid, resourceVersion } = stored.metadata
+        const options = { subresource: 'status', uid, resourceVersion } as const
+        if (status !== undefined) await client.mergePatch(resource, ref, { status }, options)
+        return answer
+      } catch (error) {
+        if (isKubeError(error, 'NotFound')) throw refusals.gone(ref)
+        if (!isKubeError(error, 'Conflict')) throw error
+      }
+    }
+    throw new PlatformError('SERVICE_UNAVAILABLE', refusals.busy, { retryAfterSeconds: 5 })
+  }
+  /** @param decide what is answered, and the status to be written; none if it is right */
+  return <Answer>(ref: Ref, decide: (stored: Stored) => Decision<Answer>): Promise<Answer> =>
+    turns.take(`${ref.namespace}/${ref.name}`, () => write(ref, decide))
+}

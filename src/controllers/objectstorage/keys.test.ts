@@ -1,0 +1,135 @@
+import { expect } from 'chai'
+import type { ControllerBench } from '../../../test/worlds/controllers.ts'
+import { StorageBench } from '../../../test/worlds/storageWorld.ts'
+import { FakeObjectStore } from '../../adapters/objectstorage/fake.ts'
+import { type AccessKeyPair, accessKeySecretName, decodeAccessKey } from '../../contracts/objectstorage.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { ManagedIdentity } from '../../crds/managedidentities.ts'
+import { ObjectAccessKey } from '../../crds/objectstorage.ts'
+import { secret } from '../../kube/builtin.ts'
+
+const IDENTITY = '5d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b05'
+
+describe('the controllers of access keys', () => {
+  let world: StorageBench
+  let bench: ControllerBench
+  let store: FakeObjectStore
+  let space: string
+  const begin = (open: FakeObjectStore | undefined) => {
+    world = new StorageBench({ store: open })
+    bench = world.bench
+    space = world.space
+  }
+  const seed = (...given: Parameters<StorageBench['seed']>) => world.seed(...given)
+  const account = (...given: Parameters<StorageBench['account']>) => world.account(...given)
+  const bucket = (...given: Parameters<StorageBench['bucket']>) => world.bucket(...given)
+  const key = (...given: Parameters<StorageBench['key']>) => world.key(...given)
+  const find = (...given: Parameters<StorageBench['find']>) => world.find(...given)
+  const says = (...given: Parameters<StorageBench['says']>) => world.says(...given)
+  const patch = (...given: Parameters<StorageBench['patch']>) => world.patch(...given)
+  const remove = (...given: Parameters<StorageBench['remove']>) => world.remove(...given)
+  const pairOf = async (name = 'uploader'): Promise<AccessKeyPair | undefined> => {
+    type Pair = KubeObject & { data?: Record<string, string> }
+    return decodeAccessKey((await bench.find<Pair>(secret, accessKeySecretName(name), space))?.data)
+  }
+  const write = (pair: AccessKeyPair | undefined, name: string, object = 'a') =>
+    store.attempt(pair, 'write', name, object)
+
+  beforeEach(() => {
+    store = new FakeObjectStore()
+    begin(store)
+  })
+  afterEach(() => bench.stop())
+
+  it('refuse a key that is set inactive, and take it back', async () => {
+    account()
+    bucket()
+    key()
+    await bench.start()
+    await patch(ObjectAccessKey, 'uploader', { isActive: false })
+    expect(write(await pairOf(), 'media.one')).to.equal(403)
+    expect(await says(ObjectAccessKey, 'uploader')).to.deep.equal(['Stopped', 'Stopped'])
+    await patch(ObjectAccessKey, 'uploader', { isActive: true })
+    expect(write(await pairOf(), 'media.one')).to.equal(200)
+  })
+
+  it('refuse a key from its time on, and remove a session', async () => {
+    account()
+    bucket()
+    const expiresAt = new Date(bench.clock.now() + 10_000).toISOString()
+    key('short', { expiresAt })
+    key('session', { expiresAt, isSession: true })
+    await bench.start()
+    const [short, session] = [await pairOf('short'), await pairOf('session')]
+    expect([write(short, 'media.one'), write(session, 'media.one')]).to.deep.equal([200, 200])
+    await bench.clock.advance(10_000)
+    await bench.rest()
+    expect([write(short, 'media.one'), write(session, 'media.one')]).to.deep.equal([403, 403])
+    expect((await find(ObjectAccessKey, 'short'))?.status?.state).to.equal('Expired')
+    expect(await find(ObjectAccessKey, 'session')).to.equal(undefined)
+    expect(await pairOf('session')).to.equal(undefined)
+  })
+
+  it('replace a key whose Secret was lost: whoever has the old one has nothing', async () => {
+    account()
+    bucket()
+    key()
+    await bench.start()
+    const before = await pairOf()
+    await bench.client.remove(secret, { namespace: space, name: accessKeySecretName('uploader') })
+    await bench.rest()
+    const after = await pairOf()
+    expect(after?.accessKeyId).to.be.a('string').and.not.equal(before?.accessKeyId)
+    expect([write(before, 'media.one'), write(after, 'media.one')]).to.deep.equal([403, 200])
+  })
+
+  it('replace a key whose Secret was lost before Secrets of its namespace could be watched', async () => {
+    account()
+    key()
+    bench.client.fail('watch', secret, 'Forbidden')
+    await bench.start()
+    const before = await pairOf()
+    expect(before?.accessKeyId).to.be.a('string')
+    await bench.client.remove(secret, { namespace: space, name: accessKeySecretName('uploader') })
+    await bench.rest()
+    await bench.clock.advance(60_000)
+    await bench.rest()
+    expect((await pairOf())?.accessKeyId)
+      .to.be.a('string')
+      .and.not.equal(before?.accessKeyId)
+  })
+
+  it('make a fifth key of one owner wait for another to go', async () => {
+    account()
+    for (const name of ['a', 'b', 'c', 'd', 'e']) key(name)
+    await bench.start()
+    expect(await says(ObjectAccessKey, 'e')).to.deep.equal(['Failed', 'QuotaExceeded'])
+    await remove(ObjectAccessKey, 'a')
+    expect(await says(ObjectAccessKey, 'e')).to.deep.equal(['Running', 'Available'])
+  })
+
+  it('make the session after the hundredth of one account wait for another to end, whoever made it', async () => {
+    account()
+    const expiresAt = new Date(bench.clock.now() + 3_600_000).toISOString()
+    const names = Array.from({ length: 101 }, (_, number) => `s${String(number).padStart(3, '0')}`)
+    for (const name of names) key(name, { isSession: true, expiresAt })
+    await bench.start()
+    expect(await says(ObjectAccessKey, 's100')).to.deep.equal(['Failed', 'QuotaExceeded'])
+    await remove(ObjectAccessKey, 's000')
+    expect(await says(ObjectAccessKey, 's100')).to.deep.equal(['Running', 'Available'])
+  })
+
+  it('take a key away with its identity', async () => {
+    account()
+    bucket()
+    const spec = { resourceName: 'shop', resourceType: 'apps', resourceUid: 'u' }
+    seed(ManagedIdentity, IDENTITY, spec)
+    key('app', { managedIdentityId: IDENTITY })
+    await bench.start()
+    const pair = await pairOf('app')
+    expect(write(pair, 'media.one')).to.equal(200)
+    await remove(ManagedIdentity, IDENTITY)
+    expect(write(pair, 'media.one')).to.equal(403)
+    expect(await find(ObjectAccessKey, 'app')).to.equal(undefined)
+  })
+})

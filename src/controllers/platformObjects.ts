@@ -1,0 +1,34 @@
+import { SYSTEM_NAMESPACE } from '../core/names.ts'
+import { allButNewest, type KubeObject, refOf } from '../core/object.ts'
+import type { AnyKind } from '../crds/define.ts'
+import type { KubeClient } from '../kube/client.ts'
+import { alreadyThere } from '../kube/errors.ts'
+import type { Pass, Workspace } from './engine/controller.ts'
+
+/** The objects of a kind that belong to the platform itself. */
+export function platformObjects<T extends KubeObject>(records: Workspace, { resource }: AnyKind): readonly T[] {
+  return records.cache<T>(resource).list(resource.namespaced ? { namespace: SYSTEM_NAMESPACE } : {})
+}
+
+/** Makes one of them, which may be there already. */
+export async function makeOnce(
+  client: Pick<KubeClient, 'create'>,
+  kind: AnyKind,
+  name: string,
+  spec: object,
+): Promise<void> {
+  const metadata = { name, namespace: SYSTEM_NAMESPACE }
+  const object = { apiVersion: kind.apiVersion, kind: kind.kind, metadata, spec: kind.spec.parse(spec) }
+  await client.create(kind.resource, object).catch(alreadyThere)
+}
+
+/** Of those that are over the newest are kept. @returns whether the object of the pass went */
+export async function tidied(
+  { records, object, kind }: Pick<Pass, 'records' | 'object' | 'kind'>,
+  over: readonly KubeObject[],
+  kept: number,
+): Promise<boolean> {
+  const isSurplus = allButNewest(over, kept).some(({ metadata }) => metadata.name === object.metadata.name)
+  if (isSurplus) await records.client.remove(kind.resource, refOf(object as KubeObject), { uid: object.metadata.uid })
+  return isSurplus
+}

@@ -1,0 +1,21 @@
+/** A failure of something outside, which callers tell apart by its reason. The message is ours. */
+export class ReasonedError<Reason extends string> extends Error {
+  readonly reason: Reason
+
+  constructor(reason: Reason, message: string, options?: { cause: unknown }) {
+    super(message, options)
+    this.name = new.target.name
+    this.reason = reason
+  }
+}
+
+/** The same by a code. */
+export class CodedError<Code extends string> extends Error {
+  readonly code: Code
+
+  constructor(code: Code, message: string, cause?: unknown) {
+    super(message, cause === undefined ? {} : { cause })
+    this.name = new.target.name
+    this.code = code
+  }
+}

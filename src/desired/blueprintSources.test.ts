@@ -1,0 +1,96 @@
+import { expect } from 'chai'
+import { SOURCE_TEMPLATES_MAX } from '../contracts/blueprints/sources.ts'
+import type { BlueprintSource } from '../crds/blueprintSources.ts'
+import { SYNC_INTERVAL, SYNC_RETRY, syncDueIn, templatesOf } from './blueprintSources.ts'
+
+const NOW = Date.UTC(2026, 0, 1)
+const ago = (milliseconds: number) => new Date(NOW - milliseconds).toISOString()
+const problem = { severity: 'Error', code: 'Syntax', path: '', line: 1, column: null, message: 'is no YAML' } as const
+
+/** A text `x` is the template of slug x; one with a question mark is none. */
+const read = (text: string) =>
+  text.includes('?') ? { template: undefined, problems: [problem] } : { template: { slug: text }, problems: [] }
+const files = (...texts: (string | undefined)[]) => texts.map((text, index) => ({ path: `${index}.yaml`, text }))
+
+describe('the templates that a source keeps', () => {
+  const cases: [string, ReturnType<typeof files>, string[], string[]][] = [
+    ['are those of all files', files('a', 'b'), ['a', 'b'], []],
+    ['are none of none', [], [], []],
+    ['leave out a file that is none, and no other', files('a', '?', 'b'), ['a', 'b'], ['1.yaml Syntax']],
+    ['are one of each slug, the first by path', files('a', 'a'), ['a'], ['1.yaml DuplicateName']],
+    ['leave out what is too large or no text', files(undefined, 'b'), ['b'], ['0.yaml SpecInvalid']],
+  ]
+  for (const [sentence, given, slugs, invalid] of cases)
+    it(sentence, () => {
+      const found = templatesOf('source', given, read)
+      expect(found.templates.map(({ slug }) => slug)).to.deep.equal(slugs)
+      expect(found.invalid.map(({ path, errors }) => `${path} ${errors[0]?.code}`)).to.deep.equal(invalid)
+      expect(found.invalidCount).to.equal(invalid.length)
+    })
+
+  it('are bounded, and so is what is said of the others', () => {
+    const given = Array.from({ length: SOURCE_TEMPLATES_MAX + 30 }, (_, index) => ({
+      path: `${index}`,
+      text: `t${index}`,
+    }))
+    const found = templatesOf('source', given, read)
+    expect([found.templates.length, found.invalidCount, found.invalid.length]).to.deep.equal([
+      SOURCE_TEMPLATES_MAX,
+      30,
+      20,
+    ])
+  })
+
+  it('have names that no other source and no person can choose', () => {
+    const name = (source: string) => templatesOf(source, files('a'), read).templates[0]?.name
+    expect(name('one')).to.match(/^source\.[0-9a-f]{24}$/)
+    expect(name('one')).not.to.equal(name('two'))
+  })
+})
+
+describe('a source is read', () => {
+  type Status = NonNullable<BlueprintSource['status']>
+  const good: Partial<Status> = { state: 'Ready', triedAt: ago(60_000), lastSyncAt: ago(60_000), observedGeneration: 1 }
+  const due = (
+    status: Partial<Status> | undefined,
+    more: { syncAt?: string; pushedAt?: string; isWhole?: boolean } = {},
+  ) =>
+    syncDueIn(
+      {
+        spec: { ref: 'main', path: '/', requests: { syncAt: more.syncAt } },
+        status,
+        metadata: { generation: 1 },
+      } as never,
+      NOW,
+      {
+        push: more.pushedAt === undefined ? undefined : { deliveryId: 'new', receivedAt: more.pushedAt },
+        isWhole: more.isWhole ?? true,
+      },
+    )
+  const failed = { ...good, state: 'Failing' as const, lastSyncAt: ago(100_000) }
+  const cases: [string, number, number][] = [
+    ['at once when it is new', due(undefined), 0],
+    ['an hour after it was read', due(good), SYNC_INTERVAL - 60_000],
+    ['at once an hour later', due({ ...good, triedAt: ago(SYNC_INTERVAL), lastSyncAt: ago(SYNC_INTERVAL) }), 0],
+    ['five minutes after a failure', due(failed), SYNC_RETRY - 60_000],
+    ['at once when its spec has changed, whether or not it failed', due({ ...failed, observedGeneration: 0 }), 0],
+    ['at once when somebody asks', due(good, { syncAt: ago(0) }), 0],
+    [
+      'not again for a request that was heard',
+      due({ ...good, syncedAt: ago(5) }, { syncAt: ago(5) }),
+      SYNC_INTERVAL - 60_000,
+    ],
+    ['at once after a push', due(good, { pushedAt: ago(1) }), 0],
+    ['at once after a push of the same second', due(good, { pushedAt: ago(60_000) }), 0],
+    ['once for a push', due({ ...good, heardDelivery: 'new' }, { pushedAt: ago(60_000) }), SYNC_INTERVAL - 60_000],
+    ['not again for a push that was read', due(good, { pushedAt: ago(70_000) }), SYNC_INTERVAL - 60_000],
+    ['again where its controller died while it read', due({ ...good, state: 'Syncing' }), 0],
+    ['at once when it is enabled again', due({ ...good, state: 'Disabled' }), 0],
+    [
+      'again where a template is missing, a minute later at most',
+      due({ ...good, triedAt: ago(1), lastSyncAt: ago(1) }, { isWhole: false }),
+      59_999,
+    ],
+  ]
+  for (const [sentence, found, expected] of cases) it(sentence, () => expect(found).to.equal(expected))
+})

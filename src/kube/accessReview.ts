@@ -1,0 +1,40 @@
+import { z } from 'zod'
+import type { KubeClient } from './client.ts'
+
+/** May this user do this? As the API server's authorizers are asked, the platform's webhook among them. */
+export type AccessQuestion = {
+  readonly user: string
+  readonly verb: string
+  readonly group: string
+  readonly resource: string
+  readonly subresource?: string
+  readonly namespace: string
+  readonly name?: string
+}
+
+/** The resource, for the rights of whoever asks. */
+export const subjectAccessReview = { group: 'authorization.k8s.io', plural: 'subjectaccessreviews' }
+const API_VERSION = `${subjectAccessReview.group}/v1`
+const Answer = z.object({ status: z.object({ allowed: z.boolean() }) })
+
+/**
+ * Asks the API server by a SubjectAccessReview. False also if an authorizer could not answer: ask again before a no is
+ * taken for the last word.
+ *
+ * @throws KubeError if the API server cannot be reached; Error if it does not answer the question
+ */
+export async function isAccessAllowed(
+  client: Pick<KubeClient, 'request'>,
+  { user, ...resourceAttributes }: AccessQuestion,
+): Promise<boolean> {
+  const review = { apiVersion: API_VERSION, kind: 'SubjectAccessReview', spec: { user, resourceAttributes } }
+  const answer = await client.request({
+    method: 'POST',
+    path: `/apis/${API_VERSION}/${subjectAccessReview.plural}`,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(review),
+  })
+  const text = await answer.text()
+  if (answer.status !== 201) throw new Error(`The API server refused a SubjectAccessReview (HTTP ${answer.status}).`)
+  return Answer.parse(JSON.parse(text)).status.allowed
+}

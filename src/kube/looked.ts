@@ -1,0 +1,37 @@
+import {
+  clusterRole,
+  configMap,
+  cronJob,
+  customResourceDefinition,
+  daemonSet,
+  deployment,
+  ingress,
+  networkPolicy,
+  node,
+  pod,
+  podDisruptionBudget,
+  resourceQuota,
+  service,
+  serviceAccount,
+  statefulSet,
+} from './builtin.ts'
+import { certificate } from './certmanager.ts'
+import { postgresqlCluster } from './postgresql.ts'
+import { veleroBackup, veleroLocation } from './velero.ts'
+
+const workloads = [deployment, statefulSet, daemonSet]
+
+const checked = {
+  ...{ quota: resourceQuota, definition: customResourceDefinition, role: clusterRole },
+  ...{ database: postgresqlCluster, certificate },
+}
+
+/** Those that nothing but the checks before a rollout reads. */
+export const CHECKED_TYPES = Object.values(checked)
+
+/** The types that are looked at before a rollout, and for what was changed by hand. */
+export const LOOKED_TYPES = {
+  ...{ node, pod, backup: veleroBackup, backupLocation: veleroLocation, ...checked, workloads },
+  /** What charts render and people change. Never Secrets: the operator may not read those of components. */
+  rendered: [...workloads, service, configMap, serviceAccount, networkPolicy, podDisruptionBudget, ingress, cronJob],
+}
