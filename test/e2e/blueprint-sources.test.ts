@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { createHmac, randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,11 +8,21 @@ import { sourceTemplateName } from '../../src/contracts/blueprints/sources.ts'
 import { boundaryNamespace } from '../../src/core/names.ts'
 import { BlueprintSource } from '../../src/crds/blueprintSources.ts'
 import { BlueprintTemplate } from '../../src/crds/blueprints.ts'
+import { RoleDefinition } from '../../src/crds/rbac.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import type { KubeObject } from '../../src/kube/object.ts'
 import { makeRepository } from '../make/gitRepository.ts'
-import { call, type ErrorBody, expectCall, itemsOf, makeBoundary, makeCaller, until } from '../worlds/platform.ts'
+import {
+  call,
+  type ErrorBody,
+  expectCall,
+  itemsOf,
+  makeBoundary,
+  makeCaller,
+  uniqueName,
+  until,
+} from '../worlds/platform.ts'
 import { serveGitToPlatform } from '../worlds/providers/gitBackend.ts'
 import { administrator, clientWithToken, testPlatform } from '../worlds/tenant.ts'
 
@@ -188,6 +198,32 @@ describe('sources of blueprints', () => {
       })
       expect((await sourceNow(id)).status).to.equal('Failing')
       await tenant.remove(BlueprintSource.resource, { namespace, name: id })
+    } finally {
+      await tenant.close()
+    }
+  })
+
+  it('show nothing of a deployment source to whoever may not have a token of it', async () => {
+    const displayName = uniqueName('Librarian')
+    const role = { displayName, actions: ['blueprints/*'], assignableScopes: ['/boundaries/*'] }
+    const { apiVersion, kind, resource } = RoleDefinition
+    await admin.create(resource, { apiVersion, kind, metadata: { name: randomUUID() }, spec: role })
+    const { token } = await makeCaller({ [displayName]: `/boundaries/${boundaryId}` })
+    const installed = { installationId: randomUUID(), repositoryId: 'repository' }
+    const { status, body } = await call('POST', `${catalogue}/sources`, installed, { token })
+    expect([status, (body as { action?: string }).action]).to.deep.equal([403, 'kernel/deployments/token'])
+    const tenant = await clientWithToken(token)
+    try {
+      const make = (spec: object) =>
+        tenant.create(BlueprintSource.resource, {
+          apiVersion: BlueprintSource.apiVersion,
+          kind: BlueprintSource.kind,
+          metadata: { name: randomUUID(), namespace },
+          spec,
+        })
+      const open = await until('kubectl is let in', () => make({ repositoryUrl: address('open/other') }))
+      expect(await refusal(make(installed))).to.include('that takes kernel/deployments/token at the boundary')
+      await tenant.remove(BlueprintSource.resource, { namespace, name: open.metadata.name })
     } finally {
       await tenant.close()
     }

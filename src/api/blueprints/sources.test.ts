@@ -7,6 +7,7 @@ import { boundaryNamespace } from '../../core/names.ts'
 import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
 import { DEFAULT_BLUEPRINTS } from '../../crds/defaultBlueprints.ts'
+import { RoleDefinition } from '../../crds/rbac.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 
 const B = `/boundaries/${BOUNDARY}/resources/blueprints`
@@ -56,6 +57,32 @@ describe('sources of blueprints over REST', () => {
   ]
   for (const [sentence, body, expected] of refusals)
     it(`are asked for ${sentence}: ${expected}`, async () => expect(await told(body)).to.equal(expected))
+
+  it('show nothing of a deployment source to whoever may not have a token of it', async () => {
+    const scope = `/boundaries/${BOUNDARY}`
+    const librarian = randomUUID()
+    const actions = ['blueprints/read', 'blueprints/templates/write']
+    world.put(RoleDefinition, randomUUID(), { displayName: 'Librarian', actions, assignableScopes: ['/boundaries/*'] })
+    world.grant(librarian, 'Librarian', scope)
+    const ask = (method: 'post' | 'patch', path: string, body: object) =>
+      world.ask(method, `${B}/sources${path}`, librarian).send(body)
+    expect((await ask('post', '', { repositoryUrl: URL })).status).to.equal(201)
+    const installed = { installationId: HOST, repositoryId: '7' }
+    const refused = await ask('post', '', installed)
+    expect([refused.status, refused.body.action]).to.deep.equal([403, 'kernel/deployments/token'])
+    const { body } = await add(installed)
+    expect((await ask('patch', `/${body.id}`, { path: '/secret' })).status).to.equal(403)
+    expect((await ask('patch', `/${body.id}`, { enabled: false })).status).to.equal(200)
+  })
+
+  it('are not changed into what another one reads', async () => {
+    await add({ repositoryUrl: URL, path: '/a' })
+    const { body } = await add({ repositoryUrl: URL, path: '/b' })
+    const change = (path: string) => world.ask('patch', `${B}/sources/${body.id}`).send({ path })
+    expect((await change('/a')).body.code).to.equal('ALREADY_EXISTS')
+    expect((await change('/b')).status).to.equal(200)
+    expect((await change('/c')).status).to.equal(200)
+  })
 
   it('are one of each repository, branch and folder', async () => {
     expect(await told({ repositoryUrl: URL })).to.equal('201 Git')

@@ -7,16 +7,18 @@ import {
   providerOf,
   SOURCES_MAX,
 } from '../../contracts/blueprints/sources.ts'
-import { badRequest, PlatformError } from '../../core/errors.ts'
+import { badRequest, PlatformError, permissionMissing } from '../../core/errors.ts'
 import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
-import type { Context } from '../http/context.ts'
+import { boundaryScope } from '../callers/visibility.ts'
+import type { Context, Services } from '../http/context.ts'
 import { readModel } from '../http/model.ts'
 import { action } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
 import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
 import { vetSourceUrl } from '../resources/deployments/address.ts'
+import { BUILD } from '../resources/deployments/reporters.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { TemplateProblemDto } from './catalogue.ts'
@@ -68,6 +70,7 @@ const UpdateCatalogSourceRequest = z
     enabled: z.boolean().nullish().describe('Null leaves it as it is'),
   })
   .meta({ id: 'UpdateCatalogSourceRequest' })
+type Change = z.output<typeof UpdateCatalogSourceRequest>
 
 /** What a source says: ref and path are judged with the rest of the spec, by the same words as for kubectl. */
 export function catalogueSourceDto({ metadata, spec, status = {} }: CatalogueSource) {
@@ -104,8 +107,9 @@ export function stateOf({ metadata, spec, status }: CatalogueSource): (typeof CA
   return status?.state === 'Disabled' ? 'Pending' : (status?.state ?? 'Pending')
 }
 
-/** @throws PlatformError URL_NOT_ALLOWED, REFERENCE_NOT_FOUND, ALREADY_EXISTS, QUOTA_EXCEEDED, BAD_REQUEST */
-function creationSpec(context: Context<string, unknown, Creation>, { namespace }: BoundaryHome): object {
+/** @throws PlatformError URL_NOT_ALLOWED, FORBIDDEN, REFERENCE_NOT_FOUND, ALREADY_EXISTS, QUOTA_EXCEEDED, BAD_REQUEST */
+function creationSpec(context: Context<string, unknown, Creation>, home: BoundaryHome): object {
+  const { namespace } = home
   const { services, body } = context
   const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null && value !== undefined))
   const { repositoryUrl, installationId, repositoryId } = given as Creation
@@ -120,21 +124,47 @@ function creationSpec(context: Context<string, unknown, Creation>, { namespace }
     ])
   }
   if (hasUrl) vetSourceUrl(services, repositoryUrl, 'repositoryUrl')
+  if (!hasUrl) requireToken(context as Context, home)
   const derived = hasUrl ? providerOf(repositoryUrl) : providerBehind(context, namespace, installationId ?? '')
   const provider = body.provider ?? derived
   const spec = readModel(BlueprintSource.spec, { ...given, provider, requests: {} })
   const all = services.records.peekAll(BlueprintSource, { namespace })
-  if (all.some((other) => isSamePlace(other.spec, spec)))
-    throw new PlatformError(
-      'ALREADY_EXISTS',
-      `A source reads "${spec.path}" at "${spec.ref}" of this repository already.`,
-    )
+  refuseSame(all, spec)
   if (all.length >= SOURCES_MAX) {
     const message = `A boundary has at most ${SOURCES_MAX} sources of blueprints.`
     const extras = { quota: 'blueprintSources', limit: SOURCES_MAX, used: all.length, requested: 1 }
     throw new PlatformError('QUOTA_EXCEEDED', message, extras)
   }
   return spec
+}
+
+/** Who shows what the credentials of a deployment source open may have a token of it. @throws PlatformError FORBIDDEN */
+function requireToken({ services, caller }: Context, { boundaryId }: BoundaryHome): void {
+  const scope = boundaryScope(boundaryId)
+  if (!services.access.isAllowed(caller.principalId, BUILD, scope)) throw permissionMissing(BUILD, scope)
+}
+
+/** @throws PlatformError ALREADY_EXISTS */
+function refuseSame(others: readonly CatalogueSource[], { path, ref, ...place }: CatalogueSource['spec']): void {
+  if (!others.some((other) => isSamePlace(other.spec, { path, ref, ...place }))) return
+  throw new PlatformError('ALREADY_EXISTS', `A source reads "${path}" at "${ref}" of this repository already.`)
+}
+
+/** What is read after a change is judged like what is read at first. @throws PlatformError FORBIDDEN, ALREADY_EXISTS */
+function judgeChange(context: Context, { metadata, spec }: CatalogueSource, home: BoundaryHome): void {
+  const next = changed(spec, context.body as Change)
+  if (isSamePlace(next, spec)) return
+  if (spec.installationId !== undefined) requireToken(context, home)
+  const { records }: Services = context.services
+  const all = records.peekAll(BlueprintSource, { namespace: home.namespace })
+  refuseSame(
+    all.filter((other) => other.metadata.name !== metadata.name),
+    next,
+  )
+}
+
+function changed(spec: CatalogueSource['spec'], { ref, path, enabled }: Change): CatalogueSource['spec'] {
+  return { ...spec, ref: ref ?? spec.ref, path: path ?? spec.path, enabled: enabled ?? spec.enabled }
 }
 
 /** @throws PlatformError REFERENCE_NOT_FOUND */
@@ -182,12 +212,9 @@ export const catalogueSources = collection(BlueprintSource, {
   patch: {
     summary: 'Read another branch or folder, or offer its templates no more',
     body: UpdateCatalogSourceRequest,
-    toSpec: ({ spec }, { body: { ref, path, enabled } }) => ({
-      ...spec,
-      ...(ref != null && { ref }),
-      ...(path != null && { path }),
-      ...(enabled != null && { enabled }),
-    }),
+    turn,
+    before: (context, found, home) => judgeChange(context as Context, found, home),
+    toSpec: ({ spec }, { body }) => changed(spec, body),
   },
   remove: { summary: 'Forget a repository and its templates; what was deployed of them stays' },
 })
