@@ -209,6 +209,27 @@ describe('a pack', () => {
     ],
     ['that is none', Buffer.from('PACK'), RangeError],
   ]
+  it('whose changes stand in the worst order is refused before all of them were tried', async () => {
+    const idOf = (bytes: Buffer) => createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest()
+    const versions = Array.from({ length: 100 }, (_, index) => Buffer.from([index]))
+    const [first = Buffer.alloc(1), ...later] = versions
+    // Each is the one before, changed into one byte that is new; the last one stands first.
+    const changes = later.map((bytes, index) => {
+      const delta = Buffer.from([1, 1, 1, ...bytes])
+      return Buffer.concat([Buffer.from([0x70 | delta.length]), idOf(versions[index] ?? first), deflateSync(delta)])
+    })
+    const head = Buffer.from('PACK\0\0\0\x02\0\0\0\0', 'latin1')
+    head.writeUInt32BE(versions.length, 8)
+    const whole = Buffer.concat([Buffer.from([0x31]), deflateSync(first)])
+    const packed = (entries: readonly Buffer[]) => {
+      const body = Buffer.concat([head, ...entries])
+      return Buffer.concat([body, createHash('sha1').update(body).digest()])
+    }
+    expect((await readPack(packed([whole, ...changes]))).size).to.equal(versions.length)
+    const error: unknown = await readPack(packed([...changes.toReversed(), whole])).catch((thrown: unknown) => thrown)
+    expect(error).to.be.instanceOf(RangeError)
+  })
+
   for (const [sentence, bytes, kind] of cases)
     it(`${sentence} is refused`, async () => {
       const error: unknown = await readPack(bytes).catch((thrown: unknown) => thrown)

@@ -8,6 +8,9 @@ export type GitObject = { readonly type: GitObjectType; readonly bytes: Buffer }
 /** Objects of a pack, bytes of one and of all together. */
 export const PACK_LIMITS = { objects: 20_000, object: 16 * 1024 * 1024, all: 64 * 1024 * 1024 } as const
 
+/** How often what is left is tried again. Git's own chains are 50 long at most; a longer one is made to cost time. */
+const ROUNDS = 64
+
 /** What a pack says is too much: a small one can stand for gigabytes. */
 export class PackTooLarge extends Error {}
 
@@ -69,9 +72,10 @@ class Objects {
 
   /** A base that is named by its id may come later, so the rest is tried again as long as one more is found. */
   resolve(deltas: readonly Delta[]): void {
-    for (let open = deltas; open.length > 0; ) {
+    for (let open = deltas, round = 0; open.length > 0; round += 1) {
       const left = open.filter((delta) => !this.#resolveOne(delta))
-      if (left.length === open.length) throw new RangeError('An object is a change of one that is not there.')
+      if (left.length === open.length || round === ROUNDS)
+        throw new RangeError('An object is a change of one that is not there.')
       open = left
     }
   }
