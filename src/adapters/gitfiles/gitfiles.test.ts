@@ -9,8 +9,9 @@ import { expect } from 'chai'
 import { serveGit } from '../../../test/worlds/providers/gitBackend.ts'
 import { gitFiles } from './client.ts'
 import { FakeGitFiles } from './fake.ts'
-import { PackTooLarge, readPack } from './pack.ts'
+import { type GitObject, PackTooLarge, readPack } from './pack.ts'
 import { type GitFiles, GitFilesError } from './port.ts'
+import { filesOf } from './tree.ts'
 
 const PASSWORD = 'a-password-of-the-tests'
 const basic = (password: string) => `Basic ${Buffer.from(`git:${password}`).toString('base64')}`
@@ -235,4 +236,28 @@ describe('a pack', () => {
       const error: unknown = await readPack(bytes).catch((thrown: unknown) => thrown)
       expect(error).to.be.instanceOf(kind)
     })
+})
+
+describe('a tree', () => {
+  const objects = new Map<string, GitObject>()
+  const keep = (type: 'tree' | 'commit' | 'blob', bytes: Buffer) => {
+    const id = createHash('sha1').update(`${type} ${bytes.length}\0`).update(bytes).digest('hex')
+    objects.set(id, { type, bytes })
+    return id
+  }
+  const treeOf = (mode: string, names: readonly string[], id: string) =>
+    keep('tree', Buffer.concat(names.flatMap((name) => [Buffer.from(`${mode} ${name}\0`), Buffer.from(id, 'hex')])))
+  const commitOf = (tree: string) => keep('commit', Buffer.from(`tree ${tree}\nauthor a\n\nx\n`))
+  const names = (count: number, end = '') => Array.from({ length: count }, (_, index) => `f${index}${end}`)
+
+  it('that stands in itself many times is not walked to its end', () => {
+    let tree = treeOf('100644', ['a.txt'], keep('blob', Buffer.from('x')))
+    for (let depth = 0; depth < 8; depth += 1) tree = treeOf('40000', names(20), tree)
+    expect(() => filesOf(objects, commitOf(tree), '/')).to.throw(GitFilesError, 'more than 20000')
+  })
+
+  it('whose one file has many names is refused before all of them are read', () => {
+    const tree = treeOf('100644', names(20, '.yaml'), keep('blob', Buffer.alloc(262_144, 'x')))
+    expect(() => filesOf(objects, commitOf(tree), '/')).to.throw(GitFilesError, 'more than 4194304 bytes')
+  })
 })

@@ -23,20 +23,41 @@ export function filesOf(objects: Objects, commit: string, folder: string): GitFi
     if (found === undefined) throw new GitFilesError('NotFound', `The repository has no folder "${folder}".`)
     root = found.id
   }
-  return [...gather(objects, root, '', 0)].sort((one, other) => (one.path < other.path ? -1 : 1))
+  const found = new Found(objects)
+  found.gather(root, '', 0)
+  return found.files.sort((one, other) => (one.path < other.path ? -1 : 1))
 }
 
-function gather(objects: Objects, tree: string, prefix: string, depth: number, found: GitFile[] = []): GitFile[] {
-  for (const { mode, name, id } of entriesOf(read(objects, tree, 'tree'))) {
-    const path = `${prefix}${name}`
-    if (mode === FOLDER && depth < GIT_LIMITS.depth) gather(objects, id, `${path}/`, depth + 1, found)
-    if (!FILES.has(mode) || !TEXTS.test(name)) continue
-    if (found.length === GIT_LIMITS.files)
-      throw new GitFilesError('TooLarge', `The folder has more than ${GIT_LIMITS.files} files of YAML and JSON.`)
-    found.push({ path, text: textOf(objects.get(id)) })
+class Found {
+  readonly files: GitFile[] = []
+  readonly #objects: Objects
+  #entries = 0
+  #room: number = GIT_LIMITS.texts
+
+  constructor(objects: Objects) {
+    this.#objects = objects
   }
-  return found
+
+  /** One folder may stand in another many times: a pack of a kilobyte can be a tree without an end. */
+  gather(tree: string, prefix: string, depth: number): void {
+    for (const { mode, name, id } of entriesOf(read(this.#objects, tree, 'tree'))) {
+      this.#entries += 1
+      if (this.#entries > GIT_LIMITS.entries) throw tooLarge(`more than ${GIT_LIMITS.entries} files and folders`)
+      const path = `${prefix}${name}`
+      if (mode === FOLDER && depth < GIT_LIMITS.depth) this.gather(id, `${path}/`, depth + 1)
+      if (FILES.has(mode) && TEXTS.test(name)) this.#add(path, textOf(this.#objects.get(id)))
+    }
+  }
+
+  #add(path: string, text: string | undefined): void {
+    if (this.files.length === GIT_LIMITS.files) throw tooLarge(`more than ${GIT_LIMITS.files} files of YAML and JSON`)
+    this.#room -= text?.length ?? 0
+    if (this.#room < 0) throw tooLarge(`more than ${GIT_LIMITS.texts} bytes of YAML and JSON`)
+    this.files.push({ path, text })
+  }
 }
+
+const tooLarge = (what: string) => new GitFilesError('TooLarge', `The folder has ${what}.`)
 
 /** Undefined too for what the host left out because it is too large. */
 function textOf(object: GitObject | undefined): string | undefined {
