@@ -23,7 +23,7 @@ import type { EventRecorder } from '../kube/events.ts'
 import { appController } from './apps/index.ts'
 import { bindingController } from './bindings.ts'
 import { executionController } from './blueprints/executions.ts'
-import { catalogueController } from './blueprints/sources.ts'
+import { catalogueController, type TemplateReader } from './blueprints/sources.ts'
 import { templateController } from './blueprints/templates.ts'
 import { boundaryController } from './boundaries.ts'
 import { clusterController, countClusters } from './clusters.ts'
@@ -92,6 +92,7 @@ export type ControllerPorts = {
   sources: SourceOptions & { port: SourcePort }
   /** Where templates of blueprints are read from. */
   gitFiles: GitFiles
+  readTemplate: TemplateReader
   builds: BuildPorts
   crosslink: CrosslinkOptions
   /** Undefined if the platform has no registry of images. */
@@ -165,7 +166,12 @@ const PARTS: readonly Part[] = [
   })),
   made(jobController, (ports) => ({ keys: keysOf(ports), ...ports.jobs, registryHost: ports.registry?.host })),
   made(repositoryController, ({ registry }) => ({ registry })),
-  made(catalogueController, ({ gitFiles, sources }) => ({ files: gitFiles, sources: sources.port })),
+  made(catalogueController, ({ gitFiles, sources, readTemplate }) => ({
+    files: gitFiles,
+    sources: sources.port,
+    circuitUrl: sources.circuit.baseUrl,
+    read: readTemplate,
+  })),
   fixed(templateController),
   fixed(executionController),
   made(runController, ({ registry }) => ({ registry })),

@@ -1,6 +1,7 @@
 import { blobBuildLogs } from '../../src/adapters/buildlogs/client.ts'
 import type { PodLogs } from '../../src/adapters/podlogs/port.ts'
 import type { SqlEngine, SqlTarget } from '../../src/adapters/sql/port.ts'
+import { readWhole } from '../../src/api/blueprints/catalogue.ts'
 import { createAuthority as createRealAuthority } from '../../src/composition/certificates.ts'
 import { UNUSED } from '../../src/contracts/registry/retention.ts'
 import type { ControllerPorts } from '../../src/controllers/index.ts'
@@ -104,6 +105,7 @@ export function portsOf(engines: Engines, life: Life, far: Engines): ControllerP
       archives: undefined,
     },
     gitFiles: engines.gitFiles,
+    readTemplate: readWhole,
     crosslink: { createAuthority },
     rollouts: { look: engines.clusterLook, version: '1.0.0', velero: 'velero' },
     lifecycle: { feed: engines.releases, feedInterval: 3_600_000, healthSettle: 0 },

@@ -7,6 +7,7 @@ import { createOutgoing } from '../../adapters/outgoing/client.ts'
 import { giteaCircuit } from '../../adapters/sources/circuit.ts'
 import { createSources } from '../../adapters/sources/client.ts'
 import type { CircuitPort, SourcePort } from '../../adapters/sources/port.ts'
+import { readWhole } from '../../api/blueprints/catalogue.ts'
 import type { Services } from '../../api/http/context.ts'
 import { kubeSecrets, kubeSecretWriter } from '../../api/records/secrets.ts'
 import { kubeJournal } from '../../api/sources/journal.ts'
@@ -57,7 +58,7 @@ export function sourceServices(setup: FacadeSetup): Pick<Services, 'sources'> {
   }
 }
 
-export function sourcePorts(setup: AreaSetup): Pick<ControllerPorts, 'sources' | 'gitFiles'> {
+export function sourcePorts(setup: AreaSetup): Pick<ControllerPorts, 'sources' | 'gitFiles' | 'readTemplate'> {
   const { gitFiles, ...sources } = providers(setup)
-  return { sources, gitFiles }
+  return { sources, gitFiles, readTemplate: readWhole }
 }

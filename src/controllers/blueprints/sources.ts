@@ -1,12 +1,14 @@
-import { type GitFiles, GitFilesError, type GitPlace } from '../../adapters/gitfiles/port.ts'
+import { setImmediate } from 'node:timers/promises'
+import { type GitFile, type GitFiles, GitFilesError, type GitPlace } from '../../adapters/gitfiles/port.ts'
 import { connectionTo, SourceError, type SourcePort } from '../../adapters/sources/port.ts'
 import { isBehind, isSamePlace, SOURCES_MAX } from '../../contracts/blueprints/sources.ts'
-import { readTemplate } from '../../contracts/blueprints/validate.ts'
+import type { ReadTemplate } from '../../contracts/blueprints/validate.ts'
+import type { RecordedHead } from '../../contracts/sources/journal.ts'
 import { sourceSecretName } from '../../contracts/sources/providers.ts'
+import { isOfRepository } from '../../contracts/sources/repositories.ts'
 import { ageOf, type KubeObject, keyOf, refOf } from '../../core/object.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { secretTexts } from '../../core/secretData.ts'
-import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
 import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
@@ -22,7 +24,15 @@ import { absent, alreadyThere } from '../../kube/errors.ts'
 import { controllerWith, type Pass, steps, type Workspace } from '../engine/controller.ts'
 import { readSecret, withSecretRights } from '../workload/secrets.ts'
 
-export type CatalogueOptions = { files: GitFiles; sources: Pick<SourcePort, 'repositories' | 'token'> }
+export type CatalogueOptions = {
+  files: GitFiles
+  sources: Pick<SourcePort, 'repositories' | 'token'>
+  /** Where the Git host of the platform is; undefined if it has none. */
+  circuitUrl: string | undefined
+  /** As POST .../templates reads one. */
+  read: TemplateReader
+}
+export type TemplateReader = (content: string) => ReadTemplate
 
 type SourcePass = Pass<typeof BlueprintSource>
 type SourceObject = BlueprintSource & KubeObject
@@ -37,7 +47,15 @@ export const catalogueController = controllerWith(
   {
     observes: [
       { resource: BlueprintTemplate.resource, keysOf: sourceOfTemplate },
-      { resource: DeploymentSource.resource, keysOf: sourcesBehind },
+      {
+        resource: DeploymentSource.resource,
+        keysOf: sourcesBehind,
+        relevant: ({ metadata, spec, status }) => [
+          metadata.deletionTimestamp,
+          spec,
+          (status as Connected['status'])?.heads,
+        ],
+      },
     ],
     writes: [{ resource: BlueprintTemplate.resource, verbs: ['create', 'patch', 'delete'] }],
   },
@@ -56,13 +74,13 @@ function sourceOfTemplate({ spec, metadata }: KubeObject, records: Workspace): s
   return source === undefined ? [] : [keyOf(source)]
 }
 
-/** The sources that are read with the credentials of a deployment source. */
+/** The sources that are read with the credentials of a deployment source, or of whose address it may be told a push. */
 function sourcesBehind(changed: KubeObject, records: Workspace): string[] {
   const { namespace } = changed.metadata
   return records
     .cache<SourceObject>(BlueprintSource.resource)
     .list({ namespace })
-    .filter(({ spec }) => isBehind(changed as Connected, spec))
+    .filter(({ spec }) => spec.repositoryUrl !== undefined || isBehind(changed as Connected, spec))
     .map(keyOf)
 }
 
@@ -80,7 +98,7 @@ async function syncSource(pass: SourcePass, options: CatalogueOptions): Promise<
   const surplus = surplusOf(pass)
   if (surplus !== undefined) return refuse(pass, surplus)
   const connected = connectedTo(pass)
-  const push = connected === undefined ? undefined : pushOf(connected, spec)
+  const push = pushOf(pass, connected)
   const isWhole = status?.templateCount === templatesHere(pass).length
   const due = syncDueIn(pass.object, pass.clock.now(), { push, isWhole })
   if (due > 0) return standing(pass, due)
@@ -97,13 +115,24 @@ async function syncSource(pass: SourcePass, options: CatalogueOptions): Promise<
   }
 }
 
-/** What was last told of its branch. A source of plain Git is one repository, whatever its deliveries call it. */
-function pushOf(connected: Connected, { repositoryId, ref: name }: BlueprintSource['spec']) {
+/**
+ * What was last told of its branch: to the deployment source that it is read with, or of an address to any of the boundary. A
+ * source of plain Git is one repository, whatever its deliveries call it.
+ */
+function pushOf({ object, records }: SourcePass, connected: Connected | undefined) {
+  const { repositoryId, repositoryUrl, ref: name } = object.spec
   const refs = [name, `refs/heads/${name}`, `refs/tags/${name}`]
-  const isOne = connected.spec.provider === 'Git'
-  return connected.status?.heads?.find(
-    (head) => head.kind !== 'PullRequest' && (isOne || head.repositoryId === repositoryId) && refs.includes(head.ref),
+  const all = records.cache<Connected>(DeploymentSource.resource).list({ namespace: object.metadata.namespace })
+  const isMeant = ({ spec }: Connected, head: RecordedHead) =>
+    repositoryUrl !== undefined
+      ? isOfRepository(spec, head, repositoryUrl)
+      : spec.provider === 'Git' || head.repositoryId === repositoryId
+  const told = (repositoryUrl !== undefined ? all : connected === undefined ? [] : [connected]).flatMap((source) =>
+    (source.status?.heads ?? []).filter((head) => isMeant(source, head as RecordedHead)),
   )
+  return told
+    .filter(({ kind, ref }) => kind !== 'PullRequest' && refs.includes(ref))
+    .toSorted((one, other) => (one.receivedAt < other.receivedAt ? 1 : -1))[0]
 }
 
 /** Why this source is not read at all, for what REST refuses at once. */
@@ -131,7 +160,7 @@ function standing({ object: { status } }: SourcePass, due: number): Outcome {
 
 async function readNow(
   pass: SourcePass,
-  { files, sources }: CatalogueOptions,
+  options: CatalogueOptions,
   connected: Connected | undefined,
   isWhole: boolean,
 ): Promise<Outcome> {
@@ -142,9 +171,9 @@ async function readNow(
       pass,
       new GitFilesError('NotFound', `The boundary has no deployment source "${spec.installationId}".`),
     )
-  const { place, fullName } = await placeOf(pass, sources, connected)
+  const { place, fullName } = await placeOf(pass, options, connected)
   const isKnown = isWhole && status?.readAt === readAtOf(object)
-  const found = await files.read(place, isKnown ? status?.revision : undefined)
+  const found = await options.files.read(place, isKnown ? status?.revision : undefined)
   const common = { triedAt: now, lastSyncAt: now, syncedAt: spec.requests.syncAt, repositoryFullName: fullName }
   const ready = {
     ...common,
@@ -157,17 +186,28 @@ async function readNow(
     pass.report(ready)
     return done({ after: SYNC_INTERVAL })
   }
-  const read = (content: string) => readTemplate(content, BLUEPRINT_COLLECTIONS)
+  const read = await readEach(found.files, options.read)
   const { templates, invalid, invalidCount } = templatesOf(metadata.name, found.files, read)
   await keep(pass, templates)
   pass.report({ ...ready, templateCount: templates.length, invalidCount, invalidTemplates: invalid })
   return done({ after: SYNC_INTERVAL })
 }
 
+/** One after the other: reading one may take some milliseconds, and others wait meanwhile. */
+async function readEach(files: readonly GitFile[], read: TemplateReader): Promise<TemplateReader> {
+  const known = new Map<string, ReadTemplate>()
+  for (const { text } of files) {
+    if (text === undefined || known.has(text)) continue
+    await setImmediate()
+    known.set(text, read(text))
+  }
+  return (content) => known.get(content) ?? read(content)
+}
+
 /** @throws SourceError, GitFilesError */
 async function placeOf(
   pass: SourcePass,
-  sources: CatalogueOptions['sources'],
+  { sources, circuitUrl }: Pick<CatalogueOptions, 'sources' | 'circuitUrl'>,
   connected: Connected | undefined,
 ): Promise<Found> {
   const { repositoryUrl = '', repositoryId = '', ref, path } = pass.object.spec
@@ -176,6 +216,9 @@ async function placeOf(
     return { place: { url: repositoryUrl, ref, path }, fullName }
   }
   const { metadata, spec } = connected
+  // The token of the platform's own Git host goes nowhere else, whatever kubectl wrote.
+  if (spec.provider === 'Circuit' && spec.baseUrl !== circuitUrl)
+    throw new GitFilesError('NotAllowed', 'The Git host of the deployment source is not the one of this platform.')
   const name = spec.credentials?.secretName ?? sourceSecretName(metadata.name)
   const stored = await readSecret({ workloads: pass.records }, metadata.namespace ?? '', name)
   const connection = connectionTo(connected, secretTexts(stored?.data))

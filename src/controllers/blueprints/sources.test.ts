@@ -1,0 +1,97 @@
+import { expect } from 'chai'
+import { ControllerBench } from '../../../test/worlds/controllers.ts'
+import { FakeGitFiles } from '../../adapters/gitfiles/fake.ts'
+import { FakeSources } from '../../adapters/sources/fake.ts'
+import { readWhole } from '../../api/blueprints/catalogue.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { BlueprintSource } from '../../crds/blueprintSources.ts'
+import { BlueprintTemplate } from '../../crds/blueprints.ts'
+import { DeploymentSource } from '../../crds/sources.ts'
+import { catalogueController } from './sources.ts'
+
+const ID = '7b0c5d6e-1f2a-4b3c-8d4e-5f6a7b8c9d0e'
+const HOST = '5d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b11'
+const ADDRESS = 'https://git.example.com/acme/blueprints.git'
+
+const template = (slug: string, spec = '{}') => `format: 1
+slug: ${slug}
+name: A template
+version: 1.0.0
+components:
+  - { name: vectors, collection: vectorclusters, resourceName: "\${deploy.name}", spec: ${spec} }
+`
+
+describe('the controller of sources of blueprints', () => {
+  let bench: ControllerBench
+  let files: FakeGitFiles
+  let space: string
+  beforeEach(() => {
+    files = new FakeGitFiles()
+    const options = { files, sources: new FakeSources(), circuitUrl: 'https://git.platform.test', read: readWhole }
+    bench = new ControllerBench([catalogueController(options)])
+    space = bench.seedGroup('shop').boundarySpace
+  })
+  afterEach(() => bench.stop())
+
+  const seed = (spec: object) => bench.seed(BlueprintSource, ID, BlueprintSource.spec.parse(spec), { namespace: space })
+  const connect = (spec: object, status: object = {}) =>
+    bench.client.seed(DeploymentSource.resource, {
+      apiVersion: DeploymentSource.apiVersion,
+      kind: DeploymentSource.kind,
+      metadata: { name: HOST, namespace: space },
+      spec: { displayName: 'Shop', credentials: { secretName: 'shop' }, ...spec },
+      status,
+    } as KubeObject)
+  const status = async () =>
+    ((await bench.find(BlueprintSource.resource, ID, space)) as BlueprintSource | undefined)?.status ?? {}
+  const slugs = async () =>
+    (await bench.client.list<BlueprintTemplate & KubeObject>(BlueprintTemplate.resource)).items
+      .map(({ spec }) => spec.slug)
+      .sort()
+  const run = async () => {
+    await bench.start()
+    await bench.clock.advance(1000)
+    await bench.rest()
+  }
+
+  it('judges a file as REST would: also by what its components may say', async () => {
+    files.commit(ADDRESS, 'main', 'a1', {
+      'good.yaml': template('good'),
+      'bad.yaml': template('bad', '{ colour: red }'),
+    })
+    seed({ repositoryUrl: ADDRESS })
+    await run()
+    expect(await slugs()).to.deep.equal(['good'])
+    expect((await status()).invalidTemplates).to.have.nested.property('[0].errors[0].code', 'UnknownField')
+  })
+
+  it('reads an address after a push that any deployment source of the boundary was told of', async () => {
+    files.commit(ADDRESS, 'main', 'a1', { 'one.yaml': template('one') })
+    seed({ repositoryUrl: ADDRESS })
+    const gitea = { provider: 'Gitea', baseUrl: 'https://git.example.com' }
+    connect(gitea)
+    await run()
+    files.commit(ADDRESS, 'main', 'a2', { 'two.yaml': template('two') })
+    const head = { kind: 'Push', repositoryId: '5', ref: 'refs/heads/main', commit: 'b'.repeat(40), deliveryId: '7' }
+    const receivedAt = new Date(bench.clock.now()).toISOString()
+    const tell = (repositoryName: string) =>
+      bench.client.edit(DeploymentSource.resource, { namespace: space, name: HOST }, (source) => {
+        source.status = { heads: [{ ...head, repositoryName, receivedAt }] }
+      })
+    tell('acme/another')
+    await bench.rest()
+    expect(await slugs()).to.deep.equal(['one'])
+    tell('acme/blueprints')
+    await bench.rest()
+    await bench.clock.advance(1000)
+    await bench.rest()
+    expect(await slugs()).to.deep.equal(['two'])
+  })
+
+  it('takes the token of the Git host of the platform nowhere else', async () => {
+    connect({ provider: 'Circuit', baseUrl: 'https://git.example.com', circuit: {} })
+    seed({ installationId: HOST, repositoryId: '1' })
+    await run()
+    expect((await status()).message).to.equal('The Git host of the deployment source is not the one of this platform.')
+  })
+})
