@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { CATALOGUE_PROVIDERS, CATALOGUE_STATES, INVALID_SHOWN } from '../contracts/blueprints/sources.ts'
 import { defineKind, type ObjectOf, READ, type Rule, resourceStatus, statusColumns, WRITE } from './define.ts'
 import { DateTime } from './fields.ts'
+import { unchanged } from './referenceAdmission.ts'
 
 /** https alone: what may be called is judged when it is called. */
 export const RepositoryUrl = z
@@ -115,6 +116,14 @@ export const BlueprintSource = defineKind({
   }),
   immutable: ['provider', 'repositoryUrl', 'installationId', 'repositoryId'],
   rules,
+  admission: [
+    {
+      on: 'WRITE',
+      cel: `variables.isExempt || !has(object.spec.installationId) || ${unchanged('installationId', 'repositoryId', 'ref', 'path')} || authorizer.group('delivery.freehold.dev').resource('deploymentsources').namespace(request.namespace).check('use').allowed()`,
+      message:
+        'installationId names a deployment source whose credentials you may not use: that takes kernel/deployments/token at the boundary',
+    },
+  ],
   columns: [
     { name: 'Repository', path: '.spec.repositoryUrl' },
     { name: 'Ref', path: '.spec.ref' },

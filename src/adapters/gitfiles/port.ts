@@ -26,8 +26,8 @@ export type GitFilesFound = {
   readonly files: readonly GitFile[] | undefined
 }
 
-/** Bytes of a file, files of a folder, folders below each other, bytes that a host may answer. */
-export const GIT_LIMITS = { file: 262_144, files: 200, depth: 8, answer: 16 * 1024 * 1024 } as const
+/** Bytes of a file, files of a folder, folders below each other. What a host may answer is bounded where it is called. */
+export const GIT_LIMITS = { file: 262_144, files: 200, depth: 8 } as const
 
 /** Reads the few texts that stand in a folder of a repository. No hook, submodule or link of it is followed. */
 export interface GitFiles {

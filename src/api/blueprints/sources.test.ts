@@ -7,6 +7,7 @@ import { boundaryNamespace } from '../../core/names.ts'
 import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
 import { DEFAULT_BLUEPRINTS } from '../../crds/defaultBlueprints.ts'
+import { DenyAssignment } from '../../crds/rbac.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 
 const B = `/boundaries/${BOUNDARY}/resources/blueprints`
@@ -138,6 +139,19 @@ describe('sources of blueprints over REST', () => {
     expect((await world.ask('post', `${path}/sync`)).status).to.equal(409)
     expect((await world.ask('delete', path)).status).to.equal(204)
     expect((await world.ask('get', `${B}/${slug}`)).status).to.equal(404)
+  })
+
+  it('use no credentials that whoever writes them may not use', async () => {
+    const { body: source } = await add({ installationId: HOST, repositoryId: '7' })
+    const denied = { principalId: OWNER, principalType: 'User', reason: 'test', scopeIncarnation: 'life' }
+    const token = { actions: ['kernel/deployments/token'], dataActions: [], scope: `/boundaries/${BOUNDARY}` }
+    world.put(DenyAssignment, randomUUID(), { ...denied, ...token }, OUTER)
+    const refused = await add({ installationId: HOST, repositoryId: '8' })
+    expect([refused.status, refused.body.action]).to.deep.equal([403, 'kernel/deployments/token'])
+    const path = `${B}/sources/${source.id}`
+    expect((await world.ask('patch', path).send({ path: '/secret' })).status).to.equal(403)
+    expect((await world.ask('patch', path).send({ enabled: false, path: '/' })).status).to.equal(200)
+    expect(await told({ repositoryUrl: URL })).to.equal('201 Git')
   })
 
   it('hold the deployment source that gives their credentials', async () => {

@@ -7,9 +7,10 @@ import {
   providerOf,
   SOURCES_MAX,
 } from '../../contracts/blueprints/sources.ts'
-import { badRequest, PlatformError } from '../../core/errors.ts'
+import { badRequest, PlatformError, permissionMissing } from '../../core/errors.ts'
 import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
+import { boundaryScope } from '../callers/visibility.ts'
 import type { Context } from '../http/context.ts'
 import { readModel } from '../http/model.ts'
 import { action } from '../http/route.ts'
@@ -104,8 +105,8 @@ export function stateOf({ metadata, spec, status }: CatalogueSource): (typeof CA
   return status?.state === 'Disabled' ? 'Pending' : (status?.state ?? 'Pending')
 }
 
-/** @throws PlatformError URL_NOT_ALLOWED, REFERENCE_NOT_FOUND, ALREADY_EXISTS, QUOTA_EXCEEDED, BAD_REQUEST */
-function creationSpec(context: Context<string, unknown, Creation>, { namespace }: BoundaryHome): object {
+/** @throws PlatformError URL_NOT_ALLOWED, FORBIDDEN, REFERENCE_NOT_FOUND, ALREADY_EXISTS, QUOTA_EXCEEDED, BAD_REQUEST */
+function creationSpec(context: Context<string, unknown, Creation>, { namespace, boundaryId }: BoundaryHome): object {
   const { services, body } = context
   const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null && value !== undefined))
   const { repositoryUrl, installationId, repositoryId } = given as Creation
@@ -120,6 +121,7 @@ function creationSpec(context: Context<string, unknown, Creation>, { namespace }
     ])
   }
   if (hasUrl) vetSourceUrl(services, repositoryUrl, 'repositoryUrl')
+  else refuseUse(context as Context, boundaryId)
   const derived = hasUrl ? providerOf(repositoryUrl) : providerBehind(context, namespace, installationId ?? '')
   const provider = body.provider ?? derived
   const spec = readModel(BlueprintSource.spec, { ...given, provider, requests: {} })
@@ -137,6 +139,12 @@ function creationSpec(context: Context<string, unknown, Creation>, { namespace }
   return spec
 }
 
+/** Templates show what the credentials of a deployment source open. @throws PlatformError FORBIDDEN */
+function refuseUse({ services, caller }: Context, boundaryId: string): void {
+  const scope = boundaryScope(boundaryId)
+  if (!services.access.isAllowed(caller.principalId, USE, scope)) throw permissionMissing(USE, scope)
+}
+
 /** @throws PlatformError REFERENCE_NOT_FOUND */
 function providerBehind({ services }: Context<string, unknown, unknown>, namespace: string, installationId: string) {
   const found = services.records
@@ -148,6 +156,7 @@ function providerBehind({ services }: Context<string, unknown, unknown>, namespa
   throw new PlatformError('REFERENCE_NOT_FOUND', message, { field: 'installationId', value: installationId })
 }
 
+const USE = 'kernel/deployments/token'
 export const SOURCES = '{B}/resources/blueprints/sources'
 
 const turn = ({ namespace }: BoundaryHome) => ({
@@ -182,6 +191,11 @@ export const catalogueSources = collection(BlueprintSource, {
   patch: {
     summary: 'Read another branch or folder, or offer its templates no more',
     body: UpdateCatalogSourceRequest,
+    before: (context, { spec }, { boundaryId }) => {
+      const { ref, path } = context.body
+      const isElsewhere = (ref != null && ref !== spec.ref) || (path != null && path !== spec.path)
+      if (spec.installationId !== undefined && isElsewhere) refuseUse(context as Context, boundaryId)
+    },
     toSpec: ({ spec }, { body: { ref, path, enabled } }) => ({
       ...spec,
       ...(ref != null && { ref }),
