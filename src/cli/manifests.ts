@@ -108,7 +108,9 @@ export function planManifest(found: Manifest, collections: readonly Collection[]
   const collection = collectionOf(found, collections)
   const title = `${found.kind}${found.name === undefined ? '' : ` "${found.name}"`}`
   if (collection === undefined) {
-    throw usage(`${title} (${found.apiVersion}) cannot be written by REST: use kubectl.`)
+    throw usage(
+      `${title} (${found.apiVersion}) cannot be written by REST: name a kubeconfig that may with --kubeconfig, or use kubectl.`,
+    )
   }
   const place = collection.kind?.placement === 'cluster' ? defaults : placeOfManifest(found, defaults)
   const given = { ...place, name: found.name }
