@@ -115,6 +115,9 @@ describe('paths from the route table', () => {
     expect(said('vc', 'get', { name: 'p' }, { name: 'scale', positionals: ['KIND', 'NAME', 'REPLICAS'] })).to.equal(
       '--boundary and --group are missing. Valid form:\n  freehold scale vectorclusters NAME REPLICAS --boundary ID --group NAME',
     )
+    expect(said('deployments', 'list', here, { name: 'list', positionals: ['KIND'] })).to.match(
+      /^An argument is missing\. Valid forms:\n/,
+    )
     expect(said('snapshots', 'list', here, { name: 'list', positionals: ['KIND'] })).to.equal(
       '--param name=... is missing. Valid form:\n  freehold list snapshots --boundary ID --group NAME --param name=...',
     )

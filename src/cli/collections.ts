@@ -251,12 +251,16 @@ function gapOf(candidates: readonly CollectionRoute[], given: Given): string {
     const usesName = nameParameter !== undefined && parameters[nameParameter] === undefined
     const superfluous = [...(given.name !== undefined && !usesName ? ['NAME'] : []), ...strange.map(flagOf)]
     const sentences = [sentenceOf(missing, 'missing'), sentenceOf(superfluous, 'superfluous')].filter(Boolean)
-    return { distance: superfluous.length * 100 + missing.length, sentence: sentences.join(' ') }
+    return { distance: superfluous.length * SUPERFLUOUS + missing.length, sentence: sentences.join(' ') }
   })
   const nearest = Math.min(...gaps.map(({ distance }) => distance))
   const [sentence, ...others] = new Set(gaps.flatMap((gap) => (gap.distance === nearest ? [gap.sentence] : [])))
-  return sentence !== undefined && others.length === 0 ? sentence : 'An argument is missing or superfluous.'
+  if (sentence !== undefined && others.length === 0) return sentence
+  return `An argument is ${nearest < SUPERFLUOUS ? 'missing' : 'missing or superfluous'}.`
 }
+
+/** One word too many is further from what was meant than any number that lack. */
+const SUPERFLUOUS = 100
 
 const sentenceOf = (words: readonly string[], what: string) =>
   words.length === 0 ? '' : `${words.join(' and ')} ${words.length === 1 ? 'is' : 'are'} ${what}.`

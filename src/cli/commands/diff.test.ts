@@ -30,7 +30,7 @@ describe('what an apply would change', () => {
 describe('what an apply would change at the API server', () => {
   const BOUNDARY = '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391'
   const NAMESPACE = `boundary-${BOUNDARY}`
-  const TEMPLATE = `{apiVersion: blueprints.freehold.dev/v1alpha1, kind: BlueprintTemplate, metadata: {name: search, namespace: ${NAMESPACE}}, spec: {content: new}}`
+  const TEMPLATE = `{apiVersion: delivery.freehold.dev/v1alpha1, kind: BlueprintTemplate, metadata: {name: search, namespace: ${NAMESPACE}}, spec: {content: new}}`
   const SECRET = `{apiVersion: v1, kind: Secret, metadata: {name: token, namespace: ${NAMESPACE}}, stringData: {token: hush}}`
   const RESOURCES = [
     { name: 'blueprinttemplates', kind: 'BlueprintTemplate', namespaced: true },
