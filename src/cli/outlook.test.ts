@@ -3,7 +3,7 @@ import { chooseRoute, collectionsOf, findCollection } from './collections.ts'
 import { nextSteps } from './commands/describe.ts'
 import { changes } from './commands/waiting.ts'
 import { duration, type Outlook, outlookOf, statusLine } from './outlook.ts'
-import { endOf, mayScale } from './waiting.ts'
+import { checkStatus, endOf, mayScale } from './waiting.ts'
 
 describe('what a record says of its future', () => {
   const cases: [string, object, Outlook][] = [
@@ -43,6 +43,32 @@ describe('the end of waiting', () => {
   for (const [what, record, wanted, expected] of cases) {
     it(what, () => expect(endOf(record, wanted)).to.equal(expected))
   }
+})
+
+describe('a status to wait for', () => {
+  const given = { name: 'p', boundary: 'b', group: 'g' }
+  const all = collectionsOf()
+  const check = (word: string, status: string) => {
+    const collection = findCollection(word, all)
+    checkStatus(status, { collection, target: chooseRoute(collection, 'get', given) })
+  }
+
+  it('is one that such things can have', () => {
+    for (const [word, status] of [
+      ['vc', 'Stopped'],
+      ['job', 'Succeeded'],
+      ['deploy', 'Cancelled'],
+      ['install', 'Paused'],
+    ] as const)
+      check(word, status)
+  })
+
+  it('is refused otherwise, with those that there are', () => {
+    expect(() => check('vc', 'Stoped')).to.throw(
+      /^vectorclusters have no status "Stoped"; did you mean "Stopped"\? There are Pending, .*Stopped.*, deleted\.$/,
+    )
+    expect(() => check('vc', 'Flying')).to.throw(/^vectorclusters have no status "Flying"\. There are Pending, /)
+  })
 })
 
 describe('copies that are still to come', () => {

@@ -6,6 +6,7 @@ import { CommandFailure, EXIT, usage } from './failure.ts'
 import { duration, outlookOf, statusLine } from './outlook.ts'
 import { printable } from './output.ts'
 import { type Prepared, routesBelow, send, sendBelow } from './requests.ts'
+import { suggestion } from './suggestion.ts'
 
 const WAIT: Option = { long: 'wait', summary: 'Wait until it has come to rest, and show how it gets there' }
 const TIMEOUT: Option = { long: 'timeout', value: 'TIME', summary: 'How long to wait, such as 90s; 10m where absent' }
@@ -23,6 +24,17 @@ export function timeoutOf(input: Input): number {
   if (time === undefined) throw usage(`--timeout is a time such as 90s, 10m or 1h, not "${text}".`)
   return time
 }
+
+/** @throws CommandFailure (usage) for a status that such things never have: it would be waited for until the time is up */
+export function checkStatus(status: string, { collection, target }: Pick<Prepared, 'collection' | 'target'>): void {
+  const { statuses } = target.route
+  if (statuses === undefined || statuses.includes(status)) return
+  const known = [...statuses, DELETED]
+  const meant = suggestion(status, known) || '.'
+  throw usage(`${collection.noun} have no status "${status}"${meant} There are ${known.join(', ')}.`)
+}
+/** Not a status of anything: what is gone has no record. */
+export const DELETED = 'deleted'
 
 type Wanted = {
   readonly status?: string | undefined
