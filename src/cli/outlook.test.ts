@@ -16,6 +16,8 @@ describe('what a record says of its future', () => {
     ['a job that succeeded has', { status: 'Succeeded', completedAt: '2026-01-01T00:00:00Z' }, 'settled'],
     ['a deployment that has not ended is under way', { status: 'Running', finishedAt: null }, 'underWay'],
     ['what waits for its turn is, too', { status: 'Queued' }, 'underWay'],
+    ['a rollout says its state', { state: 'Executing', finishedAt: null }, 'underWay'],
+    ['a rollout that has ended, too', { state: 'Failed', finishedAt: '2026-01-01T00:00:00Z' }, 'failed'],
     ['what is paused waits for somebody', { status: 'Paused', finishedAt: null }, 'settled'],
     ['what failed needs somebody', { status: 'Failed' }, 'failed'],
     ['a job whose time was up has failed', { status: 'TimedOut', completedAt: '2026-01-01T00:00:00Z' }, 'failed'],

@@ -3,7 +3,7 @@ import { PlatformApiError } from '../client/index.ts'
 import { chooseRoute } from './collections.ts'
 import type { Context, Input, Option } from './command.ts'
 import { CommandFailure, EXIT, usage } from './failure.ts'
-import { duration, outlookOf, statusLine } from './outlook.ts'
+import { duration, outlookOf, statusLine, statusOf } from './outlook.ts'
 import { printable } from './output.ts'
 import { type Prepared, routesBelow, send, sendBelow } from './requests.ts'
 import { suggestion } from './suggestion.ts'
@@ -83,7 +83,7 @@ export async function waitFor(prepared: Prepared, wanted: Wanted, input: Input, 
 export function endOf(record: unknown, { status, isGone = false }: Wanted): 'reached' | 'missed' | undefined {
   if (isGone) return record === undefined ? 'reached' : undefined
   if (record === undefined) return 'missed'
-  const now = (record as { status?: unknown }).status
+  const now = statusOf(record)
   if (status !== undefined && now === status) return 'reached'
   const outlook = outlookOf(record)
   if (outlook === 'failed') return 'missed'
