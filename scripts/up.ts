@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { endWith } from './commandLine.ts'
+import { endWith, readableFile } from './commandLine.ts'
 import { createProgress } from './controlplane/index.ts'
 import { DOMAIN } from './platform.ts'
 import { parseUpArguments, type UpArguments } from './up/arguments.ts'
@@ -19,6 +19,7 @@ try {
 if (process.connected) process.disconnect()
 
 async function main(options: UpArguments): Promise<number> {
+  if (options.kubeconfig !== undefined) await readableFile('--kubeconfig', options.kubeconfig)
   if (!options.supervise && (await runningSupervisor(options.folder)) !== undefined) return alreadyRunning(options)
   if (options.detach && !options.supervise) {
     const { ready, isPersonNew } = await startDetached(fileURLToPath(import.meta.url), words, options.folder, print)

@@ -1,6 +1,6 @@
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { expect } from 'chai'
-import { UsageError } from '../commandLine.ts'
+import { HelpAsked, parsed, readableFile, UsageError } from '../commandLine.ts'
 import { parseDownArguments, parseUpArguments } from './arguments.ts'
 
 describe('the arguments of up', () => {
@@ -55,6 +55,26 @@ describe('the arguments of up', () => {
       expect(() => parseUpArguments(words)).to.throw(UsageError, /Usage: npm run up/)
     })
   }
+
+  for (const words of [['--help'], ['-h'], ['--detach', '--help'], ['--fast', '--help']]) {
+    it(`ask for the usage with ${words.join(' ')}`, () => {
+      expect(() => parseUpArguments(words)).to.throw(HelpAsked, /^Usage: npm run up/)
+      expect(() => parseDownArguments(words)).to.throw(HelpAsked, /^Usage: npm run down/)
+    })
+  }
+
+  it('leave to another command what stands behind two hyphens', () => {
+    expect(parsed(['--', 'date', '--help'], 'Usage', {}, true).positionals).to.deep.equal(['date', '--help'])
+  })
+
+  it('name the option and the file that cannot be read', async () => {
+    const refusal = (path: string) => readableFile('--kubeconfig', path).then(String, (error: unknown) => error)
+    expect(await refusal(join(import.meta.dirname, 'arguments.ts'))).to.equal('undefined')
+    const missing = join(import.meta.dirname, 'nothing')
+    expect(await refusal(missing)).to.be.instanceOf(UsageError)
+    expect(String(await refusal(missing))).to.include(`--kubeconfig names ${missing}, which does not exist.`)
+    expect(String(await refusal(import.meta.dirname))).to.include('which is a folder.')
+  })
 
   it('of down refuse what up alone knows', () => {
     expect(() => parseDownArguments(['--fresh'])).to.throw(UsageError, /Usage: npm run down/)

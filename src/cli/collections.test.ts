@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { OPERATIONS, type Operation, pathOf } from '../client/index.ts'
 import {
+  type CommandWords,
   chooseRoute,
   collectionsOf,
   findCollection,
@@ -21,6 +22,18 @@ function reached(verb: Verb, word: string, given: Given): string {
   } catch (error) {
     return (error as Error).message
   }
+}
+
+/** The word of a form that a refusal names, and what stands behind it. */
+function asGiven(form: string): [string, Given] {
+  const [, , word = '', next] = form.split(' ')
+  const parameters = [...form.matchAll(/--param (\w+)=/g)].map(([, name = '']) => [name, 'x'])
+  const boundary = form.includes('--boundary ID') ? 'b' : undefined
+  const group = form.includes('--group NAME') ? 'g' : undefined
+  return [
+    word,
+    { name: next === 'NAME' ? 'n' : undefined, boundary, group, parameters: Object.fromEntries(parameters) },
+  ]
 }
 
 describe('paths from the route table', () => {
@@ -50,7 +63,7 @@ describe('paths from the route table', () => {
     ],
     ['a boundary, whatever the defaults are', 'get', 'boundary', { ...here, name: 'c' }, 'GET /boundaries/c'],
     ['a boundary without a name', 'create', 'boundary', here, 'POST /boundaries'],
-    ['no boundary by the default of deletions', 'delete', 'boundary', here, /missing or superfluous/],
+    ['no boundary by the default of deletions', 'delete', 'boundary', here, /^NAME is missing/],
     ['a group', 'create', 'rg', { ...here, name: 'n' }, 'POST /boundaries/b/resourcegroups/n'],
     [
       'a name that needs escaping',
@@ -73,9 +86,9 @@ describe('paths from the route table', () => {
       'list',
       'vectorclusters',
       { ...here, parameters: { color: 'x' } },
-      /missing or superfluous/,
+      /^--param color=\.\.\. is superfluous/,
     ],
-    ['a name where a list is', 'list', 'boundaries', { name: 'x' }, /missing or superfluous/],
+    ['a name where a list is', 'list', 'boundaries', { name: 'x' }, /^NAME is superfluous/],
     ['a kind that there is not', 'list', 'unicorns', here, /no kind "unicorns"/],
     ['a verb that the interface lacks', 'delete', 'vectorcomputeplans', { ...here, name: 'x' }, /cannot delete/],
   ]
@@ -86,6 +99,40 @@ describe('paths from the route table', () => {
       else expect(found).to.match(expected)
     })
   }
+
+  it('says what is missing, and the form of the command that was given', () => {
+    const said = (word: string, verb: Verb, given: Given, command: CommandWords) => {
+      try {
+        chooseRoute(findCollection(word, collections), verb, given, command)
+      } catch (error) {
+        return (error as Error).message
+      }
+      return 'nothing'
+    }
+    expect(
+      said('vectorcluster', 'get', { name: 'p', boundary: 'b' }, { name: 'describe', positionals: ['KIND', 'NAME'] }),
+    ).to.equal('--group is missing. Valid form:\n  freehold describe vectorclusters NAME --boundary ID --group NAME')
+    expect(said('vc', 'get', { name: 'p' }, { name: 'scale', positionals: ['KIND', 'NAME', 'REPLICAS'] })).to.equal(
+      '--boundary and --group are missing. Valid form:\n  freehold scale vectorclusters NAME REPLICAS --boundary ID --group NAME',
+    )
+    expect(said('deployments', 'list', here, { name: 'list', positionals: ['KIND'] })).to.match(
+      /^An argument is missing\. Valid forms:\n/,
+    )
+    expect(said('snapshots', 'list', here, { name: 'list', positionals: ['KIND'] })).to.equal(
+      '--param name=... is missing. Valid form:\n  freehold list snapshots --boundary ID --group NAME --param name=...',
+    )
+  })
+
+  it('offers forms that lead somewhere where something is missing', () => {
+    const verbs = collections.flatMap((collection) =>
+      [...new Set(collection.routes.map(({ verb }) => verb))].map((verb) => ({ verb, noun: collection.noun })),
+    )
+    const forms = verbs.flatMap(({ verb, noun }) =>
+      (reached(verb, noun, {}).match(/freehold .*$/gm) ?? []).map((form) => ({ verb, form })),
+    )
+    for (const { verb, form } of forms) expect(reached(verb, ...asGiven(form)), form).to.match(/^[A-Z]+ \//)
+    expect(forms.length).to.be.greaterThan(100)
+  })
 
   it('means the highest place where one word stands at several', () => {
     expect(reached('list', 'sources', here)).to.equal('GET /boundaries/b/sources')

@@ -163,19 +163,22 @@ export type Target = { readonly route: CollectionRoute; readonly values: Record<
  * The one route of a collection that does `verb` with what is given. Of several, that with the most parameters, because
  * who names a group means the list of the group; of those, the highest up, because the others can be said as parent/child.
  *
+ * @param command null where the caller names no form: what is given comes from elsewhere
  * @throws CommandFailure (usage) naming what is missing, or the spellings of what the word may mean
  */
-export function chooseRoute(collection: Collection, verb: Verb, given: Given): Target {
+export function chooseRoute(
+  collection: Collection,
+  verb: Verb,
+  given: Given,
+  command: CommandWords | null = { name: verb, positionals: ['KIND', '[NAME]'] },
+): Target {
   const candidates = collection.routes.filter((route) => route.verb === verb)
   if (candidates.length === 0) {
     throw usage(`The interface cannot ${verb} ${collection.noun}; \`freehold kinds\` shows what it can.`)
   }
-  const possible = candidates.flatMap((route) => {
-    const values = valuesFor(route, given)
-    return values === undefined ? [] : [{ route, values }]
-  })
+  const possible = targetsOf(candidates, given)
   const [best, ...rivals] = foremost(possible)
-  if (best === undefined) throw usage(missing(collection, verb, candidates))
+  if (best === undefined) throw usage(misfit(collection, candidates, given, command))
   if (rivals.length > 0) {
     const spellings = [best, ...rivals].map((target) => spellingOf(target, possible, collection.noun))
     throw usage(`"${collection.noun}" may mean several things; say one of ${spellings.join(', ')}.`)
@@ -209,19 +212,90 @@ function spellingOf({ route }: Target, possible: readonly Target[], noun: string
 /** Rows of the interface call one parameter `blueprintId` here and `slug` there: the place is the same. */
 export const placeOf = ({ path }: CollectionRoute) => path.replaceAll(/\{\w+\}/g, '{}')
 
+/** How the command was called, for the forms that a refusal names. */
+export type CommandWords = {
+  readonly name: string
+  /** As its usage has them, `KIND` and `[NAME]` among them. */
+  readonly positionals: readonly string[]
+}
+
 const FLAGS: Readonly<Record<string, string>> = {
   boundaryId: '--boundary',
   resourceGroupName: '--group',
   resourceGroup: '--group',
 }
+const FLAG_VALUES: Readonly<Record<string, string>> = { '--boundary': ' ID', '--group': ' NAME' }
+const flagOf = (parameter: string) => FLAGS[parameter] ?? `--param ${parameter}=...`
 
-function missing(collection: Collection, verb: Verb, candidates: readonly CollectionRoute[]): string {
-  const forms = candidates.map(({ parameters, nameParameter }) => {
-    const flags = parameters
-      .filter((parameter) => parameter !== nameParameter)
-      .map((parameter) => FLAGS[parameter] ?? `--param ${parameter}=...`)
-    const name = nameParameter === undefined ? [] : ['NAME']
-    return `  freehold ${verb} ${[collection.noun, ...name, ...flags].join(' ')}`
-  })
-  return `An argument is missing or superfluous. Valid forms:\n${[...new Set(forms)].join('\n')}`
+/** What is wrong with what was given, and the forms that are right. */
+function misfit(
+  { noun }: Collection,
+  candidates: readonly CollectionRoute[],
+  given: Given,
+  command: CommandWords | null,
+) {
+  if (command === null) return gapOf(candidates, given)
+  const forms = [...new Set(candidates.map((route) => `  ${formOf(route, candidates, noun, command)}`))]
+  return `${gapOf(candidates, given)} Valid form${forms.length === 1 ? '' : 's'}:\n${forms.join('\n')}`
 }
+
+/** `--boundary and --group are missing.`, by the form that what was given comes nearest to. */
+function gapOf(candidates: readonly CollectionRoute[], given: Given): string {
+  const { parameters = {} } = given
+  const gaps = candidates.map((route) => {
+    const { nameParameter } = route
+    const missing = route.parameters
+      .filter((parameter) => !(parameters[parameter] ?? givenValue(parameter, route, given)))
+      .map((parameter) => (parameter === nameParameter ? 'NAME' : flagOf(parameter)))
+    const strange = Object.keys(parameters).filter((name) => !route.parameters.includes(name))
+    const usesName = nameParameter !== undefined && parameters[nameParameter] === undefined
+    const superfluous = [...(given.name !== undefined && !usesName ? ['NAME'] : []), ...strange.map(flagOf)]
+    const sentences = [sentenceOf(missing, 'missing'), sentenceOf(superfluous, 'superfluous')].filter(Boolean)
+    return { distance: superfluous.length * SUPERFLUOUS + missing.length, sentence: sentences.join(' ') }
+  })
+  const nearest = Math.min(...gaps.map(({ distance }) => distance))
+  const [sentence, ...others] = new Set(gaps.flatMap((gap) => (gap.distance === nearest ? [gap.sentence] : [])))
+  if (sentence !== undefined && others.length === 0) return sentence
+  return `An argument is ${nearest < SUPERFLUOUS ? 'missing' : 'missing or superfluous'}.`
+}
+
+/** One word too many is further from what was meant than any number that lack. */
+const SUPERFLUOUS = 100
+
+const sentenceOf = (words: readonly string[], what: string) =>
+  words.length === 0 ? '' : `${words.join(' and ')} ${words.length === 1 ? 'is' : 'are'} ${what}.`
+
+/** The command line that leads to this route, and to no other of the candidates. */
+function formOf(
+  route: CollectionRoute,
+  candidates: readonly CollectionRoute[],
+  noun: string,
+  { name, positionals }: CommandWords,
+): string {
+  const { nameParameter } = route
+  const further = route.parameters.filter((parameter) => parameter !== nameParameter)
+  const isPlace = (parameter: string) => parameter in FLAGS
+  const exact: Given = {
+    name: nameParameter && 'NAME',
+    boundary: further.includes(BOUNDARY_PARAMETER) ? 'ID' : undefined,
+    group: further.some((parameter) => GROUP_PARAMETERS.includes(parameter)) ? 'NAME' : undefined,
+    parameters: Object.fromEntries(further.filter((each) => !isPlace(each)).map((each) => [each, '...'])),
+  }
+  const possible = targetsOf(candidates, exact)
+  const found = foremost(possible)
+  const isPlain = found.length === 1 && found.every((target) => placeOf(target.route) === placeOf(route))
+  const word = isPlain ? noun : spellingOf({ route, values: {} }, possible, noun)
+  const words = positionals.flatMap((positional) => {
+    if (positional === 'KIND') return word
+    if (!/^\[?NAME\]?$/.test(positional)) return positional
+    return nameParameter === undefined ? [] : 'NAME'
+  })
+  const flags = further.map(flagOf).map((flag) => `${flag}${FLAG_VALUES[flag] ?? ''}`)
+  return ['freehold', name, ...words, ...flags].join(' ')
+}
+
+const targetsOf = (routes: readonly CollectionRoute[], given: Given): Target[] =>
+  routes.flatMap((route) => {
+    const values = valuesFor(route, given)
+    return values === undefined ? [] : [{ route, values }]
+  })

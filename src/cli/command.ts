@@ -1,6 +1,6 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { messageOf } from '../core/errors.ts'
-import type { Collection } from './collections.ts'
+import type { Collection, CommandWords } from './collections.ts'
 import { usage } from './failure.ts'
 import type { Environment, Places } from './files.ts'
 
@@ -57,6 +57,7 @@ export type Context = {
 
 /** A command line, read. */
 export type Input = {
+  readonly command: CommandWords
   readonly positionals: readonly string[]
   text(option: string): string | undefined
   all(option: string): readonly string[]
@@ -104,6 +105,7 @@ export function readInput(command: Command, words: readonly string[]): Input {
   }
   const { values, positionals } = parsed
   const input: Input = {
+    command: { name: command.name, positionals: wordsOf(command) },
     positionals,
     text: (name) => (typeof values[name] === 'string' ? values[name] : undefined),
     all: (name) => (Array.isArray(values[name]) ? (values[name] as string[]) : []),
@@ -147,10 +149,13 @@ function check(command: Command, input: Input): void {
   }
 }
 
-export function usageLine({ name, positionals = [], options = [] }: Command): string {
-  const words = positionals.map(({ name: word, isOptional, isMany }) => {
-    const shown = isMany ? `${word} ...` : word
+const wordsOf = ({ positionals = [] }: Command): string[] =>
+  positionals.map(({ name, isOptional, isMany }) => {
+    const shown = isMany ? `${name} ...` : name
     return isOptional ? `[${shown}]` : shown
   })
-  return ['freehold', name, ...words, ...(options.length > 0 ? ['[options]'] : [])].join(' ')
+
+export function usageLine(command: Command): string {
+  const { name, options = [] } = command
+  return ['freehold', name, ...wordsOf(command), ...(options.length > 0 ? ['[options]'] : [])].join(' ')
 }

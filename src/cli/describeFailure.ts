@@ -36,12 +36,36 @@ function blocking(body: unknown): string[] {
     ([name, list]) => name !== 'errors' && Array.isArray(list),
   )
   return lists.flatMap(([name, list]) => {
-    const names = (list as unknown[]).slice(0, 20).map((entry) => {
-      const { name: own, id } = (typeof entry === 'object' && entry !== null ? entry : {}) as Record<string, unknown>
-      return printable(typeof entry === 'string' ? entry : String(own ?? id ?? JSON.stringify(entry)))
-    })
-    return names.length === 0 ? [] : [`  ${printable(name)}: ${names.join(', ')}`]
+    const entries = (list as unknown[]).slice(0, 20)
+    if (entries.length === 0) return []
+    const names = entries.flatMap((entry) => nameOf(entry) ?? [])
+    if (names.length === entries.length) return [`  ${printable(name)}: ${names.map(printable).join(', ')}`]
+    return [`  ${printable(name)}:`, ...entries.map((entry) => `    ${printable(problemLine(entry))}`)]
   })
+}
+
+const fieldsOf = (entry: unknown) =>
+  (typeof entry === 'object' && entry !== null ? entry : {}) as Readonly<Record<string, unknown>>
+
+/** What says more than its name is no name. */
+function nameOf(entry: unknown): string | undefined {
+  if (typeof entry === 'string') return entry
+  const { name, id, message } = fieldsOf(entry)
+  const own = name ?? id
+  return own === undefined || message !== undefined ? undefined : String(own)
+}
+
+/** `line 7: spec.replicas: It is negative. (OutOfRange)` */
+function problemLine(entry: unknown): string {
+  const { message, code, severity, line, ...others } = fieldsOf(entry)
+  if (typeof message !== 'string') return nameOf(entry) ?? JSON.stringify(entry)
+  const where = ['path', 'field', 'component', 'name', 'id'].map((name) => others[name]).find((value) => value)
+  const before = [
+    ...(severity === 'Warning' ? ['Warning'] : []),
+    ...(typeof line === 'number' ? [`line ${line}`] : []),
+    ...(where === undefined ? [] : [String(where)]),
+  ]
+  return `${[...before, message].join(': ')}${typeof code === 'string' ? ` (${code})` : ''}`
 }
 
 /** What a person can do, if the platform's own sentence does not say it. */

@@ -65,6 +65,25 @@ export async function applyToKubernetes(
   }
 }
 
+/**
+ * What an object holds, and what it would hold if the manifest were applied: the API server is asked, and writes nothing.
+ *
+ * @returns neither where there is no such object yet
+ * @throws CommandFailure (refused) with the sentence of the API server
+ */
+export async function dryRunAtKubernetes(manifest: Manifest, access: KubernetesAccess, signal: AbortSignal) {
+  const send = await sender(access, signal)
+  const path = await pathOfObject(manifest, send)
+  const before = await send(path)
+  // Its namespace may be part of the same files: only what is there can be compared.
+  if (before.status === 404) return undefined
+  if (before.status >= 400) throw refused(manifest, before)
+  const query = `fieldManager=${FIELD_MANAGER}&dryRun=All`
+  const after = await send(`${path}?${query}`, { method: 'PATCH', body: JSON.stringify(manifest.document) })
+  if (after.status >= 400) throw refused(manifest, after)
+  return { before: before.body, after: after.body }
+}
+
 function outcome(before: Answer, after: Answer): string {
   if (before.status === 404) return 'created'
   const versionOf = ({ body }: Answer) => (body.metadata as { resourceVersion?: string } | undefined)?.resourceVersion

@@ -73,7 +73,12 @@ describe('manifests', () => {
       { boundary: BOUNDARY },
       /is in the namespace of the platform: .*--kubeconfig/,
     ],
-    ['without a place are refused', vector('{name: products}'), {}, /--boundary/],
+    [
+      'without a place are refused',
+      vector('{name: products}'),
+      { boundary: BOUNDARY },
+      /^VectorCluster "products" cannot be placed: --group is missing\.$/,
+    ],
     [
       'of kinds that REST does not write are refused',
       '{apiVersion: v1, kind: Secret, metadata: {name: x}}',

@@ -1,6 +1,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { loadAll } from 'js-yaml'
+import { messageOf } from '../core/errors.ts'
 import { boundaryOfNamespace, groupNamespace, isUuid, SYSTEM_NAMESPACE } from '../core/names.ts'
 import { type Collection, chooseRoute, type Target } from './collections.ts'
 import type { Terminal } from './command.ts'
@@ -107,12 +108,20 @@ export function planManifest(found: Manifest, collections: readonly Collection[]
   const collection = collectionOf(found, collections)
   const title = `${found.kind}${found.name === undefined ? '' : ` "${found.name}"`}`
   if (collection === undefined) {
-    throw usage(`${title} (${found.apiVersion}) cannot be written by REST: use kubectl.`)
+    throw usage(
+      `${title} (${found.apiVersion}) cannot be written by REST: name a kubeconfig that may with --kubeconfig, or use kubectl.`,
+    )
   }
   const place = collection.kind?.placement === 'cluster' ? defaults : placeOfManifest(found, defaults)
   const given = { ...place, name: found.name }
-  const routeOf = (verb: 'update' | 'patch' | 'create', of: Collection = collection) =>
-    of.routes.some((route) => route.verb === verb) ? chooseRoute(of, verb, given) : undefined
+  const routeOf = (verb: 'update' | 'patch' | 'create', of: Collection = collection) => {
+    if (of.routes.every((route) => route.verb !== verb)) return undefined
+    try {
+      return chooseRoute(of, verb, given, null)
+    } catch (error) {
+      throw usage(`${title} cannot be placed: ${messageOf(error)}`)
+    }
+  }
   const onItem = { ...collection, routes: collection.routes.filter((route) => route.nameParameter !== undefined) }
   const change = found.name === undefined ? undefined : (routeOf('update', onItem) ?? routeOf('patch', onItem))
   // Where the platform gives the name (boundaries), a manifest with a name can only change what is there.

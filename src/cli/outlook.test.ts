@@ -3,7 +3,7 @@ import { chooseRoute, collectionsOf, findCollection } from './collections.ts'
 import { nextSteps } from './commands/describe.ts'
 import { changes } from './commands/waiting.ts'
 import { duration, type Outlook, outlookOf, statusLine } from './outlook.ts'
-import { endOf, mayScale } from './waiting.ts'
+import { checkStatus, endOf, mayScale } from './waiting.ts'
 
 describe('what a record says of its future', () => {
   const cases: [string, object, Outlook][] = [
@@ -16,6 +16,8 @@ describe('what a record says of its future', () => {
     ['a job that succeeded has', { status: 'Succeeded', completedAt: '2026-01-01T00:00:00Z' }, 'settled'],
     ['a deployment that has not ended is under way', { status: 'Running', finishedAt: null }, 'underWay'],
     ['what waits for its turn is, too', { status: 'Queued' }, 'underWay'],
+    ['a rollout says its state', { state: 'Executing', finishedAt: null }, 'underWay'],
+    ['a rollout that has ended, too', { state: 'Failed', finishedAt: '2026-01-01T00:00:00Z' }, 'failed'],
     ['what is paused waits for somebody', { status: 'Paused', finishedAt: null }, 'settled'],
     ['what failed needs somebody', { status: 'Failed' }, 'failed'],
     ['a job whose time was up has failed', { status: 'TimedOut', completedAt: '2026-01-01T00:00:00Z' }, 'failed'],
@@ -43,6 +45,32 @@ describe('the end of waiting', () => {
   for (const [what, record, wanted, expected] of cases) {
     it(what, () => expect(endOf(record, wanted)).to.equal(expected))
   }
+})
+
+describe('a status to wait for', () => {
+  const given = { name: 'p', boundary: 'b', group: 'g' }
+  const all = collectionsOf()
+  const check = (word: string, status: string) => {
+    const collection = findCollection(word, all)
+    checkStatus(status, { collection, target: chooseRoute(collection, 'get', given) })
+  }
+
+  it('is one that such things can have', () => {
+    for (const [word, status] of [
+      ['vc', 'Stopped'],
+      ['job', 'Succeeded'],
+      ['deploy', 'Cancelled'],
+      ['install', 'Paused'],
+    ] as const)
+      check(word, status)
+  })
+
+  it('is refused otherwise, with those that there are', () => {
+    expect(() => check('vc', 'Stoped')).to.throw(
+      /^vectorclusters have no status "Stoped"; did you mean "Stopped"\? There are Pending, .*Stopped.*, deleted\.$/,
+    )
+    expect(() => check('vc', 'Flying')).to.throw(/^vectorclusters have no status "Flying"\. There are Pending, /)
+  })
 })
 
 describe('copies that are still to come', () => {

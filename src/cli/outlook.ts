@@ -12,18 +12,25 @@ const FAILED = ['Failed', 'TimedOut']
  * somebody.
  */
 export function outlookOf(record: unknown): Outlook {
-  const { status, completedAt, finishedAt } = (record ?? {}) as Record<string, unknown>
-  if (typeof status !== 'string') return 'settled'
+  const { completedAt, finishedAt } = (record ?? {}) as Record<string, unknown>
+  const status = statusOf(record)
+  if (status === undefined) return 'settled'
   if (FAILED.includes(status)) return 'failed'
   if (status === 'Paused') return 'settled'
   return UNDER_WAY.includes(status) || completedAt === null || finishedAt === null ? 'underWay' : 'settled'
 }
 
+/** What most records call their status, and rollouts their state. */
+export function statusOf(record: unknown): string | undefined {
+  const { status, state } = (record ?? {}) as { status?: unknown; state?: unknown }
+  return [status, state].find((word) => typeof word === 'string')
+}
+
 /** `Updating: Two of three peers are ready.` */
 export function statusLine(record: unknown): string {
-  const { status, statusMessage } = (record ?? {}) as { status?: unknown; statusMessage?: unknown }
+  const { statusMessage } = (record ?? {}) as { statusMessage?: unknown }
   const message = typeof statusMessage === 'string' && statusMessage !== '' ? `: ${statusMessage}` : ''
-  return `${typeof status === 'string' ? status : 'there'}${message}`
+  return `${statusOf(record) ?? 'there'}${message}`
 }
 
 const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000 }

@@ -36,6 +36,26 @@ describe('what stands in the way of a deletion', () => {
     ])
     expect(lines({ usedBy: [{ name: 'photos' }, { id: '1' }] })[1]).to.equal('  usedBy: photos, 1')
     expect(lines({ errors: [{ field: 'a', message: 'b' }] })).to.deep.equal(['No. (IN_USE, 409)', '  a: b'])
+    expect(lines({ missing: ['a', 'b'], taken: [{ odd: 1 }] })).to.deep.equal([
+      'No. (IN_USE, 409)',
+      '  missing: a, b',
+      '  taken:',
+      '    {"odd":1}',
+    ])
+  })
+
+  it('is told in a line for each problem', () => {
+    const problem = { severity: 'Error', code: 'UnknownField', path: 'spec.a', line: 7, column: 3, message: 'No "a".' }
+    const warning = { ...problem, severity: 'Warning', path: '', line: null, column: null, message: 'Old.' }
+    expect(
+      lines({ problems: [problem, warning, { component: 'traefik', message: 'It is still being read.' }] }),
+    ).to.deep.equal([
+      'No. (IN_USE, 409)',
+      '  problems:',
+      '    line 7: spec.a: No "a". (UnknownField)',
+      '    Warning: Old. (UnknownField)',
+      '    traefik: It is still being read.',
+    ])
   })
 })
 

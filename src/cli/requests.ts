@@ -37,7 +37,7 @@ export async function prepare(verb: Verb, input: Input, context: Context): Promi
   const parameters = Object.fromEntries(pairsOf('param', input.all('param')))
   const given: Given = { name, boundary: place.boundary, group, parameters }
   const collection = findCollection(word, context.collections)
-  const target = chooseRoute(collection, verb, given)
+  const target = chooseRoute(collection, verb, given, input.command)
   const query: Record<string, string[]> = {}
   for (const [key, value] of pairsOf('query', input.all('query'))) query[key] = [...(query[key] ?? []), value]
   return { client, collection, target, query }

@@ -3,9 +3,10 @@ import { PlatformApiError } from '../client/index.ts'
 import { chooseRoute } from './collections.ts'
 import type { Context, Input, Option } from './command.ts'
 import { CommandFailure, EXIT, usage } from './failure.ts'
-import { duration, outlookOf, statusLine } from './outlook.ts'
+import { duration, outlookOf, statusLine, statusOf } from './outlook.ts'
 import { printable } from './output.ts'
 import { type Prepared, routesBelow, send, sendBelow } from './requests.ts'
+import { suggestion } from './suggestion.ts'
 
 const WAIT: Option = { long: 'wait', summary: 'Wait until it has come to rest, and show how it gets there' }
 const TIMEOUT: Option = { long: 'timeout', value: 'TIME', summary: 'How long to wait, such as 90s; 10m where absent' }
@@ -23,6 +24,17 @@ export function timeoutOf(input: Input): number {
   if (time === undefined) throw usage(`--timeout is a time such as 90s, 10m or 1h, not "${text}".`)
   return time
 }
+
+/** @throws CommandFailure (usage) for a status that such things never have: it would be waited for until the time is up */
+export function checkStatus(status: string, { collection, target }: Pick<Prepared, 'collection' | 'target'>): void {
+  const { statuses } = target.route
+  if (statuses === undefined || statuses.includes(status)) return
+  const known = [...statuses, DELETED]
+  const meant = suggestion(status, known) || '.'
+  throw usage(`${collection.noun} have no status "${status}"${meant} There are ${known.join(', ')}.`)
+}
+/** Not a status of anything: what is gone has no record. */
+export const DELETED = 'deleted'
 
 type Wanted = {
   readonly status?: string | undefined
@@ -71,7 +83,7 @@ export async function waitFor(prepared: Prepared, wanted: Wanted, input: Input, 
 export function endOf(record: unknown, { status, isGone = false }: Wanted): 'reached' | 'missed' | undefined {
   if (isGone) return record === undefined ? 'reached' : undefined
   if (record === undefined) return 'missed'
-  const now = (record as { status?: unknown }).status
+  const now = statusOf(record)
   if (status !== undefined && now === status) return 'reached'
   const outlook = outlookOf(record)
   if (outlook === 'failed') return 'missed'

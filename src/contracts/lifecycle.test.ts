@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import {
   compareVersions,
+  holdsTurn,
   isNewer,
   isSameVersion,
   meets,
@@ -69,7 +70,18 @@ describe('components that must be there first', () => {
 
 describe('how far the cluster has come with a version', () => {
   const told = { version: '2.0.0', state: 'Ready' as const, isInstalled: true, message: 'fine' }
-  const cases: [sentence: string, component: Parameters<typeof rolloutOf>[0], state: string][] = [
+  const missing = { phase: 'EngineMissing', statusMessage: 'Flux is not there.' }
+  const cases: [sentence: string, component: Omit<Parameters<typeof rolloutOf>[0], 'metadata'>, state: string][] = [
+    [
+      'has failed where nobody is there to carry it out',
+      { spec: { version: '2.0.0' }, status: { ...missing, observedGeneration: 3 } },
+      'Failed',
+    ],
+    [
+      'is not known where that was said of another wish',
+      { spec: { version: '2.0.0' }, status: { ...missing, observedGeneration: 2 } },
+      'Applying',
+    ],
     ['is not known while the component is to have another', { spec: { version: '1.0.0' } }, 'Applying'],
     ['is not known before its controller has looked', { spec: { version: '2.0.0' } }, 'Applying'],
     ['is what its controller says', { spec: { version: '2.0.0' }, status: { rollout: told } }, 'Ready'],
@@ -80,5 +92,19 @@ describe('how far the cluster has come with a version', () => {
     ],
   ]
   for (const [sentence, component, state] of cases)
-    it(sentence, () => expect(rolloutOf(component, { version: '2.0.0' }).state).to.equal(state))
+    it(sentence, () =>
+      expect(rolloutOf({ ...component, metadata: { generation: 3 } }, { version: '2.0.0' }).state).to.equal(state),
+    )
+})
+
+describe('an install', () => {
+  const cases: [sentence: string, status: Parameters<typeof holdsTurn>[0], holds: boolean][] = [
+    ['has its turn while it runs', { state: 'Running', step: 'Checking' }, true],
+    ['keeps it where it paused after it had begun to change something', { state: 'Paused', step: 'Chart' }, true],
+    ['gives it back where it paused before', { state: 'Paused', step: 'Checking' }, false],
+    ['has none while it waits', { state: 'Queued' }, false],
+    ['has none once it has ended', { state: 'Failed', step: 'Chart' }, false],
+    ['has none before it was seen', undefined, false],
+  ]
+  for (const [sentence, status, holds] of cases) it(sentence, () => expect(holdsTurn(status)).to.equal(holds))
 })

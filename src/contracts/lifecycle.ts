@@ -29,9 +29,14 @@ export function isInstallOver(state: string | undefined): boolean {
   return state === 'Succeeded' || state === 'Failed'
 }
 
-/** A paused one still has its turn: nothing else is installed or rolled out meanwhile. */
-export function isInstallActive(state: string | undefined): boolean {
-  return state === 'Running' || state === 'Paused'
+type Standing = { readonly state?: string | undefined; readonly step?: string | undefined }
+
+/**
+ * Whether it has its turn, so that nothing else is installed or rolled out meanwhile: a paused one has, once it has changed
+ * something. One that waits for what only an administrator can bring would else hold up everything.
+ */
+export function holdsTurn({ state, step }: Standing = {}): boolean {
+  return state === 'Running' || (state === 'Paused' && step !== undefined && step !== 'Checking')
 }
 
 /**
@@ -143,8 +148,12 @@ export type Rollout = {
 
 type Told = {
   readonly spec: { readonly version?: string | undefined; readonly requestedAt?: string | undefined }
+  readonly metadata: { readonly generation?: number | undefined }
   readonly status?:
     | {
+        readonly phase?: string | undefined
+        readonly statusMessage?: string | undefined
+        readonly observedGeneration?: number | undefined
         readonly rollout?:
           | (Rollout & { readonly version: string; readonly requestedAt?: string | undefined })
           | undefined
@@ -159,12 +168,16 @@ type Told = {
  * @param wanted `requestedAt` as it was given to `setVersion`, if it was
  */
 export function rolloutOf(
-  { spec, status }: Told,
+  { spec, status, metadata }: Told,
   wanted: { readonly version: string; readonly requestedAt?: string | undefined },
 ): Rollout {
   const told = status?.rollout
   const { requestedAt = spec.requestedAt } = wanted
   const isMeant = spec.version === wanted.version && spec.requestedAt === requestedAt
+  // Nobody is there to carry it out: to wait for that would be to wait for an administrator.
+  const isSeen = status?.observedGeneration !== undefined && status.observedGeneration === metadata.generation
+  if (isMeant && isSeen && status.phase === 'EngineMissing')
+    return { state: 'Failed', message: status.statusMessage, isInstalled: false }
   if (!isMeant || told === undefined || told.version !== spec.version || told.requestedAt !== requestedAt)
     return { state: 'Applying', isInstalled: false }
   const { state, message, isInstalled } = told

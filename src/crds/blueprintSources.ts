@@ -118,7 +118,6 @@ export const BlueprintSource = defineKind({
   rules,
   admission: [
     {
-      // What is read is shown to whoever reads blueprints, as a token of the deployment source would show it.
       on: 'WRITE',
       cel: `variables.isExempt || !has(object.spec.installationId) || ${unchanged('installationId', 'repositoryId', 'ref', 'path')} || authorizer.group('delivery.freehold.dev').resource('deploymentsources').namespace(request.namespace).check('use').allowed()`,
       message:

@@ -106,6 +106,16 @@ describe('the command line, every day', () => {
     expect((await succeeds('kinds')).out).to.match(/^vectorclusters .*patch delete$/m)
   })
 
+  it('shows a blueprint by its slug, and names no step that the interface lacks', async () => {
+    const [{ slug } = { slug: '' }] = JSON.parse((await succeeds('list', 'blueprints')).out) as { slug: string }[]
+    expect(JSON.parse((await succeeds('get', 'blueprint', slug)).out)).to.include({ slug })
+    expect((await succeeds('describe', 'blueprint', slug)).out)
+      .to.match(/^blueprint /)
+      .and.to.not.contain('freehold delete')
+    await succeeds('list', 'sources')
+    await succeeds('list', 'blueprints/sources')
+  })
+
   it('applies and waits', async () => {
     const { out, err } = await succeeds(
       'apply',
@@ -169,6 +179,9 @@ describe('the command line, every day', () => {
           .filter((line) => !isDone(line)),
       ).to.deep.equal([])
     }
+    const template = join(EXAMPLES, '61-blueprints/search.yaml')
+    const same = await succeeds('diff', '-f', template, '-b', FIRST, '--kubeconfig', testPlatform().kubeconfig)
+    expect(same.out).to.equal('')
   })
 
   it('says whose kubeconfig it needs for what tenants do not write', async () => {

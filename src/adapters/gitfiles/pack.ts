@@ -6,7 +6,7 @@ export type GitObjectType = 'commit' | 'tree' | 'blob' | 'tag'
 export type GitObject = { readonly type: GitObjectType; readonly bytes: Buffer }
 
 /** Objects of a pack, bytes of one and of all together. */
-export const PACK_LIMITS = { objects: 20_000, object: 16 * 1024 * 1024, all: 64 * 1024 * 1024 } as const
+export const PACK_LIMITS = { objects: 20_000, object: 8 * 1024 * 1024, all: 32 * 1024 * 1024 } as const
 
 /** How often what is left is tried again. Git's own chains are 50 long at most; a longer one is made to cost time. */
 const ROUNDS = 64

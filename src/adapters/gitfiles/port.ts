@@ -27,13 +27,10 @@ export type GitFilesFound = {
 }
 
 /**
- * Bytes of a file, files of a folder and bytes of all of them, folders below each other, entries of folders that are looked at,
- * bytes that a host may answer.
+ * Bytes of a file, files of a folder and bytes of all of them, folders below each other, entries of folders that are looked at.
+ * What a host may answer is bounded where it is called.
  */
-export const GIT_LIMITS = {
-  ...{ file: 262_144, files: 200, texts: 4 * 1024 * 1024 },
-  ...{ depth: 8, entries: 20_000, answer: 16 * 1024 * 1024 },
-} as const
+export const GIT_LIMITS = { file: 262_144, files: 200, texts: 4 * 1024 * 1024, depth: 8, entries: 20_000 } as const
 
 /** Reads the few texts that stand in a folder of a repository. No hook, submodule or link of it is followed. */
 export interface GitFiles {

@@ -7,7 +7,7 @@ import { boundaryNamespace } from '../../core/names.ts'
 import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
 import { DEFAULT_BLUEPRINTS } from '../../crds/defaultBlueprints.ts'
-import { RoleDefinition } from '../../crds/rbac.ts'
+import { DenyAssignment } from '../../crds/rbac.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 
 const B = `/boundaries/${BOUNDARY}/resources/blueprints`
@@ -57,23 +57,6 @@ describe('sources of blueprints over REST', () => {
   ]
   for (const [sentence, body, expected] of refusals)
     it(`are asked for ${sentence}: ${expected}`, async () => expect(await told(body)).to.equal(expected))
-
-  it('show nothing of a deployment source to whoever may not have a token of it', async () => {
-    const scope = `/boundaries/${BOUNDARY}`
-    const librarian = randomUUID()
-    const actions = ['blueprints/read', 'blueprints/templates/write']
-    world.put(RoleDefinition, randomUUID(), { displayName: 'Librarian', actions, assignableScopes: ['/boundaries/*'] })
-    world.grant(librarian, 'Librarian', scope)
-    const ask = (method: 'post' | 'patch', path: string, body: object) =>
-      world.ask(method, `${B}/sources${path}`, librarian).send(body)
-    expect((await ask('post', '', { repositoryUrl: URL })).status).to.equal(201)
-    const installed = { installationId: HOST, repositoryId: '7' }
-    const refused = await ask('post', '', installed)
-    expect([refused.status, refused.body.action]).to.deep.equal([403, 'kernel/deployments/token'])
-    const { body } = await add(installed)
-    expect((await ask('patch', `/${body.id}`, { path: '/secret' })).status).to.equal(403)
-    expect((await ask('patch', `/${body.id}`, { enabled: false })).status).to.equal(200)
-  })
 
   it('are not changed into what another one reads', async () => {
     await add({ repositoryUrl: URL, path: '/a' })
@@ -165,6 +148,19 @@ describe('sources of blueprints over REST', () => {
     expect((await world.ask('post', `${path}/sync`)).status).to.equal(409)
     expect((await world.ask('delete', path)).status).to.equal(204)
     expect((await world.ask('get', `${B}/${slug}`)).status).to.equal(404)
+  })
+
+  it('use no credentials that whoever writes them may not use', async () => {
+    const { body: source } = await add({ installationId: HOST, repositoryId: '7' })
+    const denied = { principalId: OWNER, principalType: 'User', reason: 'test', scopeIncarnation: 'life' }
+    const token = { actions: ['kernel/deployments/token'], dataActions: [], scope: `/boundaries/${BOUNDARY}` }
+    world.put(DenyAssignment, randomUUID(), { ...denied, ...token }, OUTER)
+    const refused = await add({ installationId: HOST, repositoryId: '8' })
+    expect([refused.status, refused.body.action]).to.deep.equal([403, 'kernel/deployments/token'])
+    const path = `${B}/sources/${source.id}`
+    expect((await world.ask('patch', path).send({ path: '/secret' })).status).to.equal(403)
+    expect((await world.ask('patch', path).send({ enabled: false, path: '/' })).status).to.equal(200)
+    expect(await told({ repositoryUrl: URL })).to.equal('201 Git')
   })
 
   it('hold the deployment source that gives their credentials', async () => {

@@ -11,14 +11,13 @@ import { badRequest, PlatformError, permissionMissing } from '../../core/errors.
 import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import { boundaryScope } from '../callers/visibility.ts'
-import type { Context, Services } from '../http/context.ts'
+import type { Context } from '../http/context.ts'
 import { readModel } from '../http/model.ts'
 import { action } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
 import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
 import { vetSourceUrl } from '../resources/deployments/address.ts'
-import { BUILD } from '../resources/deployments/reporters.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { TemplateProblemDto } from './catalogue.ts'
@@ -108,8 +107,7 @@ export function stateOf({ metadata, spec, status }: CatalogueSource): (typeof CA
 }
 
 /** @throws PlatformError URL_NOT_ALLOWED, FORBIDDEN, REFERENCE_NOT_FOUND, ALREADY_EXISTS, QUOTA_EXCEEDED, BAD_REQUEST */
-function creationSpec(context: Context<string, unknown, Creation>, home: BoundaryHome): object {
-  const { namespace } = home
+function creationSpec(context: Context<string, unknown, Creation>, { namespace, boundaryId }: BoundaryHome): object {
   const { services, body } = context
   const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null && value !== undefined))
   const { repositoryUrl, installationId, repositoryId } = given as Creation
@@ -124,7 +122,7 @@ function creationSpec(context: Context<string, unknown, Creation>, home: Boundar
     ])
   }
   if (hasUrl) vetSourceUrl(services, repositoryUrl, 'repositoryUrl')
-  if (!hasUrl) requireToken(context as Context, home)
+  else refuseUse(context as Context, boundaryId)
   const derived = hasUrl ? providerOf(repositoryUrl) : providerBehind(context, namespace, installationId ?? '')
   const provider = body.provider ?? derived
   const spec = readModel(BlueprintSource.spec, { ...given, provider, requests: {} })
@@ -138,33 +136,23 @@ function creationSpec(context: Context<string, unknown, Creation>, home: Boundar
   return spec
 }
 
-/** Who shows what the credentials of a deployment source open may have a token of it. @throws PlatformError FORBIDDEN */
-function requireToken({ services, caller }: Context, { boundaryId }: BoundaryHome): void {
-  const scope = boundaryScope(boundaryId)
-  if (!services.access.isAllowed(caller.principalId, BUILD, scope)) throw permissionMissing(BUILD, scope)
-}
-
 /** @throws PlatformError ALREADY_EXISTS */
-function refuseSame(others: readonly CatalogueSource[], { path, ref, ...place }: CatalogueSource['spec']): void {
-  if (!others.some((other) => isSamePlace(other.spec, { path, ref, ...place }))) return
-  throw new PlatformError('ALREADY_EXISTS', `A source reads "${path}" at "${ref}" of this repository already.`)
-}
-
-/** What is read after a change is judged like what is read at first. @throws PlatformError FORBIDDEN, ALREADY_EXISTS */
-function judgeChange(context: Context, { metadata, spec }: CatalogueSource, home: BoundaryHome): void {
-  const next = changed(spec, context.body as Change)
-  if (isSamePlace(next, spec)) return
-  if (spec.installationId !== undefined) requireToken(context, home)
-  const { records }: Services = context.services
-  const all = records.peekAll(BlueprintSource, { namespace: home.namespace })
-  refuseSame(
-    all.filter((other) => other.metadata.name !== metadata.name),
-    next,
+function refuseSame(others: readonly CatalogueSource[], next: CatalogueSource['spec']): void {
+  if (!others.some(({ spec }) => isSamePlace(spec, next))) return
+  throw new PlatformError(
+    'ALREADY_EXISTS',
+    `A source reads "${next.path}" at "${next.ref}" of this repository already.`,
   )
 }
 
 function changed(spec: CatalogueSource['spec'], { ref, path, enabled }: Change): CatalogueSource['spec'] {
   return { ...spec, ref: ref ?? spec.ref, path: path ?? spec.path, enabled: enabled ?? spec.enabled }
+}
+
+/** Templates show what the credentials of a deployment source open. @throws PlatformError FORBIDDEN */
+function refuseUse({ services, caller }: Context, boundaryId: string): void {
+  const scope = boundaryScope(boundaryId)
+  if (!services.access.isAllowed(caller.principalId, USE, scope)) throw permissionMissing(USE, scope)
 }
 
 /** @throws PlatformError REFERENCE_NOT_FOUND */
@@ -178,6 +166,7 @@ function providerBehind({ services }: Context<string, unknown, unknown>, namespa
   throw new PlatformError('REFERENCE_NOT_FOUND', message, { field: 'installationId', value: installationId })
 }
 
+const USE = 'kernel/deployments/token'
 export const SOURCES = '{B}/resources/blueprints/sources'
 
 const turn = ({ namespace }: BoundaryHome) => ({
@@ -213,7 +202,16 @@ export const catalogueSources = collection(BlueprintSource, {
     summary: 'Read another branch or folder, or offer its templates no more',
     body: UpdateCatalogSourceRequest,
     turn,
-    before: (context, found, home) => judgeChange(context as Context, found, home),
+    before: (context, { metadata, spec }, { boundaryId, namespace }) => {
+      const next = changed(spec, context.body)
+      if (isSamePlace(next, spec)) return
+      if (spec.installationId !== undefined) refuseUse(context as Context, boundaryId)
+      const all = context.services.records.peekAll(BlueprintSource, { namespace })
+      refuseSame(
+        all.filter((other) => other.metadata.name !== metadata.name),
+        next,
+      )
+    },
     toSpec: ({ spec }, { body }) => changed(spec, body),
   },
   remove: { summary: 'Forget a repository and its templates; what was deployed of them stays' },

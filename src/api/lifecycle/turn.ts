@@ -1,4 +1,4 @@
-import { isInstallOver, LIFECYCLE_TURN_KEY } from '../../contracts/lifecycle.ts'
+import { holdsTurn, isInstallOver, LIFECYCLE_TURN_KEY } from '../../contracts/lifecycle.ts'
 import { isRolloutOver } from '../../contracts/rollouts/states.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { ComponentInstall } from '../../crds/lifecycle.ts'
@@ -26,10 +26,12 @@ export async function refuseInRollout(context: Context): Promise<void> {
  */
 export async function refuseWhileBusy(context: Context, but?: string): Promise<void> {
   await refuseInRollout(context)
-  const isBusy = (state: string | undefined, name: string) => !isInstallOver(state) && name !== but
+  const isWaiting = (state: string | undefined) => !isInstallOver(state) && state !== 'Paused'
   const installs = await all(context, ComponentInstall, true)
-  const install = installs.find(({ metadata, status }) => isBusy(status?.state, metadata.name))
+  const install = installs.find(
+    ({ metadata, status }) => metadata.name !== but && (holdsTurn(status) || isWaiting(status?.state)),
+  )
   if (install === undefined) return
-  const message = `Component "${install.spec.component}" is being installed: wait until that has ended.`
+  const message = `Component "${install.spec.component}" is being installed: wait until that has ended, or resume it if it is paused.`
   throw new PlatformError('RolloutBusy', message, { installId: idIn(ComponentInstall, install.metadata) })
 }

@@ -2,14 +2,26 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Client, PlatformApiError, pathOf } from '../../client/index.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { Collection, Target } from '../collections.ts'
-import type { Command, Context, Input } from '../command.ts'
+import type { Command, Context, Input, Option } from '../command.ts'
 import { describeFailure } from '../describeFailure.ts'
 import { CommandFailure, EXIT, usage } from '../failure.ts'
 import { accessOfKubeconfig, accessOfSession, applyToKubernetes, type KubernetesAccess } from '../kubernetes.ts'
 import { type Manifest, type ManifestPlan, manifestsIn, placeOfManifest, planManifest } from '../manifests.ts'
 import { printable } from '../output.ts'
-import { openSession, PLACE_OPTIONS, placeOf } from '../session.ts'
+import { openSession, PLACE_OPTIONS, placeOf, type Session } from '../session.ts'
 import { readingOf, WAITING, waitFor } from '../waiting.ts'
+
+export const KUBECONFIG: Option = {
+  long: 'kubeconfig',
+  value: 'FILE',
+  summary: 'What REST cannot write goes to the API server of this file, with the rights of its user',
+}
+
+/** The API server for what REST cannot write; undefined where none is known. */
+export function accessFor(input: Input, session: Session): KubernetesAccess | undefined {
+  const kubeconfig = input.text('kubeconfig')
+  return kubeconfig === undefined ? accessOfSession(session) : accessOfKubeconfig(kubeconfig)
+}
 
 export const apply: Command = {
   name: 'apply',
@@ -22,11 +34,7 @@ export const apply: Command = {
       many: true,
       summary: 'YAML or JSON with one or more manifests, or a folder of such files; - is stdin',
     },
-    {
-      long: 'kubeconfig',
-      value: 'FILE',
-      summary: 'What REST cannot write goes to the API server of this file, with the rights of its user',
-    },
+    KUBECONFIG,
     ...PLACE_OPTIONS,
     ...WAITING,
   ],
@@ -37,8 +45,7 @@ export const apply: Command = {
     if (files.length === 0) throw usage('--file is missing.')
     const session = await openSession(context)
     const place = placeOf(input, session.settings)
-    const kubeconfig = input.text('kubeconfig')
-    const access = kubeconfig === undefined ? accessOfSession(session) : accessOfKubeconfig(kubeconfig)
+    const access = accessFor(input, session)
     const steps: Step[] = []
     for await (const found of manifestsIn(files, context.terminal))
       steps.push(stepOf(found, context.collections, place, access))
@@ -62,7 +69,7 @@ const HOLDERS = ['Namespace', 'Boundary', 'ResourceGroup']
 const isHolder = ({ kind }: Manifest) => HOLDERS.includes(kind)
 
 /** @throws CommandFailure (usage) where REST cannot write it, and no API server is known that could */
-function stepOf(
+export function stepOf(
   manifest: Manifest,
   collections: readonly Collection[],
   place: ReturnType<typeof placeOf>,

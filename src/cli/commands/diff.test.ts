@@ -1,4 +1,12 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { json } from 'node:stream/consumers'
 import { expect } from 'chai'
+import { commandLine } from '../../../test/make/commandLine.ts'
+import { run } from '../run.ts'
 import { changesOf } from './diff.ts'
 
 describe('what an apply would change', () => {
@@ -17,4 +25,82 @@ describe('what an apply would change', () => {
   ] as const) {
     it(sentence, () => expect(changesOf(wanted, record)).to.deep.equal(lines))
   }
+})
+
+describe('what an apply would change at the API server', () => {
+  const BOUNDARY = '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391'
+  const NAMESPACE = `boundary-${BOUNDARY}`
+  const TEMPLATE = `{apiVersion: delivery.freehold.dev/v1alpha1, kind: BlueprintTemplate, metadata: {name: search, namespace: ${NAMESPACE}}, spec: {content: new}}`
+  const SECRET = `{apiVersion: v1, kind: Secret, metadata: {name: token, namespace: ${NAMESPACE}}, stringData: {token: hush}}`
+  const RESOURCES = [
+    { name: 'blueprinttemplates', kind: 'BlueprintTemplate', namespaced: true },
+    { name: 'secrets', kind: 'Secret', namespaced: true },
+  ]
+  let server: Server
+  let home: string
+  let said: string
+  let stored: object | undefined
+  let writes: (string | undefined)[]
+
+  beforeEach(async () => {
+    writes = []
+    server = createServer(async (request, response) => {
+      const answer = (status: number, body: object) =>
+        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+      if (/v1(alpha1)?$/.test(request.url ?? '')) return answer(200, { resources: RESOURCES })
+      if (request.method === 'GET') return answer(stored === undefined ? 404 : 200, stored ?? {})
+      writes.push(request.url)
+      const { stringData, ...wanted } = (await json(request)) as { stringData?: object }
+      answer(200, { ...wanted, ...(stringData && { data: stringData }), status: {} })
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    home = await mkdtemp(join(tmpdir(), 'freehold-diff-'))
+    await freehold('setup', '--facade-url', url, '--issuer', 'http://127.0.0.1:1/realms/x', '--kubernetes-url', url)
+  })
+  afterEach(async () => {
+    server.close()
+    await rm(home, { recursive: true })
+  })
+
+  function freehold(...words: string[]): Promise<number> {
+    said = ''
+    const say = (text: string) => {
+      said += text
+    }
+    const environment = { PLATFORM_TOKEN: 'a-token' }
+    return run(words, commandLine(home, { environment, terminal: { out: say, err: say } }))
+  }
+  async function diff(manifest: string): Promise<number> {
+    await writeFile(join(home, 'a.yaml'), manifest)
+    return freehold('diff', '-f', join(home, 'a.yaml'), '-b', BOUNDARY)
+  }
+
+  it('is asked of it, and nothing is written', async () => {
+    stored = { metadata: { resourceVersion: '1' }, spec: { content: 'old', kept: 1 } }
+    expect(await diff(TEMPLATE), said).to.equal(1)
+    expect(said).to.equal(
+      'BlueprintTemplate "search"\n  ~ content: "old" -> "new"\n  - kept: 1\nSomething would change.\n',
+    )
+    expect(writes).to.have.length(1)
+    expect(writes[0]).to.match(/\/blueprinttemplates\/search\?.*dryRun=All/)
+  })
+
+  it('is nothing where all is as wanted', async () => {
+    stored = { spec: { content: 'new' }, status: { x: 1 } }
+    expect(await diff(TEMPLATE), said).to.equal(0)
+    expect(said).to.equal('')
+  })
+
+  it('is all of it where there is nothing', async () => {
+    stored = undefined
+    expect(await diff(TEMPLATE)).to.equal(1)
+    expect(said).to.include('+ it would be created')
+  })
+
+  it('shows no secret', async () => {
+    stored = { data: { token: 'whisper' } }
+    expect(await diff(SECRET)).to.equal(1)
+    expect(said).to.equal('Secret "token"\n  ~ data\nSomething would change.\n')
+  })
 })

@@ -1,5 +1,5 @@
 import { pagesOf, type QueryValue } from '../../client/index.ts'
-import { findCollection, nameFieldOf, verbsNotBuilt } from '../collections.ts'
+import { findCollection, nameFieldOf, type Verb, verbsNotBuilt } from '../collections.ts'
 import type { Command, Context, Input, Option } from '../command.ts'
 import { CommandFailure, EXIT, usage } from '../failure.ts'
 import { table } from '../output.ts'
@@ -34,7 +34,8 @@ async function listItems(input: Input, context: Context): Promise<void> {
     if (items.length >= limit) break
     items.push(item)
   }
-  if (items.length === 0 && context.terminal.isTerminal) context.terminal.err('No items found.\n')
+  const isForPeople = context.terminal.isTerminal || ['table', 'wide'].includes(input.text('output') ?? '')
+  if (items.length === 0 && isForPeople) context.terminal.err('No items found.\n')
   show(items, input, context, nameFieldOf(prepared.collection))
 }
 
@@ -77,7 +78,8 @@ export const create: Command = {
     const data = input.text('data')
     // A secret is made by its first value, like each further one.
     const { routes } = findCollection(input.positionals[0] ?? '', context.collections)
-    const verb = routes.some((route) => route.verb === 'create') ? 'create' : 'update'
+    const isMade = (by: Verb) => routes.some(({ verb }) => verb === by)
+    const verb = !isMade('create') && isMade('update') ? 'update' : 'create'
     const prepared = await prepare(verb, input, context)
     // All fields of a kind may have a default; REST takes no body for none.
     const nothing = prepared.collection.kind === undefined ? undefined : {}

@@ -7,7 +7,7 @@ import { statusLine } from '../outlook.ts'
 import { printable } from '../output.ts'
 import { KIND, NAME, ONE, PLACES, type Prepared, prepare, routesBelow, send, sendBelow, WHERE } from '../requests.ts'
 import { OUTPUT, show } from '../session.ts'
-import { TIMEOUTS, WAITING, waitFor } from '../waiting.ts'
+import { checkStatus, DELETED, TIMEOUTS, WAITING, waitFor } from '../waiting.ts'
 
 export const wait: Command = {
   name: 'wait',
@@ -23,7 +23,8 @@ export const wait: Command = {
   async run(input, context) {
     const prepared = await prepare('get', input, context)
     const status = input.text('for')
-    const isGone = status === 'deleted'
+    const isGone = status === DELETED
+    if (status !== undefined && !isGone) checkStatus(status, prepared)
     const record = await waitFor(prepared, isGone ? { isGone } : { status }, input, context)
     if (record !== undefined && input.text('output') !== undefined) show(record, input, context)
   },

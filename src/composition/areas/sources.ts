@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { gitFiles } from '../../adapters/gitfiles/client.ts'
-import { GIT_LIMITS, type GitFiles } from '../../adapters/gitfiles/port.ts'
+import type { GitFiles } from '../../adapters/gitfiles/port.ts'
 import { judgedAddresses } from '../../adapters/outgoing/addresses.ts'
 import { createOutgoing } from '../../adapters/outgoing/client.ts'
 import { giteaCircuit } from '../../adapters/sources/circuit.ts'
@@ -18,8 +18,6 @@ import type { AreaSetup, FacadeSetup } from './setup.ts'
 
 /** A page of repositories is long. */
 const MAX_BYTES = 8 * 1024 * 1024
-/** Milliseconds for the newest commit of a repository. */
-const PACK_TIMEOUT = 30_000
 
 type Providers = { port: SourcePort; circuit: CircuitPort; gitFiles: GitFiles }
 
@@ -29,8 +27,6 @@ function providers({ configuration, onStop }: AreaSetup): Providers {
   const allowedHosts = circuitUrl === undefined ? outgoingHosts : [...outgoingHosts, new URL(circuitUrl).host]
   const outgoing = createOutgoing({ allowedHosts, maxBytes: MAX_BYTES, ...authority })
   onStop(() => outgoing.close())
-  const packs = createOutgoing({ allowedHosts, maxBytes: GIT_LIMITS.answer, timeout: PACK_TIMEOUT, ...authority })
-  onStop(() => packs.close())
   const adminToken = async () => {
     if (circuitTokenFile === undefined) return undefined
     const text = await readFile(circuitTokenFile, 'utf8').catch(() => '')
@@ -39,7 +35,7 @@ function providers({ configuration, onStop }: AreaSetup): Providers {
   return {
     port: createSources(outgoing.fetch, () => systemClock.now(), judgedAddresses(allowedHosts)),
     circuit: giteaCircuit(outgoing.fetch, circuitUrl, adminToken),
-    gitFiles: gitFiles(packs.fetch),
+    gitFiles: gitFiles(outgoing.fetch),
   }
 }
 

@@ -1,4 +1,4 @@
-import { type ComponentKind, configKey, isInstallActive } from '../lifecycle.ts'
+import { type ComponentKind, configKey, holdsTurn } from '../lifecycle.ts'
 import type { AgentFacts, ClusterFacts, Facts, Known, ReleaseFacts } from './facts.ts'
 import { type PlanComponent, type PlanInput, planOf } from './plan.ts'
 import { isRolloutActive, type PlanKind, type Planned } from './states.ts'
@@ -109,8 +109,7 @@ export function factsOf(gathered: Gathered): Facts {
 /** What has the turn: installs and rollouts share it. */
 export function busyWith<R extends RolloutRecord>(rollouts: readonly R[], installs: readonly R[]): R | undefined {
   return (
-    rollouts.find(({ status }) => isRolloutActive(status?.state)) ??
-    installs.find(({ status }) => isInstallActive(status?.state))
+    rollouts.find(({ status }) => isRolloutActive(status?.state)) ?? installs.find(({ status }) => holdsTurn(status))
   )
 }
 

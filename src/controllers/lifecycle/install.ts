@@ -1,6 +1,6 @@
 import { missingValues, neededValues } from '../../contracts/componentValues.ts'
 import {
-  isInstallActive,
+  holdsTurn,
   isInstallOver,
   isSameVersion,
   newestOf,
@@ -71,10 +71,10 @@ async function advance(pass: InstallPass): Promise<Outcome> {
   if (status.state === 'Paused' && !isResumed) return stopped(status)
   const before = othersBefore(pass)
   if (before !== undefined) {
-    if (!isInstallActive(status.state)) pass.report({ state: 'Queued' })
+    pass.report({ state: 'Queued' })
     return waiting('WaitingForDependency', before)
   }
-  if (!isInstallActive(status.state) || isResumed) return begin(pass, isResumed)
+  if (!holdsTurn(status) || isResumed) return begin(pass, isResumed)
   return goOn(pass)
 }
 
@@ -169,10 +169,11 @@ const componentOf = (records: Workspace, name: string) =>
 
 /** Why it has to wait for its turn; undefined if it has it. */
 function othersBefore({ object, records }: InstallPass): string | undefined {
-  if (isInstallActive(object.status?.state)) return undefined
+  if (holdsTurn(object.status)) return undefined
   const others = installsOf(records).filter(({ metadata }) => metadata.name !== object.metadata.name)
-  const isBefore = (other: InstallObject) => !isInstallOver(other.status?.state) && ageOf(other) < ageOf(object)
-  if (others.some((other) => isInstallActive(other.status?.state) || isBefore(other)))
+  const isBefore = ({ status, ...other }: InstallObject) =>
+    !isInstallOver(status?.state) && status?.state !== 'Paused' && ageOf(other) < ageOf(object)
+  if (others.some((other) => holdsTurn(other.status) || isBefore(other)))
     return 'Another install is under way: they take turns.'
   return executionsOf(records).some(({ status }) => isRolloutActive(status?.state))
     ? 'A rollout is under way: installs and rollouts take turns.'

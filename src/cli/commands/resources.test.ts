@@ -1,0 +1,70 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { commandLine } from '../../../test/make/commandLine.ts'
+import { run } from '../run.ts'
+
+const BOUNDARY = '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391'
+
+describe('things from the command line', () => {
+  let server: Server
+  let home: string
+  let out: string
+  let err: string
+
+  before(async () => {
+    const items = JSON.stringify({ items: [], pagination: { hasNextPage: false } })
+    server = createServer((_request, response) => response.writeHead(200).end(items))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    home = await mkdtemp(join(tmpdir(), 'freehold-resources-'))
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    expect(await freehold('setup', '--facade-url', url, '--issuer', 'http://127.0.0.1:1/realms/x')).to.equal(0)
+  })
+  after(async () => {
+    server.close()
+    await rm(home, { recursive: true })
+  })
+
+  function freehold(...words: string[]): Promise<number> {
+    out = ''
+    err = ''
+    const terminal = {
+      out: (text: string) => {
+        out += text
+      },
+      err: (text: string) => {
+        err += text
+      },
+    }
+    return run(words, commandLine(home, { environment: { PLATFORM_TOKEN: 'a-token' }, terminal }))
+  }
+
+  it('are said to be none where a person asked for a table', async () => {
+    for (const format of ['table', 'wide']) {
+      expect(await freehold('list', 'deploys', '-b', BOUNDARY, '-o', format), err).to.equal(0)
+      expect([out, err]).to.deep.equal(['', 'No items found.\n'])
+    }
+    expect(await freehold('list', 'deploys', '-b', BOUNDARY), err).to.equal(0)
+    expect([out, err]).to.deep.equal(['[]\n', ''])
+  })
+
+  it('are refused by the word of the command', async () => {
+    expect(await freehold('create', 'blueprint', 'x', '-b', BOUNDARY, '-d', '{}')).to.equal(2)
+    expect(err).to.equal('The interface cannot create blueprints; `freehold kinds` shows what it can.\n')
+    expect(await freehold('describe', 'vectorcluster', 'products', '-b', BOUNDARY)).to.equal(2)
+    expect(err).to.equal(
+      '--group is missing. Valid form:\n  freehold describe vectorclusters NAME --boundary ID --group NAME\n',
+    )
+    expect(await freehold('create', 'secret', 'x', '-b', BOUNDARY, '-g', 'shop', '-d', '{}')).to.equal(2)
+    expect(err).to.match(/^--param resourceName=\.\.\. is missing\. Valid form:\n {2}freehold create secrets NAME /)
+  })
+
+  it('are not waited for with a status that they never have', async () => {
+    const words = ['wait', 'vc', 'products', '-b', BOUNDARY, '-g', 'shop']
+    expect(await freehold(...words, '--for', 'Stoped')).to.equal(2)
+    expect(err).to.include('did you mean "Stopped"?')
+  })
+})
