@@ -150,9 +150,12 @@ export function blueprintsOf(services: Pick<Services, 'records'>, boundaryId: st
 }
 
 const RANKS: Readonly<Record<Origin, number>> = { Boundary: 0, Source: 1, BuiltIn: 2 }
+const LAST = 3
 
 function rankOf(object: TemplateObject, source: RecordOf<typeof BlueprintSource> | undefined): string {
-  return `${RANKS[originOf(object)]} ${ageOf(source ?? object)}`
+  // What cannot be deployed hides nothing that can.
+  const rank = source?.spec.enabled === false ? LAST : RANKS[originOf(object)]
+  return `${rank} ${ageOf(source ?? object)}`
 }
 
 /** By id or by slug. @throws PlatformError NOT_FOUND */

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { CLUSTER } from '../../../test/worlds/facadeServer.ts'
 import { BOUNDARY, OWNER, startShop } from '../../../test/worlds/shop.ts'
 import { sourceTemplateName } from '../../contracts/blueprints/sources.ts'
-import { boundaryNamespace } from '../../core/names.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
 import { DEFAULT_BLUEPRINTS } from '../../crds/defaultBlueprints.ts'
@@ -126,6 +126,11 @@ describe('sources of blueprints over REST', () => {
       code: 'NOT_OWNED',
       origin: 'Source',
     })
+    await world.ask('patch', `${B}/sources/${older.id}`).send({ enabled: false })
+    expect((await world.ask('get', `${B}/${slug}`)).body.sourceId).to.equal(younger.id)
+    await world.ask('patch', `${B}/sources/${younger.id}`).send({ enabled: false })
+    world.put(BlueprintTemplate, slug, { slug, content }, SYSTEM_NAMESPACE)
+    expect((await world.ask('get', `${B}/${slug}`)).body).to.include({ origin: 'BuiltIn', isEnabled: true })
     const own = content.replace('version: 1.0.0', 'version: 2.0.0')
     expect((await world.ask('post', `${B}/templates`).send({ content: own })).status).to.equal(201)
     expect((await world.ask('get', `${B}/${slug}`)).body).to.include({ origin: 'Boundary', version: '2.0.0' })

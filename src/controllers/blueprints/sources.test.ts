@@ -3,11 +3,13 @@ import { ControllerBench } from '../../../test/worlds/controllers.ts'
 import { FakeGitFiles } from '../../adapters/gitfiles/fake.ts'
 import { FakeSources } from '../../adapters/sources/fake.ts'
 import { readWhole } from '../../api/blueprints/catalogue.ts'
+import { OWN_TEMPLATES_MAX } from '../../contracts/blueprints/sources.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import { catalogueController } from './sources.ts'
+import { templateController } from './templates.ts'
 
 const ID = '7b0c5d6e-1f2a-4b3c-8d4e-5f6a7b8c9d0e'
 const HOST = '5d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b11'
@@ -28,7 +30,7 @@ describe('the controller of sources of blueprints', () => {
   beforeEach(() => {
     files = new FakeGitFiles()
     const options = { files, sources: new FakeSources(), circuitUrl: 'https://git.platform.test', read: readWhole }
-    bench = new ControllerBench([catalogueController(options)])
+    bench = new ControllerBench([catalogueController(options), templateController])
     space = bench.seedGroup('shop').boundarySpace
   })
   afterEach(() => bench.stop())
@@ -93,5 +95,18 @@ describe('the controller of sources of blueprints', () => {
     seed({ installationId: HOST, repositoryId: '1' })
     await run()
     expect((await status()).message).to.equal('The Git host of the deployment source is not the one of this platform.')
+  })
+
+  it('is not counted among the templates that a boundary keeps itself, of which the oldest count', async () => {
+    files.commit(ADDRESS, 'main', 'a1', { 'from-git.yaml': template('from-git') })
+    seed({ repositoryUrl: ADDRESS })
+    const own = (slug: string, creationTimestamp: string) =>
+      bench.seed(BlueprintTemplate, slug, { slug, content: template(slug) }, { namespace: space, creationTimestamp })
+    for (let index = 0; index < OWN_TEMPLATES_MAX; index += 1) own(`t${index}`, '2026-01-01T00:00:00Z')
+    own('one-more', '2026-01-01T00:01:00Z')
+    await run()
+    const { items } = await bench.client.list<BlueprintTemplate & KubeObject>(BlueprintTemplate.resource)
+    const phaseOf = (slug: string) => items.find(({ spec }) => spec.slug === slug)?.status?.phase
+    expect(['t0', 'one-more', 'from-git'].map(phaseOf)).to.deep.equal(['Available', 'QuotaExceeded', 'Available'])
   })
 })

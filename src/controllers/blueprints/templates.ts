@@ -1,15 +1,34 @@
+import { OWN_TEMPLATES_MAX } from '../../contracts/blueprints/sources.ts'
 import { readTemplate } from '../../contracts/blueprints/validate.ts'
-import { sha256 } from '../../core/names.ts'
+import { SYSTEM_NAMESPACE, sha256 } from '../../core/names.ts'
+import { ageOf, type KubeObject } from '../../core/object.ts'
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
 import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
 import { controller, type Pass, steps } from '../engine/controller.ts'
 
+/** Milliseconds after which one too many is looked at again: nothing tells that an older one went. */
+const LOOK_AGAIN = 300_000
+
+/** REST refuses it (422); of what kubectl makes, the oldest ones count. */
+function refuseBeyondLimit({ object, records }: Pass<typeof BlueprintTemplate>): Outcome {
+  const { metadata, spec } = object
+  const { namespace } = metadata
+  if (namespace === SYSTEM_NAMESPACE || spec.sourceId !== undefined) return done()
+  const older = records
+    .cache<BlueprintTemplate & KubeObject>(BlueprintTemplate.resource)
+    .list({ namespace })
+    .filter((other) => other.spec.sourceId === undefined && other.metadata.deletionTimestamp === undefined)
+    .filter((other) => ageOf(other) < ageOf(object))
+  if (older.length < OWN_TEMPLATES_MAX) return done()
+  return stalled('QuotaExceeded', `A boundary keeps at most ${OWN_TEMPLATES_MAX} templates of its own.`, LOOK_AGAIN)
+}
+
 /** Says of each template whether it can be read, so that whoever applies one with kubectl sees what is wrong. */
 export const templateController = controller(BlueprintTemplate, {
   observes: [],
   writes: [],
-  reconcile: steps(function judgeTemplate(pass: Pass<typeof BlueprintTemplate>): Outcome {
+  reconcile: steps(refuseBeyondLimit, function judgeTemplate(pass: Pass<typeof BlueprintTemplate>): Outcome {
     const { slug, content } = pass.object.spec
     const { template, problems } = readTemplate(content, BLUEPRINT_COLLECTIONS)
     const [first] = problems.filter(({ severity }) => severity === 'Error')
