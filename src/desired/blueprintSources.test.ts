@@ -80,6 +80,11 @@ describe('a source is read', () => {
       due({ ...good, syncedAt: ago(5) }, { syncAt: ago(5) }),
       SYNC_INTERVAL - 60_000,
     ],
+    [
+      'five seconds after the last time, however often somebody asks',
+      due({ ...good, triedAt: ago(1_000), lastSyncAt: ago(1_000) }, { syncAt: ago(0) }),
+      4_000,
+    ],
     ['at once after a push', due(good, { pushedAt: ago(1) }), 0],
     ['at once after a push of the same second', due(good, { pushedAt: ago(60_000) }), 0],
     ['once for a push', due({ ...good, heardDelivery: 'new' }, { pushedAt: ago(60_000) }), SYNC_INTERVAL - 60_000],

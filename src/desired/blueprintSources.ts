@@ -60,6 +60,8 @@ function problemOf({
 /** Milliseconds between two looks at a repository that nobody tells of, and after one that failed. */
 export const SYNC_INTERVAL = 3_600_000
 export const SYNC_RETRY = 300_000
+/** Between two looks however often somebody asks: each costs the host and the platform something. */
+export const SYNC_LEAST = 5_000
 
 type Source = Pick<BlueprintSource, 'spec' | 'status'> & {
   readonly metadata: { readonly generation?: number | undefined }
@@ -85,11 +87,12 @@ export function syncDueIn(
 ): number {
   const { lastSyncAt, triedAt, state, syncedAt, observedGeneration } = status
   if (triedAt === undefined || state === 'Syncing' || state === 'Disabled') return 0
-  if (observedGeneration !== metadata.generation) return 0
-  if (spec.requests.syncAt !== undefined && spec.requests.syncAt !== syncedAt) return 0
   const tried = Date.parse(triedAt)
+  const isAsked = spec.requests.syncAt !== undefined && spec.requests.syncAt !== syncedAt
   // Moments have whole seconds, so a push of the same one counts too, and each counts once.
-  if (push !== undefined && push.deliveryId !== status.heardDelivery && Date.parse(push.receivedAt) >= tried) return 0
+  const isPushed =
+    push !== undefined && push.deliveryId !== status.heardDelivery && Date.parse(push.receivedAt) >= tried
+  if (isAsked || isPushed || observedGeneration !== metadata.generation) return Math.max(0, tried + SYNC_LEAST - now)
   const interval = lastSyncAt !== triedAt ? SYNC_RETRY : isWhole ? SYNC_INTERVAL : SETTLES
   return Math.max(0, tried + interval - now)
 }

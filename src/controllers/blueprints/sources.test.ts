@@ -85,6 +85,8 @@ describe('the controller of sources of blueprints', () => {
     expect(await slugs()).to.deep.equal(['one'])
     tell('acme/blueprints')
     await bench.rest()
+    await bench.clock.advance(5_000)
+    await bench.rest()
     await bench.clock.advance(1000)
     await bench.rest()
     expect(await slugs()).to.deep.equal(['two'])

@@ -136,20 +136,22 @@ function pushOf({ object, records }: SourcePass, connected: Connected | undefine
 }
 
 /** Why this source is not read at all, for what REST refuses at once. */
-function surplusOf({ object, records }: SourcePass): string | undefined {
+function surplusOf({ object, records }: SourcePass): Parameters<typeof stalled> | undefined {
   const older = records
     .cache<SourceObject>(BlueprintSource.resource)
     .list({ namespace: object.metadata.namespace })
     .filter((other) => ageOf(other) < ageOf(object as unknown as KubeObject))
   const same = older.find(({ spec }) => isSamePlace(spec, object.spec))
-  if (same !== undefined) return `Source "${same.metadata.name}" reads this repository, branch and folder already.`
-  return older.length < SOURCES_MAX ? undefined : `A boundary has at most ${SOURCES_MAX} sources of blueprints.`
+  if (same !== undefined)
+    return ['NameOccupied', `Source "${same.metadata.name}" reads this repository, branch and folder already.`]
+  if (older.length < SOURCES_MAX) return undefined
+  return ['QuotaExceeded', `A boundary has at most ${SOURCES_MAX} sources of blueprints.`]
 }
 
 /** The deletion of the older one wakes nobody, so it is looked for again. */
-function refuse(pass: SourcePass, message: string): Outcome {
+function refuse(pass: SourcePass, [reason, message]: Parameters<typeof stalled>): Outcome {
   pass.report({ state: 'Failing', message })
-  return stalled('NameOccupied', message, SYNC_RETRY)
+  return stalled(reason, message, SYNC_RETRY)
 }
 
 /** What stands since the last look. */
