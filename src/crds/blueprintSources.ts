@@ -110,6 +110,7 @@ export const BlueprintSource = defineKind({
       .optional()
       .describe('Files that are no templates, and why'),
     syncedAt: z.string().optional().describe('The syncAt that was heard last'),
+    syncedGeneration: z.int().optional().describe('The metadata.generation that it was last read for'),
     heardDelivery: z.string().optional().describe('The push that it was last read for'),
     lastSyncAt: z.string().optional().describe('When it was last read to the end'),
     triedAt: z.string().optional().describe('When it was last read, or failed'),

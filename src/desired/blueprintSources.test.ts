@@ -50,7 +50,7 @@ describe('the templates that a source keeps', () => {
 
 describe('a source is read', () => {
   type Status = NonNullable<BlueprintSource['status']>
-  const good: Partial<Status> = { state: 'Ready', triedAt: ago(60_000), lastSyncAt: ago(60_000), observedGeneration: 1 }
+  const good: Partial<Status> = { state: 'Ready', triedAt: ago(60_000), lastSyncAt: ago(60_000), syncedGeneration: 1 }
   const due = (
     status: Partial<Status> | undefined,
     more: { syncAt?: string; pushedAt?: string; isWhole?: boolean } = {},
@@ -73,7 +73,7 @@ describe('a source is read', () => {
     ['an hour after it was read', due(good), SYNC_INTERVAL - 60_000],
     ['at once an hour later', due({ ...good, triedAt: ago(SYNC_INTERVAL), lastSyncAt: ago(SYNC_INTERVAL) }), 0],
     ['five minutes after a failure', due(failed), SYNC_RETRY - 60_000],
-    ['at once when its spec has changed, whether or not it failed', due({ ...failed, observedGeneration: 0 }), 0],
+    ['at once when its spec has changed, whether or not it failed', due({ ...failed, syncedGeneration: 0 }), 0],
     ['at once when somebody asks', due(good, { syncAt: ago(0) }), 0],
     [
       'not again for a request that was heard',

@@ -36,8 +36,8 @@ describe('sources of blueprints over REST', () => {
       const { requests } = source.spec as { requests: { syncAt?: string } }
       const known = { state: 'Ready', revision: 'abc', templateCount: 1, invalidCount: 2 }
       const lastSyncAt = '2026-01-01T00:00:00.000Z'
-      const { generation: observedGeneration } = source.metadata
-      source.status = { ...known, lastSyncAt, observedGeneration, syncedAt: requests.syncAt, ...status }
+      const { generation: syncedGeneration } = source.metadata
+      source.status = { ...known, lastSyncAt, syncedGeneration, syncedAt: requests.syncAt, ...status }
     })
     return world.put(BlueprintTemplate, sourceTemplateName(id, slug), { slug, content, sourceId: id }, OUTER)
   }

@@ -102,7 +102,7 @@ export function catalogueSourceDto({ metadata, spec, status = {} }: CatalogueSou
 export function stateOf({ metadata, spec, status }: CatalogueSource): (typeof CATALOGUE_STATES)[number] {
   if (!spec.enabled) return 'Disabled'
   const isAsked = spec.requests.syncAt !== undefined && spec.requests.syncAt !== status?.syncedAt
-  if (isAsked || (status?.state !== undefined && status.observedGeneration !== metadata.generation)) return 'Syncing'
+  if (isAsked || (status?.state !== undefined && status.syncedGeneration !== metadata.generation)) return 'Syncing'
   return status?.state === 'Disabled' ? 'Pending' : (status?.state ?? 'Pending')
 }
 

@@ -107,7 +107,7 @@ async function syncSource(pass: SourcePass, options: CatalogueOptions): Promise<
     return waiting('Starting', 'The repository is read.', 1)
   }
   try {
-    pass.report({ heardDelivery: push?.deliveryId })
+    pass.report({ heardDelivery: push?.deliveryId, syncedGeneration: pass.object.metadata.generation })
     return await readNow(pass, options, connected, isWhole)
   } catch (error) {
     if (error instanceof GitFilesError || error instanceof SourceError) return failed(pass, error)
@@ -150,7 +150,7 @@ function surplusOf({ object, records }: SourcePass): Parameters<typeof stalled> 
 
 /** The deletion of the older one wakes nobody, so it is looked for again. */
 function refuse(pass: SourcePass, [reason, message]: Parameters<typeof stalled>): Outcome {
-  pass.report({ state: 'Failing', message })
+  pass.report({ state: 'Failing', message, syncedGeneration: pass.object.metadata.generation })
   return stalled(reason, message, SYNC_RETRY)
 }
 
