@@ -156,6 +156,7 @@ export const BlueprintExecution = defineKind({
           component: z.string().describe('Name of the component'),
           status: z.enum(STEP_STATES).describe('How far it has come'),
           message: z.string().optional().describe('What it waits for, or why it failed'),
+          uid: z.string().optional().describe('The object that was made or changed, as the API server identifies it'),
           startedAt: z.string().optional().describe('When it was begun'),
           finishedAt: z.string().optional().describe('When it was ready or had failed'),
         }),

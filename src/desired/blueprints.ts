@@ -19,10 +19,9 @@ export type Readiness =
   | { readonly kind: 'waiting'; readonly message: string }
   | { readonly kind: 'failed'; readonly message: string }
 
-/** Reasons that only another spec takes away. What is missing or away may come by itself, so it is waited for. */
+/** Reasons that only another spec takes away. What is missing or away may come by itself, so it is waited for: room, too. */
 const HOPELESS = new Set([
   'PlanNotFound',
-  'PlanDoesNotFit',
   'QuotaExceeded',
   'ConfigurationInvalid',
   'StorageCannotShrink',

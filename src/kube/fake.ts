@@ -45,8 +45,9 @@ export type FakeKubeClientOptions = {
 type Stream = { wake: () => void; failure: KubeError | 'end' | undefined }
 type Watched = { id: string; resource: Resource; options: WatchStreamOptions; stream: Stream }
 
-// One table for a type, however much of its objects is asked for.
+/** One table for a type, however much of its objects is asked for. */
 const typeId = ({ group, plural }: Resource) => resourceId({ group, plural })
+
 /**
  * An API server in memory behind the same interface as the real client, and held to the same contract tests: versions,
  * generations, uids, preconditions, finalizers, merge patches, an approximation of server-side apply (ownership by the
@@ -93,10 +94,9 @@ export class FakeKubeClient implements KubeClient {
 
   /** Calls of one verb, or all. */
   count(verb?: string, resource?: Resource): number {
-    return this.calls.filter(
-      (call) =>
-        (verb === undefined || call.verb === verb) && (resource === undefined || call.resource === typeId(resource)),
-    ).length
+    const isMeant = (call: FakeCall) =>
+      (verb === undefined || call.verb === verb) && (resource === undefined || call.resource === typeId(resource))
+    return this.calls.filter(isMeant).length
   }
 
   /** The version of the newest change of all. */

@@ -100,7 +100,8 @@ async function advanceStep(
     return Number.POSITIVE_INFINITY
   }
   Object.assign(one, { status: 'Creating', startedAt: one.startedAt ?? now, message: undefined })
-  const made: Made = await makeStep(pass, step, { namespace, parameters })
+  const made: Made = await makeStep(pass, step, { namespace, parameters, uid: one.uid })
+  if ('object' in made) Object.assign(one, { uid: made.object.metadata.uid })
   const age = clock.now() - Date.parse(one.startedAt ?? now)
   const readiness = readinessOfMade(made, age)
   if (readiness.kind === 'ready') {

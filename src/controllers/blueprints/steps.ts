@@ -28,7 +28,12 @@ export type Made =
   | { readonly refusal: string }
   /** Whoever started the deployment may not write it; asked once, so that it may only be too early to say. */
   | { readonly lacking: string }
-type Where = { readonly namespace: string; readonly parameters: Parameters }
+type Where = {
+  readonly namespace: string
+  readonly parameters: Parameters
+  /** Of the object that an earlier pass has made or changed. */
+  readonly uid?: string | undefined
+}
 
 export function kindOf({ collection }: Pick<ExecutionStep, 'collection'>): AnyKind | undefined {
   return BLUEPRINT_COLLECTIONS.get(collection)?.kind
@@ -62,6 +67,9 @@ export async function makeStep(pass: ExecutionPass, step: ExecutionStep, where: 
     throw error
   })
   if (stored !== undefined && isOurs(stored)) return feed(pass, step, stored, where)
+  // Whoever deletes what a deployment waits for ends it: made again it would come back as long as somebody waits.
+  if (where.uid !== undefined && stored?.metadata.uid !== where.uid)
+    return { refusal: `"${step.resourceName}" of ${step.collection} was deleted while the deployment was under way.` }
   if (stored?.metadata.deletionTimestamp !== undefined) return { refusal: `"${step.resourceName}" is being deleted.` }
   const deploy = deployOf(stored?.metadata.annotations?.[BLUEPRINT_ANNOTATION])
   if (stored !== undefined && deploy !== execution.spec.name)
