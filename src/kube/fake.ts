@@ -47,7 +47,6 @@ type Watched = { id: string; resource: Resource; options: WatchStreamOptions; st
 
 /** One table for a type, however much of its objects is asked for. */
 const typeId = ({ group, plural }: Resource) => resourceId({ group, plural })
-
 /**
  * An API server in memory behind the same interface as the real client, and held to the same contract tests: versions,
  * generations, uids, preconditions, finalizers, merge patches, an approximation of server-side apply (ownership by the
