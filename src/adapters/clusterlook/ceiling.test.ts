@@ -2,9 +2,10 @@ import { expect } from 'chai'
 import type { KubeObject } from '../../core/object.ts'
 import { clusterRole } from '../../kube/builtin.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
-import { kubeRoleCeiling, type RoleCeiling, roleChanges } from './ceiling.ts'
+import { kubeRoleCeiling, type RoleCeiling } from './ceiling.ts'
 import { FakeRoleCeiling } from './fake.ts'
 import type { RoleRule } from './port.ts'
+import { roleChanges } from './roles.ts'
 
 const rule = (verbs: string[], resourceNames?: string[]): RoleRule => ({
   ...{ apiGroups: ['a'], resources: ['b'], verbs },

@@ -1,17 +1,8 @@
 import type { KubeObject, Resource } from '../../core/object.ts'
 import type { KubeClient } from '../../kube/client.ts'
-import { singleRules } from './facts.ts'
+import { failureOf } from './failure.ts'
 import type { RoleRule, WantedRoles } from './port.ts'
-
-/** A ClusterRole that is not as it should be. */
-export type RoleChange = {
-  readonly name: string
-  /** The stored role; undefined if it is to be made. */
-  readonly stored: KubeObject | undefined
-  readonly rules: readonly RoleRule[]
-  readonly added: readonly RoleRule[]
-  readonly removed: readonly RoleRule[]
-}
+import { type RoleChange, roleChanges } from './roles.ts'
 
 /** The ClusterRoles below which assignments are projected. */
 export interface RoleCeiling {
@@ -62,41 +53,10 @@ export function kubeRoleCeiling({ client, clientAs, roles, type }: CeilingOption
 }
 
 function isRefusal(error: unknown): boolean {
-  if (!(error instanceof Error) || error.name !== 'KubeError') return false
-  return ['Forbidden', 'Unauthorized'].includes((error as Error & { reason: string }).reason)
+  const { reason } = failureOf(error) ?? {}
+  return reason === 'Forbidden' || reason === 'Unauthorized'
 }
 
 function newRole({ group, version, kind }: Resource, name: string, rules: readonly RoleRule[]): KubeObject {
   return { apiVersion: `${group}/${version}`, kind, metadata: { name }, rules } as KubeObject
-}
-
-/** However rules are grouped: what one list gives and the other does not. */
-export function roleChanges(wanted: WantedRoles, found: readonly KubeObject[]): RoleChange[] {
-  const stored = new Map((found as (KubeObject & { rules?: RoleRule[] })[]).map((role) => [role.metadata.name, role]))
-  return Object.entries(wanted).flatMap(([name, rules]) => {
-    const role = stored.get(name)
-    const [should, is] = [singleRules(rules), singleRules(role?.rules ?? [])]
-    const added = gathered([...should].filter((one) => !is.has(one)))
-    const removed = gathered([...is].filter((one) => !should.has(one)))
-    const isSame = role !== undefined && added.length === 0 && removed.length === 0
-    return isSame ? [] : [{ name, stored: role, rules, added, removed }]
-  })
-}
-
-/** Rules of one resource each, from single verbs. */
-function gathered(single: readonly string[]): RoleRule[] {
-  const verbs = new Map<string, string[]>()
-  for (const one of single) {
-    const at = one.lastIndexOf(' ')
-    const place = one.slice(0, at)
-    verbs.set(place, [...(verbs.get(place) ?? []), one.slice(at + 1)])
-  }
-  return [...verbs].map(([place, held]) => {
-    const [group = '', resource = '', ...name] = place.split(' ')
-    const resourceName = name.join(' ')
-    return {
-      ...{ apiGroups: [group], resources: [resource], verbs: held },
-      ...(resourceName !== '*' && { resourceNames: [resourceName] }),
-    }
-  })
 }

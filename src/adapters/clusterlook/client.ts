@@ -9,13 +9,14 @@ import {
   backupFacts,
   certificateFacts,
   databaseFacts,
-  lackingRules,
   missingDefinitions,
   nodeFacts,
   quotaFacts,
   workloadFacts,
 } from './facts.ts'
+import { failureOf } from './failure.ts'
 import type { ClusterLook, LookedComponent, WantedRoles } from './port.ts'
+import { lackingRules } from './roles.ts'
 
 export type ClusterLookOptions = {
   client: Pick<KubeClient, 'list' | 'get'>
@@ -115,8 +116,9 @@ async function known<Value>(what: string, look: () => Promise<Value>): Promise<K
 
 /** Why the API server said nothing; undefined for an error of ours. */
 function reasonOf(error: unknown): string | undefined {
-  if (!(error instanceof Error) || error.name !== 'KubeError') return undefined
-  const { reason, typeMissing } = error as Error & { reason: string; typeMissing: boolean }
+  const failure = failureOf(error)
+  if (failure === undefined) return undefined
+  const { reason, typeMissing } = failure
   if (typeMissing || reason === 'NotFound') return 'the cluster does not have it.'
   return reason === 'Forbidden' ? 'this part of the platform may not read it.' : 'the API server did not answer.'
 }

@@ -15,9 +15,10 @@ import { postgresqlCluster } from '../../kube/postgresql.ts'
 import { veleroBackup, veleroLocation } from '../../kube/velero.ts'
 import { kubeClusterLook } from './client.ts'
 import { driftOf } from './drift.ts'
-import { databaseFacts, lackingRules, missingDefinitions, nodeFacts, workloadFacts } from './facts.ts'
+import { databaseFacts, missingDefinitions, nodeFacts, workloadFacts } from './facts.ts'
 import { FakeClusterLook } from './fake.ts'
 import type { ClusterLook, LookedComponent } from './port.ts'
+import { lackingRules } from './roles.ts'
 
 const WEB: LookedComponent = {
   ...{ name: 'web', release: 'pcomp-web', namespace: 'web', definitions: ['webs.example.com'] },

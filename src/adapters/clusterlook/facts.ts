@@ -11,7 +11,6 @@ import type {
 } from '../../contracts/rollouts/facts.ts'
 import { type KubeObject, objectKey } from '../../core/object.ts'
 import { isQuantity, parseQuantity } from '../../core/quantity.ts'
-import type { RoleRule, WantedRoles } from './port.ts'
 
 /** What objects of Kubernetes mean to the checks; pure. */
 
@@ -118,30 +117,4 @@ export function missingDefinitions(wanted: readonly string[], found: readonly Ku
       .map(({ metadata }) => metadata.name),
   )
   return [...new Set(wanted)].filter((name) => !served.has(name)).sort()
-}
-
-/** One rule for each verb on each resource, so that rules can be compared however they are grouped. */
-export function singleRules(rules: readonly RoleRule[]): Set<string> {
-  const all = rules.flatMap(({ apiGroups, resources, verbs, resourceNames = ['*'] }) =>
-    apiGroups.flatMap((group) =>
-      resources.flatMap((resource) =>
-        resourceNames.flatMap((name) => verbs.map((verb) => [group, resource, name, verb].join(' '))),
-      ),
-    ),
-  )
-  return new Set(all)
-}
-
-/** What each role lacks, as sentences. */
-export function lackingRules(wanted: WantedRoles, found: readonly KubeObject[]): string[] {
-  const held = new Map(
-    (found as (KubeObject & { rules?: RoleRule[] })[]).map((role) => [role.metadata.name, role.rules ?? []]),
-  )
-  return Object.entries(wanted).flatMap(([name, rules]) => {
-    const rulesHeld = held.get(name)
-    if (rulesHeld === undefined) return [`ClusterRole ${name} is not there`]
-    const has = singleRules(rulesHeld)
-    const lacks = [...singleRules(rules)].filter((rule) => !has.has(rule))
-    return lacks.length === 0 ? [] : [`${name} lacks ${lacks.length} rights`]
-  })
 }

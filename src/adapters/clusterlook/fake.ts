@@ -1,7 +1,8 @@
 import type { DriftItem } from '../../contracts/rollouts/drift.ts'
 import type { ClusterFacts } from '../../contracts/rollouts/facts.ts'
-import type { RoleCeiling, RoleChange } from './ceiling.ts'
+import type { RoleCeiling } from './ceiling.ts'
 import type { ClusterLook } from './port.ts'
+import type { RoleChange } from './roles.ts'
 
 /** A cluster that is well, and of which tests change what they are about. */
 export const WELL: ClusterFacts = {
