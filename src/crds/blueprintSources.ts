@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { CATALOGUE_PROVIDERS, CATALOGUE_STATES, INVALID_SHOWN } from '../contracts/blueprints/sources.ts'
+import { mayUseSource, notYourSource } from './codeFields.ts'
 import { defineKind, type ObjectOf, READ, type Rule, resourceStatus, statusColumns, WRITE } from './define.ts'
 import { DateTime } from './fields.ts'
 import { unchanged } from './referenceAdmission.ts'
@@ -120,9 +121,8 @@ export const BlueprintSource = defineKind({
   admission: [
     {
       on: 'WRITE',
-      cel: `variables.isExempt || !has(object.spec.installationId) || ${unchanged('installationId', 'repositoryId', 'ref', 'path')} || authorizer.group('delivery.freehold.dev').resource('deploymentsources').namespace(request.namespace).check('use').allowed()`,
-      message:
-        'installationId names a deployment source whose credentials you may not use: that takes kernel/deployments/token at the boundary',
+      cel: `variables.isExempt || !has(object.spec.installationId) || ${unchanged('installationId', 'repositoryId', 'ref', 'path')} || ${mayUseSource('request.namespace')}`,
+      message: notYourSource('installationId'),
     },
   ],
   columns: [

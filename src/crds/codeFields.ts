@@ -66,10 +66,15 @@ export const sourceRule: Rule<{ repositoryUrl?: string | undefined; deploymentSo
   test: ({ repositoryUrl, deploymentSourceId }) => deploymentSourceId === undefined || repositoryUrl !== undefined,
 }
 
+/** Whether the caller may use the credentials of deployment sources there, as CEL; of all of them without a name. */
+export const mayUseSource = (namespace: string, name?: string) =>
+  `authorizer.group('delivery.freehold.dev').resource('deploymentsources').namespace(${namespace})${name === undefined ? '' : `.name(${name})`}.check('use').allowed()`
+export const notYourSource = (field: string) =>
+  `${field} names a deployment source whose credentials you may not use: that takes kernel/deployments/token at the boundary`
+
 /** Who builds with the credentials of a source gets to see what they open. */
 export const sourceAdmission: AdmissionRule = {
   on: 'WRITE',
-  cel: `variables.isExempt || !has(object.spec.deploymentSourceId) || ${unchanged('deploymentSourceId', 'repositoryUrl')} || authorizer.group('delivery.freehold.dev').resource('deploymentsources').namespace('boundary-' + namespaceObject.metadata.labels['freehold.dev/boundary']).name(object.spec.deploymentSourceId).check('use').allowed()`,
-  message:
-    'deploymentSourceId names a deployment source whose credentials you may not use: that takes kernel/deployments/token at the boundary',
+  cel: `variables.isExempt || !has(object.spec.deploymentSourceId) || ${unchanged('deploymentSourceId', 'repositoryUrl')} || ${mayUseSource("'boundary-' + namespaceObject.metadata.labels['freehold.dev/boundary']", 'object.spec.deploymentSourceId')}`,
+  message: notYourSource('deploymentSourceId'),
 }

@@ -1,4 +1,9 @@
-import { INVALID_SHOWN, SOURCE_TEMPLATES_MAX, sourceTemplateName } from '../contracts/blueprints/sources.ts'
+import {
+  INVALID_SHOWN,
+  isSyncAsked,
+  SOURCE_TEMPLATES_MAX,
+  sourceTemplateName,
+} from '../contracts/blueprints/sources.ts'
 import type { TemplateProblem } from '../contracts/blueprints/template.ts'
 import type { BlueprintSource } from '../crds/blueprintSources.ts'
 
@@ -85,14 +90,14 @@ export function syncDueIn(
   now: number,
   { push, isWhole }: { push: Push | undefined; isWhole: boolean },
 ): number {
-  const { lastSyncAt, triedAt, state, syncedAt, syncedGeneration } = status
+  const { lastSyncAt, triedAt, state, syncedGeneration } = status
   if (triedAt === undefined || state === 'Syncing' || state === 'Disabled') return 0
   const tried = Date.parse(triedAt)
-  const isAsked = spec.requests.syncAt !== undefined && spec.requests.syncAt !== syncedAt
   // Moments have whole seconds, so a push of the same one counts too, and each counts once.
   const isPushed =
     push !== undefined && push.deliveryId !== status.heardDelivery && Date.parse(push.receivedAt) >= tried
-  if (isAsked || isPushed || syncedGeneration !== metadata.generation) return Math.max(0, tried + SYNC_LEAST - now)
+  if (isSyncAsked({ spec, status }) || isPushed || syncedGeneration !== metadata.generation)
+    return Math.max(0, tried + SYNC_LEAST - now)
   const interval = lastSyncAt !== triedAt ? SYNC_RETRY : isWhole ? SYNC_INTERVAL : SETTLES
   return Math.max(0, tried + interval - now)
 }

@@ -4,13 +4,14 @@ import {
   CATALOGUE_STATES,
   isBehind,
   isSamePlace,
+  isSyncAsked,
   providerOf,
   SOURCES_MAX,
+  TOO_MANY_SOURCES,
 } from '../../contracts/blueprints/sources.ts'
-import { badRequest, PlatformError, permissionMissing } from '../../core/errors.ts'
+import { badRequest, PlatformError } from '../../core/errors.ts'
 import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
-import { boundaryScope } from '../callers/visibility.ts'
 import type { Context } from '../http/context.ts'
 import { readModel } from '../http/model.ts'
 import { action } from '../http/route.ts'
@@ -18,6 +19,7 @@ import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
 import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
 import { vetSourceUrl } from '../resources/deployments/address.ts'
+import { requireUseOfSources } from '../resources/deployments/owner.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { TemplateProblemDto } from './catalogue.ts'
@@ -101,8 +103,8 @@ export function catalogueSourceDto({ metadata, spec, status = {} }: CatalogueSou
 /** What was asked for a moment ago counts, whether or not its controller has heard of it. */
 export function stateOf({ metadata, spec, status }: CatalogueSource): (typeof CATALOGUE_STATES)[number] {
   if (!spec.enabled) return 'Disabled'
-  const isAsked = spec.requests.syncAt !== undefined && spec.requests.syncAt !== status?.syncedAt
-  if (isAsked || (status?.state !== undefined && status.syncedGeneration !== metadata.generation)) return 'Syncing'
+  if (isSyncAsked({ spec, status }) || (status?.state !== undefined && status.syncedGeneration !== metadata.generation))
+    return 'Syncing'
   return status?.state === 'Disabled' ? 'Pending' : (status?.state ?? 'Pending')
 }
 
@@ -122,16 +124,15 @@ function creationSpec(context: Context<string, unknown, Creation>, { namespace, 
     ])
   }
   if (hasUrl) vetSourceUrl(services, repositoryUrl, 'repositoryUrl')
-  else refuseUse(context as Context, boundaryId)
+  else requireUseOfSources(context as Context, boundaryId)
   const derived = hasUrl ? providerOf(repositoryUrl) : providerBehind(context, namespace, installationId ?? '')
   const provider = body.provider ?? derived
   const spec = readModel(BlueprintSource.spec, { ...given, provider, requests: {} })
   const all = services.records.peekAll(BlueprintSource, { namespace })
   refuseSame(all, spec)
   if (all.length >= SOURCES_MAX) {
-    const message = `A boundary has at most ${SOURCES_MAX} sources of blueprints.`
     const extras = { quota: 'blueprintSources', limit: SOURCES_MAX, used: all.length, requested: 1 }
-    throw new PlatformError('QUOTA_EXCEEDED', message, extras)
+    throw new PlatformError('QUOTA_EXCEEDED', TOO_MANY_SOURCES, extras)
   }
   return spec
 }
@@ -149,12 +150,6 @@ function changed(spec: CatalogueSource['spec'], { ref, path, enabled }: Change):
   return { ...spec, ref: ref ?? spec.ref, path: path ?? spec.path, enabled: enabled ?? spec.enabled }
 }
 
-/** Templates show what the credentials of a deployment source open. @throws PlatformError FORBIDDEN */
-function refuseUse({ services, caller }: Context, boundaryId: string): void {
-  const scope = boundaryScope(boundaryId)
-  if (!services.access.isAllowed(caller.principalId, USE, scope)) throw permissionMissing(USE, scope)
-}
-
 /** @throws PlatformError REFERENCE_NOT_FOUND */
 function providerBehind({ services }: Context<string, unknown, unknown>, namespace: string, installationId: string) {
   const found = services.records
@@ -166,7 +161,6 @@ function providerBehind({ services }: Context<string, unknown, unknown>, namespa
   throw new PlatformError('REFERENCE_NOT_FOUND', message, { field: 'installationId', value: installationId })
 }
 
-const USE = 'kernel/deployments/token'
 export const SOURCES = '{B}/resources/blueprints/sources'
 
 const turn = ({ namespace }: BoundaryHome) => ({
@@ -205,7 +199,7 @@ export const catalogueSources = collection(BlueprintSource, {
     before: (context, { metadata, spec }, { boundaryId, namespace }) => {
       const next = changed(spec, context.body)
       if (isSamePlace(next, spec)) return
-      if (spec.installationId !== undefined) refuseUse(context as Context, boundaryId)
+      if (spec.installationId !== undefined) requireUseOfSources(context as Context, boundaryId)
       const all = context.services.records.peekAll(BlueprintSource, { namespace })
       refuseSame(
         all.filter((other) => other.metadata.name !== metadata.name),

@@ -7,6 +7,7 @@ export const CATALOGUE_STATES = ['Pending', 'Syncing', 'Ready', 'Failing', 'Disa
 export const SOURCE_TEMPLATES_MAX = 100
 export const SOURCES_MAX = 20
 export const INVALID_SHOWN = 20
+export const TOO_MANY_SOURCES = `A boundary has at most ${SOURCES_MAX} sources of blueprints.`
 /** Templates that a boundary keeps itself: each is read with every list. */
 export const OWN_TEMPLATES_MAX = 200
 
@@ -35,6 +36,16 @@ type Place = {
   readonly repositoryId?: string | undefined
   readonly ref: string
   readonly path: string
+}
+
+type Asked = {
+  readonly spec: { readonly requests: { readonly syncAt?: string | undefined } }
+  readonly status?: { readonly syncedAt?: string | undefined } | undefined
+}
+
+/** Whether somebody has asked for it to be read and has not been heard. */
+export function isSyncAsked({ spec: { requests }, status }: Asked): boolean {
+  return requests.syncAt !== undefined && requests.syncAt !== status?.syncedAt
 }
 
 /** Two sources of one repository, branch and folder, however its address is written. */

@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises'
 import { type GitFile, type GitFiles, GitFilesError, type GitPlace } from '../../adapters/gitfiles/port.ts'
 import { connectionTo, SourceError, type SourcePort } from '../../adapters/sources/port.ts'
-import { isBehind, isSamePlace, SOURCES_MAX } from '../../contracts/blueprints/sources.ts'
+import { isBehind, isSamePlace, SOURCES_MAX, TOO_MANY_SOURCES } from '../../contracts/blueprints/sources.ts'
 import type { ReadTemplate } from '../../contracts/blueprints/validate.ts'
 import type { RecordedHead } from '../../contracts/sources/journal.ts'
 import { sourceSecretName } from '../../contracts/sources/providers.ts'
-import { isOfRepository } from '../../contracts/sources/repositories.ts'
+import { isOfRepository, repositoryNameOf } from '../../contracts/sources/repositories.ts'
 import { ageOf, type KubeObject, keyOf, refOf } from '../../core/object.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { secretTexts } from '../../core/secretData.ts'
@@ -26,7 +26,7 @@ import { readSecret, withSecretRights } from '../workload/secrets.ts'
 
 export type CatalogueOptions = {
   files: GitFiles
-  sources: Pick<SourcePort, 'repositories' | 'token'>
+  sources: Pick<SourcePort, 'token'>
   /** Where the Git host of the platform is; undefined if it has none. */
   circuitUrl: string | undefined
   /** As POST .../templates reads one. */
@@ -38,8 +38,6 @@ type SourcePass = Pass<typeof BlueprintSource>
 type SourceObject = BlueprintSource & KubeObject
 type TemplateObject = BlueprintTemplate & KubeObject
 type Connected = DeploymentSource & KubeObject
-/** A place, and the name of the repository there. */
-type Found = { readonly place: GitPlace; readonly fullName?: string | undefined }
 
 /** Reads the repository of each source: when it is made or asked to, when it is pushed to, and every hour. */
 export const catalogueController = controllerWith(
@@ -69,8 +67,7 @@ export const catalogueController = controllerWith(
 function sourceOfTemplate({ spec, metadata }: KubeObject, records: Workspace): string[] {
   const { sourceId } = spec as BlueprintTemplate['spec']
   if (sourceId === undefined) return []
-  const key = { namespace: metadata.namespace, name: sourceId }
-  const source = records.cache<SourceObject>(BlueprintSource.resource).get(key.namespace, key.name)
+  const source = records.cache<SourceObject>(BlueprintSource.resource).get(metadata.namespace, sourceId)
   return source === undefined ? [] : [keyOf(source)]
 }
 
@@ -145,7 +142,7 @@ function surplusOf({ object, records }: SourcePass): Parameters<typeof stalled> 
   if (same !== undefined)
     return ['NameOccupied', `Source "${same.metadata.name}" reads this repository, branch and folder already.`]
   if (older.length < SOURCES_MAX) return undefined
-  return ['QuotaExceeded', `A boundary has at most ${SOURCES_MAX} sources of blueprints.`]
+  return ['QuotaExceeded', TOO_MANY_SOURCES]
 }
 
 /** The deletion of the older one wakes nobody, so it is looked for again. */
@@ -173,16 +170,13 @@ async function readNow(
       pass,
       new GitFilesError('NotFound', `The boundary has no deployment source "${spec.installationId}".`),
     )
-  const { place, fullName } = await placeOf(pass, options, connected)
+  const place = await placeOf(pass, options, connected)
   const isKnown = isWhole && status?.readAt === readAtOf(object)
   const found = await options.files.read(place, isKnown ? status?.revision : undefined)
-  const common = { triedAt: now, lastSyncAt: now, syncedAt: spec.requests.syncAt, repositoryFullName: fullName }
   const ready = {
-    ...common,
-    state: 'Ready' as const,
-    message: undefined,
-    revision: found.revision,
-    readAt: readAtOf(object),
+    ...{ triedAt: now, lastSyncAt: now, syncedAt: spec.requests.syncAt },
+    ...{ state: 'Ready' as const, message: undefined, revision: found.revision, readAt: readAtOf(object) },
+    repositoryFullName: repositoryNameOf(place.url),
   }
   if (found.files === undefined) {
     pass.report(ready)
@@ -211,11 +205,10 @@ async function placeOf(
   pass: SourcePass,
   { sources, circuitUrl }: Pick<CatalogueOptions, 'sources' | 'circuitUrl'>,
   connected: Connected | undefined,
-): Promise<Found> {
+): Promise<GitPlace> {
   const { repositoryUrl = '', repositoryId = '', ref, path } = pass.object.spec
   if (connected === undefined) {
-    const fullName = URL.parse(repositoryUrl)?.pathname.replace(/^\/+|(\.git)?\/*$/g, '')
-    return { place: { url: repositoryUrl, ref, path }, fullName }
+    return { url: repositoryUrl, ref, path }
   }
   const { metadata, spec } = connected
   // The token of the platform's own Git host goes nowhere else, whatever kubectl wrote.
@@ -226,8 +219,7 @@ async function placeOf(
   const connection = connectionTo(connected, secretTexts(stored?.data))
   const { token, username, cloneUrl } = await sources.token(connection, repositoryId)
   const authorization = `Basic ${Buffer.from(`${username}:${token}`).toString('base64')}`
-  const fullName = URL.parse(cloneUrl)?.pathname.replace(/^\/+|(\.git)?\/*$/g, '')
-  return { place: { url: cloneUrl, ref, path, authorization }, fullName }
+  return { url: cloneUrl, ref, path, authorization }
 }
 
 function failed(pass: SourcePass, { message }: Error): Outcome {

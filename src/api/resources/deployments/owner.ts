@@ -7,6 +7,12 @@ import { unprocessable } from '../sizing.ts'
 import { vetSourceUrl } from './address.ts'
 import { BUILD } from './reporters.ts'
 
+/** What credentials of deployment sources open is shown by what is made of it. @throws PlatformError FORBIDDEN */
+export function requireUseOfSources({ services, caller }: Context, boundaryId: string): void {
+  const scope = boundaryScope(boundaryId)
+  if (!services.access.isAllowed(caller.principalId, BUILD, scope)) throw permissionMissing(BUILD, scope)
+}
+
 type Asking = {
   readonly boundaryId: string
   readonly services: Services
@@ -33,8 +39,7 @@ export function refuseSource(
   if (repositoryUrl !== undefined && isMoved && !isOwn) vetSourceUrl(services, repositoryUrl, 'repositoryUrl')
   const isNew = id !== before?.deploymentSourceId
   if (id === undefined || (!isNew && !isMoved)) return
-  const scope = boundaryScope(boundaryId)
-  if (!services.access.isAllowed(context.caller.principalId, BUILD, scope)) throw permissionMissing(BUILD, scope)
+  requireUseOfSources(context, boundaryId)
   const ref = { namespace: boundaryNamespace(boundaryId), name: id }
   if (!isNew || services.records.peek(DeploymentSource, ref) !== undefined) return
   const message = `There is no deployment source "${id}" in the boundary.`
