@@ -1,4 +1,5 @@
 import { dump } from 'js-yaml'
+import { isRecord } from '../core/isRecord.ts'
 
 export const FORMATS = ['table', 'wide', 'name', 'json', 'yaml'] as const
 export type Format = (typeof FORMATS)[number]
@@ -106,6 +107,3 @@ export function table(rows: readonly (readonly string[])[]): string {
     )
     .join('')
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
+import { isRecord } from '../core/isRecord.ts'
 import { PREFIX } from '../core/labels.ts'
 import type { KubeObject, Resource } from '../core/object.ts'
 import { secretData } from '../core/secretData.ts'
 import type { CallOptions, KubeClient } from './client.ts'
-import { firstDifference, isRecord } from './compare.ts'
+import { firstDifference } from './compare.ts'
 import { isKubeError } from './errors.ts'
 
 /**

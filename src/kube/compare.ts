@@ -1,3 +1,4 @@
+import { isRecord } from '../core/isRecord.ts'
 import { compareQuantities, isQuantity } from '../core/quantity.ts'
 
 /** Fields that identify the items of a list, from the API's list-map keys. The first that fits all items is used. */
@@ -91,8 +92,4 @@ function isZero(value: unknown): boolean {
   if (value === undefined || value === null || value === false || value === 0 || value === '') return true
   if (Array.isArray(value)) return value.length === 0
   return isRecord(value) && Object.values(value).every(isZero)
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

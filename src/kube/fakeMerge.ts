@@ -1,5 +1,5 @@
+import { isRecord } from '../core/isRecord.ts'
 import type { KubeObject } from '../core/object.ts'
-import { isRecord } from './compare.ts'
 
 /** RFC 7396, as a pure function. */
 export function mergePatch(target: unknown, patch: unknown): unknown {

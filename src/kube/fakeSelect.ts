@@ -1,6 +1,6 @@
+import { isRecord } from '../core/isRecord.ts'
 import type { KubeObject } from '../core/object.ts'
 import type { ListOptions, WatchStreamOptions } from './client.ts'
-import { isRecord } from './compare.ts'
 
 /** One step of the fake's history. */
 export type Change = {

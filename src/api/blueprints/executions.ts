@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { EXECUTION_STAGES, EXECUTION_STATES, STEP_STATES } from '../../contracts/blueprints/executions.ts'
-import { idOf } from '../../core/ids.ts'
+import { objectId } from '../../core/ids.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
@@ -77,9 +77,7 @@ function stepDto(execution: ExecutionRecord, step: ExecutionStep): z.output<type
   return {
     ...{ component, collection: name, resourceName, status },
     resourceId:
-      kind !== undefined && BEGUN.has(status)
-        ? idOf({ group: kind.resource.group, kind: kind.kind, namespace, name: objectName })
-        : null,
+      kind !== undefined && BEGUN.has(status) ? objectId(kind.resource, { namespace, name: objectName }) : null,
     message: seen?.message ?? null,
     startedAt: seen?.startedAt ?? null,
     finishedAt: seen?.finishedAt ?? null,

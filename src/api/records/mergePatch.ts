@@ -1,6 +1,4 @@
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
+import { isRecord } from '../../core/isRecord.ts'
 
 /**
  * RFC 7396: `patch` laid over `target`. Members that are null are removed, objects are merged, everything else

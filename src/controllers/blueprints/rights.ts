@@ -1,3 +1,4 @@
+import { parsedObject } from '../../core/parsedJson.ts'
 import { parseScope } from '../../core/scope.ts'
 import type { BlueprintCollection } from '../../crds/blueprintCollections.ts'
 import type { BlueprintExecution, ExecutionStep } from '../../crds/blueprints.ts'
@@ -31,7 +32,7 @@ export function questionOf({ step, entry, ref, group, isNew }: Written): Asked {
   if (kind.kind === RoleAssignment.kind) return grantQuestion(step, group)
   if (isNew && part !== undefined && partOf !== undefined && 'verb' in partOf) {
     const holder = KINDS.find(({ segment }) => segment === partOf.collection)
-    const name = String(read(step.body)[part.parentField] ?? '')
+    const name = String(parsedObject(step.body)?.[part.parentField] ?? '')
     if (holder !== undefined)
       return { verb: partOf.verb, group: resource.group, resource: holder.plural, namespace: ref.namespace, name }
   }
@@ -40,19 +41,11 @@ export function questionOf({ step, entry, ref, group, isNew }: Written): Asked {
 }
 
 function grantQuestion({ manifest }: Written['step'], namespace: string): Asked {
-  const { roleDefinitionName, scope } = read(manifest) as { roleDefinitionName?: unknown; scope?: unknown }
+  const { roleDefinitionName, scope } = parsedObject(manifest ?? '') ?? {}
   const parsed = parseScope(String(scope))
   const { group, plural: resource } = RoleDefinition.resource
   const subresource = parsed?.level === 'resource' ? { subresource: `${parsed.collection}/${parsed.name}` } : {}
   return { verb: 'grant', group, resource, ...subresource, namespace, name: String(roleDefinitionName ?? '') }
-}
-
-function read(json = '{}'): Record<string, unknown> {
-  try {
-    return JSON.parse(json) as Record<string, unknown>
-  } catch {
-    return {}
-  }
 }
 
 /** Whether whoever started the deployment may still write the component, and is the same one as then. */

@@ -1,6 +1,6 @@
 import { deployMark, deployOf, VALUE_KEY, valueSecretName } from '../../contracts/blueprints/executions.ts'
 import { lateReferences, withLateValues } from '../../contracts/blueprints/render.ts'
-import { idOf } from '../../core/ids.ts'
+import { objectId } from '../../core/ids.ts'
 import {
   ACTOR_ANNOTATION,
   BLUEPRINT_ANNOTATION,
@@ -8,6 +8,7 @@ import {
   CREATED_BY_ANNOTATION,
 } from '../../core/labels.ts'
 import { type KubeObject, keyOf, refOf } from '../../core/object.ts'
+import { parsedObject } from '../../core/parsedJson.ts'
 import { secretData } from '../../core/secretData.ts'
 import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
 import type { BlueprintExecution, ExecutionStep } from '../../crds/blueprints.ts'
@@ -98,7 +99,7 @@ async function write(
     namespace,
   )
   if (typeof text !== 'string') return text
-  const spec = objectOf(text)
+  const spec = parsedObject(text)
   if (spec === undefined) return { refusal: `What is to be made as "${step.resourceName}" is not a JSON object.` }
   const annotations = {
     [BLUEPRINT_ANNOTATION]: deployMark(deploy, step.component),
@@ -122,15 +123,6 @@ async function write(
     return {
       refusal: `"${step.resourceName}" of ${step.collection} was refused by the API server (HTTP ${error.status}).`,
     }
-  }
-}
-
-function objectOf(json: string): object | undefined {
-  try {
-    const value: unknown = JSON.parse(json)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
-  } catch {
-    return undefined
   }
 }
 
@@ -158,9 +150,7 @@ export function lateValue(
   if (step === undefined || found === undefined) return undefined
   if (field === 'name') return step.resourceName
   const kind = kindOf(step)
-  const { name } = found.metadata
-  if (field === 'id')
-    return idOf({ group: kind?.resource.group ?? '', kind: found.kind, namespace: found.metadata.namespace, name })
+  if (field === 'id') return objectId({ group: kind?.resource.group ?? '', kind: found.kind }, found.metadata)
   return plainOutput(step.collection, found, field) ?? plainField(found, field)
 }
 

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Condition, nextConditions, type ReconcileStatus, summarize } from '../../core/conditions.ts'
+import { isRecord } from '../../core/isRecord.ts'
 import type { Outcome } from '../../core/outcome.ts'
 
 export type Failed = { kind: 'failed'; message: string }
@@ -77,10 +78,6 @@ function difference(previous: Record<string, unknown>, next: Record<string, unkn
     }
   }
   return patch
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** A change of `Ready`: the only source of events and log lines. */
