@@ -4,12 +4,19 @@ import type { KubeObject } from '../core/object.ts'
 /** RFC 7396, as a pure function. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isRecord(patch)) return copyOf(patch)
-  const merged: Record<string, unknown> = isRecord(target) ? copyOf(target) : {}
+  const current = isRecord(target) ? target : {}
+  const merged = copyWithout(current, patch)
   for (const [field, value] of Object.entries(patch)) {
-    if (value === null) delete merged[field]
-    else merged[field] = mergePatch(merged[field], value)
+    if (value !== null) merged[field] = mergePatch(current[field], value)
   }
   return merged
+}
+
+/** Copies only what is not given: what is given is merged, and copied with it. */
+function copyWithout(record: Record<string, unknown>, given: Record<string, unknown>): Record<string, unknown> {
+  const copy: Record<string, unknown> = {}
+  for (const field in record) if (!Object.hasOwn(given, field)) copy[field] = copyOf(record[field])
+  return copy
 }
 
 /**
@@ -19,10 +26,10 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
 export function applyMerge(current: unknown, lastIntent: unknown, intent: unknown): unknown {
   if (Array.isArray(intent)) return applyList(current, lastIntent, intent)
   if (!isRecord(intent)) return copyOf(intent)
-  const merged: Record<string, unknown> = isRecord(current) ? copyOf(current) : {}
+  const before = isRecord(current) ? current : {}
   const last = isRecord(lastIntent) ? lastIntent : {}
-  for (const field of Object.keys(last)) if (!(field in intent)) delete merged[field]
-  for (const [field, value] of Object.entries(intent)) merged[field] = applyMerge(merged[field], last[field], value)
+  const merged = copyWithout(before, { ...last, ...intent })
+  for (const [field, value] of Object.entries(intent)) merged[field] = applyMerge(before[field], last[field], value)
   return merged
 }
 
@@ -31,7 +38,7 @@ function applyList(current: unknown, lastIntent: unknown, intent: readonly unkno
   const last = Array.isArray(lastIntent) && named(lastIntent) ? lastIntent : []
   const wanted = new Map(intent.map((item) => [item.name, item]))
   const kept = current.filter((item) => wanted.has(item.name) || !last.some((old) => old.name === item.name))
-  const byName = new Map(kept.map((item) => [item.name, item]))
+  const byName = new Map(kept.map((item) => [item.name, copyOf(item)]))
   for (const item of intent) {
     const before = last.find((old) => old.name === item.name)
     byName.set(item.name, applyMerge(byName.get(item.name), before, item) as { name: string })
@@ -50,7 +57,11 @@ export function same(one: unknown, other: unknown): boolean {
     return Array.isArray(other) && one.length === other.length && one.every((item, at) => same(item, other[at]))
   }
   if (!isRecord(one) || !isRecord(other)) return false
-  return [...Object.keys(one), ...Object.keys(other)].every((key) => same(one[key], other[key]))
+  // Each value once: twice at every level is 2^n times at the n-th.
+  return (
+    Object.keys(one).every((key) => same(one[key], other[key])) &&
+    Object.keys(other).every((key) => Object.hasOwn(one, key) || other[key] === undefined)
+  )
 }
 
 /** A copy of JSON; much cheaper than one of anything. */

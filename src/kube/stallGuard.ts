@@ -21,7 +21,7 @@ export class StallGuard {
   readonly #clock: Clock
   readonly #timings: WatchTimings & { timeoutSeconds: number }
   readonly #outer: AbortSignal
-  readonly #forward = () => this.#abort.abort()
+  readonly #forward = () => this.#abort.abort(this.#outer.reason)
   #lastActive: number
   #allowed: number
   #timer: { cancel(): void }
@@ -34,7 +34,7 @@ export class StallGuard {
     this.#lastActive = clock.monotonic()
     this.#allowed = timings.open
     this.#timer = this.#arm(timings.open)
-    if (outer.aborted) this.#abort.abort()
+    if (outer.aborted) this.#abort.abort(outer.reason)
     outer.addEventListener('abort', this.#forward)
   }
 

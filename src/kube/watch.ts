@@ -8,6 +8,9 @@ import { StallGuard, type WatchTimings } from './stallGuard.ts'
 import { isListed, type WatchEvent } from './stream.ts'
 import { isNewer } from './version.ts'
 
+/** One for all: without a reason, each `abort` makes an error with a stack of its own. */
+const STOPPED = new Error('The watch was stopped.')
+
 /** Where the events of a resource go. None of these may throw, but for what has no room. */
 export type WatchSink<T extends KubeObject> = {
   /** A listing begins; one that broke off before is void. */
@@ -95,7 +98,7 @@ export class WatchLoop<T extends KubeObject> {
   }
 
   async stop(): Promise<void> {
-    this.#stop.abort()
+    this.#stop.abort(STOPPED)
     await this.#done
   }
 
