@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { BOUNDARY_ID, ControllerBench } from '../../test/worlds/controllers.ts'
+import { BOUNDARY_ID, type ControllerBench } from '../../test/worlds/controllers.ts'
+import { GrantsBench, HOUR, LIFE, PRINCIPAL, REQUEST, SCOPE, SHOP } from '../../test/worlds/grantsWorld.ts'
 import {
   INCARNATION_ANNOTATION,
   PRINCIPAL_INCARNATIONS_ANNOTATION,
@@ -9,53 +10,27 @@ import {
 import { groupNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
 import { reservedNamespaceObject } from '../core/namespaces.ts'
 import type { KubeObject } from '../core/object.ts'
-import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { PlatformUser } from '../crds/identity.ts'
 import { DenyAssignment, JitRequest, RoleAssignment, RoleDefinition } from '../crds/rbac.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { VectorCluster } from '../crds/vector.ts'
 import { namespace } from '../kube/builtin.ts'
-import { grantControllers } from './rbac.ts'
-
-const PRINCIPAL = '7c1b2f7e-15c2-4f60-8f43-2f4d6f0c9a11'
-const SCOPE = `/boundaries/${BOUNDARY_ID}`
-const SHOP = `${SCOPE}/resourcegroups/shop`
-const HOUR = 3_600_000
-const REQUEST = '8c1d6e7f-2a3b-4c4d-9e5f-6a7b8c9d0e1f'
-const LIFE = { [INCARNATION_ANNOTATION]: 'now' }
 
 describe('the controllers of grants', () => {
+  let world: GrantsBench
   let bench: ControllerBench
   let space: string
   let group: KubeObject
-  const inFuture = (milliseconds: number) => new Date(bench.clock.now() + milliseconds).toISOString()
-  const seed = (kind: AnyKind, name: string, spec: object) =>
-    bench.seed(kind, name, { principalId: PRINCIPAL, principalType: 'User', ...spec }, { namespace: space })
-  const assign = (name: string, spec: object) =>
-    seed(RoleAssignment, name, { roleDefinitionName: 'Reader', scope: SCOPE, ...spec })
-  const names = async (kind: AnyKind) =>
-    (await bench.client.list(kind.resource)).items.map(({ metadata }) => metadata.name)
-
-  const ask = (spec: object) =>
-    seed(JitRequest, REQUEST, {
-      ...{
-        roleDefinitionName: 'Reader',
-        scope: SHOP,
-        scopeIncarnation: 'now',
-        justification: 'x',
-        durationMinutes: 60,
-      },
-      ...spec,
-    })
+  const inFuture = (milliseconds: number) => world.inFuture(milliseconds)
+  const seed = (kind: AnyKind, name: string, spec: object) => world.seed(kind, name, spec)
+  const assign = (name: string, spec: object) => world.assign(name, spec)
+  const names = (kind: AnyKind) => world.names(kind)
+  const ask = (spec: object) => world.ask(spec)
 
   beforeEach(() => {
-    bench = new ControllerBench(grantControllers)
-    space = bench.seedGroup('shop').boundarySpace
-    bench.client.edit(Boundary.resource, { name: BOUNDARY_ID }, (object) => {
-      object.metadata.annotations = LIFE
-    })
-    group = bench.seed(ResourceGroup, 'shop', { tags: {}, quota: {} }, { namespace: space, annotations: LIFE })
+    world = new GrantsBench()
+    ;({ bench, space, group } = world)
   })
   afterEach(() => bench.stop())
 

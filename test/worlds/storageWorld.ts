@@ -1,9 +1,12 @@
+import type { FakeObjectStore } from '../../src/adapters/objectstorage/fake.ts'
+import { type AccessKeyPair, accessKeySecretName, decodeAccessKey } from '../../src/contracts/objectstorage.ts'
 import { STORAGE_CONTROLLERS, type StorageOptions } from '../../src/controllers/objectstorage/index.ts'
 import { boundaryNamespace } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../src/crds/objectstorage.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
+import { secret } from '../../src/kube/builtin.ts'
 import { BOUNDARY_ID, ControllerBench } from './controllers.ts'
 
 export const USAGE_INTERVAL = 60_000
@@ -59,5 +62,33 @@ export class StorageBench {
   async remove(kind: AnyKind, name: string): Promise<void> {
     await this.bench.client.remove(kind.resource, { namespace: this.space, name })
     await this.bench.rest()
+  }
+
+  /** What the Secret of a key holds. */
+  async pairOf(name = 'uploader'): Promise<AccessKeyPair | undefined> {
+    type Pair = KubeObject & { data?: Record<string, string> }
+    return decodeAccessKey((await this.bench.find<Pair>(secret, accessKeySecretName(name), this.space))?.data)
+  }
+}
+
+/** What a test does with the world that it has at the moment, and what its store answers to a write. */
+export function storageWords(world: () => StorageBench, store: () => FakeObjectStore) {
+  const bound = <Name extends 'seed' | 'account' | 'bucket' | 'key' | 'find' | 'says' | 'patch' | 'remove' | 'pairOf'>(
+    name: Name,
+  ) =>
+    ((...given: unknown[]) =>
+      (world()[name] as (...all: unknown[]) => unknown).apply(world(), given)) as StorageBench[Name]
+  return {
+    seed: bound('seed'),
+    account: bound('account'),
+    bucket: bound('bucket'),
+    key: bound('key'),
+    find: bound('find'),
+    says: bound('says'),
+    patch: bound('patch'),
+    remove: bound('remove'),
+    pairOf: bound('pairOf'),
+    write: (pair: AccessKeyPair | undefined, name: string, object = 'a') =>
+      store().attempt(pair, 'write', name, object),
   }
 }

@@ -1,14 +1,11 @@
 import { expect } from 'chai'
 import type { ControllerBench } from '../../../test/worlds/controllers.ts'
-import { type Shown, StorageBench, USAGE_INTERVAL } from '../../../test/worlds/storageWorld.ts'
+import { type Shown, StorageBench, storageWords, USAGE_INTERVAL } from '../../../test/worlds/storageWorld.ts'
 import { FakeObjectStore } from '../../adapters/objectstorage/fake.ts'
-import { type AccessKeyPair, accessKeySecretName, decodeAccessKey } from '../../contracts/objectstorage.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { claimName } from '../../core/nameClaims.ts'
-import type { KubeObject } from '../../core/object.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
-import { secret } from '../../kube/builtin.ts'
 
 describe('the controllers of object storage', () => {
   let world: StorageBench
@@ -20,20 +17,10 @@ describe('the controllers of object storage', () => {
     bench = world.bench
     space = world.space
   }
-  const seed = (...given: Parameters<StorageBench['seed']>) => world.seed(...given)
-  const account = (...given: Parameters<StorageBench['account']>) => world.account(...given)
-  const bucket = (...given: Parameters<StorageBench['bucket']>) => world.bucket(...given)
-  const key = (...given: Parameters<StorageBench['key']>) => world.key(...given)
-  const find = (...given: Parameters<StorageBench['find']>) => world.find(...given)
-  const says = (...given: Parameters<StorageBench['says']>) => world.says(...given)
-  const patch = (...given: Parameters<StorageBench['patch']>) => world.patch(...given)
-  const remove = (...given: Parameters<StorageBench['remove']>) => world.remove(...given)
-  const pairOf = async (name = 'uploader'): Promise<AccessKeyPair | undefined> => {
-    type Pair = KubeObject & { data?: Record<string, string> }
-    return decodeAccessKey((await bench.find<Pair>(secret, accessKeySecretName(name), space))?.data)
-  }
-  const write = (pair: AccessKeyPair | undefined, name: string, object = 'a') =>
-    store.attempt(pair, 'write', name, object)
+  const { seed, account, bucket, key, find, says, patch, remove, pairOf, write } = storageWords(
+    () => world,
+    () => store,
+  )
 
   beforeEach(() => {
     store = new FakeObjectStore()
