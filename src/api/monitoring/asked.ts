@@ -17,7 +17,7 @@ import { PlatformError } from '../../core/errors.ts'
 import { createdAtOf } from '../../core/object.ts'
 import type { Services } from '../http/context.ts'
 import { DateTime } from '../resources/dto.ts'
-import { badParameter } from '../resources/paging.ts'
+import { badParameter } from '../resources/queryFaults.ts'
 import type { KubernetesObjects } from './kubernetesObjects.ts'
 
 declare module '../http/context.ts' {

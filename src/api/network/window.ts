@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { DateTime } from '../resources/dto.ts'
-import { badParameter } from '../resources/paging.ts'
+import { badParameter } from '../resources/queryFaults.ts'
 
 /** The part of time that every answer about flows is of (records section 1, "Network view"). */
 

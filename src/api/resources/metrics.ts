@@ -6,8 +6,8 @@ import type { Context } from '../http/context.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from './dto.ts'
 import type { LivePlace } from './liveState.ts'
-import { badParameter } from './paging.ts'
 import { podOf } from './pods.ts'
+import { badParameter } from './queryFaults.ts'
 
 const Second = z.coerce.number().int().min(0).max(253_402_300_799)
 export const MetricsQuery = z.strictObject({
