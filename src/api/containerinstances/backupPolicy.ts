@@ -22,7 +22,7 @@ import { action, type RouteDraft, route } from '../http/route.ts'
 import { checkSpec, withoutAbsent } from '../records/kubeRecords.ts'
 import type { RecordOf } from '../records/records.ts'
 import { changeResource } from '../resources/change.ts'
-import { DateTime, Uuid } from '../resources/dto.ts'
+import { DateTime, ignoredFields, Uuid } from '../resources/dto.ts'
 import { findResource, locate, otherClusterOf, type Place } from '../resources/places.ts'
 import { unprocessable } from '../resources/sizing.ts'
 import { refuseForeign } from './record.ts'
@@ -64,7 +64,6 @@ const BackupPolicyDto = z
   })
   .meta({ id: 'BackupPolicyDto' })
 
-const IGNORED = z.unknown().optional().meta({ description: 'As read; ignored', readOnly: true })
 const { schedule, retentionDays, enabled, keepLast, method, volumes, hooks } = policyFields
 const BackupPolicySpecDto = z
   .strictObject({
@@ -79,7 +78,7 @@ const BackupPolicySpecDto = z
           .describe(field.description ?? ''),
       ]),
     ),
-    ...Object.fromEntries(Object.keys(computed).map((name) => [name, IGNORED])),
+    ...ignoredFields(Object.keys(computed)),
   })
   .meta({ id: 'BackupPolicySpecDto' })
 

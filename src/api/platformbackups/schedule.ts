@@ -11,7 +11,7 @@ import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { readModel } from '../http/model.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
-import { DateTime } from '../resources/dto.ts'
+import { DateTime, ignoredFields } from '../resources/dto.ts'
 import { changeSettings, DEFAULTS, storedSettings } from './settings.ts'
 
 const errors = 'problem' as const
@@ -28,11 +28,8 @@ const BackupScheduleDto = z
   })
   .meta({ id: 'BackupScheduleDto' })
 
-const IGNORED = z.unknown().optional().meta({ description: 'As read; ignored', readOnly: true })
-const computed = Object.fromEntries(
-  Object.keys(BackupScheduleDto.shape)
-    .filter((name) => name !== 'cron' && name !== 'ttlHours')
-    .map((name) => [name, IGNORED]),
+const computed = ignoredFields(
+  Object.keys(BackupScheduleDto.shape).filter((name) => name !== 'cron' && name !== 'ttlHours'),
 )
 const { cron, ttlHours } = PlatformBackupSettings.spec.shape.schedule.unwrap().shape
 /** As it is told; what is wrong with a field is said by the route, after it has looked for the schedule. */

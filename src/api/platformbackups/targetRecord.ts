@@ -9,7 +9,7 @@ import { secretText } from '../../core/secretData.ts'
 import { BackupTarget } from '../../crds/platformBackups.ts'
 import type { Context } from '../http/context.ts'
 import { readModel } from '../http/model.ts'
-import { DateTime } from '../resources/dto.ts'
+import { DateTime, ignoredFields } from '../resources/dto.ts'
 import type { Location } from './cluster.ts'
 import type { Settings } from './settings.ts'
 
@@ -59,17 +59,12 @@ export const BackupTargetRequest = z
   })
   .meta({ id: 'BackupTargetRequest' })
 
-const IGNORED = z.unknown().optional()
 const WRITABLE = Object.keys(BackupTargetRequest.shape)
 /** As it is told: what is missing or wrong has a code of this route's own. A record that was read can be sent back. */
 export const LaxTargetRequest = z.strictObject({
   ...Object.fromEntries(WRITABLE.map((name) => [name, z.string().max(65_536).nullish()])),
   forcePathStyle: z.boolean().nullish(),
-  ...Object.fromEntries(
-    Object.keys(BackupTargetDto.shape)
-      .filter((name) => !WRITABLE.includes(name))
-      .map((name) => [name, IGNORED]),
-  ),
+  ...ignoredFields(Object.keys(BackupTargetDto.shape).filter((name) => !WRITABLE.includes(name))),
 })
 
 export const BackupTargetTestDto = z
