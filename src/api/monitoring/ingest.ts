@@ -8,6 +8,7 @@ import {
   PLACE_KEYS,
   toldAgain,
 } from '../../contracts/monitoring.ts'
+import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace, isResourceName, isUuid, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
@@ -101,7 +102,7 @@ export async function ingest(context: Context, body: AlertIngestRequest): Promis
   const name = known?.metadata.name ?? alertObjectName(identity, place.resourceGroup)
   const ref = { namespace: place.namespace, name }
   const told = { id: alertIdOf(ref), alertId, status }
-  const now = new Date(context.services.clock.now()).toISOString()
+  const now = timestamp(context.services.clock.now())
   const specAfter = (before: AlertRecord['spec'] | undefined) => ({
     ...identity,
     title: body.title,

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { z } from 'zod'
 import { TARGET_CODES, type TargetAccess } from '../../adapters/backuptarget/port.ts'
 import { TARGET_SECRET_KEYS } from '../../contracts/platformbackups/names.ts'
+import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { plainLine } from '../../core/plainLine.ts'
@@ -104,7 +105,7 @@ function expiryOf(pem: string): string {
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
   try {
     const ends = blocks.map((block) => new X509Certificate(block).validToDate.getTime())
-    return new Date(Math.min(...ends)).toISOString()
+    return timestamp(Math.min(...ends))
   } catch (cause) {
     const message = 'The field "caCertificate" was refused: must be certificates in PEM.'
     const errors = [{ field: 'caCertificate', message: 'must be certificates in PEM' }]

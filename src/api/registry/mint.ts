@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Credential } from '../../adapters/registry/port.ts'
 import { dockerConfig } from '../../contracts/dockerConfig.ts'
 import { PULL_SECRET, repositoryText } from '../../contracts/registry/names.ts'
+import { timestamp } from '../../core/clock.ts'
 import { PlatformError, permissionMissing } from '../../core/errors.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
@@ -63,7 +64,7 @@ async function mint(context: Context, kind: 'Boundary' | 'Build', limit: Limit, 
   const expiresAt = services.clock.now() + milliseconds
   const whose = { principalId, principalType, principalUid }
   const password = await registryOf(services).keys.issue({ kind, ...whose, limit, lives, expiresAt })
-  return { password, expiresAt: new Date(expiresAt).toISOString() }
+  return { password, expiresAt: timestamp(expiresAt) }
 }
 
 function unknown(field: string, value: string): PlatformError {

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { RegistryAccess } from '../../adapters/registry/port.ts'
 import { TOKEN_SECONDS } from '../../contracts/registry/audit.ts'
 import { parseRepository } from '../../contracts/registry/names.ts'
+import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { isRunActing, RetentionRun } from '../../crds/registry.ts'
@@ -71,7 +72,7 @@ async function issue(context: Context, bearer: Bearer | undefined, asked: Asked)
     token,
     access_token: token,
     expires_in: TOKEN_SECONDS,
-    issued_at: new Date(now).toISOString(),
+    issued_at: timestamp(now),
     scope: granted.map(({ name, actions }) => `repository:${name}:${actions.join(',')}`).join(' ') || null,
     refresh_token:
       bearer !== undefined && asked.isOffline ? await keys.issue({ ...bearer, kind: 'Refresh', expiresAt }) : null,
