@@ -97,8 +97,9 @@ async function mintBuild(context: Context<string, unknown, z.output<typeof MintB
   const kind = RESOURCE_KINDS.find(({ segment }) => segment === collection)
   if (kind === undefined) throw unknown('kind', collection)
   if (!(await rightsNow(services, caller.principalId, place, ['push'])).has('push')) {
-    await recordRefusal(context, { repository, detail: 'build token' })
-    throw permissionMissing(`${kind.actions}/write`, resourceScope(boundary, resourceGroup, collection, name))
+    const [action, scope] = [`${kind.actions}/write`, resourceScope(boundary, resourceGroup, collection, name)]
+    await recordRefusal(context, { repository, detail: `build token: ${action} is missing at ${scope}` })
+    throw permissionMissing(action, scope)
   }
   const group = `${boundary}/${resourceGroup}`
   const lifeAt = (at: string) => lifeOf(services, caller.principalId, at)
