@@ -18,7 +18,6 @@ function refusal(errors: readonly FieldError[]): PlatformError {
 export class QueryFaults {
   readonly #errors: FieldError[] = []
 
-  /** One reason is enough for what is missing or wrong in its form. */
   add(parameter: string, message: string): void {
     this.#errors.push({ field: parameter, message })
   }
