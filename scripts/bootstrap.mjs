@@ -74,8 +74,8 @@ function taken(lock) {
 function install(reason) {
   process.stderr.write(`Installing packages (${reason})\n`)
   const started = Date.now()
-  // shell: npm is npm.cmd on Windows. The arguments are constants.
-  const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+  // shell: npm is npm.cmd on Windows. What npm says is set in .npmrc.
+  const { status } = spawnSync('npm', ['ci'], {
     cwd: root,
     stdio: ['ignore', 'inherit', 'inherit'],
     shell: process.platform === 'win32',

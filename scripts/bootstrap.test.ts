@@ -25,6 +25,21 @@ describe('the bootstrap', () => {
   })
 })
 
+describe('the Node that a first start needs', () => {
+  const read = (path: string) => readFileSync(join(root, path), 'utf8')
+
+  it('is the same in the README, the package and the bootstrap', () => {
+    const { engines } = JSON.parse(read('package.json')) as { engines: { node: string } }
+    const [, said] = /Node (\d+) or newer/.exec(read('README.md')) ?? []
+    const [, tried] = /any Node from (\d+) on/.exec(read('scripts/bootstrap.mjs')) ?? []
+    expect([said, tried].map((major) => `>=${major}`)).to.deep.equal([engines.node, engines.node])
+  })
+
+  it('is not what npm warns of: the packages run under the one that they bring', () => {
+    expect(read('.npmrc')).to.match(/^loglevel=error$/m)
+  })
+})
+
 describe('the lock of the packages', () => {
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, LockedPackage>

@@ -8,8 +8,8 @@ trap 'rm -rf "$work"' EXIT
 
 echo '== A place to work in'
 boundary=$(freehold create boundary -d '{"displayName":"Shop"}' --wait -o name)
+freehold create resourcegroup shop --boundary "$boundary" --wait -o name
 freehold use --boundary "$boundary" --group shop
-freehold create resourcegroup shop --wait -o name
 
 echo '== A folder becomes an app'
 mkdir "$work/shop"

@@ -53,6 +53,7 @@ installed
 echo '== The first database'
 freehold setup --dev "$data/dev.json"
 boundary=$(freehold create boundary -d '{"displayName":"Acme"}' --wait -o name)
+freehold create resourcegroup search --boundary "$boundary" -o name
 freehold use --boundary "$boundary" --group search
 freehold apply -f examples/rest --wait
 identity() {

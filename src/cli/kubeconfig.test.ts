@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { UnsecuredJWT } from 'jose'
-import { execCredential, kubeconfigFor } from './kubeconfig.ts'
+import { execCredential, isOurs, kubeconfigFor } from './kubeconfig.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
 const tokenThatEnds = (seconds: number) => new UnsecuredJWT({ exp: NOW / 1000 + seconds }).encode()
@@ -8,17 +8,36 @@ type Credential = { kind: string; apiVersion: string; status: { token: string; e
 
 describe('a kubeconfig for people', () => {
   const kubernetes = { server: 'https://127.0.0.1:6443', certificateAuthorityData: 'cGVt' }
-  const parts = { kubernetes, program: ['/usr/bin/node', '/opt/freehold.mjs'] as const, namespace: 'search-0123456789' }
+  const facadeUrl = 'https://api.example.com:8443'
+  const parts = {
+    facadeUrl,
+    kubernetes,
+    program: ['/usr/bin/node', '/opt/freehold.mjs'] as const,
+    namespace: 'search-0123456789',
+  }
 
   it('asks this program for tokens and holds none', () => {
     const made = kubeconfigFor(parts) as { users: { user: { exec: object } }[]; contexts: { context: object }[] }
     expect(made.users[0]?.user).to.have.all.keys('exec')
     expect(made.users[0]?.user.exec).to.deep.include({
       command: '/usr/bin/node',
-      args: ['/opt/freehold.mjs', 'token', '--exec-credential'],
+      args: ['/opt/freehold.mjs', 'token', '--exec-credential', '--platform', facadeUrl],
       interactiveMode: 'Never',
     })
     expect(made.contexts[0]?.context).to.include({ namespace: 'search-0123456789' })
+  })
+
+  it('names its context after the platform that it is of', () => {
+    const made = kubeconfigFor(parts) as { 'current-context': string; contexts: { name: string }[] }
+    expect([made['current-context'], made.contexts[0]?.name]).to.deep.equal(
+      Array(2).fill('freehold-api.example.com:8443'),
+    )
+  })
+
+  it('is known again, and another is not', () => {
+    const other = { clusters: [{}], contexts: [{}], users: [{ name: 'freehold', user: { token: 'x' } }] }
+    const verdicts = [kubeconfigFor(parts), other, undefined, 'text'].map(isOurs)
+    expect(verdicts).to.deep.equal([true, false, false, false])
   })
 
   it('leaves out what is not known', () => {

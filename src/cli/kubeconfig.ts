@@ -2,12 +2,18 @@ import { decodeJwt } from 'jose'
 import type { KubernetesServer } from './devFile.ts'
 
 const EXEC_API = 'client.authentication.k8s.io/v1'
-/** Context, cluster and user of a kubeconfig that this program writes. */
-export const ENTRY = 'freehold'
+/** What kubectl runs, behind this program's own words; by it a kubeconfig of ours is known again. */
+const PLUGIN = ['token', '--exec-credential'] as const
+
+/** Context, cluster and user: people see of which platform a kubeconfig is. */
+const entryOf = (facadeUrl: string) => `freehold-${new URL(facadeUrl).host}`
+
 /** How long before a token expires kubectl asks for the next, as every command of ours does. */
 const MARGIN_SECONDS = 60
 
 export type KubeconfigParts = {
+  /** The platform that it is of. */
+  facadeUrl: string
   kubernetes: KubernetesServer
   /** This program, as it is started. */
   program: readonly [string, ...string[]]
@@ -18,7 +24,8 @@ export type KubeconfigParts = {
  * A kubeconfig that holds nothing secret: kubectl asks this program for a token whenever it needs one (Kubernetes
  * documentation, "client-go credential plugins").
  */
-export function kubeconfigFor({ kubernetes, program, namespace }: KubeconfigParts): object {
+export function kubeconfigFor({ facadeUrl, kubernetes, program, namespace }: KubeconfigParts): object {
+  const name = entryOf(facadeUrl)
   const { server, certificateAuthorityData } = kubernetes
   const [command, ...words] = program
   return {
@@ -26,7 +33,7 @@ export function kubeconfigFor({ kubernetes, program, namespace }: KubeconfigPart
     kind: 'Config',
     clusters: [
       {
-        name: ENTRY,
+        name,
         cluster: {
           server,
           ...(certificateAuthorityData !== undefined && { 'certificate-authority-data': certificateAuthorityData }),
@@ -35,12 +42,13 @@ export function kubeconfigFor({ kubernetes, program, namespace }: KubeconfigPart
     ],
     users: [
       {
-        name: ENTRY,
+        name,
         user: {
           exec: {
             apiVersion: EXEC_API,
             command,
-            args: [...words, 'token', '--exec-credential'],
+            // The token of another platform would go to this one's server, and be of no use there.
+            args: [...words, ...PLUGIN, '--platform', facadeUrl],
             // Signing in is `freehold login`: a plugin that opened browsers would do so for every script.
             interactiveMode: 'Never',
             provideClusterInfo: false,
@@ -50,11 +58,18 @@ export function kubeconfigFor({ kubernetes, program, namespace }: KubeconfigPart
         },
       },
     ],
-    contexts: [
-      { name: ENTRY, context: { cluster: ENTRY, user: ENTRY, ...(namespace !== undefined && { namespace }) } },
-    ],
-    'current-context': ENTRY,
+    contexts: [{ name, context: { cluster: name, user: name, ...(namespace !== undefined && { namespace }) } }],
+    'current-context': name,
   }
+}
+
+/** Whether a kubeconfig holds one entry of ours and nothing beside it. */
+export function isOurs(content: unknown): boolean {
+  const { clusters, users, contexts } = (content ?? {}) as Record<string, unknown>
+  const hasOne = [clusters, users, contexts].every((entries) => Array.isArray(entries) && entries.length === 1)
+  const [user] = hasOne ? (users as { user?: { exec?: { args?: unknown } } }[]) : []
+  const args = user?.user?.exec?.args
+  return Array.isArray(args) && PLUGIN.every((word) => args.includes(word))
 }
 
 /**

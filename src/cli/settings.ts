@@ -6,7 +6,7 @@ import { readIfThere, writePrivate } from './files.ts'
 
 export const DEFAULT_CLIENT_ID = 'freehold-cli'
 
-const Settings = z.strictObject({
+const Platform = z.strictObject({
   facadeUrl: z.url(),
   /** `<identity provider>/realms/<realm>`, or any other OpenID Connect issuer. */
   issuer: z.url(),
@@ -18,7 +18,26 @@ const Settings = z.strictObject({
   boundary: z.string().optional(),
   group: z.string().optional(),
 })
+const Settings = Platform.extend({
+  /** Platforms that were set up before this one, as they were left. */
+  others: z.array(Platform).optional(),
+})
 export type Settings = z.output<typeof Settings>
+
+/**
+ * What is known when somebody sets up a platform: what was said of it when it was left, or, of a new one, what two
+ * platforms may have in common. Boundaries, groups and API servers belong to one platform: kubectl would change another.
+ *
+ * @param facadeUrl undefined where no address is given: the platform stays
+ */
+export function settingsAt(before: Settings | undefined, facadeUrl: string | undefined): Partial<Settings> {
+  if (before === undefined || facadeUrl === undefined || before.facadeUrl === facadeUrl) return before ?? {}
+  const { others: left = [], ...own } = before
+  const others = [...left.filter((each) => each.facadeUrl !== facadeUrl), own]
+  const known = left.find((each) => each.facadeUrl === facadeUrl)
+  const { boundary: _boundary, group: _group, kubernetes: _kubernetes, ...common } = own
+  return { ...(known ?? common), others }
+}
 
 /** @throws CommandFailure (local) where `setup` was not run, or the file is not what setup writes */
 export async function readSettings(path: string): Promise<Settings> {
@@ -39,6 +58,12 @@ export async function findSettings(path: string): Promise<Settings | undefined> 
 
 export async function writeSettings(path: string, settings: Settings): Promise<void> {
   await writePrivate(path, `${JSON.stringify(settings, null, 2)}\n`)
+}
+
+type Present<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> }
+
+export function withoutAbsent<Fields extends object>(fields: Fields): Present<Fields> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Present<Fields>
 }
 
 /**

@@ -9,6 +9,9 @@ import { childName, sha256 } from '../core/names.ts'
 export const COMPONENT_KINDS = ['Module', 'ThirdPartyChart', 'CrdBundle', 'PlatformStep', 'LifecycleModule'] as const
 export type ComponentKind = (typeof COMPONENT_KINDS)[number]
 
+/** The component that Freehold itself is. */
+export const OWN_COMPONENT = 'freehold'
+
 export const COMPONENT_STATES = ['NotInstalled', 'Installing', 'Ready', 'Degraded', 'Failed', 'Upgrading'] as const
 export type ComponentState = (typeof COMPONENT_STATES)[number]
 
@@ -120,6 +123,16 @@ export function releasesOf<R extends Release>(releases: readonly R[], component:
 export function newestOf<R extends Release>(releases: readonly R[], component: string): R | undefined {
   const found = releasesOf(releases, component)
   return found.find(({ spec }) => !isPreview(spec.version)) ?? found[0]
+}
+
+type Upgraded = {
+  readonly spec: { readonly isManualUpgrade: boolean }
+  readonly status?: { readonly isOutside?: boolean | undefined } | undefined
+}
+
+/** Whether no rollout upgrades it: what runs outside the cluster is nothing that Flux could replace. */
+export function isUpgradedByPeople({ spec, status }: Upgraded): boolean {
+  return spec.isManualUpgrade || status?.isOutside === true
 }
 
 type Installed = {

@@ -7,6 +7,7 @@ import {
   SITE_STATUS,
   withGrant,
 } from '../contracts/crosslink.ts'
+import { timestamp } from '../core/clock.ts'
 import { boundaryNamespace, sha256 } from '../core/names.ts'
 import { type KubeObject, keyOf } from '../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
@@ -229,7 +230,7 @@ async function issueGrant(pass: CrosslinkPass): Promise<Outcome> {
   const { url, code, ca } = (object as AccessGrant).status ?? {}
   if (url === undefined || code === undefined || ca === undefined)
     return waiting('WaitingForDependency', 'Skupper has not made the grant yet.')
-  const expiresUtc = new Date(Date.parse(asked) + GRANT_LIFETIME).toISOString()
+  const expiresUtc = timestamp(Date.parse(asked) + GRANT_LIFETIME)
   const grant: Grant = { url, code, caPem: ca, expiresUtc, hubEndpoint: status?.hub?.endpoint ?? '' }
   return withSecretRights(async () => {
     const texts = await textsOf(pass, CROSSLINK_GRANTS_SECRET)

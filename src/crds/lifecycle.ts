@@ -147,6 +147,10 @@ export const PlatformComponent = defineKind({
       .describe('NotInstalled, Installing, Ready, Degraded, Failed or Upgrading'),
     installedVersion: z.string().optional().describe('Version that runs, as Helm or the workloads say; absent if none'),
     isManaged: z.boolean().optional().describe('Whether Flux installed what runs'),
+    isOutside: z
+      .boolean()
+      .optional()
+      .describe('Whether it runs outside the cluster, as `npm run up` starts Freehold itself; absent: it does not'),
     rollout: z
       .object({
         version: z.string().describe('Version that Flux was told'),

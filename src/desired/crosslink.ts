@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { GRANT_LIFETIME, ROTATION_LIMIT } from '../contracts/crosslink.ts'
+import { timestamp } from '../core/clock.ts'
 import { sha256 } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
 
@@ -35,7 +36,7 @@ export function nextMove(
   const { version, certPem, keyPem, rotation } = stored
   if (rotation === undefined) {
     if (version >= wanted) return { kind: 'stay' }
-    const startedAt = new Date(now).toISOString()
+    const startedAt = timestamp(now)
     return {
       kind: 'make',
       version: version + 1,
@@ -64,7 +65,7 @@ export function caReport({ certPem, version, rotation }: Authority) {
   const isComing = rotation?.step === 'Trusting'
   const certificatePem = isComing ? rotation.next.certPem : certPem
   const { fingerprint256, validFrom, validTo } = new X509Certificate(certificatePem)
-  const utc = (text: string) => new Date(text).toISOString()
+  const utc = (text: string) => timestamp(Date.parse(text))
   return {
     ...{ version: isComing ? rotation.version : version, certificatePem, fingerprint: fingerprint256 },
     ...{ issuedUtc: utc(validFrom), expiresUtc: utc(validTo) },

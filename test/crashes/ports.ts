@@ -108,7 +108,7 @@ export function portsOf(engines: Engines, life: Life, far: Engines): ControllerP
     readTemplate: readWhole,
     crosslink: { createAuthority },
     rollouts: { look: engines.clusterLook, version: '1.0.0', velero: 'velero' },
-    lifecycle: { feed: engines.releases, feedInterval: 3_600_000, healthSettle: 0 },
+    lifecycle: { feed: engines.releases, feedInterval: 3_600_000, healthSettle: 0, ownVersion: '1.0.0' },
     projectRbac: true,
     vaultKeys: platformKeys,
     sources: {

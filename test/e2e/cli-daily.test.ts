@@ -22,8 +22,8 @@ describe('the command line, every day', () => {
     await succeeds('setup', '--dev', process.env[PLATFORM_VARIABLE] ?? '')
     const made = await succeeds('create', 'boundary', '-d', '{"displayName":"Daily"}', '--wait', '-o', 'name')
     boundary = made.out.trim()
+    await succeeds('create', 'resourcegroup', group, '--boundary', boundary, '--wait')
     await succeeds('use', '--boundary', boundary, '--group', group)
-    await succeeds('create', 'resourcegroup', group, '--wait')
   })
   after(async () => {
     if (boundary !== undefined) await call('DELETE', `/boundaries/${boundary}/resourcegroups/${group}`)

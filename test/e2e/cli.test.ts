@@ -36,8 +36,8 @@ describe('the command line', () => {
     // It signs in as well; here the variables say who calls.
     await succeeds('logout')
     boundary = (await json('create', 'boundary', '--data', '{"displayName":"Command line"}')).id
+    await succeeds('create', 'resourcegroup', group, '--boundary', boundary)
     await succeeds('use', '--boundary', boundary, '--group', group)
-    await succeeds('create', 'resourcegroup', group)
     await until('the group is running', async () => (await json('get', 'rg', group)).status === 'Running')
   })
   after(async () => {

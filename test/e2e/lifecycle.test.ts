@@ -97,6 +97,17 @@ describe('components of the platform, by the kinds of Flux', () => {
     expect(body.items.map(({ name }) => name)).to.include.members(Object.keys(DEFAULT_COMPONENTS))
   })
 
+  it('have Freehold itself among them, in the version that answers, which only people upgrade here', async () => {
+    const version = await fetch(`${own.platform.facadeUrl}/version`).then((answer) => answer.json())
+    const { version: installedVersion } = version as { version: string }
+    const shown = await until('it was looked at', async () => {
+      const { body } = await call('GET', '/components/freehold')
+      return body.isInstalled === true ? body : undefined
+    })
+    expect(shown).to.include({ installedVersion, status: 'Ready', unselectableReason: 'ManualUpgrade', health: null })
+    expect((await call('GET', '/components/freehold/installspec')).body).to.include({ version: installedVersion })
+  })
+
   it('say what they need, and which of them need which', async () => {
     const spec = await call<{ required: { key: string }[] }>('GET', '/components/shop/installspec')
     expect(spec.body.required.map(({ key }) => key)).to.deep.equal(['auth.password'])

@@ -50,6 +50,14 @@ describe('the page on GitOps', () => {
 })
 
 describe('the examples', () => {
+  it('are all taken away by the clean-up of their page, and all applied by it', () => {
+    const page = readFileSync(join(folder, 'README.md'), 'utf8')
+    const [applied = '', removed = ''] = page.split('To take all of it away')
+    const namedIn = (text: string) => steps.filter((step) => text.includes(step))
+    expect(namedIn(applied)).to.deep.equal(steps)
+    expect(namedIn(removed)).to.deep.equal(steps)
+  })
+
   it('are steps that build on each other', () => {
     const storage = ['ObjectStorageAccount', 'AccountBucket', 'ObjectAccessKey', 'PlatformJob']
     expect(steps).to.deep.equal([

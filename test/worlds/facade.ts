@@ -15,6 +15,7 @@ import type {
   UpdateRequest,
 } from '../../src/api/records/records.ts'
 import { type ListShape, parseListRequest } from '../../src/api/resources/paging.ts'
+import { QueryFaults } from '../../src/api/resources/queryFaults.ts'
 import { PlatformError } from '../../src/core/errors.ts'
 import { INCARNATION_ANNOTATION, SCOPE_INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
 import { silentLog } from '../../src/core/log.ts'
@@ -279,8 +280,7 @@ function callerOf(services: Services) {
       parameters,
       query: draft.query?.parse(firstOf(request.query)) ?? {},
       body: request.body === undefined ? undefined : draft.body?.parse(request.body),
-      list:
-        draft.list === undefined ? undefined : parseListRequest(request.query ?? {}, draft.list as ListShape<never>),
+      list: draft.list === undefined ? undefined : listOf(request.query, draft.list as ListShape<never>),
       ifMatch: undefined,
       fresh: false,
       header: () => undefined,
@@ -331,4 +331,11 @@ export async function codeOf(promise: Promise<unknown>): Promise<{ code: string;
     throw error
   }
   return { code: 'none', extras: {} }
+}
+
+function listOf(query: Parameters<typeof parseListRequest>[0] = {}, shape: ListShape<never>) {
+  const faults = new QueryFaults()
+  const list = parseListRequest(query, shape, faults)
+  faults.refuse()
+  return list
 }

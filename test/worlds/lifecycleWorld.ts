@@ -25,7 +25,7 @@ export class LifecycleWorld {
   readonly bench: ControllerBench
 
   constructor(options: Partial<LifecycleOptions> = {}) {
-    const all = { feed: this.feed, feedInterval: 3_600_000, healthSettle: 30_000, ...options }
+    const all = { feed: this.feed, feedInterval: 3_600_000, healthSettle: 30_000, ownVersion: '4.2.0', ...options }
     this.bench = new ControllerBench(LIFECYCLE_CONTROLLERS.map((make) => make(all)))
   }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { CERTIFICATE_STATES } from '../../contracts/certificates.ts'
+import { timestamp } from '../../core/clock.ts'
 import { PlatformApp } from '../../crds/apps.ts'
 import { ok } from '../http/answer.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
@@ -49,6 +50,6 @@ export const certificateRoute: RouteDraft = route(
       }
     })
     const worst = certificateStatusOf({ object }) ?? 'NotRequested'
-    return ok({ status: worst, hosts, checkedAt: new Date(context.services.clock.now()).toISOString() })
+    return ok({ status: worst, hosts, checkedAt: timestamp(context.services.clock.now()) })
   },
 )

@@ -1,5 +1,5 @@
 import type { UserDirectory, UserRecord } from '../../adapters/identity/port.ts'
-import type { Clock } from '../../core/clock.ts'
+import { type Clock, timestamp } from '../../core/clock.ts'
 import { isUuid } from '../../core/names.ts'
 import { displayNameOf } from '../people/accounts.ts'
 import type { Principal, Principals } from './principals.ts'
@@ -46,7 +46,7 @@ function principalOf(user: UserRecord): Principal {
     displayName: displayNameOf(user),
     email: email ?? null,
     isEnabled,
-    lastSignInAt: lastSignInAt === undefined ? null : new Date(lastSignInAt).toISOString(),
+    lastSignInAt: lastSignInAt === undefined ? null : timestamp(lastSignInAt),
     tenantIds,
   }
 }

@@ -8,12 +8,12 @@ import {
   startOf,
   targetObstacle,
 } from '../../contracts/backups.ts'
+import { timestamp } from '../../core/clock.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
 import { objectId } from '../../core/ids.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { BackupPolicyField, type BackupPolicySpec } from '../../crds/containerFields.ts'
 import { ContainerInstance, completeInstance, completeSpec } from '../../crds/containerinstances.ts'
-import { nextRun } from '../../crds/schedule.ts'
 import { veleroBackup } from '../../kube/velero.ts'
 import { noContent, ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
@@ -22,7 +22,8 @@ import { action, type RouteDraft, route } from '../http/route.ts'
 import { checkSpec, withoutAbsent } from '../records/kubeRecords.ts'
 import type { RecordOf } from '../records/records.ts'
 import { changeResource } from '../resources/change.ts'
-import { DateTime, Uuid } from '../resources/dto.ts'
+import { DateTime, ignoredFields, Uuid } from '../resources/dto.ts'
+import { nextRunAt } from '../resources/nextRunAt.ts'
 import { findResource, locate, otherClusterOf, type Place } from '../resources/places.ts'
 import { unprocessable } from '../resources/sizing.ts'
 import { refuseForeign } from './record.ts'
@@ -64,7 +65,6 @@ const BackupPolicyDto = z
   })
   .meta({ id: 'BackupPolicyDto' })
 
-const IGNORED = z.unknown().optional().meta({ description: 'As read; ignored', readOnly: true })
 const { schedule, retentionDays, enabled, keepLast, method, volumes, hooks } = policyFields
 const BackupPolicySpecDto = z
   .strictObject({
@@ -79,7 +79,7 @@ const BackupPolicySpecDto = z
           .describe(field.description ?? ''),
       ]),
     ),
-    ...Object.fromEntries(Object.keys(computed).map((name) => [name, IGNORED])),
+    ...ignoredFields(Object.keys(computed)),
   })
   .meta({ id: 'BackupPolicySpecDto' })
 
@@ -167,7 +167,7 @@ async function shown(object: Stored, services: Services): Promise<z.input<typeof
     volumes: policy.volumes ?? null,
     status: !policy.enabled ? 'Paused' : isFailing ? 'Failing' : 'Active',
     lastBackup: last === undefined ? null : runOf(last, policy),
-    nextRunAt: policy.enabled ? nextRun(policy.schedule, services.clock.now()) : null,
+    nextRunAt: policy.enabled ? nextRunAt(services, policy.schedule) : null,
     backups: backups.slice(0, MOST_SHOWN).map((backup) => runOf(backup, policy)),
   }
 }
@@ -181,7 +181,7 @@ function runOf(backup: Backup, { retentionDays }: BackupPolicySpec): z.input<typ
     finishedAt: status.completionTimestamp ?? null,
     phase: phaseOf(backup),
     sizeBytes: null,
-    expiresAt: status.expiration ?? new Date(Date.parse(startedAt) + retentionDays * 86_400_000).toISOString(),
+    expiresAt: status.expiration ?? timestamp(Date.parse(startedAt) + retentionDays * 86_400_000),
     message: failureOf(backup) ?? null,
   }
 }

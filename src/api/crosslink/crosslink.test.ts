@@ -11,6 +11,7 @@ const FAR = '88888888-8888-4888-8888-888888888888'
 const OTHER = '99999999-9999-4999-8999-999999999999'
 const STRANGE = '66666666-6666-4666-8666-666666666666'
 const HOME = boundaryNamespace(BOUNDARY)
+const NOW = '2027-01-01T00:00:00Z'
 const CONTRIBUTOR = '44444444-4444-4444-8444-444444444444'
 
 describe('links between clusters, over REST', () => {
@@ -18,7 +19,7 @@ describe('links between clusters, over REST', () => {
   const call = async (method: 'get' | 'put' | 'post', path: string, body?: object, as?: string) => {
     const asked = server.ask(method, `/boundaries/${BOUNDARY}/crosslink${path}`, as)
     const answer = await (body === undefined ? asked : asked.send(body))
-    return { httpStatus: answer.status, ...answer.body }
+    return { httpStatus: answer.status, etag: answer.headers.etag, ...answer.body }
   }
   const enable = () => call('put', '', { enabled: true, hubClusterId: CLUSTER })
   const patchStatus = (status: object) =>
@@ -54,8 +55,39 @@ describe('links between clusters, over REST', () => {
   })
 
   it('need a hub that the boundary is on', async () => {
-    for (const body of [{ enabled: true }, { enabled: true, hubClusterId: STRANGE }])
-      expect(await call('put', '', body)).to.include({ httpStatus: 422, code: 'CLUSTER_NOT_PROJECTED' })
+    const strange = await call('put', '', { enabled: true, hubClusterId: STRANGE })
+    expect(strange).to.include({ httpStatus: 422, code: 'CLUSTER_NOT_PROJECTED', field: 'hubClusterId' })
+    for (const body of [{ enabled: true }, { enabled: true, hubClusterId: null }]) {
+      const missing = await call('put', '', body)
+      expect(missing).to.include({ httpStatus: 400, code: 'BAD_REQUEST' })
+      expect(missing.errors).to.deep.equal([{ field: 'hubClusterId', message: 'is required while enabled is true' }])
+    }
+  })
+
+  it('take back what was read of them, with one field changed', async () => {
+    const { httpStatus: _, etag: __, ...read } = await call('get', '')
+    const on = await call('put', '', { ...read, enabled: true, hubClusterId: CLUSTER })
+    expect(on).to.include({ httpStatus: 200, enabled: true, hubClusterId: CLUSTER })
+    const { httpStatus: ___, etag: ____, ...now } = on
+    expect(await call('put', '', { ...now, enabled: false })).to.include({ httpStatus: 200, enabled: false })
+    expect(await call('put', '', { ...now, colour: 'red' })).to.include({ httpStatus: 400 })
+  })
+
+  it('tell of a change what is now, and not what was before it', async () => {
+    await enable()
+    const ready = { type: 'Ready', status: 'True', reason: 'Available', message: '', lastTransitionTime: NOW }
+    await patchStatus({ observedGeneration: 1, firstReadyAt: NOW, conditions: [ready] })
+    expect(await call('get', '')).to.include({ status: 'Running' })
+    const off = await call('put', '', { enabled: false })
+    expect(off).to.include({ enabled: false, status: 'Updating', phase: 'Accepted' })
+  })
+
+  it('answer reads and writes with the version that they show', async () => {
+    await enable()
+    const told = await call('post', '/status', { observedAtUtc: NOW, sites: [], exposures: [] })
+    const read = await call('get', '/status')
+    expect(read.etag).to.match(/^"1-/).and.to.equal(told.etag)
+    expect((await call('get', '')).etag).to.equal(read.etag)
   })
 
   it('keep their hub while it is active', async () => {

@@ -9,6 +9,7 @@ import {
   SITE_STATUS,
   withGrant,
 } from '../../contracts/crosslink.ts'
+import { timestamp } from '../../core/clock.ts'
 import { badRequest, notFound, PlatformError } from '../../core/errors.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { secretData, secretTexts } from '../../core/secretData.ts'
@@ -56,7 +57,7 @@ async function grant(context: Here<unknown, Grant | undefined>) {
   const now = services.clock.now()
   const given = Date.parse(body.expiresUtc)
   if (given <= now) throw badRequest('The grant is over.', [{ field: 'expiresUtc', message: 'must be in the future' }])
-  const stored = { ...body, expiresUtc: new Date(Math.min(given, now + GRANT_LIFETIME)).toISOString() }
+  const stored = { ...body, expiresUtc: timestamp(Math.min(given, now + GRANT_LIFETIME)) }
   await changing(context, found, ({ reported }) => ({
     answer: undefined,
     entries: { reported: withGrant(reported, stored, now) },

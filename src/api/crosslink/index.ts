@@ -38,8 +38,10 @@ const read = action('boundaries/read')
 function shown({ services, parameters }: Here, found: CrosslinkRecord | undefined) {
   const { hubClusterId } = found?.spec ?? {}
   const name = hubClusterId === undefined ? null : clusterWords(services, parameters.boundaryId, hubClusterId).name
-  return ok(crosslinkDto(found, name), found === undefined ? {} : { etag: etagOf(found) })
+  return ok(crosslinkDto(found, name), tagOf(found))
 }
+
+const tagOf = (found: CrosslinkRecord | undefined) => (found === undefined ? {} : { etag: etagOf(found) })
 
 /** Whether the boundary is on a cluster. */
 function isOn(services: Services, boundaryId: string, clusterId: string): boolean {
@@ -47,9 +49,8 @@ function isOn(services: Services, boundaryId: string, clusterId: string): boolea
   return clusterId === defaultCluster(services).id || services.records.peek(BoundaryProjection, ref) !== undefined
 }
 
-function notProjected(field: string, value: string | null): PlatformError {
-  const message =
-    value === null ? 'hubClusterId is needed while enabled.' : `The boundary is not projected on cluster "${value}".`
+function notProjected(field: string, value: string): PlatformError {
+  const message = `The boundary is not projected on cluster "${value}".`
   return new PlatformError('CLUSTER_NOT_PROJECTED', message, { field, value })
 }
 
@@ -58,7 +59,6 @@ async function update(context: Here<unknown, z.output<typeof CrosslinkUpdateRequ
   const { services, caller, ifMatch, body, parameters } = context
   const { enabled, hubClusterId = null } = body
   await find(context)
-  if (enabled && hubClusterId === null) throw notProjected('hubClusterId', null)
   if (hubClusterId !== null && !isOn(services, parameters.boundaryId, hubClusterId))
     throw notProjected('hubClusterId', hubClusterId)
   const ref = refOf(parameters)
@@ -106,8 +106,8 @@ async function rotate(context: Here) {
   const wanted = object.spec.pkiVersion
   const look = async () => (services.records.peek(BoundaryCrosslink, ref)?.status?.ca?.version ?? 0) >= wanted
   const isMade = await untilChanged(context as Context, look, MADE_WITHIN)
-  const ca = services.records.peek(BoundaryCrosslink, ref)?.status?.ca
-  if (isMade && ca !== undefined) return accepted(ca)
+  const made = services.records.peek(BoundaryCrosslink, ref)
+  if (isMade && made?.status?.ca !== undefined) return accepted(made.status.ca, { etag: etagOf(made) })
   const message = 'The rotation was accepted, and the new authority is not made yet: read it from the status.'
   throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 5 })
 }
@@ -122,8 +122,10 @@ async function report(context: Here<unknown, z.output<typeof CrosslinkStatusRepo
   ] as const)
     for (const [index, { clusterId }] of rows.entries())
       if (!isOn(services, parameters.boundaryId, clusterId)) throw notProjected(`${list}.${index}.clusterId`, clusterId)
-  const told = await services.crosslink.reports.record(refOf(parameters), wordsOf(body))
-  return ok(statusReport(found, timestamp(services.clock.now()), told))
+  const ref = refOf(parameters)
+  const told = await services.crosslink.reports.record(ref, wordsOf(body))
+  const written = (await services.records.get(BoundaryCrosslink, ref, { fresh: true })) ?? found
+  return ok(statusReport(written, timestamp(services.clock.now()), told), { etag: etagOf(written) })
 }
 
 /** What counts of a report: its authority and its conflicts are for the platform to say. */
@@ -185,7 +187,7 @@ export const additionalCrosslinkRoutes: readonly RouteDraft[] = [
     { auth: read, summary: 'Sites and what they expose, as their agents tell it', reply: CrosslinkStatusReport },
     async (context) => {
       const found = await find(context as never)
-      return ok(statusReport(found, timestamp(context.services.clock.now())))
+      return ok(statusReport(found, timestamp(context.services.clock.now())), tagOf(found))
     },
   ),
   grantReadRoute,

@@ -1,10 +1,10 @@
 import { X509Certificate } from 'node:crypto'
 import { z } from 'zod'
 import { LINK_STATUS, SITE_ROLE, SITE_STATUS, type StoredReport, withConflicts } from '../../contracts/crosslink.ts'
-import { RESOURCE_STATES, summarize } from '../../core/conditions.ts'
+import { RESOURCE_STATES, type Summary, summarize } from '../../core/conditions.ts'
 import type { BoundaryCrosslink } from '../../crds/crosslink.ts'
 import type { RecordOf } from '../records/records.ts'
-import { DateTime, Uuid } from '../resources/dto.ts'
+import { DateTime, ignoredFields, Uuid } from '../resources/dto.ts'
 
 /** Records of links between clusters (interface section 2, records section 1 "Crosslink"). */
 
@@ -83,10 +83,6 @@ export const CrosslinkStatusReport = z
   })
   .meta({ id: 'CrosslinkStatusReport' })
 
-export const CrosslinkUpdateRequest = z
-  .strictObject({ enabled: z.boolean(), hubClusterId: Uuid.nullish() })
-  .meta({ id: 'CrosslinkUpdateRequest' })
-
 export const CrosslinkDto = z
   .object({
     enabled: z.boolean(),
@@ -102,6 +98,21 @@ export const CrosslinkDto = z
     conflictCount: z.int().describe('Exposures that share a routing key, or a service name and port, with another'),
   })
   .meta({ id: 'CrosslinkDto' })
+
+const WRITABLE = {
+  enabled: z.boolean(),
+  hubClusterId: Uuid.nullish().describe('The cluster that spokes link to; needed while enabled'),
+}
+export const CrosslinkUpdateRequest = z
+  .strictObject({
+    ...WRITABLE,
+    ...ignoredFields(Object.keys(CrosslinkDto.shape).filter((name) => !Object.hasOwn(WRITABLE, name))),
+  })
+  .refine(({ enabled, hubClusterId }) => !enabled || typeof hubClusterId === 'string', {
+    path: ['hubClusterId'],
+    message: 'is required while enabled is true',
+  })
+  .meta({ id: 'CrosslinkUpdateRequest' })
 
 /** Every site, that of a hub on the platform's own cluster with them, which no agent tells of. */
 function sitesOf(record: CrosslinkRecord | undefined, told: StoredReport) {
@@ -138,18 +149,29 @@ export function statusReport(
   }
 }
 
+/** What is now: conditions of the intent before say nothing of one that was written a moment ago. */
+function summaryOf(record: CrosslinkRecord | undefined): Summary {
+  if (record === undefined) return { status: 'Stopped', phase: null, statusMessage: null }
+  const { metadata, status = {} } = record
+  const { observedGeneration = 0, conditions = [], firstReadyAt } = status
+  const isLeaving = metadata.deletionTimestamp !== undefined
+  if (isLeaving || conditions.length === 0 || observedGeneration >= (metadata.generation ?? 1))
+    return summarize(status, isLeaving)
+  return {
+    status: firstReadyAt === undefined ? 'Provisioning' : 'Updating',
+    phase: 'Accepted',
+    statusMessage: 'The change was accepted, and is being carried out.',
+  }
+}
+
 export function crosslinkDto(record: CrosslinkRecord | undefined, hubClusterName: string | null) {
-  const { spec, status, metadata } = record ?? {}
+  const { spec, status } = record ?? {}
   const sites = sitesOf(record, status ?? {})
   const exposures = withConflicts(status?.exposures ?? [])
-  const summary =
-    record === undefined
-      ? ({ status: 'Stopped', phase: null, statusMessage: null } as const)
-      : summarize(status, metadata?.deletionTimestamp !== undefined)
   return {
     ...{ enabled: spec?.enabled ?? false, hubClusterId: spec?.hubClusterId ?? null, hubClusterName },
     pkiVersion: spec?.pkiVersion ?? 1,
-    ...summary,
+    ...summaryOf(record),
     siteCount: sites.length,
     connectedCount: sites.filter(({ linkStatus }) => linkStatus === LINK_STATUS.connected).length,
     exposureCount: exposures.length,

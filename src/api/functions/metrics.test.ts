@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
 import { fakeBlobs } from '../../adapters/blobs/fake.ts'
 import type { CallFigures } from '../../adapters/calls/port.ts'
+import { timestamp } from '../../core/clock.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
 
@@ -61,7 +62,7 @@ describe('metrics of a function', () => {
       ...{ DurationP50: [20], DurationP95: [30], DurationP99: [30] },
       ...{ Replicas: [], CpuUsage: [], MemoryUsage: [] },
     })
-    expect(body.series[0].points[0].timestamp).to.equal(new Date(at * 1000).toISOString())
+    expect(body.series[0].points[0].timestamp).to.equal(timestamp(at * 1000))
     expect(asked).to.deep.equal([`${SHOP} home.hello`, `${SHOP} home.hello`])
   })
 })

@@ -9,9 +9,10 @@ import {
   ServerlessFunction,
   triggersOf,
 } from '../../crds/functions.ts'
-import { everRuns, isTimeZone, nextRun } from '../../crds/schedule.ts'
+import { everRuns, isTimeZone } from '../../crds/schedule.ts'
 import type { Context } from '../http/context.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
+import { nextRunAt } from '../resources/nextRunAt.ts'
 import type { Place } from '../resources/places.ts'
 import { recordOf } from '../resources/record.ts'
 import { refuseForeignReferences, refuseForeignVaults, refuseMissingReferences } from '../resources/references.ts'
@@ -95,7 +96,7 @@ function nextRunOf(
 ): string | null {
   if (kind !== 'Timer' || !object.spec.enabled || !isTimeZone(String(timeZone)) || !everRuns(String(schedule)))
     return null
-  return nextRun(String(schedule), services.clock.now(), String(timeZone))
+  return nextRunAt(services, String(schedule), String(timeZone))
 }
 
 /** @throws PlatformError FORBIDDEN, REFERENCE_NOT_FOUND, BAD_REQUEST */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { PlatformError } from '../../core/errors.ts'
 import { reasonOf } from '../../core/reasonOf.ts'
-import { badParameter, LIST_QUERY_NAMES, type ListRequest, parseListRequest } from '../resources/paging.ts'
+import { LIST_QUERY_NAMES, type ListRequest, parseListRequest } from '../resources/paging.ts'
+import { badParameter, QueryFaults } from '../resources/queryFaults.ts'
 import { parsed } from './model.ts'
 import type { Route } from './route.ts'
 
@@ -43,25 +43,28 @@ function decode(text: string, parameter: string): string {
 /**
  * The query of a request as its route declares it.
  *
- * @throws PlatformError BAD_REQUEST with `parameter`, for unknown names too
+ * @throws PlatformError BAD_REQUEST with `parameter`, for unknown names too, and with every fault in `errors`
  */
 export function parseQuery(route: Route, text: string): { query: unknown; list: ListRequest } {
   if (text === '' && route.query === undefined && route.list === undefined)
     return { query: undefined, list: EMPTY_LIST }
   const raw = readQuery(text)
-  const list = route.list === undefined ? EMPTY_LIST : parseListRequest(raw, route.list)
+  const faults = new QueryFaults()
+  const list = route.list === undefined ? EMPTY_LIST : parseListRequest(raw, route.list, faults)
   const own: Record<string, unknown> = {}
   for (const [name, values] of Object.entries(raw)) {
     const isDeclared = route.query !== undefined && Object.hasOwn(route.query.shape, name)
     if (isDeclared) {
       const isRepeatable = takesList(route.query?.shape[name])
-      if (values.length > 1 && !isRepeatable) throw badParameter(name, `The query parameter ${name} may be given once.`)
+      if (values.length > 1 && !isRepeatable) faults.add(name, `The query parameter ${name} may be given once.`)
       own[name] = isRepeatable ? values : values[0]
     } else if (!isListName(route, name) && !route.ignoresUnknownQuery) {
-      throw badParameter(name.slice(0, 64), `This route has no query parameter "${name.slice(0, 64)}".`)
+      faults.add(name.slice(0, 64), `This route has no query parameter "${name.slice(0, 64)}".`)
     }
   }
-  return { query: readOwn(route, own), list }
+  const query = readOwn(route, own, faults)
+  faults.refuse()
+  return { query, list }
 }
 
 const LISTS = new WeakMap<object, boolean>()
@@ -81,12 +84,14 @@ function isListName(route: Route, name: string): boolean {
   return LIST_QUERY_NAMES.some((known) => known === name) || route.list.limitName === name
 }
 
-function readOwn(route: Route, own: Record<string, unknown>): unknown {
+function readOwn(route: Route, own: Record<string, unknown>, faults: QueryFaults): unknown {
   if (route.query === undefined) return undefined
   const result = parsed(route.query, own)
   if (result.success) return result.data
-  const [issue] = result.error.issues
-  const parameter = String(issue?.path[0] ?? '')
-  const reason = issue === undefined ? 'is not valid' : reasonOf(issue)
-  throw new PlatformError('BAD_REQUEST', `The query parameter ${parameter} is not valid: ${reason}.`, { parameter })
+  for (const issue of result.error.issues) {
+    const parameter = String(issue.path[0] ?? '')
+    if (!faults.has(parameter))
+      faults.add(parameter, `The query parameter ${parameter} is not valid: ${reasonOf(issue)}.`)
+  }
+  return undefined
 }

@@ -183,6 +183,23 @@ describe('the facade reads requests and', () => {
     for (const call of calls) call.destroy()
   })
 
+  it('reports every wrong parameter of a query at once, the first one as the sentence', async () => {
+    const query = 'page=0&sort=nothing&filter=name:eq:a&filter=size&colour=red'
+    const { status, body } = await as(request(server.app).get(`${RG}/vectorclusters?${query}`))
+    expect([status, body.code, body.parameter]).to.deep.equal([400, 'BAD_REQUEST', 'page'])
+    expect(body.error)
+      .to.equal(body.errors[0].message)
+      .and.to.match(/^page must be/)
+    expect(body.errors.map(({ field }: { field: string }) => field)).to.deep.equal(['page', 'sort', 'filter', 'colour'])
+  })
+
+  it('reports what is missing of a query beside what is not known', async () => {
+    const { body } = await as(request(server.app).get(`${RG}/monitoring/vectorclusters/x?from=never&colour=red`))
+    expect(body.errors.map(({ field }: { field: string }) => field)).to.have.members([
+      ...['colour', 'from', 'to', 'metric', 'aggregation'],
+    ])
+  })
+
   for (const query of [
     'a=1',
     'page[a]=1',

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { timestamp } from '../../core/clock.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { PersonName } from '../../crds/fields.ts'
 import { INVITATION_STATES, type MemberInvitation } from '../../crds/invitations.ts'
@@ -73,7 +74,7 @@ export const InvitationAcceptedDto = z
   .meta({ id: 'InvitationAcceptedDto' })
 
 function iso(milliseconds: number | undefined): string | null {
-  return milliseconds === undefined ? null : new Date(milliseconds).toISOString()
+  return milliseconds === undefined ? null : timestamp(milliseconds)
 }
 
 /** @param link only for the inviter, and only if no mail takes it to the invited person */

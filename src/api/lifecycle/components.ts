@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { neededValues, shownValues } from '../../contracts/componentValues.ts'
 import { COMPONENT_KINDS, COMPONENT_STATES, configKey, releasesOf, versionOrder } from '../../contracts/lifecycle.ts'
+import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { PlatformComponent } from '../../crds/lifecycle.ts'
 import { ok } from '../http/answer.ts'
@@ -120,7 +121,7 @@ async function refresh(context: Context) {
   if (read.length > 0 && read.every(({ isRead, feed }) => isRead && feed?.isUnreachable === true))
     throw unreachable(read.flatMap(({ component, feed }) => `${component}: ${feed?.problem ?? 'no answer'}`))
   return ok({
-    readAt: asked,
+    readAt: timestamp(Date.parse(asked)),
     components: read.filter(({ isRead }) => isRead).length,
     newReleases: read.reduce((sum, { feed, isRead }) => sum + (isRead ? (feed?.found ?? 0) : 0), 0),
     problems: read.flatMap(({ component, feed, isRead }) => {

@@ -161,6 +161,10 @@ async function repair(context: Context<'name'>) {
   const version = component.spec.version ?? component.status?.installedVersion
   if (component.status?.installedVersion === undefined || component.spec.chart === undefined)
     throw new PlatformError('NotInstalled', `Component "${name}" is not installed: there is nothing to repair.`)
+  if (component.status.isOutside === true) {
+    const message = `Component "${name}" runs outside the cluster, and no chart installed it: there is nothing to repair.`
+    throw new PlatformError('NotInstalled', message)
+  }
   const spec = { component: name, kind: 'Repair' as const, startedBy: context.caller.principalId }
   return begin(context, spec).then((answer) => ({ ...answer, body: { ...answer.body, version: version ?? '' } }))
 }

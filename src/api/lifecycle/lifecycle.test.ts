@@ -80,6 +80,18 @@ describe('the routes of components', () => {
     expect(text).not.to.contain('correct horse')
   })
 
+  it('show what runs outside the cluster as installed, and leave its upgrade to people', async () => {
+    const workloads = [{ kind: 'Deployment', name: 'shop' }]
+    const name = fresh({ workloads }, { installedVersion: '4.2.0', state: 'Ready', isOutside: true, workloads: [] })
+    const { body } = await call('get', `/components/${name}`)
+    expect(body).to.deep.include({ installedVersion: '4.2.0', isInstalled: true, status: 'Ready', health: null })
+    expect(body).to.include({ isSelectable: false, unselectableReason: 'ManualUpgrade', isManualUpgrade: true })
+    expect((await call('get', `/components/${name}/installspec`)).body).to.include({ version: '4.2.0' })
+    const refused = await call('post', `/components/${name}/repair`)
+    expect([refused.status, refused.body.code]).to.deep.equal([409, 'NotInstalled'])
+    expect(refused.body.error).to.contain('outside the cluster')
+  })
+
   it('list components and filter them', async () => {
     const name = fresh({ kind: 'CrdBundle' })
     const { body } = await call('get', '/components?filter=kind:eq:CrdBundle&filter=isInstalled:eq:false')

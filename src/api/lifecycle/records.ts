@@ -7,6 +7,7 @@ import {
   INSTALL_STATES,
   isNewer,
   isSameVersion,
+  isUpgradedByPeople,
   newestOf,
   STEP_STATES,
 } from '../../contracts/lifecycle.ts'
@@ -129,7 +130,7 @@ export function summaryOf(component: ComponentRecord, stock: Stock): z.output<ty
     isOutdated: installed !== undefined && newest !== undefined && isNewer(newest.spec.version, installed),
     isSelectable: reason === null,
     unselectableReason: reason,
-    isManualUpgrade: spec.isManualUpgrade,
+    isManualUpgrade: isUpgradedByPeople(component),
     migratesDatabase: spec.migratesDatabase,
     dependsOn: spec.dependsOn.map((one) => one.name),
     pinnedBy: stock.components
@@ -145,8 +146,8 @@ export function summaryOf(component: ComponentRecord, stock: Stock): z.output<ty
   }
 }
 
-function unselectableReason({ spec }: ComponentRecord, newest: ReleaseRecord | undefined) {
-  if (spec.isManualUpgrade) return 'ManualUpgrade'
+function unselectableReason({ spec, status }: ComponentRecord, newest: ReleaseRecord | undefined) {
+  if (isUpgradedByPeople({ spec, status })) return 'ManualUpgrade'
   if (spec.chart === undefined || newest === undefined) return 'NoRelease'
   return newest.spec.isSchemaBreaking ? 'SchemaBreaking' : null
 }
@@ -154,7 +155,7 @@ function unselectableReason({ spec }: ComponentRecord, newest: ReleaseRecord | u
 /** What its workloads say; null where there are none to look at. */
 function healthOf({ spec, status }: ComponentRecord): z.output<typeof HealthReportDto> | null {
   const seen = status?.workloads ?? []
-  if (spec.workloads.length === 0 || status?.installedVersion === undefined) return null
+  if (spec.workloads.length === 0 || status?.installedVersion === undefined || status.isOutside === true) return null
   const observedAt =
     status.conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime ?? '1970-01-01T00:00:00Z'
   const checks = spec.workloads.map(({ kind, name, namespace = spec.namespace }) => {

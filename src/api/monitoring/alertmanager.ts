@@ -133,7 +133,7 @@ export const alertmanagerRoute: RouteDraft = route(
     const results: AlertIngestResult[] = []
     // One after the other: a storm of alerts is no storm of writes.
     for (const alert of context.body.alerts)
-      results.push(await ingest(context as unknown as Context, alertOf(context.services, alert)))
+      results.push((await ingest(context as unknown as Context, alertOf(context.services, alert))).result)
     return accepted({ results })
   },
 )

@@ -55,6 +55,8 @@ describe('alerts', () => {
     const again = await tell(about('again', { level: 4, title: 'Worse', detail: 'two\nlines' }))
     expect(again.body).to.deep.equal({ ...first.body, created: false })
     const shown = await one('again')
+    for (const time of [shown?.firstSeenAt, shown?.lastSeenAt]) expect(time).to.match(/:\d\dZ$/)
+    expect(first.headers.etag).to.match(/^"/).and.to.not.equal(again.headers.etag)
     expect(shown).to.include({
       id: first.body.id,
       title: 'Worse',

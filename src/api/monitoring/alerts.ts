@@ -6,6 +6,7 @@ import { PlatformAlert } from '../../crds/monitoring.ts'
 import { groupScope, resourceScope } from '../callers/visibility.ts'
 import { accepted } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
 import { Flag } from '../http/query.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { listRoute } from '../resources/collection/columns.ts'
@@ -123,6 +124,9 @@ export const alertRoutes: readonly RouteDraft[] = [
       reply: AlertIngestResult,
       answers: [202],
     },
-    async (context) => accepted(await ingest(context as unknown as Context, context.body)),
+    async (context) => {
+      const { result, alert } = await ingest(context as unknown as Context, context.body)
+      return accepted(result, alert && { etag: etagOf(alert) })
+    },
   ),
 ]

@@ -13,11 +13,12 @@ import {
   SPAN_DAYS_MAX,
   stepOf,
 } from '../../contracts/metrics.ts'
+import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { createdAtOf } from '../../core/object.ts'
 import type { Services } from '../http/context.ts'
 import { DateTime } from '../resources/dto.ts'
-import { badParameter } from '../resources/paging.ts'
+import { badParameter } from '../resources/queryFaults.ts'
 import type { KubernetesObjects } from './kubernetesObjects.ts'
 
 declare module '../http/context.ts' {
@@ -54,7 +55,7 @@ export function spanAsked({ from, to }: z.output<typeof SpanQuery>): Span {
   return { from: begin, to: end, stepSeconds: stepOf(end - begin) }
 }
 
-const at = (seconds: number) => new Date(seconds * 1000).toISOString()
+const at = (seconds: number) => timestamp(seconds * 1000)
 export const shownSpan = ({ from, to, stepSeconds }: Span) => ({ from: at(from), to: at(to), stepSeconds })
 export const pointsOf = (points: readonly { at: number; value: number }[]) =>
   points.map((point) => ({ timestamp: at(point.at), value: point.value }))

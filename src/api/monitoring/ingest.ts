@@ -8,6 +8,7 @@ import {
   PLACE_KEYS,
   toldAgain,
 } from '../../contracts/monitoring.ts'
+import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace, isResourceName, isUuid, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
@@ -49,6 +50,9 @@ export const AlertIngestResult = z
   .meta({ id: 'AlertIngestResult' })
 export type AlertIngestResult = z.output<typeof AlertIngestResult>
 
+/** `alert` is undefined for one that was over before anybody told of it: that one is not kept. */
+type Ingested = { result: AlertIngestResult; alert?: AlertRecord | undefined }
+
 type Place = { namespace: string; resourceGroup: string | undefined }
 const AT_PLATFORM: Place = { namespace: SYSTEM_NAMESPACE, resourceGroup: undefined }
 
@@ -88,7 +92,7 @@ function find(context: Context, identity: AlertIdentity, place: Place | undefine
  * Takes what somebody tells of an alert (interface section 4.16, records: monitoring). One of the same alertId, resourceType and
  * resourceName in the same place is the same alert: it is written over and counted.
  */
-export async function ingest(context: Context, body: AlertIngestRequest): Promise<AlertIngestResult> {
+export async function ingest(context: Context, body: AlertIngestRequest): Promise<Ingested> {
   const { alertId, resourceType, resourceName } = body
   const status = body.status ?? 'Firing'
   const identity = { alertId, resourceType: resourceType ?? '', resourceName: resourceName ?? '' }
@@ -98,7 +102,7 @@ export async function ingest(context: Context, body: AlertIngestRequest): Promis
   const name = known?.metadata.name ?? alertObjectName(identity, place.resourceGroup)
   const ref = { namespace: place.namespace, name }
   const told = { id: alertIdOf(ref), alertId, status }
-  const now = new Date(context.services.clock.now()).toISOString()
+  const now = timestamp(context.services.clock.now())
   const specAfter = (before: AlertRecord['spec'] | undefined) => ({
     ...identity,
     title: body.title,
@@ -112,12 +116,14 @@ export async function ingest(context: Context, body: AlertIngestRequest): Promis
   if (known === undefined && status === 'Resolved') {
     // Another replica may know of it, and its watch has not told us yet.
     const stored = await context.services.records.get(PlatformAlert, ref, { fresh: true })
-    if (stored === undefined) return { ...told, created: false }
-  } else if (known === undefined && (await create(context, ref, specAfter(undefined))))
-    return { ...told, created: true }
+    if (stored === undefined) return { result: { ...told, created: false } }
+  } else if (known === undefined) {
+    const made = await create(context, ref, specAfter(undefined))
+    if (made !== undefined) return { result: { ...told, created: true }, alert: made }
+  }
   const change = ({ spec }: AlertRecord) => specAfter(spec)
-  await context.services.records.update(PlatformAlert, ref, { caller: context.caller, change })
-  return { ...told, created: false }
+  const { object } = await context.services.records.update(PlatformAlert, ref, { caller: context.caller, change })
+  return { result: { ...told, created: false }, alert: object }
 }
 
 /** What was written by kubectl goes on counting from what its status says. */
@@ -135,18 +141,18 @@ function placedBefore(spec: AlertRecord['spec'] | undefined): Record<string, str
   return Object.fromEntries(kept)
 }
 
-/** False if somebody else was told of it at the same moment. */
+/** Undefined if somebody else was told of it at the same moment. */
 async function create(context: Context, { namespace, name }: { namespace: string; name: string }, spec: object) {
   try {
-    const { isNew } = await context.services.records.create(PlatformAlert, {
+    const { isNew, object } = await context.services.records.create(PlatformAlert, {
       namespace,
       name,
       spec,
       caller: context.caller,
     })
-    return isNew
+    return isNew ? object : undefined
   } catch (error) {
-    if (error instanceof PlatformError && error.code === 'ALREADY_EXISTS') return false
+    if (error instanceof PlatformError && error.code === 'ALREADY_EXISTS') return undefined
     throw error
   }
 }

@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { BOUNDARY, OWNER, startShop } from '../../../test/worlds/shop.ts'
 import { FakeMetricSource } from '../../adapters/prometheus/fakeMetrics.ts'
 import { METRICS, PLATFORM_METRICS } from '../../contracts/metrics.ts'
+import { timestamp } from '../../core/clock.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import { VectorCluster } from '../../crds/vector.ts'
@@ -10,7 +11,7 @@ import { VectorCluster } from '../../crds/vector.ts'
 const BASE = `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/monitoring`
 const NAMESPACE = groupNamespace(BOUNDARY, 'shop')
 const BEGIN = Math.floor(Date.now() / 1000) - 7_200
-const at = (seconds: number) => new Date((BEGIN + seconds) * 1000).toISOString()
+const at = (seconds: number) => timestamp((BEGIN + seconds) * 1000)
 const asked = (more: Record<string, string> = {}) =>
   new URLSearchParams({ metric: 'MemoryUsage', aggregation: 'Average', from: at(0), to: at(3600), ...more })
 

@@ -31,7 +31,9 @@ export const MonitoringSeriesDto = z
     from: DateTime,
     to: DateTime,
     stepSeconds: z.int(),
-    isComplete: z.boolean().describe('Whether something was measured in every step'),
+    isComplete: z
+      .boolean()
+      .describe('Whether something was measured in every step; false also where nobody measures it'),
     series: z.array(SeriesDto).describe('One for each container, replica or volume; points where it was measured'),
   })
   .meta({ id: 'MonitoringSeriesDto' })

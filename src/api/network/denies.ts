@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { DENY_REASONS, type Flow, type FlowEnd } from '../../adapters/flows/port.ts'
+import { timestamp } from '../../core/clock.ts'
 import { notFound } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { ok } from '../http/answer.ts'
@@ -8,7 +9,8 @@ import { action, route } from '../http/route.ts'
 import { shapeOf } from '../resources/collection/columns.ts'
 import { type GroupResource, resourcesOfGroup } from '../resources/contents.ts'
 import { DateTime, pagedListOf, Uuid } from '../resources/dto.ts'
-import { applyListRequest, badParameter, dateTime, enumeration, number, text } from '../resources/paging.ts'
+import { applyListRequest, dateTime, enumeration, number, text } from '../resources/paging.ts'
+import { badParameter } from '../resources/queryFaults.ts'
 import { type Denied, deniesOf, type Group, type Known, knownEnd } from './flows.ts'
 import { NetworkRuleDto } from './record.ts'
 import { clustersOf, flowsIn, groupsOf, type SeenCluster } from './surroundings.ts'
@@ -102,7 +104,7 @@ export async function observed(context: Context, query: Omit<Query, 'direction'>
 function denyDto({ id, flows }: Denied, cluster: SeenCluster, around: Surroundings): Deny {
   const [first] = flows
   const last = flows.at(-1) ?? first
-  const at = (time: number) => new Date(time).toISOString()
+  const at = (time: number) => timestamp(time)
   const [from, to] = endsOf(last, around)
   return {
     id,
@@ -171,7 +173,7 @@ async function read(context: Context<'boundaryId' | 'denyId'>) {
     return ok({
       ...denyDto(denied, cluster, around),
       samples: samples.map(({ time, from, to, nodeName }) => ({
-        timestamp: new Date(time).toISOString(),
+        timestamp: timestamp(time),
         fromIp: from.ipAddress ?? '',
         toIp: to.ipAddress ?? '',
         nodeName,

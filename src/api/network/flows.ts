@@ -1,4 +1,5 @@
 import type { Flow, FlowEnd } from '../../adapters/flows/port.ts'
+import { timestamp } from '../../core/clock.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
 import type { GroupResource } from '../resources/contents.ts'
@@ -69,7 +70,7 @@ export function rates(flows: readonly Flow[], window: Window, stepSeconds: numbe
   }
   const points = (counts: readonly number[]) =>
     counts.map((value, index) => ({
-      timestamp: new Date(window.from + index * step).toISOString(),
+      timestamp: timestamp(window.from + index * step),
       value: value / stepSeconds,
     }))
   return { AllowedFlows: points(allowed), DeniedFlows: points(denied) }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Flow } from '../../adapters/flows/port.ts'
+import { timestamp } from '../../core/clock.ts'
 import { summarize } from '../../core/conditions.ts'
 import { objectId } from '../../core/ids.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
@@ -99,7 +100,7 @@ function count(edges: Map<string, Edge>, flow: Flow, { groups, resources }: Arou
   const isAllowed = flow.denied === undefined
   edge.allowedCount += isAllowed ? 1 : 0
   edge.deniedCount += isAllowed ? 0 : 1
-  edge.lastSeenAt = new Date(flow.time).toISOString()
+  edge.lastSeenAt = timestamp(flow.time)
 }
 
 function nodeOf({ kind, group, resource }: Known): string {

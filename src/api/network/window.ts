@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { timestamp } from '../../core/clock.ts'
 import { DateTime } from '../resources/dto.ts'
-import { badParameter } from '../resources/paging.ts'
+import { badParameter } from '../resources/queryFaults.ts'
 
 /** The part of time that every answer about flows is of (records section 1, "Network view"). */
 
@@ -32,6 +33,6 @@ export function windowOf(window: string, now: number): Window {
 
 /** @param reason what of the window is not known; undefined if nothing is */
 export function shownWindow({ from, to }: Window, reason: string | undefined) {
-  const at = (time: number) => new Date(time).toISOString()
+  const at = (time: number) => timestamp(time)
   return { from: at(from), to: at(to), isComplete: reason === undefined, incompleteReason: reason ?? null }
 }

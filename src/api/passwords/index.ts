@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { UserRecord } from '../../adapters/identity/port.ts'
+import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
@@ -40,7 +41,7 @@ async function changePassword(context: Context<string, unknown, z.output<typeof 
   if (caller.authTime === undefined || now - caller.authTime > SIGN_IN_AGE)
     throw new PlatformError('reauth_required', 'Sign in again first: the last sign-in is more than 5 minutes ago.')
   await setPassword(services, user, body.password, caller.sessionId)
-  return ok({ changedAt: new Date(now).toISOString() })
+  return ok({ changedAt: timestamp(now) })
 }
 
 type Changing = Pick<Services, 'accounts' | 'records'>

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { z } from 'zod'
+import { timestamp } from '../../core/clock.ts'
 import { notFound } from '../../core/errors.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
@@ -73,7 +74,7 @@ async function sendWholeDocument(context: Context) {
 
 /** Names and states only: anybody may ask, and messages of a failing part could tell them about the inside. */
 function readiness({ services }: Context) {
-  const observedAt = new Date(services.clock.now()).toISOString()
+  const observedAt = timestamp(services.clock.now())
   const checks = services.platform.readiness.map(({ name, isReady }) => ({
     name,
     status: isReady() ? ('Healthy' as const) : ('Unhealthy' as const),

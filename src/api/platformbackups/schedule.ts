@@ -6,12 +6,12 @@ import { PLATFORM_SCHEDULE } from '../../contracts/platformbackups/names.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { plainLine } from '../../core/plainLine.ts'
 import { type BackupSchedule, PlatformBackupSettings } from '../../crds/platformBackups.ts'
-import { nextRun } from '../../crds/schedule.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { readModel } from '../http/model.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
-import { DateTime } from '../resources/dto.ts'
+import { DateTime, ignoredFields } from '../resources/dto.ts'
+import { nextRunAt } from '../resources/nextRunAt.ts'
 import { changeSettings, DEFAULTS, storedSettings } from './settings.ts'
 
 const errors = 'problem' as const
@@ -28,11 +28,8 @@ const BackupScheduleDto = z
   })
   .meta({ id: 'BackupScheduleDto' })
 
-const IGNORED = z.unknown().optional().meta({ description: 'As read; ignored', readOnly: true })
-const computed = Object.fromEntries(
-  Object.keys(BackupScheduleDto.shape)
-    .filter((name) => name !== 'cron' && name !== 'ttlHours')
-    .map((name) => [name, IGNORED]),
+const computed = ignoredFields(
+  Object.keys(BackupScheduleDto.shape).filter((name) => name !== 'cron' && name !== 'ttlHours'),
 )
 const { cron, ttlHours } = PlatformBackupSettings.spec.shape.schedule.unwrap().shape
 /** As it is told; what is wrong with a field is said by the route, after it has looked for the schedule. */
@@ -60,7 +57,7 @@ async function shown(context: Context, set: BackupSchedule, schedule: Schedule |
     cron: set.cron,
     ttlHours: set.ttlHours,
     isPaused: set.paused,
-    nextRunAt: runs ? nextRun(set.cron, context.services.clock.now()) : null,
+    nextRunAt: runs ? nextRunAt(context.services, set.cron) : null,
     lastBackupName: last?.metadata.name ?? null,
     lastSuccessAt: good === undefined ? null : (good.status?.completionTimestamp ?? startOf(good)),
     validationErrors: said.map((one) => plainLine(one, 1024)),

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { z } from 'zod'
 import { TARGET_CODES, type TargetAccess } from '../../adapters/backuptarget/port.ts'
 import { TARGET_SECRET_KEYS } from '../../contracts/platformbackups/names.ts'
+import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { plainLine } from '../../core/plainLine.ts'
@@ -9,7 +10,7 @@ import { secretText } from '../../core/secretData.ts'
 import { BackupTarget } from '../../crds/platformBackups.ts'
 import type { Context } from '../http/context.ts'
 import { readModel } from '../http/model.ts'
-import { DateTime } from '../resources/dto.ts'
+import { DateTime, ignoredFields } from '../resources/dto.ts'
 import type { Location } from './cluster.ts'
 import type { Settings } from './settings.ts'
 
@@ -59,17 +60,12 @@ export const BackupTargetRequest = z
   })
   .meta({ id: 'BackupTargetRequest' })
 
-const IGNORED = z.unknown().optional()
 const WRITABLE = Object.keys(BackupTargetRequest.shape)
 /** As it is told: what is missing or wrong has a code of this route's own. A record that was read can be sent back. */
 export const LaxTargetRequest = z.strictObject({
   ...Object.fromEntries(WRITABLE.map((name) => [name, z.string().max(65_536).nullish()])),
   forcePathStyle: z.boolean().nullish(),
-  ...Object.fromEntries(
-    Object.keys(BackupTargetDto.shape)
-      .filter((name) => !WRITABLE.includes(name))
-      .map((name) => [name, IGNORED]),
-  ),
+  ...ignoredFields(Object.keys(BackupTargetDto.shape).filter((name) => !WRITABLE.includes(name))),
 })
 
 export const BackupTargetTestDto = z
@@ -109,7 +105,7 @@ function expiryOf(pem: string): string {
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
   try {
     const ends = blocks.map((block) => new X509Certificate(block).validToDate.getTime())
-    return new Date(Math.min(...ends)).toISOString()
+    return timestamp(Math.min(...ends))
   } catch (cause) {
     const message = 'The field "caCertificate" was refused: must be certificates in PEM.'
     const errors = [{ field: 'caCertificate', message: 'must be certificates in PEM' }]

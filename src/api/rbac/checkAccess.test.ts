@@ -112,7 +112,7 @@ describe('checkAccess', () => {
   it('tells a holder of rbac/members/read about others, with the end of what expires', async () => {
     const { principalId, results } = await ask([{ action: 'jobs/read' }], { principalId: BERT })
     expect(principalId).to.equal(BERT)
-    expect(results[0]?.decidedBy).to.deep.include({ id: 'later', expiresAt: '2027-01-01T00:00:00.000Z' })
+    expect(results[0]?.decidedBy).to.deep.include({ id: 'later', expiresAt: '2027-01-01T00:00:00Z' })
   })
 
   const ended: [string, typeof PlatformUser | typeof PlatformClient, object, object][] = [

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { findAction, isKnownAction, isOpenAction, OPEN_ACTION_PREFIXES } from '../../core/actions.ts'
+import { timestamp } from '../../core/clock.ts'
 import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { parseScope, scopeContains } from '../../core/scope.ts'
 import type { Decision } from '../../iam/records.ts'
@@ -137,7 +138,7 @@ type Answer = Omit<Decision, 'reason'> & { reason: (typeof REASONS)[number] }
 function resultOf(check: Check, { allowed, reason, decidedBy }: Answer): z.output<typeof AccessCheckResult> {
   if (decidedBy === undefined) return { ...check, allowed, reason, decidedBy: null }
   const { kind, id, roleDefinitionName = null, scope, viaGroupId = null, expiresAt } = decidedBy
-  const expiry = expiresAt === undefined ? null : new Date(expiresAt).toISOString()
+  const expiry = expiresAt === undefined ? null : timestamp(expiresAt)
   return {
     ...check,
     allowed,
@@ -159,7 +160,7 @@ async function checkAccess(context: Context<'boundaryId', unknown, CheckAccessRe
     throw new PlatformError('FORBIDDEN', message, { action: 'rbac/members/read', scope: boundaryScope(boundaryId) })
   }
   const checks = readChecks(body, boundaryId)
-  const evaluatedAt = new Date(clock.now()).toISOString()
+  const evaluatedAt = timestamp(clock.now())
   const refusal = await principalRefusal(services, caller, principalId, boundaryId)
   const results = checks.map((check) =>
     resultOf(

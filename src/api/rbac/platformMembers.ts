@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { timestamp } from '../../core/clock.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
 import { TENANT_ANNOTATION } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
@@ -93,7 +94,7 @@ async function addPlatformMember(context: Add) {
     email: user.email,
     roleDefinitionName: role?.displayName ?? null,
     assignmentId: given === undefined ? null : assignmentIdOf(given.object),
-    createdAt: given?.object.metadata.creationTimestamp ?? new Date(services.clock.now()).toISOString(),
+    createdAt: given?.object.metadata.creationTimestamp ?? timestamp(services.clock.now()),
   }
   return created(dto, given === undefined ? {} : { etag: etagOf(given.object) })
 }

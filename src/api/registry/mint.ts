@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Credential } from '../../adapters/registry/port.ts'
 import { dockerConfig } from '../../contracts/dockerConfig.ts'
 import { PULL_SECRET, repositoryText } from '../../contracts/registry/names.ts'
+import { timestamp } from '../../core/clock.ts'
 import { PlatformError, permissionMissing } from '../../core/errors.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
@@ -63,7 +64,7 @@ async function mint(context: Context, kind: 'Boundary' | 'Build', limit: Limit, 
   const expiresAt = services.clock.now() + milliseconds
   const whose = { principalId, principalType, principalUid }
   const password = await registryOf(services).keys.issue({ kind, ...whose, limit, lives, expiresAt })
-  return { password, expiresAt: new Date(expiresAt).toISOString() }
+  return { password, expiresAt: timestamp(expiresAt) }
 }
 
 function unknown(field: string, value: string): PlatformError {
@@ -96,8 +97,9 @@ async function mintBuild(context: Context<string, unknown, z.output<typeof MintB
   const kind = RESOURCE_KINDS.find(({ segment }) => segment === collection)
   if (kind === undefined) throw unknown('kind', collection)
   if (!(await rightsNow(services, caller.principalId, place, ['push'])).has('push')) {
-    await recordRefusal(context, { repository, detail: 'build token' })
-    throw permissionMissing(`${kind.actions}/write`, resourceScope(boundary, resourceGroup, collection, name))
+    const [action, scope] = [`${kind.actions}/write`, resourceScope(boundary, resourceGroup, collection, name)]
+    await recordRefusal(context, { repository, detail: `build token: ${action} is missing at ${scope}` })
+    throw permissionMissing(action, scope)
   }
   const group = `${boundary}/${resourceGroup}`
   const lifeAt = (at: string) => lifeOf(services, caller.principalId, at)

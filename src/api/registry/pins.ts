@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { parseRepository, repositoryObjectName } from '../../contracts/registry/names.ts'
+import { timestamp } from '../../core/clock.ts'
 import { badRequest, PlatformError } from '../../core/errors.ts'
 import { objectId } from '../../core/ids.ts'
 import { ACTOR_ANNOTATION } from '../../core/labels.ts'
@@ -107,7 +108,7 @@ function pinDto({ services }: Context, boundary: string, { metadata, spec }: Pin
     ...spec,
     id: objectId(RegistryPin.resource, metadata),
     boundary,
-    updatedAt: new Date(services.clock.now()).toISOString(),
+    updatedAt: timestamp(services.clock.now()),
     updatedBy: annotations?.[ACTOR_ANNOTATION]?.split(' ')[1] ?? '',
     missingDigests: spec.digests.filter((digest) => !present.has(digest)),
   })

@@ -107,7 +107,23 @@ describe('the token endpoint of the registry', () => {
     expect(answer.status).to.equal(200)
     const told = await world.service.audit.newest(100, () => true)
     expect(told.map(({ action, detail }) => `${action}: ${detail}`)).to.deep.equal([
-      'Refused: push was not granted, nor what was asked of 14 others',
+      `Refused: not granted: repository:${OTHER}/made-up/jobs/job-0:push and 14 others`,
+    ])
+  })
+
+  it('names in the audit what was refused, also a part of what was asked for', async () => {
+    const person = withRole('Reader', `${HERE}/resourcegroups/shop`)
+    for (const password of [person, 'no-token'])
+      await ask(basic('token', password), `repository:${REPOSITORY}:pull,push`)
+    await supertest(facade.app)
+      .post('/v1/internal/registries/mint-boundary-credential')
+      .set('authorization', `Bearer ${person}`)
+      .send({ boundary: BOUNDARY })
+    const refused = await world.service.audit.newest(100, ({ action }) => action === 'Refused')
+    expect(refused.map(({ detail }) => detail)).to.deep.equal([
+      `boundary credential: kernel/deployments/token is missing at ${HERE}`,
+      `wrong credentials, for repository:${REPOSITORY}:pull,push`,
+      `not granted: repository:${REPOSITORY}:push`,
     ])
   })
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { DEFAULT_POLICY, judge, KEEP_REASONS, REMOVE_REASONS } from '../../contracts/registry/retention.ts'
+import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { objectId } from '../../core/ids.ts'
 import { boundaryNamespace } from '../../core/names.ts'
@@ -83,7 +84,7 @@ async function preview(context: Context<string, z.output<typeof PreviewQuery>>) 
   }
   const policy = { ...DEFAULT_POLICY, keepRunning: true, keepPinned: true, keepRevisions: true }
   repositories.sort((one, other) => (one.repository < other.repository ? -1 : 1))
-  return ok({ policy, repositories, totals, computedAt: new Date(now).toISOString() })
+  return ok({ policy, repositories, totals, computedAt: timestamp(now) })
 }
 
 const RetentionRunDto = z

@@ -1,3 +1,5 @@
+import type { RegistryAccess } from '../../adapters/registry/port.ts'
+
 /** What a client asks a token for, one repository each. */
 export type AskedScope = { readonly repository: string; readonly actions: readonly string[] }
 
@@ -17,6 +19,20 @@ export function askedScopes(texts: readonly string[]): AskedScope[] {
     asked.set(repository, new Set([...(asked.get(repository) ?? []), ...wanted]))
   }
   return [...asked].slice(0, SCOPES_MAX).map(([repository, actions]) => ({ repository, actions: [...actions] }))
+}
+
+/** As clients write it, for people: at most 300 characters. */
+export function scopeText({ repository, actions }: AskedScope): string {
+  return `repository:${repository}:${actions.join(',').slice(0, 33)}`
+}
+
+/** Of what was asked for, what was not granted: of some repositories all, of others some actions. */
+export function notGranted(asked: readonly AskedScope[], granted: readonly RegistryAccess[]): AskedScope[] {
+  return asked.flatMap(({ repository, actions }) => {
+    const given = granted.find(({ name }) => name === repository)?.actions ?? []
+    const left = actions.filter((action) => !given.includes(action))
+    return left.length === 0 ? [] : [{ repository, actions: left }]
+  })
 }
 
 /** Whether a limit such as `<boundaryId>/*` reaches a repository. */

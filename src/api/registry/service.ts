@@ -77,10 +77,13 @@ export function recordRefusal(context: Context, told: Told): Promise<void> {
 }
 
 /** @throws PlatformError FORBIDDEN, put down as a refusal, for whoever may not build for the boundary */
-export async function requireBuilder(context: Context, told: Told & { boundary: string }): Promise<void> {
+export async function requireBuilder(
+  context: Context,
+  told: Told & { boundary: string; detail: string },
+): Promise<void> {
   const { services, caller } = context
   const scope = boundaryScope(told.boundary)
   if (await isAllowedNow(services, caller.principalId, BUILD, scope)) return
-  await recordRefusal(context, told)
+  await recordRefusal(context, { ...told, detail: `${told.detail}: ${BUILD} is missing at ${scope}` })
   throw permissionMissing(BUILD, scope)
 }

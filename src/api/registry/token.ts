@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { RegistryAccess } from '../../adapters/registry/port.ts'
 import { TOKEN_SECONDS } from '../../contracts/registry/audit.ts'
 import { parseRepository } from '../../contracts/registry/names.ts'
+import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { isRunActing, RetentionRun } from '../../crds/registry.ts'
@@ -13,7 +14,7 @@ import { DateTime } from '../resources/dto.ts'
 import { untilChanged } from '../resources/untilChanged.ts'
 import { type Bearer, bearerOf, bearerWith } from './credentials.ts'
 import { knownRepository, rightsNow } from './rights.ts'
-import { type AskedScope, askedScopes, isWithin } from './scopes.ts'
+import { type AskedScope, askedScopes, isWithin, notGranted, scopeText } from './scopes.ts'
 import { record, recordRefusal, registryOf } from './service.ts'
 
 /** A refresh token lives no longer, and no longer than the credential that it was got with. */
@@ -37,9 +38,11 @@ const RegistryTokenDto = z
 type Asked = { scopes: readonly AskedScope[]; service: string | undefined; isOffline: boolean }
 
 /** @throws PlatformError UNAUTHORIZED in the form of the registry's clients */
-async function refuseCredentials(context: Context, user: string | undefined): Promise<never> {
+async function refuseCredentials(context: Context, user: string | undefined, { scopes }: Asked): Promise<never> {
   const message = 'The credentials for the registry are missing or not good.'
-  if (user !== undefined) await recordRefusal(context, { actor: 'anonymous', detail: 'wrong credentials' })
+  const [first] = scopes
+  const detail = first === undefined ? 'wrong credentials' : `wrong credentials, for ${severalOf(first, scopes)}`
+  if (user !== undefined) await recordRefusal(context, { actor: 'anonymous', detail })
   throw new PlatformError('UNAUTHORIZED', message, {
     errors: [{ code: 'UNAUTHORIZED', message }],
     challenge: `Basic realm="${registryOf(context.services).service}", charset="UTF-8"`,
@@ -71,7 +74,7 @@ async function issue(context: Context, bearer: Bearer | undefined, asked: Asked)
     token,
     access_token: token,
     expires_in: TOKEN_SECONDS,
-    issued_at: new Date(now).toISOString(),
+    issued_at: timestamp(now),
     scope: granted.map(({ name, actions }) => `repository:${name}:${actions.join(',')}`).join(' ') || null,
     refresh_token:
       bearer !== undefined && asked.isOffline ? await keys.issue({ ...bearer, kind: 'Refresh', expiresAt }) : null,
@@ -119,15 +122,15 @@ async function recordNotGranted(
   scopes: readonly AskedScope[],
   granted: readonly RegistryAccess[],
 ): Promise<void> {
-  const left = scopes.filter(
-    ({ repository }) => parseRepository(repository) !== undefined && !granted.some(({ name }) => name === repository),
-  )
+  const left = notGranted(scopes, granted).filter(({ repository }) => parseRepository(repository) !== undefined)
   const [first] = left
   if (first === undefined) return
-  const { repository, actions } = first
-  const others = left.length === 1 ? '' : `, nor what was asked of ${left.length - 1} others`
-  const detail = `${actions.join(',').slice(0, 64)} was not granted${others}`
-  await recordRefusal(context, { actor, repository, detail })
+  const detail = `not granted: ${severalOf(first, left)}`
+  await recordRefusal(context, { actor, repository: first.repository, detail })
+}
+
+function severalOf(first: AskedScope, all: readonly AskedScope[]): string {
+  return all.length === 1 ? scopeText(first) : `${scopeText(first)} and ${all.length - 1} others`
 }
 
 async function byBasic(context: Context<string, z.output<typeof TokenQuery>>): Promise<Answer<never>> {
@@ -137,12 +140,12 @@ async function byBasic(context: Context<string, z.output<typeof TokenQuery>>): P
   const header = context.header('authorization')
   if (header === undefined) {
     // Whoever asks for something without credentials gets a token that opens nothing: nothing here is public.
-    return query.scope.length > 0 ? issue(context, undefined, asked) : refuseCredentials(context, undefined)
+    return query.scope.length > 0 ? issue(context, undefined, asked) : refuseCredentials(context, undefined, asked)
   }
   const encoded = /^Basic ([A-Za-z0-9+/=_-]+)$/i.exec(header)?.[1] ?? ''
   const [user = '', ...password] = Buffer.from(encoded, 'base64').toString('utf8').split(':')
   const bearer = await bearerOf(context, user, password.join(':'))
-  return bearer === undefined ? refuseCredentials(context, user) : issue(context, bearer, asked)
+  return bearer === undefined ? refuseCredentials(context, user, asked) : issue(context, bearer, asked)
 }
 
 async function byForm(context: Context): Promise<Answer<never>> {
@@ -156,11 +159,11 @@ async function byForm(context: Context): Promise<Answer<never>> {
   if (grant === 'password') {
     const user = one('username') ?? ''
     const bearer = await bearerOf(context, user, one('password') ?? '')
-    return bearer === undefined ? refuseCredentials(context, user) : issue(context, bearer, asked)
+    return bearer === undefined ? refuseCredentials(context, user, asked) : issue(context, bearer, asked)
   }
   if (grant === 'refresh_token') {
     const bearer = await bearerWith(services, one('refresh_token') ?? '', ['Refresh'])
-    return bearer === undefined ? refuseCredentials(context, 'refresh') : issue(context, bearer, asked)
+    return bearer === undefined ? refuseCredentials(context, 'refresh', asked) : issue(context, bearer, asked)
   }
   const message = 'The form needs a grant_type: password or refresh_token.'
   throw new PlatformError('BAD_REQUEST', message, { parameter: 'grant_type' })

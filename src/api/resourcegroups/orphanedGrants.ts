@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { timestamp } from '../../core/clock.ts'
 import { objectId } from '../../core/ids.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { boundaryOfNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
@@ -144,7 +145,7 @@ function orphanDto(services: Services, { kind, object, spec }: Grant, reason: Or
     namespace: namespace ?? null,
     clusterId: null,
     createdAt: creationTimestamp ?? '1970-01-01T00:00:00Z',
-    detectedAt: new Date(services.clock.now()).toISOString(),
+    detectedAt: timestamp(services.clock.now()),
   }
 }
 

@@ -1,4 +1,5 @@
 import { BUCKET_SECONDS, type CallBucket, type CountedCalls } from '../../contracts/functionCalls.ts'
+import { timestamp } from '../../core/clock.ts'
 import type { Counted, Points, Span } from './metrics.ts'
 
 /** What was counted in one step, and in how many of its seconds somebody counted. */
@@ -30,7 +31,7 @@ export function callSeries(counted: CountedCalls | undefined, span: Span): Count
   const series = (read: (step: Step) => number | undefined): Points =>
     steps.flatMap(([at, step]) => {
       const value = read(step)
-      return value === undefined ? [] : [{ timestamp: new Date(at * 1000).toISOString(), value }]
+      return value === undefined ? [] : [{ timestamp: timestamp(at * 1000), value }]
     })
   const points = Object.fromEntries([
     ...RATES.map(([name, what]) => [name, series((step) => rateOf(step, what))] as const),

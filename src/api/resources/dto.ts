@@ -16,6 +16,14 @@ export function wholeRecord<Dto extends z.ZodObject>(dto: Dto, known: Known<z.ou
   return Object.fromEntries(Object.keys(dto.shape).map((name) => [name, values[name] ?? null])) as z.output<Dto>
 }
 
+/** Of a body: whatever a record that was read has there. */
+const Ignored = z.unknown().optional().meta({ description: 'As read; ignored', readOnly: true })
+
+/** Fields that a body takes and ignores, so that a record that was read can be sent back. */
+export function ignoredFields(names: readonly string[]): Record<string, typeof Ignored> {
+  return Object.fromEntries(names.map((name) => [name, Ignored]))
+}
+
 /** Fields that answers show and bodies may repeat without effect, so that a record that was read can be sent back. */
 export const headFields = {
   id: Uuid.describe('The same for the whole life of the resource, also after a restore from backup'),

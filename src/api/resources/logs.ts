@@ -10,7 +10,7 @@ import { Flag } from '../http/query.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from './dto.ts'
 import type { LivePlace } from './liveState.ts'
-import { badParameter } from './paging.ts'
+import { badParameter } from './queryFaults.ts'
 
 declare module '../http/context.ts' {
   interface Services {

@@ -8,8 +8,8 @@ const SECONDS = NOW / 1000
 describe('the part of time that metrics are asked for', () => {
   it('is the last hour in 120 points, if nothing is said', () => {
     expect(windowOf({}, NOW)).to.deep.equal({
-      from: '2026-11-22T11:00:00.000Z',
-      to: '2026-11-22T12:00:00.000Z',
+      from: '2026-11-22T11:00:00Z',
+      to: '2026-11-22T12:00:00Z',
       stepSeconds: 30,
       holdsNow: true,
     })

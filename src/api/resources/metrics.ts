@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { timestamp } from '../../core/clock.ts'
 import { badRequest } from '../../core/errors.ts'
 import { parseQuantity } from '../../core/quantity.ts'
 import { ok } from '../http/answer.ts'
@@ -6,8 +7,8 @@ import type { Context } from '../http/context.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from './dto.ts'
 import type { LivePlace } from './liveState.ts'
-import { badParameter } from './paging.ts'
 import { podOf } from './pods.ts'
+import { badParameter } from './queryFaults.ts'
 
 const Second = z.coerce.number().int().min(0).max(253_402_300_799)
 export const MetricsQuery = z.strictObject({
@@ -66,7 +67,7 @@ export function windowOf({ from, to, stepSeconds, step }: z.output<typeof Metric
   return { from: at(begin), to: at(end), stepSeconds: seconds, holdsNow: end * 1000 > now - seconds * 1000 }
 }
 
-const at = (seconds: number) => new Date(seconds * 1000).toISOString()
+const at = (seconds: number) => timestamp(seconds * 1000)
 
 type Find = (context: Context) => Promise<LivePlace>
 /** The part of time that is asked for, in seconds since the epoch. */
@@ -159,6 +160,6 @@ async function pointsOfNow({ services }: Context, place: LivePlace, holdsNow: bo
       Replicas: shown.filter(({ ready }) => ready).length,
     }),
   }
-  const timestamp = new Date(services.clock.now()).toISOString()
-  return Object.fromEntries(Object.entries(now).map(([name, value]) => [name, [{ timestamp, value }]]))
+  const point = { timestamp: timestamp(services.clock.now()) }
+  return Object.fromEntries(Object.entries(now).map(([name, value]) => [name, [{ ...point, value }]]))
 }

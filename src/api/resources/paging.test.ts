@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { PlatformError } from '../../core/errors.ts'
 import { applyListRequest, type ListShape, parseDateTime, parseListRequest } from './paging.ts'
+import { QueryFaults } from './queryFaults.ts'
 
 type Row = {
   name: string
@@ -69,7 +70,12 @@ function query(text: string): Record<string, string[]> {
   for (const [name, value] of new URLSearchParams(text)) result[name] = [...(result[name] ?? []), value]
   return result
 }
-const list = (text: string) => applyListRequest(rows, parseListRequest(query(text), shape), shape)
+function list(text: string) {
+  const faults = new QueryFaults()
+  const request = parseListRequest(query(text), shape, faults)
+  faults.refuse()
+  return applyListRequest(rows, request, shape)
+}
 const ids = (text: string) => list(text).rows.map(({ name, id }) => `${name}${id}`)
 
 describe('a list', () => {

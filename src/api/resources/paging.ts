@@ -1,6 +1,6 @@
-import { PlatformError } from '../../core/errors.ts'
 import { compareQuantities, isQuantity } from '../../core/quantity.ts'
 import { isTagKey } from '../../crds/tags.ts'
+import { badParameter, type QueryFaults } from './queryFaults.ts'
 
 /** How a field of a list compares, and which operators it takes. */
 export type FieldType = 'text' | 'enumeration' | 'number' | 'boolean' | 'dateTime' | 'quantity'
@@ -98,33 +98,23 @@ export function operatorsOf(type: FieldType): readonly Operator[] {
   return OPERATORS_OF[type]
 }
 
-/** 400 for a query, naming the parameter. */
-export function badParameter(parameter: string, message: string): PlatformError {
-  return new PlatformError('BAD_REQUEST', message, { parameter })
-}
-
 type Query = Readonly<Record<string, readonly string[]>>
 
 /**
- * Reads the list part of a query (records: lists). Names that the route declares itself are ignored.
- *
- * @throws PlatformError BAD_REQUEST with `parameter`
+ * Reads the list part of a query (records: lists). Names that the route declares itself are ignored. What is wrong goes to
+ * `faults`.
  */
-export function parseListRequest<Row>(query: Query, shape: ListShape<Row>): ListRequest {
-  const limitName = shape.limitName
-  const limit = limitName === undefined ? undefined : single(query, limitName)
-  const sizeDefault = shape.pageSizeDefault ?? PAGE_SIZE_DEFAULT
-  const pageSize =
-    limit === undefined
-      ? integer('pageSize', single(query, 'pageSize'), sizeDefault, PAGE_SIZE_MAX)
-      : integer(limitName ?? '', limit, sizeDefault, PAGE_SIZE_MAX)
-  const page = limit === undefined ? integer('page', single(query, 'page'), 1, PAGE_MAX) : 1
+export function parseListRequest<Row>(query: Query, shape: ListShape<Row>, faults: QueryFaults): ListRequest {
+  const { limitName, pageSizeDefault: sizeDefault = PAGE_SIZE_DEFAULT } = shape
+  const whole = (name: string, fallback: number, max: number) =>
+    faults.read(() => integer(name, single(query, name), fallback, max), fallback)
+  const isLimited = limitName !== undefined && query[limitName] !== undefined
   return {
-    page,
-    pageSize,
-    search: parseSearch(single(query, 'search')),
-    sort: parseSort(single(query, 'sort'), shape),
-    filters: parseFilters(query.filter ?? [], shape),
+    pageSize: whole(isLimited ? limitName : 'pageSize', sizeDefault, PAGE_SIZE_MAX),
+    page: isLimited ? 1 : whole('page', 1, PAGE_MAX),
+    search: faults.read(() => parseSearch(single(query, 'search')), undefined),
+    sort: faults.read(() => parseSort(single(query, 'sort'), shape), shape.defaultSort),
+    filters: parseFilters(query.filter ?? [], shape, faults),
   }
 }
 
@@ -172,9 +162,9 @@ export function filtersOf<Row>(shape: ListShape<Row>): string[] {
   return shape.tagsOf === undefined ? names : [...names, 'tags.*']
 }
 
-function parseFilters<Row>(texts: readonly string[], shape: ListShape<Row>): Filter[] {
-  if (texts.length > FILTERS_MAX) throw badParameter('filter', `At most ${FILTERS_MAX} filters may be given.`)
-  return texts.map((text) => parseFilter(text, shape))
+function parseFilters<Row>(texts: readonly string[], shape: ListShape<Row>, faults: QueryFaults): Filter[] {
+  if (texts.length > FILTERS_MAX) faults.add('filter', `At most ${FILTERS_MAX} filters may be given.`)
+  return texts.slice(0, FILTERS_MAX).flatMap((text) => faults.read(() => [parseFilter(text, shape)], []))
 }
 
 /** The key of a tag may hold colons itself: it ends where an operator follows. */

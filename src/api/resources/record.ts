@@ -5,7 +5,7 @@ import { sparseValue, wholeSchema } from '../../crds/sparse.ts'
 import type { Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
 import { chooseCluster } from './chooseCluster.ts'
-import { headFields } from './dto.ts'
+import { headFields, ignoredFields } from './dto.ts'
 import { type ItemFields, shownSchema, shownValue, withItemFields, writtenSchema } from './items.ts'
 import { headOf } from './shape.ts'
 import {
@@ -163,14 +163,9 @@ function shownItems<K extends AnyKind>(value: z.ZodType, fields: ItemFields<K> |
   return withItemFields(shownSchema(wholeSchema(value)), Object.fromEntries(more))
 }
 
-const IGNORED = z.unknown().optional().meta({ description: 'As read; ignored', readOnly: true })
-
 function writtenItems<K extends AnyKind>(value: z.ZodType, fields: ItemFields<K> | undefined): z.ZodType {
   if (fields === undefined) return value
-  return withItemFields(
-    writtenSchema(wholeSchema(value)),
-    Object.fromEntries(Object.keys(fields).map((name) => [name, IGNORED])),
-  )
+  return withItemFields(writtenSchema(wholeSchema(value)), ignoredFields(Object.keys(fields)))
 }
 
 /** The items of a body as they are stored: without what answers compute, and without what absence means. */

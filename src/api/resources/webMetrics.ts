@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { CountedRequests, CountedStep, RequestFigures, Routed } from '../../adapters/prometheus/port.ts'
+import { timestamp } from '../../core/clock.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
@@ -100,7 +101,7 @@ export function webMetrics({ isComplete, steps }: CountedRequests = { isComplete
   const points = (measure: (step: CountedStep) => number | undefined): Points =>
     steps.flatMap((step) => {
       const value = measure(step)
-      return value === undefined ? [] : [{ timestamp: new Date(step.at * 1000).toISOString(), value }]
+      return value === undefined ? [] : [{ timestamp: timestamp(step.at * 1000), value }]
     })
   return {
     isComplete,

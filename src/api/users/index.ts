@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { UserRecord } from '../../adapters/identity/port.ts'
+import { timestamp } from '../../core/clock.ts'
 import { notFound } from '../../core/errors.ts'
 import { isUuid } from '../../core/names.ts'
 import { sightOf } from '../callers/visiblePeople.ts'
@@ -42,8 +43,8 @@ function userDto(user: UserRecord): z.output<typeof UserDto> {
     isEnabled,
     isExternal,
     tenantIds: [...user.tenantIds],
-    createdAt: new Date(createdAt).toISOString(),
-    lastSignInAt: lastSignInAt === undefined ? null : new Date(lastSignInAt).toISOString(),
+    createdAt: timestamp(createdAt),
+    lastSignInAt: lastSignInAt === undefined ? null : timestamp(lastSignInAt),
   }
 }
 

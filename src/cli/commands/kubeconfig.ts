@@ -4,7 +4,7 @@ import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
 import type { Command } from '../command.ts'
 import { localTrouble } from '../failure.ts'
 import { readIfThere, writePrivate } from '../files.ts'
-import { ENTRY, kubeconfigFor } from '../kubeconfig.ts'
+import { isOurs, kubeconfigFor } from '../kubeconfig.ts'
 import { PLACE_OPTIONS, placeOf } from '../session.ts'
 import { readSettings } from '../settings.ts'
 
@@ -21,17 +21,16 @@ export const kubeconfig: Command = {
     ...PLACE_OPTIONS,
   ],
   details:
-    'Its namespace is that of the group, or of the boundary. It holds no secret: kubectl runs `freehold token` when it\nneeds a token.',
+    'Its namespace is that of the group, or of the boundary. It holds no secret: kubectl runs `freehold token` when it\nneeds a token. It is of the platform that is set up now, and gets no token for another one.',
   async run(input, { places, program, terminal }) {
     const settings = await readSettings(places.settings)
-    const { kubernetes } = settings
+    const { facadeUrl, kubernetes } = settings
     if (kubernetes === undefined) {
       throw localTrouble('The API server is not known: say it with `freehold setup --kubernetes-url URL`.')
     }
     const { boundary, group } = placeOf(input, settings)
-    const text = dump(kubeconfigFor({ kubernetes, program, namespace: namespaceOf(boundary, group) }), {
-      lineWidth: -1,
-    })
+    const made = kubeconfigFor({ facadeUrl, kubernetes, program, namespace: namespaceOf(boundary, group) })
+    const text = dump(made, { lineWidth: -1 })
     const file = input.text('file')
     if (file === undefined) {
       terminal.out(text)
@@ -39,7 +38,7 @@ export const kubeconfig: Command = {
     }
     const path = resolve(file)
     const before = await readIfThere(path)
-    if (before !== undefined && !isOurs(before)) {
+    if (before !== undefined && !isOurs(contentOf(before))) {
       throw localTrouble(`${path} holds something else: name another file, and both in KUBECONFIG.`)
     }
     await writePrivate(path, text)
@@ -52,16 +51,10 @@ function namespaceOf(boundary: string | undefined, group: string | undefined): s
   return group === undefined ? boundaryNamespace(boundary) : groupNamespace(boundary, group)
 }
 
-/** Whether it holds our entry and nothing beside it. */
-function isOurs(text: string): boolean {
-  let content: unknown
+function contentOf(text: string): unknown {
   try {
-    content = load(text)
+    return load(text)
   } catch {
-    return false
+    return undefined
   }
-  const { clusters, users, contexts } = (content ?? {}) as Record<string, unknown>
-  return [clusters, users, contexts].every(
-    (entries) => Array.isArray(entries) && entries.length === 1 && entries[0]?.name === ENTRY,
-  )
 }

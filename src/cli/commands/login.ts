@@ -2,6 +2,7 @@ import { decodeJwt } from 'jose'
 import { messageOf } from '../../core/errors.ts'
 import type { Command } from '../command.ts'
 import { CREDENTIAL_NAMES } from '../credentials.ts'
+import { localTrouble } from '../failure.ts'
 import { execCredential } from '../kubeconfig.ts'
 import { OUTPUT, openSession, show } from '../session.ts'
 import { fetchOf, readSettings } from '../settings.ts'
@@ -66,10 +67,17 @@ export const token: Command = {
   summary: 'Print a valid access token',
   options: [
     { long: 'exec-credential', summary: 'As kubectl asks for it (client.authentication.k8s.io/v1 ExecCredential)' },
+    { long: 'platform', value: 'URL', summary: 'Only if that platform is set up; kubeconfigs name theirs' },
   ],
   details: 'Keep it secret: whoever has it can act as you until it expires.',
   async run(input, context) {
     const session = await openSession(context)
+    const platform = input.text('platform') ?? session.settings.facadeUrl
+    if (platform !== session.settings.facadeUrl) {
+      throw localTrouble(
+        `This is for ${platform}, and \`freehold\` is set up for ${session.settings.facadeUrl}: go back with \`freehold setup --facade-url ${platform}\`, or write another kubeconfig with \`freehold kubeconfig\`.`,
+      )
+    }
     const text = await session.token()
     const answer = input.has('exec-credential') ? JSON.stringify(execCredential(text, context.now())) : text
     context.terminal.out(`${answer}\n`)

@@ -8,9 +8,10 @@ import {
   DEFAULT_CLIENT_ID,
   fetchOf,
   findSettings,
-  readSettings,
   type Settings,
   safeUrl,
+  settingsAt,
+  withoutAbsent,
   writeSettings,
 } from '../settings.ts'
 import { loginFromFile } from '../signIn.ts'
@@ -37,26 +38,25 @@ export const setup: Command = {
       summary: `Take all of it from the dev.json of a running \`npm run up\` (${DEV_FILE}), and sign in as its first Owner`,
     },
   ],
-  details: 'What is not named stays as it was set up before.',
+  details: 'What is not named stays as it was set up before. Defaults and the API server are kept for each platform.',
   async run(input, context) {
     const path = context.places.settings
     const before = await findSettings(path)
     const dev = input.text('dev')
     const devFile = dev === undefined ? undefined : resolve(dev)
     const found = devFile === undefined ? undefined : await fromDevFile(devFile)
-    // Defaults of another platform name what this one has not.
-    const isSame = found === undefined || before?.facadeUrl === found.facadeUrl
-    const kept = isSame ? before : withoutPlace(before)
-    const settings = await settingsFrom(input, { ...kept, ...found })
+    const named = input.text('facade-url') ?? found?.facadeUrl
+    const facadeUrl = named === undefined ? undefined : safeUrl('The address of the platform', named)
+    const settings = await settingsFrom(input, { ...settingsAt(before, facadeUrl), ...found })
     await writeSettings(path, settings)
     context.terminal.err(`Set up for ${settings.facadeUrl}, signing in at ${settings.issuer} (${path}).\n`)
+    if (before !== undefined && before.facadeUrl !== settings.facadeUrl) {
+      context.terminal.err(
+        `Kubeconfigs written for ${before.facadeUrl} get no token until you go back to it; \`freehold kubeconfig\` writes one for this platform.\n`,
+      )
+    }
     if (devFile !== undefined) await signInFromDevFile(devFile, settings, context)
   },
-}
-
-function withoutPlace(settings: Settings | undefined): Partial<Settings> {
-  const { boundary: _boundary, group: _group, ...others } = settings ?? {}
-  return others
 }
 
 async function settingsFrom(input: Input, known: Partial<Settings>): Promise<Settings> {
@@ -70,6 +70,7 @@ async function settingsFrom(input: Input, known: Partial<Settings>): Promise<Set
     boundary: input.text('boundary') ?? known.boundary,
     group: input.text('group') ?? known.group,
     kubernetes: (await kubernetesFrom(input)) ?? known.kubernetes,
+    others: known.others,
   }
   return {
     facadeUrl: safeUrl('The address of the platform', facadeUrl),
@@ -95,12 +96,6 @@ function issuerFrom(input: Input): string | undefined {
   if (identityUrl === undefined && realm === undefined) return undefined
   if (identityUrl === undefined || realm === undefined) throw usage('--identity-url and --realm belong together.')
   return `${identityUrl.replace(/\/+$/, '')}/realms/${encodeURIComponent(realm)}`
-}
-
-type Present<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> }
-
-function withoutAbsent<Fields extends object>(fields: Fields): Present<Fields> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Present<Fields>
 }
 
 type FromDevFile = Partial<Settings> & Pick<Settings, 'facadeUrl' | 'issuer'>
@@ -143,24 +138,4 @@ async function signInFromDevFile(path: string, settings: Settings, { places, now
       ? 'Signed in as its first Owner; `freehold login` signs in as a person.\n'
       : 'Your login there stays; `freehold logout` and this again sign in as its first Owner.\n',
   )
-}
-
-export const use: Command = {
-  name: 'use',
-  summary: 'Set the default boundary and resource group',
-  options: [
-    { long: 'boundary', short: 'b', value: 'ID', summary: 'Default boundary; an empty text takes both defaults away' },
-    { long: 'group', short: 'g', value: 'NAME', summary: 'Default resource group; an empty text takes it away' },
-  ],
-  async run(input, { places, terminal }) {
-    const { boundary, group, ...settings } = await readSettings(places.settings)
-    const [newBoundary, newGroup] = [input.text('boundary'), input.text('group')]
-    const nextBoundary = (newBoundary ?? boundary) || undefined
-    // A group belongs to its boundary: another boundary has another one, or none.
-    const kept = nextBoundary === boundary ? group : undefined
-    const nextGroup = (newGroup ?? kept) || undefined
-    const next = { ...settings, ...withoutAbsent({ boundary: nextBoundary, group: nextGroup }) }
-    if (newBoundary !== undefined || newGroup !== undefined) await writeSettings(places.settings, next)
-    terminal.err(`Boundary ${nextBoundary ?? 'none'}, resource group ${nextGroup ?? 'none'}.\n`)
-  },
 }

@@ -6,6 +6,7 @@ import type { ReleaseFeed } from '../../adapters/releases/port.ts'
 import type { Services } from '../../api/http/context.ts'
 import { kubeInstallConfiguration } from '../../api/lifecycle/configuration.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
+import { VERSION } from '../../core/release.ts'
 import type { AreaSetup } from './setup.ts'
 
 /** A list of tags is long. */
@@ -22,6 +23,7 @@ export function lifecyclePorts(setup: AreaSetup): Pick<ControllerPorts, 'lifecyc
       feed: releaseFeed(setup),
       feedInterval: minutes === 0 ? undefined : minutes * 60_000,
       healthSettle: healthSettleSeconds * 1000,
+      ownVersion: VERSION,
     },
   }
 }

@@ -156,28 +156,30 @@ async function lookAtVaultKeys({ configuration: { vaultKeysFile } }: Scene): Pro
   const remedy = 'Make the Secret freehold-vault-keys and set vaultKeysFile, as docs/areas/secrets.md says.'
   if (vaultKeysFile === undefined) return off('No platform key is set: secret vaults wait with EngineMissing.', remedy)
   const { keys = [] } = JSON.parse(await readFile(vaultKeysFile, 'utf8')) as { keys?: unknown[] }
-  return keys.length > 0 ? ok('The file of the platform keys can be read.') : fault('It holds no key.', remedy)
+  return keys.length > 0
+    ? ok('The file of the platform keys can be read.')
+    : fault('The file of the platform keys holds no key.', remedy)
 }
 
 async function lookAtObjectStore({ configuration }: Scene): Promise<Finding> {
   const store = await objectStore(configuration)
   const link = 'docs/areas/objectstorage.md'
   if (store === undefined)
-    return off('None is set: accounts wait with EngineMissing.', `Set objectStoreDriver: ${link}.`)
+    return off('No object store is set: accounts wait with EngineMissing.', `Set objectStoreDriver: ${link}.`)
   try {
     await store.isEmpty('freehold-check')
   } catch (error) {
     if (!isStoreError(error, 'NotFound'))
-      return fault(`It does not do what it is asked: ${messageOf(error)}`, `See ${link}.`)
+      return fault(`The object store does not do what it is asked: ${messageOf(error)}`, `See ${link}.`)
   } finally {
     await store.close()
   }
-  return ok('It answers, and takes the credentials.')
+  return ok('The object store answers, and takes the credentials.')
 }
 
 async function lookAtRegistry({ configuration: { registryUrl } }: Scene): Promise<Finding> {
   if (registryUrl === undefined)
-    return off('None is set: there is no registry of images.', 'Set registryUrl and what belongs to it.')
+    return off('No registry is set: there are no images of the platform.', 'Set registryUrl and what belongs to it.')
   try {
     const answer = await fetchOf(`${registryUrl.replace(/\/$/, '')}/v2/`)
     return judgeRegistry(registryUrl, {

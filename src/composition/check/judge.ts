@@ -22,7 +22,10 @@ export function judgeKinds(wanted: readonly string[], served: ReadonlySet<string
   if (missing.length === 0) return ok(`All ${wanted.length} kinds are served.`)
   const shown = missing.slice(0, 3).join(', ')
   const more = missing.length > 3 ? ` and ${missing.length - 3} more` : ''
-  return fault(`Not served: ${shown}${more}.`, 'Apply the definitions of this version: deploy/crds, or the chart.')
+  return fault(
+    `These kinds are not served: ${shown}${more}.`,
+    'Apply the definitions of this version: deploy/crds, or the chart.',
+  )
 }
 
 /** @param answer the status of any answer; undefined and a reason if there was none */
@@ -38,9 +41,9 @@ export function judgeWebhook(
       'Set webhookOwnAuthority, or caBundle as docs/areas/kubectl.md says; the log of the facade says more.'
     return fault('freehold-iam names no authority: writes of access control are refused.', remedy)
   }
-  if (answer.status !== undefined) return ok('It answers.')
+  if (answer.status !== undefined) return ok('The webhook freehold-iam answers.')
   const remedy = 'See that the Service freehold-webhook has endpoints, and that no policy closes port 9443.'
-  return fault(`It does not answer: ${answer.reason ?? 'no reason given'}.`, remedy)
+  return fault(`The webhook freehold-iam does not answer: ${answer.reason ?? 'no reason given'}.`, remedy)
 }
 
 type Discovery = { issuer?: unknown; jwks_uri?: unknown }
@@ -49,7 +52,10 @@ export function judgeIssuer(issuer: string, found: Discovery | undefined, keys: 
   const remedy = 'Correct issuer (and issuerCertificateAuthority), or open the way from freehold-system to it.'
   if (found === undefined) return fault(`${issuer} does not describe itself: ${reason}.`, remedy)
   if (found.issuer !== issuer) {
-    return fault(`It calls itself ${String(found.issuer)}, the configuration says ${issuer}.`, 'Set issuer to that.')
+    return fault(
+      `The issuer calls itself ${String(found.issuer)}, and the configuration says ${issuer}.`,
+      'Set issuer to that.',
+    )
   }
   if (keys === 0) return fault(`${issuer} publishes no key.`, 'Look at its jwks_uri: every token is refused.')
   return ok(`${issuer} publishes ${keys === 1 ? 'a key' : `${keys} keys`}.`)
@@ -64,13 +70,16 @@ export function judgeRegistry(url: string, answer: { status?: number; challenge?
     return fault(what, 'Configure auth.token of the registry, as docs/areas/registry.md says.')
   }
   if (!answer.challenge?.includes('/registry/auth/token')) {
-    return fault('It sends clients elsewhere for tokens.', 'Set auth.token.realm to <publicUrl>/registry/auth/token.')
+    return fault(
+      `${url} sends clients elsewhere for tokens.`,
+      'Set auth.token.realm to <publicUrl>/registry/auth/token.',
+    )
   }
   return ok(`${url} asks for tokens of the platform.`)
 }
 
 export function judgeGateway(named: readonly string[], isServed: boolean): Finding {
-  if (named.length === 0) return ok('None is named: hosts are served by Ingress.')
+  if (named.length === 0) return ok('No gateway is named: hosts are served by Ingress.')
   if (isServed) return ok(`${named.join(', ')}; \`kubectl get gateways -A\` shows whether it is programmed.`)
   return fault(
     `${named.join(', ')} is named, and the cluster has no Gateway API.`,
@@ -79,7 +88,7 @@ export function judgeGateway(named: readonly string[], isServed: boolean): Findi
 }
 
 export function judgeOwners(count: number): Finding {
-  if (count > 0) return ok(count === 1 ? 'There is one.' : `There are ${count}.`)
+  if (count > 0) return ok(count === 1 ? 'The platform has one Owner.' : `The platform has ${count} Owners.`)
   return fault('Nobody is Owner of the platform.', 'Write a first RoleAssignment, as docs/install.md says.')
 }
 

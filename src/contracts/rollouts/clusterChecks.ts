@@ -22,7 +22,9 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     decide: over(
       ({ cluster }) => cluster.ceiling,
       (lacking) =>
-        lacking.length === 0 ? passed('It holds every rule.') : failed(`It lacks rules: ${lacking.join('; ')}.`),
+        lacking.length === 0
+          ? passed('The ceiling holds every rule that it needs.')
+          : failed(`The ceiling lacks rules: ${lacking.join('; ')}.`),
     ),
   },
   {
@@ -47,7 +49,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
       (nodes) =>
         unless(
           nodes.filter(({ isReady }) => !isReady),
-          'Not ready',
+          'These nodes are not ready',
           `${nodes.length} nodes are ready.`,
         ),
     ),
@@ -71,7 +73,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
       (nodes) =>
         unless(
           nodes.filter(({ isShortOfDisk }) => isShortOfDisk),
-          'Short of disk',
+          'These nodes are short of disk',
           'No node is short of disk.',
         ),
     ),
@@ -92,7 +94,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
         const free = (of: 'cpu' | 'memory') => (sum(of) === 0 ? 0 : 1 - asked[of] / sum(of))
         const short = (['cpu', 'memory'] as const).filter((of) => free(of) < HEADROOM)
         const details = { cpuFree: percent(free('cpu')), memoryFree: percent(free('memory')) }
-        if (short.length === 0) return { ...passed('More than a tenth is free.'), details }
+        if (short.length === 0) return { ...passed('More than a tenth of CPU and memory is free.'), details }
         return failed(`Less than a tenth is free of ${short.join(' and ')}.`, details)
       },
     ),
@@ -108,8 +110,8 @@ export const CLUSTER_CHECKS: readonly Check[] = [
       (found) =>
         unless(
           found.filter(({ hasPrimary }) => !hasPrimary),
-          'Without a primary',
-          `${found.length} databases have one.`,
+          'These databases have no primary',
+          `${found.length} databases have a primary.`,
         ),
     ),
   },
@@ -124,8 +126,8 @@ export const CLUSTER_CHECKS: readonly Check[] = [
       (found) =>
         unless(
           found.filter(({ isArchiving }) => isArchiving === false),
-          'Archiving fails',
-          'No archive fails.',
+          'These databases fail to archive',
+          'No database fails to archive.',
         ),
     ),
   },
@@ -145,7 +147,10 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     remedy: 'Set a backup target that can be reached.',
     decide: over(
       ({ cluster }) => cluster.backups,
-      ({ target }) => (target === 'Available' ? passed('It is available.') : failed(`It is ${target.toLowerCase()}.`)),
+      ({ target }) =>
+        target === 'Available'
+          ? passed('The backup target is available.')
+          : failed(`The backup target is ${target.toLowerCase()}.`),
     ),
   },
   {
@@ -160,8 +165,8 @@ export const CLUSTER_CHECKS: readonly Check[] = [
         if (lastAt === undefined) return failed('No backup of the platform was completed yet.')
         const hours = Math.floor((now - Date.parse(lastAt)) / HOUR)
         return now - Date.parse(lastAt) <= 24 * HOUR
-          ? passed('It is fresh.', { lastAt })
-          : failed(`It is ${hours} hours old.`, { lastAt })
+          ? passed('The last backup is less than a day old.', { lastAt })
+          : failed(`The last backup is ${hours} hours old.`, { lastAt })
       },
     ),
   },
@@ -174,7 +179,9 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     decide({ cluster: { backups } }) {
       if ('unknown' in backups) return failed(`No snapshot can be taken. ${backups.unknown}`)
       const { target } = backups.value
-      return target === 'Available' ? passed('Velero can take one.') : failed('There is no target that it could go to.')
+      return target === 'Available'
+        ? passed('Velero can take a snapshot.')
+        : failed('No snapshot can be taken: the backup target is not available.')
     },
   },
   {
@@ -187,7 +194,11 @@ export const CLUSTER_CHECKS: readonly Check[] = [
       ({ cluster }) => cluster.certificates,
       (found, { now }) => {
         const isBad = ({ isReady, endsAt }: (typeof found)[number]) => !isReady || Date.parse(endsAt ?? '') < now + WEEK
-        return unless(found.filter(isBad), 'Not valid for a week', `${found.length} certificates are valid.`)
+        return unless(
+          found.filter(isBad),
+          'These certificates are not valid for a week',
+          `${found.length} certificates are valid.`,
+        )
       },
     ),
   },
@@ -199,7 +210,10 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     remedy: 'Repair the component: its chart brings them.',
     decide: over(
       ({ cluster }) => cluster.missingDefinitions,
-      (missing) => (missing.length === 0 ? passed('Every one is there.') : failed(`Missing: ${missing.join(', ')}.`)),
+      (missing) =>
+        missing.length === 0
+          ? passed('Every definition that components bring is there.')
+          : failed(`These definitions are missing: ${missing.join(', ')}.`),
     ),
   },
   {
@@ -212,7 +226,9 @@ export const CLUSTER_CHECKS: readonly Check[] = [
       ({ cluster }) => cluster.quotas,
       (found) => {
         const near = found.filter(({ share }) => share >= NEAR)
-        return near.length === 0 ? passed('None is.') : warns(`Nine tenths are used of: ${named(near)}.`)
+        return near.length === 0
+          ? passed('No quota is nearly used up.')
+          : warns(`These quotas are used to nine tenths: ${named(near)}.`)
       },
     ),
   },
@@ -226,7 +242,9 @@ export const CLUSTER_CHECKS: readonly Check[] = [
       ({ cluster }) => cluster.workloads,
       (found) => {
         const busy = found.filter(({ isPending }) => isPending)
-        return busy.length === 0 ? passed('Nothing does.') : warns(`These do: ${named(busy)}.`)
+        return busy.length === 0
+          ? passed('Nothing of the platform restarts.')
+          : warns(`These workloads restart: ${named(busy)}.`)
       },
     ),
   },

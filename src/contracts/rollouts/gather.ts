@@ -1,4 +1,4 @@
-import { type ComponentKind, configKey, holdsTurn } from '../lifecycle.ts'
+import { type ComponentKind, configKey, holdsTurn, isUpgradedByPeople } from '../lifecycle.ts'
 import type { AgentFacts, ClusterFacts, Facts, Known, ReleaseFacts } from './facts.ts'
 import { type PlanComponent, type PlanInput, planOf } from './plan.ts'
 import { isRolloutActive, type PlanKind, type Planned } from './states.ts'
@@ -20,7 +20,13 @@ export type ComponentRecord = {
     }[]
     readonly crds: readonly string[]
   }
-  readonly status?: { readonly installedVersion?: string | undefined; readonly state?: string | undefined } | undefined
+  readonly status?:
+    | {
+        readonly installedVersion?: string | undefined
+        readonly state?: string | undefined
+        readonly isOutside?: boolean | undefined
+      }
+    | undefined
 }
 export type ReleaseRecord = { readonly spec: ReleaseFacts }
 export type PlanSpec = {
@@ -43,7 +49,8 @@ export function planNow(spec: PlanSpec, { components, releases }: Stock): Planne
 }
 
 function plannedComponent({ metadata, spec, status }: ComponentRecord): PlanComponent {
-  const { kind, dependsOn, isManualUpgrade, migratesDatabase } = spec
+  const { kind, dependsOn, migratesDatabase } = spec
+  const isManualUpgrade = isUpgradedByPeople({ spec, status })
   const installedVersion = status?.installedVersion
   return { name: metadata.name, kind, dependsOn, isManualUpgrade, migratesDatabase, installedVersion }
 }

@@ -31,7 +31,7 @@ export const CHECKS: readonly Check[] = [
       const needed = releases.flatMap(({ component, version, minimumOperatorVersion: least }) =>
         least !== undefined && isNewer(least, operatorVersion) ? [`${component} ${version} needs ${least}`] : [],
       )
-      if (needed.length === 0) return passed(`${operatorVersion} is new enough.`)
+      if (needed.length === 0) return passed(`The operator is at ${operatorVersion}, which is new enough.`)
       return failed(`The operator is at ${operatorVersion}: ${needed.join('; ')}.`, { operatorVersion })
     }),
   },
@@ -44,7 +44,7 @@ export const CHECKS: readonly Check[] = [
     decide: planned(({ missingValues }) => {
       if ('unknown' in missingValues) return skipped(missingValues.unknown)
       const { value } = missingValues
-      if (value.length === 0) return passed('Every value is there.')
+      if (value.length === 0) return passed('Every value that the releases need is there.')
       return failed(`These values are missing: ${value.join(', ')}.`, { keys: value.join(',') })
     }),
   },
@@ -56,7 +56,7 @@ export const CHECKS: readonly Check[] = [
     remedy: 'Push the signature of the release to the registry, then read the feed again.',
     decide: planned(({ releases, components }) => {
       const unsigned = releases.filter(({ isSigned }) => !isSigned)
-      if (unsigned.length === 0) return passed('The registry holds a signature for each.')
+      if (unsigned.length === 0) return passed('The registry holds a signature for each release.')
       const kinds = new Map(components.map(({ name, kind }) => [name, kind]))
       const words = unsigned.map(({ component, version }) => `${component} ${version}`).join(', ')
       const isOthers = unsigned.every(({ component }) => kinds.get(component) === 'ThirdPartyChart')
@@ -95,7 +95,7 @@ export const CHECKS: readonly Check[] = [
       const old = known.filter(({ version = '' }) => !meets(version, `~${minorOf(operatorVersion) ?? '0.0'}.0`))
       if (old.length === 0) return passed(`${known.length} agents are of this minor version.`)
       return failed(
-        `Agents of another minor version: ${old.map(({ name, version }) => `${name} ${version}`).join(', ')}.`,
+        `These agents are of another minor version: ${old.map(({ name, version }) => `${name} ${version}`).join(', ')}.`,
       )
     },
   },
@@ -107,7 +107,7 @@ export const CHECKS: readonly Check[] = [
     remedy: 'Adopt the changes or put them back.',
     decide({ lastScan }) {
       if (lastScan === undefined) return skipped('No scan has finished yet.')
-      if (lastScan.found === 0) return passed('The last scan found nothing.')
+      if (lastScan.found === 0) return passed('The last scan found nothing that was changed by hand.')
       return failed(`The last scan found ${lastScan.found} fields that were changed by hand.`)
     },
   },
@@ -120,7 +120,7 @@ export const CHECKS: readonly Check[] = [
     decide({ components }) {
       const ill = components.filter(({ state }) => state !== undefined && state !== 'Ready' && state !== 'NotInstalled')
       if (ill.length === 0) return passed('Every installed component is ready.')
-      return failed(`Not ready: ${ill.map(({ name, state }) => `${name} (${state})`).join(', ')}.`)
+      return failed(`These components are not ready: ${ill.map(({ name, state }) => `${name} (${state})`).join(', ')}.`)
     },
   },
   {
@@ -140,7 +140,9 @@ export const CHECKS: readonly Check[] = [
     decide({ lastScan, now }) {
       if (lastScan === undefined) return warns('No scan has finished yet.')
       const hours = (now - Date.parse(lastScan.finishedAt)) / HOUR
-      return hours <= 6 ? passed('It is less than six hours old.') : warns(`It is ${Math.floor(hours)} hours old.`)
+      return hours <= 6
+        ? passed('The last scan is less than six hours old.')
+        : warns(`The last scan is ${Math.floor(hours)} hours old.`)
     },
   },
 ]

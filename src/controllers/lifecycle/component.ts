@@ -1,5 +1,5 @@
 import { neededValues } from '../../contracts/componentValues.ts'
-import { configKey, releaseName } from '../../contracts/lifecycle.ts'
+import { configKey, OWN_COMPONENT, releaseName } from '../../contracts/lifecycle.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { type KubeObject, keyOf, type Resource } from '../../core/object.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
@@ -15,6 +15,7 @@ import { readFeed } from './feed.ts'
 import type { ComponentObject } from './stock.ts'
 import type { ComponentPass, LifecycleOptions } from './types.ts'
 
+const OUTSIDE = ' outside the cluster: whoever started it upgrades it, and Flux has no part in it'
 const INSTALL_FLUX = 'Flux installs charts, and its helm-controller or source-controller is not in the cluster.'
 
 const WORKLOADS: Readonly<Record<string, Resource>> = {
@@ -108,12 +109,13 @@ async function look({ object, children, workloads, now }: ComponentPass, options
     helm: await ofFlux<HelmRelease>(helmRelease),
     source: await ofFlux<OciRepository>(ociRepository),
     workloads: found,
+    ownVersion: object.metadata.name === OWN_COMPONENT ? options.ownVersion : undefined,
     now,
     settle: options.healthSettle,
   })
 }
 
-function outcomeOf({ object }: ComponentPass, { state, rollout, after, installedVersion }: Judged): Outcome {
+function outcomeOf({ object }: ComponentPass, { state, rollout, after, installedVersion, isOutside }: Judged): Outcome {
   const message = rollout?.message ?? 'Helm is at work.'
   switch (state) {
     case 'Installing':
@@ -122,7 +124,10 @@ function outcomeOf({ object }: ComponentPass, { state, rollout, after, installed
     case 'NotInstalled':
       return done({ reason: 'Stopped', message: 'It is not installed.' })
     case 'Ready':
-      return done({ message: `Version ${installedVersion} runs.`, ...(after !== undefined && { after }) })
+      return done({
+        message: `Version ${installedVersion} runs${isOutside ? OUTSIDE : ''}.`,
+        ...(after !== undefined && { after }),
+      })
     case 'Failed':
       if (rollout?.state === 'Failed') return stalled('EngineRefused', `Version ${object.spec.version}: ${message}`)
       return degraded('PartiallyAvailable', 'None of its workloads is ready.')

@@ -76,6 +76,14 @@ describe('components and their installs', () => {
     expect((await component()).phase).to.equal('RollingOut')
   })
 
+  it('that are this program are installed in its version, also where it runs beside the cluster', async () => {
+    world.component('freehold', { workloads: [{ kind: 'Deployment', name: 'freehold-facade' }] })
+    await world.start({ hasFlux: false })
+    const status = await world.statusOf(PlatformComponent, 'freehold')
+    expect(status).to.include({ state: 'Ready', installedVersion: '4.2.0', isManaged: false, isOutside: true })
+    expect(status.statusMessage).to.match(/^Version 4\.2\.0 runs outside the cluster/)
+  })
+
   it('are left as they are once nobody wants a version of them any more', async () => {
     world.component('shop', { version: '1.0.0' })
     await world.start()

@@ -9,6 +9,8 @@ export type LifecycleOptions = {
   readonly feedInterval: number | undefined
   /** Milliseconds that workloads must have been ready for, before their component counts as healthy. */
   readonly healthSettle: number
+  /** Version of this program, which is a component too. */
+  readonly ownVersion: string
 }
 
 export type ComponentPass = Pass<typeof PlatformComponent>

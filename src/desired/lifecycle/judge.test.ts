@@ -80,6 +80,16 @@ describe('what is observed of a component', () => {
       judge(component(), { workloads: [pods(2, 2, { 'helm.sh/chart': 'shop-v3.1.0' })] }),
       ...(['Ready', 'v3.1.0', undefined] as const),
     ],
+    [
+      'what looks is the program itself, and runs beside the cluster',
+      judge(component(), { ownVersion: '4.2.0' }),
+      ...(['Ready', '4.2.0', undefined] as const),
+    ],
+    [
+      'what looks is the program itself, and its workloads say which',
+      judge(component(), { ownVersion: '4.2.0', workloads: [pods(2)] }),
+      ...(['Ready', '1.4.0', undefined] as const),
+    ],
     ['not all of it runs', judge(component(), { workloads: [pods(1)] }), 'Degraded', '1.4.0', undefined],
     ['none of it runs', judge(component(), { workloads: [pods(0)] }), 'Failed', '1.4.0', undefined],
     ['Flux was told and has not looked', judge(one), 'Installing', undefined, 'Applying'],

@@ -25,6 +25,8 @@ export type Seen = {
   helm: HelmRelease | undefined
   source: OciRepository | undefined
   workloads: readonly ObservedWorkload[]
+  /** Of the component that this program itself is: its version. */
+  ownVersion?: string | undefined
   /** RFC 3339. */
   now: string
   /** Milliseconds that workloads must have been ready for. */
@@ -36,6 +38,7 @@ export type Judged = Pick<
   | 'state'
   | 'installedVersion'
   | 'isManaged'
+  | 'isOutside'
   | 'rollout'
   | 'hasDrift'
   | 'digest'
@@ -57,13 +60,15 @@ export function judgeComponent(seen: Seen): Judged {
   const { component, helm, now } = seen
   const { status = {} } = component
   const installed = installedOf(helm)
-  const installedVersion = plain(installed?.chartVersion) ?? versionOfWorkloads(seen)
+  const isOutside = installed === undefined && runsOutside(seen)
+  const installedVersion = isOutside ? seen.ownVersion : (plain(installed?.chartVersion) ?? versionOfWorkloads(seen))
   const { rollout, after } = judgeRollout(seen, plain(installed?.chartVersion))
   const isNew = installedVersion !== status.installedVersion
   return {
-    state: stateOf(seen, installedVersion, rollout?.state),
+    state: stateOf(seen, { installedVersion, isOutside }, rollout?.state),
     installedVersion,
     isManaged: installed !== undefined,
+    isOutside: isOutside || undefined,
     rollout,
     hasDrift: conditionOf(helm, 'Drifted')?.status === 'True',
     digest: installed?.ociDigest,
@@ -73,6 +78,11 @@ export function judgeComponent(seen: Seen): Judged {
     lastChangedAt: isNew ? now : status.lastChangedAt,
     ...(after !== undefined && { after }),
   }
+}
+
+/** Whoever looks is the program itself: without a workload in the cluster it runs beside it. */
+function runsOutside({ ownVersion, workloads }: Seen): boolean {
+  return ownVersion !== undefined && workloads.length === 0
 }
 
 /** The last one that went well: a failed upgrade leaves what was there before. */
@@ -88,12 +98,17 @@ function conditionOf(object: HelmRelease | OciRepository | undefined, type: stri
   return object?.status?.conditions?.find((condition) => condition.type === type)
 }
 
-function stateOf(seen: Seen, installed: string | undefined, rollout: RolloutState | undefined): ComponentState {
+function stateOf(
+  seen: Seen,
+  { installedVersion: installed, isOutside }: { installedVersion: string | undefined; isOutside: boolean },
+  rollout: RolloutState | undefined,
+): ComponentState {
   if (rollout === 'Failed') return 'Failed'
   if (installed === undefined) return rollout === undefined ? 'NotInstalled' : 'Installing'
   const before = seen.component.status
   const isFirst = before?.isManaged !== true || before.state === 'Installing'
   if (rollout === 'Applying') return isFirst ? 'Installing' : 'Upgrading'
+  if (isOutside) return 'Ready'
   if (missingOf(seen).length === 0 && seen.workloads.every(isWorkloadReady)) return 'Ready'
   return seen.workloads.some(({ ready }) => ready > 0) ? 'Degraded' : 'Failed'
 }

@@ -9,7 +9,7 @@ import { type Column, findColumn, findTable, keyColumns, singleKey, type Table }
 import type { SqlLevel } from '../../../editor/classification.ts'
 import { type BoundValue, bindKeyText, bindValue } from '../../../editor/values.ts'
 import type { Context } from '../../http/context.ts'
-import { badParameter } from '../../resources/paging.ts'
+import { badParameter } from '../../resources/queryFaults.ts'
 import type { EditorRow } from './dto.ts'
 import { type EditorPlace, refusalOf, rowDto } from './place.ts'
 

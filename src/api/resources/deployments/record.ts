@@ -9,7 +9,7 @@ import { createdAtOf, type ObjectMeta } from '../../../core/object.ts'
 import { DeploymentRecord, stageOf } from '../../../crds/deployments.ts'
 import type { Context } from '../../http/context.ts'
 import type { RecordOf } from '../../records/records.ts'
-import { DateTime, Uuid } from '../dto.ts'
+import { DateTime, ignoredFields, Uuid } from '../dto.ts'
 import type { Place } from '../places.ts'
 
 declare module '../../http/context.ts' {
@@ -62,7 +62,6 @@ export const DeploymentLogEntryDto = z
 export type DeploymentLogEntry = z.output<typeof DeploymentLogEntryDto>
 
 const { branch, commitSha, image, provider, repositoryName, source, message, phase } = DeploymentRecord.spec.shape
-const IGNORED = z.unknown().optional().meta({ description: 'As read; ignored', readOnly: true })
 
 /** The same as bodies have it: what it repeats of the path must match, what the platform sets is ignored. */
 export const DeploymentBody = z
@@ -81,8 +80,7 @@ export const DeploymentBody = z
     repositoryName: repositoryName.unwrap().nullish(),
     source: source.unwrap().nullish(),
     timestamp: DateTime.nullish().meta({ description: 'When it was asked for, as read; ignored', readOnly: true }),
-    canServe: IGNORED,
-    isServing: IGNORED,
+    ...ignoredFields(['canServe', 'isServing']),
   })
   .meta({ id: 'DeploymentLogEntry' })
 export type DeploymentBody = z.output<typeof DeploymentBody>

@@ -1,0 +1,45 @@
+import { type FieldError, PlatformError } from '../../core/errors.ts'
+
+/** 400 for a query, naming the parameter. */
+export function badParameter(parameter: string, message: string): PlatformError {
+  return refusal([{ field: parameter, message }])
+}
+
+/** The first reason is the sentence, and the parameter; the others stand beside it, as those of a body do. */
+function refusal(errors: readonly FieldError[]): PlatformError {
+  const [first] = errors
+  return new PlatformError('BAD_REQUEST', first?.message ?? 'The query is not valid.', {
+    parameter: first?.field ?? '',
+    errors,
+  })
+}
+
+/** What is wrong with a query, in the order in which it is found: a caller corrects all of it at once. */
+export class QueryFaults {
+  readonly #errors: FieldError[] = []
+
+  add(parameter: string, message: string): void {
+    this.#errors.push({ field: parameter, message })
+  }
+
+  has(parameter: string): boolean {
+    return this.#errors.some(({ field }) => field === parameter)
+  }
+
+  /** What `read` reads; where it throws a `badParameter`, that is kept and `otherwise` stands in. */
+  read<Value>(read: () => Value, otherwise: Value): Value {
+    try {
+      return read()
+    } catch (error) {
+      const { errors } = (error instanceof PlatformError ? error.extras : {}) as { errors?: readonly FieldError[] }
+      if (errors === undefined) throw error
+      this.#errors.push(...errors)
+      return otherwise
+    }
+  }
+
+  /** @throws PlatformError BAD_REQUEST with `parameter` and `errors`, if there is any */
+  refuse(): void {
+    if (this.#errors.length > 0) throw refusal(this.#errors)
+  }
+}

@@ -1,0 +1,101 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { commandLine } from '../../../test/make/commandLine.ts'
+import { run } from '../run.ts'
+
+const ACME = '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391'
+const FIRST = 'https://one.example.com'
+const SECOND = 'https://two.example.com'
+const ISSUER = ['--issuer', 'https://id.example.com/realms/x']
+
+describe('platforms and places that are set up', () => {
+  let home: string
+  let said: string
+  beforeEach(async () => {
+    home = await mkdtemp(join(tmpdir(), 'freehold-setup-'))
+  })
+  afterEach(() => rm(home, { recursive: true }))
+
+  async function freehold(...words: string[]) {
+    said = ''
+    const say = (text: string) => {
+      said += text
+    }
+    return run(words, commandLine(home, { environment: { PLATFORM_TOKEN: 'mine' }, terminal: { out: say, err: say } }))
+  }
+  const succeeds = async (...words: string[]) => expect(await freehold(...words), said).to.equal(0)
+  const settings = async () => JSON.parse(await readFile(join(home, '.config/freehold/config.json'), 'utf8'))
+
+  it("keep defaults and API server for each platform, and have no other's", async () => {
+    const place = ['--boundary', ACME, '--group', 'shop', '--kubernetes-url', 'https://k.example.com']
+    await succeeds('setup', '--facade-url', FIRST, ...ISSUER, ...place)
+    await succeeds('setup', '--facade-url', SECOND)
+    expect(said).to.contain(`Kubeconfigs written for ${FIRST} get no token`)
+    expect(await settings()).to.not.have.any.keys('boundary', 'group', 'kubernetes')
+    expect(await freehold('kubeconfig')).to.equal(5)
+    await succeeds('setup', '--facade-url', `${FIRST}/`)
+    expect(await settings()).to.include({ facadeUrl: FIRST, boundary: ACME, group: 'shop' })
+    expect((await settings()).others.map(({ facadeUrl }: { facadeUrl: string }) => facadeUrl)).to.deep.equal([SECOND])
+  })
+
+  it('give kubectl no token for the platform that was left', async () => {
+    await succeeds('setup', '--facade-url', FIRST, ...ISSUER)
+    const plugin = ['token', '--exec-credential', '--platform', FIRST]
+    await succeeds(...plugin)
+    await succeeds('setup', '--facade-url', SECOND)
+    expect(await freehold(...plugin)).to.equal(5)
+    expect(said).to.contain(`freehold setup --facade-url ${FIRST}`).and.to.not.contain('mine')
+  })
+
+  it('leave the file of another program alone', async () => {
+    await succeeds('setup', '--facade-url', FIRST, ...ISSUER, '--kubernetes-url', 'https://k.example.com')
+    const file = join(home, 'config')
+    await succeeds('kubeconfig', '--file', file)
+    await succeeds('kubeconfig', '--file', file)
+    await writeFile(file, '{')
+    expect(await freehold('kubeconfig', '--file', file)).to.equal(5)
+  })
+
+  describe('are looked up by `use`', () => {
+    let server: Server
+    const boundaries = [{ id: ACME, displayName: 'Acme' }]
+    const answers: Record<string, [number, object]> = {
+      '/boundaries?pageSize=500': [200, { items: boundaries }],
+      [`/boundaries/${ACME}/resourcegroups?pageSize=500`]: [200, { items: [{ name: 'search' }] }],
+      [`/boundaries/${ACME}/resourcegroups/hidden`]: [403, { error: 'No.', code: 'FORBIDDEN' }],
+    }
+    beforeEach(async () => {
+      server = createServer((request, response) => {
+        const [status, body] = answers[request.url ?? ''] ?? [404, { error: 'Not found.', code: 'NOT_FOUND' }]
+        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+      })
+      await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+      await succeeds('setup', '--facade-url', url, ...ISSUER)
+    })
+    afterEach(() => server.close())
+
+    const cases: [sentence: string, words: string[], code: number, told: RegExp][] = [
+      ['and kept if they exist', ['-b', ACME, '-g', 'search'], 0, /resource group search/],
+      ['and kept if the caller may not read them', ['-b', ACME, '-g', 'hidden'], 0, /resource group hidden/],
+      ['and a mistyped id is corrected', ['-b', `${ACME.slice(0, -1)}2`], 2, new RegExp(`did you mean "${ACME}"`)],
+      ['and a name that people see leads to the id', ['-b', 'acme'], 2, new RegExp(`did you mean ${ACME} \\(Acme\\)`)],
+      ['and what exists is listed', ['-b', 'nobody'], 2, new RegExp(`there are ${ACME} \\(Acme\\)`)],
+      ['and a mistyped group is corrected', ['-b', ACME, '-g', 'serach'], 2, /did you mean "search"/],
+      ['and the groups that exist are listed', ['-b', ACME, '-g', 'x'], 2, /; there are search\./],
+      ['and a group needs its boundary', ['-g', 'search'], 2, /--group needs --boundary/],
+      ['and no look is needed to forget them', ['-b', ''], 0, /Boundary none/],
+    ]
+    for (const [sentence, words, code, told] of cases) {
+      it(sentence, async () => {
+        expect(await freehold('use', ...words), said).to.equal(code)
+        expect(said).to.match(told)
+        if (code !== 0) expect(await settings()).to.not.have.any.keys('boundary', 'group')
+      })
+    }
+  })
+})

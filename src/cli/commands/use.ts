@@ -1,0 +1,82 @@
+import { type Client, PlatformApiError } from '../../client/index.ts'
+import type { Command } from '../command.ts'
+import { usage } from '../failure.ts'
+import { openSession } from '../session.ts'
+import { readSettings, withoutAbsent, writeSettings } from '../settings.ts'
+import { suggestion } from '../suggestion.ts'
+
+/** More names than a person reads are no help. */
+const MOST_SHOWN = 10
+
+export const use: Command = {
+  name: 'use',
+  summary: 'Set the default boundary and resource group',
+  options: [
+    { long: 'boundary', short: 'b', value: 'ID', summary: 'Default boundary; an empty text takes both defaults away' },
+    { long: 'group', short: 'g', value: 'NAME', summary: 'Default resource group; an empty text takes it away' },
+  ],
+  details: 'Both have to exist: they are looked up before they are kept.',
+  async run(input, context) {
+    const { places, terminal } = context
+    const { boundary, group, ...settings } = await readSettings(places.settings)
+    const [newBoundary, newGroup] = [input.text('boundary'), input.text('group')]
+    const nextBoundary = (newBoundary ?? boundary) || undefined
+    // A group belongs to its boundary: another boundary has another one, or none.
+    const kept = nextBoundary === boundary ? group : undefined
+    const nextGroup = (newGroup ?? kept) || undefined
+    if (nextGroup !== undefined && nextBoundary === undefined) throw usage('--group needs --boundary.')
+    if (newBoundary || newGroup) await lookUp((await openSession(context)).client, nextBoundary ?? '', newGroup ?? '')
+    const next = { ...settings, ...withoutAbsent({ boundary: nextBoundary, group: nextGroup }) }
+    if (newBoundary !== undefined || newGroup !== undefined) await writeSettings(places.settings, next)
+    terminal.err(`Boundary ${nextBoundary ?? 'none'}, resource group ${nextGroup ?? 'none'}.\n`)
+  },
+}
+
+/** @param group empty where none is named @throws CommandFailure (usage) with what exists */
+async function lookUp(client: Client, boundary: string, group: string): Promise<void> {
+  const path = { boundaryId: boundary }
+  // The list of groups needs no role at the boundary itself: whoever may work in one group passes.
+  const names: string[] = []
+  const isBoundary = await isKnown(async () => {
+    const { items } = await client.operations.ListResourceGroups({ path, query: { pageSize: 500 } })
+    names.push(...items.map(({ name }) => name))
+  })
+  if (!isBoundary) throw usage(await unknownBoundary(client, boundary))
+  if (group === '' || names.includes(group)) return
+  const one = { ...path, resourceGroupName: group }
+  if (await isKnown(() => client.operations.GetBoundariesResourcegroupsByResourceGroupName({ path: one }))) return
+  const create = `; \`freehold create resourcegroup ${group} --boundary ${boundary}\` creates it.`
+  const hint = suggestion(group, names) || existing(names, create)
+  throw usage(`There is no resource group "${group}" in boundary ${boundary}${hint}`)
+}
+
+async function unknownBoundary(client: Client, boundary: string): Promise<string> {
+  const { items } = await client.operations.GetBoundaries({ query: { pageSize: 500 } })
+  const said = `There is no boundary "${boundary}"`
+  // People remember the name that they see, and boundaries are named by their ids.
+  const byName = items.filter(({ displayName }) => displayName.toLowerCase() === boundary.toLowerCase())
+  const [only] = byName
+  if (only !== undefined && byName.length === 1) return `${said}; did you mean ${only.id} (${only.displayName})?`
+  const ids = items.map(({ id }) => id)
+  const shown = items.map(({ id, displayName }) => `${id} (${displayName})`)
+  return `${said}${suggestion(boundary, ids) || existing(shown, '; `freehold create boundary` creates one.')}`
+}
+
+function existing(names: readonly string[], otherwise: string): string {
+  if (names.length === 0) return otherwise
+  const more = names.length > MOST_SHOWN ? ', ...' : ''
+  return `; there are ${names.slice(0, MOST_SHOWN).join(', ')}${more}.`
+}
+
+/** Whoever may not read a thing may still work in it: only what the platform does not know is unknown. */
+async function isKnown(ask: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await ask()
+    return true
+  } catch (error) {
+    const status = error instanceof PlatformApiError ? error.status : undefined
+    if (status === 403) return true
+    if (status === 400 || status === 404) return false
+    throw error
+  }
+}
