@@ -31,7 +31,7 @@ export class ScopeNode {
   }
 }
 
-/** Texts that are remembered: about 3 MB at most. */
+/** Texts that are remembered beside one for each node: about 3 MB at most. */
 const LOCATED_MAX = 16_384
 
 const WORDS = ['', '/boundaries/', '/resourcegroups/', '/resources/'] as const
@@ -50,6 +50,8 @@ export class ScopeTree {
   readonly root = new ScopeNode(undefined, '', 0)
   readonly #located = new Map<string, ScopeNode>()
   #made = 0
+  /** Nodes that there are, without the root. */
+  #count = 0
 
   /** The node of a scope, made if need be, held until `release`. Throws RangeError for a text that is not a scope. */
   retain(text: string): ScopeNode {
@@ -66,6 +68,7 @@ export class ScopeTree {
         // A piece cut from the text would keep the whole text in memory; the copy keeps the piece alone.
         const key = Buffer.from(segment, 'latin1').toString('latin1')
         this.#made += 1
+        this.#count += 1
         child = new ScopeNode(node, key, this.#made)
         this.#forget()
         node.children ??= new Map()
@@ -83,6 +86,7 @@ export class ScopeTree {
     while (empty.parent !== undefined && empty.uses === 0 && empty.children === undefined) {
       const { parent } = empty
       parent.children?.delete(empty.segment)
+      this.#count -= 1
       this.#forget()
       if (parent.children?.size === 0) parent.children = undefined
       empty = parent
@@ -102,9 +106,12 @@ export class ScopeTree {
     return node
   }
 
-  /** Only what is a scope, of which the longest has 260 characters, so that questions cannot fill the memory. */
+  /**
+   * Only what is a scope, of which the longest has 260 characters, so that questions cannot fill the memory. There is room
+   * for every node: with less, whoever asks about all of a large platform in turn would find each text just forgotten.
+   */
   #remember(text: string, node: ScopeNode): void {
-    if (this.#located.size >= LOCATED_MAX) this.#located.clear()
+    if (this.#located.size >= LOCATED_MAX + this.#count) this.#located.clear()
     // A piece cut from a request would keep the whole request in memory; the copy keeps the piece alone.
     this.#located.set(Buffer.from(text, 'latin1').toString('latin1'), node)
   }
@@ -128,6 +135,11 @@ export class ScopeTree {
     if (groupEnd < 0) return group
     if (!text.startsWith(WORDS[3], groupEnd)) return undefined
     return group.children?.get(text.slice(groupEnd + WORDS[3].length)) ?? ifRest(text, 2, groupEnd, group)
+  }
+
+  /** How many texts are remembered now. */
+  get remembered(): number {
+    return this.#located.size
   }
 
   /** The node of exactly this scope; undefined if nothing stands at or below it. */

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { heapUsed } from '../../test/make/garbage.ts'
 import type { KubeObject } from '../core/object.ts'
 import { configMap } from './builtin.ts'
 import { type Packed, Packer } from './pack.ts'
@@ -129,6 +130,21 @@ describe('object store', () => {
     store.put(make('x', 4, 'one'))
     expect(new Set([...seen, store.revision('a')])).to.have.length(5)
     expect([elsewhere, store.revision('b'), seen.at(-1)]).to.deep.equal([0, 0, 0])
+  })
+
+  it('keeps of an object that nobody has read no more than its text and what finds it', async () => {
+    const store = new ObjectStore<KubeObject>(configMap)
+    const count = 2_000
+    const before = await heapUsed()
+    for (let index = 0; index < count; index += 1) {
+      const data = Object.fromEntries(
+        Array.from({ length: 20 }, (_, key) => [`key-${key}`, `${index} ${key}`.repeat(9)]),
+      )
+      store.put({ ...make(`x-${index}`, 1, ''), data } as KubeObject, { shared: true })
+    }
+    const held = (await heapUsed()) - before
+    expect(held).to.be.lessThan(2 * store.bytes)
+    expect(store.size).to.equal(count)
   })
 
   it('counts what it holds', () => {

@@ -1,3 +1,4 @@
+import { textOf, uidOf, withUid } from './keptUid.ts'
 import { apiVersionOf, type KubeObject, type ObjectRef, type Resource } from './object.ts'
 import { type Packed, Packer, type Shape } from './pack.ts'
 import { compareVersions } from './version.ts'
@@ -15,25 +16,32 @@ const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
 class Entry<T extends KubeObject> {
   readonly namespace: string
   readonly name: string
-  readonly uid: string
   readonly #version: number | string
-  readonly text: string
+  /** The packed text, the uid in front. */
+  readonly #kept: string
   readonly shape: Shape | undefined
   parsed: WeakRef<T> | undefined
 
   constructor({ namespace = '', name, uid = '', resourceVersion = '0' }: KubeObject['metadata'], packed: Packed) {
     this.namespace = namespace
     this.name = name
-    this.uid = uid
     // A small number takes no memory of its own, a text does.
     const number = Number(resourceVersion)
     this.#version = number <= MOST_SMALL && String(number) === resourceVersion ? number : resourceVersion
-    this.text = packed.text
+    this.#kept = withUid(uid, packed.text)
     this.shape = packed.shape
   }
 
   get version(): string {
     return String(this.#version)
+  }
+
+  get uid(): string {
+    return uidOf(this.#kept)
+  }
+
+  get text(): string {
+    return textOf(this.#kept)
   }
 }
 

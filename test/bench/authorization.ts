@@ -19,6 +19,8 @@ import {
 const SIZES = [100, 1_000, 10_000, 100_000] as const
 const ROUNDS = 7
 const REPEATS = 100
+/** Sets of questions that are all different, of which large policies have more than anything may remember. */
+const SETS = 12
 
 export type AuthorizationFigure = {
   assignments: number
@@ -28,6 +30,8 @@ export type AuthorizationFigure = {
   nanosecondsPerDecision: number
   /** The same where each scope is a text that was never seen before, as when it was just cut from a request. */
   nanosecondsPerFreshText: number
+  /** The same over twelve times as many questions: they reach every scope of the largest policy. */
+  nanosecondsPerDifferentQuestion: number
   /** Fastest and slowest round. */
   range: [number, number]
   /** Share of the questions that were allowed: an all-refused run would measure nothing. */
@@ -45,6 +49,8 @@ export type AuthorizationReport = {
   growthExponent: number
   /** The same on texts that were never seen before, as requests bring them. */
   growthExponentOnFreshTexts: number
+  /** The same over twelve times as many questions. */
+  growthExponentOnDifferentQuestions: number
   /** The same questions to other engines, on the same policies. */
   peers: PeerFigure[]
   /** One, five and fifteen minutes, before and after: figures of a busy machine are too high. */
@@ -79,7 +85,7 @@ function measure(size: number): AuthorizationFigure {
   const evaluator = new Evaluator(index)
   const questions = drawQuestions(drawn)
   let allowed = 0
-  // Processor time is told in steps of milliseconds: a round goes over the questions often enough.
+  // Processor time is told in steps of milliseconds: a round goes over questions often enough.
   const round = (repeated: readonly (readonly Question[])[]) => {
     allowed = 0
     const start = clock()
@@ -94,12 +100,15 @@ function measure(size: number): AuthorizationFigure {
   round(again)
   const rounds = Array.from({ length: ROUNDS }, () => round(again))
   const freshRounds = Array.from({ length: ROUNDS }, () => round(again.map((asked) => asked.map(withFreshScope))))
+  const others = Array.from({ length: SETS }, () => drawQuestions(drawn))
+  const otherRounds = Array.from({ length: ROUNDS }, () => round(others))
   return {
     assignments: size,
     denies,
     principals: drawn.people.length,
     nanosecondsPerDecision: Math.round(median(rounds)),
     nanosecondsPerFreshText: Math.round(median(freshRounds)),
+    nanosecondsPerDifferentQuestion: Math.round(median(otherRounds)),
     range: [Math.round(Math.min(...rounds)), Math.round(Math.max(...rounds))],
     allowed: allowed / QUERIES,
     bytesPerAssignment: Math.round(bytes / size),
@@ -128,20 +137,25 @@ export async function run(seconds: number, write: (line: string) => void = conso
   const figures = SIZES.map(measure)
   for (const figure of figures) {
     const { assignments, nanosecondsPerDecision, nanosecondsPerFreshText, range, allowed } = figure
-    const { bytesPerAssignment, nanosecondsPerChange } = figure
+    const { bytesPerAssignment, nanosecondsPerChange, nanosecondsPerDifferentQuestion } = figure
     write(
-      `${assignments} assignments: ${nanosecondsPerDecision} ns a decision (${range.join('..')}), ${nanosecondsPerFreshText} ns on new texts, ${Math.round(allowed * 100)} % allowed, ${bytesPerAssignment} bytes an assignment, ${nanosecondsPerChange} ns a change`,
+      `${assignments} assignments: ${nanosecondsPerDecision} ns a decision (${range.join('..')}), ${nanosecondsPerFreshText} ns on new texts, ${nanosecondsPerDifferentQuestion} ns on many, ${Math.round(allowed * 100)} % allowed, ${bytesPerAssignment} bytes an assignment, ${nanosecondsPerChange} ns a change`,
     )
   }
   const [first, last] = [figures.at(0), figures.at(-1)]
-  const growthOf = (figure: 'nanosecondsPerDecision' | 'nanosecondsPerFreshText') => {
+  const growthOf = (
+    figure: 'nanosecondsPerDecision' | 'nanosecondsPerFreshText' | 'nanosecondsPerDifferentQuestion',
+  ) => {
     const ratio = (last?.[figure] ?? 0) / (first?.[figure] ?? 1)
     const growth = Math.log10(ratio) / Math.log10((last?.assignments ?? 0) / (first?.assignments ?? 1))
     return Number(growth.toFixed(3))
   }
   const growthExponent = growthOf('nanosecondsPerDecision')
   const growthExponentOnFreshTexts = growthOf('nanosecondsPerFreshText')
-  write(`growth exponent ${growthExponent}, on new texts ${growthExponentOnFreshTexts}`)
+  const growthExponentOnDifferentQuestions = growthOf('nanosecondsPerDifferentQuestion')
+  write(
+    `growth exponent ${growthExponent}, on new texts ${growthExponentOnFreshTexts}, on many questions ${growthExponentOnDifferentQuestions}`,
+  )
   const peers = await comparePeers([100, 1_000, 10_000], seconds, write)
   const load = { before, after: loadavg() }
   write(
@@ -152,6 +166,7 @@ export async function run(seconds: number, write: (line: string) => void = conso
     figures,
     growthExponent,
     growthExponentOnFreshTexts,
+    growthExponentOnDifferentQuestions,
     peers,
     load,
     processor: `${cpus().length} x ${cpus()[0]?.model}`,

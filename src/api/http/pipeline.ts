@@ -123,7 +123,8 @@ export class Pipeline {
     let failure: Failure | undefined
     try {
       const answer = await this.#answer(passage)
-      await send(request, response, answer)
+      const key = passage.caller?.principalId ?? addressKey(address)
+      await send(request, response, answer, () => this.#share.take(key))
     } catch (thrown) {
       failure = this.#failure(passage, thrown)
       sendError(passage, failure.error)

@@ -7,7 +7,7 @@ import { inlineWorkers } from '../../adapters/workers/inline.ts'
 import { type Workers, WorkRefused } from '../../adapters/workers/port.ts'
 import { send } from './sending.ts'
 
-const SLICE = 131_072
+const SLICE = 65_536
 
 describe('a long answer', () => {
   const texts: [string, string][] = [
@@ -46,6 +46,54 @@ describe('a long answer', () => {
       expect(rounds).to.be.at.least(slices.length - 1)
     })
   }
+})
+
+describe('a long answer of many parts', () => {
+  const parts = ['[', ...Array.from({ length: 200 }, (_, index) => `"${'é'.repeat(index * 10)}",`), '0]']
+
+  it('goes out whole, in slices of whole parts', async () => {
+    const slices: string[] = []
+    const server = createServer((asked, response) => {
+      const write = response.write.bind(response) as (chunk: string) => boolean
+      response.write = ((chunk: string) => {
+        slices.push(chunk)
+        return write(chunk)
+      }) as typeof response.write
+      void send(asked, response, { status: 200, parts })
+    }).listen(0)
+    await once(server, 'listening')
+    const answer = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    const heard = await answer.text()
+    server.close()
+    expect(heard === parts.join(''), 'the text').to.equal(true)
+    expect(answer.headers.get('content-length')).to.equal(String(Buffer.byteLength(heard)))
+    expect(slices).to.have.length(Math.ceil(heard.length / SLICE))
+    for (const slice of slices.slice(0, -1)) expect(slice.endsWith('",')).to.equal(true)
+  })
+
+  it("waits for the caller's turn before each further slice", async () => {
+    const seen: string[] = []
+    const turn = async () => {
+      seen.push('turn')
+      await new Promise((resolve) => setImmediate(resolve))
+      seen.push('taken')
+    }
+    const server = createServer((asked, response) => {
+      const write = response.write.bind(response) as (chunk: string) => boolean
+      response.write = ((chunk: string) => {
+        seen.push('slice')
+        return write(chunk)
+      }) as typeof response.write
+      void send(asked, response, { status: 200, parts }, turn)
+    }).listen(0)
+    await once(server, 'listening')
+    await (await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)).text()
+    server.close()
+    const slices = seen.filter((one) => one === 'slice').length
+    expect(slices).to.be.at.least(3)
+    const further = Array.from({ length: slices - 1 }, () => ['turn', 'taken', 'slice'])
+    expect(seen).to.deep.equal(['slice', ...further.flat()])
+  })
 })
 
 describe('the tag of an answer', () => {

@@ -7,7 +7,15 @@ import type { Answer } from './answer.ts'
 import { hasBody } from './body.ts'
 import { signalOf } from './requestContext.ts'
 
-export async function send(request: IncomingMessage, response: ServerResponse, answer: Answer): Promise<void> {
+/** Undefined if the caller may go on at once; of a caller who keeps the thread busy, until it is its turn again. */
+type Turn = () => Promise<void> | undefined
+
+export async function send(
+  request: IncomingMessage,
+  response: ServerResponse,
+  answer: Answer,
+  turn: Turn = () => undefined,
+): Promise<void> {
   closeAfterUnreadBody(request, response)
   response.statusCode = answer.status
   for (const [name, value] of Object.entries(answer.headers ?? {})) response.setHeader(name, value)
@@ -16,17 +24,23 @@ export async function send(request: IncomingMessage, response: ServerResponse, a
     await pump(answer.stream, response)
     return
   }
-  const text = answer.parts?.join('') ?? (answer.body === undefined ? undefined : JSON.stringify(answer.body))
-  if (text === undefined) {
+  const parts = answer.parts ?? (answer.body === undefined ? undefined : [JSON.stringify(answer.body)])
+  if (parts === undefined) {
     if (answer.status !== 204) response.setHeader('content-length', '0')
     response.end()
     return
   }
-  if (isSingleRead(request, answer)) response.setHeader('etag', weakTag(text, answer))
+  if (isSingleRead(request, answer)) response.setHeader('etag', weakTag(parts.join(''), answer))
   if (!response.hasHeader('content-type')) response.setHeader('content-type', 'application/json; charset=utf-8')
-  response.setHeader('content-length', Buffer.byteLength(text))
-  if (text.length <= SLICE) response.end(text)
-  else await sendInSlices(response, text)
+  response.setHeader('content-length', sumOf(parts, Buffer.byteLength))
+  if (sumOf(parts, ({ length }) => length) <= SLICE) response.end(parts.join(''))
+  else await sendInSlices(response, parts, turn)
+}
+
+function sumOf(parts: readonly string[], measure: (part: string) => number): number {
+  let sum = 0
+  for (const part of parts) sum += measure(part)
+  return sum
 }
 
 /** Of one thing, worked out for this answer: pages of lists are written piece by piece, stored objects have their tag. */
@@ -41,19 +55,48 @@ function weakTag(text: string, { headers }: Answer): string {
 }
 
 /** In characters. Encoding and sending a megabyte at once would keep the thread from everybody else for milliseconds. */
-const SLICE = 131_072
+const SLICE = 65_536
 
-async function sendInSlices(response: ServerResponse, text: string): Promise<void> {
-  for (let start = 0; start < text.length && !response.destroyed; ) {
+/** One caller's slices share its turns with its requests: of twelve lists at once, twelve slices a round are many. */
+async function sendInSlices(response: ServerResponse, parts: readonly string[], turn: Turn): Promise<void> {
+  let isFirst = true
+  for (const slice of slicesOf(parts)) {
+    if (!isFirst) {
+      if (response.writableNeedDrain)
+        await once(response, 'drain', { signal: signalOf(response) }).catch(() => undefined)
+      // Where the system takes all at once, the drain comes before anybody else has been heard.
+      await setImmediate()
+      await turn()
+    }
+    if (response.destroyed) break
+    response.write(slice)
+    isFirst = false
+  }
+  response.end()
+}
+
+/** Puts together only what goes out next: a list as one text would be a megabyte that is made and thrown away. */
+function* slicesOf(parts: readonly string[]): Generator<string> {
+  let slice = ''
+  for (const part of parts) {
+    if (slice.length + part.length > SLICE && slice !== '') {
+      yield slice
+      slice = ''
+    }
+    if (part.length > SLICE) yield* piecesOf(part)
+    else slice += part
+  }
+  if (slice !== '') yield slice
+}
+
+function* piecesOf(text: string): Generator<string> {
+  for (let start = 0; start < text.length; ) {
     // Never between the halves of a surrogate pair.
     const isSplit = (text.charCodeAt(start + SLICE - 1) & 0xfc00) === 0xd800
     const end = start + SLICE - (isSplit ? 1 : 0)
-    const isAhead = response.write(text.slice(start, end))
+    yield text.slice(start, end)
     start = end
-    if (isAhead) await setImmediate()
-    else await once(response, 'drain', { signal: signalOf(response) }).catch(() => undefined)
   }
-  response.end()
 }
 
 /** An unread body would have to be read to its end before the connection can be reused. */

@@ -23,5 +23,6 @@ export function pagedParts<Row>(
 
 /** A PagedListResponse of the JSON texts of its items. */
 export function pageParts(items: readonly string[], pagination: PaginationMeta): Answer<never> {
-  return { status: 200, parts: [`{"items":[${items.join()}],"pagination":${JSON.stringify(pagination)}}`] }
+  const separated = items.flatMap((item, index) => (index === 0 ? [item] : [',', item]))
+  return { status: 200, parts: ['{"items":[', ...separated, `],"pagination":${JSON.stringify(pagination)}}`] }
 }
