@@ -84,8 +84,13 @@ function portsOf({ ports = [] }: PolicyRule): { protocol: string; port: number }
   }))
 }
 
-type Referring = { components?: readonly Variables[]; env?: Variables['env'] }
-type Variables = { env?: readonly { output?: { collection: string; name: string } | undefined }[] | undefined }
+type Referring = Variables & { components?: readonly Variables[] }
+/** Whatever else a kind has as `env` (a job has a map of values) refers to no resource. */
+type Variables = { env?: unknown }
+type Variable = { output?: { collection: string; name: string } }
+
+const outputsOf = ({ env }: Variables) =>
+  Array.isArray(env) ? (env as Variable[]).flatMap(({ output }) => output ?? []) : []
 
 /** What resources of a group refer to, and so connect to: on each port that the other lets its group use. */
 export function referenced(
@@ -93,8 +98,8 @@ export function referenced(
   declared: readonly Declared[],
 ): (Declared & { isAllowed: boolean })[] {
   return resources.flatMap((consumer) => {
-    const { components = [], env = [] } = consumer.object.spec as Referring
-    const outputs = [{ env }, ...components].flatMap((part) => (part.env ?? []).flatMap(({ output }) => output ?? []))
+    const spec = consumer.object.spec as Referring
+    const outputs = [spec, ...(spec.components ?? [])].flatMap(outputsOf)
     const targets = outputs.flatMap(
       ({ collection, name }) =>
         resources.find(

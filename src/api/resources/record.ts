@@ -3,6 +3,7 @@ import type { AnyKind, SpecOf } from '../../crds/define.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { sparseValue, wholeSchema } from '../../crds/sparse.ts'
 import type { Services } from '../http/context.ts'
+import { withoutAbsent } from '../records/kubeRecords.ts'
 import type { RecordOf } from '../records/records.ts'
 import { chooseCluster } from './chooseCluster.ts'
 import { headFields, ignoredFields } from './dto.ts'
@@ -147,7 +148,8 @@ function shownItemValues<K extends AnyKind>(
 ): unknown {
   if (values === undefined || values === null) return null
   const whole = wholeSchema(schema)
-  const shown = shownValue(whole, whole === schema ? values : whole.parse(values))
+  // Sizes are null where an administrator took the plan away.
+  const shown = shownValue(whole, whole === schema ? values : whole.parse(withoutAbsent(values)))
   if (!Array.isArray(shown)) return shown
   for (const item of shown as Record<string, unknown>[])
     for (const [name, [, of]] of Object.entries(fields ?? {})) item[name] = of(item, view) ?? null

@@ -2,6 +2,7 @@ import { type CollectionShards, isEngineError, type PeerAddress, type QdrantPort
 import { decodeVectorKeys, vectorNames } from '../../contracts/vector.ts'
 import { timestamp } from '../../core/clock.ts'
 import { counted } from '../../core/counted.ts'
+import { PlatformError } from '../../core/errors.ts'
 import type { Services } from '../http/context.ts'
 import type { HealthCheckDto } from '../resources/dto.ts'
 import { otherClusterOf } from '../resources/places.ts'
@@ -42,20 +43,17 @@ export async function vectorHealth(
     observedAt: checkedAt,
   })
   const pods = podsCheck(object)
-  if (pods.state === 'Unknown') {
-    const checks = [check('Pods', pods)]
-    return {
-      status: 'Unknown',
-      checkedAt,
-      message: pods.message,
-      checks,
-      peers: [],
-      collectionCount: null,
-      vectorCount: null,
-    }
-  }
+  const unknown = (message: string | null): VectorHealth => ({
+    ...{ status: 'Unknown', checkedAt, message, checks: [check('Pods', pods)] },
+    ...{ peers: [], collectionCount: null, vectorCount: null },
+  })
+  if (pods.state === 'Unknown') return unknown(pods.message)
   const signal = AbortSignal.any([client, AbortSignal.timeout(DEADLINE_MILLISECONDS)])
-  const peer = await peerOf(object, services)
+  const peer = await peerOf(object, services).catch((error: unknown) => {
+    if (error instanceof PlatformError) return undefined
+    throw error
+  })
+  if (peer === undefined) return unknown('The keys of the engine cannot be read from its cluster at the moment.')
   const began = clock.monotonic()
   const [readiness, consensus, collections] = await Promise.all([
     askReadiness(vector.engine, peer, signal),
@@ -101,8 +99,12 @@ async function peerOf(object: VectorObject, services: Services): Promise<PeerAdd
   return { namespace, pod: `${names.workload}-0`, service: names.peers, keys, clusterId }
 }
 
+/** Of the engine, or of the way to another cluster that it runs on. */
+const isNoAnswer = (error: unknown) =>
+  isEngineError(error) || error instanceof PlatformError || (error instanceof Error && error.name === 'TimeoutError')
+
 function unreachable(error: unknown): Asked {
-  if (!isEngineError(error) && !(error instanceof Error && error.name === 'TimeoutError')) throw error
+  if (!isNoAnswer(error)) throw error
   if (isEngineError(error, 'Unauthorized'))
     return { state: 'Degraded', message: 'The engine does not accept the stored key.' }
   return { state: 'Unknown', message: 'The engine did not answer.' }
