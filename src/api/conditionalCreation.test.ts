@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { BOUNDARY, OWNER, startShop } from '../../test/worlds/shop.ts'
 import { groupNamespace } from '../core/names.ts'
+import { DEFAULT_BLUEPRINTS } from '../crds/defaultBlueprints.ts'
 import { FunctionNamespace } from '../crds/functions.ts'
 import { ComputePlan } from '../crds/plans.ts'
 import { SecretVault } from '../crds/vaults.ts'
@@ -9,11 +10,13 @@ import { SERVED_ROUTES } from './index.ts'
 
 const GROUP = `/boundaries/${BOUNDARY}/resourcegroups/shop`
 const NAMESPACE = groupNamespace(BOUNDARY, 'shop')
+const TEMPLATE = { content: String(DEFAULT_BLUEPRINTS[0]).replace('vector-database', 'own') }
 const VERSION = '"1-1-abcdef01"'
 
 /** Creations whose path names no one object; those that name it are in the suite of resources and below. */
 const UNNAMED = SERVED_ROUTES.filter(
-  ({ method, path, answers, isBuilt }) => isBuilt && method === 'POST' && answers.includes(201) && !path.endsWith('}'),
+  ({ method, path, answers, isBuilt, isNamedByBody }) =>
+    isBuilt && method === 'POST' && answers.includes(201) && !path.endsWith('}') && !isNamedByBody,
 )
 
 describe('If-Match on what does not exist is false, so that', () => {
@@ -46,6 +49,7 @@ describe('If-Match on what does not exist is false, so that', () => {
   const named: [string, 'post' | 'put', string, object][] = [
     ['a group', 'post', `/boundaries/${BOUNDARY}/resourcegroups/other`, {}],
     ['a function', 'post', `${GROUP}/resources/functionnamespaces/calls/functions/f`, { handler: 'index' }],
+    ['a template', 'post', `/boundaries/${BOUNDARY}/resources/blueprints/templates`, TEMPLATE],
     ['a secret', 'put', `${GROUP}/resources/secretvaults/keys/secrets/word`, { value: 'x' }],
   ]
   for (const [what, method, path, body] of named) {

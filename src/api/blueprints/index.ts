@@ -77,6 +77,7 @@ export const blueprintRoutes: readonly RouteDraft[] = [
     `${BLUEPRINTS}/templates`,
     {
       auth: write,
+      isNamedByBody: true,
       summary: 'Create or replace a template of the boundary',
       body: TemplateContent,
       example,

@@ -6,7 +6,7 @@ import { boundaryNamespace, isUuid } from '../../core/names.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
 import { created, noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { etagOf } from '../http/etag.ts'
+import { etagOf, nothingToMatch } from '../http/etag.ts'
 import { inBoundary } from '../resources/collection/homes.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { oneAtATime } from '../rules/turns.ts'
@@ -68,6 +68,7 @@ export async function putTemplate(context: Given) {
     const stored = await services.records.get(BlueprintTemplate, ref, { fresh: true })
     const spec = { slug, content }
     if (stored === undefined) {
+      if (context.header('if-match') !== undefined) throw nothingToMatch()
       refuseTooMany(services, namespace)
       const { object } = await services.records.create(BlueprintTemplate, { ...ref, spec, caller })
       return created(blueprintDto(blueprintOf(object), context as Context, boundaryId), { etag: etagOf(object) })

@@ -42,7 +42,7 @@ async function addMember(context: Context<'boundaryId', unknown, z.output<typeof
 
 /** @throws PlatformError NOT_FOUND, INHERITED_ASSIGNMENT, LAST_OWNER */
 async function removeMember(context: Context<'boundaryId' | 'assignmentId'>) {
-  const { services, caller, parameters } = context
+  const { services, caller, ifMatch, parameters } = context
   const { boundaryId, assignmentId } = parameters
   await findBoundary(context, boundaryId)
   return oneAtATime(services, boundaryTurn(boundaryId), async () => {
@@ -58,7 +58,7 @@ async function removeMember(context: Context<'boundaryId' | 'assignmentId'>) {
     const after = { removed: new Set([assignmentId]) }
     await refuseLastOwner(services, { level: 'boundary', boundaryId }, after, 'LAST_OWNER', { assignmentId })
     const { namespace = '', name } = found.metadata
-    await services.records.remove(RoleAssignment, { namespace, name }, { caller })
+    await services.records.remove(RoleAssignment, { namespace, name }, { caller, ifMatch })
     return noContent()
   })
 }

@@ -56,6 +56,8 @@ export type Route = {
     | undefined
   /** The handler itself answers callers that no longer exist: the interface has a code for this row. */
   readonly answersUnknownCallers: boolean
+  /** The body names what is made, or replaces it if it is there. */
+  readonly isNamedByBody: boolean
   /** The operation name of the interface; undefined if it shows none. */
   readonly operation: string | undefined
   readonly summary: string
@@ -91,6 +93,7 @@ export type Declaration<Query extends z.ZodObject, Body extends z.ZodType, Reply
   scopeFrom?: Route['scopeFrom']
   mayPass?: Route['mayPass']
   answersUnknownCallers?: true
+  isNamedByBody?: true
   query?: Query
   ignoresUnknownQuery?: boolean
   list?: ListShape<never>
@@ -148,6 +151,7 @@ export function route<
     scopeFrom: declaration.scopeFrom,
     mayPass: declaration.mayPass,
     answersUnknownCallers: declaration.answersUnknownCallers ?? false,
+    isNamedByBody: declaration.isNamedByBody ?? false,
     operation: row?.operation,
     summary: declaration.summary,
     query: declaration.query,
@@ -185,7 +189,12 @@ export function additionsTo(name: string, module: string, drafts: readonly Route
   return { name, module, routes: drafts.map((draft) => ({ ...draft, area: name, module, isAddition: true })) }
 }
 
-/** A creation whose path does not name what is made; where it does, the handler compares with what is there. */
-export function makesUnnamed({ method, path, answers }: Pick<Route, 'method' | 'path' | 'answers'>): boolean {
-  return method === 'POST' && answers.includes(201) && !path.endsWith('}')
+/** A creation for which nothing names what is made; where path or body do, the handler compares with what is there. */
+export function makesUnnamed({
+  method,
+  path,
+  answers,
+  isNamedByBody,
+}: Pick<Route, 'method' | 'path' | 'answers' | 'isNamedByBody'>): boolean {
+  return method === 'POST' && answers.includes(201) && !path.endsWith('}') && !isNamedByBody
 }

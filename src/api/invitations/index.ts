@@ -69,12 +69,12 @@ const invitations = collection(MemberInvitation, {
 
 /** @throws PlatformError not_found, already_accepted, already_revoked */
 async function revokeInvitation(context: Context) {
-  const { services, caller } = context
+  const { services, caller, ifMatch } = context
   const { object: found } = await invitations.find(context)
   const { namespace, name } = found.metadata
   const ref = { namespace, name }
   await services.records.update(MemberInvitation, ref, {
-    caller,
+    ...{ caller, ifMatch },
     change: ({ spec }) => {
       const refusal = refuseRevoke(spec)
       if (refusal !== undefined) throw new PlatformError(refusal.code, refusal.message)
@@ -89,7 +89,7 @@ async function revokeInvitation(context: Context) {
 
 /** @throws PlatformError not_found, invalid_state, resend_limit */
 async function resendInvitation(context: Context<'boundaryId' | 'invitationId'>) {
-  const { services, caller, parameters } = context
+  const { services, caller, ifMatch, parameters } = context
   const { object: found } = await invitations.find(context)
   const { namespace, name } = found.metadata
   const ref = { namespace, name }
@@ -99,7 +99,7 @@ async function resendInvitation(context: Context<'boundaryId' | 'invitationId'>)
     await refuseWithoutGround(services, found, user?.id ?? found.spec.accountId ?? '')
   const { token, hash } = newLinkToken([parameters.boundaryId, parameters.invitationId])
   const { object } = await services.records.update(MemberInvitation, ref, {
-    caller,
+    ...{ caller, ifMatch },
     change: ({ spec }) => {
       const now = services.clock.now()
       const refusal = refuseResend(spec, now, services.accounts.resendLimits)

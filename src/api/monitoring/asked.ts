@@ -69,11 +69,18 @@ export function metricAsked(
   metrics: Readonly<Record<string, Metric>>,
   { metric: name, aggregation: word }: { metric: string; aggregation: string },
 ): { name: string; metric: Metric; aggregation: Aggregation } {
-  const metric = metricOf(metrics, name)
-  if (metric === undefined) throw notOffered('metric', name, Object.keys(metrics))
-  const aggregation = metric.aggregations.find((one) => one === word)
+  const known = spelled(Object.keys(metrics), name)
+  const metric = known === undefined ? undefined : metricOf(metrics, known)
+  if (known === undefined || metric === undefined) throw notOffered('metric', name, Object.keys(metrics))
+  const aggregation = spelled(metric.aggregations, word)
   if (aggregation === undefined) throw notOffered('aggregation', word, metric.aggregations)
-  return { name, metric, aggregation }
+  return { name: known, metric, aggregation }
+}
+
+/** The name that is meant: queries are read without regard to case. */
+export function spelled<Name extends string>(names: readonly Name[], word: string): Name | undefined {
+  const wanted = word.toLowerCase()
+  return names.find((name) => name.toLowerCase() === wanted)
 }
 
 export function notOffered(parameter: string, value: string, supported: readonly string[]): PlatformError {

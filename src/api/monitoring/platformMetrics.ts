@@ -4,7 +4,6 @@ import {
   METRICS,
   type Metric,
   type MetricCollection,
-  metricOf,
   PLATFORM_METRICS,
   unitOf,
 } from '../../contracts/metrics.ts'
@@ -21,6 +20,7 @@ import {
   shownSpan,
   sourceOf,
   spanAsked,
+  spelled,
 } from './asked.ts'
 import { expiringSoon, pointOfNow } from './countedHere.ts'
 import { isWhole, MonitoringSeriesDto, type ShownSeries } from './series.ts'
@@ -31,16 +31,17 @@ const Query = MetricQuery.extend({
 })
 type Asked = Context<string, z.output<typeof Query>>
 
-const isCollection = (name: string): name is MetricCollection => Object.hasOwn(METRICS, name)
+const has = (metrics: object, name: string) => spelled(Object.keys(metrics), name) !== undefined
 
 /** Whose metric is meant: the platform's, or that of each collection that has it. @throws PlatformError BAD_REQUEST */
 function collectionsAsked({ metric, resourceType }: z.output<typeof Query>): (MetricCollection | 'platform')[] {
   if (resourceType !== undefined) {
-    if (!isCollection(resourceType)) throw notOffered('resourceType', resourceType, METRIC_COLLECTIONS)
-    return [resourceType]
+    const collection = spelled(METRIC_COLLECTIONS, resourceType)
+    if (collection === undefined) throw notOffered('resourceType', resourceType, METRIC_COLLECTIONS)
+    return [collection]
   }
-  if (metricOf(PLATFORM_METRICS, metric) !== undefined) return ['platform']
-  const having = METRIC_COLLECTIONS.filter((collection) => metricOf(METRICS[collection], metric) !== undefined)
+  if (has(PLATFORM_METRICS, metric)) return ['platform']
+  const having = METRIC_COLLECTIONS.filter((collection) => has(METRICS[collection], metric))
   return having.length > 0 ? having : ['platform']
 }
 
@@ -50,6 +51,7 @@ async function platformSeries(context: Asked) {
   const metricsOf = (collection: MetricCollection | 'platform') =>
     collection === 'platform' ? everyMetric(query.resourceType) : METRICS[collection]
   const asked = collections.map((collection) => [collection, metricAsked(metricsOf(collection), query)] as const)
+  const [, first] = asked[0] ?? []
   const span = spanAsked(query)
   sourceOf(services)
   const part = { ...span, to: Math.min(span.to, Math.floor(services.clock.now() / 1000)) }
@@ -64,10 +66,10 @@ async function platformSeries(context: Asked) {
     })),
   )
   return ok({
-    resourceType: query.resourceType ?? null,
+    resourceType: query.resourceType === undefined ? null : (collections[0] ?? null),
     resourceName: null,
-    metric: query.metric,
-    aggregation: query.aggregation,
+    metric: first?.name ?? query.metric,
+    aggregation: first?.aggregation ?? query.aggregation,
     unit: series[0]?.unit ?? '',
     ...shownSpan(span),
     isComplete: isWhole(series, span),

@@ -115,6 +115,16 @@ describe('the figures of a resource', () => {
       expect(body.supported).to.deep.equal(supported)
     })
 
+  it('are asked for without regard to case', async () => {
+    const wanted = asked({ metric: 'memoryusage', aggregation: 'AVERAGE' })
+    const { status, body } = await get(`${BASE}/vectorclusters/products`, wanted)
+    expect([status, body.metric, body.aggregation]).to.deep.equal([200, 'MemoryUsage', 'Average'])
+    const use = asked({ metric: 'memory' })
+    use.delete('aggregation')
+    const utilization = await get(`${BASE}/vectorclusters/products/utilization`, use)
+    expect([utilization.status, utilization.body.metric]).to.deep.equal([200, 'Memory'])
+  })
+
   it('say when Prometheus does not answer', async () => {
     source.isGone = true
     const { status, body } = await get(`${BASE}/vectorclusters/products`, asked())

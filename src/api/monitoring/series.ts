@@ -78,7 +78,7 @@ async function seriesOf(context: Asked) {
   const found =
     isStopped && services.monitoring.metrics === undefined
       ? []
-      : await ask(context, watched, { ...query, aggregation }, span)
+      : await ask(context, watched, { ...query, metric: name, aggregation }, span)
   const named = found.map(({ labels, points }) => ({
     name,
     unit,

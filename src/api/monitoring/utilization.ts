@@ -17,6 +17,7 @@ import {
   sinceItsBeginning,
   sourceOf,
   spanAsked,
+  spelled,
 } from './asked.ts'
 import { recommendation } from './recommendation.ts'
 import { targetOf } from './targets.ts'
@@ -62,7 +63,7 @@ async function utilizationOf(context: Asked) {
   const { services, query } = context
   const watched = await findWatched(context)
   const meters = metersOf(watched)
-  const meter = meters.find((name) => name === query.metric)
+  const meter = spelled(meters, query.metric)
   if (meter === undefined) throw notOffered('metric', query.metric, meters)
   const span = spanAsked(query)
   sourceOf(services)

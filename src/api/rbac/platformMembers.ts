@@ -10,7 +10,7 @@ import { PlatformTenant, RoleAssignment } from '../../crds/rbac.ts'
 import type { Role } from '../../iam/roles.ts'
 import { created, noContent } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { etagOf } from '../http/etag.ts'
+import { etagOf, isAmong, stale } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
 import {
@@ -120,7 +120,7 @@ function alreadyMember(userId: string, tenantId: string): PlatformError {
 }
 
 /** Ends the membership, and the root assignments that were made with it. @throws PlatformError NOT_FOUND, last_owner */
-async function removePlatformMember({ services, caller, parameters }: Context<'userId' | 'tenantId'>) {
+async function removePlatformMember({ services, caller, ifMatch, parameters }: Context<'userId' | 'tenantId'>) {
   const { userId, tenantId } = parameters
   const user = (await services.principals.find([userId])).get(userId)
   if (user === undefined || !user.tenantIds.includes(tenantId)) {
@@ -132,6 +132,8 @@ async function removePlatformMember({ services, caller, parameters }: Context<'u
       .filter(
         ({ metadata, spec }) => spec.principalId === userId && metadata.annotations?.[TENANT_ANNOTATION] === tenantId,
       )
+    const [named] = made
+    if (named !== undefined && ifMatch !== undefined && !made.some((one) => isAmong(ifMatch, one))) throw stale(named)
     const after = { removed: new Set(made.map(assignmentIdOf)) }
     await refuseLastOwner(services, ROOT_SCOPE, after, 'last_owner', { userId })
     // The rights first: who fails half way through must not keep them.

@@ -10,7 +10,7 @@ import { Boundary } from '../../crds/boundaries.ts'
 import { RegistryPin, RegistryRepository, Repository } from '../../crds/registry.ts'
 import { noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { etagOf, nothingToMatch } from '../http/etag.ts'
+import { etagOf, isAmong, nothingToMatch, stale } from '../http/etag.ts'
 import { authenticated, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
@@ -115,11 +115,17 @@ function pinDto({ services }: Context, boundary: string, { metadata, spec }: Pin
 }
 
 async function deletePin(context: Context<string, z.output<typeof PinQuery>>) {
-  const { services, caller, query } = context
+  const { services, caller, ifMatch, query } = context
   const { boundary, repository } = query
   await mayPin(context, boundary, repository)
   if ((await services.records.get(Boundary, { name: boundary })) === undefined) return noContent()
-  for (const pin of await pinsOf(context, boundary, repository)) {
+  const [first, ...others] = await pinsOf(context, boundary, repository)
+  if (first === undefined) {
+    if (context.header('if-match') !== undefined) throw nothingToMatch()
+    return noContent()
+  }
+  if (ifMatch !== undefined && !isAmong(ifMatch, first)) inWordsOf(repository)(stale(first))
+  for (const pin of [first, ...others]) {
     await record(context, 'Unpin', { repository })
     await services.records.remove(RegistryPin, refOf(pin), { caller })
   }
