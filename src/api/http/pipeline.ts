@@ -166,9 +166,8 @@ export class Pipeline {
     const url = request.url ?? ''
     const mark = url.indexOf('?')
     passage.match = this.#router.find(request.method ?? '', mark < 0 ? url : url.slice(0, mark))
-    // Probing for routes counts as any other anonymous request.
     if (passage.match === undefined) {
-      await this.#takeAddress(passage)
+      await this.#countProbe(passage)
       throw new PlatformError('NOT_FOUND', 'There is no such route.')
     }
     const { route } = passage.match
@@ -255,6 +254,14 @@ export class Pipeline {
     this.#refuse('address', await this.#addresses.take(addressKey(address)))
   }
 
+  /** A mistyped path counts for its caller; probing for routes without a valid token counts as anonymous requests do. */
+  async #countProbe(passage: Passage): Promise<void> {
+    if (authorizationHeader(passage.request) === undefined) return this.#takeAddress(passage)
+    await this.#authenticate(passage).catch((error: unknown) => {
+      if (error instanceof PlatformError && error.code === 'TOO_MANY_REQUESTS') throw error
+    })
+  }
+
   #refuse(kind: 'principal' | 'address', retryAfterSeconds: number | undefined): void {
     if (retryAfterSeconds === undefined) return
     this.#options.metrics.limited(kind)
@@ -264,7 +271,7 @@ export class Pipeline {
   }
 
   /** Refused tokens count against the address, so that guessing is as slow as anonymous calling. */
-  async #authenticate(passage: Passage, route: Route): Promise<void> {
+  async #authenticate(passage: Passage, route?: Route): Promise<void> {
     try {
       const caller = await this.#options.tokens.verify(authorizationHeader(passage.request))
       await this.#requireStanding(caller, route)
@@ -278,9 +285,9 @@ export class Pipeline {
   }
 
   /** @throws PlatformError UNAUTHORIZED if the token's principal was deleted or disabled after it was issued */
-  async #requireStanding({ principalId, principalType, principalUid }: Caller, route: Route): Promise<void> {
+  async #requireStanding({ principalId, principalType, principalUid }: Caller, route?: Route): Promise<void> {
     const ended = await this.#options.standing?.endOf(principalId, principalType, principalUid)
-    if (ended === undefined || (ended === 'deleted' && route.answersUnknownCallers === true)) return
+    if (ended === undefined || (ended === 'deleted' && route?.answersUnknownCallers === true)) return
     throw new PlatformError('UNAUTHORIZED', `The principal of the access token ${ENDED[ended]}.`)
   }
 

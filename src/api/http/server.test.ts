@@ -97,6 +97,8 @@ describe('the facade as a server', () => {
     expect(Number(last?.headers['retry-after'])).to.be.within(1, 60)
     // Whoever has a token is not held up by a guesser behind the same address.
     expect((await as(request(server.app).get(ITEM))).status).to.equal(404)
+    expect((await as(request(server.app).get('/mistyped'))).status).to.equal(404)
+    expect((await request(server.app).get('/guessed')).status).to.equal(429)
     for (let index = 0; index < 200; index += 1) last = await as(request(server.app).get(ITEM))
     expect(last?.status).to.equal(429)
   })
