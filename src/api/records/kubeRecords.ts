@@ -348,9 +348,10 @@ function sameOrTaken<K extends AnyKind>(
   { isSame, name }: CreateRequest<K>,
 ): RecordOf<K> {
   refuseWhileDeleting(stored)
-  const same = isSame === undefined ? isEqual(readModel(kind.spec, stored.spec), spec) : isSame(stored)
-  if (same) return stored
-  throw new PlatformError('ALREADY_EXISTS', `"${name}" already exists in ${kind.plural} with different content.`)
+  const isEqualSpec = isEqual(readModel(kind.spec, stored.spec), spec)
+  if (isSame === undefined ? isEqualSpec : isSame(stored)) return stored
+  const how = isEqualSpec ? '' : ' with different content'
+  throw new PlatformError('ALREADY_EXISTS', `"${name}" already exists in ${kind.plural}${how}.`)
 }
 
 /**
