@@ -8,6 +8,11 @@ export const JSON_LIMIT_BYTES = 1_048_576
 const BODY_MILLISECONDS = 20_000
 /** Longer ones take milliseconds to parse, and are read beside the thread that answers everybody. */
 const LARGE_BYTES = 65_536
+/**
+ * Bodies up to so many times the limit are read to their end, and dropped, before they are refused: many clients send
+ * all of a body before they read the answer, and would see a closed connection instead.
+ */
+const DROPPED_FACTOR = 8
 
 export type BodyRules = {
   mediaTypes: readonly string[]
@@ -50,7 +55,7 @@ function refuseEncoding({ headers: { 'content-encoding': encoding } }: IncomingM
 }
 
 /**
- * Reads a JSON body. Refused as soon as it is too large; Content-Length is believed
+ * Reads a JSON body. What is far too large is refused unread; Content-Length is believed
  * only if it announces that.
  *
  * @throws PlatformError BODY_TOO_LARGE with `limitBytes`, MODEL_BINDING_FAILED
@@ -67,11 +72,12 @@ export async function readJsonBody(
   }
   checkMediaType(request, rules.mediaTypes)
   const announced = Number(request.headers['content-length'] ?? 0)
-  if (announced > rules.limitBytes) throw tooLarge(rules.limitBytes)
+  const isWaiting = request.headers.expect?.toLowerCase() === '100-continue'
+  if (announced > (isWaiting ? 1 : DROPPED_FACTOR) * rules.limitBytes) throw tooLarge(rules.limitBytes)
   // Reading only to refuse would still cost everybody else: the memory of such bodies has to be collected.
-  rules.spend?.(announced)
+  rules.spend?.(Math.min(announced, rules.limitBytes))
   // The client waits for leave to send (RFC 9110 section 10.1.1); it comes only after authorization.
-  if (request.headers.expect?.toLowerCase() === '100-continue') response.writeContinue()
+  if (isWaiting) response.writeContinue()
   const bytes = await collect(request, rules, announced, clock)
   if (bytes.length === 0) {
     if (rules.isOptional) return undefined
@@ -117,7 +123,8 @@ function collect(
     const chunks: Buffer[] = []
     let size = 0
     let spent = announced
-    const finish = (error?: Error) => {
+    const finish = (failure?: Error) => {
+      const error = size > limitBytes ? tooLarge(limitBytes) : failure
       timer.cancel()
       request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone)
       if (error === undefined)
@@ -129,9 +136,12 @@ function collect(
     }
     const onData = (chunk: Buffer) => {
       size += chunk.length
-      if (size > limitBytes) finish(tooLarge(limitBytes))
-      else if (size - spent >= LARGE_BYTES) settle()
-      chunks.push(chunk)
+      if (size > DROPPED_FACTOR * limitBytes) return finish()
+      if (size > limitBytes) chunks.length = 0
+      else {
+        if (size - spent >= LARGE_BYTES) settle()
+        chunks.push(chunk)
+      }
     }
     const settle = (): boolean => {
       try {
@@ -144,7 +154,7 @@ function collect(
       }
     }
     const onEnd = () => {
-      if (settle()) finish()
+      if (size > limitBytes || settle()) finish()
     }
     const onGone = () => finish(refuse('The body ended too early.'))
     const timer = clock.setTimeout(() => finish(refuse('The body did not arrive in time.')), BODY_MILLISECONDS)

@@ -57,6 +57,21 @@ describe('the facade reads requests and', () => {
     expect((await call).body.code).to.equal('MODEL_BINDING_FAILED')
   })
 
+  for (const [sentence, framing] of [
+    ['announces its length', { 'content-length': String(6 * 1_048_576) }],
+    ['comes in chunks', { 'transfer-encoding': 'chunked' }],
+  ] as const)
+    it(`hears all of a body of 6 MiB that ${sentence} before it refuses it`, async () => {
+      const { port } = await server.facade.listen(0, '127.0.0.1')
+      const headers = { authorization: bearer(OWNER), 'content-type': 'application/json', ...framing }
+      const call = rawRequest({ port, host: '127.0.0.1', path: ITEM, method: 'POST', headers })
+      call.end(Buffer.alloc(6 * 1_048_576, ' '))
+      // As clients do that read nothing before they have sent everything.
+      const [[answer]] = await Promise.all([once(call, 'response') as Promise<[IncomingMessage]>, once(call, 'finish')])
+      const [body] = (await once(answer, 'data')) as [Buffer]
+      expect([answer.statusCode, JSON.parse(body.toString()).code]).to.deep.equal([400, 'BODY_TOO_LARGE'])
+    })
+
   it('refuses a stream that is too large while it comes, and says the limit', async () => {
     const { port } = await server.facade.listen(0, '127.0.0.1')
     let sent = 0
