@@ -151,6 +151,8 @@ describe('blueprints over REST', () => {
     expect(JSON.stringify(stored)).not.to.include(value)
     const { body: listed } = await world.ask('get', `${B}/deploys?take=1&resourceGroup=shop`)
     expect(listed.items.map(({ id }: { id: string }) => id)).to.deep.equal([body.id])
+    const beyond = await world.ask('get', `${B}/deploys?take=201`)
+    expect([beyond.status, beyond.body.parameter]).to.deep.equal([400, 'take'])
     expect((await deploy()).body).to.include({ code: 'INVALID_STATE', executionId: body.id })
     expect((await world.ask('post', `${B}/deploys/${body.id}/retry`)).body.code).to.equal('INVALID_STATE')
   })

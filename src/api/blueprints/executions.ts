@@ -1,5 +1,10 @@
 import { z } from 'zod'
-import { EXECUTION_STAGES, EXECUTION_STATES, STEP_STATES } from '../../contracts/blueprints/executions.ts'
+import {
+  EXECUTION_STAGES,
+  EXECUTION_STATES,
+  EXECUTIONS_KEPT,
+  STEP_STATES,
+} from '../../contracts/blueprints/executions.ts'
 import { objectId } from '../../core/ids.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { createdAtOf } from '../../core/object.ts'
@@ -142,6 +147,7 @@ export const executions = collection(BlueprintExecution, {
   sort: '-createdAt',
   name: 'name',
   limitName: 'take',
+  limitMax: EXECUTIONS_KEPT,
   list: {
     summary: 'Deployments, newest first',
     query: z.object({ resourceGroup: z.string().max(64).optional() }),

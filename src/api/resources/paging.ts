@@ -34,6 +34,8 @@ export type ListShape<Row> = {
   readonly tagsOf?: (row: Row) => Readonly<Record<string, string>>
   /** A query name that means the page size of the first page. */
   readonly limitName?: 'limit' | 'take' | 'max'
+  /** What that one may be at most; as large as a page if absent. */
+  readonly limitMax?: number
   readonly pageSizeDefault?: number
 }
 
@@ -117,7 +119,7 @@ export function parseListRequest<Row>(query: Query, shape: ListShape<Row>): List
   const pageSize =
     limit === undefined
       ? integer('pageSize', single(query, 'pageSize'), sizeDefault, PAGE_SIZE_MAX)
-      : integer(limitName ?? '', limit, sizeDefault, PAGE_SIZE_MAX)
+      : integer(limitName ?? '', limit, sizeDefault, shape.limitMax ?? PAGE_SIZE_MAX)
   const page = limit === undefined ? integer('page', single(query, 'page'), 1, PAGE_MAX) : 1
   return {
     page,
