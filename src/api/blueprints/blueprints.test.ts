@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { CLUSTER } from '../../../test/worlds/facadeServer.ts'
+import request from 'supertest'
+import { bearer, CLUSTER } from '../../../test/worlds/facadeServer.ts'
 import { BOUNDARY, OWNER, startShop } from '../../../test/worlds/shop.ts'
 import { executionSecretName } from '../../contracts/blueprints/executions.ts'
 import { BLUEPRINT_ANNOTATION } from '../../core/labels.ts'
@@ -155,6 +156,45 @@ describe('blueprints over REST', () => {
     expect([beyond.status, beyond.body.parameter]).to.deep.equal([400, 'take'])
     expect((await deploy()).body).to.include({ code: 'INVALID_STATE', executionId: body.id })
     expect((await world.ask('post', `${B}/deploys/${body.id}/retry`)).body.code).to.equal('INVALID_STATE')
+  })
+
+  it('a failed deployment is tried again once, however many ask at once, and then its retry', async () => {
+    await post(template())
+    const fail = (id: string) =>
+      world.client.edit(BlueprintExecution.resource, { namespace: OUTER, name: id }, (execution) => {
+        execution.status = { state: 'Failed', stage: 'Finished' }
+      })
+    const { body: first } = await deploy()
+    fail(first.id)
+    const retry = (id: string) => world.ask('post', `${B}/deploys/${id}/retry`)
+    const answers = await Promise.all([retry(first.id), retry(first.id), retry(first.id)])
+    expect(answers.map(({ status }) => status).sort()).to.deep.equal([202, 409, 409])
+    const second = answers.find(({ status }) => status === 202)?.body
+    expect((await world.ask('get', `${B}/deploys/${first.id}`)).body.retriedBy).to.equal(second.id)
+    fail(second.id)
+    expect((await retry(first.id)).body).to.include({ code: 'INVALID_STATE', executionId: second.id })
+    // As if the process had died before it stored them.
+    await world.client.remove(secret, { namespace: OUTER, name: executionSecretName(second.id) })
+    const third = await retry(second.id)
+    expect([third.status, third.body.retryOf]).to.deep.equal([202, second.id])
+    const values = (id: string) => world.client.get(secret, { namespace: OUTER, name: executionSecretName(id) })
+    expect((await values(third.body.id)) as { data?: object }).to.deep.include({
+      data: ((await values(first.id)) as { data?: object }).data,
+    })
+  })
+
+  it('a retry is refused where another replica has made it, of which nothing is known here', async () => {
+    await post(template())
+    const { body: first } = await deploy()
+    world.client.edit(BlueprintExecution.resource, { namespace: OUTER, name: first.id }, (execution) => {
+      execution.status = { state: 'Failed', stage: 'Finished' }
+    })
+    const elsewhere = await world.another()
+    const retry = (app: typeof elsewhere) =>
+      request(app).post(`${B}/deploys/${first.id}/retry`).set('authorization', bearer(OWNER))
+    const answers = await Promise.all([retry(world.app), retry(elsewhere)])
+    expect(answers.map(({ status }) => status).sort()).to.deep.equal([202, 409])
+    expect(answers.find(({ status }) => status === 409)?.body.code).to.equal('INVALID_STATE')
   })
 
   const refusals: [why: string, body: object, status: number, code: string][] = [

@@ -100,15 +100,16 @@ function outputDto(
   return { name, value, isSecret: secret, reference }
 }
 
-/** BlueprintExecutionDto (records: blueprints). */
-export function executionDto(
-  execution: ExecutionRecord,
-  { records }: Services,
-): z.output<typeof BlueprintExecutionDto> {
-  const { metadata, spec, status = {} } = execution
-  const retry = records
+/** The execution that tries this one again. */
+export function retryOf({ records }: Services, { metadata }: ExecutionRecord): ExecutionRecord | undefined {
+  return records
     .peekAll(BlueprintExecution, { namespace: metadata.namespace })
-    .find((other) => other.spec.retryOf === metadata.name)
+    .find(({ spec }) => spec.retryOf === metadata.name)
+}
+
+/** BlueprintExecutionDto (records: blueprints). */
+export function executionDto(execution: ExecutionRecord, services: Services): z.output<typeof BlueprintExecutionDto> {
+  const { metadata, spec, status = {} } = execution
   const { slug, blueprintName, version, name, resourceGroup, clusterId, startedBy } = spec
   return {
     id: metadata.name,
@@ -121,7 +122,7 @@ export function executionDto(
     startedAt: status.startedAt ?? null,
     finishedAt: status.finishedAt ?? null,
     retryOf: spec.retryOf ?? null,
-    retriedBy: retry?.metadata.name ?? null,
+    retriedBy: retryOf(services, execution)?.metadata.name ?? null,
     steps: spec.steps.map((step) => stepDto(execution, step)),
     outputs: (spec.outputs ?? []).map((output) => outputDto(execution, output)),
     parameters: spec.parameters,
