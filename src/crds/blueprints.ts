@@ -108,6 +108,11 @@ const executionSpec = z.strictObject({
     .max(30)
     .optional()
     .describe('Components that the execution before had made ready; immutable'),
+  lateMark: z
+    .string()
+    .regex(/^[a-z0-9]{1,32}$/)
+    .optional()
+    .describe('What the places of values that are known later begin with; nothing when absent; immutable'),
   parameters: mapOf(z.string().max(4096), 50).describe('Values, secret ones masked; immutable'),
   secretParameters: z
     .array(z.string().max(64))

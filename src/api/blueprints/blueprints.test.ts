@@ -158,6 +158,27 @@ describe('blueprints over REST', () => {
     expect((await world.ask('post', `${B}/deploys/${body.id}/retry`)).body.code).to.equal('INVALID_STATE')
   })
 
+  it('what people type is a text, and no expression for what comes later', async () => {
+    await post(`format: 1
+slug: search
+name: Search
+version: 1.0.0
+parameters: [{ name: text, type: string }, { name: key, type: secret }]
+components:
+  - { name: vault, collection: secretvaults, resourceName: safe }
+  - name: note
+    collection: secrets
+    resourceName: note
+    spec: { vaultName: safe, value: "\${parameters.text} \${parameters.key} \${components.vault.id}" }
+`)
+    const typed = `%{parameters.key} %{components.vault.id} \${parameters.key}`
+    const { status, body } = await deploy({ parameters: { text: typed, key: 'hunter2' } })
+    expect(status).to.equal(202)
+    const stored = await world.client.get(BlueprintExecution.resource, { namespace: OUTER, name: body.id })
+    const { lateMark, steps } = (stored as unknown as BlueprintExecution).spec
+    expect(steps[1]?.value).to.equal(`${typed} %{${lateMark}.parameters.key} %{${lateMark}.components.vault.id}`)
+  })
+
   it('a failed deployment is tried again once, however many ask at once, and then its retry', async () => {
     await post(template())
     const fail = (id: string) =>

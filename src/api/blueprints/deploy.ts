@@ -61,7 +61,8 @@ export async function deployBlueprint(context: Deploy) {
   refuseDisabled(blueprint)
   const template = requireValid(blueprint.read)
   checkProjected(services, boundaryId, body.clusterId, PlatformApp)
-  const deploying = { context: context as Context, boundaryId, resourceGroup, clusterId: body.clusterId }
+  const lateMark = randomBytes(6).toString('hex')
+  const deploying = { context: context as Context, boundaryId, resourceGroup, clusterId: body.clusterId, lateMark }
   const values = valuesOf(context as Context, template, body.parameters)
   const id = randomUUID()
   const rendered = await rendering(deploying, blueprint, template, values.plain, { id, name: body.name })
@@ -102,7 +103,7 @@ function valuesOf({ services }: Context, template: Template, given: Request['par
 }
 
 async function rendering(
-  { context, boundaryId, resourceGroup, clusterId }: Deploying,
+  { context, boundaryId, resourceGroup, clusterId, lateMark: mark }: Deploying,
   { read }: Blueprint,
   template: Template,
   parameters: Readonly<Record<string, Scalar>>,
@@ -119,7 +120,7 @@ async function rendering(
     'cluster.id': clusterId,
     'cluster.region': clusterWords(services, boundaryId, clusterId).region,
   }
-  const rendered = renderTemplate(template, read, { parameters, place })
+  const rendered = renderTemplate(template, read, { parameters, place, mark })
   const [first] = rendered.refusals
   if (first === undefined) return rendered
   const errors = rendered.refusals.map(({ component, message }) => ({ field: `components.${component}`, message }))

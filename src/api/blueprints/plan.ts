@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { escaped } from '../../contracts/blueprints/document.ts'
 import { deployOf } from '../../contracts/blueprints/executions.ts'
-import type { RenderedComponent } from '../../contracts/blueprints/render.ts'
+import { type RenderedComponent, withExpressions } from '../../contracts/blueprints/render.ts'
+import { mapTexts } from '../../contracts/blueprints/walk.ts'
 import { type FieldError, PlatformError } from '../../core/errors.ts'
 import { BLUEPRINT_ANNOTATION } from '../../core/labels.ts'
 import { formatBytes, formatCores } from '../../core/quantity.ts'
@@ -104,10 +105,13 @@ function stepDto(
   const { component, resourceName } = rendered
   const taken = `"${resourceName}" of ${component.collection} exists and was not made by this deployment.`
   const problems = action === 'Conflict' ? [taken] : refusal === undefined ? [] : wordsOf(refusal)
+  const shown = (text: string) => withExpressions(text, deploying.lateMark)
   const { name, collection } = component
   const changes = patch === undefined ? [] : [...changesOf(located?.previous?.spec, patch, '')]
   if (located !== undefined && !mayRead(deploying, located)) for (const change of changes) change.from = '***'
-  return { component: name, collection, resourceName, action, changes, problems }
+  for (const change of changes)
+    change.to = mapTexts(change.to, (found) => (typeof found === 'string' ? shown(found) : found))
+  return { component: name, collection, resourceName, action, changes, problems: problems.map(shown) }
 }
 
 function wordsOf({ message, extras }: PlatformError): string[] {

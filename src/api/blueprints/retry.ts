@@ -32,6 +32,7 @@ export async function retryExecution(context: Retry, boundaryId: string, failed:
     boundaryId,
     resourceGroup: spec.resourceGroup,
     clusterId: spec.clusterId,
+    lateMark: spec.lateMark ?? '',
   }
   const secrets = await secretsOf(context as Context, failed)
   const components = spec.steps.map(renderedAgain)

@@ -1,5 +1,5 @@
 import { executionSecretName, isExecutionOver } from '../../contracts/blueprints/executions.ts'
-import type { RenderedOutput } from '../../contracts/blueprints/render.ts'
+import { type RenderedOutput, withExpressions } from '../../contracts/blueprints/render.ts'
 import type { Template } from '../../contracts/blueprints/template.ts'
 import { badRequest, PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace } from '../../core/names.ts'
@@ -44,8 +44,8 @@ export async function startExecution(
   planned: readonly PlannedComponent[],
   secrets: Readonly<Record<string, string>>,
 ): Promise<ExecutionRecord> {
-  const { context, boundaryId, resourceGroup, clusterId } = deploying
-  refusePlanned(planned)
+  const { context, boundaryId, resourceGroup, clusterId, lateMark } = deploying
+  refusePlanned(planned, lateMark)
   const { slug, version, name: blueprintName } = wanted.template
   const secretParameters = Object.keys(secrets)
   const spec = {
@@ -53,6 +53,7 @@ export async function startExecution(
     name: wanted.name,
     startedBy: context.caller.principalId,
     ...(wanted.retry !== undefined && { retryOf: wanted.retry.of, takenOver: [...wanted.retry.takenOver] }),
+    ...(lateMark !== '' && { lateMark }),
     parameters: wanted.parameters,
     ...(secretParameters.length > 0 && { secretParameters }),
     steps: planned.map(stepOf),
@@ -96,7 +97,7 @@ export function alreadyRetried(id: string, executionId: string): PlatformError {
 }
 
 /** @throws PlatformError */
-function refusePlanned(planned: readonly PlannedComponent[]): void {
+function refusePlanned(planned: readonly PlannedComponent[], lateMark: string): void {
   const taken = planned.filter(({ action }) => action === 'Conflict')
   if (taken.length > 0) {
     const resources = taken.map(({ rendered: { component, resourceName: name } }) => ({
@@ -110,7 +111,7 @@ function refusePlanned(planned: readonly PlannedComponent[]): void {
   const refused = planned.find(({ refusal }) => refusal !== undefined)
   if (refused?.refusal === undefined) return
   const { code, message, extras, status } = refused.refusal
-  const words = `Component "${refused.rendered.component.name}": ${message}`
+  const words = `Component "${refused.rendered.component.name}": ${withExpressions(message, lateMark)}`
   throw new PlatformError(code, words, { ...extras, component: refused.rendered.component.name }, { status })
 }
 
