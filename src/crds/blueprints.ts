@@ -110,7 +110,7 @@ const executionSpec = z.strictObject({
     .describe('Components that the execution before had made ready; immutable'),
   lateMark: z
     .string()
-    .regex(/^[a-z0-9]{1,32}$/)
+    .regex(/^[a-z0-9]{1,32}$/, 'must be up to 32 lower-case letters and digits')
     .optional()
     .describe('What the places of values that are known later begin with; nothing when absent; immutable'),
   parameters: mapOf(z.string().max(4096), 50).describe('Values, secret ones masked; immutable'),

@@ -4,6 +4,7 @@ import request from 'supertest'
 import { bearer, CLUSTER } from '../../../test/worlds/facadeServer.ts'
 import { BOUNDARY, OWNER, startShop } from '../../../test/worlds/shop.ts'
 import { executionSecretName } from '../../contracts/blueprints/executions.ts'
+import { objectId } from '../../core/ids.ts'
 import { BLUEPRINT_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { BlueprintExecution, BlueprintTemplate } from '../../crds/blueprints.ts'
@@ -243,6 +244,55 @@ components:
       expect(answer.status).to.equal(status)
       expect((await world.client.list(BlueprintExecution.resource)).items).to.have.length(0)
     })
+
+  it('is told which blueprint an id is of', async () => {
+    await post(template())
+    const own = await idOfSlug('search')
+    const told = async (blueprintId: string) => (await deploy({ blueprintId })).body.error as string
+    const head = (id: string) => `The blueprintId "${id}" is not the one of blueprint "search"`
+    const tail = `"search" has the id "${own}".`
+    const other = await idOfSlug('static-site')
+    expect(await told(other)).to.equal(`${head(other)}: that is the id of blueprint "static-site". ${tail}`)
+    expect(await told(CLUSTER)).to.equal(`${head(CLUSTER)}: there is no blueprint with that id. ${tail}`)
+    const { metadata } = world.put(BlueprintTemplate, 'search', { slug: 'search', content: 'x' }, SYSTEM_NAMESPACE)
+    const hidden = objectId(BlueprintTemplate.resource, metadata)
+    expect(await told(hidden)).to.equal(
+      `${head(hidden)}: that is the id of the one of the platform, and the one of this boundary counts now. ${tail}`,
+    )
+    expect((await deploy({ blueprintId: own.toUpperCase() })).status).to.equal(202)
+  })
+
+  it('is told what may have been meant, of parameters and of overrides', async () => {
+    await post(template())
+    const parameter = await deploy({ parameters: { plann: 'vector-dev' } })
+    expect(parameter.body.error).to.equal(
+      'The field "parameters.plann" was refused: is no parameter of this blueprint; did you mean "plan"?',
+    )
+    const { body } = await deploy({ componentOverrides: [{ name: 'vector' }, { name: 'web' }] })
+    expect(body.errors).to.deep.equal([
+      { field: 'componentOverrides.0.name', message: 'is no component of this blueprint; did you mean "vectors"?' },
+      { field: 'componentOverrides.1.name', message: 'is no component of this blueprint' },
+    ])
+    const field = await deploy({ paramters: {} })
+    expect(field.body.errors).to.deep.equal([
+      { field: 'paramters', message: 'is not a field of this record; did you mean "parameters"?' },
+    ])
+  })
+
+  it('everything that is wrong with a template is said at once, with what may have been meant', async () => {
+    const wrong = template('1.0.0', '', '{ replcas: 3 }')
+      .replace('version: 1.0.0', 'versoin: 1.0.0')
+      .replace('collection: secretvaults', 'collection: secretvault')
+      .replace('parameters.password', 'parameters.pasword')
+    const { body } = await post(wrong, 'templates/validate')
+    expect(body.problems.map(({ path, message }: Record<string, string>) => `${path} ${message}`)).to.have.members([
+      '/versoin is not a field of this record; did you mean "version"?',
+      '/version is required (a string)',
+      '/components/0/spec/replcas is not a field of this record; did you mean "replicas"?',
+      '/components/1/collection "secretvault" is no collection that a blueprint can make things of; did you mean "secretvaults"?',
+      '/components/2/spec/value there is no parameter "pasword"; did you mean "password"?',
+    ])
+  })
 
   it('makes buckets, keys, functions and grants as REST would', async () => {
     world.put(ComputePlan, 'function-small', DEFAULT_PLANS['function-small'] ?? {})

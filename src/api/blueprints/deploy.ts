@@ -4,7 +4,8 @@ import type { Scalar } from '../../contracts/blueprints/expressions.ts'
 import { maskedParameters, type ParameterValues, readParameters } from '../../contracts/blueprints/parameters.ts'
 import { type RenderedComponent, renderTemplate } from '../../contracts/blueprints/render.ts'
 import type { Template } from '../../contracts/blueprints/template.ts'
-import { badRequest, type FieldError, PlatformError } from '../../core/errors.ts'
+import { badRequest, type FieldError, firstReason, PlatformError, refusedFields } from '../../core/errors.ts'
+import { suggestion } from '../../core/suggestion.ts'
 import { PlatformApp } from '../../crds/apps.ts'
 import { ResourceName, Uuid } from '../../crds/fields.ts'
 import { ComputePlan } from '../../crds/plans.ts'
@@ -14,7 +15,7 @@ import { checkProjected } from '../resources/chooseCluster.ts'
 import { inGroup } from '../resources/collection/homes.ts'
 import { clusterWords, findBoundary } from '../resources/places.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
-import { type Blueprint, findBlueprint, permissionsOf, requireValid } from './catalogue.ts'
+import { type Blueprint, findBlueprint, permissionsOf, requireValid, templateOfId } from './catalogue.ts'
 import { executionDto } from './executions.ts'
 import { type Deploying, requireActions } from './mapping.ts'
 import { planDto, planOf } from './plan.ts'
@@ -54,10 +55,7 @@ export async function deployBlueprint(context: Deploy) {
   if (home.owner !== undefined) refuseWhileDeleting(home.owner as never)
   const { boundaryId, resourceGroup } = home
   const blueprint = findBlueprint(services, boundaryId, context.parameters.slug ?? '')
-  if (blueprint.id !== body.blueprintId) {
-    const message = `Blueprint "${blueprint.object.spec.slug}" has the id ${blueprint.id}: it was replaced since it was read.`
-    throw new PlatformError('CONFLICT', message, { blueprintId: blueprint.id })
-  }
+  refuseAnother(context as Context, boundaryId, blueprint, body.blueprintId)
   refuseDisabled(blueprint)
   const template = requireValid(blueprint.read)
   checkProjected(services, boundaryId, body.clusterId, PlatformApp)
@@ -74,6 +72,28 @@ export async function deployBlueprint(context: Deploy) {
   const wanted = { id, name: body.name, template, parameters, outputs: rendered.outputs }
   const execution = await startExecution(deploying, wanted, planned, values.secret)
   return accepted(executionDto(execution, services))
+}
+
+const KEEPERS = { BuiltIn: 'the platform', Source: 'a source', Boundary: 'this boundary' } as const
+
+/** Says which blueprint the id is of, if any. @throws PlatformError CONFLICT */
+function refuseAnother(
+  { services }: Context,
+  boundaryId: string,
+  { id, object, origin }: Blueprint,
+  given: string,
+): void {
+  if (id === given.toLowerCase()) return
+  const { slug } = object.spec
+  const meant = templateOfId(services, boundaryId, given)
+  const words =
+    meant === undefined
+      ? 'there is no blueprint with that id'
+      : meant.slug === slug
+        ? `that is the id of the one of ${KEEPERS[meant.origin]}, and the one of ${KEEPERS[origin]} counts now`
+        : `that is the id of blueprint "${meant.slug}"`
+  const message = `The blueprintId "${given}" is not the one of blueprint "${slug}": ${words}. "${slug}" has the id "${id}".`
+  throw new PlatformError('CONFLICT', message, { field: 'blueprintId', blueprintId: id })
 }
 
 /** @throws PlatformError INVALID_STATE */
@@ -96,10 +116,7 @@ function valuesOf({ services }: Context, template: Template, given: Request['par
   })
   const errors = [...values.errors, ...unknownPlans]
   if (errors.length === 0) return values
-  const [first] = errors
-  throw new PlatformError('PARAMETER_INVALID', `The field "${first?.field}" was refused: ${first?.message}.`, {
-    errors,
-  })
+  throw new PlatformError('PARAMETER_INVALID', firstReason(errors), { errors })
 }
 
 async function rendering(
@@ -132,13 +149,18 @@ function overridden(
   components: readonly RenderedComponent[],
   overrides: NonNullable<Request['componentOverrides']>,
 ): readonly RenderedComponent[] {
-  const unknown = overrides.findIndex(({ name }) => !components.some(({ component }) => component.name === name))
-  if (unknown !== -1) {
-    const message = 'is no component of this blueprint'
-    throw badRequest(`componentOverrides ${unknown} ${message}.`, [
-      { field: `componentOverrides.${unknown}.name`, message },
-    ])
-  }
+  const names = components.map(({ component }) => component.name)
+  const errors = overrides.flatMap(({ name }, index): FieldError[] =>
+    names.includes(name)
+      ? []
+      : [
+          {
+            field: `componentOverrides.${index}.name`,
+            message: `is no component of this blueprint${suggestion(name, names)}`,
+          },
+        ],
+  )
+  if (errors.length > 0) throw refusedFields(errors)
   return components.map((rendered) => {
     const found = overrides.find(({ name }) => name === rendered.component.name)
     if (found === undefined || rendered.isSkipped) return rendered
