@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { SOURCE_TEMPLATES_MAX } from '../contracts/blueprints/sources.ts'
 import type { BlueprintSource } from '../crds/blueprintSources.ts'
-import { SYNC_INTERVAL, SYNC_RETRY, syncDueIn, templatesOf } from './blueprintSources.ts'
+import { failuresOf, SYNC_INTERVAL, SYNC_RETRY, SYNC_RETRY_MOST, syncDueIn, templatesOf } from './blueprintSources.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
 const ago = (milliseconds: number) => new Date(NOW - milliseconds).toISOString()
@@ -73,6 +73,10 @@ describe('a source is read', () => {
     ['an hour after it was read', due(good), SYNC_INTERVAL - 60_000],
     ['at once an hour later', due({ ...good, triedAt: ago(SYNC_INTERVAL), lastSyncAt: ago(SYNC_INTERVAL) }), 0],
     ['five minutes after a failure', due(failed), SYNC_RETRY - 60_000],
+    ['ten minutes after the second failure in a row', due({ ...failed, failures: 2 }), 2 * SYNC_RETRY - 60_000],
+    ['two hours after the hundredth', due({ ...failed, failures: 100 }), SYNC_RETRY_MOST - 60_000],
+    ['at once when somebody asks, however often it failed', due({ ...failed, failures: 9 }, { syncAt: ago(0) }), 0],
+    ['at once after a push, however often it failed', due({ ...failed, failures: 9 }, { pushedAt: ago(1) }), 0],
     ['at once when its spec has changed, whether or not it failed', due({ ...failed, syncedGeneration: 0 }), 0],
     ['at once when somebody asks', due(good, { syncAt: ago(0) }), 0],
     [
@@ -96,6 +100,22 @@ describe('a source is read', () => {
       due({ ...good, triedAt: ago(1), lastSyncAt: ago(1) }, { isWhole: false }),
       59_999,
     ],
+  ]
+  for (const [sentence, found, expected] of cases) it(sentence, () => expect(found).to.equal(expected))
+})
+
+describe('failures of a source are counted', () => {
+  const count = (failures: number | undefined, more: { syncAt?: string; generation?: number } = {}) =>
+    failuresOf({
+      spec: { requests: { syncAt: more.syncAt } },
+      status: { failures, syncedGeneration: 1 },
+      metadata: { generation: more.generation ?? 1 },
+    } as never)
+  const cases: [string, number, number][] = [
+    ['from one', count(undefined), 1],
+    ['in a row', count(3), 4],
+    ['anew when its spec has changed', count(3, { generation: 2 }), 1],
+    ['anew when somebody asks', count(3, { syncAt: ago(0) }), 1],
   ]
   for (const [sentence, found, expected] of cases) it(sentence, () => expect(found).to.equal(expected))
 })

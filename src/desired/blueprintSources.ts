@@ -62,9 +62,11 @@ function problemOf({
   }
 }
 
-/** Milliseconds between two looks at a repository that nobody tells of, and after one that failed. */
+/** Milliseconds between two looks at a repository that nobody tells of. */
 export const SYNC_INTERVAL = 3_600_000
+/** After the first look that failed; each further one waits twice as long, up to the most. */
 export const SYNC_RETRY = 300_000
+export const SYNC_RETRY_MOST = 7_200_000
 /** Between two looks however often somebody asks: each costs the host and the platform something. */
 export const SYNC_LEAST = 5_000
 
@@ -76,6 +78,17 @@ type Source = Pick<BlueprintSource, 'spec' | 'status'> & {
 export const readAtOf = ({ spec }: Pick<BlueprintSource, 'spec'>): string => `${spec.ref} ${spec.path}`
 
 type Push = { readonly deliveryId: string; readonly receivedAt: string }
+
+/** Milliseconds from a look that failed to the next one. @param failures in a row */
+export function retryIn(failures: number): number {
+  return Math.min(SYNC_RETRY_MOST, SYNC_RETRY * 2 ** (failures - 1))
+}
+
+/** Failures in a row with the one that has just happened: what somebody has changed or asked for begins anew. */
+export function failuresOf({ spec, status = {}, metadata }: Source): number {
+  const isNew = isSyncAsked({ spec, status }) || status.syncedGeneration !== metadata.generation
+  return isNew ? 1 : (status.failures ?? 0) + 1
+}
 
 /** Milliseconds for which templates that are missing may only not have arrived yet. */
 const SETTLES = 60_000
@@ -98,6 +111,6 @@ export function syncDueIn(
     push !== undefined && push.deliveryId !== status.heardDelivery && Date.parse(push.receivedAt) >= tried
   if (isSyncAsked({ spec, status }) || isPushed || syncedGeneration !== metadata.generation)
     return Math.max(0, tried + SYNC_LEAST - now)
-  const interval = lastSyncAt !== triedAt ? SYNC_RETRY : isWhole ? SYNC_INTERVAL : SETTLES
+  const interval = lastSyncAt !== triedAt ? retryIn(status.failures ?? 1) : isWhole ? SYNC_INTERVAL : SETTLES
   return Math.max(0, tried + interval - now)
 }

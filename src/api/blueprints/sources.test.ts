@@ -100,6 +100,16 @@ describe('sources of blueprints over REST', () => {
     expect((await world.ask('get', `${B}/sources`)).body.items[0].status).to.equal('Syncing')
   })
 
+  it('say when they are tried again after a failure', async () => {
+    const { body: source } = await add()
+    const failing = { state: 'Failing', message: 'The host is away.', nextAttemptAt: '2026-01-01T00:05:00.000Z' }
+    reads(source.id, 'shop', DEFAULT_BLUEPRINTS[0] ?? '', failing)
+    expect((await world.ask('get', `${B}/sources`)).body.items[0]).to.include({
+      status: 'Failing',
+      message: 'The host is away. It is tried again at 2026-01-01T00:05:00.000Z.',
+    })
+  })
+
   it('have templates between those of the boundary and those of the platform, the older source before the younger', async () => {
     const [content = ''] = DEFAULT_BLUEPRINTS
     const slug = 'vector-database'

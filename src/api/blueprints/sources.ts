@@ -9,7 +9,7 @@ import {
   SOURCES_MAX,
   TOO_MANY_SOURCES,
 } from '../../contracts/blueprints/sources.ts'
-import { badRequest, PlatformError } from '../../core/errors.ts'
+import { badRequest, PlatformError, sentence } from '../../core/errors.ts'
 import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import type { Context } from '../http/context.ts'
@@ -84,7 +84,7 @@ export function catalogueSourceDto({ metadata, spec, status = {} }: CatalogueSou
     installationId: spec.installationId ?? null,
     ...{ ref: spec.ref, path: spec.path, enabled: spec.enabled },
     status: stateOf({ metadata, spec, status } as CatalogueSource),
-    message: status.message ?? null,
+    message: messageOf(status),
     revision: status.revision ?? null,
     templateCount: status.templateCount ?? 0,
     invalidTemplates: invalidTemplates.map(({ path, errors }) => ({
@@ -98,6 +98,13 @@ export function catalogueSourceDto({ metadata, spec, status = {} }: CatalogueSou
     })),
     lastSyncAt: status.lastSyncAt ?? null,
   }
+}
+
+function messageOf({ message, state, nextAttemptAt }: NonNullable<CatalogueSource['status']>): string | null {
+  if (message === undefined) return null
+  return state === 'Failing' && nextAttemptAt !== undefined
+    ? `${sentence(message)} It is tried again at ${nextAttemptAt}.`
+    : message
 }
 
 /** What was asked for a moment ago counts, whether or not its controller has heard of it. */

@@ -92,6 +92,36 @@ describe('the controller of sources of blueprints', () => {
     expect(await slugs()).to.deep.equal(['two'])
   })
 
+  it('asks a host that is away less and less often, until it answers', async () => {
+    seed({ repositoryUrl: ADDRESS })
+    await run()
+    const wait = async () => {
+      const { failures, nextAttemptAt = '' } = await status()
+      const minutes = Math.round((Date.parse(nextAttemptAt) - bench.clock.now()) / 60_000)
+      await bench.clock.advance(Date.parse(nextAttemptAt) - bench.clock.now() + 1_000)
+      await bench.rest()
+      await bench.clock.advance(1_000)
+      await bench.rest()
+      return `${failures} ${minutes}`
+    }
+    const seen: string[] = []
+    for (let index = 0; index < 7; index += 1) seen.push(await wait())
+    expect(seen).to.deep.equal(['1 5', '2 10', '3 20', '4 40', '5 80', '6 120', '7 120'])
+    const requests = { syncAt: new Date(bench.clock.now()).toISOString() }
+    await bench.client.mergePatch(BlueprintSource.resource, { namespace: space, name: ID }, { spec: { requests } })
+    await bench.rest()
+    await bench.clock.advance(5_000)
+    await bench.rest()
+    await bench.clock.advance(1_000)
+    await bench.rest()
+    expect((await status()).failures).to.equal(1)
+    files.commit(ADDRESS, 'main', 'a1', { 'one.yaml': template('one') })
+    await wait()
+    expect(await status())
+      .to.include({ state: 'Ready' })
+      .and.not.have.any.keys('failures', 'nextAttemptAt')
+  })
+
   it('takes the token of the Git host of the platform nowhere else', async () => {
     connect({ provider: 'Circuit', baseUrl: 'https://git.example.com', circuit: {} })
     seed({ installationId: HOST, repositoryId: '1' })

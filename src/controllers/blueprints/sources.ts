@@ -13,8 +13,10 @@ import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import {
+  failuresOf,
   type KeptTemplate,
   readAtOf,
+  retryIn,
   SYNC_INTERVAL,
   SYNC_RETRY,
   syncDueIn,
@@ -147,7 +149,7 @@ function surplusOf({ object, records }: SourcePass): Parameters<typeof stalled> 
 
 /** The deletion of the older one wakes nobody, so it is looked for again. */
 function refuse(pass: SourcePass, [reason, message]: Parameters<typeof stalled>): Outcome {
-  pass.report({ state: 'Failing', message, syncedGeneration: pass.object.metadata.generation })
+  pass.report({ state: 'Failing', message, syncedGeneration: pass.object.metadata.generation, ...NO_FAILURES })
   return stalled(reason, message, SYNC_RETRY)
 }
 
@@ -177,6 +179,7 @@ async function readNow(
     ...{ triedAt: now, lastSyncAt: now, syncedAt: spec.requests.syncAt },
     ...{ state: 'Ready' as const, message: undefined, revision: found.revision, readAt: readAtOf(object) },
     repositoryFullName: repositoryNameOf(place.url),
+    ...NO_FAILURES,
   }
   if (found.files === undefined) {
     pass.report(ready)
@@ -223,13 +226,20 @@ async function placeOf(
 }
 
 function failed(pass: SourcePass, { message }: Error): Outcome {
-  pass.report({ state: 'Failing', message, triedAt: pass.now, syncedAt: pass.object.spec.requests.syncAt })
-  return degraded('PartiallyAvailable', message, SYNC_RETRY)
+  const { object, now, clock } = pass
+  const failures = failuresOf(object)
+  const after = retryIn(failures)
+  const nextAttemptAt = new Date(clock.now() + after).toISOString()
+  const tried = { triedAt: now, syncedAt: object.spec.requests.syncAt }
+  pass.report({ state: 'Failing', message, ...tried, failures, nextAttemptAt })
+  return degraded('PartiallyAvailable', message, after)
 }
+
+const NO_FAILURES = { failures: undefined, nextAttemptAt: undefined }
 
 /** Its templates stay, and are not offered. */
 function disable(pass: SourcePass): Outcome {
-  pass.report({ state: 'Disabled', message: undefined })
+  pass.report({ state: 'Disabled', message: undefined, ...NO_FAILURES })
   return done({ reason: 'Stopped' })
 }
 
