@@ -105,6 +105,10 @@ export const BlueprintSource = defineKind({
             )
             .max(5)
             .describe('What is wrong with it; the first five'),
+          keeps: z
+            .string()
+            .optional()
+            .describe('Slug of the template that it was before, which stays until the file is mended or deleted'),
         }),
       )
       .max(INVALID_SHOWN)

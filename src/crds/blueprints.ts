@@ -18,6 +18,7 @@ const templateSpec = z.strictObject({
   content: Prose.min(1)
     .max(262_144)
     .describe('The template as YAML or JSON, at most 256 KiB: docs/areas/blueprints.md says what it holds'),
+  sourcePath: PlainText.max(512).optional().describe('File of that source, below its folder; written by the platform'),
   sourceId: Uuid.optional().describe('BlueprintSource that it was read from; written by the platform; immutable'),
 })
 
@@ -54,7 +55,7 @@ export const BlueprintTemplate = defineKind({
   admission: [
     {
       on: 'WRITE',
-      cel: 'variables.isExempt || !has(object.spec) || (!has(object.spec.sourceId) && object.metadata.name == object.spec.slug)',
+      cel: 'variables.isExempt || !has(object.spec) || (!has(object.spec.sourceId) && !has(object.spec.sourcePath) && object.metadata.name == object.spec.slug)',
       message: 'a template is named like its slug, and only the platform writes what comes from a source',
     },
     {

@@ -73,6 +73,21 @@ const UpdateCatalogSourceRequest = z
   .meta({ id: 'UpdateCatalogSourceRequest' })
 type Change = z.output<typeof UpdateCatalogSourceRequest>
 
+type Invalid = NonNullable<NonNullable<CatalogueSource['status']>['invalidTemplates']>[number]
+
+function invalidDto({ path, errors, keeps }: Invalid) {
+  const shown = errors.map(({ line = null, column = null, severity, ...rest }) => ({
+    ...rest,
+    severity: severity as 'Error',
+    line,
+    column,
+  }))
+  if (keeps === undefined) return { path, errors: shown }
+  const message = `blueprint "${keeps}" stays as it was before, until this file is mended or deleted`
+  const stays = { severity: 'Warning' as const, code: 'SpecInvalid', path: '', line: null, column: null, message }
+  return { path, errors: [...shown, stays] }
+}
+
 /** What a source says: ref and path are judged with the rest of the spec, by the same words as for kubectl. */
 export function catalogueSourceDto({ metadata, spec, status = {} }: CatalogueSource) {
   const { invalidTemplates = [] } = status
@@ -87,15 +102,7 @@ export function catalogueSourceDto({ metadata, spec, status = {} }: CatalogueSou
     message: messageOf(status),
     revision: status.revision ?? null,
     templateCount: status.templateCount ?? 0,
-    invalidTemplates: invalidTemplates.map(({ path, errors }) => ({
-      path,
-      errors: errors.map(({ line = null, column = null, severity, ...rest }) => ({
-        ...rest,
-        severity: severity as 'Error',
-        line,
-        column,
-      })),
-    })),
+    invalidTemplates: invalidTemplates.map(invalidDto),
     lastSyncAt: status.lastSyncAt ?? null,
   }
 }

@@ -1,9 +1,18 @@
 import { isRecord } from '../../core/isRecord.ts'
-import { BlueprintParameter, Template, TemplateComponent, TemplateOutput, type TemplateProblem } from './template.ts'
+import {
+  BlueprintParameter,
+  slugRefusal,
+  Template,
+  TemplateComponent,
+  TemplateOutput,
+  type TemplateProblem,
+} from './template.ts'
 
 /** As much of a template as can be read of a document whose shape is wrong. Nothing is made of it. */
 export type Draft = {
   readonly template: Template
+  /** What it calls itself, if it is a slug. */
+  readonly slug: string | undefined
   /** Whether a problem of the draft is one of its own, and does not follow from the shape of the document. */
   readonly isNews: (problem: Pick<TemplateProblem, 'code' | 'path'>) => boolean
 }
@@ -40,7 +49,8 @@ export function draftOf(value: unknown, shape: readonly TemplateProblem[]): Draf
     if (code === 'UnknownComponent' && !isEachNamed(value.components ?? {})) return false
     return !bases.some((base) => path === base || path.startsWith(`${base}/`))
   }
-  return { template, isNews }
+  const { slug } = value
+  return { template, slug: typeof slug === 'string' && slugRefusal(slug) === undefined ? slug : undefined, isNews }
 }
 
 type List = keyof typeof ITEMS

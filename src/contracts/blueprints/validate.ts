@@ -70,7 +70,7 @@ export function readTemplate(content: string, catalogue: Catalogue): ReadTemplat
   }
   if (read.success) {
     const { problems, order, dependencies } = checked(read.data)
-    const draft = { template: read.data, isNews: () => true }
+    const draft = { template: read.data, slug: read.data.slug, isNews: () => true }
     return { template: read.data, draft, ...bounded(problems), order, dependencies, problemAt }
   }
   const issues = read.error.issues.slice(0, PROBLEMS_MAX)

@@ -67,6 +67,39 @@ describe('the controller of sources of blueprints', () => {
     expect((await status()).invalidTemplates).to.have.nested.property('[0].errors[0].code', 'UnknownField')
   })
 
+  it('keeps a template whose file is broken until it is mended or deleted, and says so', async () => {
+    files.commit(ADDRESS, 'main', 'a1', { 'one.yaml': template('one'), 'two.yaml': template('two') })
+    seed({ repositoryUrl: ADDRESS })
+    await run()
+    const commit = async (revision: string, texts: Record<string, string>) => {
+      files.commit(ADDRESS, 'main', revision, texts)
+      const requests = { syncAt: new Date(bench.clock.now()).toISOString() }
+      await bench.client.mergePatch(BlueprintSource.resource, { namespace: space, name: ID }, { spec: { requests } })
+      for (const wait of [0, 5_000, 1_000]) {
+        await bench.clock.advance(wait)
+        await bench.rest()
+      }
+    }
+    await commit('a2', { 'one.yaml': 'format: 2', 'two.yaml': template('two') })
+    expect(await slugs()).to.deep.equal(['one', 'two'])
+    const broken = await status()
+    expect(broken).to.include({ state: 'Ready', revision: 'a2', templateCount: 2, invalidCount: 1 })
+    expect(broken.invalidTemplates).to.have.nested.property('[0].keeps', 'one')
+    const ready = broken.conditions?.find(({ type }) => type === 'Ready')
+    expect(ready).to.include({ status: 'False', reason: 'PartiallyAvailable' })
+    expect(ready?.message).to.match(/^"one.yaml" is not valid at line 1: .* Blueprint "one" stays as it was before\.$/)
+    await commit('a3', { 'one.yaml': 'format: 3', 'two.yaml': template('two') })
+    expect(await slugs()).to.deep.equal(['one', 'two'])
+    await commit('a4', { 'two.yaml': template('two') })
+    expect(await slugs()).to.deep.equal(['two'])
+    expect((await status()).conditions?.find(({ type }) => type === 'Ready')).to.include({ status: 'True' })
+    await commit('a5', { 'two.yaml': 'format: 2' })
+    expect(await slugs()).to.deep.equal(['two'])
+    await bench.client.mergePatch(BlueprintSource.resource, { namespace: space, name: ID }, { spec: { path: '/x' } })
+    await commit('a6', { 'x/two.yaml': 'format: 2' })
+    expect(await slugs()).to.deep.equal([])
+  })
+
   it('reads an address after a push that any deployment source of the boundary was told of', async () => {
     files.commit(ADDRESS, 'main', 'a1', { 'one.yaml': template('one') })
     seed({ repositoryUrl: ADDRESS })
