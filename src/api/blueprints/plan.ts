@@ -10,6 +10,8 @@ import { mergePatchBetween } from '../records/mergePatch.ts'
 import { VERDICTS, type Verdict, verdictOf } from '../resources/plans.ts'
 import { isTakenElsewhere } from '../resources/platformNames.ts'
 import { demandIn } from '../resources/usage.ts'
+import { refuseWhileDeleting } from '../resources/writes.ts'
+import { awaitedIn } from './existing.ts'
 import { type Deploying, type Located, locateAll, mayRead, plannedOf, requireAtEach, specOf } from './mapping.ts'
 
 export const ACTIONS = ['Create', 'Update', 'Unchanged', 'Skip', 'Conflict'] as const
@@ -24,6 +26,8 @@ export type PlannedComponent = {
   /** Of what is there already, as a merge patch (RFC 7396) of its spec. */
   readonly patch?: unknown
   readonly refusal?: PlatformError
+  /** What it would wait for, in words. */
+  readonly awaited?: readonly string[]
 }
 
 /** What deploying would do, component by component. Nothing is written. @throws PlatformError FORBIDDEN with `missing` */
@@ -55,12 +59,14 @@ async function planOne(
     return { rendered, located, action: 'Conflict' }
   const begun = previous === undefined ? ('Create' as const) : ('Update' as const)
   try {
+    if (previous !== undefined) refuseWhileDeleting(previous)
     const spec = await specOf(deploying, located, planned)
-    if (previous === undefined) return { rendered, located, action: 'Create', spec }
+    const awaited = await awaitedIn(deploying, located, spec, planned)
+    if (previous === undefined) return { rendered, located, action: 'Create', spec, awaited }
     const patch = mergePatchBetween(previous.spec, spec) ?? {}
     // Whether the value of a secret is another one is nobody's to know before.
     const isSame = Object.keys(patch as object).length === 0 && entry.collection !== 'secrets'
-    return { rendered, located, action: isSame ? 'Unchanged' : 'Update', spec, patch }
+    return { rendered, located, action: isSame ? 'Unchanged' : 'Update', spec, patch, awaited }
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error
     return { rendered, located, action: begun, refusal: error }
@@ -100,11 +106,11 @@ export function planDto(
 
 function stepDto(
   deploying: Deploying,
-  { rendered, action, patch, located, refusal }: PlannedComponent,
+  { rendered, action, patch, located, refusal, awaited = [] }: PlannedComponent,
 ): z.output<typeof PlannedStepDto> {
   const { component, resourceName } = rendered
   const taken = `"${resourceName}" of ${component.collection} exists and was not made by this deployment.`
-  const problems = action === 'Conflict' ? [taken] : refusal === undefined ? [] : wordsOf(refusal)
+  const problems = action === 'Conflict' ? [taken] : refusal === undefined ? awaited : wordsOf(refusal)
   const shown = (text: string) => withExpressions(text, deploying.lateMark)
   const { name, collection } = component
   const changes = patch === undefined ? [] : [...changesOf(located?.previous?.spec, patch, '')]
