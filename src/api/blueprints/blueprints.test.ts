@@ -7,6 +7,7 @@ import { executionSecretName } from '../../contracts/blueprints/executions.ts'
 import { objectId } from '../../core/ids.ts'
 import { BLUEPRINT_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { PlatformApp } from '../../crds/apps.ts'
 import { BlueprintExecution, BlueprintTemplate } from '../../crds/blueprints.ts'
 import { DEFAULT_BLUEPRINTS } from '../../crds/defaultBlueprints.ts'
 import { DEFAULT_PLANS } from '../../crds/defaultPlans.ts'
@@ -382,6 +383,37 @@ components:
     const elsewhere = await told()
     expect(elsewhere).to.deep.equal(there.map((words: string) => words.replaceAll('safe', 'none')))
     expect(there.join()).to.include('secretvault/readSecrets').and.not.include('note')
+  })
+
+  it('a dry run tells nobody who may not read a resource whether a guess is right', async () => {
+    const web = (value: string) =>
+      made(
+        `  - { name: web, collection: apps, resourceName: web, spec: { sourceKind: Image, image: node, computePlan: app-small, env: [{ name: KEY, value: ${value} }] } }`,
+      )
+    await post(web('right'))
+    const before = {
+      sourceKind: 'Image',
+      image: 'node',
+      computePlan: 'app-small',
+      env: [{ name: 'KEY', value: 'right' }],
+    }
+    world.put(PlatformApp, 'web', before, HOME)
+    const metadata = { annotations: { [BLUEPRINT_ANNOTATION]: 'find/web' } }
+    await world.client.mergePatch(PlatformApp.resource, { namespace: HOME, name: 'web' }, { metadata })
+    const [seen] = (await deploy({}, '?dryRun=true')).body.steps
+    // What was put here lacks what REST would have stored, so there is a change; not of what is the same.
+    expect(seen.changes.map(({ path }: { path: string }) => path)).not.to.include.members(['/env'])
+    const scope = `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/apps/web`
+    const deny = { principalId: OWNER, principalType: 'User', reason: 'test', scopeIncarnation: 'life' }
+    const reading = { ...deny, actions: ['apps/read'], dataActions: [], scope }
+    world.put(DenyAssignment, randomUUID(), reading, OUTER)
+    const right = (await deploy({}, '?dryRun=true')).body
+    await post(web('wrong').replace('1.0.0', '1.0.1'))
+    const wrong = (await deploy({}, '?dryRun=true')).body
+    expect(wrong).to.deep.equal(right)
+    expect(right.steps[0]).to.deep.include({ action: 'Update' })
+    expect(right.steps[0].changes).to.deep.include({ path: '/env', from: '***', to: '***' })
+    expect(right.steps[0].changes).to.deep.include({ path: '/image', from: '***', to: 'node' })
   })
 
   it('a dry run says that what it would change is being deleted', async () => {
