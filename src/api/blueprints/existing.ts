@@ -22,8 +22,7 @@ import type { Deploying, Located } from './mapping.ts'
  */
 export async function requireHolder(
   deploying: Deploying,
-  { entry: { part }, ref: { namespace } }: Located,
-  body: Readonly<Record<string, unknown>>,
+  { entry: { part }, ref: { namespace }, rendered: { body } }: Located,
   planned: Unseen,
 ): Promise<void> {
   if (part === undefined) return

@@ -21,7 +21,6 @@ import { type Unseen, unseenKey } from '../resources/references.ts'
 import { checkNewName, specForCreate, specForUpdate } from '../resources/writes.ts'
 import { findRole, refuseExceeding, rootOnlyRefused } from '../rules/grants.ts'
 import { bodyOf, type GrantBody } from './bodies.ts'
-import { requireHolder } from './existing.ts'
 
 /** Who deploys, and where. */
 export type Deploying = {
@@ -98,7 +97,6 @@ export async function specOf(deploying: Deploying, located: Located, planned: Un
     throw badRequest('The component names no resource that holds it.', [
       { field: part.parentField, message: 'must be the name of a resource' },
     ])
-  await requireHolder(deploying, located, read, planned)
   return checkSpec(kind, spec, previous?.spec)
 }
 

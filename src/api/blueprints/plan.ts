@@ -12,7 +12,7 @@ import { VERDICTS, type Verdict, verdictOf } from '../resources/plans.ts'
 import { isTakenElsewhere } from '../resources/platformNames.ts'
 import { demandIn } from '../resources/usage.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
-import { awaitedIn } from './existing.ts'
+import { awaitedIn, requireHolder } from './existing.ts'
 import { type Deploying, type Located, locateAll, mayRead, plannedOf, requireAtEach, specOf } from './mapping.ts'
 
 export const ACTIONS = ['Create', 'Update', 'Unchanged', 'Skip', 'Conflict'] as const
@@ -62,6 +62,7 @@ async function planOne(
   try {
     if (previous !== undefined) refuseWhileDeleting(previous)
     const spec = await specOf(deploying, located, planned)
+    await requireHolder(deploying, located, planned)
     const awaited = await awaitedIn(deploying, located, spec, planned)
     if (previous === undefined) return { rendered, located, action: 'Create', spec, awaited }
     const patch = mergePatchBetween(previous.spec, spec) ?? {}
