@@ -1,6 +1,6 @@
 import { OPERATIONS, type Operation, RESOURCE_KINDS } from '../client/index.ts'
+import { suggestion } from '../core/suggestion.ts'
 import { usage } from './failure.ts'
-import { suggestion } from './suggestion.ts'
 
 export const VERBS = ['list', 'get', 'create', 'update', 'patch', 'delete'] as const
 export type Verb = (typeof VERBS)[number]

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { PlatformApiError } from '../client/index.ts'
+import { suggestion } from '../core/suggestion.ts'
 import { chooseRoute } from './collections.ts'
 import type { Context, Input, Option } from './command.ts'
 import { CommandFailure, EXIT, usage } from './failure.ts'
 import { duration, outlookOf, statusLine, statusOf } from './outlook.ts'
 import { printable } from './output.ts'
 import { type Prepared, routesBelow, send, sendBelow } from './requests.ts'
-import { suggestion } from './suggestion.ts'
 
 const WAIT: Option = { long: 'wait', summary: 'Wait until it has come to rest, and show how it gets there' }
 const TIMEOUT: Option = { long: 'timeout', value: 'TIME', summary: 'How long to wait, such as 90s; 10m where absent' }

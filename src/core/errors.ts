@@ -271,7 +271,12 @@ export function refusedFields(errors: FieldError[]): PlatformError {
 
 export function firstReason([first]: readonly FieldError[]): string {
   const where = first === undefined || first.field === '' ? 'The body' : `The field "${first.field}"`
-  return `${where} was refused: ${first?.message ?? 'not valid'}.`
+  return sentence(`${where} was refused: ${first?.message ?? 'not valid'}`)
+}
+
+/** Ends a text like a sentence, if it does not yet. */
+export function sentence(text: string): string {
+  return /[.?!]$/.test(text) ? text : `${text}.`
 }
 
 export function notFound(what: string): PlatformError {

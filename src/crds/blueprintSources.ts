@@ -105,6 +105,10 @@ export const BlueprintSource = defineKind({
             )
             .max(5)
             .describe('What is wrong with it; the first five'),
+          keeps: z
+            .string()
+            .optional()
+            .describe('Slug of the template that it was before, which stays until the file is mended or deleted'),
         }),
       )
       .max(INVALID_SHOWN)
@@ -115,6 +119,8 @@ export const BlueprintSource = defineKind({
     heardDelivery: z.string().optional().describe('The push that it was last read for'),
     lastSyncAt: z.string().optional().describe('When it was last read to the end'),
     triedAt: z.string().optional().describe('When it was last read, or failed'),
+    failures: z.int().optional().describe('How often in a row it failed; absent if it did not'),
+    nextAttemptAt: z.string().optional().describe('After a failure, when it is read again if nobody asks before'),
   }),
   immutable: ['provider', 'repositoryUrl', 'installationId', 'repositoryId'],
   rules,
@@ -132,6 +138,7 @@ export const BlueprintSource = defineKind({
     { name: 'Templates', path: '.status.templateCount', type: 'integer' },
     { name: 'Invalid', path: '.status.invalidCount', type: 'integer' },
     { name: 'Revision', path: '.status.revision', priority: 1 },
+    { name: 'Next attempt', path: '.status.nextAttemptAt', priority: 1 },
     { name: 'Message', path: '.status.message', priority: 1 },
   ],
 })

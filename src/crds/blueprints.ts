@@ -18,6 +18,7 @@ const templateSpec = z.strictObject({
   content: Prose.min(1)
     .max(262_144)
     .describe('The template as YAML or JSON, at most 256 KiB: docs/areas/blueprints.md says what it holds'),
+  sourcePath: PlainText.max(512).optional().describe('File of that source, below its folder; written by the platform'),
   sourceId: Uuid.optional().describe('BlueprintSource that it was read from; written by the platform; immutable'),
 })
 
@@ -54,7 +55,7 @@ export const BlueprintTemplate = defineKind({
   admission: [
     {
       on: 'WRITE',
-      cel: 'variables.isExempt || !has(object.spec) || (!has(object.spec.sourceId) && object.metadata.name == object.spec.slug)',
+      cel: 'variables.isExempt || !has(object.spec) || (!has(object.spec.sourceId) && !has(object.spec.sourcePath) && object.metadata.name == object.spec.slug)',
       message: 'a template is named like its slug, and only the platform writes what comes from a source',
     },
     {
@@ -108,6 +109,11 @@ const executionSpec = z.strictObject({
     .max(30)
     .optional()
     .describe('Components that the execution before had made ready; immutable'),
+  lateMark: z
+    .string()
+    .regex(/^[a-z0-9]{1,32}$/, 'must be up to 32 lower-case letters and digits')
+    .optional()
+    .describe('What the places of values that are known later begin with; nothing when absent; immutable'),
   parameters: mapOf(z.string().max(4096), 50).describe('Values, secret ones masked; immutable'),
   secretParameters: z
     .array(z.string().max(64))

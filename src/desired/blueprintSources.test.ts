@@ -1,15 +1,28 @@
 import { expect } from 'chai'
 import { SOURCE_TEMPLATES_MAX } from '../contracts/blueprints/sources.ts'
 import type { BlueprintSource } from '../crds/blueprintSources.ts'
-import { SYNC_INTERVAL, SYNC_RETRY, syncDueIn, templatesOf } from './blueprintSources.ts'
+import {
+  failuresOf,
+  SYNC_INTERVAL,
+  SYNC_RETRY,
+  SYNC_RETRY_MOST,
+  staleWords,
+  syncDueIn,
+  templatesOf,
+} from './blueprintSources.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
 const ago = (milliseconds: number) => new Date(NOW - milliseconds).toISOString()
 const problem = { severity: 'Error', code: 'Syntax', path: '', line: 1, column: null, message: 'is no YAML' } as const
 
-/** A text `x` is the template of slug x; one with a question mark is none. */
-const read = (text: string) =>
-  text.includes('?') ? { template: undefined, problems: [problem] } : { template: { slug: text }, problems: [] }
+/** A text `x` or `x 2` is a template of slug x; with a question mark it is none, and may still say its slug. */
+const read = (text: string) => {
+  const [slug = ''] = text.split(/[ ?]/)
+  const draft = { slug: slug === '' ? undefined : slug }
+  return text.includes('?')
+    ? { template: undefined, draft, problems: [problem] }
+    : { template: { slug }, draft, problems: [] }
+}
 const files = (...texts: (string | undefined)[]) => texts.map((text, index) => ({ path: `${index}.yaml`, text }))
 
 describe('the templates that a source keeps', () => {
@@ -27,6 +40,54 @@ describe('the templates that a source keeps', () => {
       expect(found.invalid.map(({ path, errors }) => `${path} ${errors[0]?.code}`)).to.deep.equal(invalid)
       expect(found.invalidCount).to.equal(invalid.length)
     })
+
+  const before = [
+    { slug: 'a', content: 'a old', path: 'a.yaml' },
+    { slug: 'b', content: 'b old', path: 'b.yaml' },
+    { slug: 'c', content: 'c old' },
+  ]
+  const later: [string, Record<string, string | undefined>, string[], string[]][] = [
+    ['are those of the commit', { 'a.yaml': 'a new', 'b.yaml': 'b new' }, ['a new', 'b new'], []],
+    ['stay as they were where their file is none any more', { 'a.yaml': '?', 'b.yaml': 'b' }, ['b', 'a old'], ['a']],
+    ['stay where their file is too large', { 'a.yaml': undefined }, ['a old'], ['a']],
+    ['stay where their file says the slug of another one', { 'a.yaml': 'a', 'b.yaml': 'a' }, ['a', 'b old'], ['b']],
+    ['go with their file', { 'b.yaml': 'b' }, ['b'], []],
+    ['go where their file is another one by now', { 'a.yaml': 'd' }, ['d'], []],
+    [
+      'are not replaced by what they were where another file has their slug',
+      { 'a.yaml': '?', 'z.yaml': 'a' },
+      ['a'],
+      [],
+    ],
+    ['stay where their file was broken while it was renamed', { 'x.yaml': 'a?' }, ['a old'], ['a']],
+    [
+      'are not those of another file that was never one',
+      { 'a.yaml': 'a', 'x.yaml': 'b?', 'b.yaml': 'b' },
+      ['a', 'b'],
+      [],
+    ],
+    ['stay by their slug where no file is known of them', { 'c.yaml': 'c?' }, ['c old'], ['c']],
+  ]
+  for (const [sentence, texts, contents, kept] of later)
+    it(`${sentence}, after an earlier commit`, () => {
+      const given = Object.entries(texts).map(([path, text]) => ({ path, text }))
+      const found = templatesOf('source', given, read, before)
+      expect(found.templates.map(({ content }) => content)).to.deep.equal(contents)
+      expect(found.invalid.flatMap(({ keeps }) => keeps ?? [])).to.deep.equal(kept)
+    })
+
+  it('that are older than their file are said first, with the reason', () => {
+    const given = [
+      ...Array.from({ length: 25 }, (_, at) => ({ path: `0${at}`, text: '?' })),
+      { path: 'a.yaml', text: '?' },
+    ]
+    const { invalid } = templatesOf('source', given, read, before)
+    expect([invalid.length, invalid[0]?.keeps]).to.deep.equal([20, 'a'])
+    expect(staleWords(invalid)).to.equal(
+      '"a.yaml" is not valid at line 1: is no YAML. Blueprint "a" stays as it was before.',
+    )
+    expect(staleWords(invalid.slice(1))).to.equal(undefined)
+  })
 
   it('are bounded, and so is what is said of the others', () => {
     const given = Array.from({ length: SOURCE_TEMPLATES_MAX + 30 }, (_, index) => ({
@@ -73,6 +134,10 @@ describe('a source is read', () => {
     ['an hour after it was read', due(good), SYNC_INTERVAL - 60_000],
     ['at once an hour later', due({ ...good, triedAt: ago(SYNC_INTERVAL), lastSyncAt: ago(SYNC_INTERVAL) }), 0],
     ['five minutes after a failure', due(failed), SYNC_RETRY - 60_000],
+    ['ten minutes after the second failure in a row', due({ ...failed, failures: 2 }), 2 * SYNC_RETRY - 60_000],
+    ['two hours after the hundredth', due({ ...failed, failures: 100 }), SYNC_RETRY_MOST - 60_000],
+    ['at once when somebody asks, however often it failed', due({ ...failed, failures: 9 }, { syncAt: ago(0) }), 0],
+    ['at once after a push, however often it failed', due({ ...failed, failures: 9 }, { pushedAt: ago(1) }), 0],
     ['at once when its spec has changed, whether or not it failed', due({ ...failed, syncedGeneration: 0 }), 0],
     ['at once when somebody asks', due(good, { syncAt: ago(0) }), 0],
     [
@@ -96,6 +161,22 @@ describe('a source is read', () => {
       due({ ...good, triedAt: ago(1), lastSyncAt: ago(1) }, { isWhole: false }),
       59_999,
     ],
+  ]
+  for (const [sentence, found, expected] of cases) it(sentence, () => expect(found).to.equal(expected))
+})
+
+describe('failures of a source are counted', () => {
+  const count = (failures: number | undefined, more: { syncAt?: string; generation?: number } = {}) =>
+    failuresOf({
+      spec: { requests: { syncAt: more.syncAt } },
+      status: { failures, syncedGeneration: 1 },
+      metadata: { generation: more.generation ?? 1 },
+    } as never)
+  const cases: [string, number, number][] = [
+    ['from one', count(undefined), 1],
+    ['in a row', count(3), 4],
+    ['anew when its spec has changed', count(3, { generation: 2 }), 1],
+    ['anew when somebody asks', count(3, { syncAt: ago(0) }), 1],
   ]
   for (const [sentence, found, expected] of cases) it(sentence, () => expect(found).to.equal(expected))
 })

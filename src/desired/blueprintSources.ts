@@ -5,40 +5,88 @@ import {
   sourceTemplateName,
 } from '../contracts/blueprints/sources.ts'
 import type { TemplateProblem } from '../contracts/blueprints/template.ts'
+import { sentence } from '../core/errors.ts'
+import { plainLine } from '../core/plainLine.ts'
 import type { BlueprintSource } from '../crds/blueprintSources.ts'
 
 type File = { readonly path: string; readonly text: string | undefined }
 type Read = (content: string) => {
   readonly template: { readonly slug: string } | undefined
+  readonly draft: { readonly slug: string | undefined } | undefined
   readonly problems: readonly TemplateProblem[]
 }
-export type KeptTemplate = { readonly name: string; readonly slug: string; readonly content: string }
+/** A template and the file that it is of. */
+export type KeptTemplate = Stored & { readonly name: string; readonly path: string }
+type Stored = {
+  readonly slug: string
+  readonly content: string
+  /** Absent of what was read before paths were kept. */
+  readonly path?: string | undefined
+}
+type Problem = Omit<TemplateProblem, 'severity'>
+type Refused = { readonly path: string; readonly slug?: string | undefined; readonly errors: readonly Problem[] }
 type Invalid = NonNullable<NonNullable<BlueprintSource['status']>['invalidTemplates']>[number]
 
 const PROBLEMS_SHOWN = 5
 
-/** What a source keeps of the files that were read. One that is no template keeps no other one out. */
-export function templatesOf(sourceId: string, files: readonly File[], read: Read) {
+/**
+ * What a source keeps of the files that were read. One that is no template keeps no other one out, and the template that it was
+ * before stays until it is mended or deleted.
+ *
+ * @param before what the source keeps of the same place, by earlier commits
+ */
+export function templatesOf(sourceId: string, files: readonly File[], read: Read, before: readonly Stored[] = []) {
   const templates = new Map<string, KeptTemplate>()
-  const invalid: Invalid[] = []
-  const refuse = (path: string, errors: readonly Omit<TemplateProblem, 'severity'>[]) =>
-    void invalid.push({ path: path.slice(0, 512), errors: errors.slice(0, PROBLEMS_SHOWN).map(problemOf) })
-  for (const { path, text } of files) {
-    if (text === undefined) {
-      refuse(path, [whole('SpecInvalid', 'must be a text of at most 256 KiB')])
-      continue
-    }
-    const { template, problems } = read(text)
-    const errors = problems.filter(({ severity }) => severity === 'Error')
-    const slug = template?.slug
-    if (slug === undefined || errors.length > 0) refuse(path, errors)
-    else if (templates.has(slug)) refuse(path, [whole('DuplicateName', `has the slug "${slug}" of another file`)])
-    else if (templates.size === SOURCE_TEMPLATES_MAX)
-      refuse(path, [whole('SpecInvalid', `is beyond the ${SOURCE_TEMPLATES_MAX} templates that a source keeps`)])
-    else templates.set(slug, { name: sourceTemplateName(sourceId, slug), slug, content: text })
+  const refused: Refused[] = []
+  const keep = (slug: string, path: string, content: string) =>
+    void templates.set(slug, { name: sourceTemplateName(sourceId, slug), slug, content, path })
+  for (const { path: whole, text } of files) {
+    const path = shownPath(whole)
+    const found = judged(text, read)
+    if (found.errors !== undefined) refused.push({ path, slug: found.slug, errors: found.errors })
+    else if (templates.has(found.slug)) refused.push({ path, errors: [duplicate(found.slug)] })
+    else if (templates.size === SOURCE_TEMPLATES_MAX) refused.push({ path, errors: [SURPLUS] })
+    else keep(found.slug, path, found.content)
   }
-  return { templates: [...templates.values()], invalidCount: invalid.length, invalid: invalid.slice(0, INVALID_SHOWN) }
+  const paths = new Set(files.map(({ path }) => shownPath(path)))
+  const invalid = refused.map(({ path, slug, errors }): Invalid => {
+    const shown = { path, errors: errors.slice(0, PROBLEMS_SHOWN).map(problemOf) }
+    const last = lastOf({ path, slug }, before, paths)
+    if (last === undefined || templates.has(last.slug) || templates.size === SOURCE_TEMPLATES_MAX) return shown
+    keep(last.slug, path, last.content)
+    return { ...shown, keeps: last.slug }
+  })
+  // Those whose template is an older one come first: they are what somebody has to mend.
+  const shown = invalid.toSorted((one, other) => Number(other.keeps !== undefined) - Number(one.keeps !== undefined))
+  return { templates: [...templates.values()], invalidCount: invalid.length, invalid: shown.slice(0, INVALID_SHOWN) }
 }
+
+/** The template that an invalid file was: by its path, or by its slug if the file that it was is gone. */
+function lastOf(
+  { path, slug }: Pick<Refused, 'path' | 'slug'>,
+  before: readonly Stored[],
+  paths: ReadonlySet<string>,
+): Stored | undefined {
+  const isGone = (one: Stored) => one.path === undefined || !paths.has(one.path)
+  return (
+    before.find((one) => one.path === path) ??
+    before.find((one) => slug !== undefined && one.slug === slug && isGone(one))
+  )
+}
+
+function judged(content: string | undefined, read: Read) {
+  if (content === undefined) return { errors: [whole('SpecInvalid', 'must be a text of at most 256 KiB')] }
+  const { template, draft, problems } = read(content)
+  const errors: Problem[] = problems.filter(({ severity }) => severity === 'Error')
+  if (template === undefined || errors.length > 0) return { slug: draft?.slug, errors }
+  return { slug: template.slug, content }
+}
+
+const PATH_MAX = 512
+/** People name files, and any name is one to Git. */
+const shownPath = (path: string) => plainLine(path, PATH_MAX)
+
+const duplicate = (slug: string) => whole('DuplicateName', `has the slug "${slug}" of another file`)
 
 const whole = (code: TemplateProblem['code'], message: string) => ({
   code,
@@ -62,9 +110,26 @@ function problemOf({
   }
 }
 
-/** Milliseconds between two looks at a repository that nobody tells of, and after one that failed. */
+const SURPLUS = whole('SpecInvalid', `is beyond the ${SOURCE_TEMPLATES_MAX} templates that a source keeps`)
+
+/** What somebody has to mend, in one sentence; undefined if all templates are those of the commit that was read last. */
+export function staleWords(invalid: readonly Invalid[]): string | undefined {
+  const stale = invalid.filter(({ keeps }) => keeps !== undefined)
+  const [first] = stale
+  const [error] = first?.errors ?? []
+  if (first === undefined || error === undefined) return undefined
+  const line = error.line === undefined ? '' : ` at line ${error.line}`
+  const more = stale.length === 1 ? '' : ` So do ${stale.length - 1} others.`
+  const why = [error.path, error.message].filter((words) => words !== '').join(' ')
+  const head = sentence(`"${first.path}" is not valid${line}: ${why}`)
+  return `${head} Blueprint "${first.keeps}" stays as it was before.${more}`.slice(0, 1024)
+}
+
+/** Milliseconds between two looks at a repository that nobody tells of. */
 export const SYNC_INTERVAL = 3_600_000
+/** After the first look that failed; each further one waits twice as long, up to the most. */
 export const SYNC_RETRY = 300_000
+export const SYNC_RETRY_MOST = 7_200_000
 /** Between two looks however often somebody asks: each costs the host and the platform something. */
 export const SYNC_LEAST = 5_000
 
@@ -76,6 +141,17 @@ type Source = Pick<BlueprintSource, 'spec' | 'status'> & {
 export const readAtOf = ({ spec }: Pick<BlueprintSource, 'spec'>): string => `${spec.ref} ${spec.path}`
 
 type Push = { readonly deliveryId: string; readonly receivedAt: string }
+
+/** Milliseconds from a look that failed to the next one. @param failures in a row */
+export function retryIn(failures: number): number {
+  return Math.min(SYNC_RETRY_MOST, SYNC_RETRY * 2 ** (failures - 1))
+}
+
+/** Failures in a row with the one that has just happened: what somebody has changed or asked for begins anew. */
+export function failuresOf({ spec, status = {}, metadata }: Source): number {
+  const isNew = isSyncAsked({ spec, status }) || status.syncedGeneration !== metadata.generation
+  return isNew ? 1 : (status.failures ?? 0) + 1
+}
 
 /** Milliseconds for which templates that are missing may only not have arrived yet. */
 const SETTLES = 60_000
@@ -98,6 +174,6 @@ export function syncDueIn(
     push !== undefined && push.deliveryId !== status.heardDelivery && Date.parse(push.receivedAt) >= tried
   if (isSyncAsked({ spec, status }) || isPushed || syncedGeneration !== metadata.generation)
     return Math.max(0, tried + SYNC_LEAST - now)
-  const interval = lastSyncAt !== triedAt ? SYNC_RETRY : isWhole ? SYNC_INTERVAL : SETTLES
+  const interval = lastSyncAt !== triedAt ? retryIn(status.failures ?? 1) : isWhole ? SYNC_INTERVAL : SETTLES
   return Math.max(0, tried + interval - now)
 }

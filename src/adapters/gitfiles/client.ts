@@ -1,16 +1,16 @@
 import { OutgoingError, type OutgoingFetch, type OutgoingRequest } from '../outgoing/port.ts'
 import { PackTooLarge, readPack } from './pack.ts'
 import { DELIMITER, FLUSH, line, packets, textOf } from './pktLine.ts'
-import { GIT_LIMITS, type GitFiles, GitFilesError, type GitPlace } from './port.ts'
-import { filesOf } from './tree.ts'
+import { GIT_LIMITS, type GitFile, type GitFiles, GitFilesError, type GitPlace } from './port.ts'
+import { filesOf, listedIn, textsOf } from './tree.ts'
 
 const PROTOCOL = { 'git-protocol': 'version=2' }
 const COMMON = ['agent=freehold', 'object-format=sha1']
 const DATA = 1
 
 /**
- * Git over https, by version 2 of its protocol (gitprotocol-v2): one commit without its history, and without its large
- * files where the host can leave them out.
+ * Git over https, by version 2 of its protocol (gitprotocol-v2): of one commit without its history the files that are wanted,
+ * where the host can leave out others.
  *
  * @param fetch passes every address by the rules for outgoing calls, and bounds what is answered
  */
@@ -23,13 +23,48 @@ export function gitFiles(fetch: OutgoingFetch): GitFiles {
         const canFilter = await session.open()
         const revision = commitOf(await session.references(), place)
         if (revision === known) return { revision, files: undefined }
-        const pack = await session.pack(revision, canFilter)
-        return { revision, files: filesOf(await readPack(pack), revision, place.path) }
+        const narrow = canFilter ? await onlyWanted(session, revision, place.path) : undefined
+        return { revision, files: narrow ?? (await allSmall(session, { revision, path: place.path, canFilter })) }
       } catch (error) {
         throw gitFilesError(error, host)
       }
     },
   }
+}
+
+/**
+ * First the trees alone, then the texts that they name and that are asked for. A text that is asked for is sent however large
+ * it is, and a host may give none by its id: then undefined.
+ *
+ * @throws GitFilesError; PackTooLarge and RangeError of the trees
+ */
+async function onlyWanted(session: Session, revision: string, path: string): Promise<GitFile[] | undefined> {
+  const trees = await readPack(await session.pack([`want ${revision}`, 'deepen 1', 'filter blob:none']))
+  const listed = listedIn(trees, revision, path)
+  const ids = [...new Set(listed.map(({ id }) => id))]
+  const texts = ids.length === 0 ? new Map() : await textsById(session, ids)
+  return texts === undefined ? undefined : textsOf(listed, texts)
+}
+
+async function textsById(session: Session, ids: readonly string[]) {
+  try {
+    const texts = await readPack(await session.pack(ids.map((id) => `want ${id}`)))
+    return ids.every((id) => texts.has(id)) ? texts : undefined
+  } catch (error) {
+    const isRefused = error instanceof GitFilesError && error.reason === 'Unreachable'
+    if (isRefused || error instanceof OutgoingError || error instanceof PackTooLarge || error instanceof RangeError)
+      return undefined
+    throw error
+  }
+}
+
+type Wide = { readonly revision: string; readonly path: string; readonly canFilter: boolean }
+
+/** The whole commit; without its large files where the host can leave them out. */
+async function allSmall(session: Session, { revision, path, canFilter }: Wide): Promise<GitFile[]> {
+  const filter = canFilter ? [`filter blob:limit=${GIT_LIMITS.file + 1}`] : []
+  const pack = await session.pack([`want ${revision}`, 'deepen 1', ...filter])
+  return filesOf(await readPack(pack), revision, path)
 }
 
 class Session {
@@ -71,12 +106,11 @@ class Session {
     )
   }
 
-  async pack(commit: string, canFilter: boolean): Promise<Buffer> {
-    const filter = canFilter ? [`filter blob:limit=${GIT_LIMITS.file + 1}`] : []
-    const wanted = ['no-progress', 'ofs-delta', `want ${commit}`, 'deepen 1', ...filter, 'done']
+  /** @param asked which objects, and how much of what hangs on them */
+  async pack(asked: readonly string[]): Promise<Buffer> {
     const chunks: Buffer[] = []
     let isPack = false
-    for (const packet of packets(await this.#command('fetch', wanted))) {
+    for (const packet of packets(await this.#command('fetch', ['no-progress', 'ofs-delta', ...asked, 'done']))) {
       if (packet.kind !== 'line') continue
       if (isPack && packet.bytes[0] === DATA) chunks.push(packet.bytes.subarray(1))
       isPack ||= textOf(packet.bytes) === 'packfile'

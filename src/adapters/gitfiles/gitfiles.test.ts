@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { deflateSync } from 'node:zlib'
 import { expect } from 'chai'
 import { serveGit } from '../../../test/worlds/providers/gitBackend.ts'
+import type { OutgoingFetch } from '../outgoing/port.ts'
 import { gitFiles } from './client.ts'
 import { FakeGitFiles } from './fake.ts'
 import { type GitObject, PackTooLarge, readPack } from './pack.ts'
@@ -21,11 +22,13 @@ type World = {
   url: string
   authorization: string
   /** Commits these texts, besides what is there. @returns the hash */
-  commit(texts: Readonly<Record<string, string>>): Promise<string>
+  commit(texts: Readonly<Record<string, string | Buffer>>): Promise<string>
   close(): Promise<void>
 }
 
-async function real(): Promise<World> {
+type RealWorld = World & { fetch: OutgoingFetch; canFilter(value: boolean): Promise<void> }
+
+async function real(): Promise<RealWorld> {
   const root = await mkdtemp(join(tmpdir(), 'freehold-git-'))
   const home = join(root, 'shop.git')
   await mkdir(home)
@@ -37,6 +40,8 @@ async function real(): Promise<World> {
   const served = await serveGit(root, { username: 'git', password: PASSWORD })
   return {
     files: gitFiles(served.fetch),
+    fetch: served.fetch,
+    canFilter: async (value) => void (await git('config', 'uploadpack.allowFilter', String(value))),
     url: `${served.url}/shop.git/.git`,
     authorization: basic(PASSWORD),
     async commit(texts) {
@@ -59,14 +64,16 @@ async function real(): Promise<World> {
 async function played(): Promise<World> {
   const files = new FakeGitFiles()
   const url = 'https://git.test/shop'
-  let all: Record<string, string> = {}
+  let all: Record<string, string | Buffer> = {}
   let count = 0
   return {
     ...{ files, url, authorization: basic(PASSWORD) },
     async commit(texts) {
       all = { ...all, ...texts }
       count += 1
-      const known = Object.fromEntries(Object.entries(all).filter(([path]) => /\.(ya?ml|json)$/.test(path)))
+      const known = Object.fromEntries(
+        Object.entries(all).flatMap(([path, text]) => (/\.(ya?ml|json)$/.test(path) ? [[path, String(text)]] : [])),
+      )
       const revision = createHash('sha1').update(String(count)).digest('hex')
       for (const ref of ['main', 'v1', 'refs/heads/main']) files.commit(url, ref, revision, known)
       return revision
@@ -124,7 +131,7 @@ for (const [name, make] of [
   })
 
 describe('files of a Git server', () => {
-  let world: World
+  let world: RealWorld
   before(async () => {
     world = await real()
   })
@@ -140,6 +147,67 @@ describe('files of a Git server', () => {
       'fits.yaml 262144',
       'large.yaml undefined',
     ])
+  })
+
+  describe('beside much that is not wanted', () => {
+    let large: RealWorld
+    before(async () => {
+      large = await real()
+      const others = Array.from({ length: 50 }, (_, at) => [`code/${at}.bin`, randomBytes(200_000)] as const)
+      const templates = { 'code/more.yaml': 'not of the folder', 'shop/a.yaml': 'one', 'shop/b.json': '{}' }
+      await large.commit({ ...Object.fromEntries(others), ...templates })
+    })
+    after(() => large.close())
+    const readWith = (fetch: OutgoingFetch, path = '/shop') =>
+      gitFiles(fetch).read({ url: large.url, authorization: large.authorization, ref: 'main', path })
+    const SHOP = [
+      { path: 'a.yaml', text: 'one' },
+      { path: 'b.json', text: '{}' },
+    ]
+
+    it('are asked for alone, so that the rest of the repository may be as large as it is', async () => {
+      let bytes = 0
+      const counting: OutgoingFetch = async (...given) => {
+        const whole = Buffer.from(await (await large.fetch(...given)).arrayBuffer())
+        bytes += whole.length
+        return new Response(whole)
+      }
+      expect((await readWith(counting)).files).to.deep.equal(SHOP)
+      expect(bytes).to.be.below(20_000)
+      expect((await readWith(large.fetch, '/')).files?.map(({ path }) => path)).to.deep.equal([
+        'code/more.yaml',
+        'shop/a.yaml',
+        'shop/b.json',
+      ])
+    })
+
+    it('are refused where a host cannot leave out the rest and it is too much', async () => {
+      await large.canFilter(false)
+      expect(['TooLarge', 'Unreachable']).to.include(await reasonOf(readWith(large.fetch)))
+      await large.canFilter(true)
+    })
+  })
+
+  it('are found where the host cannot leave anything out', async () => {
+    await world.commit({ 'plain/a.yaml': 'one' })
+    await world.canFilter(false)
+    expect((await read({ path: '/plain' })).files).to.deep.equal([{ path: 'a.yaml', text: 'one' }])
+    await world.canFilter(true)
+  })
+
+  it('are found where one of them is far too large, and where the host gives no text by its id', async () => {
+    await world.commit({ 'mixed/a.yaml': 'one', 'mixed/vast.yaml': randomBytes(12_000_000).toString('hex') })
+    expect((await read({ path: '/mixed' })).files).to.deep.equal([
+      { path: 'a.yaml', text: 'one' },
+      { path: 'vast.yaml', text: undefined },
+    ])
+    await world.commit({ 'shy/a.yaml': 'one' })
+    const shy: OutgoingFetch = (url, options) =>
+      /command=fetch/.test(String(options?.body)) && !/deepen/.test(String(options?.body))
+        ? Promise.resolve(new Response('0032ERR upload-pack: not our ref'))
+        : world.fetch(url, options)
+    const place = { url: world.url, authorization: world.authorization, ref: 'main', path: '/shy' }
+    expect((await gitFiles(shy).read(place)).files).to.deep.equal([{ path: 'a.yaml', text: 'one' }])
   })
 
   it('are found through a hundred versions of a file, which the host sends as changes of each other', async () => {

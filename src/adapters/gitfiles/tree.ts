@@ -9,12 +9,35 @@ const FOLDER = '40000'
 /** A link (120000) may lead out of the repository, and a submodule (160000) is another one: neither is a file here. */
 const FILES = new Set(['100644', '100755', '100664'])
 
+/** A file by what a tree says of it: the id of its text. */
+export type Listed = { readonly path: string; readonly id: string }
+
 /**
  * YAML and JSON in a folder of a commit and below it, by path.
  *
  * @throws GitFilesError NotFound, TooLarge; RangeError if an object is not as Git writes it
  */
 export function filesOf(objects: Objects, commit: string, folder: string): GitFile[] {
+  return textsOf(listedIn(objects, commit, folder), objects)
+}
+
+/** The texts of files; none of what the host left out because it is too large. @throws GitFilesError TooLarge */
+export function textsOf(listed: readonly Listed[], objects: Objects): GitFile[] {
+  let room: number = GIT_LIMITS.texts
+  return listed.map(({ path, id }) => {
+    const text = textOf(objects.get(id))
+    room -= text?.length ?? 0
+    if (room < 0) throw tooLarge(`more than ${GIT_LIMITS.texts} bytes of YAML and JSON`)
+    return { path, text }
+  })
+}
+
+/**
+ * The same files as trees alone name them.
+ *
+ * @throws GitFilesError NotFound, TooLarge; RangeError if an object is not as Git writes it
+ */
+export function listedIn(objects: Objects, commit: string, folder: string): Listed[] {
   const [, tree] = /^tree ([0-9a-f]{40})$/m.exec(read(objects, commit, 'commit').toString('latin1')) ?? []
   if (tree === undefined) throw new RangeError('A commit names no tree.')
   let root = tree
@@ -29,10 +52,9 @@ export function filesOf(objects: Objects, commit: string, folder: string): GitFi
 }
 
 class Found {
-  readonly files: GitFile[] = []
+  readonly files: Listed[] = []
   readonly #objects: Objects
   #entries = 0
-  #room: number = GIT_LIMITS.texts
 
   constructor(objects: Objects) {
     this.#objects = objects
@@ -45,21 +67,18 @@ class Found {
       if (this.#entries > GIT_LIMITS.entries) throw tooLarge(`more than ${GIT_LIMITS.entries} files and folders`)
       const path = `${prefix}${name}`
       if (mode === FOLDER && depth < GIT_LIMITS.depth) this.gather(id, `${path}/`, depth + 1)
-      if (FILES.has(mode) && TEXTS.test(name)) this.#add(path, textOf(this.#objects.get(id)))
+      if (FILES.has(mode) && TEXTS.test(name)) this.#add({ path, id })
     }
   }
 
-  #add(path: string, text: string | undefined): void {
+  #add(file: Listed): void {
     if (this.files.length === GIT_LIMITS.files) throw tooLarge(`more than ${GIT_LIMITS.files} files of YAML and JSON`)
-    this.#room -= text?.length ?? 0
-    if (this.#room < 0) throw tooLarge(`more than ${GIT_LIMITS.texts} bytes of YAML and JSON`)
-    this.files.push({ path, text })
+    this.files.push(file)
   }
 }
 
 const tooLarge = (what: string) => new GitFilesError('TooLarge', `The folder has ${what}.`)
 
-/** Undefined too for what the host left out because it is too large. */
 function textOf(object: GitObject | undefined): string | undefined {
   if (object === undefined || object.bytes.length > GIT_LIMITS.file) return undefined
   try {

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { CLUSTER } from '../../../test/worlds/facadeServer.ts'
-import { BOUNDARY, OWNER, startShop } from '../../../test/worlds/shop.ts'
+import request from 'supertest'
+import { BLUEPRINTS as B, startBlueprintShop } from '../../../test/worlds/blueprintShop.ts'
+import { bearer, CLUSTER } from '../../../test/worlds/facadeServer.ts'
+import { BOUNDARY, OWNER } from '../../../test/worlds/shop.ts'
 import { executionSecretName } from '../../contracts/blueprints/executions.ts'
+import { objectId } from '../../core/ids.ts'
 import { BLUEPRINT_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { BlueprintExecution, BlueprintTemplate } from '../../crds/blueprints.ts'
@@ -17,7 +20,6 @@ import { VectorCluster } from '../../crds/vector.ts'
 import { secret } from '../../kube/builtin.ts'
 import { readWhole } from './catalogue.ts'
 
-const B = `/boundaries/${BOUNDARY}/resources/blueprints`
 const HOME = groupNamespace(BOUNDARY, 'shop')
 const OUTER = boundaryNamespace(BOUNDARY)
 const READER = '33333333-3333-4333-8333-333333333333'
@@ -48,21 +50,18 @@ ${more}outputs:
 `
 
 describe('blueprints over REST', () => {
-  let world: Awaited<ReturnType<typeof startShop>>
+  let world: Awaited<ReturnType<typeof startBlueprintShop>>
   beforeEach(async () => {
-    world = await startShop()
+    world = await startBlueprintShop()
     world.grant(READER, 'Reader', `/boundaries/${BOUNDARY}`)
     for (const content of DEFAULT_BLUEPRINTS)
       world.put(BlueprintTemplate, slugOf(content), { slug: slugOf(content), content }, SYSTEM_NAMESPACE)
   })
   afterEach(() => world.stop())
 
-  const post = (content: string, path = 'templates') => world.ask('post', `${B}/${path}`).send({ content })
-  const idOfSlug = async (slug: string) => (await world.ask('get', `${B}/${slug}`)).body.id as string
-  const deploy = async (body: object = {}, query = '', as = OWNER) =>
-    world
-      .ask('post', `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/blueprints/search/deploy${query}`, as)
-      .send({ blueprintId: await idOfSlug('search'), clusterId: CLUSTER, name: 'find', ...body })
+  type World = typeof world
+  const post: World['post'] = (...given) => world.post(...given)
+  const deploy: World['deploy'] = (...given) => world.deploy(...given)
 
   it('every blueprint of the platform is valid, and listed with what it needs', async () => {
     const { body } = await world.ask('get', B)
@@ -151,8 +150,70 @@ describe('blueprints over REST', () => {
     expect(JSON.stringify(stored)).not.to.include(value)
     const { body: listed } = await world.ask('get', `${B}/deploys?take=1&resourceGroup=shop`)
     expect(listed.items.map(({ id }: { id: string }) => id)).to.deep.equal([body.id])
+    const beyond = await world.ask('get', `${B}/deploys?take=201`)
+    expect([beyond.status, beyond.body.parameter]).to.deep.equal([400, 'take'])
     expect((await deploy()).body).to.include({ code: 'INVALID_STATE', executionId: body.id })
     expect((await world.ask('post', `${B}/deploys/${body.id}/retry`)).body.code).to.equal('INVALID_STATE')
+  })
+
+  it('what people type is a text, and no expression for what comes later', async () => {
+    await post(`format: 1
+slug: search
+name: Search
+version: 1.0.0
+parameters: [{ name: text, type: string }, { name: key, type: secret }]
+components:
+  - { name: vault, collection: secretvaults, resourceName: safe }
+  - name: note
+    collection: secrets
+    resourceName: note
+    spec: { vaultName: safe, value: "\${parameters.text} \${parameters.key} \${components.vault.id}" }
+`)
+    const typed = `%{parameters.key} %{components.vault.id} \${parameters.key}`
+    const { status, body } = await deploy({ parameters: { text: typed, key: 'hunter2' } })
+    expect(status).to.equal(202)
+    const stored = await world.client.get(BlueprintExecution.resource, { namespace: OUTER, name: body.id })
+    const { lateMark, steps } = (stored as unknown as BlueprintExecution).spec
+    expect(steps[1]?.value).to.equal(`${typed} %{${lateMark}.parameters.key} %{${lateMark}.components.vault.id}`)
+  })
+
+  it('a failed deployment is tried again once, however many ask at once, and then its retry', async () => {
+    await post(template())
+    const fail = (id: string) =>
+      world.client.edit(BlueprintExecution.resource, { namespace: OUTER, name: id }, (execution) => {
+        execution.status = { state: 'Failed', stage: 'Finished' }
+      })
+    const { body: first } = await deploy()
+    fail(first.id)
+    const retry = (id: string) => world.ask('post', `${B}/deploys/${id}/retry`)
+    const answers = await Promise.all([retry(first.id), retry(first.id), retry(first.id)])
+    expect(answers.map(({ status }) => status).sort()).to.deep.equal([202, 409, 409])
+    const second = answers.find(({ status }) => status === 202)?.body
+    expect((await world.ask('get', `${B}/deploys/${first.id}`)).body.retriedBy).to.equal(second.id)
+    fail(second.id)
+    expect((await retry(first.id)).body).to.include({ code: 'INVALID_STATE', executionId: second.id })
+    // As if the process had died before it stored them.
+    await world.client.remove(secret, { namespace: OUTER, name: executionSecretName(second.id) })
+    const third = await retry(second.id)
+    expect([third.status, third.body.retryOf]).to.deep.equal([202, second.id])
+    const values = (id: string) => world.client.get(secret, { namespace: OUTER, name: executionSecretName(id) })
+    expect((await values(third.body.id)) as { data?: object }).to.deep.include({
+      data: ((await values(first.id)) as { data?: object }).data,
+    })
+  })
+
+  it('a retry is refused where another replica has made it, of which nothing is known here', async () => {
+    await post(template())
+    const { body: first } = await deploy()
+    world.client.edit(BlueprintExecution.resource, { namespace: OUTER, name: first.id }, (execution) => {
+      execution.status = { state: 'Failed', stage: 'Finished' }
+    })
+    const elsewhere = await world.another()
+    const retry = (app: typeof elsewhere) =>
+      request(app).post(`${B}/deploys/${first.id}/retry`).set('authorization', bearer(OWNER))
+    const answers = await Promise.all([retry(world.app), retry(elsewhere)])
+    expect(answers.map(({ status }) => status).sort()).to.deep.equal([202, 409])
+    expect(answers.find(({ status }) => status === 409)?.body.code).to.equal('INVALID_STATE')
   })
 
   const refusals: [why: string, body: object, status: number, code: string][] = [
@@ -180,6 +241,55 @@ describe('blueprints over REST', () => {
       expect(answer.status).to.equal(status)
       expect((await world.client.list(BlueprintExecution.resource)).items).to.have.length(0)
     })
+
+  it('is told which blueprint an id is of', async () => {
+    await post(template())
+    const own = await world.idOfSlug('search')
+    const told = async (blueprintId: string) => (await deploy({ blueprintId })).body.error as string
+    const head = (id: string) => `The blueprintId "${id}" is not the one of blueprint "search"`
+    const tail = `"search" has the id "${own}".`
+    const other = await world.idOfSlug('static-site')
+    expect(await told(other)).to.equal(`${head(other)}: that is the id of blueprint "static-site". ${tail}`)
+    expect(await told(CLUSTER)).to.equal(`${head(CLUSTER)}: there is no blueprint with that id. ${tail}`)
+    const { metadata } = world.put(BlueprintTemplate, 'search', { slug: 'search', content: 'x' }, SYSTEM_NAMESPACE)
+    const hidden = objectId(BlueprintTemplate.resource, metadata)
+    expect(await told(hidden)).to.equal(
+      `${head(hidden)}: that is the id of the one of the platform, and the one of this boundary counts now. ${tail}`,
+    )
+    expect((await deploy({ blueprintId: own.toUpperCase() })).status).to.equal(202)
+  })
+
+  it('is told what may have been meant, of parameters and of overrides', async () => {
+    await post(template())
+    const parameter = await deploy({ parameters: { plann: 'vector-dev' } })
+    expect(parameter.body.error).to.equal(
+      'The field "parameters.plann" was refused: is no parameter of this blueprint; did you mean "plan"?',
+    )
+    const { body } = await deploy({ componentOverrides: [{ name: 'vector' }, { name: 'web' }] })
+    expect(body.errors).to.deep.equal([
+      { field: 'componentOverrides.0.name', message: 'is no component of this blueprint; did you mean "vectors"?' },
+      { field: 'componentOverrides.1.name', message: 'is no component of this blueprint' },
+    ])
+    const field = await deploy({ paramters: {} })
+    expect(field.body.errors).to.deep.equal([
+      { field: 'paramters', message: 'is not a field of this record; did you mean "parameters"?' },
+    ])
+  })
+
+  it('everything that is wrong with a template is said at once, with what may have been meant', async () => {
+    const wrong = template('1.0.0', '', '{ replcas: 3 }')
+      .replace('version: 1.0.0', 'versoin: 1.0.0')
+      .replace('collection: secretvaults', 'collection: secretvault')
+      .replace('parameters.password', 'parameters.pasword')
+    const { body } = await post(wrong, 'templates/validate')
+    expect(body.problems.map(({ path, message }: Record<string, string>) => `${path} ${message}`)).to.have.members([
+      '/versoin is not a field of this record; did you mean "version"?',
+      '/version is required (a string)',
+      '/components/0/spec/replcas is not a field of this record; did you mean "replicas"?',
+      '/components/1/collection "secretvault" is no collection that a blueprint can make things of; did you mean "secretvaults"?',
+      '/components/2/spec/value there is no parameter "pasword"; did you mean "password"?',
+    ])
+  })
 
   it('makes buckets, keys, functions and grants as REST would', async () => {
     world.put(ComputePlan, 'function-small', DEFAULT_PLANS['function-small'] ?? {})

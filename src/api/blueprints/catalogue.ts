@@ -10,7 +10,7 @@ import {
 } from '../../contracts/blueprints/validate.ts'
 import { isOutputMark, mapTexts } from '../../contracts/blueprints/walk.ts'
 import type { ActionName } from '../../core/actions.ts'
-import { notFound, PlatformError } from '../../core/errors.ts'
+import { notFound, PlatformError, sentence } from '../../core/errors.ts'
 import { objectId } from '../../core/ids.ts'
 import { boundaryNamespace, isUuid, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { ageOf } from '../../core/object.ts'
@@ -48,7 +48,7 @@ export function readWhole(content: string): ReadTemplate {
   const known = READ.get(content)
   if (known !== undefined) return known
   const read = readTemplate(content, CATALOGUE)
-  const problems = read.template === undefined ? [] : specProblems(read.template, read)
+  const problems = read.draft === undefined ? [] : specProblems(read.draft.template, read).filter(read.draft.isNews)
   const whole = { ...read, problems: [...read.problems, ...problems].slice(0, 50) }
   READ.set(content, whole)
   return whole
@@ -64,7 +64,8 @@ function specProblems(template: Template, { problemAt }: ReadTemplate): Template
     if (success) return []
     // A name that is none is wrong whatever its value turns out to be.
     const open = error.issues.filter((issue) => issue.code === 'unrecognized_keys' || !isOpen(spec, issue.path))
-    return open.flatMap((issue) => problemsOfIssue(issue, problemAt, `/components/${index}/spec`))
+    const base = `/components/${index}/spec`
+    return open.flatMap((issue) => problemsOfIssue(issue, { schema: bodyOf(entry), problemAt, base }))
   })
 }
 
@@ -124,13 +125,24 @@ export function blueprintOf(object: TemplateObject, source?: RecordOf<typeof Blu
   return { object, origin: originOf(object), id: idOfTemplate(object), source, read: readWhole(object.spec.content) }
 }
 
+const homesOf = (boundaryId: string) => [SYSTEM_NAMESPACE, boundaryNamespace(boundaryId)]
+
+/** What an id is of, whether or not another template of the same slug hides it. */
+export function templateOfId({ records }: Services, boundaryId: string, id: string) {
+  const found = homesOf(boundaryId)
+    .flatMap((namespace) => [...records.peekAll(BlueprintTemplate, { namespace })])
+    .find((object) => idOfTemplate(object) === id.toLowerCase())
+  return found && { slug: found.spec.slug, origin: originOf(found) }
+}
+
 type Shown = { readonly object: TemplateObject; readonly source: RecordOf<typeof BlueprintSource> | undefined }
 
 /** One for each slug, unread: that of the boundary hides that of the oldest source, and both hide the platform's own. */
 function shownIn({ records }: Pick<Services, 'records'>, boundaryId: string): Shown[] {
-  const homes = [SYSTEM_NAMESPACE, boundaryNamespace(boundaryId)]
   const shown = new Map<string, Shown & { rank: string }>()
-  for (const object of homes.flatMap((namespace) => [...records.peekAll(BlueprintTemplate, { namespace })])) {
+  for (const object of homesOf(boundaryId).flatMap((namespace) => [
+    ...records.peekAll(BlueprintTemplate, { namespace }),
+  ])) {
     const { metadata, spec } = object
     if (metadata.deletionTimestamp !== undefined) continue
     const ref = { namespace: metadata.namespace ?? '', name: spec.sourceId ?? '' }
@@ -174,7 +186,8 @@ export function requireValid({ template, problems }: ReadTemplate): Template {
   if (template !== undefined && errors.length === 0) return template
   const [first] = errors
   const where = first?.path === '' || first === undefined ? '' : ` at ${first.path}`
-  throw new PlatformError('TEMPLATE_INVALID', `The template is not valid${where}: ${first?.message}.`, { problems })
+  const message = sentence(`The template is not valid${where}: ${first?.message}`)
+  throw new PlatformError('TEMPLATE_INVALID', message, { problems })
 }
 
 export const TemplateProblemDto = z

@@ -1,5 +1,10 @@
 import { z } from 'zod'
-import { EXECUTION_STAGES, EXECUTION_STATES, STEP_STATES } from '../../contracts/blueprints/executions.ts'
+import {
+  EXECUTION_STAGES,
+  EXECUTION_STATES,
+  EXECUTIONS_KEPT,
+  STEP_STATES,
+} from '../../contracts/blueprints/executions.ts'
 import { objectId } from '../../core/ids.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { createdAtOf } from '../../core/object.ts'
@@ -95,15 +100,16 @@ function outputDto(
   return { name, value, isSecret: secret, reference }
 }
 
-/** BlueprintExecutionDto (records: blueprints). */
-export function executionDto(
-  execution: ExecutionRecord,
-  { records }: Services,
-): z.output<typeof BlueprintExecutionDto> {
-  const { metadata, spec, status = {} } = execution
-  const retry = records
+/** The execution that tries this one again. */
+export function retryOf({ records }: Services, { metadata }: ExecutionRecord): ExecutionRecord | undefined {
+  return records
     .peekAll(BlueprintExecution, { namespace: metadata.namespace })
-    .find((other) => other.spec.retryOf === metadata.name)
+    .find(({ spec }) => spec.retryOf === metadata.name)
+}
+
+/** BlueprintExecutionDto (records: blueprints). */
+export function executionDto(execution: ExecutionRecord, services: Services): z.output<typeof BlueprintExecutionDto> {
+  const { metadata, spec, status = {} } = execution
   const { slug, blueprintName, version, name, resourceGroup, clusterId, startedBy } = spec
   return {
     id: metadata.name,
@@ -116,7 +122,7 @@ export function executionDto(
     startedAt: status.startedAt ?? null,
     finishedAt: status.finishedAt ?? null,
     retryOf: spec.retryOf ?? null,
-    retriedBy: retry?.metadata.name ?? null,
+    retriedBy: retryOf(services, execution)?.metadata.name ?? null,
     steps: spec.steps.map((step) => stepDto(execution, step)),
     outputs: (spec.outputs ?? []).map((output) => outputDto(execution, output)),
     parameters: spec.parameters,
@@ -142,6 +148,7 @@ export const executions = collection(BlueprintExecution, {
   sort: '-createdAt',
   name: 'name',
   limitName: 'take',
+  limitMax: EXECUTIONS_KEPT,
   list: {
     summary: 'Deployments, newest first',
     query: z.object({ resourceGroup: z.string().max(64).optional() }),

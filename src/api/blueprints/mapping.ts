@@ -28,6 +28,8 @@ export type Deploying = {
   readonly boundaryId: string
   readonly resourceGroup: string
   readonly clusterId: string
+  /** What the places of values that come late are known by; people choose none of it. */
+  readonly lateMark: string
 }
 
 type Ref = { readonly namespace: string; readonly name: string }

@@ -1,14 +1,18 @@
 import { z } from 'zod'
 import { escaped } from '../../contracts/blueprints/document.ts'
 import { deployOf } from '../../contracts/blueprints/executions.ts'
-import type { RenderedComponent } from '../../contracts/blueprints/render.ts'
+import { type RenderedComponent, withExpressions } from '../../contracts/blueprints/render.ts'
+import { mapTexts } from '../../contracts/blueprints/walk.ts'
 import { type FieldError, PlatformError } from '../../core/errors.ts'
 import { BLUEPRINT_ANNOTATION } from '../../core/labels.ts'
 import { formatBytes, formatCores } from '../../core/quantity.ts'
+import { MASK } from '../../core/redaction.ts'
 import { mergePatchBetween } from '../records/mergePatch.ts'
 import { VERDICTS, type Verdict, verdictOf } from '../resources/plans.ts'
 import { isTakenElsewhere } from '../resources/platformNames.ts'
 import { demandIn } from '../resources/usage.ts'
+import { refuseWhileDeleting } from '../resources/writes.ts'
+import { awaitedIn, requireHolder } from './existing.ts'
 import { type Deploying, type Located, locateAll, mayRead, plannedOf, requireAtEach, specOf } from './mapping.ts'
 
 export const ACTIONS = ['Create', 'Update', 'Unchanged', 'Skip', 'Conflict'] as const
@@ -23,6 +27,8 @@ export type PlannedComponent = {
   /** Of what is there already, as a merge patch (RFC 7396) of its spec. */
   readonly patch?: unknown
   readonly refusal?: PlatformError
+  /** What it would wait for, in words. */
+  readonly awaited?: readonly string[]
 }
 
 /** What deploying would do, component by component. Nothing is written. @throws PlatformError FORBIDDEN with `missing` */
@@ -54,12 +60,16 @@ async function planOne(
     return { rendered, located, action: 'Conflict' }
   const begun = previous === undefined ? ('Create' as const) : ('Update' as const)
   try {
+    if (previous !== undefined) refuseWhileDeleting(previous)
     const spec = await specOf(deploying, located, planned)
-    if (previous === undefined) return { rendered, located, action: 'Create', spec }
+    await requireHolder(deploying, located, planned)
+    const awaited = await awaitedIn(deploying, located, spec, planned)
+    if (previous === undefined) return { rendered, located, action: 'Create', spec, awaited }
     const patch = mergePatchBetween(previous.spec, spec) ?? {}
-    // Whether the value of a secret is another one is nobody's to know before.
-    const isSame = Object.keys(patch as object).length === 0 && entry.collection !== 'secrets'
-    return { rendered, located, action: isSame ? 'Unchanged' : 'Update', spec, patch }
+    // Whether the value of a secret is another one is nobody's to know before; nor is what one may not read.
+    const isShown = entry.collection !== 'secrets' && mayRead(deploying, located)
+    const isSame = isShown && Object.keys(patch as object).length === 0
+    return { rendered, located, action: isSame ? 'Unchanged' : 'Update', spec, patch, awaited }
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error
     return { rendered, located, action: begun, refusal: error }
@@ -99,15 +109,22 @@ export function planDto(
 
 function stepDto(
   deploying: Deploying,
-  { rendered, action, patch, located, refusal }: PlannedComponent,
+  { rendered, action, patch, located, refusal, awaited = [] }: PlannedComponent,
 ): z.output<typeof PlannedStepDto> {
   const { component, resourceName } = rendered
   const taken = `"${resourceName}" of ${component.collection} exists and was not made by this deployment.`
-  const problems = action === 'Conflict' ? [taken] : refusal === undefined ? [] : wordsOf(refusal)
+  const problems = action === 'Conflict' ? [taken] : refusal === undefined ? awaited : wordsOf(refusal)
+  const shown = (text: string) => withExpressions(text, deploying.lateMark)
   const { name, collection } = component
-  const changes = patch === undefined ? [] : [...changesOf(located?.previous?.spec, patch, '')]
-  if (located !== undefined && !mayRead(deploying, located)) for (const change of changes) change.from = '***'
-  return { component: name, collection, resourceName, action, changes, problems }
+  const changes =
+    patch === undefined || located === undefined
+      ? []
+      : mayRead(deploying, located)
+        ? [...changesOf(located.previous?.spec, patch, '')]
+        : givenTo(rendered)
+  for (const change of changes)
+    change.to = mapTexts(change.to, (found) => (typeof found === 'string' ? shown(found) : found))
+  return { component: name, collection, resourceName, action, changes, problems: problems.map(shown) }
 }
 
 function wordsOf({ message, extras }: PlatformError): string[] {
@@ -117,6 +134,14 @@ function wordsOf({ message, extras }: PlatformError): string[] {
     : errors.map(({ field, message: why }) => `${field} ${why}`)
 }
 
+/** All that the template gives, whether or not it is so already: what is left out would tell what is there. */
+function givenTo({ component: { collection }, body }: RenderedComponent): z.output<typeof ChangeDto>[] {
+  return Object.entries(body).map(([name, to]) => {
+    const isTold = name !== 'env' && !(collection === 'secrets' && name === 'value')
+    return { path: `/${escaped(name)}`, from: MASK, to: isTold ? to : MASK }
+  })
+}
+
 /** Values of variables are not told: they may have been written by hand, and be secret. */
 function* changesOf(before: unknown, patch: unknown, path: string): Iterable<z.output<typeof ChangeDto>> {
   const held = before as Record<string, unknown> | undefined
@@ -124,7 +149,7 @@ function* changesOf(before: unknown, patch: unknown, path: string): Iterable<z.o
     const at = `${path}/${escaped(name)}`
     const from = held?.[name] ?? null
     const isNested = typeof to === 'object' && to !== null && !Array.isArray(to)
-    if (name === 'env') yield { path: at, from: '***', to: '***' }
+    if (name === 'env') yield { path: at, from: MASK, to: MASK }
     else if (isNested && typeof from === 'object' && from !== null) yield* changesOf(from, to, at)
     else yield { path: at, from, to }
   }

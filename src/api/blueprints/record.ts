@@ -78,6 +78,11 @@ function headOf(content: string): Record<string, unknown> {
   }
 }
 
+/** Whether its file is not valid in the commit that was read last, so that it is of an earlier one. */
+function isOlder(path: string | undefined, source: Blueprint['source']): boolean {
+  return (source?.status?.invalidTemplates ?? []).some((one) => one.keeps !== undefined && one.path === path)
+}
+
 export function blueprintDto(
   { id, object, origin, source, read }: Blueprint,
   { services, caller }: Context,
@@ -106,6 +111,6 @@ export function blueprintDto(
     permissions,
     missingPermissions: permissions.filter((name) => !services.access.isAllowed(caller.principalId, name, scope)),
     updatedAt: status?.updatedAt ?? createdAtOf(metadata),
-    revision: source?.status?.revision ?? null,
+    revision: isOlder(spec.sourcePath, source) ? null : (source?.status?.revision ?? null),
   })
 }

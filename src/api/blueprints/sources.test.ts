@@ -100,6 +100,37 @@ describe('sources of blueprints over REST', () => {
     expect((await world.ask('get', `${B}/sources`)).body.items[0].status).to.equal('Syncing')
   })
 
+  it('say of an invalid file which template stays as it was, and that it is of no known commit', async () => {
+    const { body: source } = await add()
+    const error = { severity: 'Error', code: 'Syntax', path: '', line: 1, message: 'is no YAML' }
+    const invalidTemplates = [{ path: 'shop.yaml', errors: [error], keeps: 'vector-database' }]
+    const { metadata } = reads(source.id, 'vector-database', DEFAULT_BLUEPRINTS[0] ?? '', { invalidTemplates })
+    await world.client.mergePatch(
+      BlueprintTemplate.resource,
+      { namespace: OUTER, name: metadata.name },
+      { spec: { sourcePath: 'shop.yaml' } },
+    )
+    const [shown] = (await world.ask('get', `${B}/sources`)).body.items[0].invalidTemplates
+    expect(shown.errors).to.deep.equal([
+      { ...error, column: null },
+      {
+        ...{ severity: 'Warning', code: 'SpecInvalid', path: '', line: null, column: null },
+        message: 'blueprint "vector-database" stays as it was before, until this file is mended or deleted',
+      },
+    ])
+    expect((await world.ask('get', `${B}/vector-database`)).body).to.include({ sourceId: source.id, revision: null })
+  })
+
+  it('say when they are tried again after a failure', async () => {
+    const { body: source } = await add()
+    const failing = { state: 'Failing', message: 'The host is away.', nextAttemptAt: '2026-01-01T00:05:00.000Z' }
+    reads(source.id, 'shop', DEFAULT_BLUEPRINTS[0] ?? '', failing)
+    expect((await world.ask('get', `${B}/sources`)).body.items[0]).to.include({
+      status: 'Failing',
+      message: 'The host is away. It is tried again at 2026-01-01T00:05:00.000Z.',
+    })
+  })
+
   it('have templates between those of the boundary and those of the platform, the older source before the younger', async () => {
     const [content = ''] = DEFAULT_BLUEPRINTS
     const slug = 'vector-database'

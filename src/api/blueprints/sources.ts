@@ -9,7 +9,7 @@ import {
   SOURCES_MAX,
   TOO_MANY_SOURCES,
 } from '../../contracts/blueprints/sources.ts'
-import { badRequest, PlatformError } from '../../core/errors.ts'
+import { badRequest, PlatformError, sentence } from '../../core/errors.ts'
 import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import type { Context } from '../http/context.ts'
@@ -73,6 +73,21 @@ const UpdateCatalogSourceRequest = z
   .meta({ id: 'UpdateCatalogSourceRequest' })
 type Change = z.output<typeof UpdateCatalogSourceRequest>
 
+type Invalid = NonNullable<NonNullable<CatalogueSource['status']>['invalidTemplates']>[number]
+
+function invalidDto({ path, errors, keeps }: Invalid) {
+  const shown = errors.map(({ line = null, column = null, severity, ...rest }) => ({
+    ...rest,
+    severity: severity as 'Error',
+    line,
+    column,
+  }))
+  if (keeps === undefined) return { path, errors: shown }
+  const message = `blueprint "${keeps}" stays as it was before, until this file is mended or deleted`
+  const stays = { severity: 'Warning' as const, code: 'SpecInvalid', path: '', line: null, column: null, message }
+  return { path, errors: [...shown, stays] }
+}
+
 /** What a source says: ref and path are judged with the rest of the spec, by the same words as for kubectl. */
 export function catalogueSourceDto({ metadata, spec, status = {} }: CatalogueSource) {
   const { invalidTemplates = [] } = status
@@ -84,20 +99,19 @@ export function catalogueSourceDto({ metadata, spec, status = {} }: CatalogueSou
     installationId: spec.installationId ?? null,
     ...{ ref: spec.ref, path: spec.path, enabled: spec.enabled },
     status: stateOf({ metadata, spec, status } as CatalogueSource),
-    message: status.message ?? null,
+    message: messageOf(status),
     revision: status.revision ?? null,
     templateCount: status.templateCount ?? 0,
-    invalidTemplates: invalidTemplates.map(({ path, errors }) => ({
-      path,
-      errors: errors.map(({ line = null, column = null, severity, ...rest }) => ({
-        ...rest,
-        severity: severity as 'Error',
-        line,
-        column,
-      })),
-    })),
+    invalidTemplates: invalidTemplates.map(invalidDto),
     lastSyncAt: status.lastSyncAt ?? null,
   }
+}
+
+function messageOf({ message, state, nextAttemptAt }: NonNullable<CatalogueSource['status']>): string | null {
+  if (message === undefined) return null
+  return state === 'Failing' && nextAttemptAt !== undefined
+    ? `${sentence(message)} It is tried again at ${nextAttemptAt}.`
+    : message
 }
 
 /** What was asked for a moment ago counts, whether or not its controller has heard of it. */

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { type ErrorCode, type FieldError, firstReason, PlatformError } from '../../core/errors.ts'
 import { reasonOf } from '../../core/reasonOf.ts'
+import { unknownField } from '../../core/unknownField.ts'
 
 type Issue = z.core.$ZodIssue
 
@@ -16,12 +17,12 @@ function isBinding(issue: Issue): boolean {
 
 const SHOWN_MAX = 20
 
-function fieldErrors(issue: Issue): FieldError[] {
+function fieldErrors(schema: z.ZodType, issue: Issue): FieldError[] {
   const path = issue.path.map(String)
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({
+    return issue.keys.slice(0, SHOWN_MAX).map((key) => ({
       field: [...path, key].join('.').slice(0, 200),
-      message: 'is not a field of this record',
+      message: unknownField(schema, issue.path, key),
     }))
   }
   return [{ field: path.join('.').slice(0, 200), message: reasonOf(issue) }]
@@ -38,7 +39,10 @@ export function readModel<Schema extends z.ZodType>(schema: Schema, value: unkno
   if (result.success) return result.data
   const { issues } = result.error
   const code: ErrorCode = issues.some(isBinding) ? 'MODEL_BINDING_FAILED' : 'BAD_REQUEST'
-  const errors = issues.flatMap(fieldErrors).slice(0, SHOWN_MAX)
+  const errors = issues
+    .slice(0, SHOWN_MAX)
+    .flatMap((issue) => fieldErrors(schema, issue))
+    .slice(0, SHOWN_MAX)
   throw new PlatformError(code, firstReason(errors), { errors })
 }
 

@@ -202,12 +202,12 @@ function queryParameters(route: Route): z.ZodObject {
 
 function listParameters({ list }: Route): Record<string, z.ZodType> {
   if (list === undefined) return {}
-  const size = z.int().min(1).max(PAGE_SIZE_MAX).optional()
-  const limit =
-    list.limitName === undefined ? {} : { [list.limitName]: size.describe('The page size of the first page') }
+  const sizeUpTo = (max: number) => z.int().min(1).max(max).optional()
+  const first = sizeUpTo(list.limitMax ?? PAGE_SIZE_MAX).describe('The page size of the first page')
+  const limit = list.limitName === undefined ? {} : { [list.limitName]: first }
   return {
     page: z.int().min(1).optional().describe('The first page is 1'),
-    pageSize: size.describe(`${list.pageSizeDefault ?? PAGE_SIZE_DEFAULT} when absent`),
+    pageSize: sizeUpTo(PAGE_SIZE_MAX).describe(`${list.pageSizeDefault ?? PAGE_SIZE_DEFAULT} when absent`),
     search: z.string().min(1).max(128).optional().describe('Text that the record must hold, in whatever case'),
     sort: z
       .enum(sortsOf(list).flatMap((field) => [field, `-${field}`]))

@@ -29,6 +29,7 @@ const shape: ListShape<Row> = {
   idOf: (row) => row.id,
   tagsOf: (row) => row.tags,
   limitName: 'limit',
+  limitMax: 200,
 }
 
 const rows: Row[] = [
@@ -89,6 +90,7 @@ describe('a list', () => {
     ['is empty past the last page', 'page=9', []],
     ['gives the second page', 'page=2&pageSize=3', ['b2']],
     ['takes limit for the size of the first page', 'limit=1', ['Orders, all4']],
+    ['takes a larger page than its limit', 'pageSize=500', ['Orders, all4', 'a1', 'b1', 'b2']],
     ['filters exactly', 'filter=name:eq:b', ['b1', 'b2']],
     ['compares texts by case', 'filter=name:eq:B', []],
     ['compares enumerations without case', 'filter=state:eq:failed', ['a1']],
@@ -123,7 +125,7 @@ describe('a list', () => {
     ['two pages', 'page=1&page=2', 'page'],
     ['pageSize 0', 'pageSize=0', 'pageSize'],
     ['pageSize 501', 'pageSize=501', 'pageSize'],
-    ['limit 501', 'limit=501', 'limit'],
+    ['a limit beyond that of the list', 'limit=201', 'limit'],
     ['an empty search', 'search=', 'search'],
     ['a long search', `search=${'a'.repeat(129)}`, 'search'],
     ['an unknown sort', 'sort=color', 'sort'],

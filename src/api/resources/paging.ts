@@ -34,6 +34,8 @@ export type ListShape<Row> = {
   readonly tagsOf?: (row: Row) => Readonly<Record<string, string>>
   /** A query name that means the page size of the first page. */
   readonly limitName?: 'limit' | 'take' | 'max'
+  /** What that one may be at most; as large as a page if absent. */
+  readonly limitMax?: number
   readonly pageSizeDefault?: number
 }
 
@@ -105,12 +107,12 @@ type Query = Readonly<Record<string, readonly string[]>>
  * `faults`.
  */
 export function parseListRequest<Row>(query: Query, shape: ListShape<Row>, faults: QueryFaults): ListRequest {
-  const { limitName, pageSizeDefault: sizeDefault = PAGE_SIZE_DEFAULT } = shape
+  const { limitName, limitMax = PAGE_SIZE_MAX, pageSizeDefault: sizeDefault = PAGE_SIZE_DEFAULT } = shape
   const whole = (name: string, fallback: number, max: number) =>
     faults.read(() => integer(name, single(query, name), fallback, max), fallback)
   const isLimited = limitName !== undefined && query[limitName] !== undefined
   return {
-    pageSize: whole(isLimited ? limitName : 'pageSize', sizeDefault, PAGE_SIZE_MAX),
+    pageSize: isLimited ? whole(limitName, sizeDefault, limitMax) : whole('pageSize', sizeDefault, PAGE_SIZE_MAX),
     page: isLimited ? 1 : whole('page', 1, PAGE_MAX),
     search: faults.read(() => parseSearch(single(query, 'search')), undefined),
     sort: faults.read(() => parseSort(single(query, 'sort'), shape), shape.defaultSort),

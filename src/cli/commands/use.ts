@@ -1,9 +1,9 @@
 import { type Client, PlatformApiError } from '../../client/index.ts'
+import { suggestion } from '../../core/suggestion.ts'
 import type { Command } from '../command.ts'
 import { usage } from '../failure.ts'
 import { openSession } from '../session.ts'
 import { readSettings, withoutAbsent, writeSettings } from '../settings.ts'
-import { suggestion } from '../suggestion.ts'
 
 /** More names than a person reads are no help. */
 const MOST_SHOWN = 10

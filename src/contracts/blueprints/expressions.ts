@@ -1,3 +1,5 @@
+import { suggestion } from '../../core/suggestion.ts'
+
 /** What `${...}` names in a template (records: blueprints). */
 export type Reference =
   | { readonly root: 'parameters'; readonly name: string }
@@ -13,6 +15,7 @@ export const PLACE_NAMES = [
   'cluster.id',
   'cluster.region',
 ] as const
+const ROOTS = ['parameters', 'components']
 export type PlaceName = (typeof PLACE_NAMES)[number]
 
 /** Why an expression cannot be read or evaluated; the message is for people and repeats no value. */
@@ -66,8 +69,9 @@ function readReference(path: string): Reference {
     return { root: 'parameters', name: first as string }
   if (root === 'components' && isName(first) && isName(second) && more === undefined)
     return { root: 'components', component: first as string, field: second as string }
+  const meant = suggestion(path, PLACE_NAMES) || suggestion(root ?? '', ROOTS)
   throw new ExpressionError(
-    `"${path.slice(0, 64)}" names nothing: parameters.x, components.c.field, ${PLACE_NAMES.join(', ')}`,
+    `"${path.slice(0, 64)}" names nothing: parameters.x, components.c.field, ${PLACE_NAMES.join(', ')}${meant}`,
   )
 }
 

@@ -1,4 +1,5 @@
 import type { FieldError } from '../../core/errors.ts'
+import { suggestion } from '../../core/suggestion.ts'
 import type { Scalar } from './expressions.ts'
 import { type BlueprintParameter, isSecretParameter, type Template } from './template.ts'
 
@@ -100,7 +101,10 @@ export function readParameters(
   const known = new Set(parameters.map(({ name }) => name))
   for (const name of Object.keys(given))
     if (!known.has(name))
-      errors.push({ field: `parameters.${name.slice(0, 64)}`, message: 'is no parameter of this blueprint' })
+      errors.push({
+        field: `parameters.${name.slice(0, 64)}`,
+        message: `is no parameter of this blueprint${suggestion(name, known)}`,
+      })
   for (const parameter of parameters) {
     const { name, type, length = GENERATED_LENGTH } = parameter
     const value = Object.hasOwn(given, name) ? given[name] : parameter.default

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { maskedParameters, patternRefusal, readParameter, readParameters } from './parameters.ts'
-import { lateReferences, renderTemplate, withLateValues } from './render.ts'
+import { renderTemplate, withExpressions, withLateValues } from './render.ts'
 import { BlueprintParameter, Template } from './template.ts'
 
 const PLACE = {
@@ -16,7 +16,7 @@ const PLACE = {
 function rendered(components: object[], parameters: Record<string, string | boolean> = {}, outputs: object[] = []) {
   const template = Template.parse({ format: 1, slug: 's', name: 'S', version: '1.0.0', components, outputs })
   const order = template.components.map(({ name }) => name)
-  return renderTemplate(template, { order, dependencies: new Map() }, { parameters, place: PLACE })
+  return renderTemplate(template, { order, dependencies: new Map() }, { parameters, place: PLACE, mark: 'k3' })
 }
 const db = { name: 'db', collection: 'relationalclusters', resourceName: `\${deploy.name}-db` }
 
@@ -51,7 +51,7 @@ describe('a template with values', () => {
       spec: { a: `\${components.db.name}`, b: `http://\${components.db.host}/` },
     }
     const { components } = rendered([db, web])
-    expect(components[1]?.body).to.deep.equal({ a: 'shop-db', b: 'http://%{components.db.host}/' })
+    expect(components[1]?.body).to.deep.equal({ a: 'shop-db', b: 'http://%{k3.components.db.host}/' })
   })
 
   it('skips what its condition leaves out, and refuses what needs it', () => {
@@ -64,11 +64,28 @@ describe('a template with values', () => {
     expect(told).to.deep.equal([])
   })
 
-  it('late values replace their marks alone', () => {
-    const text = 'a %{components.db.host} b %{parameters.p} %{x} c'
-    expect(lateReferences(text)).to.have.length(2)
-    expect(withLateValues(text, ({ root }) => (root === 'components' ? '$&' : undefined))).to.equal(
-      'a $& b %{parameters.p} %{x} c',
+  it('takes for an expression what stands in the template, and nothing that people type', () => {
+    const typed = `%{components.db.host} %{parameters.password} \${components.db.host}`
+    const spec = { a: `\${parameters.motto}`, b: '%{components.db.host}', c: `\${components.db.host}` }
+    const web = { name: 'web', collection: 'apps', resourceName: 'web', spec }
+    const body = JSON.stringify(rendered([db, web], { motto: typed }).components[1]?.body)
+    const filled = withLateValues(body, 'k3', () => 'secret')
+    expect(JSON.parse(filled)).to.deep.equal({ a: typed, b: '%{components.db.host}', c: 'secret' })
+  })
+
+  it('late values replace their places alone', () => {
+    const text = 'a %{k3.components.db.host} b %{k3.parameters.p} %{x} %{components.db.host} c'
+    expect(withLateValues(text, 'k3', ({ root }) => (root === 'components' ? '$&' : undefined))).to.equal(
+      'a $& b %{k3.parameters.p} %{x} %{components.db.host} c',
+    )
+    expect(withExpressions(text, 'k3')).to.equal(
+      `a \${components.db.host} b \${parameters.p} %{x} %{components.db.host} c`,
+    )
+  })
+
+  it('a deployment of before there were marks is filled as it was', () => {
+    expect(withLateValues('%{components.db.host} %{k3.components.db.host}', '', () => 'x')).to.equal(
+      'x %{k3.components.db.host}',
     )
   })
 })

@@ -12,29 +12,45 @@ import type { Template, TemplateComponent } from './template.ts'
 import type { ReadTemplate } from './validate.ts'
 import { mapTexts } from './walk.ts'
 
-/**
- * What is only known once something is made, or may only stand in a Secret: `%{components.web.publicUrl}` and
- * `%{parameters.password}` in a rendered text. The controller puts the value in its place.
- */
-const LATE = /%\{(components|parameters)\.([A-Za-z][A-Za-z0-9-]{0,63})(?:\.([A-Za-z][A-Za-z0-9-]{0,63}))?\}/g
-
 export type LateReference =
   | { root: 'components'; component: string; field: string }
   | { root: 'parameters'; name: string }
 
-export function lateReferences(text: string): LateReference[] {
-  return [...text.matchAll(LATE)].flatMap(([, root, first = '', field]): LateReference[] => {
-    if (root === 'parameters') return field === undefined ? [{ root, name: first }] : []
-    return field === undefined ? [] : [{ root: 'components', component: first, field }]
+/**
+ * What is only known once something is made, or may only stand in a Secret, in a rendered text:
+ * `%{<mark>.components.web.publicUrl}` and `%{<mark>.parameters.password}`. The controller puts the value in its place. The mark
+ * is drawn anew for each deployment, so that whatever people type is a text and nothing else.
+ */
+function placeOf(mark: string, path: string): string {
+  return mark === '' ? `%{${path}}` : `%{${mark}.${path}}`
+}
+
+const PATH = String.raw`(components|parameters)\.([A-Za-z][A-Za-z0-9-]{0,63})(?:\.([A-Za-z][A-Za-z0-9-]{0,63}))?`
+
+/**
+ * The text with the values that came late; what `lookUp` does not know stays as it is.
+ *
+ * @param mark letters and digits; empty of a deployment of before there were marks
+ */
+export function withLateValues(
+  text: string,
+  mark: string,
+  lookUp: (reference: LateReference) => string | undefined,
+): string {
+  const pattern = new RegExp(`%\\{${mark === '' ? '' : `${mark}\\.`}${PATH}\\}`, 'g')
+  return text.replaceAll(pattern, (whole: string, root: string, first: string, field: string | undefined) => {
+    if (root === 'parameters') return (field === undefined ? lookUp({ root, name: first }) : undefined) ?? whole
+    return (field === undefined ? undefined : lookUp({ root: 'components', component: first, field })) ?? whole
   })
 }
 
-/** The text with the values that came late; what `lookUp` does not know stays as it is. */
-export function withLateValues(text: string, lookUp: (reference: LateReference) => string | undefined): string {
-  return text.replaceAll(LATE, (whole) => {
-    const [reference] = lateReferences(whole)
-    return (reference === undefined ? undefined : lookUp(reference)) ?? whole
-  })
+/** The text for people: with expressions, as the template has them, where values come late. */
+export function withExpressions(text: string, mark: string): string {
+  return withLateValues(text, mark, (reference) =>
+    reference.root === 'parameters'
+      ? `\${parameters.${reference.name}}`
+      : `\${components.${reference.component}.${reference.field}}`,
+  )
 }
 
 export type RenderedComponent = {
@@ -58,6 +74,8 @@ export type RenderedOutput = {
 export type Surroundings = {
   readonly parameters: Readonly<Record<string, Scalar>>
   readonly place: Readonly<Record<PlaceName, string>>
+  /** What the places of late values are known by. */
+  readonly mark: string
 }
 
 export type Rendered = {
@@ -143,14 +161,14 @@ class Renderer {
   }
 
   #lookUp(reference: Reference): Scalar {
-    const { parameters, place } = this.#surroundings
+    const { parameters, place, mark } = this.#surroundings
     if (reference.root === 'place') return place[reference.name]
     if (reference.root === 'parameters') {
       const { name } = reference
-      return Object.hasOwn(parameters, name) ? (parameters[name] ?? null) : `%{parameters.${name}}`
+      return Object.hasOwn(parameters, name) ? (parameters[name] ?? null) : placeOf(mark, `parameters.${name}`)
     }
     const { component, field } = reference
     const made = this.#madeOf(component)
-    return field === 'name' ? made.resourceName : `%{components.${component}.${field}}`
+    return field === 'name' ? made.resourceName : placeOf(mark, `components.${component}.${field}`)
   }
 }

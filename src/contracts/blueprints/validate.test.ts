@@ -131,6 +131,81 @@ describe('a template', () => {
   for (const [sentence, template, ...problems] of cases)
     it(sentence, () => expect(problemsOf(template)).to.deep.equal(problems))
 
+  const others: [sentence: string, template: object, ...problems: `${ProblemCode} ${string}`[]][] = [
+    [
+      'beside its head, what its components refer to',
+      { version: 'x', components: [{ ...DB, dependsOn: ['web'], when: 'size ==' }] },
+      'SpecInvalid /version',
+      'UnknownComponent /components/0/dependsOn/0',
+      'BadExpression /components/0/when',
+    ],
+    [
+      'beside a component without a collection, the rest of it and the others',
+      {
+        components: [
+          { ...DB, collection: undefined, colection: 'apps', spec: { x: `\${parameters.y}` } },
+          { ...DB, name: 'b' },
+        ],
+      },
+      'MissingField /components/0/collection',
+      'UnknownField /components/0/colection',
+      'UnknownParameter /components/0/spec/x',
+    ],
+    [
+      'and nothing that follows from it: what is named badly is named',
+      {
+        components: [
+          { ...DB, name: 'My_DB' },
+          { ...DB, name: 'b', spec: { x: { component: 'My_DB', output: 'apiKey' } } },
+        ],
+      },
+      'SpecInvalid /components/0/name',
+    ],
+    [
+      'and nothing that follows from it: what has no name may be what is meant',
+      {
+        components: [
+          { ...DB, name: undefined },
+          { ...DB, name: 'b', dependsOn: ['db'] },
+        ],
+      },
+      'MissingField /components/0/name',
+    ],
+    [
+      'and nothing that follows from it: a parameter is judged as a whole',
+      {
+        parameters: [{ name: 'size', type: 'chioce', choices: ['a'] }],
+        components: [{ ...DB, when: `\${parameters.size} == 'a'` }],
+      },
+      'SpecInvalid /parameters/0/type',
+    ],
+    [
+      'and nothing that follows from it: lists that are none',
+      { parameters: 'none', components: 'db', outputs: [{ name: 'a', value: `\${components.db.host}` }] },
+      'SpecInvalid /parameters',
+      'SpecInvalid /components',
+    ],
+  ]
+  for (const [sentence, template, ...problems] of others)
+    it(`says all that is wrong with its shape ${sentence}`, () =>
+      expect(problemsOf(template)).to.have.members(problems))
+
+  it('names what is near to what it does not know', () => {
+    const meant = (template: object) => read(template).problems.map(({ message }) => /"(\w+)"\?$/.exec(message)?.[1])
+    const size = { name: 'size', type: 'string' }
+    const spec = (text: string) => ({ parameters: [size], components: [{ ...DB, spec: { x: text } }] })
+    expect(meant(spec(`\${parameters.sizes}`))).to.deep.equal(['size'])
+    expect(meant(spec(`\${parameter.size}`))).to.deep.equal(['parameters'])
+    expect(meant({ components: [{ ...DB, collection: 'vectorcluster' }] })).to.deep.equal(['vectorclusters'])
+    expect(meant({ parameters: [{ name: 'size', type: 'strng' }] })).to.deep.equal(['string'])
+    const web = (text: string) => ({ components: [DB, { ...DB, name: 'web', spec: { x: text } }] })
+    expect(meant(web(`\${components.bd.name}`))).to.deep.equal([undefined])
+    expect(meant(web(`\${components.db.restEndpont}`))).to.deep.equal(['restEndpoint'])
+    expect(meant({ outputs: [{ name: 'key', component: 'db', output: 'apikey', secret: true }] })).to.deep.equal([
+      'apiKey',
+    ])
+  })
+
   it('says line and column of what is wrong', () => {
     const content = `${dump(HEAD)}components:\n  - name: db\n    collection: nodes\n    resourceName: db\n`
     const [problem] = readTemplate(content, CATALOGUE).problems

@@ -1,7 +1,10 @@
 import type { z } from 'zod'
 import { reasonOf } from '../../core/reasonOf.ts'
+import { suggestion } from '../../core/suggestion.ts'
+import { unknownField } from '../../core/unknownField.ts'
 import { isSecretOutput, OUTPUTS, type OutputCollection, outputsOf } from '../references.ts'
 import { DocumentError, escaped, readDocument, type TemplateDocument } from './document.ts'
+import { type Draft, draftOf } from './draft.ts'
 import { ExpressionError, type Reference, readCondition, readText, referencesOf } from './expressions.ts'
 import { patternRefusal, readParameter } from './parameters.ts'
 import {
@@ -21,6 +24,8 @@ export type Catalogue = ReadonlyMap<string, { readonly fields: ReadonlySet<strin
 export type ReadTemplate = {
   /** Undefined if the content is no template at all. */
   readonly template: Template | undefined
+  /** As much of it as can be read, for what else is wrong with it; undefined if that is nothing. */
+  readonly draft: Draft | undefined
   readonly problems: readonly TemplateProblem[]
   /** Names of components, each after those that it depends on; all that are not in a circle. */
   readonly order: readonly string[]
@@ -34,7 +39,12 @@ const PROBLEMS_MAX = 50
 
 /** Reads a template and says all that is wrong with it, as far as the template alone tells. Never throws. */
 export function readTemplate(content: string, catalogue: Catalogue): ReadTemplate {
-  const nothing = { template: undefined, order: [], dependencies: new Map<string, ReadonlySet<string>>() }
+  const nothing = {
+    template: undefined,
+    draft: undefined,
+    order: [],
+    dependencies: new Map<string, ReadonlySet<string>>(),
+  }
   let document: TemplateDocument
   try {
     document = readDocument(content)
@@ -53,29 +63,49 @@ export function readTemplate(content: string, catalogue: Catalogue): ReadTemplat
     message,
   })
   const read = Template.safeParse(document.value, { reportInput: true })
-  if (!read.success) {
-    const problems = read.error.issues.slice(0, PROBLEMS_MAX).flatMap((issue) => problemsOfIssue(issue, problemAt))
-    return { ...nothing, problems: problems.slice(0, PROBLEMS_MAX), problemAt }
+  const checked = (template: Template) => {
+    const checker = new Checker(template, catalogue, problemAt)
+    checker.check()
+    return checker
   }
-  const checker = new Checker(read.data, catalogue, problemAt)
-  checker.check()
-  const { problems, order, dependencies } = checker
-  return { template: read.data, problems: problems.slice(0, PROBLEMS_MAX), order, dependencies, problemAt }
+  if (read.success) {
+    const { problems, order, dependencies } = checked(read.data)
+    const draft = { template: read.data, slug: read.data.slug, isNews: () => true }
+    return { template: read.data, draft, ...bounded(problems), order, dependencies, problemAt }
+  }
+  const issues = read.error.issues.slice(0, PROBLEMS_MAX)
+  const shape = issues.flatMap((issue) => problemsOfIssue(issue, { schema: Template, problemAt }))
+  const draft = draftOf(document.value, shape)
+  const more = draft === undefined ? [] : checked(draft.template).problems.filter(draft.isNews)
+  return { ...nothing, draft, ...bounded([...shape, ...more]), problemAt }
 }
+
+const bounded = (problems: readonly TemplateProblem[]) => ({ problems: problems.slice(0, PROBLEMS_MAX) })
 
 type Issue = z.core.$ZodIssue
 
 const pointerOf = (path: readonly PropertyKey[]) => path.map((part) => `/${escaped(String(part))}`).join('')
 
-/** An issue of a schema as a problem of the template. @param base where the checked value stands in the template */
-export function problemsOfIssue(issue: Issue, problemAt: ReadTemplate['problemAt'], base = ''): TemplateProblem[] {
+/**
+ * An issue of a schema as a problem of the template.
+ *
+ * @param base where the checked value stands in the template
+ */
+export function problemsOfIssue(
+  issue: Issue,
+  { schema, problemAt, base = '' }: { schema: z.ZodType; problemAt: ReadTemplate['problemAt']; base?: string },
+): TemplateProblem[] {
   const path = base + pointerOf(issue.path)
   if (issue.code === 'unrecognized_keys')
     return issue.keys
       .slice(0, PROBLEMS_MAX)
-      .map((key) => problemAt('UnknownField', `${path}/${escaped(key)}`, 'is not a field of this record'))
+      .map((key) => problemAt('UnknownField', `${path}/${escaped(key)}`, unknownField(schema, issue.path, key)))
   const isMissing = 'input' in issue && issue.input === undefined && issue.code.startsWith('invalid_')
-  return [problemAt(isMissing ? 'MissingField' : 'SpecInvalid', path, reasonOf(issue))]
+  const meant =
+    issue.code === 'invalid_value' && typeof issue.input === 'string'
+      ? suggestion(issue.input, issue.values.map(String))
+      : ''
+  return [problemAt(isMissing ? 'MissingField' : 'SpecInvalid', path, `${reasonOf(issue)}${meant}`)]
 }
 
 class Checker {
@@ -118,6 +148,11 @@ class Checker {
     this.problems.push(this.#problemAt(code, path, message))
   }
 
+  /** Of more problems than are told nothing is looked for: it takes long. */
+  #meant(word: string, known: Iterable<string>): string {
+    return this.problems.length < PROBLEMS_MAX ? suggestion(word, known) : ''
+  }
+
   #refuseTwice(list: string, items: readonly { name: string }[]): void {
     const seen = new Set<string>()
     for (const [index, { name }] of items.entries()) {
@@ -150,7 +185,7 @@ class Checker {
       this.#add(
         'UnknownCollection',
         `${path}/collection`,
-        `"${collection}" is no collection that a blueprint can make things of`,
+        `"${collection}" is no collection that a blueprint can make things of${this.#meant(collection, this.#catalogue.keys())}`,
       )
     this.#checkText(resourceName, `${path}/resourceName`, { isEarly: true })
     for (const [index, other] of dependsOn.entries())
@@ -171,7 +206,7 @@ class Checker {
 
   #isComponent(name: string, path: string): boolean {
     if (this.#components.has(name)) return true
-    this.#add('UnknownComponent', path, `there is no component "${name}"`)
+    this.#add('UnknownComponent', path, `there is no component "${name}"${this.#meant(name, this.#components.keys())}`)
     return false
   }
 
@@ -203,7 +238,9 @@ class Checker {
   #checkReference(reference: Reference, path: string, { isEarly, mayBeSecret }: TextPlace): void {
     if (reference.root === 'parameters') {
       const parameter = this.#parameters.get(reference.name)
-      if (parameter === undefined) this.#add('UnknownParameter', path, `there is no parameter "${reference.name}"`)
+      const meant = this.#meant(reference.name, this.#parameters.keys())
+      if (parameter === undefined)
+        this.#add('UnknownParameter', path, `there is no parameter "${reference.name}"${meant}`)
       else if (isSecretParameter(parameter) && mayBeSecret !== true) this.#add('SecretExposed', path, SECRET_PLACES)
     }
     if (reference.root !== 'components') return
@@ -214,7 +251,11 @@ class Checker {
       const { collection = '' } = this.#components.get(component) ?? {}
       const fields = this.#catalogue.get(collection)?.fields
       if (fields !== undefined && !fields.has(field))
-        this.#add('BadExpression', path, `"${field}" is no plain field of ${collection}; secrets are given by output`)
+        this.#add(
+          'BadExpression',
+          path,
+          `"${field}" is no plain field of ${collection}${this.#meant(field, fields) || SECRETS}`,
+        )
     }
   }
 
@@ -227,7 +268,11 @@ class Checker {
     }
     const known = collection as OutputCollection
     if (!outputsOf(known).includes(output))
-      this.#add('SpecInvalid', path, `outputs of ${collection} are ${outputsOf(known).join(', ')}`)
+      this.#add(
+        'SpecInvalid',
+        path,
+        `outputs of ${collection} are ${outputsOf(known).join(', ')}${this.#meant(output, outputsOf(known))}`,
+      )
     else if (isSecretOutput({ collection: known, name: component, output }) && !maySecret)
       this.#add('SecretExposed', path, 'is a secret: mark the output with secret: true')
   }
@@ -249,5 +294,6 @@ class Checker {
 
 type TextPlace = { isEarly?: boolean; isPlain?: boolean; mayBeSecret?: boolean }
 
+const SECRETS = '; secrets are given by output'
 const SECRET_PLACES =
   'is a secret: give it to the value of a component of secrets, and let what needs it refer to that secret'

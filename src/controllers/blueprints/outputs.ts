@@ -26,5 +26,5 @@ export function collectOutputs(
 function filled(pass: ExecutionPass, text: string, namespace: string): string {
   const lookUp = (reference: LateReference) =>
     reference.root === 'components' ? (lateValue(pass, reference, namespace) ?? '') : undefined
-  return withLateValues(text, lookUp).slice(0, 8192)
+  return withLateValues(text, pass.object.spec.lateMark ?? '', lookUp).slice(0, 8192)
 }

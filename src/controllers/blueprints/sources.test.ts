@@ -67,6 +67,39 @@ describe('the controller of sources of blueprints', () => {
     expect((await status()).invalidTemplates).to.have.nested.property('[0].errors[0].code', 'UnknownField')
   })
 
+  it('keeps a template whose file is broken until it is mended or deleted, and says so', async () => {
+    files.commit(ADDRESS, 'main', 'a1', { 'one.yaml': template('one'), 'two.yaml': template('two') })
+    seed({ repositoryUrl: ADDRESS })
+    await run()
+    const commit = async (revision: string, texts: Record<string, string>) => {
+      files.commit(ADDRESS, 'main', revision, texts)
+      const requests = { syncAt: new Date(bench.clock.now()).toISOString() }
+      await bench.client.mergePatch(BlueprintSource.resource, { namespace: space, name: ID }, { spec: { requests } })
+      for (const wait of [0, 5_000, 1_000]) {
+        await bench.clock.advance(wait)
+        await bench.rest()
+      }
+    }
+    await commit('a2', { 'one.yaml': 'format: 2', 'two.yaml': template('two') })
+    expect(await slugs()).to.deep.equal(['one', 'two'])
+    const broken = await status()
+    expect(broken).to.include({ state: 'Ready', revision: 'a2', templateCount: 2, invalidCount: 1 })
+    expect(broken.invalidTemplates).to.have.nested.property('[0].keeps', 'one')
+    const ready = broken.conditions?.find(({ type }) => type === 'Ready')
+    expect(ready).to.include({ status: 'False', reason: 'PartiallyAvailable' })
+    expect(ready?.message).to.match(/^"one.yaml" is not valid at line 1: .* Blueprint "one" stays as it was before\.$/)
+    await commit('a3', { 'one.yaml': 'format: 3', 'two.yaml': template('two') })
+    expect(await slugs()).to.deep.equal(['one', 'two'])
+    await commit('a4', { 'two.yaml': template('two') })
+    expect(await slugs()).to.deep.equal(['two'])
+    expect((await status()).conditions?.find(({ type }) => type === 'Ready')).to.include({ status: 'True' })
+    await commit('a5', { 'two.yaml': 'format: 2' })
+    expect(await slugs()).to.deep.equal(['two'])
+    await bench.client.mergePatch(BlueprintSource.resource, { namespace: space, name: ID }, { spec: { path: '/x' } })
+    await commit('a6', { 'x/two.yaml': 'format: 2' })
+    expect(await slugs()).to.deep.equal([])
+  })
+
   it('reads an address after a push that any deployment source of the boundary was told of', async () => {
     files.commit(ADDRESS, 'main', 'a1', { 'one.yaml': template('one') })
     seed({ repositoryUrl: ADDRESS })
@@ -90,6 +123,36 @@ describe('the controller of sources of blueprints', () => {
     await bench.clock.advance(1000)
     await bench.rest()
     expect(await slugs()).to.deep.equal(['two'])
+  })
+
+  it('asks a host that is away less and less often, until it answers', async () => {
+    seed({ repositoryUrl: ADDRESS })
+    await run()
+    const wait = async () => {
+      const { failures, nextAttemptAt = '' } = await status()
+      const minutes = Math.round((Date.parse(nextAttemptAt) - bench.clock.now()) / 60_000)
+      await bench.clock.advance(Date.parse(nextAttemptAt) - bench.clock.now() + 1_000)
+      await bench.rest()
+      await bench.clock.advance(1_000)
+      await bench.rest()
+      return `${failures} ${minutes}`
+    }
+    const seen: string[] = []
+    for (let index = 0; index < 7; index += 1) seen.push(await wait())
+    expect(seen).to.deep.equal(['1 5', '2 10', '3 20', '4 40', '5 80', '6 120', '7 120'])
+    const requests = { syncAt: new Date(bench.clock.now()).toISOString() }
+    await bench.client.mergePatch(BlueprintSource.resource, { namespace: space, name: ID }, { spec: { requests } })
+    await bench.rest()
+    await bench.clock.advance(5_000)
+    await bench.rest()
+    await bench.clock.advance(1_000)
+    await bench.rest()
+    expect((await status()).failures).to.equal(1)
+    files.commit(ADDRESS, 'main', 'a1', { 'one.yaml': template('one') })
+    await wait()
+    expect(await status())
+      .to.include({ state: 'Ready' })
+      .and.not.have.any.keys('failures', 'nextAttemptAt')
   })
 
   it('takes the token of the Git host of the platform nowhere else', async () => {

@@ -13,10 +13,13 @@ import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import {
+  failuresOf,
   type KeptTemplate,
   readAtOf,
+  retryIn,
   SYNC_INTERVAL,
   SYNC_RETRY,
+  staleWords,
   syncDueIn,
   templatesOf,
 } from '../../desired/blueprintSources.ts'
@@ -37,6 +40,7 @@ export type TemplateReader = (content: string) => ReadTemplate
 type SourcePass = Pass<typeof BlueprintSource>
 type SourceObject = BlueprintSource & KubeObject
 type TemplateObject = BlueprintTemplate & KubeObject
+type Invalid = NonNullable<NonNullable<BlueprintSource['status']>['invalidTemplates']>[number]
 type Connected = DeploymentSource & KubeObject
 
 /** Reads the repository of each source: when it is made or asked to, when it is pushed to, and every hour. */
@@ -147,13 +151,19 @@ function surplusOf({ object, records }: SourcePass): Parameters<typeof stalled> 
 
 /** The deletion of the older one wakes nobody, so it is looked for again. */
 function refuse(pass: SourcePass, [reason, message]: Parameters<typeof stalled>): Outcome {
-  pass.report({ state: 'Failing', message, syncedGeneration: pass.object.metadata.generation })
+  pass.report({ state: 'Failing', message, syncedGeneration: pass.object.metadata.generation, ...NO_FAILURES })
   return stalled(reason, message, SYNC_RETRY)
+}
+
+/** After a look that went well: a template that somebody has broken is not served as its repository says. */
+function settled(invalid: Invalid[] | undefined, after: number): Outcome {
+  const stale = staleWords(invalid ?? [])
+  return stale === undefined ? done({ after }) : degraded('PartiallyAvailable', stale, after)
 }
 
 /** What stands since the last look. */
 function standing({ object: { status } }: SourcePass, due: number): Outcome {
-  if (status?.state !== 'Failing') return done({ after: due })
+  if (status?.state !== 'Failing') return settled(status?.invalidTemplates, due)
   return degraded('PartiallyAvailable', status.message ?? 'The repository could not be read.', due)
 }
 
@@ -177,16 +187,19 @@ async function readNow(
     ...{ triedAt: now, lastSyncAt: now, syncedAt: spec.requests.syncAt },
     ...{ state: 'Ready' as const, message: undefined, revision: found.revision, readAt: readAtOf(object) },
     repositoryFullName: repositoryNameOf(place.url),
+    ...NO_FAILURES,
   }
   if (found.files === undefined) {
     pass.report(ready)
-    return done({ after: SYNC_INTERVAL })
+    return settled(status?.invalidTemplates, SYNC_INTERVAL)
   }
   const read = await readEach(found.files, options.read)
-  const { templates, invalid, invalidCount } = templatesOf(metadata.name, found.files, read)
+  // Of another branch or folder nothing is kept.
+  const before = status?.readAt === readAtOf(object) ? templatesHere(pass).map(storedOf) : []
+  const { templates, invalid, invalidCount } = templatesOf(metadata.name, found.files, read, before)
   await keep(pass, templates)
   pass.report({ ...ready, templateCount: templates.length, invalidCount, invalidTemplates: invalid })
-  return done({ after: SYNC_INTERVAL })
+  return settled(invalid, SYNC_INTERVAL)
 }
 
 /** One after the other: reading one may take some milliseconds, and others wait meanwhile. */
@@ -223,13 +236,20 @@ async function placeOf(
 }
 
 function failed(pass: SourcePass, { message }: Error): Outcome {
-  pass.report({ state: 'Failing', message, triedAt: pass.now, syncedAt: pass.object.spec.requests.syncAt })
-  return degraded('PartiallyAvailable', message, SYNC_RETRY)
+  const { object, now, clock } = pass
+  const failures = failuresOf(object)
+  const after = retryIn(failures)
+  const nextAttemptAt = new Date(clock.now() + after).toISOString()
+  const tried = { triedAt: now, syncedAt: object.spec.requests.syncAt }
+  pass.report({ state: 'Failing', message, ...tried, failures, nextAttemptAt })
+  return degraded('PartiallyAvailable', message, after)
 }
+
+const NO_FAILURES = { failures: undefined, nextAttemptAt: undefined }
 
 /** Its templates stay, and are not offered. */
 function disable(pass: SourcePass): Outcome {
-  pass.report({ state: 'Disabled', message: undefined })
+  pass.report({ state: 'Disabled', message: undefined, ...NO_FAILURES })
   return done({ reason: 'Stopped' })
 }
 
@@ -241,19 +261,21 @@ function templatesHere({ object: { metadata }, records }: SourcePass): readonly 
     .filter(({ spec, metadata: { deletionTimestamp } }) => spec.sourceId === name && deletionTimestamp === undefined)
 }
 
+const storedOf = ({ spec: { slug, content, sourcePath } }: TemplateObject) => ({ slug, content, path: sourcePath })
+
 /** Makes these templates and no others; those of people are left alone. */
 async function keep(pass: SourcePass, wanted: readonly KeptTemplate[]): Promise<void> {
   const { client } = pass.records
   const { resource } = BlueprintTemplate
   const stored = new Map(templatesHere(pass).map((template) => [template.metadata.name, template]))
-  for (const { name, slug, content } of wanted) {
+  for (const { name, slug, content, path: sourcePath } of wanted) {
     const before = stored.get(name)
     stored.delete(name)
     if (before === undefined)
-      await client.create(resource, templateObject(pass, { name, slug, content })).catch(alreadyThere)
-    else if (before.spec.content !== content) {
+      await client.create(resource, templateObject(pass, { name, slug, content, sourcePath })).catch(alreadyThere)
+    else if (before.spec.content !== content || before.spec.sourcePath !== sourcePath) {
       const { uid, resourceVersion } = before.metadata
-      await client.mergePatch(resource, refOf(before), { spec: { content } }, { uid, resourceVersion })
+      await client.mergePatch(resource, refOf(before), { spec: { content, sourcePath } }, { uid, resourceVersion })
     }
   }
   for (const gone of stored.values())
@@ -261,13 +283,16 @@ async function keep(pass: SourcePass, wanted: readonly KeptTemplate[]): Promise<
 }
 
 /** Kubernetes removes it with its source. */
-function templateObject({ object: { metadata } }: SourcePass, { name, slug, content }: KeptTemplate): KubeObject {
+function templateObject(
+  { object: { metadata } }: SourcePass,
+  { name, ...content }: { name: string; slug: string; content: string; sourcePath: string },
+): KubeObject {
   const { apiVersion, kind } = BlueprintSource
   const owner = { apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '', controller: true }
   return {
     apiVersion: BlueprintTemplate.apiVersion,
     kind: BlueprintTemplate.kind,
     metadata: { namespace: metadata.namespace ?? '', name, ownerReferences: [owner] },
-    spec: { slug, content, sourceId: metadata.name },
+    spec: { ...content, sourceId: metadata.name },
   } as KubeObject
 }

@@ -1,5 +1,5 @@
 import { deployMark, deployOf, VALUE_KEY, valueSecretName } from '../../contracts/blueprints/executions.ts'
-import { lateReferences, withLateValues } from '../../contracts/blueprints/render.ts'
+import { withLateValues } from '../../contracts/blueprints/render.ts'
 import { objectId } from '../../core/ids.ts'
 import {
   ACTOR_ANNOTATION,
@@ -130,7 +130,7 @@ async function write(
 function withLate(pass: ExecutionPass, json: string, namespace: string): string | Made {
   let missing: string | undefined
   const inJson = (value: string) => JSON.stringify(value).slice(1, -1)
-  const text = withLateValues(json, (reference) => {
+  const text = withLateValues(json, pass.object.spec.lateMark ?? '', (reference) => {
     if (reference.root !== 'components') return undefined
     const value = lateValue(pass, reference, namespace)
     if (value === undefined) missing ??= `${reference.component}.${reference.field}`
@@ -160,10 +160,14 @@ export function lateValue(
  */
 async function feed(pass: ExecutionPass, step: ExecutionStep, entry: KubeObject, where: Where): Promise<Made> {
   if (step.value === undefined) return { object: entry }
-  const text = withLateValues(step.value, (reference) =>
-    reference.root === 'parameters' ? where.parameters[reference.name] : lateValue(pass, reference, where.namespace),
-  )
-  if (lateReferences(text).length > 0) return { refusal: `The value of "${step.resourceName}" is not known.` }
+  let isKnown = true
+  const text = withLateValues(step.value, pass.object.spec.lateMark ?? '', (reference) => {
+    const value =
+      reference.root === 'parameters' ? where.parameters[reference.name] : lateValue(pass, reference, where.namespace)
+    isKnown &&= value !== undefined
+    return value
+  })
+  if (!isKnown) return { refusal: `The value of "${step.resourceName}" is not known.` }
   const { valueFrom, history } = entry.spec as VaultEntry['spec']
   const ref = { namespace: where.namespace, name: valueFrom?.secretName ?? '' }
   const data = secretData({ [VALUE_KEY]: text })

@@ -1,5 +1,6 @@
 import { OWN_TEMPLATES_MAX } from '../../contracts/blueprints/sources.ts'
 import { readTemplate } from '../../contracts/blueprints/validate.ts'
+import { sentence } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE, sha256 } from '../../core/names.ts'
 import { ageOf, type KubeObject } from '../../core/object.ts'
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
@@ -42,6 +43,6 @@ export const templateController = controller(BlueprintTemplate, {
       return stalled('ConfigurationInvalid', `Its content has the slug "${template.slug}", and its spec "${slug}".`)
     if (first === undefined) return done()
     const where = first.line === null ? first.path : `line ${first.line}`
-    return stalled('ConfigurationInvalid', `${where}: ${first.message}.`.slice(0, 1024))
+    return stalled('ConfigurationInvalid', sentence(`${where}: ${first.message}`).slice(0, 1024))
   }),
 })

@@ -20,6 +20,7 @@ const common = {
   ...HEAD,
   clusterId: FIRST,
   startedBy: FIRST,
+  lateMark: 'k3',
   parameters: { token: '***' },
   secretParameters: ['token'],
 }
@@ -31,7 +32,7 @@ const token = {
   objectName: ENTRY,
   dependsOn: ['vault'],
   body: '{}',
-  value: 'a %{parameters.token} of %{components.vault.name}',
+  value: 'a %{k3.parameters.token} of %{k3.components.vault.name}',
 }
 const entrySpec = {
   vaultName: 'safe',
@@ -57,7 +58,7 @@ const deploys = (name: string, steps: object[], more: object = {}): Step => ({
   user: `deploys it as ${name.slice(-1)}`,
   async act(world) {
     await world.make(BlueprintExecution, name, { ...common, steps, ...more }, OUTER)
-    await world.makeSecret(executionSecretName(name), { token: 'hunter2' }, OUTER)
+    await world.makeSecret(executionSecretName(name), { token: 'hunter2 %{k3.parameters.token}' }, OUTER)
   },
 })
 const until = (step: Step, name: string, state: string): Step => ({
@@ -90,7 +91,7 @@ export const blueprintFlows: readonly Flow[] = [
             job(['token'], { env: { TOKEN: '@vault(safe/Token)' } }),
           ],
           {
-            outputs: [{ name: 'job', value: '%{components.job.name} in %{components.vault.id}' }],
+            outputs: [{ name: 'job', value: '%{k3.components.job.name} in %{k3.components.vault.id}' }],
           },
         ),
         FIRST,

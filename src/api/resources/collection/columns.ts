@@ -20,10 +20,11 @@ export type Columns<Dto extends object> = {
   readonly id?: keyof Dto & string
   /** Whether `tags.<key>` is a filter. */
   readonly isTagged?: boolean
-} & Pick<ListShape<Dto>, 'limitName' | 'pageSizeDefault'>
+} & Pick<ListShape<Dto>, 'limitName' | 'limitMax' | 'pageSizeDefault'>
 
 export function shapeOf<Dto extends object>(declaration: Columns<Dto>): ListShape<Dto> {
-  const { columns, sort, id = 'id', name = id, isTagged = false, limitName, pageSizeDefault } = declaration
+  const { columns, sort, id = 'id', name = id, isTagged = false } = declaration
+  const { limitName, limitMax, pageSizeDefault } = declaration
   const textOf = (field: string) => (row: Dto) => {
     const value = (row as Record<string, FieldValue>)[field]
     return typeof value === 'number' ? String(value).padStart(16, '0') : String(value ?? '')
@@ -35,6 +36,7 @@ export function shapeOf<Dto extends object>(declaration: Columns<Dto>): ListShap
     idOf: textOf(id),
     ...(isTagged && { tagsOf: (row) => (row as { tags: Record<string, string> }).tags }),
     ...(limitName !== undefined && { limitName }),
+    ...(limitMax !== undefined && { limitMax }),
     ...(pageSizeDefault !== undefined && { pageSizeDefault }),
   }
 }

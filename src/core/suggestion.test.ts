@@ -11,6 +11,7 @@ describe('suggestions', () => {
     ['are no guesses at short words', 'xy', ''],
     ['name a short word with one letter more', 'apps', 'app'],
     ['are none for nothing', '', ''],
+    ['are none for what is no word', 'a'.repeat(1_000_000), ''],
   ]
   for (const [sentence, word, expected] of cases) {
     it(sentence, () => {

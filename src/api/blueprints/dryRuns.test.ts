@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import { startBlueprintShop } from '../../../test/worlds/blueprintShop.ts'
+import { BOUNDARY, OWNER } from '../../../test/worlds/shop.ts'
+import { BLUEPRINT_ANNOTATION } from '../../core/labels.ts'
+import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
+import { PlatformApp } from '../../crds/apps.ts'
+import { DEFAULT_PLANS } from '../../crds/defaultPlans.ts'
+import { ComputePlan } from '../../crds/plans.ts'
+import { DenyAssignment } from '../../crds/rbac.ts'
+import { SecretVault } from '../../crds/vaults.ts'
+
+const HOME = groupNamespace(BOUNDARY, 'shop')
+const OUTER = boundaryNamespace(BOUNDARY)
+
+const made = (...components: string[]) =>
+  ['format: 1', 'slug: search', 'name: Search', 'version: 1.0.0', 'components:', ...components].join('\n')
+const note = '  - { name: note, collection: secrets, resourceName: note, spec: { vaultName: safe, value: x } }'
+const vault = '  - { name: vault, collection: secretvaults, resourceName: safe }'
+const key =
+  '  - { name: key, collection: accesskeys, resourceName: key, spec: { accountName: store, buckets: [files] } }'
+const account = '  - { name: store, collection: objectstorageaccounts, resourceName: store }'
+const job =
+  '  - { name: job, collection: jobs, resourceName: job, spec: { image: node, env: { A: "@vault(safe/note)" } } }'
+const app =
+  '  - { name: app, collection: apps, resourceName: app, spec: { sourceKind: Image, image: node, computePlan: app-small, env: [{ name: A, secret: { vaultName: safe, secretName: note } }] } }'
+
+describe('a dry run of a blueprint', () => {
+  let world: Awaited<ReturnType<typeof startBlueprintShop>>
+  beforeEach(async () => {
+    world = await startBlueprintShop()
+  })
+  afterEach(() => world.stop())
+  type World = typeof world
+  const post: World['post'] = (...given) => world.post(...given)
+  const deploy: World['deploy'] = (...given) => world.deploy(...given)
+
+  const lacking: [sentence: string, components: string[], problems: string[], code: string][] = [
+    [
+      'a vault that a secret is put into',
+      [note],
+      ['There is no "safe" of secretvaults in this group.'],
+      'REFERENCE_NOT_FOUND',
+    ],
+    [
+      'an account that a key is of',
+      [key],
+      ['There is no "store" of objectstorageaccounts in this group.'],
+      'REFERENCE_NOT_FOUND',
+    ],
+    ['a bucket that a key is for', [account, key], ['Account "store" has no bucket "files".'], 'REFERENCE_NOT_FOUND'],
+    ['a vault that a variable is of', [app], ['There is no vault "safe" in this group.'], 'REFERENCE_NOT_FOUND'],
+    ['a secret that a variable is of', [vault, app], ['Vault "safe" has no secret "note".'], 'REFERENCE_NOT_FOUND'],
+    ['a secret that a job would wait for', [vault, job], ['Vault "safe" has no secret "note".'], '202'],
+    ['nothing where it makes what it refers to', [vault, note, app, job], [], '202'],
+  ]
+  for (const [sentence, components, problems, code] of lacking)
+    it(`misses ${sentence}`, async () => {
+      world.put(ComputePlan, 'job-small', DEFAULT_PLANS['job-small'] ?? {})
+      await post(made(...components))
+      const { body } = await deploy({}, '?dryRun=true')
+      expect(body.steps.flatMap((step: { problems: string[] }) => step.problems)).to.deep.equal(problems)
+      expect(body.isValid).to.equal(code === '202')
+      const answer = await deploy()
+      expect(answer.body.code ?? String(answer.status)).to.equal(code)
+    })
+
+  it('does not tell what stands in a vault to whoever may not read it', async () => {
+    world.put(ComputePlan, 'job-small', DEFAULT_PLANS['job-small'] ?? {})
+    world.put(SecretVault, 'safe', {}, HOME)
+    await post(made(job, app))
+    const deny = { principalId: OWNER, principalType: 'User', reason: 'test', scopeIncarnation: 'life' }
+    const scope = `/boundaries/${BOUNDARY}/resourcegroups/shop`
+    const told = async () => {
+      const { body } = await deploy({}, '?dryRun=true')
+      return body.steps.flatMap((step: { problems: string[] }) => step.problems)
+    }
+    const actions = { actions: [], dataActions: ['secretvault/readSecrets'], scope }
+    world.put(DenyAssignment, randomUUID(), { ...deny, ...actions }, OUTER)
+    const there = await told()
+    await post(made(job, app).replaceAll('safe', 'none').replace('1.0.0', '1.0.1'))
+    const elsewhere = await told()
+    expect(elsewhere).to.deep.equal(there.map((words: string) => words.replaceAll('safe', 'none')))
+    expect(there.join()).to.include('secretvault/readSecrets').and.not.include('note')
+  })
+
+  it('tells nobody who may not read a resource whether a guess is right', async () => {
+    const web = (value: string) =>
+      made(
+        `  - { name: web, collection: apps, resourceName: web, spec: { sourceKind: Image, image: node, computePlan: app-small, env: [{ name: KEY, value: ${value} }] } }`,
+      )
+    await post(web('right'))
+    const before = {
+      sourceKind: 'Image',
+      image: 'node',
+      computePlan: 'app-small',
+      env: [{ name: 'KEY', value: 'right' }],
+    }
+    world.put(PlatformApp, 'web', before, HOME)
+    const metadata = { annotations: { [BLUEPRINT_ANNOTATION]: 'find/web' } }
+    await world.client.mergePatch(PlatformApp.resource, { namespace: HOME, name: 'web' }, { metadata })
+    const [seen] = (await deploy({}, '?dryRun=true')).body.steps
+    // What was put here lacks what REST would have stored, so there is a change; not of what is the same.
+    expect(seen.changes.map(({ path }: { path: string }) => path)).not.to.include.members(['/env'])
+    const scope = `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/apps/web`
+    const deny = { principalId: OWNER, principalType: 'User', reason: 'test', scopeIncarnation: 'life' }
+    const reading = { ...deny, actions: ['apps/read'], dataActions: [], scope }
+    world.put(DenyAssignment, randomUUID(), reading, OUTER)
+    const right = (await deploy({}, '?dryRun=true')).body
+    await post(web('wrong').replace('1.0.0', '1.0.1'))
+    const wrong = (await deploy({}, '?dryRun=true')).body
+    expect(wrong).to.deep.equal(right)
+    expect(right.steps[0]).to.deep.include({ action: 'Update' })
+    expect(right.steps[0].changes).to.deep.include({ path: '/env', from: '***', to: '***' })
+    expect(right.steps[0].changes).to.deep.include({ path: '/image', from: '***', to: 'node' })
+  })
+
+  it('says that what it would change is being deleted', async () => {
+    await post(made(vault))
+    world.put(SecretVault, 'safe', {}, HOME)
+    world.client.edit(SecretVault.resource, { namespace: HOME, name: 'safe' }, ({ metadata }) => {
+      metadata.annotations = { [BLUEPRINT_ANNOTATION]: 'find/vault' }
+      metadata.deletionTimestamp = '2026-01-01T00:00:00Z'
+      metadata.finalizers = ['freehold.dev/test']
+    })
+    const { body } = await deploy({}, '?dryRun=true')
+    expect(body.steps[0].problems).to.deep.equal(['"safe" is being deleted.'])
+    expect((await deploy()).body.code).to.equal('INVALID_STATE')
+  })
+})

@@ -1,0 +1,84 @@
+import { vaultReference } from '../../contracts/jobs.ts'
+import { storeBucketName } from '../../contracts/objectstorage.ts'
+import { PlatformError } from '../../core/errors.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { RESOURCE_KINDS } from '../../crds/index.ts'
+import { AccountBucket } from '../../crds/objectstorage.ts'
+import {
+  type Reference,
+  refuseMissingReferences,
+  type Unseen,
+  unseenKey,
+  withUnseenReferences,
+} from '../resources/references.ts'
+import { unprocessable } from '../resources/sizing.ts'
+import type { Deploying, Located } from './mapping.ts'
+
+/**
+ * What a part is put into has to be there, or to be made by the same deployment. Asked after the rights at that one, so that
+ * nobody learns a name from it.
+ *
+ * @throws PlatformError REFERENCE_NOT_FOUND
+ */
+export async function requireHolder(
+  deploying: Deploying,
+  { entry: { part }, ref: { namespace }, rendered: { body } }: Located,
+  planned: Unseen,
+): Promise<void> {
+  if (part === undefined) return
+  const { parentField, parentCollection } = part
+  const kind = RESOURCE_KINDS.find(({ segment }) => segment === parentCollection)
+  const name = String(body[parentField])
+  if (kind !== undefined && !(await isThere(deploying, kind, { namespace, name }, planned)))
+    throw missing(parentField, name, `There is no "${name}" of ${parentCollection} in this group.`)
+  const buckets = (parentField === 'accountName' && (body.buckets as readonly string[] | undefined)) || []
+  for (const bucket of buckets)
+    if (!(await isThere(deploying, AccountBucket, { namespace, name: storeBucketName(name, bucket) }, planned)))
+      throw missing('buckets', bucket, `Account "${name}" has no bucket "${bucket}".`)
+}
+
+const missing = (field: string, value: string, message: string) =>
+  unprocessable('REFERENCE_NOT_FOUND', field, value, message)
+
+async function isThere(
+  { context: { services } }: Deploying,
+  kind: AnyKind,
+  ref: { namespace: string; name: string },
+  planned: Unseen,
+): Promise<boolean> {
+  const found = planned.get(unseenKey(kind, ref)) ?? (await services.records.get(kind, ref, { fresh: true }))
+  return found !== undefined && found.metadata.deletionTimestamp === undefined
+}
+
+/**
+ * What a component would wait for that neither is there nor is made by the deployment, in words. REST takes a job that names
+ * such a secret, as somebody may still make it; who deploys a blueprint wants to know.
+ */
+export async function awaitedIn(
+  { context, boundaryId, resourceGroup }: Deploying,
+  { entry }: Located,
+  spec: object,
+  planned: Unseen,
+): Promise<string[]> {
+  if (entry.collection !== 'jobs') return []
+  const { env = {} } = spec as { env?: Readonly<Record<string, string>> }
+  const words: string[] = []
+  for (const reference of Object.values(env).flatMap(secretOf)) {
+    const asking = { services: context.services, boundaryId, resourceGroup }
+    const look = (unseen: Unseen) => refuseMissingReferences({ env: [reference] }, [], { ...asking, unseen })
+    const message = await withUnseenReferences(context, look, planned).then(
+      () => undefined,
+      (error: unknown) => {
+        if (error instanceof PlatformError && error.code === 'REFERENCE_NOT_FOUND') return error.message
+        throw error
+      },
+    )
+    if (message !== undefined && !words.includes(message)) words.push(message)
+  }
+  return words
+}
+
+function secretOf(value: string): Reference[] {
+  const found = vaultReference(value)
+  return found === undefined ? [] : [{ secret: { vaultName: found.vault, secretName: found.secret } }]
+}

@@ -1,0 +1,106 @@
+import { executionSecretName } from '../../contracts/blueprints/executions.ts'
+import type { RenderedComponent, RenderedOutput } from '../../contracts/blueprints/render.ts'
+import type { Template } from '../../contracts/blueprints/template.ts'
+import { notFound, PlatformError } from '../../core/errors.ts'
+import { uuidV5 } from '../../core/ids.ts'
+import { BlueprintExecution, type ExecutionStep } from '../../crds/blueprints.ts'
+import { accepted } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { permissionsOf } from './catalogue.ts'
+import { executionDto, retryOf } from './executions.ts'
+import { requireActions } from './mapping.ts'
+import { planOf } from './plan.ts'
+import { alreadyRetried, type ExecutionRecord, startExecution } from './start.ts'
+
+type Retry = Context<string, unknown, undefined>
+
+/** Derived, so that the API server keeps one: of two who ask at once, the second finds the name taken. */
+const retryIdOf = ({ metadata }: ExecutionRecord) => uuidV5(`retry of ${metadata.name}`)
+
+/**
+ * POST .../deploys/{executionId}/retry. What was ready is taken over; the rest is judged again, for this caller.
+ *
+ * @throws PlatformError NOT_FOUND, INVALID_STATE, FORBIDDEN, RESOURCE_CONFLICT
+ */
+export async function retryExecution(context: Retry, boundaryId: string, failed: ExecutionRecord) {
+  const { services } = context
+  const { spec, status } = failed
+  refuseUnfailed(failed)
+  refuseRetried(context as Context, failed)
+  const deploying = {
+    context: context as Context,
+    boundaryId,
+    resourceGroup: spec.resourceGroup,
+    clusterId: spec.clusterId,
+    lateMark: spec.lateMark ?? '',
+  }
+  const secrets = await secretsOf(context as Context, failed)
+  const components = spec.steps.map(renderedAgain)
+  const actions = permissionsOf({ components: components.map(({ component }) => component) } as Template)
+  await requireActions(deploying, actions)
+  const ready = new Set(
+    (status?.steps ?? []).filter((step) => step.status === 'Ready').map(({ component }) => component),
+  )
+  const planned = await planOf(deploying, spec.name, components)
+  const outputs = (spec.outputs ?? []).map(({ secret = false, ...output }) => ({ secret, ...output }) as RenderedOutput)
+  const { slug, version, blueprintName: name } = spec
+  const wanted = {
+    id: retryIdOf(failed),
+    name: spec.name,
+    template: { slug, version, name },
+    parameters: spec.parameters,
+    outputs,
+  }
+  const retry = { of: failed.metadata.name, takenOver: [...ready] }
+  const execution = await startExecution(deploying, { ...wanted, retry }, planned, secrets)
+  return accepted(executionDto(execution, services))
+}
+
+/** @throws PlatformError INVALID_STATE */
+function refuseUnfailed({ status }: ExecutionRecord): void {
+  const { state = 'Queued', stage = null } = status ?? {}
+  if (state === 'Failed') return
+  const message = `Only what has failed is tried again; this is ${state}.`
+  throw new PlatformError('INVALID_STATE', message, { status: state, phase: stage })
+}
+
+/** @throws PlatformError INVALID_STATE */
+function refuseRetried({ services }: Context, failed: ExecutionRecord): void {
+  const retry = retryOf(services, failed)
+  if (retry !== undefined) throw alreadyRetried(failed.metadata.name, retry.metadata.name)
+}
+
+function renderedAgain(step: ExecutionStep, index: number): RenderedComponent {
+  const { component: name, collection, resourceName, dependsOn = [], isSkipped = false, retain = false } = step
+  const body = JSON.parse(step.body) as Record<string, unknown>
+  const component = { name, collection, resourceName, dependsOn: [], retain, spec: {} }
+  return { component, index, resourceName, isSkipped, dependsOn, body }
+}
+
+/**
+ * Where a process died before it had stored the values of a retry, those of the execution before count.
+ *
+ * @throws PlatformError NOT_FOUND if the values are gone
+ */
+async function secretsOf({ services }: Context, execution: ExecutionRecord): Promise<Record<string, string>> {
+  const { metadata, spec } = execution
+  const names = spec.secretParameters ?? []
+  if (names.length === 0) return {}
+  const { namespace = '' } = metadata
+  for (const id of [metadata.name, ...earlierThan(services, execution)]) {
+    const stored = await services.blueprints.secrets.read(namespace, executionSecretName(id))
+    if (stored !== undefined)
+      return Object.fromEntries(names.map((name) => [name, Buffer.from(stored[name] ?? '', 'base64').toString('utf8')]))
+  }
+  throw notFound('The Secret with the values of the secret parameters')
+}
+
+/** What an execution tries again, the newest first. */
+function* earlierThan({ records }: Context['services'], { metadata, spec }: ExecutionRecord): Iterable<string> {
+  const seen = new Set<string>()
+  for (let id = spec.retryOf; id !== undefined && !seen.has(id); ) {
+    seen.add(id)
+    yield id
+    id = records.peek(BlueprintExecution, { namespace: metadata.namespace ?? '', name: id })?.spec.retryOf
+  }
+}

@@ -1,0 +1,172 @@
+import { executionSecretName, isExecutionOver } from '../../contracts/blueprints/executions.ts'
+import { type RenderedOutput, withExpressions } from '../../contracts/blueprints/render.ts'
+import type { Template } from '../../contracts/blueprints/template.ts'
+import { badRequest, PlatformError } from '../../core/errors.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import { secretData } from '../../core/secretData.ts'
+import { BlueprintExecution, type ExecutionStep } from '../../crds/blueprints.ts'
+import { isKubeError } from '../../kube/errors.ts'
+import type { Context } from '../http/context.ts'
+import type { CreateRequest, RecordOf } from '../records/records.ts'
+import type { SecretReader, SecretWriter } from '../records/secrets.ts'
+import { untilChanged } from '../resources/untilChanged.ts'
+import { oneAtATime } from '../rules/turns.ts'
+import type { Deploying } from './mapping.ts'
+import type { PlannedComponent } from './plan.ts'
+
+declare module '../http/context.ts' {
+  interface Services {
+    readonly blueprints: { readonly secrets: SecretReader & SecretWriter }
+  }
+}
+
+/** All steps of an execution in characters: an object of etcd has room for little more. */
+const STEPS_MAX = 600_000
+const RIGHTS_MILLISECONDS = 10_000
+
+export type ExecutionRecord = RecordOf<typeof BlueprintExecution>
+
+export type WantedExecution = {
+  readonly id: string
+  readonly name: string
+  readonly template: Pick<Template, 'slug' | 'version' | 'name'>
+  readonly parameters: Record<string, string>
+  readonly outputs: readonly RenderedOutput[]
+  readonly retry?: { readonly of: string; readonly takenOver: readonly string[] }
+}
+
+type Creation = CreateRequest<typeof BlueprintExecution> & { spec: { retryOf?: string } }
+
+/** @throws PlatformError what a component is refused with, RESOURCE_CONFLICT, INVALID_STATE */
+export async function startExecution(
+  deploying: Deploying,
+  wanted: WantedExecution,
+  planned: readonly PlannedComponent[],
+  secrets: Readonly<Record<string, string>>,
+): Promise<ExecutionRecord> {
+  const { context, boundaryId, resourceGroup, clusterId, lateMark } = deploying
+  refusePlanned(planned, lateMark)
+  const { slug, version, name: blueprintName } = wanted.template
+  const secretParameters = Object.keys(secrets)
+  const spec = {
+    ...{ slug, version, blueprintName, resourceGroup, clusterId },
+    name: wanted.name,
+    startedBy: context.caller.principalId,
+    ...(wanted.retry !== undefined && { retryOf: wanted.retry.of, takenOver: [...wanted.retry.takenOver] }),
+    ...(lateMark !== '' && { lateMark }),
+    parameters: wanted.parameters,
+    ...(secretParameters.length > 0 && { secretParameters }),
+    steps: planned.map(stepOf),
+    ...(wanted.outputs.length > 0 && { outputs: wanted.outputs.map(outputOf) }),
+  }
+  if (JSON.stringify(spec).length > STEPS_MAX)
+    throw badRequest('The components are too large together.', [
+      { field: '', message: `must have at most ${STEPS_MAX} characters together` },
+    ])
+  const { services, caller } = context
+  const namespace = boundaryNamespace(boundaryId)
+  const turn = {
+    key: `blueprint ${namespace}/${resourceGroup}/${wanted.name}`,
+    sees: [{ kind: BlueprintExecution, namespace }],
+  }
+  const made = await oneAtATime(services, turn, async () => {
+    refuseWhileRunning(context, namespace, wanted.name, resourceGroup)
+    return createOnce(context, { namespace, name: wanted.id, spec, caller })
+  })
+  if (secretParameters.length > 0) await writeSecrets(context, made.object, secrets)
+  return made.object
+}
+
+/**
+ * A new execution has an id that nobody had; a retry has the one that every retry of the same execution has.
+ *
+ * @throws PlatformError INVALID_STATE
+ */
+async function createOnce({ services }: Context, request: Creation) {
+  const again = () => alreadyRetried(request.spec.retryOf ?? '', request.name)
+  const made = await services.records.create(BlueprintExecution, request).catch((error: unknown) => {
+    throw error instanceof PlatformError && error.code === 'ALREADY_EXISTS' ? again() : error
+  })
+  if (!made.isNew) throw again()
+  return made
+}
+
+export function alreadyRetried(id: string, executionId: string): PlatformError {
+  const message = `Execution "${id}" was tried again already, as "${executionId}": if that one fails, try that one again.`
+  return new PlatformError('INVALID_STATE', message, { status: 'Failed', phase: 'Finished', executionId })
+}
+
+/** @throws PlatformError */
+function refusePlanned(planned: readonly PlannedComponent[], lateMark: string): void {
+  const taken = planned.filter(({ action }) => action === 'Conflict')
+  if (taken.length > 0) {
+    const resources = taken.map(({ rendered: { component, resourceName: name } }) => ({
+      collection: component.collection,
+      name,
+    }))
+    const [first] = resources
+    const message = `"${first?.name}" of ${first?.collection} exists and was not made by this deployment: choose another name.`
+    throw new PlatformError('RESOURCE_CONFLICT', message, { resources })
+  }
+  const refused = planned.find(({ refusal }) => refusal !== undefined)
+  if (refused?.refusal === undefined) return
+  const { code, message, extras, status } = refused.refusal
+  const words = `Component "${refused.rendered.component.name}": ${withExpressions(message, lateMark)}`
+  throw new PlatformError(code, words, { ...extras, component: refused.rendered.component.name }, { status })
+}
+
+function refuseWhileRunning({ services }: Context, namespace: string, name: string, group: string): void {
+  const open = services.records
+    .peekAll(BlueprintExecution, { namespace })
+    .find(({ spec, status }) => spec.name === name && spec.resourceGroup === group && !isExecutionOver(status?.state))
+  if (open === undefined) return
+  const { status: state = 'Pending', phase = null } = open.status ?? {}
+  const message = `The deployment "${name}" is under way: wait until it has ended.`
+  throw new PlatformError('INVALID_STATE', message, { status: state, phase, executionId: open.metadata.name })
+}
+
+function stepOf({ rendered, located, spec, patch }: PlannedComponent): ExecutionStep {
+  const { component, resourceName, isSkipped, body } = rendered
+  const { name, collection, retain } = component
+  const value = collection === 'secrets' ? body.value : undefined
+  return {
+    ...{ component: name, collection, resourceName },
+    objectName: located?.ref.name ?? '',
+    ...(rendered.dependsOn.length > 0 && { dependsOn: [...rendered.dependsOn] }),
+    ...(isSkipped && { isSkipped }),
+    ...(retain && { retain }),
+    body: JSON.stringify(body),
+    ...(patch === undefined ? { manifest: JSON.stringify(spec ?? {}) } : { patch: JSON.stringify(patch) }),
+    ...(typeof value === 'string' && { value }),
+  }
+}
+
+function outputOf({ name, secret, value, component, output }: RenderedOutput) {
+  return {
+    name,
+    ...(secret && { secret }),
+    ...(value !== undefined && { value }),
+    ...(component !== undefined && { component, output }),
+  }
+}
+
+async function writeSecrets(context: Context, execution: ExecutionRecord, secrets: Readonly<Record<string, string>>) {
+  const { name, namespace = '', uid = '' } = execution.metadata
+  const { apiVersion, kind } = BlueprintExecution
+  const write = () =>
+    context.services.blueprints.secrets.put({ namespace, name: executionSecretName(name) }, secretData(secrets), {
+      ...{ apiVersion, kind, name, uid, labels: {} },
+    })
+  let refusal: unknown
+  // The rights to Secrets come with a RoleBinding, a moment after a boundary is made.
+  const attempt = () =>
+    write().then(
+      () => true,
+      (error: unknown) => {
+        if (!isKubeError(error, 'Forbidden')) throw error
+        refusal = error
+        return false
+      },
+    )
+  if (!(await untilChanged(context, attempt, RIGHTS_MILLISECONDS))) throw refusal
+}

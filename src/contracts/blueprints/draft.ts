@@ -1,0 +1,90 @@
+import { isRecord } from '../../core/isRecord.ts'
+import {
+  BlueprintParameter,
+  slugRefusal,
+  Template,
+  TemplateComponent,
+  TemplateOutput,
+  type TemplateProblem,
+} from './template.ts'
+
+/** As much of a template as can be read of a document whose shape is wrong. Nothing is made of it. */
+export type Draft = {
+  readonly template: Template
+  /** What it calls itself, if it is a slug. */
+  readonly slug: string | undefined
+  /** Whether a problem of the draft is one of its own, and does not follow from the shape of the document. */
+  readonly isNews: (problem: Pick<TemplateProblem, 'code' | 'path'>) => boolean
+}
+
+const STAND_INS = {
+  parameters: { type: 'string' },
+  components: { collection: 'unknown', resourceName: 'unknown' },
+  outputs: { value: 'unknown' },
+} as const
+const ITEMS = { parameters: BlueprintParameter, components: TemplateComponent, outputs: TemplateOutput } as const
+const HEAD = { format: 1, slug: 'unknown', name: 'unknown', version: '0.0.0' }
+/** More than any list of a template may have. */
+const ITEMS_MAX = 50
+
+/**
+ * A template in which stand-ins are in the place of what cannot be read, so that whoever wrote it hears of everything that is
+ * wrong at once.
+ *
+ * @param shape what is wrong with the shape of the document
+ */
+export function draftOf(value: unknown, shape: readonly TemplateProblem[]): Draft | undefined {
+  if (!isRecord(value)) return undefined
+  const draft = Template.safeParse({ ...HEAD, components: [{ name: 'a', ...STAND_INS.components }] })
+  if (!draft.success) return undefined
+  const template = {
+    ...draft.data,
+    parameters: salvaged(value, 'parameters') as BlueprintParameter[],
+    components: salvaged(value, 'components') as TemplateComponent[],
+    outputs: salvaged(value, 'outputs') as TemplateOutput[],
+  }
+  const bases = shape.filter(({ code }) => code !== 'UnknownField').map(({ path }) => judgedWith(path))
+  const isNews: Draft['isNews'] = ({ code, path }) => {
+    if (code === 'UnknownParameter' && !isEachNamed(value.parameters)) return false
+    if (code === 'UnknownComponent' && !isEachNamed(value.components ?? {})) return false
+    return !bases.some((base) => path === base || path.startsWith(`${base}/`))
+  }
+  const { slug } = value
+  return { template, slug: typeof slug === 'string' && slugRefusal(slug) === undefined ? slug : undefined, isNews }
+}
+
+type List = keyof typeof ITEMS
+
+/** Each item of a list at its place, without what is wrong in it. */
+function salvaged(value: Readonly<Record<string, unknown>>, list: List): unknown[] {
+  const items = value[list]
+  return Array.isArray(items) ? items.slice(0, ITEMS_MAX).map((item, index) => salvagedItem(item, list, index)) : []
+}
+
+function salvagedItem(item: unknown, list: List, index: number): unknown {
+  const schema = ITEMS[list]
+  const given = isRecord(item) ? item : {}
+  const first = schema.safeParse(given)
+  if (first.success) return first.data
+  const wrong = new Set(
+    first.error.issues.flatMap(({ path, ...issue }) =>
+      issue.code === 'unrecognized_keys' && path.length === 0 ? issue.keys : [String(path[0])],
+    ),
+  )
+  const right = Object.entries(given).filter(([name]) => !wrong.has(name))
+  const read = schema.parse({ ...STAND_INS[list], name: 'unknown', ...Object.fromEntries(right) })
+  // A name that none may have is still the one that others mean.
+  return { ...read, name: typeof given.name === 'string' ? given.name : `/${list}/${index}` }
+}
+
+/** Fields of a parameter and of an output are judged together, those of a component each for itself. */
+function judgedWith(path: string): string {
+  return /^\/(parameters|outputs)\/[0-9]+/.exec(path)?.[0] ?? path
+}
+
+/** Whether all names of a list are known, so that another name is none of them. */
+function isEachNamed(items: unknown): boolean {
+  if (items === undefined) return true
+  if (!Array.isArray(items) || items.length > ITEMS_MAX) return false
+  return items.every((item) => isRecord(item) && typeof item.name === 'string')
+}

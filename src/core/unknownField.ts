@@ -1,0 +1,35 @@
+import { z } from 'zod'
+import { suggestion } from './suggestion.ts'
+
+/**
+ * What is said of a field that a record does not have.
+ *
+ * @param path where the record stands in what the schema reads
+ */
+export function unknownField(schema: z.ZodType, path: readonly PropertyKey[], field: string): string {
+  const names = recordsAt(schema, path).flatMap(({ shape }) => Object.keys(shape))
+  return `is not a field of this record${suggestion(field, names)}`
+}
+
+/** The schemas of the records that may stand at a path. */
+function recordsAt(schema: z.ZodType, path: readonly PropertyKey[]): z.ZodObject[] {
+  if (
+    schema instanceof z.ZodOptional ||
+    schema instanceof z.ZodNullable ||
+    schema instanceof z.ZodDefault ||
+    schema instanceof z.ZodPrefault
+  )
+    return recordsAt(schema.unwrap() as z.ZodType, path)
+  if (schema instanceof z.ZodUnion) return schema.options.flatMap((option) => recordsAt(option as z.ZodType, path))
+  const [name, ...rest] = path
+  if (name === undefined) return schema instanceof z.ZodObject ? [schema] : []
+  const inner = innerOf(schema, name)
+  return inner === undefined ? [] : recordsAt(inner, rest)
+}
+
+function innerOf(schema: z.ZodType, name: PropertyKey): z.ZodType | undefined {
+  if (schema instanceof z.ZodObject)
+    return Object.hasOwn(schema.shape, name) ? (schema.shape as Record<PropertyKey, z.ZodType>)[name] : undefined
+  if (schema instanceof z.ZodArray) return schema.element as z.ZodType
+  return schema instanceof z.ZodRecord ? (schema.valueType as z.ZodType) : undefined
+}
