@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
+import { FINALIZER } from '../../src/core/labels.ts'
 import { boundaryNamespace, groupNamespace } from '../../src/core/names.ts'
 import { Boundary } from '../../src/crds/boundaries.ts'
 import { NameClaim } from '../../src/crds/nameclaims.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
-import { namespace, persistentVolume } from '../../src/kube/builtin.ts'
+import { namespace, persistentVolume, persistentVolumeClaim, statefulSet } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
+import { TEST_CONFIG } from '../config.ts'
 import { isReady, objectOf } from '../worlds/fleet.ts'
 import { call, expectCall, makeBoundary, makeGroup, until } from '../worlds/platform.ts'
 import { administrator } from '../worlds/tenant.ts'
@@ -119,6 +121,55 @@ describe('deleting', () => {
     })
   }
 
+  /** What shows at an object in its first moments: it is stored, its controller has seen it, something is made for it. */
+  const MOMENTS: [moment: string, hasCome: (path: string, home: string, name: string) => Promise<boolean>][] = [
+    ['at once', async () => true],
+    ['when the facade shows it', async (path) => (await call('GET', path)).status === 200],
+    [
+      'when its controller holds it',
+      async (_path, home, name) => holds(await admin.get(VectorCluster.resource, { namespace: home, name })),
+    ],
+    [
+      'when its StatefulSet is there',
+      async (_path, home, name) => !(await gone(statefulSet, { namespace: home, name: `vc-${name}` })),
+    ],
+    [
+      'when its volume is there',
+      async (_path, home, name) =>
+        !(await gone(persistentVolumeClaim, { namespace: home, name: `storage-vc-${name}-0` })),
+    ],
+  ]
+
+  for (const way of ['REST', 'kubectl'] as const) {
+    it(`a resource in its first moments leaves its name free, made by ${way}`, async () => {
+      const { id: boundaryId } = await makeBoundary()
+      await makeGroup(boundaryId, 'search')
+      const home = groupNamespace(boundaryId, 'search')
+      const base = `/boundaries/${boundaryId}/resourcegroups/search/resources/vectorclusters`
+      const makeAgain = async ([moment, hasCome]: (typeof MOMENTS)[number], name: string) => {
+        const path = `${base}/${name}`
+        const ref = { namespace: home, name }
+        if (way === 'REST') await expectCall(201, 'POST', path, {})
+        else await admin.create(VectorCluster.resource, objectOf(VectorCluster, name, home, {}))
+        await until(`${name}: ${moment}`, () => hasCome(path, home, name))
+        if (way === 'REST') expect((await call('DELETE', path)).status).to.be.oneOf([202, 204])
+        else await admin.remove(VectorCluster.resource, ref)
+        await until(`${name} is gone`, () => gone(VectorCluster.resource, ref))
+        await until(`${name} can be made again`, async () => (await call('POST', path, {})).status === 201)
+        await until(`${name} runs, deleted ${moment}`, async () => {
+          const { body } = await call<{ status: string }>('GET', path)
+          return body.status === 'Running'
+        })
+      }
+      const rounds = Array.from({ length: TEST_CONFIG.sized(4, 20) }, (_, round) => round)
+      await Promise.all(
+        MOMENTS.map(async (moment, index) => {
+          for (const round of rounds) await makeAgain(moment, `soon-${index}-${round}`)
+        }),
+      )
+    })
+  }
+
   it('a boundary by REST is refused while a group is in it, which it names', async () => {
     const { id } = await makeBoundary()
     await makeGroup(id, 'search')
@@ -131,6 +182,10 @@ describe('deleting', () => {
     await expectCall(202, 'DELETE', `/boundaries/${id}/resourcegroups/search`)
   })
 })
+
+function holds({ metadata }: { metadata: { finalizers?: string[] } }): boolean {
+  return metadata.finalizers?.includes(FINALIZER) === true
+}
 
 function placesOf(boundaryId: string): Made {
   return { boundaryId, home: groupNamespace(boundaryId, 'search'), own: boundaryNamespace(boundaryId) }

@@ -6,7 +6,7 @@ import { FINALIZER } from '../../src/core/labels.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import { PlatformCluster } from '../../src/crds/clusters.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
-import { partKindsOf } from '../../src/crds/parts.ts'
+import { PlatformJob } from '../../src/crds/jobs.ts'
 import { DenyAssignment } from '../../src/crds/rbac.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { bearer, CLUSTER, startFacade } from '../worlds/facadeServer.ts'
@@ -110,8 +110,8 @@ function creationTests({ kind, body, other, isBrief = false }: ResourceCase, seg
     const ref = { namespace: groupNamespace(BOUNDARY, 'shop'), name: NAME }
     const stored = await world.server.client.get(kind.resource, ref)
     expect(stored.metadata.annotations).to.include({ 'freehold.dev/actor': `1 ${OWNER}` })
-    // Gone at once, a resource would leave the parts behind that were made a moment ago.
-    if (partKindsOf(kind).length > 0) expect(stored.metadata.finalizers).to.deep.equal([FINALIZER])
+    // Gone at once, a resource would leave behind what was made for it a moment ago: parts, volumes.
+    expect(stored.metadata.finalizers).to.deep.equal(kind === PlatformJob ? undefined : [FINALIZER])
     expect((await call('get', `${base}/${NAME}`)).body).to.deep.equal(answer.body)
   })
 

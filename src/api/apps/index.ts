@@ -37,7 +37,6 @@ export const appRoutes: readonly RouteDraft[] = [
     actionPrefix: 'apps',
     ...appRecord,
     example: { sourceKind: 'Image', image: 'docker.io/nginxinc/nginx-unprivileged:1.29' },
-    hasFinalizer: true,
     choices: codeChoices,
     fields: {
       sourceKind: enumeration('Source', PlatformApp.spec.shape.sourceKind.options, { isSorted: false }),

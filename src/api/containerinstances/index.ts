@@ -56,7 +56,6 @@ export const containerInstanceRoutes: readonly RouteDraft[] = [
         },
       ],
     },
-    hasFinalizer: true,
     fields: {
       image: text('Image', { of: ({ object }) => object.spec.components[0]?.image, isSorted: false }),
       isPublic: flag('Public', { isSorted: false }),

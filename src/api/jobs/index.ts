@@ -24,6 +24,8 @@ export const jobRoutes: readonly RouteDraft[] = [
     actionPrefix: 'jobs',
     parameter: 'jobName',
     ...jobRecord,
+    // The garbage collector takes what belongs to it; its controller holds those that run on another cluster.
+    hasFinalizer: false,
     example: { image: 'docker.io/library/hello-world', tag: 'linux', computePlan: 'job-small' },
     fields: jobFields,
     defaultSort: '-createdAt',

@@ -3,6 +3,7 @@ import { codeOf, recordsWorld } from '../../../test/worlds/recordsWorld.ts'
 import {
   ACTOR_ANNOTATION,
   CREATED_BY_ANNOTATION,
+  FINALIZER,
   INCARNATION_ANNOTATION,
   PRINCIPAL_INCARNATIONS_ANNOTATION,
   ROLE_INCARNATION_ANNOTATION,
@@ -291,6 +292,29 @@ describe('records over the API server', () => {
     })
     const removed = records.remove(VectorCluster, ref, { caller, ifMatch: [versionOf(object)] })
     expect(await codeOf(removed)).to.equal('CONFLICT')
+  })
+
+  it('are held by a finalizer that is put on while they are being deleted', async () => {
+    await create()
+    client.fail('delete', VectorCluster.resource, () =>
+      client.edit(VectorCluster.resource, ref, ({ metadata }) => {
+        metadata.finalizers = [FINALIZER]
+      }),
+    )
+    expect(await records.remove(VectorCluster, ref, { caller })).to.deep.equal({ isGone: false })
+    const { calls } = client
+    expect(calls.filter(({ verb }) => verb === 'delete').length, 'once at the version that had none').to.equal(2)
+  })
+
+  it('are not deleted in the place of a former life that went meanwhile', async () => {
+    await create()
+    client.fail('delete', VectorCluster.resource, () =>
+      client.edit(VectorCluster.resource, ref, ({ metadata }) => {
+        metadata.uid = 'another'
+      }),
+    )
+    expect(await codeOf(records.remove(VectorCluster, ref, { caller }))).to.match(/: Conflict\.$/)
+    expect((await client.get(VectorCluster.resource, ref)).metadata.deletionTimestamp).to.equal(undefined)
   })
 
   it('are deleted in this life only', async () => {

@@ -4,6 +4,7 @@ import { notFound, PlatformError, refusedFields } from '../../core/errors.ts'
 import {
   ACTOR_ANNOTATION,
   CREATED_BY_ANNOTATION,
+  FINALIZER,
   INCARNATION_ANNOTATION,
   PRINCIPAL_INCARNATIONS_ANNOTATION,
 } from '../../core/labels.ts'
@@ -301,16 +302,19 @@ class KubeRecords implements Records {
     for (let attempt = 1; ; attempt += 1) {
       if (known === undefined) throw notFound(`"${ref.name}" of ${kind.plural}`)
       const current = await this.#matching(kind, ref, known, ifMatch)
-      const { uid, resourceVersion } = current.metadata
+      const { uid, resourceVersion, finalizers = [] } = current.metadata
       // With If-Match nobody may have written in between; without it, whatever carries this name in this life may go.
-      const version = ifMatch === undefined ? {} : { resourceVersion }
+      // Between its look at an object and its removal, the API server overlooks a finalizer that is put on, and no teardown
+      // would follow: what has none yet goes at the version that was seen.
+      const isExact = ifMatch !== undefined || !finalizers.includes(FINALIZER)
       try {
-        const left = await this.#client.remove(kind.resource, ref, { uid, ...version })
+        const left = await this.#client.remove(kind.resource, ref, { uid, ...(isExact && { resourceVersion }) })
         return { isGone: left === undefined }
       } catch (error) {
         // The status or the spec was written: the newest version decides.
-        if (ifMatch === undefined || attempt === ATTEMPTS || !isKubeError(error, 'Conflict')) throw error
+        if (!isExact || attempt === ATTEMPTS || !isKubeError(error, 'Conflict')) throw error
         known = await this.get(kind, ref, { fresh: true })
+        if (ifMatch === undefined && known !== undefined && known.metadata.uid !== uid) throw error
       }
     }
   }

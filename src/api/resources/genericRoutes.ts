@@ -4,7 +4,6 @@ import { FINALIZER } from '../../core/labels.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { datesInUtc } from '../../crds/dates.ts'
 import type { AnyKind } from '../../crds/define.ts'
-import { partKindsOf } from '../../crds/parts.ts'
 import { type Answer, acceptedEmpty, created, noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf, versionOf } from '../http/etag.ts'
@@ -127,8 +126,7 @@ function replacing({ immutable }: AnyKind, body: z.ZodObject): z.ZodObject {
 }
 
 async function create<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>, context: Context): Promise<Answer> {
-  const { parameter = 'name', nameTaken: taken = 'ALREADY_EXISTS' } = declaration
-  const hasFinalizer = declaration.hasFinalizer === true || partKindsOf(kind).length > 0
+  const { parameter = 'name', nameTaken: taken = 'ALREADY_EXISTS', hasFinalizer = true } = declaration
   const { ref, place } = await locate(context, parameter)
   checkNewName(place.name, context.services.reservedNames)
   await requireMatch(kind, ref, context)

@@ -79,7 +79,7 @@ export type ResourceDeclaration<K extends AnyKind, Dto extends z.ZodObject, Body
   scale?: { min: number; max: number }
   /** The code if names are unique on the platform and another resource has it; ALREADY_EXISTS. */
   nameTaken?: ErrorCode
-  /** Whether its controller must see each deletion, from the first moment on; it does of whatever has parts. */
+  /** Whether its controller must see each deletion, from the first moment on; true. */
   hasFinalizer?: boolean
   /** Whether a deletion is over within moments, so that its answer waits for the end: 204, and 202 only if it is late. */
   deletesAtOnce?: boolean

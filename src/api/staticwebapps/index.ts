@@ -28,7 +28,6 @@ export const siteRoutes: readonly RouteDraft[] = [
     actionPrefix: 'staticwebapp',
     ...siteRecord,
     example: { image: 'docker.io/nginxinc/nginx-unprivileged:1.29' },
-    hasFinalizer: true,
     choices: (services) => ({ builderImage: codeChoices(services).builderImage }),
     fields: {
       branch: text('Branch'),

@@ -156,6 +156,9 @@ describe('vector databases over REST', () => {
     const { headers } = await create()
     const path = `${RG}/vectorclusters/orders`
     const first = await server.client.get(VectorCluster.resource, { namespace: NAMESPACE, name: 'orders' })
+    server.client.edit(VectorCluster.resource, { namespace: NAMESPACE, name: 'orders' }, ({ metadata }) => {
+      metadata.finalizers = []
+    })
     await server.client.remove(VectorCluster.resource, { namespace: NAMESPACE, name: 'orders' })
     const anew = await create()
     expect(anew.status).to.equal(201)

@@ -8,7 +8,7 @@ import { service } from '../../kube/builtin.ts'
 import { otherClusterOf } from '../engine/whereabouts.ts'
 import { isRolledOut, podTroubleOf } from '../stateful/health.ts'
 import { podsLeft, podsOfStateful } from '../stateful/pass.ts'
-import type { StatefulSet } from '../stateful/types.ts'
+import { writeWorkload } from '../stateful/write.ts'
 import { judgeAddress, publicAddresses } from '../workload/addresses.ts'
 import { pruneChildren, writeChildren } from '../workload/children.ts'
 import { judgeStart, judgeStop } from '../workload/judge.ts'
@@ -34,8 +34,7 @@ export async function applyWorkload(pass: SqlPass): Promise<Outcome> {
   const surroundings = sqlSurroundings(input)
   await writeChildren(pass, surroundings)
   await pruneChildren(pass, surroundings, [service])
-  const [workload] = await writeChildren(pass, [sqlWorkload(input)])
-  state.workload = workload as StatefulSet
+  await writeWorkload(pass, sqlWorkload(input))
   return done()
 }
 

@@ -1,13 +1,13 @@
 import { expect } from 'chai'
 import { StatefulWorld } from '../../../test/worlds/statefulWorld.ts'
 import { RETAINED_FOR_ANNOTATION } from '../../core/labels.ts'
-import type { KubeObject } from '../../core/object.ts'
+import { type KubeObject, keyOf } from '../../core/object.ts'
 import { DEFAULT_PLANS } from '../../crds/defaultPlans.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { SqlInstance } from '../../crds/sql.ts'
 import { VectorCluster } from '../../crds/vector.ts'
-import { persistentVolumeClaim, pod, statefulSet } from '../../kube/builtin.ts'
+import { persistentVolumeClaim, pod, service, statefulSet } from '../../kube/builtin.ts'
 
 type Requests = { storageClassName?: string; resources: { requests: { storage: string } } }
 type Claim = KubeObject & { spec: Requests; status?: { capacity?: object } }
@@ -196,6 +196,52 @@ for (const [kind, base, plan] of KINDS) {
       await world.change(kind, NAME, { storageSize: '20Gi' })
       expect(await says()).to.match(/^Running Available/)
       expect(await sizes()).to.equal('20Gi 20Gi 500m')
+    })
+  })
+}
+
+for (const [kind, base] of KINDS) {
+  describe(`a ${kind.kind} that is deleted while its first pass is under way`, () => {
+    let world: StatefulWorld
+    const ref = () => ({ namespace: world.home, name: NAME })
+    beforeEach(async () => {
+      world = await new StatefulWorld().start()
+    })
+    afterEach(() => world.stop())
+
+    /** At the write of the Service, which comes before the StatefulSet. */
+    const meanwhile = (act: () => unknown) => {
+      world.bench.client.fail('apply', service, act)
+      return world.create(kind, NAME, base)
+    }
+    const left = async () =>
+      (
+        await Promise.all(
+          [statefulSet, persistentVolumeClaim, pod].map((each) =>
+            world.bench.client.list(each, { namespace: world.home }),
+          ),
+        )
+      ).flatMap(({ items }) => items.map(keyOf))
+
+    /** As the API server does that has looked at it before the finalizer was put on. */
+    const overlookFinalizer = () => {
+      world.bench.client.edit(kind.resource, ref(), ({ metadata }) => {
+        metadata.finalizers = []
+      })
+      return world.bench.client.remove(kind.resource, ref())
+    }
+
+    it('with its finalizer, which the API server overlooked, gets no volume', async () => {
+      await meanwhile(overlookFinalizer)
+      expect(await world.find(kind.resource, NAME)).to.equal(undefined)
+      expect(await left()).to.deep.equal([])
+    })
+
+    it('is torn down before a volume is made', async () => {
+      await meanwhile(() => world.bench.client.remove(kind.resource, ref()))
+      for (let wait = 0; wait < 5; wait += 1) await world.bench.clock.advance(1_000).then(() => world.converge())
+      expect(await world.find(kind.resource, NAME)).to.equal(undefined)
+      expect(await left()).to.deep.equal([])
     })
   })
 }

@@ -13,7 +13,8 @@ import { ingress, podDisruptionBudget, service } from '../../kube/builtin.ts'
 import { httpRoute } from '../../kube/gateway.ts'
 import { compareEngineVersions, type EngineOf, keptEngine } from '../stateful/keptEngine.ts'
 import { podsOfStateful } from '../stateful/pass.ts'
-import type { Claim, StatefulSet } from '../stateful/types.ts'
+import type { Claim } from '../stateful/types.ts'
+import { writeWorkload } from '../stateful/write.ts'
 import { pruneChildren, writeChildren } from '../workload/children.ts'
 import { gatewayOf } from '../workload/home.ts'
 import { routeVerdict } from '../workload/hosts.ts'
@@ -30,8 +31,7 @@ export async function applyWorkload(pass: VectorPass): Promise<Outcome> {
   pass.state.route = routeVerdict(input.gateway, await writeChildren(pass, surroundings))
   const pruned = isHandingOver(pass) ? PRUNED.filter((resource) => resource !== ingress) : PRUNED
   await pruneChildren(pass, surroundings, pruned)
-  const [workload] = await writeChildren(pass, [vectorWorkload(input)])
-  pass.state.workload = workload as StatefulSet
+  await writeWorkload(pass, vectorWorkload(input))
   return done()
 }
 
