@@ -17,6 +17,7 @@ import { action, authenticated, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { unprocessable } from '../resources/sizing.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
+import { oneAtATime } from '../rules/turns.ts'
 import { archiveOf } from './archive.ts'
 import { type FoundFunction, findFunction, NAMESPACE } from './functions.ts'
 import { refuseForeignCode } from './record.ts'
@@ -128,7 +129,8 @@ async function upload(context: Context<string, unknown, z.output<typeof UploadSo
   const labels = ownerSelector(kind, found.ref.name)
   const owner = { apiVersion, kind, name: found.ref.name, uid: metadata.uid ?? '', labels }
   const parted = { bytes, placeOf: placeOfPart(found.ref, hash), owner }
-  const { object } = await withParts(blobs, parted, () => write(true), {
+  const writeCounted = () => counted(context as Context, found, bytes.length, () => write(true))
+  const { object } = await withParts(blobs, parted, writeCounted, {
     async isReferredTo() {
       const stored = await services.records.get(ServerlessFunction, found.ref, { fresh: true })
       return stored?.metadata.uid === metadata.uid && stored?.spec.source?.hash === hash
@@ -174,6 +176,16 @@ function decoded(content: string, encoding: 'Utf8' | 'Base64' | null | undefined
   if (bytes.toString('base64').replace(/=+$/, '') === content.replace(/=+$/, '')) return bytes
   const errors = [{ field: `files.${at}.content`, message: 'is not Base64' }]
   throw new PlatformError('MODEL_BINDING_FAILED', `File ${at}: its content is not Base64.`, { errors })
+}
+
+/** Uploads at once into one boundary are counted one after the other. @throws PlatformError QUOTA_EXCEEDED */
+function counted<Result>(context: Context, found: FoundFunction, bytes: number, write: () => Promise<Result>) {
+  const { boundaryId } = found.at
+  const turn = { key: `function sources of ${boundaryId}`, sees: [{ kind: ServerlessFunction, boundaryId }] }
+  return oneAtATime(context.services, turn, () => {
+    refuseTooMuch(context, found, bytes)
+    return write()
+  })
 }
 
 /** @throws PlatformError QUOTA_EXCEEDED */
