@@ -12,15 +12,18 @@ const PATH = `/boundaries/${B}/resourcegroups/shop/resources/${COLLECTION}/order
 
 describe('snapshots of relational databases over REST', () => {
   let server: Awaited<ReturnType<typeof startShop>>
+  /** No engine plays here: what was begun does not end. */
+  let apps: unknown[]
   beforeEach(async () => {
     server = await startShop()
+    apps = [server.app, await server.another()]
     server.put(RelationalCluster, 'orders', {}, NAMESPACE)
   })
   afterEach(() => server.stop())
 
   const atOnce = async (bodies: readonly object[]) => {
     const posts = bodies.map((body) => ({ path: PATH, body }))
-    const answers = await postedAtOnce(server.client, [server.app], posts)
+    const answers = await postedAtOnce(server.client, apps, posts)
     return answers.map(({ status, body }) => (status === 202 ? '202' : `${status} ${body.code}`)).sort()
   }
   const stored = async () => (await server.client.list(RelationalSnapshot.resource, { namespace: NAMESPACE })).items
