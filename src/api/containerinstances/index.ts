@@ -58,7 +58,12 @@ export const containerInstanceRoutes: readonly RouteDraft[] = [
     },
     hasFinalizer: true,
     fields: {
-      image: text('Image', { of: ({ object }) => object.spec.components[0]?.image, isSorted: false }),
+      image: text('Image', {
+        of: ({ object }) => object.spec.components[0]?.image,
+        isSorted: false,
+        // Its components have one each.
+        isColumn: false,
+      }),
       isPublic: flag('Public', { isSorted: false }),
       revision: number('Revision', { of: ({ object }) => object.status?.revision ?? 0 }),
       restartCount: number('Restarts', { of: ({ object }) => object.status?.restartCount ?? 0, isFiltered: false }),
