@@ -15,7 +15,6 @@ import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { action, authenticated, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
-import { unprocessable } from '../resources/sizing.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { oneAtATime } from '../rules/turns.ts'
 import { archiveOf } from './archive.ts'
@@ -97,8 +96,7 @@ async function upload(context: Context<string, unknown, z.output<typeof UploadSo
   const found = await findFunction(context as Context)
   refuseWhileDeleting(found.object)
   const runtime = runtimeOf(context as Context, found)
-  if (runtime !== undefined && !hasServer(runtime))
-    throw unprocessable('FEATURE_UNSUPPORTED', 'runtime', runtime, `Sources of runtime ${runtime} cannot be built yet.`)
+  if (runtime !== undefined && !hasServer(runtime)) throw notBuilt(runtime)
   refuseForeignCode(found.object.spec, { ...found.at, services, context: context as Context })
   const files = filesOf(body.files)
   const { bytes, hash } = await archiveOf(files)
@@ -148,6 +146,11 @@ const placeOfPart =
     namespace,
     name: functionNames(name).source(hash, part),
   })
+
+function notBuilt(runtime: string): PlatformError {
+  const extras = { feature: 'builds', field: 'runtime', value: runtime }
+  return new PlatformError('FEATURE_UNSUPPORTED', `Sources of runtime ${runtime} cannot be built yet.`, extras)
+}
 
 function runtimeOf({ services }: Context, { ref, at }: FoundFunction) {
   return services.records.peek(FunctionNamespace, { namespace: ref.namespace, name: at.namespaceName })?.spec.runtime
