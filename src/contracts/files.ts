@@ -80,6 +80,24 @@ export function isFileName(name: string): boolean {
   return name !== '' && name !== '.' && name !== '..' && !name.includes('/') && isFileSegment(name)
 }
 
+/**
+ * Whether a request can be about files of volumes that are mounted there, as far as its paths tell. What lies at them is
+ * judged where the volumes are.
+ */
+export function isAboutVolumes(request: FileRequest, mounts: readonly string[]): boolean {
+  const all = mounts.flatMap((mount) => [pathSegments(mount) ?? []])
+  const leads = (path: string, isRead = false) => {
+    const segments = pathSegments(path)
+    const begins = (longer: readonly string[], shorter: readonly string[]) =>
+      shorter.every((segment, at) => longer[at] === segment)
+    // The folders above a mount can be read: they lead to it.
+    return segments !== undefined && all.some((one) => begins(segments, one) || (isRead && begins(one, segments)))
+  }
+  if (request.op === 'move') return leads(request.from) && leads(request.to)
+  if (request.op === 'upload') return leads(request.path) && isFileName(request.name)
+  return leads(request.path, request.op === 'list' || request.op === 'download' || request.op === 'archive')
+}
+
 function isFileSegment(segment: string): boolean {
   // A name that is no Unicode would be written as another one.
   return !segment.includes('\0') && segment.isWellFormed() && Buffer.byteLength(segment) <= LONGEST_NAME

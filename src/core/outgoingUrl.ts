@@ -9,6 +9,22 @@ export type UrlVerdict =
   | { readonly isAllowed: true; readonly url: URL }
   | { readonly isAllowed: false; readonly why: string }
 
+/** How fields are written whose address the platform calls. */
+export const CALLED_URL = {
+  https: /^https:\/\/[^\s@]+$/,
+  repository: /^https:\/\/[^\s@?#]+$/,
+  source: /^(https:\/\/[^\s@?#]+|ssh:\/\/([a-z0-9._-]{1,64}@)?[^\s@?#]+)$/,
+  proxy:
+    /^https:\/\/([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9](:[0-9]{1,5})?(\/[A-Za-z0-9._~/-]*)?$/,
+} as const
+const CALLED_PATTERNS = new Set<string | undefined>(Object.values(CALLED_URL).map(String))
+
+/** Whether what breaks the pattern of such a field is a URL, but not one that is ever called. */
+export function isUncallable(pattern: string | undefined, text: unknown): boolean {
+  if (!CALLED_PATTERNS.has(pattern) || typeof text !== 'string') return false
+  return URL.canParse(text) && !vetOutgoingUrl(text).isAllowed
+}
+
 /** The IANA registries of special-purpose addresses (RFC 6890), and multicast. */
 const SPECIAL_V4 = [
   '0.0.0.0/8',
@@ -41,9 +57,9 @@ function addNetwork(network: string, family: 'ipv4' | 'ipv6'): void {
   special.addSubnet(address, Number(prefix), family)
 }
 
-/** ssh has no rule of its own: what counts is the host. */
+/** ssh has no rule of its own but for its user, whom it needs: what counts is the host. A password stays refused. */
 export function judgedAs(address: string): string {
-  return address.replace(/^ssh:\/\/([^@/]*@)?/, 'https://')
+  return address.replace(/^ssh:\/\/([^@/:]*@)?/, 'https://')
 }
 
 /** Names that mean this machine or a network's own things, whatever a resolver says. */

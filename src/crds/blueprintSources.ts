@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { CATALOGUE_PROVIDERS, CATALOGUE_STATES, INVALID_SHOWN } from '../contracts/blueprints/sources.ts'
+import { CALLED_URL } from '../core/outgoingUrl.ts'
 import { mayUseSource, notYourSource } from './codeFields.ts'
 import { defineKind, type ObjectOf, READ, type Rule, resourceStatus, statusColumns, WRITE } from './define.ts'
 import { DateTime } from './fields.ts'
@@ -10,7 +11,7 @@ export const RepositoryUrl = z
   .string()
   .min(9)
   .max(2048)
-  .regex(/^https:\/\/[^\s@?#]+$/, 'must be an https address without a user, a query or a fragment')
+  .regex(CALLED_URL.repository, 'must be an https address without a user, a query or a fragment')
 
 /** A branch or a tag, as Git takes it. */
 export const GitRef = z

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { HEAD_KINDS } from '../contracts/sources/events.ts'
 import { DELIVERY_KEYS_KEPT, HEADS_KEPT } from '../contracts/sources/journal.ts'
 import { PROVIDERS, type Provider } from '../contracts/sources/providers.ts'
+import { CALLED_URL } from '../core/outgoingUrl.ts'
 import { defineKind, messageColumn, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
 import { DateTime, DisplayName } from './fields.ts'
 import { HELD_SHOWN, HeldBy, notWhileHeld } from './held.ts'
@@ -11,10 +12,7 @@ export const SourceUrl = z
   .string()
   .min(9)
   .max(2048)
-  .regex(
-    /^(https:\/\/[^\s@?#]+|ssh:\/\/([a-z0-9._-]{1,64}@)?[^\s@?#]+)$/,
-    'must be an https or ssh address without a password, a query or a fragment',
-  )
+  .regex(CALLED_URL.source, 'must be an https or ssh address without a password, a query or a fragment')
 
 /** The name of a person, a group or an organization at a provider. */
 export const AccountName = z

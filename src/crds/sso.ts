@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { CALLED_URL } from '../core/outgoingUrl.ts'
 import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
 import { DateTime, DisplayName, MissingSecrets, ResourceName, Scope, Uuid } from './fields.ts'
 
@@ -7,7 +8,7 @@ export const HttpsUrl = z
   .string()
   .min(9)
   .max(2048)
-  .regex(/^https:\/\/[^\s@]+$/, 'must be an https address without a user name')
+  .regex(CALLED_URL.https, 'must be an https address without a user name')
 
 /** A DNS name in its ASCII form, at least two labels. */
 export const DomainName = z

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { CALLED_URL } from '../core/outgoingUrl.ts'
 import { codeFields } from './codeFields.ts'
 import { ImageReference } from './containerFields.ts'
 import { containerStatus, HostName } from './containerinstances.ts'
@@ -38,7 +39,7 @@ const spec = z.strictObject({
     .string()
     .max(2048)
     .regex(
-      /^https:\/\/([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9](:[0-9]{1,5})?(\/[A-Za-z0-9._~/-]*)?$/,
+      CALLED_URL.proxy,
       'must be an https address with the name of a host, without a password, a query or a fragment',
     )
     .optional()

@@ -208,7 +208,8 @@ describe('assignments as RoleBindings', () => {
       const { items } = await own.admin.list(roleBinding)
       return !items.some(({ metadata }) => metadata.name.startsWith('freehold-project-'))
     })
-    expect(await may(principalId, 'list', home, 'resourcegroups')).to.equal(false)
+    // The API server hears of what was removed a moment later.
+    await until('the Reader may not list', async () => !(await may(principalId, 'list', home, 'resourcegroups')))
     expect((await own.admin.list(roleBinding, { namespace: space })).items).to.have.length(2)
   })
 })

@@ -277,7 +277,7 @@ describe('logs and files on a node', function () {
         fileRoutes('{RG}/apps/{appName}', {
           read: dataAction('apps/readFiles'),
           write: dataAction('apps/writeFiles'),
-          find: async () => ({ component: 'web', ...place }),
+          find: async () => ({ component: 'web', hasVolumes: true, ...place }),
         }),
       ]).routes
       const world = await startFacade({ routes }, { volumeFiles: files })

@@ -6,6 +6,7 @@ import { buffer } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { until } from '../../../test/make/until.ts'
 import type { FileRequest } from '../../contracts/files.ts'
+import type { PlatformError } from '../../core/errors.ts'
 import type { KubeObject } from '../../core/object.ts'
 import type { Exec } from '../../kube/exec.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
@@ -207,8 +208,13 @@ describe('files through pods beside volumes', () => {
 
   it('cannot be had where pods are played', async () => {
     const played = podVolumeFiles({ ...nobody, image: async () => IMAGE, isPlayed: true, other: () => nobody })
-    const error = await played.ask(PLACE, list, { signal: stop.signal }).catch((caught: { code: string }) => caught)
-    expect((error as { code: string }).code).to.equal('FEATURE_UNSUPPORTED')
+    const refusal = async (isStopped: boolean) => {
+      const asked = played.ask({ ...PLACE, isStopped }, list, { signal: stop.signal })
+      const { code, extras } = (await asked.catch((caught: unknown) => caught)) as PlatformError
+      return [code, extras]
+    }
+    expect(await refusal(false)).to.deep.equal(['FEATURE_UNSUPPORTED', { feature: 'files' }])
+    expect(await refusal(true)).to.deep.equal(['INSTANCE_STOPPED', {}])
   })
 })
 

@@ -68,8 +68,11 @@ export function podVolumeFiles({ image, isPlayed, other, ...own }: PodVolumeFile
 
   return {
     async ask(place: FilePlace, request: FileRequest, { body, signal }: FileOptions) {
-      if (isPlayed && place.clusterId === undefined)
-        throw new PlatformError('FEATURE_UNSUPPORTED', 'Pods are played here, and so have no files.')
+      if (isPlayed && place.clusterId === undefined) {
+        if (place.isStopped === true) throw new PlatformError('INSTANCE_STOPPED', `"${place.owner.name}" is stopped.`)
+        const message = 'Pods are played here, and so have no files.'
+        throw new PlatformError('FEATURE_UNSUPPORTED', message, { feature: 'files' })
+      }
       const key = `${place.clusterId ?? ''}/${place.namespace}/${nameOfPodBeside(place, await image())}`
       const release = await places.take(key, signal)
       try {

@@ -21,6 +21,8 @@ export type FilePlace = {
   volumes: readonly FileVolume[]
   /** As whom the container runs: new files are theirs. */
   identity: { user: number; group?: number | undefined; fsGroup?: number | undefined }
+  /** Whether no copy runs or is to run. */
+  isStopped?: boolean | undefined
   /** The node of the pod that has the volumes mounted; undefined if none has. */
   node?: string | undefined
 }
@@ -38,8 +40,8 @@ export interface VolumeFiles {
    * @returns the answer and the bytes that it announces, which come only as fast as they are read: whoever does not read
    *   them to their end destroys them
    * @throws PlatformError SERVICE_UNAVAILABLE if the volumes cannot be reached now; QUOTA_EXCEEDED if the group has no room
-   *   for what reaches them; FEATURE_UNSUPPORTED where pods are played, or no image
-   *   is known for the pods that reach them
+   *   for what reaches them; FEATURE_UNSUPPORTED where pods are played, or no image is known for the pods that reach
+   *   them; INSTANCE_STOPPED of a stopped one whose pods are played
    */
   ask(place: FilePlace, request: FileRequest, options: FileOptions): Promise<{ answer: FileAnswer; bytes: Readable }>
 }

@@ -111,10 +111,8 @@ async function findFiles(context: Context, asked: string | undefined): Promise<F
   const names = containerNames(ref.name, 'PlatformApp')
   const persistent = object.spec.volumes.filter(({ kind }) => kind === 'Persistent')
   componentWithFiles(persistent.length === 0 ? [] : [{ name: APP_COMPONENT }], asked)
-  if (object.status?.revision === undefined)
-    throw new PlatformError('INSTANCE_STOPPED', `"${ref.name}" has no volume yet.`)
   const volumes = persistent.map(({ name, mountPath }) => ({
     ...{ path: mountPath, claim: names.volume(name), subPath: undefined, readOnly: false },
   }))
-  return filesOf(context, object, APP_COMPONENT, { volumes })
+  return filesOf(context, object, APP_COMPONENT, { volumes, hasVolumes: object.status?.revision !== undefined })
 }

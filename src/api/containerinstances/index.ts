@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { containerNames } from '../../contracts/containerinstances.ts'
 import { timestamp } from '../../core/clock.ts'
-import { notFound, PlatformError } from '../../core/errors.ts'
+import { notFound } from '../../core/errors.ts'
 import { ComponentField, VolumeField } from '../../crds/containerFields.ts'
 import { ContainerInstance, completeInstance, completeSpec } from '../../crds/containerinstances.ts'
 import { CONTENT_FIELDS, type InstanceContent } from '../../crds/containerRevisions.ts'
@@ -57,7 +57,12 @@ export const containerInstanceRoutes: readonly RouteDraft[] = [
       ],
     },
     fields: {
-      image: text('Image', { of: ({ object }) => object.spec.components[0]?.image, isSorted: false }),
+      image: text('Image', {
+        of: ({ object }) => object.spec.components[0]?.image,
+        isSorted: false,
+        // Its components have one each.
+        isColumn: false,
+      }),
       isPublic: flag('Public', { isSorted: false }),
       revision: number('Revision', { of: ({ object }) => object.status?.revision ?? 0 }),
       restartCount: number('Restarts', { of: ({ object }) => object.status?.restartCount ?? 0, isFiltered: false }),
@@ -107,12 +112,11 @@ async function findFiles(context: Context, asked: string | undefined): Promise<F
   const persistent = new Set(spec.volumes.flatMap(({ name, kind }) => (kind === 'Persistent' ? [name] : [])))
   const withVolumes = spec.components.filter(({ mounts }) => mounts.some(({ volume }) => persistent.has(volume)))
   const { name: component, mounts, runAsUser } = componentWithFiles(withVolumes, asked)
-  if (object.status?.firstReadyAt === undefined && object.status?.revision === undefined)
-    throw new PlatformError('INSTANCE_STOPPED', `"${ref.name}" has no volume yet.`)
+  const hasVolumes = object.status?.firstReadyAt !== undefined || object.status?.revision !== undefined
   const volumes = mounts
     .filter(({ volume }) => persistent.has(volume))
     .map(({ volume, path, subPath, readOnly }) => ({ path, claim: names.volume(volume), subPath, readOnly }))
-  return filesOf(context, object, component, { volumes, user: runAsUser })
+  return filesOf(context, object, component, { volumes, user: runAsUser, hasVolumes })
 }
 
 /** Volumes are never shrunk or taken away by it. */

@@ -1,5 +1,7 @@
 import { expect } from 'chai'
 import request from 'supertest'
+import { until } from '../../../test/make/until.ts'
+import { postedAtOnce } from '../../../test/worlds/atOnce.ts'
 import { bearer } from '../../../test/worlds/facadeServer.ts'
 import { BOUNDARY as B, OWNER, startShop } from '../../../test/worlds/shop.ts'
 import { fakeBlobs } from '../../adapters/blobs/fake.ts'
@@ -51,6 +53,29 @@ describe('sources of functions', () => {
     const found = await Promise.all(written.map((each) => store.read(each)))
     return found.filter((each) => each !== undefined).length
   }
+
+  it('of one boundary are counted one after the other, over groups and replicas', async () => {
+    server.group(B, 'other')
+    const other = groupNamespace(B, 'other')
+    server.put(FunctionNamespace, 'calls', { runtime: 'nodejs' }, other)
+    const spec = { namespaceName: 'calls', functionName: 'hello', handler: 'index' }
+    const told = { fileCount: 1, parts: 1, deploymentId: B, uploadedAt: '2026-11-01T10:00:00Z', uploadedBy: OWNER }
+    const source = { ...told, hash: 'a'.repeat(64), sizeBytes: 32 * 1024 ** 2 }
+    for (let index = 0; index < 8; index += 1) {
+      const functionName = `full-${index}`
+      const sizeBytes = source.sizeBytes - (index === 0 ? 250 : 0)
+      const full = { ...spec, functionName, source: { ...source, sizeBytes } }
+      server.put(ServerlessFunction, `calls.${functionName}`, full, other)
+    }
+    server.put(ServerlessFunction, ref.name, spec, other)
+    const paths = [PATH, PATH.replace('/shop/', '/other/')]
+    const posts = paths.map((path) => ({ path: `${path}/source`, body: { files: FILES } }))
+    meanwhile = () => until('both have kept their files', () => written.length >= 2)
+    const answers = await postedAtOnce(server.client, [server.app, await server.another()], posts)
+    expect(answers.map(({ status }) => status).sort()).to.deep.equal([200, 422])
+    expect(answers.map(({ body }) => body.quota)).to.include('functionSources')
+    expect(await left(), 'only what was counted').to.equal(1)
+  })
 
   it('are kept', async () => {
     const answer = await upload(await etag())

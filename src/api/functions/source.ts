@@ -15,8 +15,8 @@ import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { action, authenticated, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
-import { unprocessable } from '../resources/sizing.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
+import { oneAtATime } from '../rules/turns.ts'
 import { archiveOf } from './archive.ts'
 import { type FoundFunction, findFunction, NAMESPACE } from './functions.ts'
 import { refuseForeignCode } from './record.ts'
@@ -96,8 +96,7 @@ async function upload(context: Context<string, unknown, z.output<typeof UploadSo
   const found = await findFunction(context as Context)
   refuseWhileDeleting(found.object)
   const runtime = runtimeOf(context as Context, found)
-  if (runtime !== undefined && !hasServer(runtime))
-    throw unprocessable('FEATURE_UNSUPPORTED', 'runtime', runtime, `Sources of runtime ${runtime} cannot be built yet.`)
+  if (runtime !== undefined && !hasServer(runtime)) throw notBuilt(runtime)
   refuseForeignCode(found.object.spec, { ...found.at, services, context: context as Context })
   const files = filesOf(body.files)
   const { bytes, hash } = await archiveOf(files)
@@ -128,7 +127,8 @@ async function upload(context: Context<string, unknown, z.output<typeof UploadSo
   const labels = ownerSelector(kind, found.ref.name)
   const owner = { apiVersion, kind, name: found.ref.name, uid: metadata.uid ?? '', labels }
   const parted = { bytes, placeOf: placeOfPart(found.ref, hash), owner }
-  const { object } = await withParts(blobs, parted, () => write(true), {
+  const writeCounted = () => counted(context as Context, found, bytes.length, () => write(true))
+  const { object } = await withParts(blobs, parted, writeCounted, {
     async isReferredTo() {
       const stored = await services.records.get(ServerlessFunction, found.ref, { fresh: true })
       return stored?.metadata.uid === metadata.uid && stored?.spec.source?.hash === hash
@@ -146,6 +146,11 @@ const placeOfPart =
     namespace,
     name: functionNames(name).source(hash, part),
   })
+
+function notBuilt(runtime: string): PlatformError {
+  const extras = { feature: 'builds', field: 'runtime', value: runtime }
+  return new PlatformError('FEATURE_UNSUPPORTED', `Sources of runtime ${runtime} cannot be built yet.`, extras)
+}
 
 function runtimeOf({ services }: Context, { ref, at }: FoundFunction) {
   return services.records.peek(FunctionNamespace, { namespace: ref.namespace, name: at.namespaceName })?.spec.runtime
@@ -174,6 +179,16 @@ function decoded(content: string, encoding: 'Utf8' | 'Base64' | null | undefined
   if (bytes.toString('base64').replace(/=+$/, '') === content.replace(/=+$/, '')) return bytes
   const errors = [{ field: `files.${at}.content`, message: 'is not Base64' }]
   throw new PlatformError('MODEL_BINDING_FAILED', `File ${at}: its content is not Base64.`, { errors })
+}
+
+/** Uploads at once into one boundary are counted one after the other. @throws PlatformError QUOTA_EXCEEDED */
+function counted<Result>(context: Context, found: FoundFunction, bytes: number, write: () => Promise<Result>) {
+  const { boundaryId } = found.at
+  const turn = { key: `function sources of ${boundaryId}`, sees: [{ kind: ServerlessFunction, boundaryId }] }
+  return oneAtATime(context.services, turn, () => {
+    refuseTooMuch(context, found, bytes)
+    return write()
+  })
 }
 
 /** @throws PlatformError QUOTA_EXCEEDED */

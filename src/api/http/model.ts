@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { type ErrorCode, type FieldError, firstReason, PlatformError } from '../../core/errors.ts'
+import { isUncallable } from '../../core/outgoingUrl.ts'
 import { reasonOf } from '../../core/reasonOf.ts'
 import { unknownField } from '../../core/unknownField.ts'
 
@@ -32,18 +33,25 @@ function fieldErrors(schema: z.ZodType, issue: Issue): FieldError[] {
  * Reads a value as a model, or says for each field why not. Enumerations are read without regard to case.
  *
  * @throws PlatformError MODEL_BINDING_FAILED for wrong types, missing and unknown fields, malformed uuids and dates;
- *   BAD_REQUEST for values that are out of bounds
+ *   URL_NOT_ALLOWED for addresses that are never called; BAD_REQUEST for other values that are out of bounds
  */
 export function readModel<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const result = parsed(schema, value)
   if (result.success) return result.data
   const { issues } = result.error
-  const code: ErrorCode = issues.some(isBinding) ? 'MODEL_BINDING_FAILED' : 'BAD_REQUEST'
   const errors = issues
     .slice(0, SHOWN_MAX)
     .flatMap((issue) => fieldErrors(schema, issue))
     .slice(0, SHOWN_MAX)
+  if (issues.every(isUncalled))
+    throw new PlatformError('URL_NOT_ALLOWED', firstReason(errors), { ...errors[0], errors })
+  const code: ErrorCode = issues.some(isBinding) ? 'MODEL_BINDING_FAILED' : 'BAD_REQUEST'
   throw new PlatformError(code, firstReason(errors), { errors })
+}
+
+/** The address breaks no bound of its text, but is none that the platform calls. */
+function isUncalled(issue: Issue): boolean {
+  return issue.code === 'invalid_format' && isUncallable(issue.pattern, issue.input)
 }
 
 /** Reads a value, enumerations without regard to case. */

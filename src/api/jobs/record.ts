@@ -34,8 +34,10 @@ export const jobRecord = recordOf(PlatformJob, {
   },
 })
 
-/** What the list can be asked for beyond what every resource has. */
+/** What the list can be asked for, where that is other than of every resource. */
 export const jobFields = {
+  clusterId: text('Cluster id', { isFiltered: false, isSorted: false, isShown: false }),
+  computePlan: text('Plan', { isSorted: false }),
   status: enumeration('Status', JOB_STATUSES, { of: statusOf }),
   image: text('Image', { isSorted: false }),
   completedAt: dateTime('Ended', { of: completedAt }),

@@ -109,6 +109,10 @@ const buckets = collection(AccountBucket, {
   create: {
     summary: 'Make a bucket; the same body again answers 200',
     body: BucketCreateDto,
+    turn: ({ namespace, owner }) => ({
+      key: `buckets of ${namespace}/${owner.metadata.name}`,
+      sees: [{ kind: AccountBucket, namespace }],
+    }),
     toSpec: newBucket,
     nameOf: ({ services, body }, { namespace, owner: { metadata } }) => {
       const present = bucketsOf(services, namespace, metadata.name)

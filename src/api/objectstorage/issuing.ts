@@ -4,6 +4,7 @@ import { PlatformError } from '../../core/errors.ts'
 import { ObjectAccessKey } from '../../crds/objectstorage.ts'
 import type { Context } from '../http/context.ts'
 import { untilChanged } from '../resources/untilChanged.ts'
+import { oneAtATime } from '../rules/turns.ts'
 import { type AccountObject, bucketsOf, type KeyObject } from './record.ts'
 import { storeOf } from './store.ts'
 
@@ -31,14 +32,25 @@ export function refuseUnknownBuckets(
  */
 export async function issueKey(
   context: Context,
-  request: { namespace: string; name: string; spec: object },
+  request: {
+    namespace: string
+    name: string
+    spec: object
+    /** Whose keys are counted together. */
+    owner: string
+    /** Asked in the turn of the owner, and so of no two requests at once. @throws PlatformError QUOTA_EXCEEDED */
+    refuseOneMore: () => void
+  },
 ): Promise<{ object: KeyObject; pair: AccessKeyPair }> {
   const { records } = context.services
   storeOf(context.services)
-  const { namespace, name, spec } = request
+  const { namespace, name, spec, owner, refuseOneMore } = request
   const { caller } = context
-  const { object: made } = await records.create(ObjectAccessKey, { namespace, name, spec, caller })
-  let object = made
+  const turn = { key: `keys of ${namespace}/${owner}`, sees: [{ kind: ObjectAccessKey, namespace }] }
+  let { object } = await oneAtATime(context.services, turn, async () => {
+    refuseOneMore()
+    return records.create(ObjectAccessKey, { namespace, name, spec, caller })
+  })
   const ref = { namespace, name }
   await untilChanged(
     context,

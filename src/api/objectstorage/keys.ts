@@ -47,6 +47,19 @@ function keysIn(context: Context, namespace: string): KeyObject[] {
 
 type Owner = { namespace: string; account: AccountObject; managedIdentityId?: string }
 
+/** @throws PlatformError QUOTA_EXCEEDED */
+function refuseOneMore(context: Context, { namespace, account, managedIdentityId }: Owner): void {
+  const used = keysIn(context, namespace).filter(
+    (key) =>
+      !isConsumersKey(key) &&
+      key.spec.managedIdentityId === managedIdentityId &&
+      (managedIdentityId !== undefined || key.spec.accountName === account.metadata.name),
+  ).length
+  if (used < KEYS_OF_ONE_OWNER) return
+  const extras = { quota: 'accessKeys', limit: KEYS_OF_ONE_OWNER, used, requested: 1 }
+  throw new PlatformError('QUOTA_EXCEEDED', `An owner can have at most ${KEYS_OF_ONE_OWNER} access keys.`, extras)
+}
+
 async function issue(context: Context<string, unknown, IssueAccessKeyRequest>, owner: Owner) {
   const { services, body } = context
   const { namespace, account, managedIdentityId } = owner
@@ -57,16 +70,6 @@ async function issue(context: Context<string, unknown, IssueAccessKeyRequest>, o
     throw badRequest('The key would already have expired.', [{ field: 'expiresAt', message: 'must lie in the future' }])
   }
   refuseUnknownBuckets(context, account, { field: 'buckets', buckets: body.buckets ?? [] })
-  const used = keysIn(context as Context, namespace).filter(
-    (key) =>
-      !isConsumersKey(key) &&
-      key.spec.managedIdentityId === managedIdentityId &&
-      (managedIdentityId !== undefined || key.spec.accountName === account.metadata.name),
-  ).length
-  if (used >= KEYS_OF_ONE_OWNER) {
-    const extras = { quota: 'accessKeys', limit: KEYS_OF_ONE_OWNER, used, requested: 1 }
-    throw new PlatformError('QUOTA_EXCEEDED', `An owner can have at most ${KEYS_OF_ONE_OWNER} access keys.`, extras)
-  }
   const spec = {
     accountName: account.metadata.name,
     managedIdentityId,
@@ -75,7 +78,13 @@ async function issue(context: Context<string, unknown, IssueAccessKeyRequest>, o
     buckets: body.buckets ?? undefined,
     expiresAt,
   }
-  const { object, pair } = await issueKey(context as Context, { namespace, name: randomUUID(), spec })
+  const { object, pair } = await issueKey(context as Context, {
+    namespace,
+    name: randomUUID(),
+    spec,
+    owner: managedIdentityId ?? `accounts/${account.metadata.name}`,
+    refuseOneMore: () => refuseOneMore(context as Context, owner),
+  })
   const { endpoint, publicEndpoint, regionName } = storeOf(services).info
   return {
     object,

@@ -58,15 +58,17 @@ async function refuseWider(context: Context, permission: KeyPermission): Promise
   throw new PlatformError('FORBIDDEN', `A session with permission ${permission} needs ${needed}.`, { action: needed })
 }
 
-/** @throws PlatformError BAD_REQUEST, REFERENCE_NOT_FOUND, QUOTA_EXCEEDED */
+/** @throws PlatformError BAD_REQUEST, REFERENCE_NOT_FOUND */
 function checkRequest(context: Context, body: IssueStsRequest, account: AccountObject): void {
-  const { services } = context
-  const { metadata } = account
   const bucket = body.bucket ?? undefined
   if (bucket === undefined && (body.prefix ?? undefined) !== undefined) {
     throw badRequest('A prefix needs a bucket.', [{ field: 'prefix', message: 'needs bucket' }])
   }
   if (bucket !== undefined) refuseUnknownBuckets(context, account, { field: 'bucket', buckets: [bucket] })
+}
+
+/** @throws PlatformError QUOTA_EXCEEDED */
+function refuseOneMore({ services }: Context, { metadata }: AccountObject): void {
   const now = services.clock.now()
   const used = services.records
     .peekAll(ObjectAccessKey, { namespace: metadata.namespace })
@@ -95,7 +97,13 @@ async function issueSession(context: Context<string, unknown, IssueStsRequest>) 
     isSession: true,
     expiresAt,
   }
-  const { pair } = await issueKey(context as Context, { namespace: ref.namespace, name: randomUUID(), spec })
+  const { pair } = await issueKey(context as Context, {
+    namespace: ref.namespace,
+    name: randomUUID(),
+    spec,
+    owner: `sessions/${ref.name}`,
+    refuseOneMore: () => refuseOneMore(context as Context, account),
+  })
   const { endpoint, publicEndpoint, regionName } = storeOf(services).info
   const session = {
     ...pair,

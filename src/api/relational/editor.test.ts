@@ -197,6 +197,26 @@ describe('the editor of relational databases over REST', () => {
     expect((await query('stopped', 'select 1')).body.code).to.equal('INSTANCE_STOPPED')
   })
 
+  it('says of what is never run that nobody may run it, and why, before it is to be run', async () => {
+    database('orders')
+    for (const [sql, kind] of [
+      ["copy t to program 'sh'", 'Admin'],
+      ['frobnicate the database', 'Unknown'],
+      ['select 1; create role boss superuser', 'Admin'],
+    ]) {
+      const { status, body } = await call('post', '/orders/editor/query').send({ sql })
+      expect([status, body.classification?.kind, body.authorized, body.executed], sql).to.deep.equal([
+        ...[200, kind, false, false],
+      ])
+      const refused = await query('orders', sql ?? '')
+      expect([refused.status, refused.body.code], sql).to.deep.equal([422, 'STATEMENT_REFUSED'])
+      expect(body.messages, sql).to.deep.equal([refused.body.error])
+    }
+    expect((await call('post', '/orders/editor/query').send({ sql: 'select 1' })).body).to.deep.include({
+      ...{ authorized: true, messages: [] },
+    })
+  })
+
   it('reads large batches beside other requests: so many of each caller, and none for ever', async () => {
     database('orders')
     const refusals: [WorkRefusal, string][] = [

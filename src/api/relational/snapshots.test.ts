@@ -1,11 +1,7 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
-import request from 'supertest'
 import { until } from '../../../test/make/until.ts'
-import { bearer } from '../../../test/worlds/facadeServer.ts'
-import { BOUNDARY as B, OWNER, startShop } from '../../../test/worlds/shop.ts'
+import { postedAtOnce } from '../../../test/worlds/atOnce.ts'
+import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
@@ -16,32 +12,18 @@ const PATH = `/boundaries/${B}/resourcegroups/shop/resources/${COLLECTION}/order
 
 describe('snapshots of relational databases over REST', () => {
   let server: Awaited<ReturnType<typeof startShop>>
+  /** No engine plays here: what was begun does not end. */
+  let apps: unknown[]
   beforeEach(async () => {
     server = await startShop()
+    apps = [server.app, await server.another()]
     server.put(RelationalCluster, 'orders', {}, NAMESPACE)
   })
   afterEach(() => server.stop())
 
-  const take = (body: object, app: Parameters<typeof request>[0] = server.app) =>
-    request(app).post(PATH).set('authorization', bearer(OWNER)).send(body)
-  /** Nothing is written before every request has been read. */
   const atOnce = async (bodies: readonly object[]) => {
-    let read = 0
-    const create = server.client.create.bind(server.client)
-    server.client.create = (async (...given: Parameters<typeof create>) => {
-      while (read < bodies.length) await setImmediate()
-      for (let turn = 0; turn < 20; turn += 1) await setImmediate()
-      return create(...given)
-    }) as typeof create
-    const listener = createServer((asked, answer) => {
-      asked.once('end', () => {
-        read += 1
-      })
-      server.app(asked, answer)
-    }).listen(0)
-    await once(listener, 'listening')
-    const answers = await Promise.all(bodies.map((body) => take(body, listener)))
-    listener.close()
+    const posts = bodies.map((body) => ({ path: PATH, body }))
+    const answers = await postedAtOnce(server.client, apps, posts)
     return answers.map(({ status, body }) => (status === 202 ? '202' : `${status} ${body.code}`)).sort()
   }
   const stored = async () => (await server.client.list(RelationalSnapshot.resource, { namespace: NAMESPACE })).items

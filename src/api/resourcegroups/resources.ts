@@ -66,7 +66,7 @@ export function readableViews(
 
 /** What every list over kinds can be asked for; the group too if there is more than one. */
 function summaryShape(isAcross: boolean): ListShape<SummaryView> {
-  const common = resourceShape({} as never, isAcross) as unknown as ListShape<SummaryView>
+  const common = resourceShape({ dto: ResourceSummaryDto }, isAcross) as unknown as ListShape<SummaryView>
   const { name, ...others } = common.fields
   return {
     ...common,

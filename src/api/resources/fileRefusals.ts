@@ -1,7 +1,7 @@
 import type { FileAnswer, FileRefusal } from '../../contracts/files.ts'
 import { type ErrorCode, PlatformError } from '../../core/errors.ts'
 
-type Refusal = { code: ErrorCode; says: (path: string) => string; status?: number }
+type Refusal = { code: ErrorCode; says: (path: string) => string; status?: number; feature?: string }
 
 const REFUSALS: Readonly<Record<FileRefusal, Refusal>> = {
   NotAllowed: {
@@ -23,15 +23,19 @@ const REFUSALS: Readonly<Record<FileRefusal, Refusal>> = {
   Denied: { code: 'PATH_NOT_ALLOWED', says: (path) => `Owner or mode of ${path} do not permit this.` },
   OtherVolume: {
     code: 'FEATURE_UNSUPPORTED',
+    feature: 'moveBetweenVolumes',
     says: (path) => `${path} cannot be moved into another volume: download and upload it.`,
   },
   NotSatisfiable: { code: 'BAD_REQUEST', says: (path) => `${path} has no byte in this range.`, status: 416 },
   Incomplete: { code: 'BAD_REQUEST', says: () => 'The body ended too early; nothing was written.' },
 }
 
+type Refused = Extract<FileAnswer, { refused: unknown }>
+
 /** What REST says of a refusal on the side of the volume. */
-export function refusedFile({ refused, sizeBytes }: Extract<FileAnswer, { refused: unknown }>, path: string) {
-  const { code, says, status } = REFUSALS[refused]
+export function refusedFile({ refused, sizeBytes }: Refused, path: string) {
+  const { code, says, status, feature } = REFUSALS[refused]
   const shown = JSON.stringify(path)
-  return new PlatformError(code, says(shown), sizeBytes === undefined ? {} : { sizeBytes }, status ? { status } : {})
+  const extras = { ...(sizeBytes !== undefined && { sizeBytes }), ...(feature !== undefined && { feature }) }
+  return new PlatformError(code, says(shown), extras, status ? { status } : {})
 }

@@ -16,13 +16,16 @@ const [ANNA, BEN, B] = [
   '22222222-2222-4222-8222-222222222222',
   '6f1c3a52-0f0e-4d67-9b2e-3c1f2f8f7a1b',
 ]
+const JSON_BODY = { 'content-type': 'application/json' }
 const GROUP = `/boundaries/${B}/resourcegroups/orders`
 
 describe('the files of a resource', () => {
   let world: Awaited<ReturnType<typeof startFacade>>
   let folder: string
   let url: string
+  let hasVolumes: boolean
   beforeEach(async () => {
+    hasVolumes = true
     folder = mkdtempSync(join(tmpdir(), 'files-'))
     const volumeFiles = new LocalVolumeFiles()
     volumeFiles.add('n', 'claim', folder)
@@ -35,7 +38,7 @@ describe('the files of a resource', () => {
           if (parameters.appName !== 'shop') throw new PlatformError('NOT_FOUND', 'There is no such app.')
           const { name } = componentWithFiles([{ name: 'web' }], component)
           const volumes = [{ path: '/data', claim: 'claim' }]
-          return { component: name, namespace: 'n', owner, volumes, identity: { user: 65_532 } }
+          return { component: name, hasVolumes, namespace: 'n', owner, volumes, identity: { user: 65_532 } }
         },
       }),
     ]).routes
@@ -59,8 +62,7 @@ describe('the files of a resource', () => {
     } as RequestInit)
   type Asked = { body?: string | ReadableStream; headers?: Record<string, string>; as?: string }
   const json = async (method: string, path: string, value: object) => {
-    const headers = { 'content-type': 'application/json' }
-    const answer = await ask(method, path, { body: JSON.stringify(value), headers })
+    const answer = await ask(method, path, { body: JSON.stringify(value), headers: JSON_BODY })
     return [answer.status, (await answer.json()) as { code?: string; path?: string }] as const
   }
   const refused = async (answer: Promise<Response>) => {
@@ -162,6 +164,23 @@ describe('the files of a resource', () => {
     symlinkSync('/etc', join(folder, 'out'))
     for (const path of ['/etc/passwd', '/data/../etc/passwd', '/data/out/passwd', '/data/%00', '/data/..%2f..%2fetc'])
       expect(await refused(ask('GET', `/download?path=${path}`)), path).to.equal('400 PATH_NOT_ALLOWED')
+  })
+
+  it('are not there before their volume, which a path that leads elsewhere is told first', async () => {
+    hasVolumes = false
+    const json = { body: JSON.stringify({ from: '/data/a', to: '/etc/a' }), headers: JSON_BODY }
+    for (const [method, path, given] of [
+      ['GET', '?path=/etc', {}],
+      ['GET', '/download?path=/data/../etc/passwd', {}],
+      ['GET', '/archive?path=/data/..', {}],
+      ['POST', '/upload?path=/&name=a', { body: 'x' }],
+      ['POST', '/upload?path=/data&name=a%2fb', { body: 'x' }],
+      ['POST', '/move', json],
+      ['DELETE', '?path=/database', {}],
+    ] as const)
+      expect(await refused(ask(method, path, given)), `${method} ${path}`).to.equal('400 PATH_NOT_ALLOWED')
+    for (const path of ['', '?path=/data/a', '/download?path=/data/a'])
+      expect(await refused(ask('GET', path)), path).to.equal('409 INSTANCE_STOPPED')
   })
 
   it('need the data actions of the kind', async () => {

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import { z } from 'zod'
 import type { FilePlace, VolumeFiles } from '../../adapters/volumefiles/port.ts'
 import { COMPONENT_LABEL } from '../../contracts/containerinstances.ts'
-import type { FileAnswer, FileEntry, FileRequest } from '../../contracts/files.ts'
+import { type FileAnswer, type FileEntry, type FileRequest, isAboutVolumes } from '../../contracts/files.ts'
 import { PlatformError } from '../../core/errors.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { type Answer, created, noContent, ok } from '../http/answer.ts'
@@ -59,15 +59,15 @@ const MoveRequest = z
   .strictObject({ component: z.string().nullish(), from: Path, to: Path, overwrite: z.boolean().default(false) })
   .meta({ id: 'MoveRequest' })
 
-/** The files of one component of a resource. */
-export type FoundFiles = FilePlace & { component: string }
+/** The files of one component of a resource. `hasVolumes` is false before its first volume was made. */
+export type FoundFiles = FilePlace & { component: string; hasVolumes: boolean }
 
 export type FileRoutes = {
   read: Authorization
   write: Authorization
   /**
    * Finds the component, often with `componentWithFiles`, and its volumes. It throws 404 for a resource that is not
-   * there, 409 INSTANCE_STOPPED if it has no volume yet.
+   * there.
    */
   find: (context: Context, component: string | undefined) => Promise<FoundFiles>
 }
@@ -218,7 +218,7 @@ export async function filesOf(
   { services }: Context,
   object: RecordOf<AnyKind>,
   component: string,
-  { volumes, user = USER }: { volumes: FoundFiles['volumes']; user?: number | undefined },
+  { volumes, user = USER, hasVolumes }: Pick<FoundFiles, 'volumes' | 'hasVolumes'> & { user?: number | undefined },
 ): Promise<FoundFiles> {
   const { apiVersion, kind, metadata } = object
   const { name, namespace = '', uid = '' } = metadata
@@ -226,7 +226,8 @@ export async function filesOf(
   const pods = await services.live.pods(place)
   const pod = pods.find(({ metadata: { labels } }) => labels?.[COMPONENT_LABEL] === component)
   return {
-    ...{ component, namespace, clusterId: place.clusterId, volumes },
+    ...{ component, namespace, clusterId: place.clusterId, volumes, hasVolumes },
+    isStopped: (object.spec as { running?: boolean }).running === false,
     owner: { apiVersion, kind, name, uid },
     identity: { user, fsGroup: user },
     node: (pod?.spec as { nodeName?: string } | undefined)?.nodeName,
@@ -252,13 +253,17 @@ async function askerOf(
   find: FileRoutes['find'],
   component: string | null | undefined,
 ): Promise<Asker> {
-  const { component: name, ...place } = await find(context, component ?? undefined)
+  const { component: name, hasVolumes, ...place } = await find(context, component ?? undefined)
+  const mounts = place.volumes.map(({ path }) => path)
   return {
     name,
     async ask(request, body) {
+      const path = 'from' in request ? request.from : request.path
+      if (!isAboutVolumes(request, mounts)) throw refusedFile({ refused: 'NotAllowed' }, path)
+      if (!hasVolumes) throw new PlatformError('INSTANCE_STOPPED', `"${place.owner.name}" has no volume yet.`)
       const signal = context.whilePermitted
       const asked = await context.services.volumeFiles.ask(place, request, { body, signal })
-      return { ...asked, path: 'from' in request ? request.from : request.path }
+      return { ...asked, path }
     },
   }
 }

@@ -30,10 +30,11 @@ export function listConfig<Row>(shape: ListShape<Row>, parts: ListConfigParts): 
   const fields = Object.entries(shape.fields) as [string, ListField<Row>][]
   const enumerations: Record<string, readonly string[]> = { ...parts.enumerations }
   for (const [name, field] of fields) if (field.values !== undefined) enumerations[name] = field.values
+  const columns = fields.filter(([, { isColumn }]) => isColumn !== false)
   return {
     collection: parts.collection,
     columns: [
-      ...fields.map(([field, { title, type, isSorted, isShown }]) => ({
+      ...columns.map(([field, { title, type, isSorted, isShown }]) => ({
         field,
         title,
         type: field === 'status' ? ('status' as const) : COLUMN_TYPE[type],

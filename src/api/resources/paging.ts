@@ -18,6 +18,8 @@ export type ListField<Row> = {
   readonly isSorted?: boolean
   readonly isSearched?: boolean
   readonly isShown?: boolean
+  /** False for what can be asked for although no record has it under this name. */
+  readonly isColumn?: boolean
   /** False by default: it follows from the object alone, so that an order by it holds until an object changes. */
   readonly isOfObject?: boolean
 }

@@ -39,9 +39,9 @@ function ofSpec<K extends AnyKind>([name, field]: [string, ListField<ResourceVie
   return [name, { of, ...field }] as const
 }
 
-/** What lists of a kind's resources can be asked for; `isAcross` is the list over all groups of a boundary. */
+/** What lists of a kind's resources can be asked for: only fields that its record has; `isAcross` is the list over all groups of a boundary. */
 export function resourceShape<K extends AnyKind>(
-  declaration: AnyDeclaration<K>,
+  declaration: Pick<AnyDeclaration<K>, 'dto' | 'fields' | 'defaultSort'>,
   isAcross: boolean,
 ): ListShape<ResourceView<K>> {
   const group: ListField<ResourceView> = {
@@ -50,20 +50,19 @@ export function resourceShape<K extends AnyKind>(
     of: (view) => view.resourceGroup,
     isOfObject: true,
   }
-  const { computePlan, ...head } = headFields()
-  // A record that calls its plan otherwise has none of this name.
-  const isRenamed = Object.hasOwn(declaration.fields ?? {}, 'resourcePlanId')
+  const isShown = (name: string) => Object.hasOwn(declaration.dto.shape, name)
   return {
     fields: {
-      ...(head as object),
-      ...(!isRenamed && { computePlan }),
+      ...Object.fromEntries(Object.entries(headFields()).filter(([name]) => isShown(name))),
       ...(isAcross && { resourceGroup: group }),
       ...Object.fromEntries(Object.entries(declaration.fields ?? {}).map(ofSpec)),
     } as ListShape<ResourceView<K>>['fields'],
     defaultSort: declaration.defaultSort ?? 'name',
     nameOf: (view) => view.object.metadata.name,
     idOf: (view) => resourceId(view as unknown as ResourceView),
-    tagsOf: (view) => (view.object.spec as { tags?: Record<string, string> }).tags ?? NO_TAGS,
+    ...(isShown('tags') && {
+      tagsOf: (view: ResourceView<K>) => (view.object.spec as { tags?: Record<string, string> }).tags ?? NO_TAGS,
+    }),
   }
 }
 

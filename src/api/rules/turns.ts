@@ -1,15 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import type { KubeObject } from '../../core/object.ts'
 import { Turns } from '../../core/turns.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { DenyAssignment, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
 import { compareVersions } from '../../kube/version.ts'
 import { boundaryScope } from '../callers/visibility.ts'
 import type { Services } from '../http/context.ts'
+import type { ListFilter } from '../records/records.ts'
 
-/** Kinds and where they are read: everywhere if no namespace is named. */
-type Seen = { readonly kind: AnyKind; readonly namespace?: string | undefined }
+/** Kinds and where they are read: everywhere if no place is named. */
+type Seen = { readonly kind: AnyKind } & Pick<ListFilter, 'namespace' | 'boundaryId'>
 /** A change that must not cross others of the same key, and what it decides by. */
 export type Turn = { readonly key: string; readonly sees: readonly Seen[] }
 
@@ -68,12 +70,14 @@ async function untilCaughtUp(records: Services['records'], sees: readonly Seen[]
   }
 }
 
-async function isBehind(records: Services['records'], { kind, namespace }: Seen): Promise<boolean> {
-  const stored = await records.list(kind, { namespace }, { fresh: true })
+const nameIn = ({ metadata: { namespace = '', name } }: KubeObject) => `${namespace}/${name}`
+
+async function isBehind(records: Services['records'], { kind, ...place }: Seen): Promise<boolean> {
+  const stored = await records.list(kind, place, { fresh: true })
   const known = new Map(
-    records.peekAll(kind, { namespace }).map(({ metadata }) => [metadata.name, metadata.resourceVersion ?? '0']),
+    records.peekAll(kind, place).map((object) => [nameIn(object), object.metadata.resourceVersion ?? '0']),
   )
-  const isUnknown = ({ metadata: { name, resourceVersion = '0' } }: (typeof stored)[number]) =>
-    compareVersions(known.get(name) ?? '0', resourceVersion) < 0
+  const isUnknown = (object: (typeof stored)[number]) =>
+    compareVersions(known.get(nameIn(object)) ?? '0', object.metadata.resourceVersion ?? '0') < 0
   return stored.length !== known.size || stored.some(isUnknown)
 }

@@ -3,7 +3,7 @@ import { PlatformError } from '../../core/errors.ts'
 import { CircuitSettings, DeploymentSource, VISIBILITIES } from '../../crds/sources.ts'
 import { created, ok } from '../http/answer.ts'
 import { etagOf } from '../http/etag.ts'
-import { vetSourceUrl } from '../resources/deployments/address.ts'
+import { vetUrl } from '../resources/deployments/address.ts'
 import { Uuid } from '../resources/dto.ts'
 import { asked, connectionOf } from './connection.ts'
 import { findSource, type OfSource, SOURCE_STATES, type SourceRecord, stateOf } from './record.ts'
@@ -99,7 +99,7 @@ export async function createCircuitRepository(context: OfSource<z.output<typeof 
     const extras = { field: 'templateSlug', value: templateSlug }
     throw new PlatformError('REFERENCE_NOT_FOUND', `There is no template "${templateSlug}".`, extras)
   }
-  if (importUrl != null) vetSourceUrl(services, importUrl, 'importUrl')
+  if (importUrl != null) vetUrl(importUrl, 'importUrl', services.sources.allowedHosts)
   const connection = await connectionOf(services, source)
   const { kilobytes } = await asked(services.sources.port.usage(connection, signal), LATE)
   const limit = settings.sizeLimitMegabytes

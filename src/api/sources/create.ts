@@ -17,7 +17,7 @@ import { AccountName, DeploymentSource } from '../../crds/sources.ts'
 import { created } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
 import { inBoundary } from '../resources/collection/homes.ts'
-import { vetSourceUrl } from '../resources/deployments/address.ts'
+import { vetSourceUrl, vetUrl } from '../resources/deployments/address.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { asked, requireCircuit, webhookUrlOf, writeCredentials } from './connection.ts'
@@ -137,13 +137,11 @@ function baseUrlOf(services: Services, provider: Provider, body: Request): strin
   const given = body[field] ?? PUBLIC_HOSTS[provider]
   if (given === undefined) throw refusedFields([{ field, message: 'is needed: it is the address of the repository' }])
   if (URL.canParse(given)) {
-    const { search, hash, password } = new URL(given)
-    if (search !== '' || hash !== '' || password !== '')
-      throw refusedFields([{ field, message: 'must have no password, query or fragment' }])
+    const { search, hash } = new URL(given)
+    if (search !== '' || hash !== '') throw refusedFields([{ field, message: 'must have no query or fragment' }])
   }
-  if (given.startsWith('ssh://') && provider !== 'Git')
-    throw refusedFields([{ field, message: 'must be an https address' }])
-  vetSourceUrl(services, given, field)
+  if (provider === 'Git') vetSourceUrl(services, given, field)
+  else vetUrl(given, field, services.sources.allowedHosts)
   return given.replace(/\/+$/, '')
 }
 

@@ -10,7 +10,7 @@ import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { inVisibleBoundary } from '../resources/collection/homes.ts'
 import { type GroupResource, resourcesOfGroup } from '../resources/contents.ts'
-import { vetSourceUrl } from '../resources/deployments/address.ts'
+import { vetUrl } from '../resources/deployments/address.ts'
 import { DateTime } from '../resources/dto.ts'
 import { findGroup } from '../resources/places.ts'
 import { asked, connectionOf } from './connection.ts'
@@ -127,7 +127,7 @@ export async function verifyRegistry(context: OfSource<z.output<typeof VerifyReg
   requireRegistry(source)
   const stored = await connectionOf(services, source)
   const { registryUrl, username, password, repository, tag } = body
-  if (registryUrl != null) vetSourceUrl(services, registryUrl, 'registryUrl')
+  if (registryUrl != null) vetUrl(registryUrl, 'registryUrl', services.sources.allowedHosts)
   const baseUrl = (registryUrl ?? stored.baseUrl).replace(/\/+$/, '')
   const isElsewhere = new URL(baseUrl).origin !== new URL(stored.baseUrl).origin
   if (isElsewhere && password == null) {

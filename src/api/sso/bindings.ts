@@ -15,6 +15,7 @@ import { action } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
 import { atPlatform } from '../resources/collection/homes.ts'
+import { vetUrl } from '../resources/deployments/address.ts'
 import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
 import { dateTime, text } from '../resources/paging.ts'
 import { exceedingRefused, findRole, grantRefusal, incarnationAt, rootOnlyRefused } from '../rules/grants.ts'
@@ -127,6 +128,7 @@ export const bindings = collection(IdpBinding, {
     turn: ({ tenantId }) => ({ key: `bindings of ${tenantId}`, sees: [] }),
     toSpec: async (context, { tenantId }) => {
       const { issuer, claim, claimValue } = context.body
+      vetUrl(issuer, 'issuer', context.services.sso.allowedHosts)
       const spec = { tenantId, issuer, claim, claimValue, ...targetOf(context) }
       const { records } = context.services
       const present = await records.list(IdpBinding, { namespace: SYSTEM_NAMESPACE }, { fresh: true })

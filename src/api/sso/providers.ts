@@ -2,7 +2,6 @@ import { OutgoingError } from '../../adapters/outgoing/port.ts'
 import { isSamlMetadata, readDiscovery } from '../../contracts/ssoDiscovery.ts'
 import { completeProvider } from '../../contracts/ssoProviders.ts'
 import { notFound, PlatformError, refusedFields } from '../../core/errors.ts'
-import { vetOutgoingUrl } from '../../core/outgoingUrl.ts'
 import { brokenRules } from '../../crds/define.ts'
 import { isReachable, SsoConnection, SsoIdentityProvider } from '../../crds/sso.ts'
 import { created, noContent, ok } from '../http/answer.ts'
@@ -10,6 +9,7 @@ import type { Caller, Context, Services } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { readModel } from '../http/model.ts'
 import { mergePatch } from '../records/mergePatch.ts'
+import { vetUrl } from '../resources/deployments/address.ts'
 import { findRole } from '../rules/grants.ts'
 import { oneAtATime } from '../rules/turns.ts'
 import {
@@ -41,14 +41,6 @@ export async function openConnection(
   return (await records.create(SsoConnection, { ...ref, spec, caller, isSame: () => true })).object
 }
 
-/** @throws PlatformError URL_NOT_ALLOWED with `field` */
-function vetAddress(field: string, address: string, allowedHosts: readonly string[]): void {
-  const verdict = vetOutgoingUrl(address, allowedHosts)
-  if (verdict.isAllowed) return
-  const message = `The address in "${field}" is not one that the platform calls: ${verdict.why}.`
-  throw new PlatformError('URL_NOT_ALLOWED', message, { field })
-}
-
 /** The field of a body, which is one provider, for a field of the connection, which holds them all. */
 function ownField(field: string, provider: SsoIdentityProvider): string {
   const own = field.replace(/^identityProviders(\.0\.?)?/, '')
@@ -76,7 +68,7 @@ async function checkProvider(context: Context, given: SsoIdentityProvider): Prom
     throw new PlatformError('UPSTREAM_FAILED', `What "metadataUrl" leads to is not ${kind}.`, { field: 'metadataUrl' })
   }
   for (const address of [endpoints?.tokenUrl, endpoints?.jwksUrl, endpoints?.authorizationUrl]) {
-    if (address !== undefined) vetAddress('metadataUrl', address, services.sso.allowedHosts)
+    if (address !== undefined) vetUrl(address, 'metadataUrl', services.sso.allowedHosts)
   }
 }
 
@@ -130,7 +122,7 @@ function readProvider(
 ): SsoIdentityProvider {
   for (const name of ADDRESSES) {
     const address = fields[name]
-    if (typeof address === 'string') vetAddress(name, address, services.sso.allowedHosts)
+    if (typeof address === 'string') vetUrl(address, name, services.sso.allowedHosts)
   }
   const given = Object.entries({ ...fields, clientSecretName: secretName })
   return readModel(

@@ -2,10 +2,8 @@ import { z } from 'zod'
 import { renamed } from '../../core/errors.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import { StaticWebApp } from '../../crds/staticwebapps.ts'
-import { readModel } from '../http/model.ts'
 import { withoutAbsent } from '../records/kubeRecords.ts'
 import type { RecordOf } from '../records/records.ts'
-import { vetUrl } from '../resources/deployments/address.ts'
 import { refuseSource } from '../resources/deployments/owner.ts'
 import { deploymentsOf, type StoredDeployment } from '../resources/deployments/record.ts'
 import { DateTime } from '../resources/dto.ts'
@@ -88,25 +86,10 @@ const record = recordOf(StaticWebApp, {
 
 const DEFAULT_PLAN = StaticWebApp.spec.shape.computePlan.parse(undefined)
 const planField = { resourcePlanId: PlanId.describe('Compute plan of family ContainerInstance') }
-const { proxyUrl } = StaticWebApp.spec.shape
-/** Of any form: what the platform may not call has a code of its own, which comes before that of the form. */
-const ProxyUrl = z
-  .string()
-  .max(2048)
-  .nullish()
-  .describe(proxyUrl.description ?? '')
-
-/** @throws PlatformError URL_NOT_ALLOWED, BAD_REQUEST */
-function refuseProxy(address: unknown): void {
-  if (typeof address !== 'string' || address === '') return
-  vetUrl(address, 'proxyUrl')
-  readModel(z.object({ proxyUrl }), { proxyUrl: address })
-}
 
 const bodyName = (field: string) => (field === 'computePlan' ? 'resourcePlanId' : field)
 
 function siteSpec({ resourcePlanId, ...body }: Record<string, unknown>, view: WriteView<typeof StaticWebApp>): object {
-  refuseProxy(body.proxyUrl)
   try {
     return record.toSpec({ ...body, resourcePlanId: resourcePlanId ?? DEFAULT_PLAN }, view)
   } catch (error) {
@@ -118,7 +101,7 @@ function siteSpec({ resourcePlanId, ...body }: Record<string, unknown>, view: Wr
 export const siteRecord = {
   ...record,
   dto: record.dto.extend(planField).meta({ id: 'StaticWebAppDto' }),
-  body: record.body.extend({ resourcePlanId: planField.resourcePlanId.nullish(), proxyUrl: ProxyUrl }),
+  body: record.body.extend({ resourcePlanId: planField.resourcePlanId.nullish() }),
   toDto: (view: SiteView) => ({ ...record.toDto(view), resourcePlanId: view.object.spec.computePlan }),
   toBody: (object: RecordOf<typeof StaticWebApp>) => ({
     ...record.toBody(object),

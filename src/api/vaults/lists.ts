@@ -1,14 +1,10 @@
 import { z } from 'zod'
 import { isLive, versionsOf } from '../../contracts/vaults/history.ts'
 import { vaultUri } from '../../contracts/vaults/names.ts'
-import { summarize } from '../../core/conditions.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import type { Context } from '../http/context.ts'
-import { action, dataAction, route } from '../http/route.ts'
+import { action, dataAction } from '../http/route.ts'
 import { listRoute } from '../resources/collection/columns.ts'
-import { pagedListOf } from '../resources/dto.ts'
-import { pagedParts } from '../resources/pages.ts'
-import type { ListShape } from '../resources/paging.ts'
 import { dateTime, flag, number, text } from '../resources/paging.ts'
 import { findBoundary, groupsOfBoundary, viewMaker } from '../resources/places.ts'
 import { resourceId } from '../resources/shape.ts'
@@ -22,7 +18,6 @@ import {
   secretCount,
   secretDto,
   type VaultRecord,
-  type VaultView,
   versionDto,
 } from './record.ts'
 
@@ -78,57 +73,41 @@ export const versionList = listRoute(`${SECRET}/versions`, {
   },
 })
 
-type AccessibleRow = { view: VaultView; canRead: boolean; canWrite: boolean }
-
-/** By hand: it filters by the state and the age of a vault, which its record does not show. */
-const accessibleShape: ListShape<AccessibleRow> = {
-  fields: {
-    name: text('Name', { of: ({ view }) => view.object.metadata.name, isSearched: true }),
-    resourceGroup: text('Resource group', { of: ({ view }) => view.resourceGroup }),
-    status: text('Status', {
-      of: ({ view: { object } }) => summarize(object.status, object.metadata.deletionTimestamp !== undefined).status,
-    }),
-    createdAt: dateTime('Created', { of: ({ view }) => view.object.metadata.creationTimestamp }),
-  },
-  defaultSort: 'name',
-  nameOf: ({ view }) => view.object.metadata.name,
-  idOf: ({ view }) => view.object.metadata.namespace ?? '',
-}
-
-async function listAccessible(context: Context<'boundaryId'>) {
-  const { services, caller, parameters, list } = context
-  const { boundaryId } = parameters
+/** Vaults of a boundary whose secrets the caller may read or write. */
+async function accessibleVaults(context: Context): Promise<z.output<typeof AccessibleVaultDto>[]> {
+  const { services, caller, parameters } = context
+  const { boundaryId = '' } = parameters
   await findBoundary(context, boundaryId)
   const viewOf = viewMaker<typeof SecretVault>(services, boundaryId)
-  const rows: AccessibleRow[] = []
-  for (const { name: group, namespace } of groupsOfBoundary(services, boundaryId)) {
+  const rows: z.output<typeof AccessibleVaultDto>[] = []
+  for (const { name: resourceGroup, namespace } of groupsOfBoundary(services, boundaryId)) {
     for (const object of await services.records.list(SecretVault, { namespace }, { fresh: context.fresh })) {
-      const scope = `/boundaries/${boundaryId}/resourcegroups/${group}/resources/secretvaults/${object.metadata.name}`
+      const { name } = object.metadata
+      const scope = `/boundaries/${boundaryId}/resourcegroups/${resourceGroup}/resources/secretvaults/${name}`
       const may = (action: string) => services.access.isAllowed(caller.principalId, action, scope)
       const [canRead, canWrite] = [may('secretvault/readSecrets'), may('secretvault/writeSecrets')]
-      if (canRead || canWrite) rows.push({ view: viewOf(object, group), canRead, canWrite })
+      if (!canRead && !canWrite) continue
+      rows.push({
+        id: resourceId(viewOf(object, resourceGroup) as never),
+        name,
+        boundaryId,
+        resourceGroup,
+        vaultUri: vaultUri(services.vaults.baseUrl, name),
+        secretCount: secretCount(services, object),
+        canRead,
+        canWrite,
+      })
     }
   }
-  return pagedParts(rows, list, accessibleShape, ({ view, canRead, canWrite }) => ({
-    id: resourceId(view as never),
-    name: view.object.metadata.name,
-    boundaryId,
-    resourceGroup: view.resourceGroup,
-    vaultUri: vaultUri(services.vaults.baseUrl, view.object.metadata.name),
-    secretCount: secretCount(services, view.object),
-    canRead,
-    canWrite,
-  }))
+  return rows
 }
 
-export const accessibleList = route(
-  'GET',
-  '{B}/resources/secretvaults/accessible',
-  {
-    auth: action('secretvault/read'),
-    summary: 'Vaults whose secrets the caller may read or write',
-    list: accessibleShape,
-    reply: pagedListOf(AccessibleVaultDto),
-  },
-  listAccessible,
-)
+export const accessibleList = listRoute('{B}/resources/secretvaults/accessible', {
+  auth: action('secretvault/read'),
+  summary: 'Vaults whose secrets the caller may read or write',
+  dto: AccessibleVaultDto,
+  columns: { name: text('Name', { isSearched: true }), resourceGroup: text('Resource group') },
+  sort: 'name',
+  name: 'name',
+  rows: accessibleVaults,
+})

@@ -42,7 +42,7 @@ async function ownImage(client: KubeClient): Promise<string> {
   const { spec } = await asked.catch((error: unknown) => {
     if (!isKubeError(error, 'NotFound')) throw error
     const message = 'Files cannot be reached: the platform runs in no pod, and its setting filesImage names no image.'
-    throw new PlatformError('FEATURE_UNSUPPORTED', message)
+    throw new PlatformError('FEATURE_UNSUPPORTED', message, { feature: 'files' })
   })
   const [container] = spec.containers
   if (container === undefined) throw new Error('The pod of this process has no container.')

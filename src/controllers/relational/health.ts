@@ -11,6 +11,7 @@ import {
   type EngineStore,
   isCompleted,
   observedEngine,
+  ofThisLife,
   placeOfPass,
   type RelationalPass,
 } from './types.ts'
@@ -75,7 +76,7 @@ function recoveryFields(pass: RelationalPass) {
   const { object, state, now } = pass
   const { namespace, name } = placeOfPass(pass)
   const names = relationalNames(name)
-  const completed = backupsOf(pass.workloads, namespace, names.cluster).filter(isCompleted)
+  const completed = ofThisLife(pass, backupsOf(pass.workloads, namespace, names.cluster)).filter(isCompleted)
   const times = (pick: 'startedAt' | 'stoppedAt') => completed.flatMap(({ status }) => status?.[pick] ?? []).sort()
   const window = storeWindow(pass, names.backup)
   const isSuspended = object.spec.archivingSuspended

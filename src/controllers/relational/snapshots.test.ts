@@ -127,6 +127,31 @@ describe('snapshots and restores of relational databases', () => {
     expect(await snapshot(SECOND)).to.equal(undefined)
   })
 
+  it('begins the window of a database that is made again with its own backups', async () => {
+    await begin()
+    world.database('orders', { finalSnapshotOnDelete: true })
+    await world.bench.rest()
+    await world.play('orders')
+    await world.bench.client.remove(RelationalCluster.resource, { namespace: world.home, name: 'orders' })
+    await world.bench.rest()
+    const [final] = (await world.bench.client.list(RelationalSnapshot.resource)).items
+    await world.completeBackup({}, final?.metadata.name)
+    await world.bench.clock.advance(180_000)
+    await world.bench.rest()
+    expect(await world.bench.find(RelationalCluster.resource, 'orders', world.home)).to.equal(undefined)
+    world.database('orders')
+    await world.bench.rest()
+    await world.play('orders')
+    const window = async () => {
+      const { lastBackupAt, firstRecoverableAt } = await world.status('orders')
+      return [firstRecoverableAt, lastBackupAt]
+    }
+    expect(await window()).to.deep.equal([undefined, undefined])
+    await world.snapshot('orders', { name: 'second' }, SECOND)
+    await world.completeBackup({ startedAt: '2026-01-01T00:10:00Z', stoppedAt: '2026-01-01T00:11:00Z' }, SECOND)
+    expect(await window()).to.deep.equal(['2026-01-01T00:11:00Z', '2026-01-01T00:11:00Z'])
+  })
+
   it('takes one snapshot of a name; the other is taken once the first has gone', async () => {
     await withOneBase()
     await world.bench.clock.advance(1_000)

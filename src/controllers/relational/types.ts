@@ -1,10 +1,10 @@
 import type { SqlEngine } from '../../adapters/sql/port.ts'
 import type { Network } from '../../contracts/networks.ts'
-import { relationalNames } from '../../contracts/relational.ts'
+import { relationalNames, serverName } from '../../contracts/relational.ts'
 import type { KubeObject } from '../../core/object.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import type { RelationalCluster } from '../../crds/relational.ts'
-import type { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
+import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import type { BackupPlace, BackupTarget, EngineView, Origin } from '../../desired/relational/index.ts'
 import { postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
 import type { Pass, Step, Workspace } from '../engine/controller.ts'
@@ -114,6 +114,19 @@ export function backupsOf(workloads: Workspace, namespace: string, cluster: stri
     .cache<EngineBackup>(postgresqlBackup)
     .list({ namespace })
     .filter(({ spec }) => spec.cluster?.name === cluster)
+}
+
+/** Of these, what went into the archive of this life of the database: its snapshot says so, or else its time. */
+export function ofThisLife(pass: RelationalPass, backups: readonly EngineBackup[]): EngineBackup[] {
+  const { namespace, name } = placeOfPass(pass)
+  const own = serverName(relationalNames(name).cluster, pass.incarnation)
+  const snapshots = pass.records.cache<StoredSnapshot>(RelationalSnapshot.resource).list({ namespace })
+  const servers = new Map(snapshots.map(({ status }) => [status?.backupName, status?.serverName]))
+  const begin = Date.parse(pass.object.metadata.creationTimestamp ?? '')
+  return backups.filter(({ metadata, status }) => {
+    const server = servers.get(metadata.name)
+    return server === undefined ? !(Date.parse(status?.startedAt ?? '') < begin) : server === own
+  })
 }
 
 export function isCompleted({ status }: EngineBackup): boolean {

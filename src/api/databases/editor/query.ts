@@ -33,10 +33,11 @@ export async function queryEditor(
   const level = levelOf(classification.kind)
   const missing = needed(classification).find((each) => !holds(asked, each))
   const action = database.actionOf(missing ?? level ?? 'owner')
-  const isAuthorized = missing === undefined
+  const never = neverRun(classification, level)
+  const isAuthorized = missing === undefined && never === undefined
   const shown = { classification: classificationDto(classification), requiredAction: action, authorized: isAuthorized }
-  if (place === undefined) return ok({ ...shown, ...nothingRun(asked) })
-  await refuse(asked, level, isAuthorized, action)
+  if (place === undefined) return ok({ ...shown, ...nothingRun(asked, never) })
+  await refuse(asked, never, isAuthorized, action)
   const outcome = await run(asked, place, highest(asked, level ?? 'owner'))
   const historyId = await record(asked, outcome.failure === undefined ? 'Succeeded' : 'Failed', outcome)
   const { failure, messages } = outcome
@@ -51,8 +52,17 @@ export async function queryEditor(
   })
 }
 
-function nothingRun(asked: Asked) {
-  return { executed: false, results: [], messages: [], durationMs: durationOf(asked), historyId: null, error: null }
+function nothingRun(asked: Asked, never: string | undefined) {
+  const messages = never === undefined ? [] : [never]
+  return { executed: false, results: [], messages, durationMs: durationOf(asked), historyId: null, error: null }
+}
+
+/** Why a batch is run for nobody, whatever they may do; undefined if it can be. */
+function neverRun({ statements }: Classification, level: SqlLevel | undefined): string | undefined {
+  const refused = statements.find(({ refusal }) => refusal !== undefined)
+  if (level !== undefined && refused === undefined) return undefined
+  const why = refused?.refusal ?? 'Statements of its kind are not run.'
+  return `Statement ${(refused?.index ?? 0) + 1} is not run: ${why}`
 }
 
 function durationOf({ context, began }: Asked): number {
@@ -73,15 +83,11 @@ function classificationDto({ statements, kind }: Classification) {
 }
 
 /** What is never run, what the caller may not run, and what must be meant: in this order. */
-async function refuse(asked: Asked, level: SqlLevel | undefined, isAuthorized: boolean, action: string): Promise<void> {
+async function refuse(asked: Asked, never: string | undefined, isAuthorized: boolean, action: string): Promise<void> {
   const { classification, request } = asked
-  const refused = classification.statements.find(({ refusal }) => refusal !== undefined)
-  if (level === undefined || refused !== undefined) {
+  if (never !== undefined) {
     await record(asked, 'Refused', undefined, 'STATEMENT_REFUSED')
-    const why = refused?.refusal ?? 'Statements of its kind are not run.'
-    throw new PlatformError('STATEMENT_REFUSED', `Statement ${(refused?.index ?? 0) + 1} was not run: ${why}`, {
-      classification: classificationDto(classification),
-    })
+    throw new PlatformError('STATEMENT_REFUSED', never, { classification: classificationDto(classification) })
   }
   if (!isAuthorized) {
     await record(asked, 'Refused', undefined, 'FORBIDDEN')

@@ -1,0 +1,63 @@
+import { expect } from 'chai'
+import { postedAtOnce } from '../../../test/worlds/atOnce.ts'
+import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
+import { FakeObjectStore } from '../../adapters/objectstorage/fake.ts'
+import { encodeAccessKey } from '../../contracts/objectstorage.ts'
+import { groupNamespace } from '../../core/names.ts'
+import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
+import type { RecordOf } from '../records/records.ts'
+
+const ACCOUNT = `/boundaries/${B}/resourcegroups/shop/resources/objectstorageaccounts/media`
+const NAMESPACE = groupNamespace(B, 'shop')
+const READY = { type: 'Ready', status: 'True', reason: 'Available', message: '', lastTransitionTime: '' }
+
+describe('requests at once to two facades get no more than', () => {
+  let server: Awaited<ReturnType<typeof startShop>>
+  let apps: unknown[]
+  beforeEach(async () => {
+    const secrets = { read: async () => encodeAccessKey({ accessKeyId: 'id', secretAccessKey: 'secret' }) }
+    server = await startShop({}, { objectStorage: { store: new FakeObjectStore(), secrets } })
+    server.put(ObjectStorageAccount, 'media', { maxBuckets: 2 }, NAMESPACE)
+    apps = [server.app, await server.another()]
+    playController()
+  })
+  afterEach(() => server.stop())
+
+  /** Every key is made as soon as it is seen. */
+  function playController() {
+    server.caches.get<RecordOf<typeof ObjectAccessKey>>(ObjectAccessKey.resource).subscribe(({ object }) => {
+      if (object === undefined || object.status !== undefined) return
+      const ref = { namespace: NAMESPACE, name: object.metadata.name }
+      queueMicrotask(() => {
+        server.client.edit(ObjectAccessKey.resource, ref, ((each: { status?: object }) => {
+          each.status = { conditions: [READY], accessKeyId: ref.name }
+        }) as never)
+      })
+    })
+  }
+  const atOnce = async (count: number, path: string, bodyOf: (index: number) => object) => {
+    const posts = Array.from({ length: count }, (_, index) => ({ path: `${ACCOUNT}/${path}`, body: bodyOf(index) }))
+    const answers = await postedAtOnce(server.client, apps, posts)
+    return answers.map(({ status, body }) => (status === 201 ? '201' : `${status} ${body.code} ${body.quota}`)).sort()
+  }
+
+  it('maxBuckets buckets', async () => {
+    const answers = await atOnce(5, 'buckets', (index) => ({ name: `bucket-${index}` }))
+    expect(answers).to.deep.equal([...Array(2).fill('201'), ...Array(3).fill('422 QUOTA_EXCEEDED maxBuckets')])
+    expect((await server.client.list(AccountBucket.resource)).items).to.have.length(2)
+  })
+
+  it('four keys of one owner', async () => {
+    const answers = await atOnce(7, 'accesskeys', () => ({}))
+    expect(answers).to.deep.equal([...Array(4).fill('201'), ...Array(3).fill('422 QUOTA_EXCEEDED accessKeys')])
+    expect((await server.client.list(ObjectAccessKey.resource)).items).to.have.length(4)
+  })
+
+  it('a hundred sessions of one account', async () => {
+    const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
+    const session = { accountName: 'media', isSession: true, expiresAt }
+    for (let index = 0; index < 98; index += 1) server.put(ObjectAccessKey, `s${index}`, session, NAMESPACE)
+    const answers = await atOnce(5, 'sts/sessions', () => ({}))
+    expect(answers).to.deep.equal([...Array(2).fill('201'), ...Array(3).fill('422 QUOTA_EXCEEDED sessions')])
+  })
+})
