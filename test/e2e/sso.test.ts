@@ -124,7 +124,7 @@ describe('bindings of external issuers', () => {
       400,
       'BAD_REQUEST',
     ],
-    ['plain http', () => ({ issuer: 'http://login.acme.example', groupId: randomUUID() }), 400, 'BAD_REQUEST'],
+    ['plain http', () => ({ issuer: 'http://login.acme.example', groupId: randomUUID() }), 400, 'URL_NOT_ALLOWED'],
     ['a role that nobody defined', () => ({ roleDefinitionName: 'Wizard', scope: '/' }), 400, 'unknown_role'],
     [
       'a role of the root elsewhere',
