@@ -6,7 +6,8 @@ const mayReadSecrets = (group: string, plural: string, name: string, verb = 'rea
 export const mayReadVault = (reference: string) =>
   mayReadSecrets('data.freehold.dev', 'secretvaults', `${reference}.vaultName`)
 
-const PLURALS: Readonly<Record<OutputCollection, readonly [group: string, plural: string]>> = {
+/** Where the objects of collections with outputs stand. */
+export const OUTPUT_PLACES: Readonly<Record<OutputCollection, readonly [group: string, plural: string]>> = {
   vectorclusters: ['data.freehold.dev', 'vectorclusters'],
   relationalclusters: ['data.freehold.dev', 'relationalclusters'],
   sqlclusters: ['data.freehold.dev', 'sqlinstances'],
@@ -23,7 +24,7 @@ const mayEvery = (group: string, plural: string, verb: string) =>
 const wideName = (plural: string, verb: string) => `mayEvery_${plural}_${verb}`
 const VAULTS = ['data.freehold.dev', 'secretvaults', 'readsecrets'] as const
 const IDENTITIES = ['iam.freehold.dev', 'managedidentities', 'readsecrets'] as const
-const READ_OUTPUTS = Object.entries(PLURALS).flatMap(([collection, place]) =>
+const READ_OUTPUTS = Object.entries(OUTPUT_PLACES).flatMap(([collection, place]) =>
   [false, true].map((isSecret) => [...place, outputVerb(collection, isSecret)] as const),
 )
 
@@ -40,7 +41,7 @@ export const REFERENCE_VARIABLES: readonly { name: string; expression: string }[
  */
 export const mayReadEverySecret: readonly { plural: string; cel: string }[] = [
   VAULTS,
-  ...Object.entries(PLURALS)
+  ...Object.entries(OUTPUT_PLACES)
     .filter(([collection]) => OUTPUTS[collection as OutputCollection].secret.length > 0)
     .map(([collection, place]) => [...place, outputVerb(collection, true)] as const),
   IDENTITIES,
@@ -60,7 +61,7 @@ const outputReference: References = { wide: outputTest(undefined), narrow: outpu
 
 /** @param name CEL of the one that is asked about; of all at once when absent */
 function outputTest(name: string | undefined): string {
-  const tests = Object.entries(PLURALS).map(([collection, [group, plural]]) => {
+  const tests = Object.entries(OUTPUT_PLACES).map(([collection, [group, plural]]) => {
     const plain = OUTPUTS[collection as OutputCollection].plain.map((name) => `'${name}'`).join(', ')
     const may = (isSecret: boolean) => {
       const verb = outputVerb(collection, isSecret)

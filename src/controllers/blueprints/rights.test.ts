@@ -5,6 +5,7 @@ import { entryName } from '../../contracts/vaults/names.ts'
 import { PRINCIPAL_INCARNATIONS_ANNOTATION } from '../../core/labels.ts'
 import { BLUEPRINT_COLLECTIONS, type BlueprintCollection } from '../../crds/blueprintCollections.ts'
 import { BlueprintExecution } from '../../crds/blueprints.ts'
+import { PlatformJob } from '../../crds/jobs.ts'
 import { SecretVault } from '../../crds/vaults.ts'
 import { questionOf } from './rights.ts'
 
@@ -15,9 +16,9 @@ const ID = 'aaaaaaaa-0000-4000-8000-000000000001'
 /** The question in the words of `kubectl auth can-i`. */
 function asked(collection: string, name: string, { body = {}, manifest = {}, isNew = true } = {}): string {
   const entry = BLUEPRINT_COLLECTIONS.get(collection) as BlueprintCollection
-  const step = { body: JSON.stringify(body), manifest: JSON.stringify(manifest) }
+  const step = { body: JSON.stringify(body) }
   const ref = { namespace: GROUP, name }
-  const question = questionOf({ step, entry, ref, group: GROUP, isNew })
+  const question = questionOf({ step, spec: manifest ?? {}, entry, ref, group: GROUP, isNew })
   const { verb, resource, subresource, namespace, group } = question
   const whole = subresource === undefined ? resource : `${resource}/${subresource}`
   return `${verb} ${whole}.${group.split('.')[0]} ${question.name} -n ${namespace}`
@@ -71,7 +72,7 @@ describe('a deployment whose giver has lost a right', () => {
   let world: World
   afterEach(() => world.stop())
 
-  async function deploys(metadata: object = {}): Promise<void> {
+  async function deploys(metadata: object = {}, more: object[] = [], lateMark?: string): Promise<void> {
     world = new World((all) => all.filter(({ name }) => ['blueprintexecution', 'secretvault'].includes(name)))
     seedGroup(world.server)
     await world.lead()
@@ -85,7 +86,8 @@ describe('a deployment whose giver has lost a right', () => {
       clusterId: ID,
       startedBy: ID,
       parameters: {},
-      steps: [vault('one', []), vault('two', ['one'])],
+      steps: [vault('one', []), vault('two', ['one']), ...more],
+      ...(lateMark !== undefined && { lateMark }),
     }
     world.server.seed(BlueprintExecution.resource, {
       ...{ apiVersion: BlueprintExecution.apiVersion, kind: BlueprintExecution.kind, spec },
@@ -110,6 +112,33 @@ describe('a deployment whose giver has lost a right', () => {
       state: 'Failed',
       message: 'Component "two": Whoever deployed it lacks the permission secretvault/write for it by now.',
     })
+  })
+
+  it('writes no reference that values of other components have become, without the right to what it is to', async () => {
+    const env = { A: '@vault(%{mark.components.one.name}/Key)' }
+    const job = {
+      ...{
+        component: 'job',
+        collection: 'jobs',
+        resourceName: 'job',
+        objectName: 'job',
+        dependsOn: ['two'],
+        body: '{}',
+      },
+      manifest: JSON.stringify({ ...PlatformJob.spec.parse({ image: 'busybox' }), env }),
+    }
+    await deploys({}, [job], 'mark')
+    const asked: string[] = []
+    world.server.isAccessAllowed = ({ resourceAttributes: { verb, resource, name = '' } }) => {
+      if (verb === 'readsecrets') asked.push(`${resource} ${name}`)
+      return verb !== 'readsecrets'
+    }
+    await world.pass(60_000)
+    expect(new Set(asked)).to.deep.equal(new Set(['secretvaults one']))
+    expect([...world.server.stored(PlatformJob.resource)]).to.deep.equal([])
+    expect((await status())?.message).to.equal(
+      'Component "job": Whoever deployed it may not read the secrets of secretvaults "one", to which it refers.',
+    )
   })
 
   it('goes on if the right was only not known yet', async () => {

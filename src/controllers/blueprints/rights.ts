@@ -7,6 +7,7 @@ import { meansPresent, PRINCIPAL_RESOURCES, type PrincipalLookup } from '../../c
 import { RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
 import { type AccessQuestion, isAccessAllowed, subjectAccessReview } from '../../kube/accessReview.ts'
 import type { Pass, Rights } from '../engine/controller.ts'
+import { referencedQuestions } from './references.ts'
 
 /** What it takes to ask. */
 export const ASKING_READS = PRINCIPAL_RESOURCES
@@ -14,7 +15,9 @@ export const ASKING_RIGHTS: readonly Rights[] = [{ resource: subjectAccessReview
 
 type Asked = Omit<AccessQuestion, 'user'>
 type Written = {
-  readonly step: Pick<ExecutionStep, 'body' | 'manifest'>
+  readonly step: Pick<ExecutionStep, 'body'>
+  /** As it is written: values of other components may say more than what was checked when the deployment was asked for. */
+  readonly spec: Readonly<Record<string, unknown>>
   readonly entry: BlueprintCollection
   readonly ref: { readonly namespace: string; readonly name: string }
   /** Namespace of the group that the deployment is in. */
@@ -26,10 +29,10 @@ type Written = {
  * What kubectl would need for the same write. A part whose name does not tell what holds it is asked about at that one;
  * a role at the scope that it is for, by the virtual verb `grant`.
  */
-export function questionOf({ step, entry, ref, group, isNew }: Written): Asked {
+export function questionOf({ step, spec, entry, ref, group, isNew }: Written): Asked {
   const { kind, part } = entry
   const { resource, partOf } = kind
-  if (kind.kind === RoleAssignment.kind) return grantQuestion(step, group)
+  if (kind.kind === RoleAssignment.kind) return grantQuestion(spec, group)
   if (isNew && part !== undefined && partOf !== undefined && 'verb' in partOf) {
     const holder = KINDS.find(({ segment }) => segment === partOf.collection)
     const name = String(parsedObject(step.body)?.[part.parentField] ?? '')
@@ -40,19 +43,40 @@ export function questionOf({ step, entry, ref, group, isNew }: Written): Asked {
   return { verb, group: resource.group, resource: resource.plural, ...ref }
 }
 
-function grantQuestion({ manifest }: Written['step'], namespace: string): Asked {
-  const { roleDefinitionName, scope } = parsedObject(manifest ?? '') ?? {}
+function grantQuestion({ roleDefinitionName, scope }: Written['spec'], namespace: string): Asked {
   const parsed = parseScope(String(scope))
   const { group, plural: resource } = RoleDefinition.resource
   const subresource = parsed?.level === 'resource' ? { subresource: `${parsed.collection}/${parsed.name}` } : {}
   return { verb: 'grant', group, resource, ...subresource, namespace, name: String(roleDefinitionName ?? '') }
 }
 
-/** Whether whoever started the deployment may still write the component, and is the same one as then. */
-export async function mayStill(pass: Pass<typeof BlueprintExecution>, written: Written): Promise<boolean> {
+const WORDS: Readonly<Record<string, string>> = {
+  readsecrets: 'read the secrets of',
+  get: 'read',
+  createkeys: 'make keys of',
+}
+
+/**
+ * What whoever started the deployment lacks to write the component, as a sentence; undefined if they still may, and are the
+ * same one as then.
+ */
+export async function lackedBy(
+  pass: Pass<typeof BlueprintExecution>,
+  written: Written & { /** Specs whose references are asked about. */ readonly references: readonly Written['spec'][] },
+): Promise<string | undefined> {
   const { object, records } = pass
   const { startedBy } = object.spec
+  const { entry, group, references } = written
+  const own = `Whoever deployed it lacks the permission ${entry.action} for it by now.`
   const find: PrincipalLookup = (resource, namespace, name) => records.cache(resource).get(namespace, name)
-  if (!meansPresent(find, object, startedBy)) return false
-  return isAccessAllowed(records.client, { user: `p:${startedBy}`, ...questionOf(written) })
+  if (!meansPresent(find, object, startedBy)) return own
+  const may = (question: Asked) => isAccessAllowed(records.client, { user: `p:${startedBy}`, ...question })
+  if (!(await may(questionOf(written)))) return own
+  const spaces = { group, boundary: object.metadata.namespace ?? '' }
+  for (const question of references.flatMap((one) => referencedQuestions(one, spaces))) {
+    if (await may(question)) continue
+    const { verb, resource, name } = question
+    return `Whoever deployed it may not ${WORDS[verb] ?? verb} ${resource}${name === undefined ? '' : ` "${name}"`}, to which it refers.`
+  }
+  return undefined
 }

@@ -13,13 +13,15 @@ import { secretData } from '../../core/secretData.ts'
 import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
 import type { BlueprintExecution, ExecutionStep } from '../../crds/blueprints.ts'
 import type { AnyKind } from '../../crds/define.ts'
+import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
 import type { VaultEntry } from '../../crds/vaults.ts'
 import { plainField, plainOutput } from '../../desired/blueprints.ts'
 import { secret } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { Pass } from '../engine/controller.ts'
 import { readSecret } from '../workload/secrets.ts'
-import { mayStill } from './rights.ts'
+import { isHarmless } from './references.ts'
+import { lackedBy } from './rights.ts'
 
 export type ExecutionPass = Pass<typeof BlueprintExecution>
 /** Values of the secret parameters, by name. */
@@ -78,29 +80,53 @@ export async function makeStep(pass: ExecutionPass, step: ExecutionStep, where: 
   if (stored === undefined && step.manifest === undefined)
     return { refusal: `"${step.resourceName}" of ${step.collection} was deleted since the deployment was asked for.` }
   // The rights of this moment count, not those of the request: what depends on others may be written half an hour later.
-  if (!(await mayStill(pass, { step, entry, ref, group: where.namespace, isNew: stored === undefined })))
-    return { lacking: `Whoever deployed it lacks the permission ${entry.action} for it by now.` }
-  const written = await write(pass, step, kind, stored, where)
+  const spec = specOf(pass, step, stored, where.namespace)
+  if ('refusal' in spec) return spec
+  const whole = { ...(stored?.spec as object | undefined), ...spec.given }
+  const isGiven = stored === undefined || !isHarmless(spec.given)
+  const references = isGiven ? [whole, ...surroundingsOf(pass, kind, whole, where.namespace)] : []
+  const asked = { step, spec: whole, references, entry, ref, group: where.namespace, isNew: stored === undefined }
+  const lacking = await lackedBy(pass, asked)
+  if (lacking !== undefined) return { lacking }
+  const written = await write(pass, { step, kind, stored, spec: spec.given }, where)
   return 'object' in written ? feed(pass, step, written.object, where) : written
 }
 
-async function write(
+type Fields = Readonly<Record<string, unknown>>
+
+/** The fields that the step writes, with what other components have become. */
+function specOf(
   pass: ExecutionPass,
   step: ExecutionStep,
-  kind: AnyKind,
   stored: KubeObject | undefined,
-  { namespace }: Where,
-): Promise<Made> {
+  namespace: string,
+): { given: Fields } | { refusal: string } {
+  const json = stored === undefined ? step.manifest : (step.patch ?? step.manifest)
+  const text = withLate(pass, json ?? '{}', namespace)
+  if (typeof text !== 'string') return text
+  const given = parsedObject(text)
+  return given === undefined
+    ? { refusal: `What is to be made as "${step.resourceName}" is not a JSON object.` }
+    : { given }
+}
+
+/** What code is given beside its own: a function has what its namespace has. */
+function surroundingsOf(pass: ExecutionPass, kind: AnyKind, { namespaceName }: Fields, namespace: string): Fields[] {
+  if (kind.kind !== ServerlessFunction.kind) return []
+  const found = pass.records.cache(FunctionNamespace.resource).get(namespace, String(namespaceName))
+  return found === undefined ? [] : [found.spec as Fields]
+}
+
+type Writing = {
+  readonly step: ExecutionStep
+  readonly kind: AnyKind
+  readonly stored: KubeObject | undefined
+  readonly spec: Fields
+}
+
+async function write(pass: ExecutionPass, { step, kind, stored, spec }: Writing, { namespace }: Where): Promise<Made> {
   const { object: execution, records } = pass
   const { name: deploy, startedBy } = execution.spec
-  const text = withLate(
-    pass,
-    stored === undefined ? (step.manifest ?? '{}') : (step.patch ?? step.manifest ?? '{}'),
-    namespace,
-  )
-  if (typeof text !== 'string') return text
-  const spec = parsedObject(text)
-  if (spec === undefined) return { refusal: `What is to be made as "${step.resourceName}" is not a JSON object.` }
   const annotations = {
     [BLUEPRINT_ANNOTATION]: deployMark(deploy, step.component),
     [BLUEPRINT_EXECUTION_ANNOTATION]: keyOf(execution as unknown as KubeObject),
@@ -127,7 +153,7 @@ async function write(
 }
 
 /** The JSON text with what other components have become. */
-function withLate(pass: ExecutionPass, json: string, namespace: string): string | Made {
+function withLate(pass: ExecutionPass, json: string, namespace: string): string | { refusal: string } {
   let missing: string | undefined
   const inJson = (value: string) => JSON.stringify(value).slice(1, -1)
   const text = withLateValues(json, pass.object.spec.lateMark ?? '', (reference) => {

@@ -1,0 +1,72 @@
+import { vaultReference } from '../../contracts/jobs.ts'
+import { isSecretOutput, type ResourceOutput, verbOfOutput } from '../../contracts/references.ts'
+import { isRecord } from '../../core/isRecord.ts'
+import { OUTPUT_PLACES } from '../../crds/referenceAdmission.ts'
+import type { AccessQuestion } from '../../kube/accessReview.ts'
+
+type Asked = Omit<AccessQuestion, 'user'>
+/** What decides neither what code runs nor what it is given: who changes only these sees no value. */
+const HARMLESS = new Set([
+  ...['computePlan', 'replicas', 'minReplicas', 'maxReplicas', 'running', 'tags'],
+  ...['cpuRequest', 'cpuLimit', 'memoryRequest', 'memoryLimit', 'storageSize'],
+])
+export const isHarmless = (given: Spec): boolean => Object.keys(given).every((field) => HARMLESS.has(field))
+
+type Spec = Readonly<Record<string, unknown>>
+/** Namespaces of the group that is deployed in, and of its boundary. */
+type Spaces = { readonly group: string; readonly boundary: string }
+
+const DATA = 'data.freehold.dev'
+
+/**
+ * What kubectl would need for what a spec refers to: values of vaults, outputs, an identity, the credentials of a source. The
+ * account that writes components is exempt from admission, so it asks the same questions itself, each once.
+ */
+export function referencedQuestions(spec: Spec, { group, boundary }: Spaces): Asked[] {
+  const readVault = (name: string): Asked => ({
+    ...{ verb: 'readsecrets', group: DATA, resource: 'secretvaults', namespace: group, name },
+  })
+  const found = [
+    ...vaultsOf(spec).map(readVault),
+    ...outputsOf(spec).flatMap((output) => outputQuestion(output, group)),
+    ...(spec.managedIdentity === true
+      ? [{ verb: 'readsecrets', group: 'iam.freehold.dev', resource: 'managedidentities', namespace: group }]
+      : []),
+    ...(typeof spec.deploymentSourceId === 'string' ? [useOf(spec.deploymentSourceId, boundary)] : []),
+  ]
+  return [...new Map(found.map((question) => [JSON.stringify(question), question])).values()]
+}
+
+function useOf(name: string, namespace: string): Asked {
+  return { verb: 'use', group: 'delivery.freehold.dev', resource: 'deploymentsources', namespace, name }
+}
+
+function outputQuestion(output: ResourceOutput, namespace: string): Asked[] {
+  const { collection, name } = output
+  const place = Object.hasOwn(OUTPUT_PLACES, collection) ? OUTPUT_PLACES[collection] : undefined
+  if (place === undefined) return []
+  const [group, resource] = place
+  return [{ verb: verbOfOutput(collection, isSecretOutput(output)), group, resource, namespace, name }]
+}
+
+/** Vaults that something below the spec names; the spec itself names the one that holds it. */
+function vaultsOf(spec: Spec): string[] {
+  const named = recordsIn(Object.values(spec)).flatMap(({ vaultName }) =>
+    typeof vaultName === 'string' ? [vaultName] : [],
+  )
+  // The environment of a job is a map of texts.
+  const texts = isRecord(spec.env) ? Object.values(spec.env) : []
+  const inTexts = texts.flatMap((text) => (typeof text === 'string' ? (vaultReference(text)?.vault ?? []) : []))
+  return [...named, ...inTexts]
+}
+
+function outputsOf(spec: Spec): ResourceOutput[] {
+  return recordsIn(Object.values(spec)).flatMap(({ output }) => (isRecord(output) ? [output as ResourceOutput] : []))
+}
+
+function recordsIn(parts: readonly unknown[]): Spec[] {
+  return parts.flatMap((part) => {
+    if (Array.isArray(part)) return recordsIn(part)
+    return isRecord(part) ? [part, ...recordsIn(Object.values(part))] : []
+  })
+}
