@@ -26,7 +26,10 @@ export type PatchOptions = WriteOptions & {
   subresource?: string | undefined
   /** Precondition: a 409 Conflict if the stored version differs. */
   resourceVersion?: string | undefined
-  /** Precondition: a 409 Conflict if another object of that name has replaced it. */
+  /**
+   * Precondition: a 409 Conflict if another object of that name has replaced it. The API server does not compare it where the
+   * status of a custom resource is patched: compare that of the answer.
+   */
   uid?: string | undefined
   fieldManager?: string | undefined
 }

@@ -24,6 +24,26 @@ describe('a controller that is not done at once', () => {
     expect(passes).to.equal(before)
   })
 
+  it('leaves its status not to a namesake that was made meanwhile', async () => {
+    const lives: (string | undefined)[] = []
+    world.make({
+      reconcile: async (pass) => {
+        lives.push(pass.object.metadata.uid)
+        if (lives.length === 1) {
+          await world.bench.client.remove(resource, pass.object.metadata)
+          world.seed('orders')
+        }
+        return lives.length === 1 ? stalled('PlanNotFound', 'of the first life') : done()
+      },
+    })
+    world.seed('orders')
+    await world.bench.start()
+    await world.bench.rest()
+    expect(new Set(lives).size).to.equal(2)
+    expect(JSON.stringify((await world.stored('orders')).status)).not.to.include('of the first life')
+    expect(world.bench.events.map(({ note }) => note)).to.not.include('of the first life')
+  })
+
   it('comes again after the time that an outcome names', async () => {
     let passes = 0
     world.make({
