@@ -18,7 +18,7 @@ import type { CacheSet } from '../kube/caches.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { createAdmission } from '../webhooks/admission/index.ts'
 import { createAuditor } from '../webhooks/audit/index.ts'
-import { createReviewer, followPlaces, partOwners, podOwners } from '../webhooks/authorizer/index.ts'
+import { createReviewer, followPlaces, givenToPods, partOwners, podOwners } from '../webhooks/authorizer/index.ts'
 import { keepAnnounced, type OwnAuthority, openOwnAuthority } from './ownAuthority.ts'
 
 /** The common name of the API server's client certificate: nobody else may ask who may do what. */
@@ -81,6 +81,7 @@ export async function runWebhooks(
     access: services.access,
     placeOf: places.placeOf,
     ownerOf: podOwners(caches),
+    givenTo: givenToPods(caches, client),
     ownerOfPart: partOwners(caches),
     whyNotGiven: (principalId, roleName, scope) => whyNotGiven(services, { principalId }, roleName, scope),
     isReady,

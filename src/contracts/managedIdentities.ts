@@ -40,6 +40,8 @@ export const IDENTITY_FILES = {
 
 /** Where pods find the files. */
 export const IDENTITY_PATH = '/var/run/secrets/freehold.dev/identity'
+/** The volume of a pod with these files. No volume of a tenant has two hyphens in its name. */
+export const IDENTITY_VOLUME = 'freehold--identity'
 
 /** Where an identity gets its tokens, and what they are for. */
 export type SignIn = { tokenUrl: string; audience: string; realm: string }

@@ -114,12 +114,14 @@ describe('reviews', () => {
   const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec }
   const placeOf = () => ({ boundaryId: B, resourceGroup: 'orders' })
   const ownerOf = () => undefined
+  const givenTo = async () => []
 
   it('are answered in their own form', async () => {
     const answer = await createReviewer({
       access: access(),
       placeOf,
       ownerOf,
+      givenTo,
       ownerOfPart: ownerOf,
       whyNotGiven: everyRole,
       isReady: () => true,
@@ -136,6 +138,7 @@ describe('reviews', () => {
       access: access(),
       placeOf,
       ownerOf,
+      givenTo,
       ownerOfPart: ownerOf,
       whyNotGiven: everyRole,
       isReady: () => false,
@@ -149,6 +152,7 @@ describe('reviews', () => {
       access: access(),
       placeOf,
       ownerOf,
+      givenTo,
       ownerOfPart: ownerOf,
       whyNotGiven: everyRole,
       isReady: () => true,
@@ -221,6 +225,7 @@ describe('reviews', () => {
         access: access(),
         placeOf,
         ownerOf,
+        givenTo,
         ownerOfPart: ownerOf,
         whyNotGiven: everyRole,
         isReady: () => true,
@@ -242,6 +247,7 @@ describe('reviews', () => {
       access: access(),
       placeOf,
       ownerOf,
+      givenTo,
       ownerOfPart: ownerOf,
       whyNotGiven: everyRole,
       isReady: () => true,
@@ -258,6 +264,7 @@ describe('reviews', () => {
       access: access(),
       placeOf,
       ownerOf,
+      givenTo,
       ownerOfPart: ownerOf,
       whyNotGiven: everyRole,
       isReady: () => true,
@@ -271,6 +278,7 @@ describe('reviews', () => {
       access: access(),
       placeOf,
       ownerOf,
+      givenTo,
       ownerOfPart: () => undefined,
       whyNotGiven: everyRole,
       isReady: () => true,

@@ -2,10 +2,11 @@ import { z } from 'zod'
 import type { Standing } from '../../api/callers/standing.ts'
 import type { Access } from '../../api/http/context.ts'
 import type { Staleness } from '../../api/http/pipeline.ts'
+import type { ReferencedRight } from '../../contracts/references.ts'
 import { boundaryOfNamespace } from '../../core/names.ts'
 import { formatScope } from '../../core/scope.ts'
 import { answerTo, type Verdict, type WhyNotGiven } from './answer.ts'
-import type { OwnerOfPod } from './podAccess.ts'
+import { entersPod, type GivenToPod, type OwnerOfPod } from './podAccess.ts'
 import {
   type OwnerOfPart,
   type PlaceOfNamespace,
@@ -15,7 +16,7 @@ import {
   type ReviewedRequest,
 } from './question.ts'
 
-export { followPlaces, partOwners, podOwners } from './places.ts'
+export { followPlaces, givenToPods, partOwners, podOwners } from './places.ts'
 export { principalOfUser } from './question.ts'
 
 /** Which object the token was issued for, as the API server's authentication maps it from the claim. */
@@ -49,6 +50,7 @@ export type ReviewerOptions = {
   access: Pick<Access, 'explain' | 'scopesWith' | 'catchUp'>
   placeOf: PlaceOfNamespace
   ownerOf: OwnerOfPod
+  givenTo: GivenToPod
   ownerOfPart: OwnerOfPart
   whyNotGiven: WhyNotGiven
   /** False until every assignment and deny is known: before that every answer would be wrong. */
@@ -77,6 +79,14 @@ function scopeToCatchUp(
     : formatScope({ level: 'boundary', boundaryId })
 }
 
+function seeingAlso(ownerOf: OwnerOfPod, given: readonly ReferencedRight[]): OwnerOfPod {
+  if (given.length === 0) return ownerOf
+  return (namespace, name) => {
+    const owner = ownerOf(namespace, name)
+    return owner && { ...owner, sees: [...(owner.sees ?? []), ...given] }
+  }
+}
+
 /**
  * Answers SubjectAccessReviews for the API server's webhook authorizer: what the REST interface would answer the same
  * principal, allowed, denied, or no opinion. From memory; before it has no opinion it asks the API server what has not
@@ -86,6 +96,7 @@ export function createReviewer({
   access,
   placeOf,
   ownerOf,
+  givenTo,
   ownerOfPart,
   whyNotGiven,
   isReady,
@@ -105,8 +116,10 @@ export function createReviewer({
         ? undefined
         : await standing?.endOf(principalId, undefined, spec.extra?.[PRINCIPAL_UID_EXTRA]?.[0] || undefined)
     if (ended !== undefined) return { allowed: false, denied: true, reason: `The principal was ${ended}.` }
+    const { namespace = '', name = '', ...asked } = spec.resourceAttributes ?? {}
+    const given = principalId !== undefined && entersPod(asked) ? await givenTo(namespace, name) : []
     const now = () => {
-      const question = questionOf(spec, placeOf, ownerOf, ownerOfPart)
+      const question = questionOf(spec, placeOf, seeingAlso(ownerOf, given), ownerOfPart)
       return { question, verdict: answerTo(question, access, whyNotGiven) }
     }
     const { question, verdict } = now()

@@ -1,4 +1,6 @@
 import { type Referring, referencedRights } from '../../contracts/references.ts'
+import { revisionOf } from '../../contracts/revisions.ts'
+import { ownerLabelSelector } from '../../contracts/workloads.ts'
 import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
 import { boundaryOfNamespace, groupNamespace } from '../../core/names.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
@@ -6,11 +8,14 @@ import { PlatformApp } from '../../crds/apps.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { ContainerInstance } from '../../crds/containerinstances.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
-import { pod } from '../../kube/builtin.ts'
+import { controllerRevision, pod } from '../../kube/builtin.ts'
 import type { WatchCache } from '../../kube/cache.ts'
-import type { OwnerOfPod } from './podAccess.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import { type GivenPod, givenRights, type ReferringRevision, waysOf } from './given.ts'
+import type { GivenToPod, OwnerOfPod } from './podAccess.ts'
 import type { OwnerOfPart, PlaceOfNamespace } from './question.ts'
 
+type StoredRevision = KubeObject & { revision?: number; data?: unknown }
 type Caches = { get<T extends KubeObject>(resource: Resource): Pick<WatchCache<T>, 'get' | 'subscribe'> }
 
 /**
@@ -68,6 +73,38 @@ export function podOwners(caches: Caches): OwnerOfPod {
     const spec = caches.get(referring.resource).get(namespace, owner)?.spec
     return { kind, name: owner, sees: referencedRights(spec === undefined ? {} : referring.of(spec as object)) }
   }
+}
+
+/**
+ * Reads what a pod was given from the pod and from the revisions of its resource, which nobody watches: few pods that were given
+ * secrets are entered. Without an answer of the API server they may have been given anything.
+ */
+export function givenToPods(caches: Caches, client: Pick<KubeClient, 'list'>): GivenToPod {
+  const pods = caches.get<GivenPod>(pod)
+  return async (namespace, name) => {
+    const found = pods.get(namespace, name)
+    if (found === undefined) return []
+    const { variables, files } = waysOf(found)
+    return givenRights(found, variables || files ? await revisionsOf(caches, client, found).catch(() => []) : [])
+  }
+}
+
+async function revisionsOf(
+  caches: Caches,
+  client: Pick<KubeClient, 'list'>,
+  { metadata: { namespace = '', labels = {}, creationTimestamp = '' } }: GivenPod,
+): Promise<ReferringRevision[]> {
+  const [kind = '', name = ''] = [labels[OWNER_KIND_LABEL], labels[OWNER_NAME_LABEL]]
+  const referring = REFERRING[kind]
+  const owner = referring && caches.get(referring.resource).get(namespace, name)?.metadata
+  // Revisions are those of the resource that is there, which may be a namesake of the pod's.
+  if (referring === undefined || owner === undefined || creationTimestamp < (owner.creationTimestamp ?? '')) return []
+  const labelSelector = ownerLabelSelector(kind, name)
+  const { items } = await client.list<StoredRevision>(controllerRevision, { namespace, labelSelector })
+  return items
+    .filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => uid === owner.uid))
+    .flatMap((one) => revisionOf<object>(one) ?? [])
+    .map(({ number, content }) => ({ number, refers: referring.of(content) }))
 }
 
 /** Reads from the object itself of which resource it is a part. */

@@ -10,6 +10,8 @@ export type PodOwner = {
 }
 /** By the labels that its controller gave it; undefined for any other pod. */
 export type OwnerOfPod = (namespace: string, pod: string) => PodOwner | undefined
+/** What a pod was given when it was made, which its resource may refer to no more, needs these rights. */
+export type GivenToPod = (namespace: string, pod: string) => Promise<readonly ReferencedRight[]>
 
 /**
  * What each way into a pod needs, below the prefix of its kind. A log is what REST shows with readLogs. A command, an
@@ -24,6 +26,17 @@ const NEEDS: Readonly<Record<string, { verbs: readonly string[]; rights: readonl
   exec: { verbs: ['get', 'create'], rights: INSIDE },
   attach: { verbs: ['get', 'create'], rights: INSIDE },
   portforward: { verbs: ['get', 'create'], rights: INSIDE },
+}
+
+/** Whether a request enters a pod, beyond its log. */
+export function entersPod({ group, resource, subresource = '' }: Asked): boolean {
+  return (group ?? '') === '' && resource === 'pods' && NEEDS[subresource]?.rights === INSIDE
+}
+
+type Asked = {
+  readonly group?: string | undefined
+  readonly resource?: string | undefined
+  readonly subresource?: string | undefined
 }
 
 /**
