@@ -44,6 +44,7 @@ export type FakeKubeClientOptions = {
 
 type Stream = { wake: () => void; failure: KubeError | 'end' | undefined }
 type Watched = { id: string; resource: Resource; options: WatchStreamOptions; stream: Stream }
+type Preconditions = Pick<PatchOptions, 'uid' | 'resourceVersion'>
 
 /** One table for a type, however much of its objects is asked for. */
 const typeId = ({ group, plural }: Resource) => resourceId({ group, plural })
@@ -326,12 +327,7 @@ export class FakeKubeClient implements KubeClient {
     return found as T
   }
 
-  #check(
-    resource: Resource,
-    current: KubeObject,
-    expected: { uid?: string | undefined; resourceVersion?: string | undefined },
-    verb: string,
-  ): void {
+  #check(resource: Resource, current: KubeObject, expected: Preconditions, verb: string): void {
     const { uid, resourceVersion } = current.metadata
     const otherUid = expected.uid !== undefined && expected.uid !== uid
     const otherVersion = expected.resourceVersion !== undefined && expected.resourceVersion !== resourceVersion
