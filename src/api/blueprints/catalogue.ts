@@ -1,9 +1,11 @@
+import { setImmediate } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { readText } from '../../contracts/blueprints/expressions.ts'
 import type { PARAMETER_TYPES, Template, TemplateProblem } from '../../contracts/blueprints/template.ts'
 import {
   type Catalogue,
+  PROBLEMS_MAX,
   problemsOfIssue,
   type ReadTemplate,
   readTemplate,
@@ -12,7 +14,7 @@ import { isOutputMark, mapTexts } from '../../contracts/blueprints/walk.ts'
 import type { ActionName } from '../../core/actions.ts'
 import { notFound, PlatformError, sentence } from '../../core/errors.ts'
 import { objectId } from '../../core/ids.ts'
-import { boundaryNamespace, isUuid, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { boundaryNamespace, isUuid, SYSTEM_NAMESPACE, sha256 } from '../../core/names.ts'
 import { ageOf } from '../../core/object.ts'
 import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
 import { BlueprintSource } from '../../crds/blueprintSources.ts'
@@ -37,20 +39,32 @@ export type Blueprint = {
 
 const CATALOGUE: Catalogue = BLUEPRINT_COLLECTIONS
 
-/** Texts that were read, as many as fit: what is read is some times as large as the text. */
+/** What was read, as much as fits. Of texts that are no documents little is kept, and not their text. */
 const READ = new LRUCache<string, ReadTemplate>({
-  maxSize: 8_388_608,
-  sizeCalculation: (_read, text) => text.length + 1,
+  maxSize: 33_554_432,
+  sizeCalculation: ({ weight }) => weight,
 })
 
 /** A template with all that is wrong with it, the specs of its components included. */
 export function readWhole(content: string): ReadTemplate {
-  const known = READ.get(content)
+  return readOnce(sha256(content), content)
+}
+
+/** Stored templates are known by what they are: to hash a long text takes as long as to read a short one. */
+function keyOf({ metadata, spec }: TemplateObject): string {
+  const { uid, resourceVersion } = metadata
+  return uid === undefined || resourceVersion === undefined ? sha256(spec.content) : `${uid} ${resourceVersion}`
+}
+
+function readOnce(key: string, content: string): ReadTemplate {
+  const known = READ.get(key)
   if (known !== undefined) return known
   const read = readTemplate(content, CATALOGUE)
-  const problems = read.draft === undefined ? [] : specProblems(read.draft.template, read).filter(read.draft.isNews)
-  const whole = { ...read, problems: [...read.problems, ...problems].slice(0, 50) }
-  READ.set(content, whole)
+  const isFull = read.problems.length >= PROBLEMS_MAX
+  const problems =
+    read.draft === undefined || isFull ? [] : specProblems(read.draft.template, read).filter(read.draft.isNews)
+  const whole = { ...read, problems: [...read.problems, ...problems].slice(0, PROBLEMS_MAX) }
+  READ.set(key, whole)
   return whole
 }
 
@@ -65,7 +79,9 @@ function specProblems(template: Template, { problemAt }: ReadTemplate): Template
     // A name that is none is wrong whatever its value turns out to be.
     const open = error.issues.filter((issue) => issue.code === 'unrecognized_keys' || !isOpen(spec, issue.path))
     const base = `/components/${index}/spec`
-    return open.flatMap((issue) => problemsOfIssue(issue, { schema: bodyOf(entry), problemAt, base }))
+    return open
+      .slice(0, PROBLEMS_MAX)
+      .flatMap((issue) => problemsOfIssue(issue, { schema: bodyOf(entry), problemAt, base }))
   })
 }
 
@@ -122,7 +138,13 @@ function originOf({ metadata, spec }: TemplateObject): Origin {
 }
 
 export function blueprintOf(object: TemplateObject, source?: RecordOf<typeof BlueprintSource>): Blueprint {
-  return { object, origin: originOf(object), id: idOfTemplate(object), source, read: readWhole(object.spec.content) }
+  return {
+    object,
+    origin: originOf(object),
+    id: idOfTemplate(object),
+    source,
+    read: readOnce(keyOf(object), object.spec.content),
+  }
 }
 
 const homesOf = (boundaryId: string) => [SYSTEM_NAMESPACE, boundaryNamespace(boundaryId)]
@@ -157,8 +179,14 @@ function shownIn({ records }: Pick<Services, 'records'>, boundaryId: string): Sh
   return [...shown.values()]
 }
 
-export function blueprintsOf(services: Pick<Services, 'records'>, boundaryId: string): Blueprint[] {
-  return shownIn(services, boundaryId).map(({ object, source }) => blueprintOf(object, source))
+/** What is not known yet is read one after the other, and others have their turn after each. */
+export async function blueprintsOf(services: Pick<Services, 'records'>, boundaryId: string): Promise<Blueprint[]> {
+  const blueprints: Blueprint[] = []
+  for (const { object, source } of shownIn(services, boundaryId)) {
+    if (!READ.has(keyOf(object))) await setImmediate()
+    blueprints.push(blueprintOf(object, source))
+  }
+  return blueprints
 }
 
 const RANKS: Readonly<Record<Origin, number>> = { Boundary: 0, Source: 1, BuiltIn: 2 }

@@ -52,9 +52,8 @@ export const blueprintRoutes: readonly RouteDraft[] = [
     dto: BlueprintDto,
     rows: async (context) => {
       const { boundaryId } = await inBoundary(context as Context)
-      return blueprintsOf(context.services, boundaryId).map((each) =>
-        blueprintDto(each, context as Context, boundaryId),
-      )
+      const blueprints = await blueprintsOf(context.services, boundaryId)
+      return blueprints.map((each) => blueprintDto(each, context as Context, boundaryId))
     },
   }),
   configRoute(`${BLUEPRINTS}/config`, {

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { DocumentError, readDocument } from '../../contracts/blueprints/document.ts'
 import { BlueprintParameter, CATEGORIES, type Template } from '../../contracts/blueprints/template.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { boundaryScope } from '../callers/visibility.ts'
@@ -67,17 +66,6 @@ function componentOf({ name, collection, spec }: Template['components'][number])
   return { name, collection, computePlan: textIn(spec, 'computePlan'), replicas: isCount ? replicas : null }
 }
 
-/** Of a template that is not valid, as much as can be read. */
-function headOf(content: string): Record<string, unknown> {
-  try {
-    const { value } = readDocument(content)
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-  } catch (error) {
-    if (error instanceof DocumentError) return {}
-    throw error
-  }
-}
-
 /** Whether its file is not valid in the commit that was read last, so that it is of an earlier one. */
 function isOlder(path: string | undefined, source: Blueprint['source']): boolean {
   return (source?.status?.invalidTemplates ?? []).some((one) => one.keeps !== undefined && one.path === path)
@@ -89,18 +77,17 @@ export function blueprintDto(
   boundaryId: string,
 ): BlueprintDto {
   const { metadata, spec, status } = object
-  const { template, problems } = read
-  const head = template ?? headOf(spec.content)
+  const { template, problems, head } = read
   const permissions = template === undefined ? [] : permissionsOf(template)
   const scope = boundaryScope(boundaryId)
   return wholeRecord(BlueprintDto, {
     id,
     slug: spec.slug,
-    name: textIn(head, 'name') ?? spec.slug,
-    version: textIn(head, 'version') ?? '0.0.0',
-    description: textIn(head, 'description') ?? '',
+    name: head.name ?? spec.slug,
+    version: head.version ?? '0.0.0',
+    description: head.description ?? '',
     category: template?.category ?? 'Tools',
-    icon: textIn(head, 'icon'),
+    icon: head.icon ?? null,
     origin,
     sourceId: spec.sourceId,
     isEnabled: source?.spec.enabled ?? true,

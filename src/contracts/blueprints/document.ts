@@ -3,8 +3,15 @@ import { constructFromEvents, EVENT_ID, type Event, getScalarValue, parseEvents,
 export const CONTENT_MAX_BYTES = 262_144
 const ALIASES_MAX = 100
 const DEPTH_MAX = 40
-/** What aliases make of a text may be far larger than the text. */
-const NODES_MAX = 20_000
+/** Names and values, as they stand in the text and as aliases make them: reading so many takes some milliseconds. */
+export const NODES_MAX = 5_000
+/** Some nodes are begun more than once before it is clear what they are. */
+const BEGUN_MAX = NODES_MAX * 4
+const NAME_MAX = 1_024
+/** About as many characters as a node weighs in memory. */
+const NODE_WEIGHT = 100
+
+const TOO_MANY = `has more than ${NODES_MAX.toLocaleString('en')} names and values, aliases included`
 
 /** A place in the text, both from 1. */
 export type Position = { readonly line: number; readonly column: number }
@@ -23,12 +30,14 @@ export class DocumentError extends Error {
 export type TemplateDocument = {
   /** A tree of JSON values in which nothing is shared. */
   readonly value: unknown
+  /** How much memory it takes, in characters. */
+  readonly weight: number
   /** Where the value of a JSON Pointer (RFC 6901) stands; of what is not there, where its parent does. */
   positionOf(pointer: string): Position
 }
 
 /**
- * Reads one document of YAML or JSON: at most 256 KiB, 40 levels, 100 aliases and 20,000 values.
+ * Reads one document of YAML or JSON: at most 256 KiB, 40 levels, 100 aliases, and 5,000 names and values.
  *
  * @throws DocumentError and nothing else
  */
@@ -38,16 +47,24 @@ export function readDocument(content: string): TemplateDocument {
   const { events, documents } = parsed(content)
   if (documents.length !== 1) throw new DocumentError(`must hold one document; it holds ${documents.length}`)
   const value = expanded(documents[0])
-  const starts = startsOf(events, content)
-  const lines = lineStarts(content)
-  return { value, positionOf: (pointer) => positionAt(lines, nearest(starts, pointer)) }
+  const root = placesOf(events, content)
+  const weight = content.length + events.length * NODE_WEIGHT
+  // Most documents have no problem that stands anywhere.
+  let lines: number[] | undefined
+  const positionOf = (pointer: string) => {
+    lines ??= lineStarts(content)
+    return positionAt(lines, nearest(root, pointer))
+  }
+  return { value, weight, positionOf }
 }
 
 function parsed(content: string): { events: Event[]; documents: unknown[] } {
   try {
-    const events = parseEvents(content, { maxDepth: DEPTH_MAX })
+    const events = parseEvents(content, { maxDepth: depthThatCounts() })
+    if (events.filter(isNode).length > NODES_MAX) throw new DocumentError(TOO_MANY)
     return { events, documents: constructFromEvents(events, { source: content, maxAliases: ALIASES_MAX }) }
   } catch (error) {
+    if (error instanceof DocumentError) throw error
     if (!(error instanceof YAMLException)) throw new DocumentError('cannot be read as YAML')
     const { reason, mark } = error
     const position = mark === undefined || mark === null ? undefined : { line: mark.line + 1, column: mark.column + 1 }
@@ -55,17 +72,36 @@ function parsed(content: string): { events: Event[]; documents: unknown[] } {
   }
 }
 
+const isNode = ({ type }: Event) => type !== EVENT_ID.DOCUMENT && type !== EVENT_ID.POP
+
+/**
+ * The parser has no bound of nodes, and takes 100 ms for 256 KiB of small ones. It compares its depth with the deepest at each
+ * node that it begins, so that a number which counts how often it is read ends it early. If it ever reads the number once, the
+ * count of its events is the bound.
+ */
+function depthThatCounts(): number {
+  let left = BEGUN_MAX
+  const depth = () => {
+    left -= 1
+    if (left < 0) throw new DocumentError(TOO_MANY)
+    return DEPTH_MAX
+  }
+  return { valueOf: depth } as unknown as number
+}
+
 /** A copy in which each alias has values of its own, so that whoever walks over it cannot be made to walk for ever. */
 function expanded(root: unknown): unknown {
   let left = NODES_MAX
   const copy = (value: unknown, depth: number): unknown => {
     left -= 1
-    if (left < 0 || depth > DEPTH_MAX * 2)
-      throw new DocumentError('becomes too large by its aliases, or refers to itself')
+    if (left < 0) throw new DocumentError(TOO_MANY)
+    if (depth > DEPTH_MAX * 2) throw new DocumentError('refers to itself')
     if (Array.isArray(value)) return value.map((item) => copy(item, depth + 1))
     if (typeof value !== 'object' || value === null) return plain(value)
     const entries = Object.entries(value).map(([key, item]) => {
       if (key === '__proto__') throw new DocumentError('must not have the name __proto__')
+      if (key.length > NAME_MAX) throw new DocumentError(`has a name of more than ${NAME_MAX} characters`)
+      left -= 1
       return [key, copy(item, depth + 1)]
     })
     return Object.fromEntries(entries)
@@ -79,30 +115,29 @@ function plain(value: unknown): unknown {
   throw new DocumentError('holds a value that JSON has none for')
 }
 
-/** Where each value begins, by its JSON Pointer. */
-function startsOf(events: readonly Event[], source: string): Map<string, number> {
-  const starts = new Map<string, number>()
-  let at = 0
+/** Where a value begins, and those in it by name or index. Pointers as keys would be as long as all names above. */
+type Place = { readonly start: number; readonly parts: Map<string, Place> }
+
+function placesOf(events: readonly Event[], source: string): Place {
+  let at = 1
+  const isOpen = () => at < events.length && events[at]?.type !== EVENT_ID.POP
   const text = (event: Event | undefined) => (event?.type === EVENT_ID.SCALAR ? getScalarValue(source, event) : '')
-  const walk = (pointer: string): void => {
+  const walk = (): Place => {
     const event = events[at]
     at += 1
-    if (event === undefined || event.type === EVENT_ID.POP || event.type === EVENT_ID.DOCUMENT) return
-    const start = startOf(event)
-    starts.set(pointer, start)
-    if (event.type === EVENT_ID.SEQUENCE) for (let index = 0; isOpen(); index += 1) walk(`${pointer}/${index}`)
+    const parts = new Map<string, Place>()
+    if (event === undefined || !isNode(event)) return { start: -1, parts }
+    if (event.type === EVENT_ID.SEQUENCE) for (let index = 0; isOpen(); index += 1) parts.set(String(index), walk())
     if (event.type === EVENT_ID.MAPPING)
       while (isOpen()) {
         const key = text(events[at])
-        walk(`${pointer}/`)
-        walk(`${pointer}/${escaped(key)}`)
+        walk()
+        parts.set(key, walk())
       }
     if (event.type === EVENT_ID.SEQUENCE || event.type === EVENT_ID.MAPPING) at += 1
+    return { start: startOf(event), parts }
   }
-  const isOpen = () => at < events.length && events[at]?.type !== EVENT_ID.POP
-  at = 1
-  walk('')
-  return starts
+  return walk()
 }
 
 function startOf(event: Event): number {
@@ -116,12 +151,15 @@ export function escaped(part: string): string {
   return part.replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
-function nearest(starts: ReadonlyMap<string, number>, pointer: string): number {
-  for (let path = pointer; ; path = path.slice(0, path.lastIndexOf('/'))) {
-    const start = starts.get(path)
-    if (start !== undefined && start >= 0) return start
-    if (path === '') return 0
+function nearest(root: Place, pointer: string): number {
+  let start = Math.max(root.start, 0)
+  let place: Place | undefined = root
+  for (const part of pointer.split('/').slice(1)) {
+    place = place.parts.get(part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    if (place === undefined) break
+    if (place.start >= 0) start = place.start
   }
+  return start
 }
 
 /** Offsets at which lines begin. */

@@ -33,10 +33,21 @@ describe('the document of a template', () => {
         '\n',
       ),
     ],
+    ['has very many names', Array.from({ length: 18_900 }, (_, at) => `E${at}: `).join('\n')],
+    ['has very many values', `[${'a,'.repeat(5_000)}]`],
+    ['has a very long name', `${'x'.repeat(1_025)}: 1`],
     ['is larger than 256 KiB', `a: ${'x'.repeat(300_000)}`],
   ]
   for (const [why, content] of refused)
     it(`is refused if it ${why}`, () => expect(() => readDocument(content)).to.throw(DocumentError))
+
+  it('is not parsed to its end if it has too many values', () => {
+    // What follows is no YAML: a parser that came so far would say so.
+    expect(() => readDocument(`[${'a,'.repeat(50_000)}}`)).to.throw(DocumentError, /5,000 names and values/)
+  })
+
+  it('has room for 5,000 names and values', () =>
+    expect(readDocument(`[${'a,'.repeat(4_999)}]`).value).to.have.length(4_999))
 
   it('is JSON as well', () => expect(readDocument('{"a": [1, "x"]}').value).to.deep.equal({ a: [1, 'x'] }))
 

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { isRecord } from '../../core/isRecord.ts'
 import { reasonOf } from '../../core/reasonOf.ts'
 import { suggestion } from '../../core/suggestion.ts'
 import { unknownField } from '../../core/unknownField.ts'
@@ -27,6 +28,10 @@ export type ReadTemplate = {
   /** As much of it as can be read, for what else is wrong with it; undefined if that is nothing. */
   readonly draft: Draft | undefined
   readonly problems: readonly TemplateProblem[]
+  /** What it says at its top in texts, be it valid or not. */
+  readonly head: Readonly<Partial<Record<(typeof HEAD)[number], string>>>
+  /** How much memory it takes, in characters. */
+  readonly weight: number
   /** Names of components, each after those that it depends on; all that are not in a circle. */
   readonly order: readonly string[]
   readonly dependencies: ReadonlyMap<string, ReadonlySet<string>>
@@ -35,13 +40,23 @@ export type ReadTemplate = {
 }
 
 /** More problems than a person reads at once. */
-const PROBLEMS_MAX = 50
+export const PROBLEMS_MAX = 50
+/** Of what is said of a text that is no document. */
+const NOTHING_WEIGHT = 1_024
+const HEAD = ['name', 'version', 'description', 'icon'] as const
+
+function headOf(value: unknown): ReadTemplate['head'] {
+  if (!isRecord(value)) return {}
+  return Object.fromEntries(HEAD.flatMap((name) => (typeof value[name] === 'string' ? [[name, value[name]]] : [])))
+}
 
 /** Reads a template and says all that is wrong with it, as far as the template alone tells. Never throws. */
 export function readTemplate(content: string, catalogue: Catalogue): ReadTemplate {
   const nothing = {
     template: undefined,
     draft: undefined,
+    head: {},
+    weight: NOTHING_WEIGHT,
     order: [],
     dependencies: new Map<string, ReadonlySet<string>>(),
   }
@@ -51,7 +66,8 @@ export function readTemplate(content: string, catalogue: Catalogue): ReadTemplat
   } catch (error) {
     if (!(error instanceof DocumentError)) throw error
     const { message, position } = error
-    const problem = { severity: 'Error' as const, code: 'Syntax' as const, path: '', message }
+    // A part of a text keeps the whole text in memory; a copy does not.
+    const problem = structuredClone({ severity: 'Error' as const, code: 'Syntax' as const, path: '', message })
     const { line = null, column = null } = position ?? {}
     return { ...nothing, problems: [{ ...problem, line, column }], problemAt: () => ({ ...problem, line, column }) }
   }
@@ -63,21 +79,22 @@ export function readTemplate(content: string, catalogue: Catalogue): ReadTemplat
     message,
   })
   const read = Template.safeParse(document.value, { reportInput: true })
-  const checked = (template: Template) => {
-    const checker = new Checker(template, catalogue, problemAt)
+  const [head, weight] = [headOf(document.value), document.weight]
+  const checked = (template: Template, isNews: Draft['isNews']) => {
+    const checker = new Checker({ template, catalogue, problemAt, isNews })
     checker.check()
     return checker
   }
   if (read.success) {
-    const { problems, order, dependencies } = checked(read.data)
     const draft = { template: read.data, slug: read.data.slug, isNews: () => true }
-    return { template: read.data, draft, ...bounded(problems), order, dependencies, problemAt }
+    const { problems, order, dependencies } = checked(read.data, draft.isNews)
+    return { template: read.data, draft, head, weight, ...bounded(problems), order, dependencies, problemAt }
   }
   const issues = read.error.issues.slice(0, PROBLEMS_MAX)
   const shape = issues.flatMap((issue) => problemsOfIssue(issue, { schema: Template, problemAt }))
   const draft = draftOf(document.value, shape)
-  const more = draft === undefined ? [] : checked(draft.template).problems.filter(draft.isNews)
-  return { ...nothing, draft, ...bounded([...shape, ...more]), problemAt }
+  const more = draft === undefined ? [] : checked(draft.template, draft.isNews).problems
+  return { ...nothing, draft, head, weight, ...bounded([...shape, ...more]), problemAt }
 }
 
 const bounded = (problems: readonly TemplateProblem[]) => ({ problems: problems.slice(0, PROBLEMS_MAX) })
@@ -108,6 +125,13 @@ export function problemsOfIssue(
   return [problemAt(isMissing ? 'MissingField' : 'SpecInvalid', path, `${reasonOf(issue)}${meant}`)]
 }
 
+type CheckerOptions = {
+  readonly template: Template
+  readonly catalogue: Catalogue
+  readonly problemAt: ReadTemplate['problemAt']
+  readonly isNews: Draft['isNews']
+}
+
 class Checker {
   readonly problems: TemplateProblem[] = []
   readonly order: string[] = []
@@ -115,13 +139,15 @@ class Checker {
   readonly #template: Template
   readonly #catalogue: Catalogue
   readonly #problemAt: ReadTemplate['problemAt']
+  readonly #isNews: Draft['isNews']
   readonly #parameters: ReadonlyMap<string, BlueprintParameter>
   readonly #components: ReadonlyMap<string, TemplateComponent>
 
-  constructor(template: Template, catalogue: Catalogue, problemAt: ReadTemplate['problemAt']) {
+  constructor({ template, catalogue, problemAt, isNews }: CheckerOptions) {
     this.#template = template
     this.#catalogue = catalogue
     this.#problemAt = problemAt
+    this.#isNews = isNews
     this.#parameters = new Map(template.parameters.map((one) => [one.name, one]))
     this.#components = new Map(template.components.map((one) => [one.name, one]))
   }
@@ -145,12 +171,17 @@ class Checker {
   }
 
   #add(code: ProblemCode, path: string, message: string): void {
+    if (this.#isFull || !this.#isNews({ code, path })) return
     this.problems.push(this.#problemAt(code, path, message))
   }
 
   /** Of more problems than are told nothing is looked for: it takes long. */
+  get #isFull(): boolean {
+    return this.problems.length >= PROBLEMS_MAX
+  }
+
   #meant(word: string, known: Iterable<string>): string {
-    return this.problems.length < PROBLEMS_MAX ? suggestion(word, known) : ''
+    return this.#isFull ? '' : suggestion(word, known)
   }
 
   #refuseTwice(list: string, items: readonly { name: string }[]): void {
@@ -220,6 +251,7 @@ class Checker {
   }
 
   #checkText(text: string, path: string, place: TextPlace): readonly Reference[] {
+    if (this.#isFull) return []
     try {
       const references = readText(text).filter((part) => typeof part !== 'string')
       for (const reference of references) this.#checkReference(reference, path, place)
@@ -238,10 +270,10 @@ class Checker {
   #checkReference(reference: Reference, path: string, { isEarly, mayBeSecret }: TextPlace): void {
     if (reference.root === 'parameters') {
       const parameter = this.#parameters.get(reference.name)
-      const meant = this.#meant(reference.name, this.#parameters.keys())
-      if (parameter === undefined)
+      if (parameter === undefined) {
+        const meant = this.#meant(reference.name, this.#parameters.keys())
         this.#add('UnknownParameter', path, `there is no parameter "${reference.name}"${meant}`)
-      else if (isSecretParameter(parameter) && mayBeSecret !== true) this.#add('SecretExposed', path, SECRET_PLACES)
+      } else if (isSecretParameter(parameter) && mayBeSecret !== true) this.#add('SecretExposed', path, SECRET_PLACES)
     }
     if (reference.root !== 'components') return
     const { component, field } = reference

@@ -1,4 +1,7 @@
+import { setImmediate } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
 import { OWN_TEMPLATES_MAX } from '../../contracts/blueprints/sources.ts'
+import type { TemplateProblem } from '../../contracts/blueprints/template.ts'
 import { readTemplate } from '../../contracts/blueprints/validate.ts'
 import { sentence } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE, sha256 } from '../../core/names.ts'
@@ -25,24 +28,50 @@ function refuseBeyondLimit({ object, records }: Pass<typeof BlueprintTemplate>):
   return stalled('QuotaExceeded', `A boundary keeps at most ${OWN_TEMPLATES_MAX} templates of its own.`, LOOK_AGAIN)
 }
 
+type Verdict = {
+  readonly slug: string | undefined
+  readonly name: string | undefined
+  readonly version: string | undefined
+  readonly problems: number
+  readonly first: TemplateProblem | undefined
+}
+
+/** By the digest of the content: a pass does not read again what did not change. */
+const VERDICTS = new LRUCache<string, Verdict>({ max: 2_000 })
+
+async function verdictOf(content: string, digest: string): Promise<Verdict> {
+  const known = VERDICTS.get(digest)
+  if (known !== undefined) return known
+  // Reading one may take some milliseconds, and there may be hundreds in line: others go between.
+  await setImmediate()
+  const { template, problems } = readTemplate(content, BLUEPRINT_COLLECTIONS)
+  const { slug, name, version } = template ?? {}
+  const first = problems.find(({ severity }) => severity === 'Error')
+  // Parts of a text keep the whole text in memory; copies do not.
+  const verdict = structuredClone({ slug, name, version, problems: problems.length, first })
+  VERDICTS.set(digest, verdict)
+  return verdict
+}
+
 /** Says of each template whether it can be read, so that whoever applies one with kubectl sees what is wrong. */
 export const templateController = controller(BlueprintTemplate, {
   observes: [],
   writes: [],
-  reconcile: steps(refuseBeyondLimit, function judgeTemplate(pass: Pass<typeof BlueprintTemplate>): Outcome {
-    const { slug, content } = pass.object.spec
-    const { template, problems } = readTemplate(content, BLUEPRINT_COLLECTIONS)
-    const [first] = problems.filter(({ severity }) => severity === 'Error')
-    const isNamed = template === undefined || template.slug === slug
-    const digest = sha256(content)
-    const { status } = pass.object
-    const updatedAt = status?.digest === digest ? status.updatedAt : pass.now
-    const head = { name: template?.name, version: template?.version }
-    pass.report({ ...head, problems: problems.length, digest, updatedAt })
-    if (!isNamed)
-      return stalled('ConfigurationInvalid', `Its content has the slug "${template.slug}", and its spec "${slug}".`)
-    if (first === undefined) return done()
-    const where = first.line === null ? first.path : `line ${first.line}`
-    return stalled('ConfigurationInvalid', sentence(`${where}: ${first.message}`).slice(0, 1024))
-  }),
+  reconcile: steps(
+    refuseBeyondLimit,
+    async function judgeTemplate(pass: Pass<typeof BlueprintTemplate>): Promise<Outcome> {
+      const { slug, content } = pass.object.spec
+      const digest = sha256(content)
+      const { first, problems, ...head } = await verdictOf(content, digest)
+      const isNamed = head.slug === undefined || head.slug === slug
+      const { status } = pass.object
+      const updatedAt = status?.digest === digest ? status.updatedAt : pass.now
+      pass.report({ name: head.name, version: head.version, problems, digest, updatedAt })
+      if (!isNamed)
+        return stalled('ConfigurationInvalid', `Its content has the slug "${head.slug}", and its spec "${slug}".`)
+      if (first === undefined) return done()
+      const where = first.line === null ? first.path : `line ${first.line}`
+      return stalled('ConfigurationInvalid', sentence(`${where}: ${first.message}`).slice(0, 1024))
+    },
+  ),
 })
