@@ -45,8 +45,15 @@ type Wanted = {
 
 /** The reading twin of a request about one thing. @throws CommandFailure (usage) if such things cannot be read */
 export function readingOf(prepared: Prepared, name: string): Prepared {
-  const { values } = prepared.target
-  const given = { name, boundary: values.boundaryId, group: values.resourceGroupName ?? values.resourceGroup }
+  const { values, route } = prepared.target
+  const {
+    boundaryId: boundary,
+    resourceGroupName,
+    resourceGroup,
+    [route.nameParameter ?? '']: _,
+    ...parameters
+  } = values
+  const given = { name, boundary, group: resourceGroupName ?? resourceGroup, parameters }
   return { ...prepared, target: chooseRoute(prepared.collection, 'get', given), query: {} }
 }
 

@@ -51,6 +51,17 @@ describe('things from the command line', () => {
     expect([out, err]).to.deep.equal(['[]\n', ''])
   })
 
+  const below: [what: string, words: string[]][] = [
+    ['a secret of a vault', ['secret', 'Token', '--param', 'resourceName=safe']],
+    ['a bucket of an account', ['bucket', 'photos', '--param', 'accountName=media']],
+    ['a function of a namespace', ['function', 'hello', '--param', 'namespaceName=calls']],
+    ['a key, which nobody can read', ['accesskey', BOUNDARY, '--param', 'accountName=media']],
+  ]
+  for (const [what, words] of below)
+    it(`are deleted where another one holds them: ${what}`, async () => {
+      expect(await freehold('delete', ...words, '-b', BOUNDARY, '-g', 'shop'), err).to.equal(0)
+    })
+
   it('are refused by the word of the command', async () => {
     expect(await freehold('create', 'blueprint', 'x', '-b', BOUNDARY, '-d', '{}')).to.equal(2)
     expect(err).to.equal('The interface cannot create blueprints; `freehold kinds` shows what it can.\n')

@@ -106,12 +106,13 @@ export const remove: Command = {
   details: `${PLACES}\nA boundary is a tenant: its deletion is asked for once more.`,
   async run(input, context) {
     const prepared = await prepare('delete', input, context)
-    const reading = readingOf(prepared, input.positionals[1] ?? '')
-    if (reading.target.route.nameParameter === 'boundaryId' && !input.has('yes')) await confirm(reading, context)
+    // Only where it is needed: some of what is deleted cannot be read.
+    const reading = () => readingOf(prepared, input.positionals[1] ?? '')
+    if (prepared.target.route.nameParameter === 'boundaryId' && !input.has('yes')) await confirm(reading(), context)
     const query = { ...prepared.query, ...(input.has('keep-data') && { keepData: 'true' }) }
     await send({ ...prepared, query })
-    context.terminal.err(`Deleting ${input.positionals.join(' ')}; its contents are removed first.\n`)
-    if (input.has('wait')) await waitFor(reading, { isGone: true }, input, context)
+    context.terminal.err(`Deleting ${input.positionals.join(' ')}.\n`)
+    if (input.has('wait')) await waitFor(reading(), { isGone: true }, input, context)
   },
 }
 
