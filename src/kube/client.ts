@@ -26,10 +26,7 @@ export type PatchOptions = WriteOptions & {
   subresource?: string | undefined
   /** Precondition: a 409 Conflict if the stored version differs. */
   resourceVersion?: string | undefined
-  /**
-   * Precondition: a 409 Conflict if another object of that name has replaced it. The API server does not compare it where the
-   * status of a custom resource is patched: compare that of the answer.
-   */
+  /** Precondition: a 409 Conflict if another object of that name has replaced it. */
   uid?: string | undefined
   fieldManager?: string | undefined
 }
@@ -224,7 +221,7 @@ class HttpKubeClient implements KubeClient {
     })
   }
 
-  mergePatch<T extends KubeObject>(
+  async mergePatch<T extends KubeObject>(
     resource: Resource,
     ref: ObjectRef,
     patch: object,
@@ -236,7 +233,7 @@ class HttpKubeClient implements KubeClient {
       resourceVersion === undefined && uid === undefined
         ? patch
         : { ...patch, metadata: { ...metadata, ...(resourceVersion && { resourceVersion }), ...(uid && { uid }) } }
-    return this.#write<T>('patch', resource, ref, options, {
+    const written = await this.#write<T>('patch', resource, ref, options, {
       method: 'PATCH',
       path: resourcePath(resource, { ...ref, subresource: options.subresource }),
       body: guarded,
@@ -244,6 +241,23 @@ class HttpKubeClient implements KubeClient {
       query: { fieldManager: options.fieldManager ?? this.#fieldManager, fieldValidation: 'Strict' },
       idempotent: true,
     })
+    if (options.subresource === 'status' && uid !== undefined && written.metadata.uid !== uid)
+      return this.#takeBack(resource, ref, written, options)
+    return written
+  }
+
+  /**
+   * The API server compares no uid where the status of a custom resource is patched: a namesake that was made meanwhile would
+   * take over what its predecessor had come to. Unless the namesake has been written since, its status is empty again.
+   *
+   * @throws KubeError Conflict
+   */
+  async #takeBack(resource: Resource, ref: ObjectRef, written: KubeObject, options: PatchOptions): Promise<never> {
+    const { resourceVersion } = written.metadata
+    const undoing = { ...options, uid: undefined, resourceVersion }
+    if (options.dryRun !== true) await this.mergePatch(resource, ref, { status: null }, undoing).catch(() => undefined)
+    const message = `Cannot patch the status of ${resource.plural} "${ref.name}": it was deleted and made again meanwhile.`
+    throw new KubeError('Conflict', message, { status: 409, resource, ...ref })
   }
 
   apply<T extends KubeObject>(resource: Resource, object: T, options: ApplyOptions = {}): Promise<T> {

@@ -13,7 +13,8 @@ describe('fake API server', () => {
   })
 
   describe('keeps the contract of a client', () => {
-    kubeClientContract(() => ({ client, namespace: 'default' }))
+    const custom = { group: 'example.com', version: 'v1', plural: 'things', kind: 'Thing', namespaced: true }
+    kubeClientContract(() => ({ client, namespace: 'default', custom }))
   })
 
   const object = (name: string, more: object = {}): KubeObject => ({

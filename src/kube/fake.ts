@@ -177,10 +177,7 @@ export class FakeKubeClient implements KubeClient {
     this.#called('patch', resource, ref, options)
     const current = this.#find<T>(resource, ref, 'patch')
     const metadata = (patch as { metadata?: { resourceVersion?: string; uid?: string } }).metadata
-    const expected = { ...metadata, ...options }
-    // As the API server does: the status of a custom resource takes its metadata from what is stored.
-    if (options.subresource === 'status') delete expected.uid
-    this.#check(resource, current, expected, 'patch')
+    this.#check(resource, current, { ...metadata, ...options }, 'patch')
     const next = writable(current, mergePatch(current, patch) as T, options.subresource)
     return options.dryRun === true ? next : this.#written(resource, this.#replace(resource, current, next))
   }

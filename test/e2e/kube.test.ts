@@ -17,6 +17,23 @@ import { kubeClientContract, until } from '../suites/kubeContract.ts'
 const { configMap, statefulSet, namespace: namespaceResource, service, secret } = builtin
 type ConfigMap = KubeObject & { data?: Record<string, string> }
 
+/** Of a kind with these fields, and with a status where there is one among them. */
+function definitionOf(properties: Record<string, object>): KubeObject {
+  const plural = `tries${randomUUID().slice(0, 8)}`
+  const version = {
+    ...{ name: 'v1', served: true, storage: true },
+    schema: { openAPIV3Schema: { type: 'object', properties } },
+    ...('status' in properties && { subresources: { status: {} } }),
+  }
+  const names = { plural, kind: `Try${plural.slice(5)}` }
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.kube.example.com` },
+    spec: { group: 'kube.example.com', scope: 'Namespaced', names, versions: [version] },
+  }
+}
+
 describe('kube room on a real API server', () => {
   let controlPlane: TestControlPlane
   let proxy: FaultProxy
@@ -50,7 +67,12 @@ describe('kube room on a real API server', () => {
   })
 
   describe('keeps the contract of a client', () => {
-    kubeClientContract(() => ({ client, namespace }))
+    const definition = definitionOf({ status: { type: 'object', properties: { phase: { type: 'string' } } } })
+    const [custom] = resourcesOf(definition) as [Resource]
+    before(() => installManifests(client, [definition]))
+    after(() => client.remove(builtin.customResourceDefinition, definition.metadata))
+
+    kubeClientContract(() => ({ client, namespace, custom }))
   })
 
   describe('apply if changed', () => {
@@ -271,30 +293,7 @@ describe('kube room on a real API server', () => {
   })
 
   it('installs a definition, waits until it is served, and writes nothing the second time', async () => {
-    const plural = `tries${randomUUID().slice(0, 8)}`
-    const definition: KubeObject = {
-      apiVersion: 'apiextensions.k8s.io/v1',
-      kind: 'CustomResourceDefinition',
-      metadata: { name: `${plural}.kube.example.com` },
-      spec: {
-        group: 'kube.example.com',
-        scope: 'Namespaced',
-        names: { plural, kind: `Try${plural.slice(5)}` },
-        versions: [
-          {
-            name: 'v1',
-            served: true,
-            storage: true,
-            schema: {
-              openAPIV3Schema: {
-                type: 'object',
-                properties: { spec: { type: 'object', properties: { n: { type: 'integer' } } } },
-              },
-            },
-          },
-        ],
-      },
-    }
+    const definition = definitionOf({ spec: { type: 'object', properties: { n: { type: 'integer' } } } })
     const [resource] = resourcesOf(definition) as [Resource]
     const object = {
       apiVersion: 'kube.example.com/v1',

@@ -1,12 +1,13 @@
 import { expect } from 'chai'
-import type { KubeObject } from '../../src/core/object.ts'
+import type { KubeObject, Resource } from '../../src/core/object.ts'
 import { configMap } from '../../src/kube/builtin.ts'
 import { WatchCache } from '../../src/kube/cache.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError, type KubeErrorReason } from '../../src/kube/errors.ts'
 import { PATIENCE } from '../make/until.ts'
 
-type Subject = { client: KubeClient; namespace: string }
+/** `custom` is a custom resource of the namespace that has a status. */
+type Subject = { client: KubeClient; namespace: string; custom: Resource }
 type ConfigMap = KubeObject & { data?: Record<string, string> }
 
 /** What every KubeClient does, the fake as the real one. `subject` gives a client and an empty namespace. */
@@ -69,6 +70,19 @@ export function kubeClientContract(subject: () => Subject): void {
     const patch = { data: { x: '1' } }
     await expectReason('Conflict', subject().client.mergePatch(configMap, metadata, patch, { resourceVersion: '1' }))
     await expectReason('Conflict', subject().client.mergePatch(configMap, metadata, patch, { uid: 'other' }))
+  })
+
+  it('refuses the status of another incarnation, and leaves nothing of it', async () => {
+    const { client, namespace, custom } = subject()
+    const { kind, group, version } = custom
+    const made: KubeObject = { apiVersion: `${group}/${version}`, kind, metadata: { name: 'reborn', namespace } }
+    const { metadata } = await client.create(custom, made)
+    const options = { subresource: 'status', uid: '3bab1f9c-3854-4d12-b088-38e7d6732686' }
+    const patch = { status: { phase: 'of a former life' } }
+    await expectReason('Conflict', client.mergePatch(custom, metadata, patch, options))
+    expect((await client.get(custom, metadata)).status).to.equal(undefined)
+    const own = await client.mergePatch(custom, metadata, patch, { ...options, uid: metadata.uid })
+    expect(own.status).to.deep.equal(patch.status)
   })
 
   it('creates by apply, changes nothing by the same apply, and removes what is no longer wanted', async () => {

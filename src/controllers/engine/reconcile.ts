@@ -6,7 +6,7 @@ import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { brokenRules, type ObjectOf } from '../../crds/define.ts'
 import { namespace } from '../../kube/builtin.ts'
 import type { PatchOptions } from '../../kube/client.ts'
-import { isKubeError, KubeError } from '../../kube/errors.ts'
+import { isKubeError } from '../../kube/errors.ts'
 import { PassChildren } from './children.ts'
 import type { Controller, Pass, Place, Workspace } from './controller.ts'
 import { withDeadline } from './deletion.ts'
@@ -315,31 +315,13 @@ export class Reconciler {
     const next = nextStatus({ previous, ...draft, outcome, generation, deleting, now: pass.now })
     const patch = statusPatch(previous, next)
     if (patch === undefined) return
-    await this.#writeStatusOf(object, pass.key, patch)
+    await this.#write(pass.key, object, { status: patch }, { uid: object.metadata.uid, subresource: 'status' })
     const change = transition(previous, next, outcome)
     if (change === undefined) return
     pass.event(change.type, change.reason as Parameters<Pass['event']>[1], change.note)
     const { reason } = change
     if (change.type === 'Normal') pass.log.info({ outcome: outcome.kind, reason }, `${reason}: ${change.note}`)
     else pass.log.warn({ outcome: outcome.kind, reason }, `${reason}: ${change.note}`)
-  }
-
-  /**
-   * The API server compares no uid where a status is patched: a namesake that was made meanwhile would take over what its
-   * predecessor had come to.
-   *
-   * @throws KubeError Conflict
-   */
-  async #writeStatusOf(object: KubeObject, key: string, status: object): Promise<void> {
-    const { uid } = object.metadata
-    const written = await this.#write(key, object, { status }, { uid, subresource: 'status' })
-    if (written.metadata.uid === uid) return
-    const { resourceVersion } = written.metadata
-    await this.#write(key, written, { status: null }, { resourceVersion, subresource: 'status' })
-    const { resource } = this.#controller.kind
-    const { name: objectName, namespace } = object.metadata
-    const message = `"${objectName}" was deleted and made again meanwhile.`
-    throw new KubeError('Conflict', message, { status: 409, resource, namespace, name: objectName })
   }
 
   async #write(key: string, object: KubeObject, patch: object, options: PatchOptions): Promise<KubeObject> {
