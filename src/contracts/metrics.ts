@@ -130,11 +130,6 @@ export const PLATFORM_METRICS = {
   ReconcileErrors: rate(),
 } as const satisfies Readonly<Record<string, Metric>>
 
-/** What of a metric is asked for in a collection; undefined for a name that it does not have. */
-export function metricOf(metrics: Readonly<Record<string, Metric>>, name: string): Metric | undefined {
-  return Object.hasOwn(metrics, name) ? metrics[name] : undefined
-}
-
 /** Seconds from point to point, and the span that may be asked for. */
 export const SPAN_DAYS_MAX = 31
 export const STEP_SECONDS_MIN = 15

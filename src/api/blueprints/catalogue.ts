@@ -147,13 +147,15 @@ export function blueprintOf(object: TemplateObject, source?: RecordOf<typeof Blu
   }
 }
 
-const homesOf = (boundaryId: string) => [SYSTEM_NAMESPACE, boundaryNamespace(boundaryId)]
+/** Those of the platform, and those of the boundary. */
+const templatesIn = (records: Services['records'], boundaryId: string) =>
+  [SYSTEM_NAMESPACE, boundaryNamespace(boundaryId)].flatMap((namespace) => [
+    ...records.peekAll(BlueprintTemplate, { namespace }),
+  ])
 
 /** What an id is of, whether or not another template of the same slug hides it. */
 export function templateOfId({ records }: Services, boundaryId: string, id: string) {
-  const found = homesOf(boundaryId)
-    .flatMap((namespace) => [...records.peekAll(BlueprintTemplate, { namespace })])
-    .find((object) => idOfTemplate(object) === id.toLowerCase())
+  const found = templatesIn(records, boundaryId).find((object) => idOfTemplate(object) === id.toLowerCase())
   return found && { slug: found.spec.slug, origin: originOf(found) }
 }
 
@@ -162,9 +164,7 @@ type Shown = { readonly object: TemplateObject; readonly source: RecordOf<typeof
 /** One for each slug, unread: that of the boundary hides that of the oldest source, and both hide the platform's own. */
 function shownIn({ records }: Pick<Services, 'records'>, boundaryId: string): Shown[] {
   const shown = new Map<string, Shown & { rank: string }>()
-  for (const object of homesOf(boundaryId).flatMap((namespace) => [
-    ...records.peekAll(BlueprintTemplate, { namespace }),
-  ])) {
+  for (const object of templatesIn(records, boundaryId)) {
     const { metadata, spec } = object
     if (metadata.deletionTimestamp !== undefined) continue
     const ref = { namespace: metadata.namespace ?? '', name: spec.sourceId ?? '' }

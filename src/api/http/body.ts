@@ -33,6 +33,11 @@ export function hasBody(request: IncomingMessage): boolean {
   return encoding !== undefined || (length !== undefined && length !== '0')
 }
 
+/** Whether the client waits for leave to send (RFC 9110 section 10.1.1); it comes only after authorization. */
+function awaitsLeave({ headers }: IncomingMessage): boolean {
+  return headers.expect?.toLowerCase() === '100-continue'
+}
+
 /** The media type without its parameters, in lower case. */
 function mediaTypeOf(header: string): { type: string; charset: string | undefined } {
   const [type = '', ...parameters] = header.split(';').map((part) => part.trim().toLowerCase())
@@ -72,11 +77,10 @@ export async function readJsonBody(
   }
   checkMediaType(request, rules.mediaTypes)
   const announced = Number(request.headers['content-length'] ?? 0)
-  const isWaiting = request.headers.expect?.toLowerCase() === '100-continue'
+  const isWaiting = awaitsLeave(request)
   if (announced > (isWaiting ? 1 : DROPPED_FACTOR) * rules.limitBytes) throw tooLarge(rules.limitBytes)
   // Reading only to refuse would still cost everybody else: the memory of such bodies has to be collected.
   rules.spend?.(Math.min(announced, rules.limitBytes))
-  // The client waits for leave to send (RFC 9110 section 10.1.1); it comes only after authorization.
   if (isWaiting) response.writeContinue()
   const bytes = await collect(request, rules, announced, clock)
   if (bytes.length === 0) {
@@ -95,7 +99,7 @@ export async function readJsonBody(
 export function beginRawBody(request: IncomingMessage, response: ServerResponse, limitBytes: number): void {
   refuseEncoding(request)
   if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw tooLarge(limitBytes)
-  if (request.headers.expect?.toLowerCase() === '100-continue') response.writeContinue()
+  if (awaitsLeave(request)) response.writeContinue()
 }
 
 /** The same bytes. @throws PlatformError BODY_TOO_LARGE as soon as there are more */

@@ -5,14 +5,7 @@ import {
   MetricSourceError,
   type Steps,
 } from '../../adapters/prometheus/port.ts'
-import {
-  AGGREGATIONS,
-  type Aggregation,
-  type Metric,
-  metricOf,
-  SPAN_DAYS_MAX,
-  stepOf,
-} from '../../contracts/metrics.ts'
+import { AGGREGATIONS, type Aggregation, type Metric, SPAN_DAYS_MAX, stepOf } from '../../contracts/metrics.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { createdAtOf } from '../../core/object.ts'
@@ -70,7 +63,7 @@ export function metricAsked(
   { metric: name, aggregation: word }: { metric: string; aggregation: string },
 ): { name: string; metric: Metric; aggregation: Aggregation } {
   const known = spelled(Object.keys(metrics), name)
-  const metric = known === undefined ? undefined : metricOf(metrics, known)
+  const metric = metrics[known ?? '']
   if (known === undefined || metric === undefined) throw notOffered('metric', name, Object.keys(metrics))
   const aggregation = spelled(metric.aggregations, word)
   if (aggregation === undefined) throw notOffered('aggregation', word, metric.aggregations)

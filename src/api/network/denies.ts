@@ -104,12 +104,11 @@ export async function observed(context: Context, query: Omit<Query, 'direction'>
 function denyDto({ id, flows }: Denied, cluster: SeenCluster, around: Surroundings): Deny {
   const [first] = flows
   const last = flows.at(-1) ?? first
-  const at = (time: number) => timestamp(time)
   const [from, to] = endsOf(last, around)
   return {
     id,
-    firstSeenAt: at(first.time),
-    lastSeenAt: at(last.time),
+    firstSeenAt: timestamp(first.time),
+    lastSeenAt: timestamp(last.time),
     count: flows.length,
     direction: last.direction,
     reason: last.denied?.reason ?? 'Other',

@@ -33,6 +33,10 @@ export function windowOf(window: string, now: number): Window {
 
 /** @param reason what of the window is not known; undefined if nothing is */
 export function shownWindow({ from, to }: Window, reason: string | undefined) {
-  const at = (time: number) => timestamp(time)
-  return { from: at(from), to: at(to), isComplete: reason === undefined, incompleteReason: reason ?? null }
+  return {
+    from: timestamp(from),
+    to: timestamp(to),
+    isComplete: reason === undefined,
+    incompleteReason: reason ?? null,
+  }
 }

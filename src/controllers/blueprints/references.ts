@@ -26,9 +26,10 @@ export function referencedQuestions(spec: Spec, { group, boundary }: Spaces): As
   const readVault = (name: string): Asked => ({
     ...{ verb: 'readsecrets', group: DATA, resource: 'secretvaults', namespace: group, name },
   })
+  const parts = recordsIn(Object.values(spec))
   const found = [
-    ...vaultsOf(spec).map(readVault),
-    ...outputsOf(spec).flatMap((output) => outputQuestion(output, group)),
+    ...vaultsOf(spec, parts).map(readVault),
+    ...outputsOf(parts).flatMap((output) => outputQuestion(output, group)),
     ...(spec.managedIdentity === true
       ? [{ verb: 'readsecrets', group: 'iam.freehold.dev', resource: 'managedidentities', namespace: group }]
       : []),
@@ -50,18 +51,16 @@ function outputQuestion(output: ResourceOutput, namespace: string): Asked[] {
 }
 
 /** Vaults that something below the spec names; the spec itself names the one that holds it. */
-function vaultsOf(spec: Spec): string[] {
-  const named = recordsIn(Object.values(spec)).flatMap(({ vaultName }) =>
-    typeof vaultName === 'string' ? [vaultName] : [],
-  )
+function vaultsOf(spec: Spec, parts: readonly Spec[]): string[] {
+  const named = parts.flatMap(({ vaultName }) => (typeof vaultName === 'string' ? [vaultName] : []))
   // The environment of a job is a map of texts.
   const texts = isRecord(spec.env) ? Object.values(spec.env) : []
   const inTexts = texts.flatMap((text) => (typeof text === 'string' ? (vaultReference(text)?.vault ?? []) : []))
   return [...named, ...inTexts]
 }
 
-function outputsOf(spec: Spec): ResourceOutput[] {
-  return recordsIn(Object.values(spec)).flatMap(({ output }) => (isRecord(output) ? [output as ResourceOutput] : []))
+function outputsOf(parts: readonly Spec[]): ResourceOutput[] {
+  return parts.flatMap(({ output }) => (isRecord(output) ? [output as ResourceOutput] : []))
 }
 
 function recordsIn(parts: readonly unknown[]): Spec[] {
