@@ -16,25 +16,11 @@ import { type RunningStore, startObjectStore } from './objectstore/start.ts'
 import { applyManifests, applyObjects } from './platform/manifests.ts'
 import { operatorEnvironment, writeOperatorKubeconfig } from './platform/operator.ts'
 import { type FirstOwners, installFirstOwners } from './platform/owners.ts'
+import type { PlatformPorts } from './platform/ports.ts'
 import { untilAnswers } from './platform/readiness.ts'
 import { type RunningRegistry, startRegistry } from './registry/start.ts'
 
 /** Listeners of the platform on 127.0.0.1. They are chosen before the API server starts, which must know the issuer. */
-export const PLATFORM_PORTS = [
-  'facade',
-  'identity',
-  'token',
-  'management',
-  'webhook',
-  'agent',
-  'activator',
-  'store',
-  'storeUsers',
-  'git',
-  'registry',
-] as const
-export type PlatformPorts = Record<(typeof PLATFORM_PORTS)[number], number>
-
 export const REALM = 'freehold'
 /** Public hosts of resources lie below it. Browsers and curl lead every host below localhost to this machine. */
 export const DOMAIN = 'freehold.localhost'

@@ -1,4 +1,4 @@
-import type { GatewayPorts } from '../node/start.ts'
+import type { GatewayPorts } from '../node/addresses.ts'
 import type { OidcIssuer, Webhook } from './access.ts'
 import type { Kubeconfig, KubeconfigContext } from './kubeconfig.ts'
 import type { CertificatePair } from './pki.ts'

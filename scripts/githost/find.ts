@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import type { Progress } from '../controlplane/index.ts'
+import type { Progress } from '../controlplane/progress.ts'
 import { findTool, isToolBuilt, moduleFolder, type Tool } from '../controlplane/tool.ts'
 
 const MODULE = 'code.gitea.io/gitea'

@@ -8,9 +8,9 @@ import type { CertificatePair } from '../controlplane/pki.ts'
 import { waitUntil } from '../controlplane/request.ts'
 import type { ControlPlane } from '../controlplane/types.ts'
 import { readManifests } from '../platform/manifests.ts'
+import type { GatewayPorts } from './addresses.ts'
 import { GATEWAY } from './addresses.ts'
 import { gatewayApiDefinitions } from './gatewayApi.ts'
-import type { GatewayPorts } from './start.ts'
 
 const MANIFESTS = join(import.meta.dirname, '../../deploy/node')
 const METRICS = { namespace: 'kube-system', name: 'metrics-server' }

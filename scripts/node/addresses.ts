@@ -17,3 +17,6 @@ export const CLOSED_NETWORKS = [`${API_SERVICE_ADDRESS}/32`, `${NODE_ADDRESS}/32
 /** Of the Service before the Gateway (deploy/node/gateway.yaml), where a cloud would have a load balancer. */
 export const GATEWAY_ADDRESS = '10.96.0.80'
 export const GATEWAY = { namespace: 'freehold-gateway', name: 'public' }
+/** On loopback here, led to that Gateway. */
+export const GATEWAY_PORTS = ['gatewayHttp', 'gatewayHttps'] as const
+export type GatewayPorts = Readonly<Record<(typeof GATEWAY_PORTS)[number], number>>

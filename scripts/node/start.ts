@@ -7,7 +7,7 @@ import { kubeconfigOf, writeKubeconfigFile } from '../controlplane/kubeconfig.ts
 import type { NodeProgramName } from '../controlplane/modules.ts'
 import type { Authority } from '../controlplane/pki.ts'
 import { onPath, type ProcessGroup } from '../controlplane/processes.ts'
-import { GATEWAY_ADDRESS, NODE_ADDRESS, NODE_NAME, PACKAGES, REGISTRY } from './addresses.ts'
+import { GATEWAY_ADDRESS, type GatewayPorts, NODE_ADDRESS, NODE_NAME, PACKAGES, REGISTRY } from './addresses.ts'
 import {
   containerdConfiguration,
   dnsConfiguration,
@@ -22,9 +22,6 @@ import { pushInto } from './images.ts'
 import { npmRegistry } from './library.ts'
 import { type Namespaces, startNamespaces, stateOf } from './namespaces.ts'
 import type { NodeParts } from './programs.ts'
-
-export const GATEWAY_PORTS = ['gatewayHttp', 'gatewayHttps'] as const
-export type GatewayPorts = Readonly<Record<(typeof GATEWAY_PORTS)[number], number>>
 
 export type NodeOptions = {
   readonly folder: string

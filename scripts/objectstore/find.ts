@@ -1,4 +1,4 @@
-import type { Progress } from '../controlplane/index.ts'
+import type { Progress } from '../controlplane/progress.ts'
 import { findTool, lockedVersion, type Tool } from '../controlplane/tool.ts'
 
 const STORE: Tool = { folder: 'versitygw', package: 'github.com/versity/versitygw/cmd/versitygw', name: 'versitygw' }

@@ -11,8 +11,8 @@ import { BUILDER_IMAGE } from '../node/builderImage.ts'
 import { FILES_IMAGE } from '../node/filesImage.ts'
 import { PROMETHEUS_URL } from '../node/prometheus.ts'
 import type { RunningStore } from '../objectstore/start.ts'
-import type { PlatformPorts } from '../platform.ts'
 import type { RunningRegistry } from '../registry/start.ts'
+import type { PlatformPorts } from './ports.ts'
 
 /** A cluster may give shorter ones: `up` asks for others at its next start. */
 const TOKEN_SECONDS = 365 * 86_400

@@ -1,4 +1,4 @@
-import type { Progress } from '../controlplane/index.ts'
+import type { Progress } from '../controlplane/progress.ts'
 import { findTool, type Tool } from '../controlplane/tool.ts'
 
 export const REGISTRY_TOOL = {

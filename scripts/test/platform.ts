@@ -6,7 +6,8 @@ import { type ControlPlane, createProgress, startControlPlane } from '../control
 import { choosePorts, type Ports } from '../controlplane/ports.ts'
 import { findGitHost } from '../githost/find.ts'
 import { findObjectStore } from '../objectstore/find.ts'
-import { installPlatform, PLATFORM_PORTS, platformAccess } from '../platform.ts'
+import { PLATFORM_PORTS } from '../platform/ports.ts'
+import { installPlatform, platformAccess } from '../platform.ts'
 import { findRegistry } from '../registry/find.ts'
 
 /** A running platform for tests, and the variables that tell them where it is. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { readIfThere, writePrivate } from '../controlplane/files.ts'
 import { holderOf, tryLock } from '../controlplane/lockfile.ts'
 import type { ProcessRecord } from '../controlplane/processes.ts'
-import type { GatewayPorts } from '../node/start.ts'
+import type { GatewayPorts } from '../node/addresses.ts'
 import type { FirstPerson } from '../platform/owners.ts'
 
 /** What a client on this machine needs to know, `<data>/dev.json`. It is there exactly while the platform is ready. */

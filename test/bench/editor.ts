@@ -13,7 +13,7 @@ import {
   startMariadb,
   startPostgresql,
 } from '../cluster/sqlServers.ts'
-import type { BenchmarkOptions } from './index.ts'
+import type { BenchmarkOptions } from './options.ts'
 
 const ROWS = 1_000
 const ENGINES = [

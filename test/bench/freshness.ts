@@ -2,8 +2,8 @@ import { Pool } from 'undici'
 import { OwnPlatform } from '../cluster/platform.ts'
 import { until } from '../make/until.ts'
 import { makeServiceAccount, tokenFor } from '../worlds/tenant.ts'
-import type { BenchmarkOptions } from './index.ts'
 import { percentiles } from './load.ts'
+import type { BenchmarkOptions } from './options.ts'
 import { circumstances, UNLIMITED } from './stage.ts'
 
 /** After this long a replica is not late but wrong. */

@@ -1,6 +1,6 @@
 import { VectorCluster } from '../../src/crds/vector.ts'
-import type { BenchmarkOptions } from './index.ts'
 import { compare, fetchJson } from './load.ts'
+import type { BenchmarkOptions } from './options.ts'
 import { circumstances, setStage } from './stage.ts'
 
 const CONNECTIONS = 20

@@ -6,8 +6,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { Agent, request } from 'undici'
 import { makeServiceAccount } from '../worlds/tenant.ts'
 import type { Attack } from './hostileCaller.ts'
-import type { BenchmarkOptions } from './index.ts'
 import { type Arm, fetchJson, percentiles, ratio } from './load.ts'
+import type { BenchmarkOptions } from './options.ts'
 import { circumstances, type Stage, setStage } from './stage.ts'
 
 const DATABASES = 500

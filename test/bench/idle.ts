@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { BenchmarkOptions } from './index.ts'
+import type { BenchmarkOptions } from './options.ts'
 import { cpuSeconds } from './processes.ts'
 import { circumstances, setStage } from './stage.ts'
 

@@ -7,19 +7,12 @@ import { runIdle } from './idle.ts'
 import { runList } from './list.ts'
 import { runLists } from './lists.ts'
 import { runMemory } from './memory.ts'
+import type { BenchmarkOptions } from './options.ts'
 import { runReconcile } from './reconcile.ts'
 import { runRegistry } from './registry.ts'
 import { runRequests } from './requests.ts'
 import { runSecret } from './secret.ts'
 import { runStart } from './start.ts'
-
-export type BenchmarkOptions = {
-  rounds: number
-  /** Of each arm of a round, or of the whole for those that watch the clock. */
-  seconds: number
-  /** Objects; each benchmark has its own default. */
-  count: number | undefined
-}
 
 /** By the name that `npm run bench -- <name>` takes. Each compares contents before it times anything. */
 export const BENCHMARKS: Readonly<Record<string, (options: BenchmarkOptions) => Promise<object>>> = {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { VectorCluster } from '../../src/crds/vector.ts'
-import type { BenchmarkOptions } from './index.ts'
 import { compare, fetchJson } from './load.ts'
+import type { BenchmarkOptions } from './options.ts'
 import { circumstances, setStage } from './stage.ts'
 
 /** The interface's own maximum for one page. */

@@ -1,8 +1,8 @@
 import { heapUsed } from '../make/garbage.ts'
 import { makeFacade, objectOf, processorTimeOf } from './facadeStage.ts'
 import { atMost } from './goals.ts'
-import type { BenchmarkOptions } from './index.ts'
 import { ratio } from './load.ts'
+import type { BenchmarkOptions } from './options.ts'
 import { machine, SPEC } from './stage.ts'
 
 const SIZES = [1_000, 10_000, 50_000] as const

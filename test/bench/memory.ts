@@ -3,7 +3,7 @@ import { configMap } from '../../src/kube/builtin.ts'
 import { heapUsed } from '../make/garbage.ts'
 import { makeFacade } from './facadeStage.ts'
 import { atMost } from './goals.ts'
-import type { BenchmarkOptions } from './index.ts'
+import type { BenchmarkOptions } from './options.ts'
 import { machine } from './stage.ts'
 
 const KEPT = 10_000

@@ -7,8 +7,8 @@ import { OwnPlatform } from '../cluster/platform.ts'
 import { until } from '../make/until.ts'
 import { isReady, makeFleet, objectOf } from '../worlds/fleet.ts'
 import { atMost } from './goals.ts'
-import type { BenchmarkOptions } from './index.ts'
 import { percentiles } from './load.ts'
+import type { BenchmarkOptions } from './options.ts'
 import { circumstances, UNLIMITED } from './stage.ts'
 
 /** Milliseconds that the same took when each child was asked for before it was made, and how many times the peer's. */

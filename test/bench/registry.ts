@@ -4,8 +4,8 @@ import { BUILT_IN_ROLES } from '../../src/iam/roles.ts'
 import { makeRegistry, testKeys } from '../make/registry.ts'
 import { startFacade } from '../worlds/facadeServer.ts'
 import { atMost } from './goals.ts'
-import type { BenchmarkOptions } from './index.ts'
 import { type Arm, compare, fetchJson, load, ratio } from './load.ts'
+import type { BenchmarkOptions } from './options.ts'
 
 const ASSIGNMENTS = 10_000
 const BOUNDARIES = 100

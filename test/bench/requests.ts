@@ -3,8 +3,8 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { makeFacade, processorTimeOf } from './facadeStage.ts'
 import { atMost } from './goals.ts'
-import type { BenchmarkOptions } from './index.ts'
 import { ratio } from './load.ts'
+import type { BenchmarkOptions } from './options.ts'
 import { machine } from './stage.ts'
 
 const CONNECTIONS = 20

@@ -1,8 +1,8 @@
 import { groupNamespace } from '../../src/core/names.ts'
 import { secret } from '../../src/kube/builtin.ts'
 import { until } from '../make/until.ts'
-import type { BenchmarkOptions } from './index.ts'
 import { type Arm, compare, fetchJson } from './load.ts'
+import type { BenchmarkOptions } from './options.ts'
 import { circumstances, setStage } from './stage.ts'
 
 /** One at a time is what a caller waits; many at once is what a machine carries. */

@@ -8,14 +8,8 @@ import { choosePorts } from '../../scripts/controlplane/ports.ts'
 import { findGitHost } from '../../scripts/githost/find.ts'
 import { runningNamespaces } from '../../scripts/node/namespaces.ts'
 import { findObjectStore } from '../../scripts/objectstore/find.ts'
-import {
-  PLATFORM_PORTS,
-  type Platform,
-  type PlatformPorts,
-  platformAccess,
-  preparePlatform,
-  untilReady,
-} from '../../scripts/platform.ts'
+import { PLATFORM_PORTS, type PlatformPorts } from '../../scripts/platform/ports.ts'
+import { type Platform, platformAccess, preparePlatform, untilReady } from '../../scripts/platform.ts'
 import { keepSeenRoutes, SEEN_VARIABLE } from '../../scripts/test/coverage.ts'
 import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
 import { loadKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'

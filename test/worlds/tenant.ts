@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { dump, load } from 'js-yaml'
-import type { GatewayPorts } from '../../scripts/node/start.ts'
+import type { GatewayPorts } from '../../scripts/node/addresses.ts'
 import type { RunningRegistry } from '../../scripts/registry/start.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'

@@ -1,15 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { paxRecord, type RawEntry, rawTar, SPELLINGS } from '../../make/tar.ts'
 import { BOMBS } from './bombs.ts'
-
-/** An uploaded source that must fail. */
-export type HostileArchive = {
-  readonly sentence: string
-  readonly bytes: () => Buffer | Iterable<Buffer>
-  readonly says: RegExp
-  /** Spares the disk what is just below the limit. */
-  readonly isOnlyJudged?: boolean
-}
+import type { HostileArchive } from './hostileArchive.ts'
 
 type Spelling = keyof typeof SPELLINGS
 const EVERY = Object.keys(SPELLINGS) as Spelling[]

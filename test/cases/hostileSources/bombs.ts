@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { paxRecord, type RawEntry, rawEntry } from '../../make/tar.ts'
-import type { HostileArchive } from './archives.ts'
+import type { HostileArchive } from './hostileArchive.ts'
 
 const MIB = 1024 ** 2
 const PIECE = 16 * MIB

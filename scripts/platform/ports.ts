@@ -1,0 +1,15 @@
+/** What a platform listens at, each at a port of its own. */
+export const PLATFORM_PORTS = [
+  'facade',
+  'identity',
+  'token',
+  'management',
+  'webhook',
+  'agent',
+  'activator',
+  'store',
+  'storeUsers',
+  'git',
+  'registry',
+] as const
+export type PlatformPorts = Record<(typeof PLATFORM_PORTS)[number], number>
