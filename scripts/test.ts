@@ -13,8 +13,11 @@ import { CORES, runSideBySide, type Work } from './test/schedule.ts'
 const root = join(import.meta.dirname, '..')
 /** End-to-end files that share a platform and run at once; it is one of the busy ones. */
 const SHARED_JOBS = 3
-/** Cores that each part keeps busy. A file with a platform of its own mostly waits for it. */
-const WEIGHTS = { unit: 1, shared: 1.4, alone: 0.6 }
+/**
+ * Cores that each part needs. The shared platform would like a fifth more, and gets it from what waits beside it: a file
+ * with a platform of its own mostly waits for it.
+ */
+const WEIGHTS = { unit: 0.8, crashes: 1, shared: 1.2, alone: 0.4 }
 /** Slowest files that a run names at its end. */
 const SLOWEST = 10
 
@@ -58,13 +61,13 @@ class TestRun {
       this.#add({ passes, failures: results.length - passes, pending: 0 })
     }
     const { checks, unit, e2e, node, hours } = this.#selection
+    const onPlatforms = [
+      ...(e2e ? this.#endToEnd() : []),
+      ...(node ? [this.#onNode(this.#filesIn('test/node'))] : []),
+      ...(checks ? await this.#onNodeInEveryRun() : []),
+    ]
     const works = [
-      ...(unit ? this.#unit() : []),
-      ...longestFirst([
-        ...(e2e ? this.#endToEnd() : []),
-        ...(node ? [this.#onNode(this.#filesIn('test/node'))] : []),
-        ...(checks ? await this.#onNodeInEveryRun() : []),
-      ]),
+      ...longestFirst([...onPlatforms, ...(unit ? this.#unit() : [])]),
       ...(hours ? [this.#mocha(WEIGHTS.shared, { title: 'first hours', files: this.#filesIn('test/hours') })] : []),
     ]
     this.#isHeldBack = works.length > 1
@@ -85,27 +88,28 @@ class TestRun {
     return named.length === 0 ? all : all.filter((file) => named.includes(file))
   }
 
-  /** The flows in which the operator dies at every write take as long as everything else, and so run beside it. */
+  /** The flows in which the operator dies at every write keep a core busy, and so are a part of their own. */
   #unit(): Work[] {
     // The checks play what stands in test/policy; nothing is played twice in one run.
     const policy = this.#selection.checks ? [] : ['test/policy']
-    const parts = {
-      'unit tests': this.#filesIn('src', 'scripts', ...policy),
-      crashes: this.#filesIn('test/crashes'),
-    }
-    return Object.entries(parts)
-      .filter(([, files]) => files.length > 0)
-      .map(([title, files]) => this.#mocha(WEIGHTS.unit, { title, files }))
+    const parts = [
+      { weight: WEIGHTS.unit, title: 'unit tests', files: this.#filesIn('src', 'scripts', ...policy) },
+      { weight: WEIGHTS.crashes, title: 'crashes', files: this.#filesIn('test/crashes') },
+    ]
+    return parts.filter(({ files }) => files.length > 0).map(({ weight, ...part }) => this.#mocha(weight, part))
   }
 
   /**
-   * Files marked `@alone` take a platform of their own apart, or one with other parts. Those marked `@inTurn` kill the
+   * Files marked `@alone` take a platform of their own apart, or one with other parts; `@long` are those that the others end
+   * beside. Those marked `@inTurn` kill the
    * operator, count its requests or give it other settings: one process plays them on one platform, file after file.
    */
   #endToEnd(): Work[] {
     const files = this.#filesIn('test/e2e')
     const inTurn = Object.entries(Object.groupBy(files, (file) => lentTo(file) ?? ''))
-    const alone = files.filter((file) => isMarked(file, '@alone'))
+    const alone = files
+      .filter((file) => isMarked(file, '@alone'))
+      .toSorted((one, other) => Number(isMarked(other, '@long')) - Number(isMarked(one, '@long')))
     const apart = inTurn.flatMap(([name, some]) => (name === '' || some === undefined ? [] : [{ name, files: some }]))
     const shared = files.filter((file) => !alone.includes(file) && lentTo(file) === undefined)
     return [
@@ -194,7 +198,7 @@ class TestRun {
   }
 }
 
-/** Those that keep most busy also take longest; the light ones fill what they leave, and the end of the run. */
+/** Those that keep most busy also take longest; the light ones fill what they leave, the long ones of them first. */
 function longestFirst(works: readonly Work[]): Work[] {
   return works.toSorted((one, other) => other.weight - one.weight)
 }

@@ -3,6 +3,9 @@ import { availableParallelism } from 'node:os'
 /** Of this machine; a part that waits makes room for another even where there is one. */
 export const CORES = Math.max(2, availableParallelism())
 
+/** Sums of tenths are not exact. */
+const ROUNDING = 1e-9
+
 /** A part of a run that needs `weight` processor cores for most of its time. */
 export type Work = { weight: number; run: () => Promise<void> }
 
@@ -28,7 +31,7 @@ export async function runSideBySide(works: readonly Work[], cores: number): Prom
     underWay.add(running)
   }
   while (waiting.length > 0 || underWay.size > 0) {
-    const next = waiting.findIndex(({ weight }) => busy + weight <= cores || underWay.size === 0)
+    const next = waiting.findIndex(({ weight }) => busy + weight <= cores + ROUNDING || underWay.size === 0)
     const [work] = next < 0 ? [] : waiting.splice(next, 1)
     if (work === undefined) await Promise.race(underWay)
     else begin(work)

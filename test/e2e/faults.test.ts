@@ -1,4 +1,4 @@
-// @alone: cuts the network of a platform of its own, and sets its etcd back.
+// @alone @long: cuts the network of a platform of its own, and sets its etcd back.
 import { expect } from 'chai'
 import type { Oracle } from '../faults/oracle.ts'
 import { away, elsewhere, halfOpen, restored } from '../faults/oracles.ts'
