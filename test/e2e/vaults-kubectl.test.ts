@@ -136,7 +136,7 @@ describe('secret vaults with kubectl', () => {
       await until('it is taken', async () => {
         return (await stored('FromGit')).spec.history?.source?.resourceVersion === metadata.resourceVersion
       })
-      expect(await valueBy('fromgit')).to.equal(value)
+      await until('REST reads it', async () => (await valueBy('fromgit')) === value)
       expect((await expectCall<SecretBody>(200, 'GET', at.secret('fromgit'))).body.version).to.equal(version)
     }
     await admin.remove(secret, incoming)
