@@ -188,10 +188,12 @@ async function tracer(configuration: Configuration, closing: Closing) {
   return tracing?.traced
 }
 
-function limitsOf({ requestsPerMinute, anonymousRequestsPerMinute, trustedProxies }: Configuration) {
+function limitsOf(configuration: Configuration) {
+  const { requestsPerMinute, anonymousRequestsPerMinute, answerBytesPerSecond, trustedProxies } = configuration
   return {
     requestsPerPrincipal: requestsPerMinute,
     anonymousRequestsPerAddress: anonymousRequestsPerMinute,
+    answerBytesPerSecond,
     trustedProxies,
   }
 }

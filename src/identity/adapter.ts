@@ -1,4 +1,5 @@
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider'
+import type { LateRefusals } from '../core/lateRefusals.ts'
 import { PRINCIPAL_UID } from './claims.ts'
 import type { ClientStore, IdentityClient } from './clients.ts'
 import type { Guesses } from './guesses.ts'
@@ -17,12 +18,14 @@ export type JudgeSecret = (clientId: string, isRight: () => boolean | Promise<bo
 export function secretJudge(
   guesses: Guesses,
   current: () => { address: string; retryAfter(seconds: number): void },
+  refusals: LateRefusals,
 ): JudgeSecret {
   return async (clientId, isRight) => {
     const { address, retryAfter } = current()
     const judged = await guesses.judge(address, clientId, async () => ((await isRight()) ? true : undefined))
     if ('value' in judged) return judged.value === true
     retryAfter(judged.blockedFor)
+    await refusals.wait()
     const refusal = new errors.OIDCProviderError(429, 'temporarily_unavailable')
     refusal.error_description = `too many refused secrets for this client; try again in ${judged.blockedFor} s`
     throw refusal

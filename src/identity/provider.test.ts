@@ -99,6 +99,7 @@ describe('the local identity provider', () => {
       keys,
       log,
       ...options,
+      limits: { refusalDelay: 0, ...options.limits },
     })
   }
 

@@ -3,7 +3,9 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import express from 'express'
 import { rateLimit } from 'express-rate-limit'
 import Provider, { type Client, type errors, type KoaContextWithOIDC } from 'oidc-provider'
+import { systemClock } from '../core/clock.ts'
 import { messageOf } from '../core/errors.ts'
+import { LateRefusals } from '../core/lateRefusals.ts'
 import type { Log } from '../core/log.ts'
 import { accountRouter, type ChangePassword, type Invitations } from './account.ts'
 import { adapterFor, secretJudge } from './adapter.ts'
@@ -40,6 +42,8 @@ export type IdentityLimits = {
   deviceCodesPerMinute: number
   /** Wrong passwords, each in five minutes. */
   passwords: GuessLimits
+  /** How long whoever is over one of these waits to hear of it, in milliseconds. Absent: a second. */
+  refusalDelay?: number
 }
 
 export type IdentityProviderOptions = {
@@ -120,10 +124,11 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
   const secrets = options.secretGuesses ?? limitSecrets(limits.refusedSecretsPerMinute)
   const guesses = options.guesses ?? limitPasswords(limits.passwords)
+  const refusals = new LateRefusals(systemClock, limits.refusalDelay)
   const signInPath = `${mountPath}${SIGN_IN}`
   const build = () => {
     const built = { ...options, tokenLifetimeSeconds, sessionLifetimeSeconds, signInPath }
-    const provider = buildProvider(built, issuer, secrets)
+    const provider = buildProvider(built, issuer, { secrets, refusals })
     return { provider, serve: provider.callback() }
   }
   // oidc-provider reads its keys once, and keeps nothing that a new one would miss.
@@ -137,15 +142,15 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
   app.set('trust proxy', options.trustedProxies ?? false)
   app.use(onlyPaths)
   const protocol = `${mountPath}/protocol/openid-connect`
-  app.post(`${protocol}/token`, addressLimit(limits.tokenRequestsPerMinute))
-  app.post(`${protocol}/revoke`, addressLimit(limits.tokenRequestsPerMinute))
+  app.post(`${protocol}/token`, addressLimit(limits.tokenRequestsPerMinute, refusals))
+  app.post(`${protocol}/revoke`, addressLimit(limits.tokenRequestsPerMinute, refusals))
   const brokerPath = `${mountPath}/broker`
   app.use(
     [`${protocol}/auth`, `${protocol}/logout`, signInPath, brokerPath, `${mountPath}/account`],
-    addressLimit(limits.signInRequestsPerMinute),
+    addressLimit(limits.signInRequestsPerMinute, refusals),
   )
-  app.post(`${mountPath}/device`, addressLimit(limits.deviceCodesPerMinute))
-  app.use(`${mountPath}/device`, addressLimit(limits.signInRequestsPerMinute))
+  app.post(`${mountPath}/device`, addressLimit(limits.deviceCodesPerMinute, refusals))
+  app.use(`${mountPath}/device`, addressLimit(limits.signInRequestsPerMinute, refusals))
   app.all(`${protocol}/userinfo`, userinfo(options))
   const shared = { provider: () => current.provider, guesses, formKey: () => formKey(options.keys) }
   const external = options.external && createExternalSignIn(options.external, options)
@@ -175,7 +180,7 @@ function onlyPaths(request: IncomingMessage, response: ServerResponse, next: () 
   response.end(JSON.stringify({ error: 'invalid_request', error_description: 'the request target must be a path' }))
 }
 
-function addressLimit(perMinute: number) {
+function addressLimit(perMinute: number, refusals: LateRefusals) {
   return rateLimit({
     windowMs: 60_000,
     limit: perMinute,
@@ -184,6 +189,10 @@ function addressLimit(perMinute: number) {
     // Forwarded addresses count behind `trustedProxies` only. Whoever sends one else is not worth a line on the console.
     validate: { xForwardedForHeader: false, forwardedHeader: false },
     message: { error: 'temporarily_unavailable', error_description: 'too many requests from this address' },
+    handler: async (_request, response, _next, { statusCode, message }) => {
+      await refusals.wait()
+      response.status(statusCode).json(message)
+    },
   })
 }
 
@@ -196,11 +205,14 @@ type BuildOptions = IdentityProviderOptions & {
 /** What a client asks with its secret, as far as it is served. */
 const SECRET_ROUTES = ['token', 'revocation', 'device_authorization']
 
-function buildProvider(options: BuildOptions, issuer: URL, secrets: Guesses): Provider {
-  const judgeSecret = secretJudge(secrets, () => ({
+type Patience = { secrets: Guesses; refusals: LateRefusals }
+
+function buildProvider(options: BuildOptions, issuer: URL, { secrets, refusals }: Patience): Provider {
+  const current = () => ({
     address: addressOf(Provider.ctx),
-    retryAfter: (seconds) => Provider.ctx?.set('retry-after', String(seconds)),
-  }))
+    retryAfter: (seconds: number) => void Provider.ctx?.set('retry-after', String(seconds)),
+  })
+  const judgeSecret = secretJudge(secrets, current, refusals)
   const provider = new Provider(options.issuer, {
     ...settings({ ...options, signInPath: (uid) => `${options.signInPath}/${uid}` }),
     adapter: adapterFor({

@@ -24,7 +24,9 @@ type Seen = { rest: number[]; kubectl: number[]; kubectlErrors: number }
  * questions to the API server, somebody about whom it asks no webhook.
  */
 export async function runHostile({ rounds, seconds, count = DATABASES }: BenchmarkOptions): Promise<object> {
-  const stage = await setStage(count, { environment: { PLATFORM_REQUESTS_PER_MINUTE: '6000' } })
+  const stage = await setStage(count, {
+    environment: { PLATFORM_REQUESTS_PER_MINUTE: '6000', PLATFORM_ANSWER_BYTES_PER_SECOND: '8388608' },
+  })
   try {
     const { modest, kubectl, attacks } = await callers(stage)
     const before = await fetchJson(modest, modest.paths[0] ?? '')

@@ -25,6 +25,7 @@ export const SPEC = {
 /** For platforms that are measured: nobody is slowed down on purpose, and tokens outlive the longest benchmark. */
 export const UNLIMITED = {
   PLATFORM_REQUESTS_PER_MINUTE: '100000000',
+  PLATFORM_ANSWER_BYTES_PER_SECOND: '100000000000',
   PLATFORM_ACCESS_TOKEN_SECONDS: '86400',
   PLATFORM_LOG_LEVEL: 'warn',
 }

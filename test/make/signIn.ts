@@ -148,7 +148,7 @@ export function signInWorld() {
       state: secretStateStore(kube),
       keys,
       log,
-      ...(passwords === undefined ? {} : { limits: { passwords } }),
+      limits: { refusalDelay: 0, ...(passwords !== undefined && { passwords }) },
     })
     const server = createServer(made.handler)
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -184,6 +184,7 @@ async function serve(
     log: silentLog,
     checkReplies: true,
     ...change,
+    limits: { refusalDelay: 0, ...change.limits },
     services: {
       records,
       principals: recordedPrincipals(records),

@@ -1,62 +1,66 @@
-import { ipKeyGenerator, MemoryStore } from 'express-rate-limit'
+import { ipKeyGenerator } from 'express-rate-limit'
 import { LRUCache } from 'lru-cache'
 
-const WINDOW_MILLISECONDS = 60_000
-const CALLERS_MAX = 10_000
+/** Further callers push out those that have asked for nothing the longest, with what they owe. */
+const KEYS_MAX = 50_000
+const MIB = 1_048_576
+
+/** Amounts that a key has: so much a second, saved up to the burst. */
+export type Rate = { readonly perSecond: number; readonly burst: number }
 
 /**
- * Counts requests per key in windows of a minute. The store is that of express-rate-limit; its middleware is not used,
- * because the key is known only after authentication, in the middle of the pipeline. Each replica counts for itself.
+ * Amounts per key, saved up to a burst (a token bucket). What is larger than the burst waits for all of it, and what it
+ * takes beyond is waited for by the next one. Each replica counts for itself.
  */
-export class RateLimit {
-  readonly #perMinute: number
-  readonly #store = new MemoryStore()
+export class Budget {
+  readonly #rate: Rate
+  readonly #left = new LRUCache<string, { amount: number; at: number }>({ max: KEYS_MAX })
 
-  constructor(perMinute: number) {
-    this.#perMinute = perMinute
-    this.#store.init({ windowMs: WINDOW_MILLISECONDS } as Parameters<MemoryStore['init']>[0])
+  constructor(rate: Rate) {
+    this.#rate = rate
   }
 
-  /** Counts one request. Undefined when it may pass, else the seconds until the key is free again. */
-  async take(key: string): Promise<number | undefined> {
-    const { totalHits, resetTime } = await this.#store.increment(key)
-    return totalHits > this.#perMinute ? secondsUntil(resetTime) : undefined
-  }
-
-  stop(): void {
-    this.#store.shutdown()
-  }
-}
-
-/**
- * Limits the bytes of large bodies per caller: parsing and checking one keeps the thread that answers everybody.
- * Unused bytes add up to the burst. A body that is longer than that waits for all of it, and what it takes beyond is waited
- * for by the next one. Each replica counts for itself.
- */
-export class BodyBudget {
-  /** Smaller bodies cost nothing: requests are limited as well. */
-  static readonly FREE = 16_384
-  static readonly PER_SECOND = 1_048_576
-  static readonly BURST = 4 * 1_048_576
-  readonly #left = new LRUCache<string, { bytes: number; at: number }>({ max: CALLERS_MAX })
-
-  /** @param now milliseconds, monotonic; @returns undefined if it may be read, else the seconds until it may */
-  take(key: string, bytes: number, now: number): number | undefined {
-    if (bytes <= BodyBudget.FREE) return undefined
-    const { PER_SECOND, BURST } = BodyBudget
-    const known = this.#left.get(key) ?? { bytes: BURST, at: now }
-    const left = Math.min(BURST, known.bytes + ((now - known.at) / 1000) * PER_SECOND)
-    const wanted = Math.min(bytes, BURST)
+  /**
+   * @param amount 0 asks whether the key owes nothing
+   * @param now milliseconds, monotonic
+   * @returns undefined if the amount was there and is taken, else the seconds until it is there
+   */
+  take(key: string, amount: number, now: number): number | undefined {
+    const left = this.#leftOf(key, now)
+    const wanted = Math.min(amount, this.#rate.burst)
     const isEnough = left >= wanted
-    this.#left.set(key, { bytes: isEnough ? left - bytes : left, at: now })
-    return isEnough ? undefined : Math.max(1, Math.ceil((wanted - left) / PER_SECOND))
+    this.#left.set(key, { amount: isEnough ? left - amount : left, at: now })
+    return isEnough ? undefined : Math.max(1, Math.ceil((wanted - left) / this.#rate.perSecond))
+  }
+
+  /** Takes what is known only now, though the key may not have it. */
+  owe(key: string, amount: number, now: number): void {
+    this.#left.set(key, { amount: this.#leftOf(key, now) - amount, at: now })
+  }
+
+  #leftOf(key: string, now: number): number {
+    const { perSecond, burst } = this.#rate
+    const known = this.#left.get(key) ?? { amount: burst, at: now }
+    return Math.min(burst, known.amount + ((now - known.at) / 1000) * perSecond)
   }
 }
 
-function secondsUntil(time: Date | undefined): number {
-  const left = (time?.getTime() ?? 0) - Date.now()
-  return Math.min(WINDOW_MILLISECONDS / 1000, Math.max(1, Math.ceil(left / 1000)))
+/** A third of a minute's requests at once, so that nobody takes the thread for seconds; of few, all of them. */
+export function requestRate(perMinute: number): Rate {
+  return { perSecond: perMinute / 60, burst: Math.max(perMinute / 3, Math.min(perMinute, 60)) }
 }
+
+/** Of bodies that are not {@link SMALL_BODY}: parsing and checking one keeps the thread that answers everybody. */
+export const BODY_RATE: Rate = { perSecond: MIB, burst: 4 * MIB }
+/** In bytes. Smaller bodies cost nothing: requests are limited as well. */
+export const SMALL_BODY = 16_384
+
+/** Of answers that are not {@link SMALL_ANSWER}: encoding and sending one keeps the thread as well. */
+export function answerRate(bytesPerSecond: number): Rate {
+  return { perSecond: bytesPerSecond, burst: 8 * bytesPerSecond }
+}
+/** In bytes. */
+export const SMALL_ANSWER = 65_536
 
 /** The key of an address. Of IPv6 the network counts, since one customer holds all of it. */
 export function addressKey(address: string | undefined): string {

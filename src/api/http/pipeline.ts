@@ -13,17 +13,18 @@ import { type Answer, withDatesInUtc } from './answer.ts'
 import { badName } from './badName.ts'
 import { beside } from './beside.ts'
 import { beginRawBody, hasBody, JSON_LIMIT_BYTES, readJsonBody } from './body.ts'
+import { CallerLimits, type RequestLimits, type Taker } from './callerLimits.ts'
 import { causesOf } from './causes.ts'
 import { checkRefusal, checkReply } from './checkReply.ts'
 import type { Caller, Context, Services, TokenVerifier } from './context.ts'
 import { nothingToMatch } from './etag.ts'
-import { addressKey, BodyBudget, RateLimit } from './limits.ts'
+import { addressKey } from './limits.ts'
 import type { HttpMetrics } from './metrics.ts'
 import { readModel } from './model.ts'
 import { negotiate } from './negotiation.ts'
 import { errorAnswer, toPlatformError } from './problem.ts'
 import { parseQuery } from './query.ts'
-import { isReadThrough, type Parts, RequestContext, single } from './requestContext.ts'
+import { isReadThrough, type Parts, RequestContext, signalOf, single } from './requestContext.ts'
 import { makesUnnamed, type Route } from './route.ts'
 import { type Match, Router } from './router.ts'
 import { closeAfterUnreadBody, send } from './sending.ts'
@@ -38,7 +39,7 @@ export type PipelineOptions = {
   standing?: Standing | undefined
   log: Log
   metrics: HttpMetrics
-  limits: { requestsPerPrincipal: number; anonymousRequestsPerAddress: number }
+  limits: RequestLimits
   checkReplies?: boolean
   /** False until the caches are filled; once true, it stays true. */
   isReady?: () => boolean
@@ -84,9 +85,7 @@ export class Pipeline {
   readonly #options: PipelineOptions
   readonly #router: Router
   readonly #places: ReadonlyMap<Route, PathPlaces>
-  readonly #principals: RateLimit
-  readonly #addresses: RateLimit
-  readonly #bodies = new BodyBudget()
+  readonly #limits: CallerLimits
   readonly #share = new FairShare()
   #isReady = false
 
@@ -94,13 +93,7 @@ export class Pipeline {
     this.#options = options
     this.#router = new Router(options.routes)
     this.#places = new Map(options.routes.map((route) => [route, placesOf(route)]))
-    this.#principals = new RateLimit(options.limits.requestsPerPrincipal)
-    this.#addresses = new RateLimit(options.limits.anonymousRequestsPerAddress)
-  }
-
-  stop(): void {
-    this.#principals.stop()
-    this.#addresses.stop()
+    this.#limits = new CallerLimits(options.limits, options.services.clock, options.metrics)
   }
 
   async handle(request: IncomingMessage, response: ServerResponse, address: string | undefined): Promise<void> {
@@ -123,13 +116,19 @@ export class Pipeline {
     let failure: Failure | undefined
     try {
       const answer = await this.#answer(passage)
-      const key = passage.caller?.principalId ?? addressKey(address)
-      await send(request, response, answer, () => this.#share.take(key))
+      const taker = takerOf(passage)
+      await send(request, response, answer, {
+        turn: () => this.#share.take(taker.key),
+        spend: (bytes) => this.#limits.oweAnswer(taker, bytes),
+      })
     } catch (thrown) {
       failure = this.#failure(passage, thrown)
-      sendError(passage, failure.error)
     }
     const milliseconds = services.clock.monotonic() - began
+    if (failure !== undefined) {
+      if (failure.error.status === 429) await this.#limits.holdRefusal(signalOf(response))
+      sendError(passage, failure.error)
+    }
     const route = passage.match?.route.path ?? 'none'
     metrics.ended(request.method ?? '', route, response.statusCode, milliseconds / 1000)
     const { method = '' } = request
@@ -171,7 +170,7 @@ export class Pipeline {
       throw new PlatformError('NOT_FOUND', 'There is no such route.')
     }
     const { route } = passage.match
-    if (route.authorization.kind === 'anonymous') await this.#takeAddress(passage)
+    if (route.authorization.kind === 'anonymous') await this.#takeTurn(passage)
     else {
       this.#refuseUntilReady()
       this.#tellAge(passage)
@@ -249,24 +248,18 @@ export class Pipeline {
     response.setHeader('warning', '110 - "Response is Stale"')
   }
 
-  async #takeAddress({ address }: Passage): Promise<void> {
-    await this.#share.take(addressKey(address))
-    this.#refuse('address', await this.#addresses.take(addressKey(address)))
+  /** Of the caller once it is known, else of the address. */
+  async #takeTurn(passage: Passage): Promise<void> {
+    const taker = takerOf(passage)
+    await this.#share.take(taker.key)
+    this.#limits.takeRequest(taker)
   }
 
   /** A mistyped path counts for its caller; probing for routes without a valid token counts as anonymous requests do. */
   async #countProbe(passage: Passage): Promise<void> {
-    if (authorizationHeader(passage.request) === undefined) return this.#takeAddress(passage)
+    if (authorizationHeader(passage.request) === undefined) return this.#takeTurn(passage)
     await this.#authenticate(passage).catch((error: unknown) => {
       if (error instanceof PlatformError && error.code === 'TOO_MANY_REQUESTS') throw error
-    })
-  }
-
-  #refuse(kind: 'principal' | 'address', retryAfterSeconds: number | undefined): void {
-    if (retryAfterSeconds === undefined) return
-    this.#options.metrics.limited(kind)
-    throw new PlatformError('TOO_MANY_REQUESTS', `Too many requests: try again in ${retryAfterSeconds} s.`, {
-      retryAfterSeconds,
     })
   }
 
@@ -277,11 +270,10 @@ export class Pipeline {
       await this.#requireStanding(caller, route)
       passage.caller = caller
     } catch (error) {
-      this.#refuse('address', await this.#addresses.take(addressKey(passage.address)))
+      this.#limits.takeRequest({ kind: 'address', key: addressKey(passage.address) })
       throw error
     }
-    await this.#share.take(passage.caller.principalId)
-    this.#refuse('principal', await this.#principals.take(passage.caller.principalId))
+    await this.#takeTurn(passage)
   }
 
   /** @throws PlatformError UNAUTHORIZED if the token's principal was deleted or disabled after it was issued */
@@ -310,16 +302,16 @@ export class Pipeline {
     return scope
   }
 
-  async #body({ request, response, caller, address }: Passage, route: Route): Promise<unknown> {
+  async #body(passage: Passage, route: Route): Promise<unknown> {
+    const { request, response } = passage
     const { clock, workers } = this.#options.services
-    const [kind, key] =
-      caller === undefined ? (['address', addressKey(address)] as const) : (['principal', caller.principalId] as const)
+    const taker = takerOf(passage)
     const costs = {
-      spend: (bytes: number) => this.#refuse(kind, this.#bodies.take(key, bytes, clock.monotonic())),
+      spend: (bytes: number) => this.#limits.takeBody(taker, bytes),
       readLarge: (bytes: Uint8Array) =>
         beside(
           'large bodies',
-          () => workers.run('readJson', bytes, key),
+          () => workers.run('readJson', bytes, taker.key),
           () => ({ refusal: 'it takes too long to read' }),
         ),
     }
@@ -370,6 +362,12 @@ export class Pipeline {
     if (isOurs) this.#options.log.error({ ...fields, reason: causesOf(thrown) }, 'A request failed.')
     else this.#options.log.info(fields, 'request')
   }
+}
+
+/** Whose limits and turns a request takes. */
+function takerOf({ caller, address }: Passage): Taker {
+  if (caller !== undefined) return { kind: 'principal', key: caller.principalId }
+  return { kind: 'address', key: addressKey(address) }
 }
 
 const NEVER_STALE: Staleness = { age: () => 0, bound: Number.POSITIVE_INFINITY }

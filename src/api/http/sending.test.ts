@@ -84,7 +84,7 @@ describe('a long answer of many parts', () => {
         seen.push('slice')
         return write(chunk)
       }) as typeof response.write
-      void send(asked, response, { status: 200, parts }, turn)
+      void send(asked, response, { status: 200, parts }, { turn, spend: () => undefined })
     }).listen(0)
     await once(server, 'listening')
     await (await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)).text()

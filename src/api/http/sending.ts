@@ -10,11 +10,19 @@ import { signalOf } from './requestContext.ts'
 /** Undefined if the caller may go on at once; of a caller who keeps the thread busy, until it is its turn again. */
 type Turn = () => Promise<void> | undefined
 
+export type Sending = {
+  readonly turn: Turn
+  /** Hears how many bytes an answer has, before they are sent. */
+  spend(bytes: number): void
+}
+
+const FREE_SENDING: Sending = { turn: () => undefined, spend: () => undefined }
+
 export async function send(
   request: IncomingMessage,
   response: ServerResponse,
   answer: Answer,
-  turn: Turn = () => undefined,
+  { turn, spend }: Sending = FREE_SENDING,
 ): Promise<void> {
   closeAfterUnreadBody(request, response)
   response.statusCode = answer.status
@@ -32,7 +40,9 @@ export async function send(
   }
   if (isSingleRead(request, answer)) response.setHeader('etag', weakTag(parts.join(''), answer))
   if (!response.hasHeader('content-type')) response.setHeader('content-type', 'application/json; charset=utf-8')
-  response.setHeader('content-length', sumOf(parts, Buffer.byteLength))
+  const bytes = sumOf(parts, Buffer.byteLength)
+  spend(bytes)
+  response.setHeader('content-length', bytes)
   if (sumOf(parts, ({ length }) => length) <= SLICE) response.end(parts.join(''))
   else await sendInSlices(response, parts, turn)
 }

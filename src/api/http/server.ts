@@ -4,6 +4,7 @@ import express from 'express'
 import helmet from 'helmet'
 import type { Log } from '../../core/log.ts'
 import type { Standing } from '../callers/standing.ts'
+import type { RequestLimits } from './callerLimits.ts'
 import type { Services, TokenVerifier } from './context.ts'
 import { type HttpMetrics, noMetrics } from './metrics.ts'
 import { Pipeline, type Staleness } from './pipeline.ts'
@@ -13,11 +14,7 @@ import type { Witness } from './witness.ts'
 
 const HEADERS_MAX = 100
 
-export type ServerLimits = {
-  /** Per minute; over it 429. */
-  requestsPerPrincipal: number
-  /** Per minute and address: anonymous routes and refused tokens. */
-  anonymousRequestsPerAddress: number
+export type ServerLimits = RequestLimits & {
   /** Addresses or networks whose X-Forwarded-For is trusted. */
   trustedProxies: readonly string[]
   maxConnections: number
@@ -26,6 +23,7 @@ export type ServerLimits = {
 export const DEFAULT_LIMITS: ServerLimits = {
   requestsPerPrincipal: 6000,
   anonymousRequestsPerAddress: 600,
+  answerBytesPerSecond: 8 * 1_048_576,
   trustedProxies: [],
   maxConnections: 10_000,
 }
@@ -103,10 +101,7 @@ export function createFacade(options: FacadeOptions): Facade {
     drain() {
       isDraining = true
     },
-    stop: async (milliseconds = 10_000) => {
-      await close(server, milliseconds)
-      pipeline.stop()
-    },
+    stop: (milliseconds = 10_000) => close(server, milliseconds),
   }
 }
 

@@ -1,0 +1,35 @@
+import type { Clock } from './clock.ts'
+
+/** Milliseconds. */
+const DELAY = 1_000
+/** Refusals that wait at once, each with its connection. Further ones are told at once. */
+const WAITING_MAX = 1_000
+
+/**
+ * Whoever has asked for too much is told so a second later: a connection is refused once a second, and does not keep busy
+ * those who refuse it.
+ */
+export class LateRefusals {
+  readonly #clock: Clock
+  readonly #delay: number
+  #waiting = 0
+
+  constructor(clock: Clock, delay: number = DELAY) {
+    this.#clock = clock
+    this.#delay = delay
+  }
+
+  /** @param signal of a caller that has gone: nobody waits for it */
+  async wait(signal?: AbortSignal): Promise<void> {
+    if (this.#delay === 0 || this.#waiting >= WAITING_MAX || signal?.aborted === true) return
+    this.#waiting += 1
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = this.#clock.setTimeout(resolve, this.#delay)
+    const stop = () => resolve()
+    signal?.addEventListener('abort', stop, { once: true })
+    await promise
+    signal?.removeEventListener('abort', stop)
+    timer.cancel()
+    this.#waiting -= 1
+  }
+}
