@@ -7,6 +7,7 @@ import { call, expectCall, makeBoundary, makeCaller, makeGroup, until } from '..
 import { clientWithToken } from '../worlds/tenant.ts'
 
 const MILLISECONDS = 6_000
+const AT_MOST = 120_000
 
 describe('a caller that asks for all that it can', () => {
   it('meets its limit, and keeps nobody else from an answer, by REST or by kubectl', async () => {
@@ -19,25 +20,29 @@ describe('a caller that asks for all that it can', () => {
     const kubectl = await clientWithToken(tenant.token)
     // What a parser of SQL takes longest for, and a batch may hold.
     const sql = `select ${Array(9_900).fill('a').join(',')}`
-    const ends = performance.now() + MILLISECONDS
+    const began = performance.now()
     const asked: string[] = []
+    // On a slow machine it takes the attack longer to be too much.
+    const isOn = () => {
+      const milliseconds = performance.now() - began
+      return milliseconds < MILLISECONDS || (milliseconds < AT_MOST && !asked.some((answer) => answer !== '200 '))
+    }
     const attack = async () => {
-      while (performance.now() < ends) {
+      while (isOn()) {
         const { status, headers, body } = await call('POST', `${path}/editor/query`, { sql }, reader)
         asked.push(`${status} ${body.code ?? ''}${headers.get('retry-after') === null ? '' : ' with Retry-After'}`)
-        if (status !== 200) await delay(20)
       }
     }
     const [byRest, byKubectl] = [new Set<number>(), new Set<string>()]
     const readOn = async () => {
-      while (performance.now() < ends) {
+      while (isOn()) {
         byRest.add((await call('GET', `/boundaries/${other.id}`, undefined, tenant)).status)
         await delay(20)
       }
     }
     const namespace = groupNamespace(other.id, quiet.name)
     const askOn = async () => {
-      for (let count = 0; performance.now() < ends; count += 1) {
+      for (let count = 0; isOn(); count += 1) {
         // Another name each time: the API server remembers what it was answered.
         const ref = { namespace, name: `nobody-${count}` }
         const answer = await kubectl.get(VectorCluster.resource, ref).catch((error: unknown) => error)
