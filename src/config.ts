@@ -31,7 +31,7 @@ export const Configuration = z.strictObject({
     .default('0.0.0.0')
     .describe('Where /livez, /readyz and /metrics listen, apart from the public port'),
   managementPort: Port.default(9090).describe('Port of that'),
-  requestsPerMinute: Whole.min(1).default(6000).describe('Per principal, a third of them at once; over it: 429'),
+  requestsPerMinute: Whole.min(1).default(6000).describe('Per principal, a sixth of them at once; over it: 429'),
   answerBytesPerSecond: Whole.min(1)
     .default(8 * 1_048_576)
     .describe('Per principal or address, on average, of answers over 64 KiB; over it: 429'),

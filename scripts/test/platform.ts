@@ -101,8 +101,12 @@ export async function startTestPlatform({
       outgoingHosts: [git.host, git.ssh.host],
       // What most tests run is what is shipped. Platforms of one test's own, and `up`, run the sources.
       program: 'bundle',
-      // All tests call from one address, and many of them to be refused.
-      environment: { PLATFORM_ANONYMOUS_REQUESTS_PER_MINUTE: '100000', ...environment },
+      // All tests call from one address, many of them to be refused, and most as one principal.
+      environment: {
+        PLATFORM_REQUESTS_PER_MINUTE: '60000',
+        PLATFORM_ANONYMOUS_REQUESTS_PER_MINUTE: '100000',
+        ...environment,
+      },
     })
     const certificateAuthority = join(folder, 'certificate-authority.crt')
     await writePrivate(certificateAuthority, controlPlane.servingCaPem)

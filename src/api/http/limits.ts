@@ -45,9 +45,9 @@ export class Budget {
   }
 }
 
-/** A third of a minute's requests at once, so that nobody takes the thread for seconds; of few, all of them. */
+/** A sixth of a minute's requests at once, so that nobody takes the thread for seconds; of few, all of them. */
 export function requestRate(perMinute: number): Rate {
-  return { perSecond: perMinute / 60, burst: Math.max(perMinute / 3, Math.min(perMinute, 60)) }
+  return { perSecond: perMinute / 60, burst: Math.max(perMinute / 6, Math.min(perMinute, 60)) }
 }
 
 /** Of bodies that are not {@link SMALL_BODY}: parsing and checking one keeps the thread that answers everybody. */
