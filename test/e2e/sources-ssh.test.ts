@@ -74,8 +74,11 @@ describe('deployment sources of plain Git over ssh', () => {
     const id = made.deploymentSourceId
     const shown = await phaseOf(id, 'Available')
     expect(shown.hostKey).to.match(/^\S+ AAAA/)
-    const [source] = await itemsOf<DeploymentSourceDto>(path)
-    expect(source).to.include({ status: 'Ready', repositoryCount: 1 })
+    const source = await until('REST shows it', async () => {
+      const [found] = await itemsOf<DeploymentSourceDto>(path)
+      return found?.status === 'Ready' && found
+    })
+    expect(source.repositoryCount).to.equal(1)
     const repositories = await expectCall<{ id: string; defaultBranch: string }[]>(
       200,
       'GET',
