@@ -1,6 +1,6 @@
 import { OPERATIONS, type Operation, RESOURCE_KINDS } from '../client/index.ts'
 import { suggestion } from '../core/suggestion.ts'
-import { usage } from './failure.ts'
+import { type CommandFailure, usage } from './failure.ts'
 
 export const VERBS = ['list', 'get', 'create', 'update', 'patch', 'delete'] as const
 export type Verb = (typeof VERBS)[number]
@@ -13,12 +13,21 @@ export type CollectionRoute = Operation & {
   readonly nameParameter: string | undefined
 }
 
+/** What kubectl calls it by, and the words before it that say where it stands. */
+type Alias = {
+  readonly names: readonly string[]
+  readonly shortNames: readonly string[]
+  readonly below: readonly string[]
+}
+
 /** Everything that the interface can do with one collection. The same segment may stand at several places. */
 export type Collection = {
   /** The segment: `vectorclusters`. */
   readonly noun: string
   readonly singular: string
-  readonly shortNames: readonly string[]
+  /** Names of kinds that mean it, or the part of it that stands below another word: `bps` is `blueprints/sources`. */
+  readonly also: readonly Alias[]
+  /** The kind whose manifests it writes. */
   readonly kind: ResourceKind | undefined
   readonly routes: readonly CollectionRoute[]
 }
@@ -56,9 +65,16 @@ export function collectionsOf(
     .map(([noun, routes]) => {
       const kind = kinds.find(({ plural }) => plural === noun)
       const singular = kind?.kind.toLowerCase() ?? singularOf(noun)
-      return { noun, singular, shortNames: kind?.shortNames ?? [], kind, routes }
+      return { noun, singular, also: kinds.flatMap((each) => aliasOf(each, noun) ?? []), kind, routes }
     })
     .sort((a, b) => a.noun.localeCompare(b.noun))
+}
+
+function aliasOf(found: ResourceKind, noun: string): Alias | undefined {
+  const { kind, plural, shortNames, collection = '' } = { collection: undefined, ...found }
+  const [last, ...below] = collection.toLowerCase().split('/').reverse()
+  if (last !== noun.toLowerCase()) return undefined
+  return { names: [plural, kind.toLowerCase()], shortNames, below }
 }
 
 /** What can only be read by its name, such as the difference of two revisions, is a part of something else. */
@@ -102,16 +118,31 @@ function singularOf(noun: string): string {
  */
 export function findCollection(word: string, collections: readonly Collection[]): Collection {
   const [last = '', ...before] = word.toLowerCase().split('/').reverse()
-  const found = collections.find(
-    ({ noun, singular, shortNames }) =>
-      noun.toLowerCase() === last || singular.toLowerCase() === last || shortNames.includes(last),
-  )
-  const routes = found?.routes.filter(({ path }) => isBelow(literalsOf(path), before))
-  if (found === undefined || routes === undefined || routes.length === 0) {
-    const known = collections.flatMap(({ noun, singular }) => [singular, noun])
-    throw usage(`There is no kind "${word}"${suggestion(last, known) || '; `freehold kinds` lists them.'}`)
-  }
+  const isCalled = ({ noun, singular }: Collection) => [noun.toLowerCase(), singular.toLowerCase()].includes(last)
+  const aliasIn = ({ also }: Collection) =>
+    also.find(({ names, shortNames }) => names.includes(last) || shortNames.includes(last))
+  // What REST calls it comes first: a name of a kind may be a word of REST for something else.
+  const found = collections.find(isCalled) ?? collections.find((each) => aliasIn(each) !== undefined)
+  const below = found === undefined || isCalled(found) ? [] : (aliasIn(found)?.below ?? [])
+  const routes = found?.routes.filter(({ path }) => isBelow(literalsOf(path), before.length > 0 ? before : below))
+  if (found === undefined || routes === undefined || routes.length === 0) throw unknownKind(word, last, collections)
   return { ...found, routes }
+}
+
+function unknownKind(word: string, last: string, collections: readonly Collection[]): CommandFailure {
+  const ofKubernetes = RESOURCE_KINDS.find(({ kind, plural, shortNames }) =>
+    [kind.toLowerCase(), plural, ...shortNames].includes(last),
+  )
+  if (ofKubernetes !== undefined) {
+    const { kind, plural, apiVersion } = ofKubernetes
+    const resource = `${plural}.${apiVersion.split('/')[0]}`
+    return usage(`REST has no collection of ${kind}s by name: \`kubectl get ${resource}\` shows them.`)
+  }
+  const known = collections.flatMap(({ noun, singular, also }) => [
+    ...[singular, noun],
+    ...also.flatMap(({ names, shortNames }) => [...names, ...shortNames]),
+  ])
+  return usage(`There is no kind "${word}"${suggestion(last, known) || '; `freehold kinds` lists them.'}`)
 }
 
 /** The words of a path that say what it is about, last first, without the collection's own. */
@@ -124,7 +155,8 @@ function literalsOf(path: string): string[] {
     .slice(1)
 }
 
-const isBelow = (literals: string[], before: string[]) => before.every((word, index) => literals[index] === word)
+const isBelow = (literals: readonly string[], before: readonly string[]) =>
+  before.every((word, index) => literals[index] === word)
 
 export type Given = {
   readonly name?: string | undefined

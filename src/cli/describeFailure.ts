@@ -1,12 +1,16 @@
 import { NetworkError, PlatformApiError } from '../client/index.ts'
 import { messageOf } from '../core/errors.ts'
 import { CommandFailure, EXIT, type ExitCode } from './failure.ts'
+import { networkRemedy } from './networkTrouble.ts'
 import { printable } from './output.ts'
 
 /** What a person is told of a failure, and what the process ends with. */
 export function describeFailure(error: unknown): { lines: string[]; exitCode: ExitCode } {
   if (error instanceof CommandFailure) return { lines: [error.message], exitCode: error.exitCode }
-  if (error instanceof NetworkError) return { lines: [printable(error.message)], exitCode: EXIT.network }
+  if (error instanceof NetworkError) {
+    const remedy = networkRemedy(error)
+    return { lines: [printable(error.message), ...(remedy === undefined ? [] : [remedy])], exitCode: EXIT.network }
+  }
   if (error instanceof PlatformApiError) {
     const exitCode = error.status === 401 ? EXIT.notSignedIn : EXIT.refused
     return { lines: describeRefusal(error), exitCode }

@@ -130,11 +130,16 @@ export const kinds: Command = {
   summary: 'List the kinds and what can be done with each',
   async run(_input, { collections, terminal }) {
     const rows = collections.map((collection) => {
-      const { noun, singular, shortNames, routes } = collection
+      const { noun, singular, also, routes } = collection
       const missing = verbsNotBuilt(collection)
       const verbs = [...new Set(routes.map(({ verb }) => verb))].filter((verb) => !missing.includes(verb))
       const mark = missing.length === 0 ? '' : verbs.length === 0 ? 'nothing yet' : `not ${missing.join(', ')}`
-      return [noun, [singular, ...shortNames].join(', '), [...verbs, ...missing].join(' '), mark]
+      return [
+        noun,
+        [singular, ...also.flatMap(({ shortNames }) => shortNames)].join(', '),
+        [...verbs, ...missing].join(' '),
+        mark,
+      ]
     })
     terminal.out(table([['KIND', 'ALSO', 'VERBS', 'BUILT'], ...rows]))
   },
