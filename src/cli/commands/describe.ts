@@ -1,6 +1,9 @@
-import { PlatformApiError, pathOf } from '../../client/index.ts'
+import { PlatformApiError, pathOf, RESOURCE_KINDS } from '../../client/index.ts'
+import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
 import { type CollectionRoute, placeOf } from '../collections.ts'
-import type { Command, Input } from '../command.ts'
+import type { Command, Context, Input } from '../command.ts'
+import { accessOfSession, openKubernetes } from '../kubernetes.ts'
+import { type Story, storyOf } from '../kubernetesStory.ts'
 import { outlookOf, statusLine } from '../outlook.ts'
 import { printable, rendered } from '../output.ts'
 import {
@@ -14,6 +17,7 @@ import {
   sendBelow,
   WHERE,
 } from '../requests.ts'
+import { openSession } from '../session.ts'
 
 export const describe: Command = {
   name: 'describe',
@@ -26,14 +30,41 @@ export const describe: Command = {
     const record = await send(prepared)
     const below = routesBelow(prepared.target, 'GET').filter(({ words }) => isPlain(words))
     const { out } = context.terminal
-    out(`${input.positionals.join(' ')}: ${printable(statusLine(record))}\n\n${rendered(record, 'table')}`)
+    const story = await storyFor(prepared, input, context)
+    const told = { statusMessage: story?.message, ...(record as object | undefined) }
+    out(`${input.positionals.join(' ')}: ${printable(statusLine(told))}\n\n${rendered(record, 'table')}`)
     for (const route of below.filter(({ operation }) => operation.isData !== true && operation.paged !== true)) {
       const shown = await readable(prepared, route)
       if (shown !== undefined) out(`\n${route.words}\n${indented(rendered(shown, 'table'))}`)
     }
+    for (const [title, rows] of tablesOf(story)) out(`\n${title}\n${indented(rendered(rows, 'wide'))}`)
     const steps = nextSteps(input.positionals, record, { ...prepared, placed: placedBy(input) })
     if (steps.length > 0) out(`\nNext\n${indented(steps.join('\n'))}`)
   },
+}
+
+/** What the API server tells of it, if `setup` named one. */
+async function storyFor({ collection, target }: Prepared, input: Input, context: Context): Promise<Story | undefined> {
+  const access = accessOfSession(await openSession(context))
+  const kind = RESOURCE_KINDS.find((each) => 'collection' in each && each.collection === collection.noun)
+  if (access === undefined || kind === undefined) return undefined
+  const { boundaryId = '', resourceGroupName: group = '' } = target.values
+  const { placement } = kind
+  const inBoundary = placement === 'boundary' ? boundaryNamespace(boundaryId) : undefined
+  const namespace = placement === 'group' ? groupNamespace(boundaryId, group) : inBoundary
+  const place = { ...kind, namespace, name: input.positionals[1] ?? '' }
+  return storyOf(place, await openKubernetes(access, context.signal))
+}
+
+function tablesOf(story: Story | undefined): [title: string, rows: readonly object[]][] {
+  const conditions = (story?.conditions ?? []).map(({ type, status, reason, message }) => ({
+    ...{ type, status, reason, message },
+  }))
+  const all: [string, readonly object[]][] = [
+    ['conditions', conditions],
+    ['events of Kubernetes', story?.events ?? []],
+  ]
+  return all.filter(([, rows]) => rows.length > 0)
 }
 
 /** What the caller said of the place: it is not in the defaults, so the next command needs it as well. */
