@@ -1,8 +1,10 @@
 import { pagesOf, type QueryValue } from '../../client/index.ts'
+import { counted } from '../../core/counted.ts'
 import { findCollection, nameFieldOf, type Verb, verbsNotBuilt } from '../collections.ts'
 import type { Command, Context, Input, Option } from '../command.ts'
 import { CommandFailure, EXIT, usage } from '../failure.ts'
-import { table } from '../output.ts'
+import { printable, table } from '../output.ts'
+import { referrersOf } from '../referrers.ts'
 import { KIND, MORE, NAME, ONE, PLACES, type Prepared, prepare, send } from '../requests.ts'
 import { OUTPUT, show } from '../session.ts'
 import { dataOf } from '../text.ts'
@@ -100,15 +102,15 @@ export const remove: Command = {
   options: [
     ...MORE,
     { long: 'keep-data', summary: 'Keep the volumes, if the kind supports it' },
-    { long: 'yes', short: 'y', summary: 'Delete a boundary without asking' },
+    { long: 'yes', short: 'y', summary: 'Do not ask, whatever else goes with it or needs it' },
     ...WAITING,
   ],
-  details: `${PLACES}\nA boundary is a tenant: its deletion is asked for once more.`,
+  details: `${PLACES}\nA boundary is a tenant, a vault may hold secrets, and other things may refer to what goes: these deletions are asked for\nonce more, and need --yes where nobody can be asked.`,
   async run(input, context) {
     const prepared = await prepare('delete', input, context)
     // Only where it is needed: some of what is deleted cannot be read.
     const reading = () => readingOf(prepared, input.positionals[1] ?? '')
-    if (prepared.target.route.nameParameter === 'boundaryId' && !input.has('yes')) await confirm(reading(), context)
+    if (!input.has('yes')) await confirm(prepared, reading, context)
     const query = { ...prepared.query, ...(input.has('keep-data') && { keepData: 'true' }) }
     await send({ ...prepared, query })
     context.terminal.err(`Deleting ${input.positionals.join(' ')}.\n`)
@@ -116,12 +118,37 @@ export const remove: Command = {
   },
 }
 
-/** @throws CommandFailure (usage) unless a person types what the boundary is called */
-async function confirm(reading: Prepared, { terminal }: Context): Promise<void> {
-  if (terminal.ask === undefined) throw usage('Deleting a boundary needs --yes where nobody can be asked.')
-  const { displayName = '', id = '' } = ((await send(reading)) ?? {}) as { displayName?: string; id?: string }
-  const wanted = displayName === '' ? id : displayName
-  const answer = await terminal.ask(`This deletes the tenant "${wanted}". Type its name to go on: `)
+/** @throws CommandFailure (usage) unless nothing else is lost, or a person types what the thing is called */
+async function confirm(prepared: Prepared, reading: () => Prepared, context: Context): Promise<void> {
+  const { ask } = context.terminal
+  if (prepared.target.route.nameParameter === 'boundaryId') {
+    if (ask === undefined) throw usage('Deleting a boundary needs --yes where nobody can be asked.')
+    const { displayName = '', id = '' } = ((await send(reading())) ?? {}) as { displayName?: string; id?: string }
+    const tenant = displayName === '' ? id : displayName
+    return askFor(tenant, `This deletes the tenant "${printable(tenant)}".`, ask)
+  }
+  const losses = await lossesOf(prepared, reading, context)
+  if (losses.length === 0) return
+  const name = prepared.target.values[prepared.target.route.nameParameter ?? ''] ?? ''
+  const title = `${prepared.collection.singular} "${name}"`
+  const said = printable(losses.join(' '))
+  if (ask === undefined) throw usage(`Deleting ${title} needs --yes where nobody can be asked. ${said}`)
+  await askFor(name, `This deletes ${title}. ${said}`, ask)
+}
+
+/** What goes with a thing, or will miss it. */
+async function lossesOf(prepared: Prepared, reading: () => Prepared, { collections }: Context): Promise<string[]> {
+  const holders = await referrersOf(prepared, collections)
+  const isVault = prepared.collection.noun === 'secretvaults'
+  const { secretCount = 0 } = isVault ? ((await send(reading())) as { secretCount?: number }) : {}
+  return [
+    ...(secretCount > 0 ? [`It holds ${counted(secretCount, 'secret')}, which nobody can recover afterwards.`] : []),
+    ...(holders.length > 0 ? [`Others refer to it: ${holders.join(', ')}.`] : []),
+  ]
+}
+
+async function askFor(wanted: string, said: string, ask: NonNullable<Context['terminal']['ask']>): Promise<void> {
+  const answer = await ask(`${said} Type its name to go on: `)
   if (answer.trim() !== wanted) throw new CommandFailure(EXIT.usage, 'Nothing was deleted.')
 }
 
