@@ -1,5 +1,6 @@
 import { PlatformApiError, pathOf, RESOURCE_KINDS } from '../../client/index.ts'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
+import { quoted } from '../../core/shellWord.ts'
 import { type CollectionRoute, placeOf } from '../collections.ts'
 import type { Command, Context, Input } from '../command.ts'
 import { accessOfSession, openKubernetes } from '../kubernetes.ts'
@@ -126,9 +127,6 @@ const REMEDIES: Readonly<Record<string, (record: Record<string, unknown>) => boo
   resume: ({ status, canResume }) => canResume !== false && (status === 'Failed' || status === 'Paused'),
   repair: ({ status, isInstalled }) => isInstalled !== false && (status === 'Failed' || status === 'Degraded'),
 }
-
-/** As a shell takes it. */
-const quoted = (word: string) => (/^[\w./:=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)
 
 const indented = (text: string) =>
   text
