@@ -3,6 +3,7 @@ import { counted } from '../../core/counted.ts'
 import { findCollection, nameFieldOf, type Verb, verbsNotBuilt } from '../collections.ts'
 import type { Command, Context, Input, Option } from '../command.ts'
 import { CommandFailure, EXIT, usage } from '../failure.ts'
+import { creationOf, takeBack, withKeptVolumes } from '../keptData.ts'
 import { printable, table } from '../output.ts'
 import { referrersOf } from '../referrers.ts'
 import { KIND, MORE, NAME, ONE, PLACES, type Prepared, prepare, send } from '../requests.ts'
@@ -102,6 +103,8 @@ export const remove: Command = {
   options: [
     ...MORE,
     { long: 'keep-data', summary: 'Keep the volumes, if the kind supports it' },
+    { long: 'kept-data', summary: 'Delete the volumes that an earlier deletion kept: of what is not there any more' },
+    { ...DATA, summary: 'With --kept-data: the body of a resource that takes the volumes, where {} is none' },
     { long: 'yes', short: 'y', summary: 'Do not ask, whatever else goes with it or needs it' },
     ...WAITING,
   ],
@@ -111,11 +114,26 @@ export const remove: Command = {
     // Only where it is needed: some of what is deleted cannot be read.
     const reading = () => readingOf(prepared, input.positionals[1] ?? '')
     if (!input.has('yes')) await confirm(prepared, reading, context)
+    if (input.has('kept-data')) await takeBackKept(prepared, reading, input, context)
     const query = { ...prepared.query, ...(input.has('keep-data') && { keepData: 'true' }) }
-    await send({ ...prepared, query })
+    const placed = input.text('boundary') === undefined ? [] : ['-b', input.text('boundary') ?? '']
+    await send({ ...prepared, query }).catch((error: unknown) => {
+      throw withKeptVolumes(error, input.positionals[1] ?? '', placed)
+    })
     context.terminal.err(`Deleting ${input.positionals.join(' ')}.\n`)
     if (input.has('wait')) await waitFor(reading(), { isGone: true }, input, context)
   },
+}
+
+async function takeBackKept(
+  prepared: Prepared,
+  reading: () => Prepared,
+  input: Input,
+  { terminal }: Context,
+): Promise<void> {
+  if (input.has('keep-data')) throw usage('--keep-data and --kept-data say opposite things.')
+  const create = creationOf(prepared, input.positionals[1] ?? '')
+  await takeBack(reading(), { create, body: await dataOf(input.text('data') ?? '{}', terminal) })
 }
 
 /** @throws CommandFailure (usage) unless nothing else is lost, or a person types what the thing is called */
