@@ -146,7 +146,7 @@ function unknownKind(word: string, last: string, collections: readonly Collectio
 }
 
 /** The words of a path that say what it is about, last first, without the collection's own. */
-function literalsOf(path: string): string[] {
+export function literalsOf(path: string): string[] {
   return path
     .toLowerCase()
     .split('/')

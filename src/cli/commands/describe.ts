@@ -1,10 +1,8 @@
-import { PlatformApiError, pathOf, RESOURCE_KINDS } from '../../client/index.ts'
-import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
+import { PlatformApiError, pathOf } from '../../client/index.ts'
 import { quoted } from '../../core/shellWord.ts'
 import { type CollectionRoute, placeOf } from '../collections.ts'
-import type { Command, Context, Input } from '../command.ts'
-import { accessOfSession, openKubernetes } from '../kubernetes.ts'
-import { type Story, storyOf } from '../kubernetesStory.ts'
+import type { Command, Input } from '../command.ts'
+import type { Story } from '../kubernetesStory.ts'
 import { outlookOf, statusLine } from '../outlook.ts'
 import { printable, rendered } from '../output.ts'
 import {
@@ -18,7 +16,7 @@ import {
   sendBelow,
   WHERE,
 } from '../requests.ts'
-import { openSession } from '../session.ts'
+import { storyFor } from '../story.ts'
 
 export const describe: Command = {
   name: 'describe',
@@ -31,7 +29,7 @@ export const describe: Command = {
     const record = await send(prepared)
     const below = routesBelow(prepared.target, 'GET').filter(({ words }) => isPlain(words))
     const { out } = context.terminal
-    const story = await storyFor(prepared, input, context)
+    const story = await storyFor(prepared, input.positionals[1] ?? '', context)
     const told = { statusMessage: story?.message, ...(record as object | undefined) }
     out(`${input.positionals.join(' ')}: ${printable(statusLine(told))}\n\n${rendered(record, 'table')}`)
     for (const route of below.filter(({ operation }) => operation.isData !== true && operation.paged !== true)) {
@@ -42,19 +40,6 @@ export const describe: Command = {
     const steps = nextSteps(input.positionals, record, { ...prepared, placed: placedBy(input) })
     if (steps.length > 0) out(`\nNext\n${indented(steps.join('\n'))}`)
   },
-}
-
-/** What the API server tells of it, if `setup` named one. */
-async function storyFor({ collection, target }: Prepared, input: Input, context: Context): Promise<Story | undefined> {
-  const access = accessOfSession(await openSession(context))
-  const kind = RESOURCE_KINDS.find((each) => 'collection' in each && each.collection === collection.noun)
-  if (access === undefined || kind === undefined) return undefined
-  const { boundaryId = '', resourceGroupName: group = '' } = target.values
-  const { placement } = kind
-  const inBoundary = placement === 'boundary' ? boundaryNamespace(boundaryId) : undefined
-  const namespace = placement === 'group' ? groupNamespace(boundaryId, group) : inBoundary
-  const place = { ...kind, namespace, name: input.positionals[1] ?? '' }
-  return storyOf(place, await openKubernetes(access, context.signal))
 }
 
 function tablesOf(story: Story | undefined): [title: string, rows: readonly object[]][] {
