@@ -267,9 +267,17 @@ function misfit(
   command: CommandWords | null,
 ) {
   if (command === null) return gapOf(candidates, given)
-  const forms = [...new Set(candidates.map((route) => `  ${formOf(route, candidates, noun, command)}`))]
-  return `${gapOf(candidates, given)} Valid form${forms.length === 1 ? '' : 's'}:\n${forms.join('\n')}`
+  const isNamedByPlatform = given.name !== undefined && candidates.every((route) => route.nameParameter === undefined)
+  const why = isNamedByPlatform && command.name === 'create' ? ' The platform, or the body, names what is created.' : ''
+  const forms = formsOf(candidates, noun, command)
+  const shown = forms.map((form) => `  ${form}`).join('\n')
+  return `${gapOf(candidates, given)}${why} Valid form${forms.length === 1 ? '' : 's'}:\n${shown}`
 }
+
+/** The command lines that lead to each of these routes of one verb. */
+export const formsOf = (candidates: readonly CollectionRoute[], noun: string, command: CommandWords): string[] => [
+  ...new Set(candidates.map((route) => formOf(route, candidates, noun, command))),
+]
 
 /** `--boundary and --group are missing.`, by the form that what was given comes nearest to. */
 function gapOf(candidates: readonly CollectionRoute[], given: Given): string {
@@ -323,8 +331,11 @@ function formOf(
     return nameParameter === undefined ? [] : 'NAME'
   })
   const flags = further.map(flagOf).map((flag) => `${flag}${FLAG_VALUES[flag] ?? ''}`)
-  return ['freehold', name, ...words, ...flags].join(' ')
+  const body = route.needsBody === true && TAKES_BODY.includes(name) ? ["-d '{...}'"] : []
+  return ['freehold', name, ...words, ...flags, ...body].join(' ')
 }
+
+const TAKES_BODY = ['create']
 
 const targetsOf = (routes: readonly CollectionRoute[], given: Given): Target[] =>
   routes.flatMap((route) => {
