@@ -115,7 +115,7 @@ function collectionOfKind({ kind, plural, segment }: AnyKind, routes: readonly R
   const nounOf = (route: Route) => literals(route).at(-1) ?? ''
   const parentOf = (route: Route) => literals(route).at(-2)
   const ofItems = routes.filter(({ path }) => path.endsWith('}'))
-  const own = ofItems.filter((each) => each.kind === kind)
+  const own = routes.filter((each) => each.kind === kind)
   const isNamedAlike = (each: Route) => plural.endsWith(nounOf(each).toLowerCase())
   const names = [segment, plural.replace(/^platform/, '')]
   const found = own.find(isNamedAlike) ?? own[0] ?? ofItems.find((each) => names.includes(nounOf(each)))

@@ -167,7 +167,7 @@ export type Given = {
 }
 
 const BOUNDARY_PARAMETER = 'boundaryId'
-const GROUP_PARAMETERS = ['resourceGroupName', 'resourceGroup']
+export const GROUP_PARAMETERS = ['resourceGroupName', 'resourceGroup']
 
 /** Values for the parameters of one route; undefined if one is missing or `--param` names one that it lacks. */
 function valuesFor(route: CollectionRoute, given: Given): Record<string, string> | undefined {

@@ -1,10 +1,10 @@
 import { pagesOf, type QueryValue } from '../../client/index.ts'
 import { counted } from '../../core/counted.ts'
-import { findCollection, nameFieldOf, type Verb, verbsNotBuilt } from '../collections.ts'
+import { findCollection, nameFieldOf, type Verb } from '../collections.ts'
 import type { Command, Context, Input, Option } from '../command.ts'
 import { CommandFailure, EXIT, usage } from '../failure.ts'
 import { creationOf, takeBack, withKeptVolumes } from '../keptData.ts'
-import { printable, table } from '../output.ts'
+import { printable } from '../output.ts'
 import { referrersOf } from '../referrers.ts'
 import { KIND, MORE, NAME, ONE, PLACES, type Prepared, prepare, send } from '../requests.ts'
 import { OUTPUT, show } from '../session.ts'
@@ -168,24 +168,4 @@ async function lossesOf(prepared: Prepared, reading: () => Prepared, { collectio
 async function askFor(wanted: string, said: string, ask: NonNullable<Context['terminal']['ask']>): Promise<void> {
   const answer = await ask(`${said} Type its name to go on: `)
   if (answer.trim() !== wanted) throw new CommandFailure(EXIT.usage, 'Nothing was deleted.')
-}
-
-export const kinds: Command = {
-  name: 'kinds',
-  summary: 'List the kinds and what can be done with each',
-  async run(_input, { collections, terminal }) {
-    const rows = collections.map((collection) => {
-      const { noun, singular, also, routes } = collection
-      const missing = verbsNotBuilt(collection)
-      const verbs = [...new Set(routes.map(({ verb }) => verb))].filter((verb) => !missing.includes(verb))
-      const mark = missing.length === 0 ? '' : verbs.length === 0 ? 'nothing yet' : `not ${missing.join(', ')}`
-      return [
-        noun,
-        [singular, ...also.flatMap(({ shortNames }) => shortNames)].join(', '),
-        [...verbs, ...missing].join(' '),
-        mark,
-      ]
-    })
-    terminal.out(table([['KIND', 'ALSO', 'VERBS', 'BUILT'], ...rows]))
-  },
 }
