@@ -2,6 +2,7 @@ import { pagesOf, type QueryValue } from '../../client/index.ts'
 import { counted } from '../../core/counted.ts'
 import { findCollection, nameFieldOf, type Verb } from '../collections.ts'
 import type { Command, Context, Input, Option } from '../command.ts'
+import { forgetDefault } from '../defaults.ts'
 import { CommandFailure, EXIT, usage } from '../failure.ts'
 import { creationOf, takeBack, withKeptVolumes } from '../keptData.ts'
 import { printable } from '../output.ts'
@@ -121,6 +122,10 @@ export const remove: Command = {
       throw withKeptVolumes(error, input.positionals[1] ?? '', placed)
     })
     context.terminal.err(`Deleting ${input.positionals.join(' ')}.\n`)
+    const { collection, target } = prepared
+    const isPlace = ['boundaries', 'resourcegroups'].includes(collection.noun)
+    const forgotten = isPlace ? await forgetDefault(target.values, context) : undefined
+    if (forgotten !== undefined) context.terminal.err(`${forgotten}\n`)
     if (input.has('wait')) await waitFor(reading(), { isGone: true }, input, context)
   },
 }
