@@ -118,7 +118,8 @@ function collectionOfKind({ kind, plural, segment }: AnyKind, routes: readonly R
   const own = routes.filter((each) => each.kind === kind)
   const isNamedAlike = (each: Route) => plural.endsWith(nounOf(each).toLowerCase())
   const names = [segment, plural.replace(/^platform/, '')]
-  const found = own.find(isNamedAlike) ?? own[0] ?? ofItems.find((each) => names.includes(nounOf(each)))
+  const byName = ofItems.find((each) => names.includes(nounOf(each)))
+  const found = byName ?? own.find(isNamedAlike) ?? own[0]
   if (found === undefined) return undefined
   const alike = routes.filter((each) => nounOf(each) === nounOf(found))
   const highest = Math.min(...alike.map((each) => literals(each).length))

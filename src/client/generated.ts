@@ -1053,7 +1053,7 @@ export const RESOURCE_KINDS = [
   { apiVersion: 'delivery.freehold.dev/v1alpha1', kind: 'DeploymentRecord', plural: 'deploymentrecords', shortNames: ['drec'], placement: 'group' },
   { apiVersion: 'data.freehold.dev/v1alpha1', kind: 'ObjectStorageAccount', plural: 'objectstorageaccounts', shortNames: ['osa'], placement: 'group', collection: 'objectstorageaccounts' },
   { apiVersion: 'data.freehold.dev/v1alpha1', kind: 'AccountBucket', plural: 'accountbuckets', shortNames: ['abkt'], placement: 'group', collection: 'buckets' },
-  { apiVersion: 'data.freehold.dev/v1alpha1', kind: 'ObjectAccessKey', plural: 'objectaccesskeys', shortNames: ['oak'], placement: 'group', collection: 'accesskeys' },
+  { apiVersion: 'data.freehold.dev/v1alpha1', kind: 'ObjectAccessKey', plural: 'objectaccesskeys', shortNames: ['oak'], placement: 'group', collection: 'objectaccesskeys' },
   { apiVersion: 'registry.freehold.dev/v1alpha1', kind: 'RegistryPin', plural: 'registrypins', shortNames: ['rpin'], placement: 'boundary' },
   { apiVersion: 'registry.freehold.dev/v1alpha1', kind: 'RegistryRepository', plural: 'registryrepositories', shortNames: ['rrepo'], placement: 'boundary' },
   { apiVersion: 'registry.freehold.dev/v1alpha1', kind: 'RetentionRun', plural: 'retentionruns', shortNames: ['rrun'], placement: 'platform', collection: 'runs' },
