@@ -3,7 +3,7 @@ import { quoted } from '../../core/shellWord.ts'
 import { type CollectionRoute, placeOf } from '../collections.ts'
 import type { Command, Input } from '../command.ts'
 import type { Story } from '../kubernetesStory.ts'
-import { outlookOf, statusLine } from '../outlook.ts'
+import { outlookOf, statusLine, statusOf } from '../outlook.ts'
 import { printable, rendered } from '../output.ts'
 import {
   ONE,
@@ -87,6 +87,8 @@ export function nextSteps(
   const said = (command: string, ...more: string[]) =>
     ['freehold', command, ...[...positionals, ...more, ...placed].map(quoted)].join(' ')
   const outlook = outlookOf(record)
+  // What goes takes no more advice.
+  if (statusOf(record) === 'Deleting') return [said('wait', '--for', 'deleted')]
   const read = routesBelow(target, 'GET').filter(({ words }) => isPlain(words))
   const sent = routesBelow(target, 'POST')
   const secrets = read.filter(({ operation }) => operation.isData === true && !/logs|files|editor/.test(operation.path))
