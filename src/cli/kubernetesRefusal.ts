@@ -1,7 +1,6 @@
 import { suggestion } from '../core/suggestion.ts'
 import { CommandFailure, EXIT, type ExitCode } from './failure.ts'
 import type { KubernetesAnswer } from './kubernetes.ts'
-import type { Manifest } from './manifests.ts'
 import { printable } from './output.ts'
 
 export const messageOfAnswer = ({ body }: KubernetesAnswer): string =>
@@ -18,16 +17,15 @@ const TYPED = /^failed to create typed patch object \([^)]*\): (?:errors:\s*)?([
 export const isOfSchema = (answer: KubernetesAnswer): boolean =>
   hasUnknownFields(answer) || TYPED.test(messageOfAnswer(answer))
 
+/** An object with the file and the document that it is in. */
+type Titled = { readonly where: string; readonly kind: string; readonly name: string | undefined }
+
 /** `stdin, document 2: VectorCluster "products"`. */
-export const titleOf = ({ kind, name, where }: Pick<Manifest, 'kind' | 'name' | 'where'>): string =>
+export const titleOf = ({ kind, name, where }: Titled): string =>
   `${where}: ${kind}${name === undefined ? '' : ` "${name}"`}`
 
 /** What the API server did not take, with what can be done about it. @param fields those that the kind has not */
-export function refusalOf(
-  manifest: Manifest,
-  answer: KubernetesAnswer,
-  fields: readonly string[] = [],
-): CommandFailure {
+export function refusalOf(manifest: Titled, answer: KubernetesAnswer, fields: readonly string[] = []): CommandFailure {
   const [exitCode, ...sentences] = fields.length > 0 ? [EXIT.refused, ...fields] : sentencesOf(answer)
   return failureAbout(titleOf(manifest), sentences, exitCode)
 }
