@@ -1,11 +1,10 @@
-import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { endWith, readableFile } from './commandLine.ts'
 import { createProgress } from './controlplane/index.ts'
-import { DOMAIN } from './platform.ts'
 import { parseUpArguments, type UpArguments } from './up/arguments.ts'
 import { type DetachMessage, startDetached } from './up/detach.ts'
-import { type DevFile, readDevFile, runningSupervisor } from './up/state.ts'
+import { readDevFile, runningSupervisor } from './up/state.ts'
+import { downCommand, summary } from './up/summary.ts'
 import { supervise } from './up/supervise.ts'
 
 const words = process.argv.slice(2)
@@ -23,7 +22,9 @@ async function main(options: UpArguments): Promise<number> {
   if (!options.supervise && (await runningSupervisor(options.folder)) !== undefined) return alreadyRunning(options)
   if (options.detach && !options.supervise) {
     const { ready, isPersonNew } = await startDetached(fileURLToPath(import.meta.url), words, options.folder, print)
-    print(`Ready, running in the background; stop it with "npm run down".\n${summary(ready, isPersonNew)}`)
+    print(
+      `Ready, running in the background; stop it with "${downCommand(options.folder)}".\n${summary(ready, isPersonNew)}`,
+    )
     return 0
   }
   return runHere(options)
@@ -54,37 +55,14 @@ async function runHere(options: UpArguments): Promise<number> {
 
 async function alreadyRunning({ folder, fresh }: UpArguments): Promise<number> {
   if (fresh)
-    throw new Error(`The platform runs on ${folder}: stop it with "npm run down" before its data can be forgotten.`)
+    throw new Error(
+      `The platform runs on ${folder}: stop it with "${downCommand(folder)}" before its data can be forgotten.`,
+    )
   const dev = await readDevFile(folder)
   if (dev === undefined)
     throw new Error(
-      `Another "npm run up" is starting on ${folder} just now: wait for it, or stop it with "npm run down".`,
+      `Another "npm run up" is starting on ${folder} just now: wait for it, or stop it with "${downCommand(folder)}".`,
     )
   print(`Already running.\n${summary(dev, false)}`)
   return 0
-}
-
-/** Where images are pushed to: the registry of a node has another address for this machine than for pods. */
-function pushed({ registry, registryAddress }: DevFile): string {
-  return registry === registryAddress ? '' : `, pushed to ${registryAddress}`
-}
-
-/** The password is shown once, to who made it: this may be a terminal that others look at later. */
-function summary(dev: DevFile, isPersonNew: boolean): string {
-  const { source, version, simulated } = dev.kubernetes
-  const { userName, initialPassword } = dev.person
-  const password = isPersonNew ? `password ${initialPassword} (shown this once)` : 'initial password in dev.json'
-  const played = simulated.length === 0 ? '' : `, played: ${simulated.join(', ')}`
-  const hosts = dev.gateway && `  public hosts    https://*.${DOMAIN}:${dev.gateway.gatewayHttps}`
-  return [
-    `  REST interface  ${dev.facadeUrl}`,
-    ...(hosts === undefined ? [] : [hosts]),
-    ...(dev.registry === undefined ? [] : [`  images          ${dev.registry}${pushed(dev)}`]),
-    `  tokens          ${dev.tokenUrl}`,
-    `  sign in         "freehold setup --dev", then "freehold login" as ${userName}, ${password}`,
-    `  commands        export PATH="${dirname(dev.certificateAuthority)}:$PATH" gives freehold and kubectl`,
-    `  kubectl         kubectl --kubeconfig ${dev.kubeconfig}`,
-    `  Kubernetes      ${version} (${source}${played})`,
-    `  CA certificate  ${dev.certificateAuthority}`,
-  ].join('\n')
 }

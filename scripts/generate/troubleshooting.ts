@@ -18,7 +18,7 @@ const PATIENCE = 'It goes on by itself. If it does not within minutes, read the 
 const ADVICE: Readonly<Record<Reason, Advice>> = {
   Accepted: {
     means: 'It was stored, and no controller has looked at it yet.',
-    remedy: 'If it stays: see whether the controllers run (`freehold check`).',
+    remedy: 'If it stays: see whether the controllers run (`freehold check`, of `npm run up` `freehold check --dev`).',
   },
   WaitingForGroup: {
     means: 'Its boundary, its group or their namespace is not there yet.',
@@ -190,7 +190,7 @@ export function troubleshootingPage(): string {
 words below) and \`statusMessage\` (a sentence that names what is concerned). Begin with the sentence; this page says what the
 word means and what to do. Refusals of a request have [a page of their own](refusals.md).
 
-1. Nothing is shown at all: no controller runs, or the API server cannot be reached. \`freehold check\`.
+1. Nothing is shown at all: no controller runs, or the API server cannot be reached. \`freehold check\`, or \`freehold check --dev\` of \`npm run up\`.
 2. It was refused: the answer names the field or the right. \`freehold whoami\` shows who you are.
 3. It was accepted and does not run: look its phase up here.
 4. It runs and does not answer: its log, then [the page of its area](../areas), which says how it is reached.

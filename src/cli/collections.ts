@@ -1,6 +1,6 @@
 import { OPERATIONS, type Operation, RESOURCE_KINDS } from '../client/index.ts'
 import { suggestion } from '../core/suggestion.ts'
-import { usage } from './failure.ts'
+import { type CommandFailure, usage } from './failure.ts'
 
 export const VERBS = ['list', 'get', 'create', 'update', 'patch', 'delete'] as const
 export type Verb = (typeof VERBS)[number]
@@ -13,12 +13,21 @@ export type CollectionRoute = Operation & {
   readonly nameParameter: string | undefined
 }
 
+/** What kubectl calls it by, and the words before it that say where it stands. */
+type Alias = {
+  readonly names: readonly string[]
+  readonly shortNames: readonly string[]
+  readonly below: readonly string[]
+}
+
 /** Everything that the interface can do with one collection. The same segment may stand at several places. */
 export type Collection = {
   /** The segment: `vectorclusters`. */
   readonly noun: string
   readonly singular: string
-  readonly shortNames: readonly string[]
+  /** Names of kinds that mean it, or the part of it that stands below another word: `bps` is `blueprints/sources`. */
+  readonly also: readonly Alias[]
+  /** The kind whose manifests it writes. */
   readonly kind: ResourceKind | undefined
   readonly routes: readonly CollectionRoute[]
 }
@@ -56,9 +65,16 @@ export function collectionsOf(
     .map(([noun, routes]) => {
       const kind = kinds.find(({ plural }) => plural === noun)
       const singular = kind?.kind.toLowerCase() ?? singularOf(noun)
-      return { noun, singular, shortNames: kind?.shortNames ?? [], kind, routes }
+      return { noun, singular, also: kinds.flatMap((each) => aliasOf(each, noun) ?? []), kind, routes }
     })
     .sort((a, b) => a.noun.localeCompare(b.noun))
+}
+
+function aliasOf(found: ResourceKind, noun: string): Alias | undefined {
+  const { kind, plural, shortNames, collection = '' } = { collection: undefined, ...found }
+  const [last, ...below] = collection.toLowerCase().split('/').reverse()
+  if (last !== noun.toLowerCase()) return undefined
+  return { names: [plural, kind.toLowerCase()], shortNames, below }
 }
 
 /** What can only be read by its name, such as the difference of two revisions, is a part of something else. */
@@ -102,20 +118,35 @@ function singularOf(noun: string): string {
  */
 export function findCollection(word: string, collections: readonly Collection[]): Collection {
   const [last = '', ...before] = word.toLowerCase().split('/').reverse()
-  const found = collections.find(
-    ({ noun, singular, shortNames }) =>
-      noun.toLowerCase() === last || singular.toLowerCase() === last || shortNames.includes(last),
-  )
-  const routes = found?.routes.filter(({ path }) => isBelow(literalsOf(path), before))
-  if (found === undefined || routes === undefined || routes.length === 0) {
-    const known = collections.flatMap(({ noun, singular }) => [singular, noun])
-    throw usage(`There is no kind "${word}"${suggestion(last, known) || '; `freehold kinds` lists them.'}`)
-  }
+  const isCalled = ({ noun, singular }: Collection) => [noun.toLowerCase(), singular.toLowerCase()].includes(last)
+  const aliasIn = ({ also }: Collection) =>
+    also.find(({ names, shortNames }) => names.includes(last) || shortNames.includes(last))
+  // What REST calls it comes first: a name of a kind may be a word of REST for something else.
+  const found = collections.find(isCalled) ?? collections.find((each) => aliasIn(each) !== undefined)
+  const below = found === undefined || isCalled(found) ? [] : (aliasIn(found)?.below ?? [])
+  const routes = found?.routes.filter(({ path }) => isBelow(literalsOf(path), before.length > 0 ? before : below))
+  if (found === undefined || routes === undefined || routes.length === 0) throw unknownKind(word, last, collections)
   return { ...found, routes }
 }
 
+function unknownKind(word: string, last: string, collections: readonly Collection[]): CommandFailure {
+  const ofKubernetes = RESOURCE_KINDS.find(({ kind, plural, shortNames }) =>
+    [kind.toLowerCase(), plural, ...shortNames].includes(last),
+  )
+  if (ofKubernetes !== undefined) {
+    const { kind, plural, apiVersion } = ofKubernetes
+    const resource = `${plural}.${apiVersion.split('/')[0]}`
+    return usage(`REST has no collection of ${kind}s by name: \`kubectl get ${resource}\` shows them.`)
+  }
+  const known = collections.flatMap(({ noun, singular, also }) => [
+    ...[singular, noun],
+    ...also.flatMap(({ names, shortNames }) => [...names, ...shortNames]),
+  ])
+  return usage(`There is no kind "${word}"${suggestion(last, known) || '; `freehold kinds` lists them.'}`)
+}
+
 /** The words of a path that say what it is about, last first, without the collection's own. */
-function literalsOf(path: string): string[] {
+export function literalsOf(path: string): string[] {
   return path
     .toLowerCase()
     .split('/')
@@ -124,7 +155,8 @@ function literalsOf(path: string): string[] {
     .slice(1)
 }
 
-const isBelow = (literals: string[], before: string[]) => before.every((word, index) => literals[index] === word)
+const isBelow = (literals: readonly string[], before: readonly string[]) =>
+  before.every((word, index) => literals[index] === word)
 
 export type Given = {
   readonly name?: string | undefined
@@ -135,7 +167,7 @@ export type Given = {
 }
 
 const BOUNDARY_PARAMETER = 'boundaryId'
-const GROUP_PARAMETERS = ['resourceGroupName', 'resourceGroup']
+export const GROUP_PARAMETERS = ['resourceGroupName', 'resourceGroup']
 
 /** Values for the parameters of one route; undefined if one is missing or `--param` names one that it lacks. */
 function valuesFor(route: CollectionRoute, given: Given): Record<string, string> | undefined {
@@ -235,9 +267,17 @@ function misfit(
   command: CommandWords | null,
 ) {
   if (command === null) return gapOf(candidates, given)
-  const forms = [...new Set(candidates.map((route) => `  ${formOf(route, candidates, noun, command)}`))]
-  return `${gapOf(candidates, given)} Valid form${forms.length === 1 ? '' : 's'}:\n${forms.join('\n')}`
+  const isNamedByPlatform = given.name !== undefined && candidates.every((route) => route.nameParameter === undefined)
+  const why = isNamedByPlatform && command.name === 'create' ? ' The platform, or the body, names what is created.' : ''
+  const forms = formsOf(candidates, noun, command)
+  const shown = forms.map((form) => `  ${form}`).join('\n')
+  return `${gapOf(candidates, given)}${why} Valid form${forms.length === 1 ? '' : 's'}:\n${shown}`
 }
+
+/** The command lines that lead to each of these routes of one verb. */
+export const formsOf = (candidates: readonly CollectionRoute[], noun: string, command: CommandWords): string[] => [
+  ...new Set(candidates.map((route) => formOf(route, candidates, noun, command))),
+]
 
 /** `--boundary and --group are missing.`, by the form that what was given comes nearest to. */
 function gapOf(candidates: readonly CollectionRoute[], given: Given): string {
@@ -291,8 +331,11 @@ function formOf(
     return nameParameter === undefined ? [] : 'NAME'
   })
   const flags = further.map(flagOf).map((flag) => `${flag}${FLAG_VALUES[flag] ?? ''}`)
-  return ['freehold', name, ...words, ...flags].join(' ')
+  const body = route.needsBody === true && TAKES_BODY.includes(name) ? ["-d '{...}'"] : []
+  return ['freehold', name, ...words, ...flags, ...body].join(' ')
 }
+
+const TAKES_BODY = ['create']
 
 const targetsOf = (routes: readonly CollectionRoute[], given: Given): Target[] =>
   routes.flatMap((route) => {

@@ -74,3 +74,10 @@ describe('help and completion', () => {
     expect(stdout).to.equal('products parts\n\n')
   })
 })
+
+describe('negative numbers', () => {
+  it('are words, for the command to judge', () => {
+    const scale = { name: 'scale', summary: '', positionals: [{ name: 'N' }], run: async () => {} }
+    expect(readInput(scale, ['-1']).positionals).to.deep.equal(['-1'])
+  })
+})

@@ -99,11 +99,13 @@ export function readInput(command: Command, words: readonly string[]): Input {
   )
   let parsed: { values: Record<string, unknown>; positionals: string[] }
   try {
-    parsed = parseArgs({ args: withValues(words, options), options: config, allowPositionals: true, strict: true })
+    const args = withValues(words, options).map((word) => (NEGATIVE.test(word) ? `${MARK}${word}` : word))
+    parsed = parseArgs({ args, options: config, allowPositionals: true, strict: true })
   } catch (error) {
     throw usage(`${messageOf(error).split('. ')[0]}. See \`freehold ${command.name} --help\`.`)
   }
-  const { values, positionals } = parsed
+  const { values } = parsed
+  const positionals = parsed.positionals.map((word) => word.replace(MARK, ''))
   const input: Input = {
     command: { name: command.name, positionals: wordsOf(command) },
     positionals,
@@ -114,6 +116,10 @@ export function readInput(command: Command, words: readonly string[]): Input {
   if (!input.has('help')) check(command, input)
   return input
 }
+
+/** No option is a number: the command says what it thinks of a negative one. */
+const NEGATIVE = /^-\d+$/
+const MARK = '\0'
 
 /** Gives options that may stand alone the value that they then have. */
 function withValues(words: readonly string[], options: readonly Option[]): string[] {

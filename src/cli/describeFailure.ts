@@ -1,12 +1,16 @@
 import { NetworkError, PlatformApiError } from '../client/index.ts'
 import { messageOf } from '../core/errors.ts'
 import { CommandFailure, EXIT, type ExitCode } from './failure.ts'
+import { networkRemedy } from './networkTrouble.ts'
 import { printable } from './output.ts'
 
 /** What a person is told of a failure, and what the process ends with. */
 export function describeFailure(error: unknown): { lines: string[]; exitCode: ExitCode } {
   if (error instanceof CommandFailure) return { lines: [error.message], exitCode: error.exitCode }
-  if (error instanceof NetworkError) return { lines: [printable(error.message)], exitCode: EXIT.network }
+  if (error instanceof NetworkError) {
+    const remedy = networkRemedy(error)
+    return { lines: [printable(error.message), ...(remedy === undefined ? [] : [remedy])], exitCode: EXIT.network }
+  }
   if (error instanceof PlatformApiError) {
     const exitCode = error.status === 401 ? EXIT.notSignedIn : EXIT.refused
     return { lines: describeRefusal(error), exitCode }
@@ -16,7 +20,11 @@ export function describeFailure(error: unknown): { lines: string[]; exitCode: Ex
 
 function describeRefusal({ status, code, message, body, correlationId, retryAfter }: PlatformApiError): string[] {
   const { errors } = (body ?? {}) as { errors?: unknown }
-  const fields = Array.isArray(errors) ? errors.slice(0, 20) : []
+  const all = Array.isArray(errors) ? errors.slice(0, 20) : []
+  // The sentence of one that is wrong says all that its field does.
+  const isSaid =
+    all.length === 1 && message.includes(String((all[0] as Record<string, unknown> | null)?.message ?? all))
+  const fields = isSaid ? [] : all
   const remedy = remedyFor({ status, code, retryAfter })
   return [
     `${printable(message)} (${printable(code)}, ${status})`,
@@ -58,7 +66,7 @@ function nameOf(entry: unknown): string | undefined {
 /** `line 7: spec.replicas: It is negative. (OutOfRange)` */
 function problemLine(entry: unknown): string {
   const { message, code, severity, line, ...others } = fieldsOf(entry)
-  if (typeof message !== 'string') return nameOf(entry) ?? JSON.stringify(entry)
+  if (typeof message !== 'string') return nameOf(entry) ?? plainText(entry)
   const where = ['path', 'field', 'component', 'name', 'id'].map((name) => others[name]).find((value) => value)
   const before = [
     ...(severity === 'Warning' ? ['Warning'] : []),
@@ -66,6 +74,14 @@ function problemLine(entry: unknown): string {
     ...(where === undefined ? [] : [String(where)]),
   ]
   return `${[...before, message].join(': ')}${typeof code === 'string' ? ` (${code})` : ''}`
+}
+
+/** `kind: Pod, count: 2`: what has neither a name nor a sentence. */
+function plainText(entry: unknown): string {
+  if (Array.isArray(entry)) return entry.map(plainText).join(', ')
+  if (typeof entry !== 'object' || entry === null) return String(entry)
+  const pairs = Object.entries(entry).filter(([, value]) => value !== null && value !== undefined)
+  return pairs.map(([name, value]) => `${name}: ${plainText(value)}`).join(', ')
 }
 
 /** What a person can do, if the platform's own sentence does not say it. */

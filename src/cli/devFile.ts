@@ -1,9 +1,11 @@
 import { dirname, resolve } from 'node:path'
 import { load } from 'js-yaml'
 import { z } from 'zod'
+import { NetworkError } from '../client/index.ts'
 import { parsedJson } from '../core/parsedJson.ts'
 import { localTrouble } from './failure.ts'
 import { readIfThere } from './files.ts'
+import { fetchOf, safeUrl } from './settings.ts'
 
 export const DEV_FILE = '.freehold/dev.json'
 
@@ -14,6 +16,7 @@ const DevFile = z.object({
   clientSecret: z.string().min(1),
   certificateAuthority: z.string().optional(),
   kubeconfig: z.string().optional(),
+  registryAddress: z.string().optional(),
 })
 export type DevFile = z.output<typeof DevFile>
 
@@ -24,6 +27,19 @@ export async function readDevFile(path: string): Promise<DevFile> {
   const parsed = DevFile.safeParse(parsedJson(text))
   if (!parsed.success) throw localTrouble(`${path} is not the dev.json of \`npm run up\`.`)
   return parsed.data
+}
+
+/** The token address of `dev.json` is plain http on this machine; the issuer, which is https, stands in its discovery. */
+export async function issuerOf(tokenUrl: string, certificateAuthority: string | undefined): Promise<string> {
+  const realmUrl = safeUrl('tokenUrl', tokenUrl).replace(/\/protocol\/openid-connect\/token$/, '')
+  const url = `${realmUrl}/.well-known/openid-configuration`
+  const authority = certificateAuthority === undefined ? {} : { certificateAuthority: resolve(certificateAuthority) }
+  const fetch = await fetchOf(authority)
+  const answer = await fetch(url, { redirect: 'error' }).catch((error) => {
+    throw new NetworkError(url, error)
+  })
+  const { issuer } = (await answer.json().catch(() => ({}))) as { issuer?: unknown }
+  return typeof issuer === 'string' ? issuer : realmUrl
 }
 
 const Kubeconfig = z.object({

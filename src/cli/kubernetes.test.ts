@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { dump } from 'js-yaml'
-import { accessOfKubeconfig, accessOfSession, applyToKubernetes } from './kubernetes.ts'
+import { accessOfKubeconfig, accessOfSession, type KubernetesAccess, openKubernetes } from './kubernetes.ts'
+import { applyToKubernetes } from './kubernetesObjects.ts'
 import { parseManifests } from './manifests.ts'
 
 const [MANIFEST] = parseManifests('{apiVersion: v1, kind: Namespace, metadata: {name: one}}', 'one.yaml')
@@ -46,8 +47,9 @@ describe('applying at the API server', () => {
     await writeFile(path, dump(content))
     return path
   }
-  const apply = (access: Parameters<typeof applyToKubernetes>[1]) =>
-    applyToKubernetes(MANIFEST as NonNullable<typeof MANIFEST>, access, new AbortController().signal)
+  const { signal } = new AbortController()
+  const apply = async (access: KubernetesAccess) =>
+    applyToKubernetes(MANIFEST as NonNullable<typeof MANIFEST>, await openKubernetes(access, signal), signal)
 
   const users: [who: string, user: object, shown: string][] = [
     ['a token', { token: 'a' }, 'Bearer a'],

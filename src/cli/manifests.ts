@@ -1,11 +1,13 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { loadAll } from 'js-yaml'
+import { RESOURCE_KINDS } from '../client/index.ts'
 import { messageOf } from '../core/errors.ts'
-import { boundaryOfNamespace, groupNamespace, isUuid, SYSTEM_NAMESPACE } from '../core/names.ts'
+import { boundaryNamespace, boundaryOfNamespace, groupNamespace, isUuid, SYSTEM_NAMESPACE } from '../core/names.ts'
 import { type Collection, chooseRoute, type Target } from './collections.ts'
 import type { Terminal } from './command.ts'
 import { usage } from './failure.ts'
+import { strangeKind } from './kubernetesRefusal.ts'
 import { textOf } from './text.ts'
 
 /** What tells kustomize about a folder is no manifest. */
@@ -27,6 +29,8 @@ async function filesIn(path: string): Promise<string[]> {
 
 /** A custom resource as kubectl takes it. */
 export type Manifest = {
+  /** `stdin, document 2`. */
+  readonly where: string
   readonly apiVersion: string
   readonly kind: string
   readonly name: string | undefined
@@ -65,6 +69,7 @@ function manifest(entry: unknown, file: string, index: number): Manifest {
     throw usage(`The spec of document ${index + 1} of ${file} is not an object.`)
   }
   return {
+    where: `${file}, document ${index + 1}`,
     apiVersion,
     kind,
     name: name as string | undefined,
@@ -87,6 +92,32 @@ export type ManifestPlan = {
 }
 
 type Defaults = { boundary: string | undefined; group: string | undefined }
+
+/** @throws CommandFailure (usage) for a kind of ours that there is not, or that another apiVersion has */
+export function refuseStrangeKind({ where, apiVersion, kind }: Manifest): void {
+  const group = apiVersion.split('/')[0] ?? ''
+  const isOurs = RESOURCE_KINDS.some((each) => group === each.apiVersion.split('/')[0])
+  const isKnown = RESOURCE_KINDS.some((each) => each.kind === kind && each.apiVersion === apiVersion)
+  if (isOurs && !isKnown) throw usage(`${where}: ${strangeKind({ apiVersion, kind }, RESOURCE_KINDS)}`)
+}
+
+/** A manifest with the namespace that it is in: of those that name none, by the boundary and the group. */
+export function placed(found: Manifest, { boundary, group }: Defaults): Manifest {
+  if (found.namespace !== undefined || boundary === undefined || !isUuid(boundary)) return found
+  const kind = RESOURCE_KINDS.find((each) => each.kind === found.kind && each.apiVersion === found.apiVersion)
+  const inGroup = group === undefined ? undefined : groupNamespace(boundary, group)
+  const namespace = {
+    ...{ cluster: undefined, platform: undefined },
+    ...{ boundary: boundaryNamespace(boundary), boundaryOrPlatform: boundaryNamespace(boundary), group: inGroup },
+  }[kind?.placement ?? 'cluster']
+  if (namespace === undefined) return found
+  const metadata = { ...(found.document.metadata as object | undefined), namespace }
+  return { ...found, namespace, document: { ...found.document, metadata } }
+}
+
+/** Whether REST writes such things at all. */
+export const isWrittenByRest = (found: Manifest, collections: readonly Collection[]): boolean =>
+  collectionOf(found, collections) !== undefined
 
 /** The collection in which REST writes such a thing; undefined if it does not. */
 function collectionOf(
@@ -130,13 +161,16 @@ export function planManifest(found: Manifest, collections: readonly Collection[]
   return { title, name: found.name, collection, change, create, body: found.spec }
 }
 
+/** Of the namespace of a group: the rest of it is a hash. */
+export const groupOfNamespace = (namespace: string): string => namespace.slice(0, -11)
+
 /** The boundary and the group whose namespace it names. @throws CommandFailure (usage) where it is nobody's */
 export function placeOfManifest(found: Pick<Manifest, 'kind' | 'name' | 'namespace'>, defaults: Defaults): Defaults {
   const { namespace } = found
   if (namespace === undefined) return defaults
   const boundary = boundaryOfNamespace(namespace)
   if (boundary !== undefined) return { ...defaults, boundary }
-  const group = namespace.slice(0, -11)
+  const group = groupOfNamespace(namespace)
   const isOurs = defaults.boundary !== undefined && groupNamespace(defaults.boundary, group) === namespace
   if (isOurs) return { boundary: defaults.boundary, group }
   if (namespace === SYSTEM_NAMESPACE)

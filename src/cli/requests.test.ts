@@ -40,7 +40,7 @@ describe('what stands in the way of a deletion', () => {
       'No. (IN_USE, 409)',
       '  missing: a, b',
       '  taken:',
-      '    {"odd":1}',
+      '    odd: 1',
     ])
   })
 

@@ -1,5 +1,6 @@
-import { type Context, readInput } from './command.ts'
+import { type Context, type Input, readInput } from './command.ts'
 import { COMMANDS, findCommand } from './commands/index.ts'
+import { staleDefault } from './defaults.ts'
 import { describeFailure } from './describeFailure.ts'
 import { EXIT, type ExitCode } from './failure.ts'
 import { helpOf, overview } from './help.ts'
@@ -16,16 +17,20 @@ export async function run(words: readonly string[], context: Context): Promise<E
     terminal[name === undefined ? 'err' : 'out'](overview(COMMANDS))
     return name === undefined ? EXIT.usage : EXIT.ok
   }
+  let read: Input | undefined
   try {
     const command = findCommand(name === '--version' || name === '-v' ? 'version' : name)
     const input = readInput(command, rest)
+    read = input
     if (input.has('help')) terminal.out(helpOf(command))
     else await command.run(input, context)
     return EXIT.ok
   } catch (error) {
     if (context.signal.aborted) return EXIT.interrupted
     const { lines, exitCode } = describeFailure(error)
-    for (const line of lines) terminal.err(`${line}\n`)
+    // That failed already: another failure here says nothing more.
+    const stale = read && (await staleDefault(error, read, context).catch(() => undefined))
+    for (const line of stale === undefined ? lines : [...lines, stale]) terminal.err(`${line}\n`)
     return exitCode
   }
 }

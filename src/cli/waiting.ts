@@ -80,7 +80,10 @@ export async function waitFor(prepared: Prepared, wanted: Wanted, input: Input, 
     if (rests === (wanted.isChanged === true ? 2 : 1)) return record
     if (end === 'missed') throw new CommandFailure(EXIT.failed, `${title} has not become what was waited for: ${line}`)
     if (performance.now() + ASK_EVERY > until) {
-      throw new CommandFailure(EXIT.overdue, `${title} is still "${line}"; it goes on without you.`)
+      throw new CommandFailure(
+        EXIT.overdue,
+        `${title} is still "${line}"; it goes on without you, and \`freehold describe ${title}\` shows more.`,
+      )
     }
     await delay(ASK_EVERY, undefined, { signal })
   }

@@ -15,6 +15,8 @@ export type Operation = {
   readonly notBuilt?: true
   /** Shows or changes data and secrets, not only what is wanted. */
   readonly isData?: true
+  /** Refused without one: something in the body has no default. */
+  readonly needsBody?: true
   /** Those that the record of one thing may have. */
   readonly statuses?: readonly string[]
 }

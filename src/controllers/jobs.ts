@@ -24,6 +24,7 @@ import {
   type JobPod,
   type JobProgress,
   progressOf,
+  startTrouble,
 } from '../desired/jobs.ts'
 import { job as batchJobs, namespace, pod, secret } from '../kube/builtin.ts'
 import { controllerWith, type Pass, type Step, steps } from './engine/controller.ts'
@@ -122,7 +123,7 @@ async function observeJob(pass: JobPass): Promise<Outcome> {
     attempts: Math.max(seen.attempts, status?.attempts ?? 0),
   })
   if (made === undefined || isFinished(state.state)) return done()
-  return waiting('WaitingForWorkload', state.progress.message)
+  return startTrouble(made, pods) ?? waiting('WaitingForWorkload', state.progress.message)
 }
 
 function beginOrFinish(options: JobOptions): JobStep {

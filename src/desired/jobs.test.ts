@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { PULL_SECRET } from '../contracts/registry/names.ts'
 import { PlatformJob } from '../crds/jobs.ts'
-import { type BatchJob, batchJob, environmentSecret, imageOf, type JobPod, progressOf } from './jobs.ts'
+import { type BatchJob, batchJob, environmentSecret, imageOf, type JobPod, progressOf, startTrouble } from './jobs.ts'
 
 const job = (spec: object = {}): PlatformJob => ({
   apiVersion: PlatformJob.apiVersion,
@@ -138,5 +138,50 @@ describe('the progress of a job', () => {
   ]
   for (const [title, found, pods, expected] of cases) {
     it(title, () => expect(progressOf(found, pods)).to.deep.include(expected))
+  }
+})
+
+describe('why a job does not start', () => {
+  const made = batchJob({ job: job(), plan }) as unknown as BatchJob
+  const pod = (status: JobPod['status']): JobPod => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'p' },
+    ...(status && { status }),
+  })
+  const waits = (reason: string, message = '') =>
+    pod({ phase: 'Pending', containerStatuses: [{ state: { waiting: { reason, message } } }] })
+  const unplaced = (message: string) =>
+    pod({ phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }] })
+  const cases: [sentence: string, pods: JobPod[], expected: string][] = [
+    ['nobody has looked at it yet', [pod({ phase: 'Pending' })], 'nothing'],
+    ['its container is being made', [waits('ContainerCreating')], 'nothing'],
+    [
+      'its image cannot be pulled',
+      [waits('ErrImagePull', 'words of a registry')],
+      'degraded ImagePullFailed: The image docker.io/library/python:3.13 of the job cannot be pulled (ErrImagePull)',
+    ],
+    [
+      'a Secret of it is missing',
+      [waits('CreateContainerConfigError', 'secret "x" not found')],
+      'stalled ConfigurationInvalid: A container of the job cannot be made',
+    ],
+    [
+      'no node has room for it, which may pass',
+      [unplaced('0/3 nodes are available: 3 Insufficient memory.')],
+      'waiting WaitingForWorkload: No node has 512Mi memory left for the job.',
+    ],
+    [
+      'an earlier run has failed',
+      [pod({ phase: 'Failed', containerStatuses: [{ state: { terminated: { exitCode: 1 } } }] })],
+      'nothing',
+    ],
+  ]
+  for (const [sentence, pods, expected] of cases) {
+    it(`is told where ${sentence}`, () => {
+      const found = startTrouble(made, pods)
+      const words = found === undefined ? 'nothing' : `${found.kind} ${found.reason}: ${found.message}`
+      expect(words).to.include(expected)
+    })
   }
 })

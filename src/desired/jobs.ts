@@ -1,28 +1,28 @@
 import { isFinished, JOB_CONTAINER, type JobState, jobNames, vaultReference } from '../contracts/jobs.ts'
 import { pullSecretsOf } from '../contracts/registry/names.ts'
 import type { KubeObject } from '../core/object.ts'
+import { type Outcome, waiting } from '../core/outcome.ts'
 import { secretData } from '../core/secretData.ts'
 import type { EffectivePlan } from '../core/sizing/plans.ts'
 import type { PlatformJob } from '../crds/jobs.ts'
 import { type Child, child, secret, workloadInput } from './workload/child.ts'
 import { restrictedContainer, restrictedPod, secretVariable } from './workload/pod.ts'
+import { type LivePod, placementWords, troubleOf } from './workload/trouble.ts'
 
 export type JobInput = { job: PlatformJob; plan: EffectivePlan; registryHost?: string | undefined }
 
 /** What Kubernetes tells about a batch/v1 Job, as far as it is looked at. */
 export type BatchJob = KubeObject & {
+  spec?: { template?: { spec?: { containers?: readonly RunContainer[] } } }
   status?: {
     startTime?: string
     completionTime?: string
     conditions?: { type: string; status: string; reason?: string; message?: string; lastTransitionTime?: string }[]
   }
 }
-export type JobPod = KubeObject & {
-  status?: { phase?: string; startTime?: string; containerStatuses?: ContainerStatus[] }
-}
-type ContainerStatus = {
-  state?: { waiting?: { reason?: string }; terminated?: { exitCode: number; reason?: string; startedAt?: string } }
-}
+type Amounts = { cpu?: string; memory?: string }
+type RunContainer = { image?: string; resources?: { requests?: Amounts; limits?: Amounts } }
+export type JobPod = LivePod
 
 const inputOf = (job: PlatformJob) => workloadInput({ ...job, spec: {} }, jobNames(job.metadata.name), 'job')
 
@@ -133,6 +133,23 @@ export function progressOf(job: BatchJob | undefined, pods: readonly JobPod[]): 
     exitCode,
     attempts: pods.length,
   }
+}
+
+/**
+ * Why its container does not start; undefined where it has started, or nothing is wrong. What runs no more is told by its
+ * end, and a job waits for a node for as long as it may take: that is no failure.
+ */
+export function startTrouble(job: BatchJob | undefined, pods: readonly JobPod[]): Outcome | undefined {
+  const [container] = job?.spec?.template?.spec?.containers ?? []
+  const { requests, limits } = container?.resources ?? {}
+  const asked = {
+    ...{ what: 'the job', image: container?.image ?? '' },
+    ...{ cpuRequest: requests?.cpu ?? '', memoryRequest: requests?.memory ?? '', memoryLimit: limits?.memory ?? '' },
+  }
+  const pending = pods.filter(({ status }) => status?.phase === undefined || status.phase === 'Pending')
+  const words = pending.flatMap((pod) => placementWords(asked, pod) ?? [])
+  const [first] = words
+  return first === undefined ? troubleOf(asked, pending, undefined) : waiting('WaitingForWorkload', first)
 }
 
 function endOf(job: BatchJob | undefined) {

@@ -82,6 +82,8 @@ export type Route = {
   readonly isBuilt: boolean
   /** Not among the rows of the interface: served by the same rules, and marked in documents. */
   readonly isAddition: boolean
+  /** The kind of custom resource whose objects it reads or writes, where its declaration says so. */
+  readonly kind?: string
   readonly handler: (context: Context) => Answer | Promise<Answer>
 }
 
@@ -173,6 +175,10 @@ export function route<
     handler: handler as unknown as Route['handler'],
   }
 }
+
+/** Routes that are about the objects of one kind: clients call it by its names as well. */
+export const ofKind = ({ kind }: { readonly kind: string }, drafts: readonly RouteDraft[]): RouteDraft[] =>
+  drafts.map((draft) => ({ ...draft, kind }))
 
 export type Area = { readonly name: string; readonly module: string; readonly routes: readonly Route[] }
 

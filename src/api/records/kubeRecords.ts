@@ -355,7 +355,7 @@ function sameOrTaken<K extends AnyKind>(
   const isEqualSpec = isEqual(readModel(kind.spec, stored.spec), spec)
   if (isSame === undefined ? isEqualSpec : isSame(stored)) return stored
   const how = isEqualSpec ? '' : ' with different content'
-  throw new PlatformError('ALREADY_EXISTS', `"${name}" already exists in ${kind.plural}${how}.`)
+  throw new PlatformError('ALREADY_EXISTS', `"${name}" already exists in ${kind.segment}${how}.`)
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { AnyKind } from '../../crds/define.ts'
 import { interfaceRow } from '../http/interface.ts'
-import type { RouteDraft } from '../http/route.ts'
+import { ofKind, type RouteDraft } from '../http/route.ts'
 import { expandPath } from '../http/template.ts'
 import { declare } from './declarations.ts'
 import { readRoutes, writeRoutes } from './genericRoutes.ts'
@@ -21,5 +21,8 @@ export function resource<K extends AnyKind, Dto extends z.ZodObject, Body extend
     ...writeRoutes(kind, declaration),
     ...powerRoutes(kind, declaration),
   ]
-  return drafts.filter((draft) => interfaceRow(draft) !== undefined || additions.includes(draft.path))
+  return ofKind(
+    kind,
+    drafts.filter((draft) => interfaceRow(draft) !== undefined || additions.includes(draft.path)),
+  )
 }

@@ -6,7 +6,7 @@ import { createdAtOf } from '../../core/object.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import { noContent } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { action, anonymous, authenticated, type RouteDraft, route } from '../http/route.ts'
+import { action, anonymous, authenticated, ofKind, type RouteDraft, route } from '../http/route.ts'
 import { configRoute, listRoute } from '../resources/collection/columns.ts'
 import { inBoundary } from '../resources/collection/homes.ts'
 import { HealthReportDto } from '../resources/dto.ts'
@@ -204,7 +204,9 @@ const routes: readonly RouteDraft[] = [
     },
     issueToken,
   ),
-  route('DELETE', ONE, { auth: action(`${actions}/delete`), summary: 'Disconnect a source' }, removeSource),
+  ...ofKind(DeploymentSource, [
+    route('DELETE', ONE, { auth: action(`${actions}/delete`), summary: 'Disconnect a source' }, removeSource),
+  ]),
   route(
     'PUT',
     `${ONE}/circuit`,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { PlatformError } from '../../core/errors.ts'
-import { SecretVault } from '../../crds/vaults.ts'
-import { authenticated, dataAction, type RouteDraft, route } from '../http/route.ts'
+import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
+import { authenticated, dataAction, ofKind, type RouteDraft, route } from '../http/route.ts'
 import { flag, number } from '../resources/paging.ts'
 import { resource } from '../resources/resource.ts'
 import { keepsSecrets } from '../rules/protection.ts'
@@ -48,12 +48,14 @@ export const vaultRoutes: readonly RouteDraft[] = [
   accessibleList,
   secretList,
   versionList,
-  route(
-    'GET',
-    SECRET,
-    { auth: dataAction('secretvault/readSecrets'), summary: 'A secret with its value', reply: SecretDto },
-    readSecret,
-  ),
+  ...ofKind(VaultEntry, [
+    route(
+      'GET',
+      SECRET,
+      { auth: dataAction('secretvault/readSecrets'), summary: 'A secret with its value', reply: SecretDto },
+      readSecret,
+    ),
+  ]),
   route(
     'PUT',
     SECRET,

@@ -1,8 +1,10 @@
 import { OPERATIONS, pathOf } from '../../client/index.ts'
-import type { Command, Option } from '../command.ts'
+import { findCollection, placeOf, type Verb } from '../collections.ts'
+import type { Command, Context, Input, Option } from '../command.ts'
 import { usage } from '../failure.ts'
-import { ONE, PLACES, prepare, routesBelow, sendBelow, WHERE } from '../requests.ts'
+import { ONE, PLACES, type Prepared, prepare, routesBelow, send, sendBelow, WHERE } from '../requests.ts'
 import { OUTPUT, show } from '../session.ts'
+import { storyFor } from '../story.ts'
 
 const LIMIT: Option = { long: 'limit', value: 'N', summary: 'At most N, the newest first; 20 where absent' }
 const SHOWN = 20
@@ -13,22 +15,54 @@ export const events: Command = {
   summary: 'Show what was done to a resource: by whom, how, and how it ended',
   positionals: ONE,
   options: [...WHERE, LIMIT, OUTPUT],
-  details: `${PLACES}\nWhat the platform did for it, and what went wrong on the way, is in \`freehold describe\`.`,
+  details: `${PLACES}\nOf what is no resource of a group (groups, boundaries), the events of Kubernetes of the last hour.\nWhat the platform did for it, and what went wrong on the way, is in \`freehold describe\`.`,
   async run(input, context) {
     const limit = Number(input.text('limit') ?? SHOWN)
     if (!Number.isInteger(limit) || limit < 1 || limit > 500) throw usage('--limit is a number from 1 to 500.')
-    const { client, collection, target } = await prepare('get', input, context)
-    const { boundaryId = '', resourceGroupName: resourceGroup } = target.values
-    const [, resourceName] = input.positionals
-    if (resourceGroup === undefined || resourceName === undefined) {
-      throw usage(`${collection.noun} are no resources of a group: only those have a record of what was done.`)
-    }
-    const values = { boundaryId, resourceGroup, resourceType: collection.noun, resourceName }
-    const path = pathOf(OPERATIONS.GetActivityRecords.path, values, { pageSize: limit })
-    const { text } = await client.request({ method: 'GET', path })
+    const prepared = await prepareItem(input, context)
+    const path = activityOf(prepared, limit)
+    if (path === undefined) return show(await eventsFor(prepared, limit, input, context), input, context)
+    const { text } = await prepared.client.request({ method: 'GET', path })
     const { items } = JSON.parse(text) as { items: Entry[] }
     show(input.text('output') === 'json' ? items : items.map(shown), input, context)
   },
+}
+
+/** By the first verb that the interface has for such a thing: keys cannot be read. */
+async function prepareItem(input: Input, context: Context): Promise<Prepared> {
+  const { routes } = findCollection(input.positionals[0] ?? '', context.collections)
+  const verbs: readonly Verb[] = ['get', 'update', 'patch', 'delete']
+  const verb = verbs.find((each) => routes.some((route) => route.verb === each)) ?? 'get'
+  return prepare(verb, input, context)
+}
+
+/** Of resources of a group themselves there is a record of what was done; undefined for all else. */
+function activityOf({ collection, target }: Prepared, limit: number): string | undefined {
+  const { boundaryId = '', resourceGroupName: resourceGroup = '' } = target.values
+  const resourceName = target.values[target.route.nameParameter ?? '']
+  const isOfGroup = placeOf(target.route) === `/boundaries/{}/resourcegroups/{}/resources/${collection.noun}/{}`
+  if (!isOfGroup || resourceName === undefined) return undefined
+  const values = { boundaryId, resourceGroup, resourceType: collection.noun, resourceName }
+  return pathOf(OPERATIONS.GetActivityRecords.path, values, { pageSize: limit })
+}
+
+/** What Kubernetes tells of anything that is an object of it. */
+async function eventsFor(
+  prepared: Prepared,
+  limit: number,
+  input: Input,
+  context: Context,
+): Promise<readonly object[]> {
+  if (prepared.target.route.verb === 'get') await send(prepared)
+  const story = await storyFor(prepared, input.positionals[1] ?? '', context)
+  const { noun } = prepared.collection
+  if (story === undefined)
+    context.terminal.err(
+      `Of ${noun} there is no record of what was done, and no events of Kubernetes that you may read: \`freehold events\` of the resource or the group that holds it tells more.\n`,
+    )
+  else if (story.events.length === 0)
+    context.terminal.err(`Kubernetes keeps no events of ${noun} ${input.positionals[1]} now.\n`)
+  return (story?.events ?? []).slice(-limit).reverse()
 }
 
 type Entry = {

@@ -1,27 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Client, PlatformApiError, pathOf } from '../../client/index.ts'
-import { SYSTEM_NAMESPACE } from '../../core/names.ts'
-import type { Collection, Target } from '../collections.ts'
-import type { Command, Context, Input, Option } from '../command.ts'
+import type { Target } from '../collections.ts'
+import type { Command, Context, Input } from '../command.ts'
 import { describeFailure } from '../describeFailure.ts'
 import { CommandFailure, EXIT, usage } from '../failure.ts'
-import { accessOfKubeconfig, accessOfSession, applyToKubernetes, type KubernetesAccess } from '../kubernetes.ts'
-import { type Manifest, type ManifestPlan, manifestsIn, placeOfManifest, planManifest } from '../manifests.ts'
+import type { SendToKubernetes } from '../kubernetes.ts'
+import { applyToKubernetes } from '../kubernetesObjects.ts'
+import { titleOf } from '../kubernetesRefusal.ts'
+import { KUBECONFIG, kubernetesFor, type Step, stepsOf, verdictOn } from '../manifestSteps.ts'
+import type { Manifest, ManifestPlan } from '../manifests.ts'
 import { printable } from '../output.ts'
-import { openSession, PLACE_OPTIONS, placeOf, type Session } from '../session.ts'
+import { openSession, PLACE_OPTIONS } from '../session.ts'
 import { readingOf, WAITING, waitFor } from '../waiting.ts'
-
-export const KUBECONFIG: Option = {
-  long: 'kubeconfig',
-  value: 'FILE',
-  summary: 'What REST cannot write goes to the API server of this file, with the rights of its user',
-}
-
-/** The API server for what REST cannot write; undefined where none is known. */
-export function accessFor(input: Input, session: Session): KubernetesAccess | undefined {
-  const kubeconfig = input.text('kubeconfig')
-  return kubeconfig === undefined ? accessOfSession(session) : accessOfKubeconfig(kubeconfig)
-}
 
 export const apply: Command = {
   name: 'apply',
@@ -41,24 +31,26 @@ export const apply: Command = {
   details:
     'The place comes from metadata.namespace where a manifest has one, else from the options. All manifests are read and\nplaced before the first is sent. What REST has no way to write goes to the API server: with --kubeconfig as the user\nof that file, else with your own rights, where `setup` named one. Tenants write no Secrets, choose no ids of\nboundaries and set no quotas: those need the kubeconfig of an administrator.',
   async run(input, context) {
-    const files = input.all('file')
-    if (files.length === 0) throw usage('--file is missing.')
     const session = await openSession(context)
-    const place = placeOf(input, session.settings)
-    const access = accessFor(input, session)
-    const steps: Step[] = []
-    for await (const found of manifestsIn(files, context.terminal))
-      steps.push(stepOf(found, context.collections, place, access))
-    if (steps.length === 0) throw usage('There is no manifest in what was given.')
-    const to = { client: session.client, access, hasHolders: steps.some(({ manifest }) => isHolder(manifest)) }
+    const kubernetes = await kubernetesFor(input, session, context)
+    const steps = await stepsOf(input, session, context, kubernetes)
+    await refuseUnknownFields(steps, kubernetes)
+    const to = { client: session.client, kubernetes, hasHolders: steps.some(({ manifest }) => isHolder(manifest)) }
     for (const step of inOrder(steps)) context.terminal.out(`${await applied(step, to, context)}\n`)
     const waited = input.has('wait') ? steps.flatMap(({ plan }) => plan ?? []) : []
     for (const plan of waited) await atRest(plan, session.client, input, context)
   },
 }
 
-/** A manifest, and how REST writes it; undefined where only the API server does. */
-type Step = { readonly manifest: Manifest; readonly plan: ManifestPlan | undefined }
+/** All that can be told of beforehand is told at once, before anything is sent. @throws CommandFailure */
+async function refuseUnknownFields(steps: readonly Step[], kubernetes: SendToKubernetes | undefined): Promise<void> {
+  const verdicts = await Promise.all(steps.map((step) => verdictOn(step, kubernetes)))
+  const refusals = verdicts.flatMap((verdict) => (verdict?.isOfSchema === true ? [verdict.refusal] : []))
+  const [first] = refusals
+  if (first === undefined) return
+  const lines = [...refusals.map(({ message }) => message), 'Nothing was applied.']
+  throw new CommandFailure(first.exitCode, lines.join('\n'))
+}
 
 /** What holds others comes before them, as Git tools have it too; else the order of the files stays. */
 function inOrder(steps: readonly Step[]): Step[] {
@@ -68,43 +60,28 @@ function inOrder(steps: readonly Step[]): Step[] {
 const HOLDERS = ['Namespace', 'Boundary', 'ResourceGroup']
 const isHolder = ({ kind }: Manifest) => HOLDERS.includes(kind)
 
-/** @throws CommandFailure (usage) where REST cannot write it, and no API server is known that could */
-export function stepOf(
-  manifest: Manifest,
-  collections: readonly Collection[],
-  place: ReturnType<typeof placeOf>,
-  access: KubernetesAccess | undefined,
-): Step {
-  if (access === undefined || manifest.name === undefined)
-    return { manifest, plan: planManifest(manifest, collections, place) }
-  // A namespace that is nobody's is a mistake in either case. What stands in the platform's own the API server knows.
-  if (manifest.namespace !== undefined && manifest.namespace !== SYSTEM_NAMESPACE) placeOfManifest(manifest, place)
-  try {
-    return { manifest, plan: planManifest(manifest, collections, place) }
-  } catch (error) {
-    if (!(error instanceof CommandFailure)) throw error
-    return { manifest, plan: undefined }
-  }
-}
-
 /** Where to write, and whether boundaries or groups of others are among what is written. */
-type Reach = { readonly client: Client; readonly access: KubernetesAccess | undefined; readonly hasHolders: boolean }
+type Reach = {
+  readonly client: Client
+  readonly kubernetes: SendToKubernetes | undefined
+  readonly hasHolders: boolean
+}
 
 /** @returns what was done, for people */
 async function applied({ manifest, plan }: Step, to: Reach, context: Context): Promise<string> {
-  const { client, access, hasHolders } = to
+  const { client, kubernetes, hasHolders } = to
   const title = plan?.title ?? `${manifest.kind} "${manifest.name ?? ''}"`
-  const atApiServer = async (server: KubernetesAccess) =>
-    `${title} ${await applyToKubernetes(manifest, server, context.signal)} (with Kubernetes)`
-  if (plan === undefined) return atApiServer(access as KubernetesAccess)
+  const atApiServer = async (send: SendToKubernetes) =>
+    `${title} ${await applyToKubernetes(manifest, send, context.signal)} (with Kubernetes)`
+  if (plan === undefined) return atApiServer(kubernetes as SendToKubernetes)
   try {
     const isWaiting = (error: PlatformApiError) =>
       isOfNewHolder(error, hasHolders) || (error.status === 503 && plan.change !== undefined)
     return await whenReady(() => write(plan, client), isWaiting, context.signal)
   } catch (error) {
-    if (access !== undefined && manifest.name !== undefined && isBeyondRest(error)) return atApiServer(access)
+    if (kubernetes !== undefined && manifest.name !== undefined && isBeyondRest(error)) return atApiServer(kubernetes)
     if (!(error instanceof PlatformApiError)) throw error
-    context.terminal.err(`${printable(title)} was not applied:\n`)
+    context.terminal.err(`${printable(titleOf(manifest))} was not applied:\n`)
     const { lines, exitCode } = describeFailure(error)
     for (const line of lines) context.terminal.err(`${line}\n`)
     throw new CommandFailure(exitCode, hasUnknownFields(error) ? ONLY_KUBECTL : 'What came before it stands.')
@@ -134,7 +111,7 @@ async function atRest(
 }
 
 const ONLY_KUBECTL =
-  'REST has no such field: name a kubeconfig that may write this manifest with --kubeconfig, or leave the field out.'
+  'REST has no such field. If the kind has it, name a kubeconfig that may write it with --kubeconfig; else mend the name.'
 
 function hasUnknownFields(error: unknown): boolean {
   return (

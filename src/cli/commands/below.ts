@@ -1,7 +1,7 @@
 import { pathOf } from '../../client/index.ts'
 import type { Command, Option } from '../command.ts'
 import { usage } from '../failure.ts'
-import { ONE, PLACES, prepare, routesBelow, sendBelow, WHERE } from '../requests.ts'
+import { ONE, PLACES, type Prepared, prepare, routesBelow, sendBelow, WHERE } from '../requests.ts'
 import { OUTPUT, show } from '../session.ts'
 import { pairsOf } from '../text.ts'
 
@@ -62,6 +62,22 @@ export const logs: Command = {
     const query = { ...Object.fromEntries(flags), tail: input.text('tail'), process: input.text('process') }
     const path = pathOf(route.operation.path, values, query)
     const chunks = prepared.client.stream({ method: 'GET', path, headers: { accept: 'text/plain' } })
-    for await (const chunk of chunks) context.terminal.out(chunk)
+    let isEmpty = true
+    for await (const chunk of chunks) {
+      isEmpty &&= chunk === ''
+      context.terminal.out(chunk)
+    }
+    if (isEmpty) context.terminal.err(`${await whyEmpty(prepared)}\n`)
   },
+}
+
+/** Where pods are played, nobody looks for words that no program wrote. */
+async function whyEmpty({ client }: Prepared): Promise<string> {
+  const played = await client.operations['Version_resource-groups']({}).then(
+    ({ simulated }) => simulated.includes('pods'),
+    () => false,
+  )
+  return played
+    ? 'There is no log: pods are played on this platform, so that no program runs (`npm run up -- --node` runs them).'
+    : 'The log is empty.'
 }

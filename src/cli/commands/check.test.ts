@@ -90,3 +90,14 @@ describe('freehold check', () => {
     expect((await ask(undefined)).failure).to.contain('kubectl could not be started')
   })
 })
+
+describe('freehold check --dev', () => {
+  it('says where there is no such platform', async () => {
+    const input: Pick<Input, 'text'> = { text: (name) => (name === 'dev' ? '/nowhere/dev.json' : undefined) }
+    const context = { terminal: { out() {}, err() {} }, environment: {}, signal: new AbortController().signal }
+    const failure = await check
+      .run(input as Input, context as unknown as Context)
+      .then(String, (error: Error) => error.message)
+    expect(failure).to.match(/no \/nowhere\/dev.json: start the platform with `npm run up`/)
+  })
+})

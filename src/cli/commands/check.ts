@@ -1,7 +1,10 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
-import type { Command } from '../command.ts'
+import type { Command, Context, Input } from '../command.ts'
+import { DEV_FILE, issuerOf, readDevFile } from '../devFile.ts'
 import { CommandFailure, EXIT, localTrouble } from '../failure.ts'
 import { isOfKubectl, troubleOf } from './kubectlTrouble.ts'
 
@@ -18,37 +21,73 @@ export const check: Command = {
       summary: 'Of an administrator of the cluster; what kubectl uses where absent',
     },
     { long: 'context', value: 'NAME', summary: 'Context of it' },
+    {
+      long: 'dev',
+      value: 'FILE',
+      whenAlone: DEV_FILE,
+      summary: `Look at the platform of \`npm run up\` instead, by its dev.json (${DEV_FILE})`,
+    },
   ],
   details:
     'It asks a facade that runs in the cluster, by `kubectl exec`, to look at the API server, the kinds, the webhook, the\nidentity provider, the engines and the systems of its configuration. Nothing is changed.',
-  async run(input, { terminal, signal, environment }) {
-    const places = ['kubeconfig', 'context'].flatMap((name) => {
-      const value = input.text(name)
-      return value === undefined ? [] : [`--${name}=${value}`]
-    })
-    const facade = [
-      'exec',
-      '--namespace',
-      SYSTEM_NAMESPACE,
-      'deployment/freehold-facade',
-      '--container',
-      'facade',
-      '--',
-    ]
-    const words = [...places, ...facade, ...PROGRAM]
-    const child = spawn('kubectl', words, { env: environment, signal })
-    const ofKubectl: string[] = []
-    child.stdout.on('data', (part) => terminal.out(String(part)))
-    createInterface({ input: child.stderr }).on('line', (line) => {
-      if (isOfKubectl(line)) ofKubectl.push(line)
-      else terminal.err(`${line}\n`)
-    })
-    const code = await new Promise<number | null>((ended, failed) => {
-      child.on('error', (error) => failed(localTrouble('kubectl could not be started: put it on the PATH.', error)))
-      child.on('close', ended)
-    })
-    if (code === 0) return
-    const trouble = troubleOf(ofKubectl, ['kubectl', ...words].join(' '))
+  async run(input, context) {
+    const dev = input.text('dev')
+    const { end, said, shown } = dev === undefined ? await inCluster(input, context) : await here(dev, context)
+    if (end === 0) return
+    const trouble = troubleOf(said, shown)
     throw new CommandFailure(EXIT.refused, trouble ?? 'The installation is not whole, or could not be looked at.')
   },
+}
+
+type Ran = { readonly end: number | null; readonly said: readonly string[]; readonly shown: string }
+
+/** @returns what kubectl says itself, beside the program that it runs */
+async function inCluster(input: Input, context: Context): Promise<Ran> {
+  const places = ['kubeconfig', 'context'].flatMap((name) => {
+    const value = input.text(name)
+    return value === undefined ? [] : [`--${name}=${value}`]
+  })
+  const facade = ['exec', '--namespace', SYSTEM_NAMESPACE, 'deployment/freehold-facade', '--container', 'facade', '--']
+  const words = [...places, ...facade, ...PROGRAM]
+  const child = spawn('kubectl', words, { env: context.environment, signal: context.signal })
+  const said: string[] = []
+  const end = await ended(child, context, (line) => isOfKubectl(line) && said.push(line) > 0)
+  return { end, said, shown: ['kubectl', ...words].join(' ') }
+}
+
+/** Of `npm run up`: its programs run on this machine, beside the cluster, so that the same program runs here. */
+async function here(devFile: string, context: Context): Promise<Ran> {
+  const { kubeconfig = '', certificateAuthority, tokenUrl, registryAddress } = await readDevFile(resolve(devFile))
+  const settings = {
+    PLATFORM_KUBECONFIG: kubeconfig,
+    PLATFORM_ISSUER: await issuerOf(tokenUrl, certificateAuthority),
+    ...(certificateAuthority !== undefined && { PLATFORM_ISSUER_CERTIFICATE_AUTHORITY: certificateAuthority }),
+    ...(registryAddress !== undefined && { PLATFORM_REGISTRY_URL: `http://${registryAddress}` }),
+  }
+  context.terminal.err(ONLY_ITS_OWN)
+  const words = [fileURLToPath(new URL('../../main.ts', import.meta.url)), ...PROGRAM.slice(2)]
+  const env = { PATH: context.environment.PATH ?? '', ...settings }
+  const child = spawn(process.execPath, words, { env, signal: context.signal })
+  return { end: await ended(child, context, () => false), said: [RAN_HERE], shown: '' }
+}
+
+const ONLY_ITS_OWN =
+  'What only `npm run up` knows of (keys of vaults, object store, mail) is told as off: its programs have it.\n'
+
+/** What kubectl says where the program was run: no trouble of kubectl is to be told. */
+const RAN_HERE = 'command terminated with exit code 1'
+
+/** @param isKept whether a line of standard error is not for the person */
+function ended(child: ChildProcess, { terminal }: Context, isKept: (line: string) => boolean): Promise<number | null> {
+  child.stdout?.on('data', (part) => terminal.out(String(part)))
+  if (child.stderr !== null)
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      if (!isKept(line)) terminal.err(`${line}\n`)
+    })
+  return new Promise((closed, failed) => {
+    child.on('error', (error) =>
+      failed(localTrouble(`${child.spawnfile} could not be started: put it on the PATH.`, error)),
+    )
+    child.on('close', closed)
+  })
 }

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { collectionsOf } from '../collections.ts'
 import { nameOf } from './deploy.ts'
-import { referenceIn, withVariables } from './deployed.ts'
+import { changesBetween, referenceIn, rowOf, withoutVariables, withVariables } from './deployed.ts'
 
 describe('names of apps from folders', () => {
   const cases: [string, string | undefined][] = [
@@ -64,5 +64,35 @@ describe('variables that refer to something', () => {
   it('take the place of a plain value', () => {
     const reference = { name: 'COLOUR', secret: { vaultName: 'v', secretName: 's' } }
     expect(withVariables([{ name: 'COLOUR', value: 'red' }], [], [reference])).to.deep.equal([reference])
+  })
+})
+
+describe('variables that are shown', () => {
+  const SECRET = { name: 'T', secret: { vaultName: 'safe', secretName: 'Token' } }
+  const OUTPUT = { name: 'U', output: { collection: 'relationalclusters', name: 'orders', output: 'host' } }
+  const PLAIN = { name: 'A', value: '1' }
+
+  it('say where their value comes from', () => {
+    expect([SECRET, OUTPUT, PLAIN].map((one) => rowOf(one).value)).to.deep.equal([
+      'from secretvaults/safe/Token',
+      'from relationalclusters/orders/host',
+      '1',
+    ])
+  })
+
+  it('are told by name when they change', () => {
+    expect(changesBetween([PLAIN, SECRET], [{ name: 'A', value: '2' }, OUTPUT])).to.deep.equal([
+      'set A',
+      'set U',
+      'unset T',
+    ])
+    expect(changesBetween([PLAIN, SECRET], [{ ...PLAIN }, SECRET])).to.deep.equal([])
+  })
+
+  it('are not taken away by a mistyped name', () => {
+    expect(withoutVariables([PLAIN, SECRET], ['A'], 'app shop')).to.deep.equal([SECRET])
+    expect(() => withoutVariables([{ name: 'COLOUR', value: '' }], ['COLOR'], 'app shop')).to.throw(
+      'app shop has no variable "COLOR"; did you mean "COLOUR"?',
+    )
   })
 })

@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from 'node:util'
 import { pathOf } from '../../client/index.ts'
 import { OUTPUT_COLLECTIONS, outputsOf } from '../../contracts/references.ts'
+import { suggestion } from '../../core/suggestion.ts'
 import { type Collection, findCollection } from '../collections.ts'
-import type { Command, Input, Option } from '../command.ts'
+import type { Command, Context, Input, Option } from '../command.ts'
 import { CommandFailure, EXIT, usage } from '../failure.ts'
 import { ONE, PLACES, type Prepared, prepare, routesBelow, send, sendBelow, WHERE } from '../requests.ts'
 import { OUTPUT, show } from '../session.ts'
@@ -81,15 +83,19 @@ export const env: Command = {
     const asked = { ...input, positionals: [kind, name] }
     const prepared = await prepare('get', asked, context)
     const { variables, etag } = await variablesOf(prepared)
-    if (action === 'list') return show(variables, input, context)
+    if (action === 'list') return showVariables(variables, input, context)
     const next =
       action === 'set'
         ? withVariables(variables, words, references)
-        : variables.filter((one) => !words.includes(one.name))
+        : withoutVariables(variables, words, `${kind} ${name}`)
+    const changes = changesBetween(variables, next)
+    const told = `${kind} ${name}: ${changes.join(', ') || 'nothing changes'}.\n`
+    if (changes.length === 0) return context.terminal.err(told)
     const updating = await prepare('patch', asked, context)
     const { route, values } = updating.target
     const headers: Record<string, string> = etag === null ? {} : { 'if-match': etag }
     await prepared.client.request({ method: 'PATCH', path: pathOf(route.path, values), body: { env: next }, headers })
+    context.terminal.err(told)
     if (input.has('wait')) await waitFor(prepared, { isChanged: true }, asked, context)
   },
 }
@@ -99,6 +105,42 @@ async function variablesOf({ client, target, collection }: Prepared) {
   const { env: variables } = JSON.parse(answer.text) as { env?: Variable[] }
   if (!Array.isArray(variables)) throw usage(`${collection.noun} have no variables of their own.`)
   return { variables, etag: answer.headers.get('etag') }
+}
+
+/** A person sees what a variable refers to; programs get the record. */
+function showVariables(variables: readonly Variable[], input: Input, context: Context): void {
+  const asked = input.text('output')
+  const isForPeople = asked === 'table' || asked === 'wide' || (asked === undefined && context.terminal.isTerminal)
+  show(isForPeople ? variables.map(rowOf) : variables, input, context)
+}
+
+/** Where a value comes from, in the words of `--from`. */
+export function rowOf({ name, value, secret, output }: Variable): { name: string; value: string } {
+  const { vaultName, secretName, version } = (secret ?? {}) as Record<string, unknown>
+  const { collection, name: owner, output: what } = (output ?? {}) as Record<string, unknown>
+  if (secret)
+    return { name, value: `from ${VAULTS}/${vaultName}/${secretName}${version ? ` (version ${version})` : ''}` }
+  if (output) return { name, value: `from ${collection}/${owner}/${what}` }
+  return { name, value: value ?? '' }
+}
+
+/** @throws CommandFailure (usage) for a name that nothing has: it was mistyped */
+export function withoutVariables(variables: readonly Variable[], names: readonly string[], title: string): Variable[] {
+  const known = variables.map((one) => one.name)
+  const unknown = names.find((name) => !known.includes(name))
+  if (unknown !== undefined) throw usage(`${title} has no variable "${unknown}"${suggestion(unknown, known) || '.'}`)
+  return variables.filter((one) => !names.includes(one.name))
+}
+
+/** `set COLOUR`, `unset SIZE`: values may be secret. */
+export function changesBetween(before: readonly Variable[], next: readonly Variable[]): string[] {
+  const find = (all: readonly Variable[], name: string) => all.find((one) => one.name === name)
+  const isSame = (one: Variable, other: Variable | undefined) =>
+    other !== undefined && isDeepStrictEqual(rowOf(one), rowOf(other))
+  return [
+    ...next.filter((one) => !isSame(one, find(before, one.name))).map(({ name }) => `set ${name}`),
+    ...before.filter(({ name }) => find(next, name) === undefined).map(({ name }) => `unset ${name}`),
+  ]
 }
 
 /** Those that are there keep their place. */

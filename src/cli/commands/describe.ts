@@ -1,7 +1,9 @@
 import { PlatformApiError, pathOf } from '../../client/index.ts'
+import { quoted } from '../../core/shellWord.ts'
 import { type CollectionRoute, placeOf } from '../collections.ts'
 import type { Command, Input } from '../command.ts'
-import { outlookOf, statusLine } from '../outlook.ts'
+import type { Story } from '../kubernetesStory.ts'
+import { outlookOf, statusLine, statusOf } from '../outlook.ts'
 import { printable, rendered } from '../output.ts'
 import {
   ONE,
@@ -14,6 +16,7 @@ import {
   sendBelow,
   WHERE,
 } from '../requests.ts'
+import { storyFor } from '../story.ts'
 
 export const describe: Command = {
   name: 'describe',
@@ -26,14 +29,28 @@ export const describe: Command = {
     const record = await send(prepared)
     const below = routesBelow(prepared.target, 'GET').filter(({ words }) => isPlain(words))
     const { out } = context.terminal
-    out(`${input.positionals.join(' ')}: ${printable(statusLine(record))}\n\n${rendered(record, 'table')}`)
+    const story = await storyFor(prepared, input.positionals[1] ?? '', context)
+    const told = { statusMessage: story?.message, ...(record as object | undefined) }
+    out(`${input.positionals.join(' ')}: ${printable(statusLine(told))}\n\n${rendered(record, 'table')}`)
     for (const route of below.filter(({ operation }) => operation.isData !== true && operation.paged !== true)) {
       const shown = await readable(prepared, route)
       if (shown !== undefined) out(`\n${route.words}\n${indented(rendered(shown, 'table'))}`)
     }
+    for (const [title, rows] of tablesOf(story)) out(`\n${title}\n${indented(rendered(rows, 'wide'))}`)
     const steps = nextSteps(input.positionals, record, { ...prepared, placed: placedBy(input) })
     if (steps.length > 0) out(`\nNext\n${indented(steps.join('\n'))}`)
   },
+}
+
+function tablesOf(story: Story | undefined): [title: string, rows: readonly object[]][] {
+  const conditions = (story?.conditions ?? []).map(({ type, status, reason, message }) => ({
+    ...{ type, status, reason, message },
+  }))
+  const all: [string, readonly object[]][] = [
+    ['conditions', conditions],
+    ['events of Kubernetes', story?.events ?? []],
+  ]
+  return all.filter(([, rows]) => rows.length > 0)
 }
 
 /** What the caller said of the place: it is not in the defaults, so the next command needs it as well. */
@@ -70,6 +87,8 @@ export function nextSteps(
   const said = (command: string, ...more: string[]) =>
     ['freehold', command, ...[...positionals, ...more, ...placed].map(quoted)].join(' ')
   const outlook = outlookOf(record)
+  // What goes takes no more advice.
+  if (statusOf(record) === 'Deleting') return [said('wait', '--for', 'deleted')]
   const read = routesBelow(target, 'GET').filter(({ words }) => isPlain(words))
   const sent = routesBelow(target, 'POST')
   const secrets = read.filter(({ operation }) => operation.isData === true && !/logs|files|editor/.test(operation.path))
@@ -95,9 +114,6 @@ const REMEDIES: Readonly<Record<string, (record: Record<string, unknown>) => boo
   resume: ({ status, canResume }) => canResume !== false && (status === 'Failed' || status === 'Paused'),
   repair: ({ status, isInstalled }) => isInstalled !== false && (status === 'Failed' || status === 'Degraded'),
 }
-
-/** As a shell takes it. */
-const quoted = (word: string) => (/^[\w./:=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)
 
 const indented = (text: string) =>
   text

@@ -36,21 +36,38 @@ describe('what an apply would change at the API server', () => {
     { name: 'blueprinttemplates', kind: 'BlueprintTemplate', namespaced: true },
     { name: 'secrets', kind: 'Secret', namespaced: true },
   ]
+  const GROUP = { group: 'delivery.freehold.dev', version: 'v1alpha1', kind: 'BlueprintTemplate' }
+  const TEMPLATES = {
+    'x-kubernetes-group-version-kind': [GROUP],
+    properties: { spec: { properties: { content: {} } } },
+  }
+  // What every object has is there as well.
+  const WHOLE = { ...TEMPLATES.properties, apiVersion: {}, kind: {}, metadata: {} }
+  const SCHEMAS = { components: { schemas: { A: { ...TEMPLATES, properties: WHOLE } } } }
   let server: Server
   let home: string
   let said: string
   let stored: object | undefined
+  /** A field that the API server does not know, and what the caller may not read. */
+  let unknown: string | undefined
+  let forbidden: RegExp | undefined
   let writes: (string | undefined)[]
 
   beforeEach(async () => {
     writes = []
+    unknown = undefined
+    forbidden = undefined
     server = createServer(async (request, response) => {
       const answer = (status: number, body: object) =>
         response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
-      if (/v1(alpha1)?$/.test(request.url ?? '')) return answer(200, { resources: RESOURCES })
-      if (request.method === 'GET') return answer(stored === undefined ? 404 : 200, stored ?? {})
+      const { url = '', method } = request
+      const found = readable(url)
+      if (found !== undefined || method === 'GET')
+        return answer(...(found ?? [stored === undefined ? 404 : 200, stored ?? {}]))
       writes.push(request.url)
       const { stringData, ...wanted } = (await json(request)) as { stringData?: object }
+      if (unknown !== undefined && !stringData)
+        return answer(500, { message: `${unknown}: field not declared in schema` })
       answer(200, { ...wanted, ...(stringData && { data: stringData }), status: {} })
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -62,6 +79,13 @@ describe('what an apply would change at the API server', () => {
     server.close()
     await rm(home, { recursive: true })
   })
+
+  /** What is there besides the object that is asked for. */
+  function readable(url: string): [number, object] | undefined {
+    if (url.startsWith('/openapi/')) return [200, SCHEMAS]
+    if (/v1(alpha1)?$/.test(url)) return [200, { resources: RESOURCES }]
+    return forbidden?.test(url) === true ? [403, { message: 'is forbidden' }] : undefined
+  }
 
   function freehold(...words: string[]): Promise<number> {
     said = ''
@@ -96,6 +120,33 @@ describe('what an apply would change at the API server', () => {
     stored = undefined
     expect(await diff(TEMPLATE)).to.equal(1)
     expect(said).to.include('+ it would be created')
+  })
+
+  it('is nothing where it refuses a field, which is more than a difference', async () => {
+    unknown = '.spec.contnt'
+    stored = { spec: { content: 'old' } }
+    expect(await diff(TEMPLATE.replace('content:', 'contnt:')), said).to.equal(2)
+    expect(said).to.match(/a.yaml, document 1: BlueprintTemplate "search": spec.contnt is not a field.*"content"\?\n$/)
+  })
+
+  it('is compared of what may be read where other things may not be', async () => {
+    forbidden = /secrets/
+    stored = { spec: { content: 'old' } }
+    expect(await diff(`${SECRET}\n---\n${TEMPLATE}`), said).to.equal(2)
+    expect(said)
+      .to.include('~ content: "old" -> "new"')
+      .and.to.match(/document 1: Secret "token": .*403/)
+  })
+
+  it('is refused by `apply` before anything is sent, too', async () => {
+    unknown = '.spec.contnt'
+    stored = { spec: { content: 'old' } }
+    await writeFile(join(home, 'a.yaml'), `${SECRET}\n---\n${TEMPLATE.replace('content:', 'contnt:')}`)
+    expect(await freehold('apply', '-f', join(home, 'a.yaml'), '-b', BOUNDARY), said).to.equal(1)
+    expect(said)
+      .to.match(/document 2: .*spec.contnt is not a field/)
+      .and.to.include('Nothing was applied.')
+    expect(writes.filter((path) => path?.includes('dryRun') !== true)).to.deep.equal([])
   })
 
   it('shows no secret', async () => {

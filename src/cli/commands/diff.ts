@@ -1,12 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Client, PlatformApiError, pathOf } from '../../client/index.ts'
 import type { Command } from '../command.ts'
-import { CommandFailure, EXIT, usage } from '../failure.ts'
-import { dryRunAtKubernetes, type KubernetesAccess } from '../kubernetes.ts'
-import { type Manifest, type ManifestPlan, manifestsIn } from '../manifests.ts'
+import { describeFailure } from '../describeFailure.ts'
+import { CommandFailure, EXIT } from '../failure.ts'
+import type { SendToKubernetes } from '../kubernetes.ts'
+import { dryRunAtKubernetes } from '../kubernetesObjects.ts'
+import { titleOf } from '../kubernetesRefusal.ts'
+import { KUBECONFIG, kubernetesFor, type Step, stepsOf, verdictOn } from '../manifestSteps.ts'
+import type { Manifest, ManifestPlan } from '../manifests.ts'
 import { printable } from '../output.ts'
-import { openSession, PLACE_OPTIONS, placeOf } from '../session.ts'
-import { accessFor, KUBECONFIG, stepOf } from './apply.ts'
+import { openSession, PLACE_OPTIONS } from '../session.ts'
 
 export const diff: Command = {
   name: 'diff',
@@ -17,33 +20,73 @@ export const diff: Command = {
     ...PLACE_OPTIONS,
   ],
   details:
-    'Fields of a spec are compared with those of the record that REST shows. Fields that only Kubernetes writes are named\nand not compared: `kubectl diff` does. Kinds that only Kubernetes writes are compared by a dry run at its API server,\nas `apply` would write them. Exit code 1: something would change.',
+    'Fields of a spec are compared with those of the record that REST shows. Fields that only Kubernetes writes are named\nand not compared: `kubectl diff` does. Kinds that only Kubernetes writes are compared by a dry run at its API server,\nas `apply` would write them. What cannot be read, or would be refused, is said, and the others are compared.\nExit code 1: something would change. Exit code 2 and more: `apply` would be refused.',
   async run(input, context) {
-    const files = input.all('file')
-    if (files.length === 0) throw usage('--file is missing.')
     const session = await openSession(context)
-    const place = placeOf(input, session.settings)
-    const access = accessFor(input, session)
-    let isDifferent = false
-    for await (const found of manifestsIn(files, context.terminal)) {
-      const { plan } = stepOf(found, context.collections, place, access)
-      const title = plan?.title ?? `${found.kind} "${found.name ?? ''}"`
-      const lines =
-        plan === undefined
-          ? await changesAtApiServer(found, access as KubernetesAccess, context.signal)
-          : changesOf(plan.body, await recordOf(plan, session.client))
-      isDifferent ||= lines.some((line) => !line.startsWith('?'))
-      for (const line of lines.length > 0 ? [title, ...lines.map((each) => `  ${each}`)] : [])
-        context.terminal.out(`${printable(line)}\n`)
+    const kubernetes = await kubernetesFor(input, session, context)
+    const steps = await stepsOf(input, session, context, kubernetes)
+    const told: Told[] = []
+    for (const step of steps) {
+      const each = await differenceOf(step, session.client, kubernetes)
+      told.push(each)
+      const title = step.plan?.title ?? `${step.manifest.kind} "${step.manifest.name ?? ''}"`
+      const lines = each.lines.length > 0 ? [title, ...each.lines.map((line) => `  ${line}`)] : []
+      for (const line of lines) context.terminal.out(`${printable(line)}\n`)
     }
-    if (isDifferent) throw new CommandFailure(EXIT.refused, 'Something would change.')
+    end(told)
   },
 }
 
+/** What there is to tell of one manifest. */
+type Told = {
+  readonly lines: readonly string[]
+  readonly refusal?: CommandFailure | undefined
+  /** Whether it may be refused only because of what the same files are about to make. */
+  readonly mayPass?: boolean
+}
+
+const isChange = (line: string) => !line.startsWith('?')
+const isNew = ({ lines }: Told) => lines.includes(CREATED)
+
+/** @throws CommandFailure for differences, with 1, and for refusals, with more */
+function end(told: readonly Told[]): void {
+  const refusals = told.flatMap((each) => {
+    const waitsForOthers = each.mayPass === true && told.some((other) => other !== each && isNew(other))
+    return each.refusal === undefined || waitsForOthers ? [] : [each.refusal]
+  })
+  const [first] = refusals
+  if (first !== undefined) {
+    // As of `kubectl diff`, 1 means that there are differences.
+    const exitCode = first.exitCode === EXIT.refused ? EXIT.usage : first.exitCode
+    throw new CommandFailure(exitCode, refusals.map(({ message }) => message).join('\n'))
+  }
+  if (told.some(({ lines }) => lines.some(isChange))) throw new CommandFailure(EXIT.refused, 'Something would change.')
+}
+
+async function differenceOf(step: Step, client: Client, kubernetes: SendToKubernetes | undefined): Promise<Told> {
+  const { manifest, plan } = step
+  try {
+    if (plan === undefined) return { lines: await changesAtApiServer(manifest, kubernetes as SendToKubernetes) }
+    const verdict = await verdictOn(step, kubernetes)
+    if (verdict?.isOfSchema === true) return { lines: [], refusal: verdict.refusal }
+    const lines = changesOf(plan.body, await recordOf(plan, client))
+    return { lines, refusal: verdict?.refusal, mayPass: manifest.namespace !== undefined }
+  } catch (error) {
+    if (!(error instanceof CommandFailure || error instanceof PlatformApiError)) throw error
+    return { lines: [], refusal: refusalFrom(error, manifest) }
+  }
+}
+
+function refusalFrom(error: CommandFailure | PlatformApiError, manifest: Manifest): CommandFailure {
+  if (error instanceof CommandFailure) return error
+  const { lines, exitCode } = describeFailure(error)
+  return new CommandFailure(exitCode, [`${printable(titleOf(manifest))}:`, ...lines].join('\n'))
+}
+
 /** One line for each field: `+` is new, `~` changes, `-` goes. What a Secret holds is not shown. */
-async function changesAtApiServer(found: Manifest, access: KubernetesAccess, signal: AbortSignal): Promise<string[]> {
-  const answer = await dryRunAtKubernetes(found, access, signal)
-  if (answer === undefined) return [CREATED]
+async function changesAtApiServer(found: Manifest, kubernetes: SendToKubernetes): Promise<string[]> {
+  const answer = await dryRunAtKubernetes(found, kubernetes)
+  if (answer.before === undefined) return [CREATED]
   const [before, after] = [contentOf(answer.before), contentOf(answer.after)]
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
   const shown = (text: string) => (found.kind === 'Secret' ? '' : `: ${text}`)

@@ -7,7 +7,7 @@ const ANOTHER = 'Name the kubeconfig of an administrator with --kubeconfig, or a
 const NO_FACADE = [
   'In that cluster no facade runs (deployment freehold-facade in freehold-system):',
   'name the cluster of the installation with --kubeconfig or --context.',
-  'A platform that `npm run up` started runs beside its cluster, where this command does not find it.',
+  'Of a platform that `npm run up` started, beside its cluster, `freehold check --dev` finds it.',
 ].join(' ')
 
 /** Sentences of ours by what kubectl says: that is the text of another system, with its log before it. */

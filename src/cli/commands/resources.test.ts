@@ -9,15 +9,27 @@ import { run } from '../run.ts'
 
 const BOUNDARY = '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391'
 
+const listOf = (...items: object[]) => ({ items, pagination: { hasNextPage: false } })
+
 describe('things from the command line', () => {
   let server: Server
   let home: string
   let out: string
   let err: string
+  let answer: string | undefined
+  /** Answers to reads, by the end of their path; empty lists else. */
+  let records: Record<string, object> = {}
+  let deleted: string[] = []
 
   before(async () => {
     const items = JSON.stringify({ items: [], pagination: { hasNextPage: false } })
-    server = createServer((_request, response) => response.writeHead(200).end(items))
+    server = createServer((request, response) => {
+      const { method, url = '' } = request
+      if (method === 'DELETE') deleted.push(url)
+      const path = Object.keys(records).find((end) => url.split('?')[0]?.endsWith(end))
+      const given = method === 'GET' && path !== undefined ? JSON.stringify(records[path]) : items
+      response.writeHead(200).end(given)
+    })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     home = await mkdtemp(join(tmpdir(), 'freehold-resources-'))
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -28,10 +40,16 @@ describe('things from the command line', () => {
     await rm(home, { recursive: true })
   })
 
+  async function ask(question: string): Promise<string> {
+    err += question
+    return answer ?? ''
+  }
+
   function freehold(...words: string[]): Promise<number> {
     out = ''
     err = ''
     const terminal = {
+      ask: answer === undefined ? undefined : ask,
       out: (text: string) => {
         out += text
       },
@@ -60,6 +78,58 @@ describe('things from the command line', () => {
   for (const [what, words] of below)
     it(`are deleted where another one holds them: ${what}`, async () => {
       expect(await freehold('delete', ...words, '-b', BOUNDARY, '-g', 'shop'), err).to.equal(0)
+    })
+
+  const losses: [what: string, words: string[], said: RegExp, records: Record<string, object>][] = [
+    [
+      'a vault that holds secrets',
+      ['secretvault', 'safe'],
+      /It holds 2 secrets/,
+      { '/secretvaults/safe': { name: 'safe', secretCount: 2 } },
+    ],
+    [
+      'a database that an app refers to',
+      ['relc', 'orders'],
+      /Others refer to it: apps shop\./,
+      { '/apps': listOf({ name: 'shop', env: [{ output: { collection: 'relationalclusters', name: 'orders' } }] }) },
+    ],
+    [
+      'a secret that a job refers to',
+      ['secret', 'Token', '--param', 'resourceName=safe'],
+      /jobs report/,
+      { '/jobs': listOf({ name: 'report', env: { A: '@vault(safe/Token)' } }) },
+    ],
+    [
+      'an account that a function refers to',
+      ['osa', 'media'],
+      /functions hello/,
+      {
+        '/functionnamespaces': listOf({ name: 'calls' }),
+        '/functionnamespaces/calls/functions': listOf({
+          name: 'hello',
+          env: [{ output: { collection: 'objectstorageaccounts', name: 'media' } }],
+        }),
+      },
+    ],
+  ]
+  for (const [what, words, said, found] of losses)
+    it(`are deleted only where that was meant: ${what}`, async () => {
+      records = found
+      deleted = []
+      const command = ['delete', ...words, '-b', BOUNDARY, '-g', 'shop']
+      answer = undefined
+      expect(await freehold(...command)).to.equal(2)
+      expect(err).to.match(said).and.to.include('--yes')
+      answer = 'no'
+      expect(await freehold(...command)).to.equal(2)
+      expect(err).to.match(said).and.to.include('Nothing was deleted.')
+      expect(deleted).to.deep.equal([])
+      answer = words[1]
+      expect(await freehold(...command), err).to.equal(0)
+      answer = undefined
+      expect(await freehold(...command, '--yes'), err).to.equal(0)
+      expect(deleted).to.have.length(2)
+      records = {}
     })
 
   it('are refused by the word of the command', async () => {

@@ -1,8 +1,12 @@
 import { pagesOf, type QueryValue } from '../../client/index.ts'
-import { findCollection, nameFieldOf, type Verb, verbsNotBuilt } from '../collections.ts'
+import { counted } from '../../core/counted.ts'
+import { findCollection, nameFieldOf, type Verb } from '../collections.ts'
 import type { Command, Context, Input, Option } from '../command.ts'
+import { forgetDefault } from '../defaults.ts'
 import { CommandFailure, EXIT, usage } from '../failure.ts'
-import { table } from '../output.ts'
+import { creationOf, takeBack, withKeptVolumes } from '../keptData.ts'
+import { printable } from '../output.ts'
+import { referrersOf } from '../referrers.ts'
 import { KIND, MORE, NAME, ONE, PLACES, type Prepared, prepare, send } from '../requests.ts'
 import { OUTPUT, show } from '../session.ts'
 import { dataOf } from '../text.ts'
@@ -100,42 +104,73 @@ export const remove: Command = {
   options: [
     ...MORE,
     { long: 'keep-data', summary: 'Keep the volumes, if the kind supports it' },
-    { long: 'yes', short: 'y', summary: 'Delete a boundary without asking' },
+    { long: 'kept-data', summary: 'Delete the volumes that an earlier deletion kept: of what is not there any more' },
+    { ...DATA, summary: 'With --kept-data: the body of a resource that takes the volumes, where {} is none' },
+    { long: 'yes', short: 'y', summary: 'Do not ask, whatever else goes with it or needs it' },
     ...WAITING,
   ],
-  details: `${PLACES}\nA boundary is a tenant: its deletion is asked for once more.`,
+  details: `${PLACES}\nA boundary is a tenant, a vault may hold secrets, and other things may refer to what goes: these deletions are asked for\nonce more, and need --yes where nobody can be asked.`,
   async run(input, context) {
     const prepared = await prepare('delete', input, context)
     // Only where it is needed: some of what is deleted cannot be read.
     const reading = () => readingOf(prepared, input.positionals[1] ?? '')
-    if (prepared.target.route.nameParameter === 'boundaryId' && !input.has('yes')) await confirm(reading(), context)
+    if (!input.has('yes')) await confirm(prepared, reading, context)
+    if (input.has('kept-data')) await takeBackKept(prepared, reading, input, context)
     const query = { ...prepared.query, ...(input.has('keep-data') && { keepData: 'true' }) }
-    await send({ ...prepared, query })
+    const placed = input.text('boundary') === undefined ? [] : ['-b', input.text('boundary') ?? '']
+    await send({ ...prepared, query }).catch((error: unknown) => {
+      throw withKeptVolumes(error, input.positionals[1] ?? '', placed)
+    })
     context.terminal.err(`Deleting ${input.positionals.join(' ')}.\n`)
+    const { collection, target } = prepared
+    const isPlace = ['boundaries', 'resourcegroups'].includes(collection.noun)
+    const forgotten = isPlace ? await forgetDefault(target.values, context) : undefined
+    if (forgotten !== undefined) context.terminal.err(`${forgotten}\n`)
     if (input.has('wait')) await waitFor(reading(), { isGone: true }, input, context)
   },
 }
 
-/** @throws CommandFailure (usage) unless a person types what the boundary is called */
-async function confirm(reading: Prepared, { terminal }: Context): Promise<void> {
-  if (terminal.ask === undefined) throw usage('Deleting a boundary needs --yes where nobody can be asked.')
-  const { displayName = '', id = '' } = ((await send(reading)) ?? {}) as { displayName?: string; id?: string }
-  const wanted = displayName === '' ? id : displayName
-  const answer = await terminal.ask(`This deletes the tenant "${wanted}". Type its name to go on: `)
-  if (answer.trim() !== wanted) throw new CommandFailure(EXIT.usage, 'Nothing was deleted.')
+async function takeBackKept(
+  prepared: Prepared,
+  reading: () => Prepared,
+  input: Input,
+  { terminal }: Context,
+): Promise<void> {
+  if (input.has('keep-data')) throw usage('--keep-data and --kept-data say opposite things.')
+  const create = creationOf(prepared, input.positionals[1] ?? '')
+  await takeBack(reading(), { create, body: await dataOf(input.text('data') ?? '{}', terminal) })
 }
 
-export const kinds: Command = {
-  name: 'kinds',
-  summary: 'List the kinds and what can be done with each',
-  async run(_input, { collections, terminal }) {
-    const rows = collections.map((collection) => {
-      const { noun, singular, shortNames, routes } = collection
-      const missing = verbsNotBuilt(collection)
-      const verbs = [...new Set(routes.map(({ verb }) => verb))].filter((verb) => !missing.includes(verb))
-      const mark = missing.length === 0 ? '' : verbs.length === 0 ? 'nothing yet' : `not ${missing.join(', ')}`
-      return [noun, [singular, ...shortNames].join(', '), [...verbs, ...missing].join(' '), mark]
-    })
-    terminal.out(table([['KIND', 'ALSO', 'VERBS', 'BUILT'], ...rows]))
-  },
+/** @throws CommandFailure (usage) unless nothing else is lost, or a person types what the thing is called */
+async function confirm(prepared: Prepared, reading: () => Prepared, context: Context): Promise<void> {
+  const { ask } = context.terminal
+  if (prepared.target.route.nameParameter === 'boundaryId') {
+    if (ask === undefined) throw usage('Deleting a boundary needs --yes where nobody can be asked.')
+    const { displayName = '', id = '' } = ((await send(reading())) ?? {}) as { displayName?: string; id?: string }
+    const tenant = displayName === '' ? id : displayName
+    return askFor(tenant, `This deletes the tenant "${printable(tenant)}".`, ask)
+  }
+  const losses = await lossesOf(prepared, reading, context)
+  if (losses.length === 0) return
+  const name = prepared.target.values[prepared.target.route.nameParameter ?? ''] ?? ''
+  const title = `${prepared.collection.singular} "${name}"`
+  const said = printable(losses.join(' '))
+  if (ask === undefined) throw usage(`Deleting ${title} needs --yes where nobody can be asked. ${said}`)
+  await askFor(name, `This deletes ${title}. ${said}`, ask)
+}
+
+/** What goes with a thing, or will miss it. */
+async function lossesOf(prepared: Prepared, reading: () => Prepared, { collections }: Context): Promise<string[]> {
+  const holders = await referrersOf(prepared, collections)
+  const isVault = prepared.collection.noun === 'secretvaults'
+  const { secretCount = 0 } = isVault ? ((await send(reading())) as { secretCount?: number }) : {}
+  return [
+    ...(secretCount > 0 ? [`It holds ${counted(secretCount, 'secret')}, which nobody can recover afterwards.`] : []),
+    ...(holders.length > 0 ? [`Others refer to it: ${holders.join(', ')}.`] : []),
+  ]
+}
+
+async function askFor(wanted: string, said: string, ask: NonNullable<Context['terminal']['ask']>): Promise<void> {
+  const answer = await ask(`${said} Type its name to go on: `)
+  if (answer.trim() !== wanted) throw new CommandFailure(EXIT.usage, 'Nothing was deleted.')
 }

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path'
-import { NetworkError } from '../../client/index.ts'
 import type { Command, Context, Input } from '../command.ts'
-import { DEV_FILE, readDevFile, serverOfKubeconfig } from '../devFile.ts'
+import { DEV_FILE, issuerOf, readDevFile, serverOfKubeconfig } from '../devFile.ts'
 import { localTrouble, usage } from '../failure.ts'
 import { readIfThere } from '../files.ts'
 import {
@@ -100,21 +99,14 @@ function issuerFrom(input: Input): string | undefined {
 
 type FromDevFile = Partial<Settings> & Pick<Settings, 'facadeUrl' | 'issuer'>
 
-/** The token address of `dev.json` is plain http on this machine; the issuer, which is https, stands in its discovery. */
 async function fromDevFile(path: string): Promise<FromDevFile> {
   const { facadeUrl, tokenUrl, certificateAuthority, kubeconfig } = await readDevFile(path)
-  const realmUrl = safeUrl('tokenUrl', tokenUrl).replace(/\/protocol\/openid-connect\/token$/, '')
   const authority = certificateAuthority === undefined ? {} : { certificateAuthority: resolve(certificateAuthority) }
-  const url = `${realmUrl}/.well-known/openid-configuration`
-  const fetch = await fetchOf(authority)
-  const answer = await fetch(url, { redirect: 'error' }).catch((error) => {
-    throw new NetworkError(url, error)
-  })
-  const { issuer } = (await answer.json().catch(() => ({}))) as { issuer?: unknown }
+  const issuer = await issuerOf(tokenUrl, certificateAuthority)
   const kubernetes = kubeconfig === undefined ? undefined : await serverOfKubeconfig(kubeconfig)
   return {
     facadeUrl,
-    issuer: typeof issuer === 'string' ? issuer : realmUrl,
+    issuer,
     ...authority,
     ...(kubernetes !== undefined && { kubernetes }),
   }

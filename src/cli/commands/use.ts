@@ -1,6 +1,7 @@
-import { type Client, PlatformApiError } from '../../client/index.ts'
+import type { Client } from '../../client/index.ts'
 import { suggestion } from '../../core/suggestion.ts'
 import type { Command } from '../command.ts'
+import { isKnown } from '../defaults.ts'
 import { usage } from '../failure.ts'
 import { openSession } from '../session.ts'
 import { readSettings, withoutAbsent, writeSettings } from '../settings.ts'
@@ -66,17 +67,4 @@ function existing(names: readonly string[], otherwise: string): string {
   if (names.length === 0) return otherwise
   const more = names.length > MOST_SHOWN ? ', ...' : ''
   return `; there are ${names.slice(0, MOST_SHOWN).join(', ')}${more}.`
-}
-
-/** Whoever may not read a thing may still work in it: only what the platform does not know is unknown. */
-async function isKnown(ask: () => Promise<unknown>): Promise<boolean> {
-  try {
-    await ask()
-    return true
-  } catch (error) {
-    const status = error instanceof PlatformApiError ? error.status : undefined
-    if (status === 403) return true
-    if (status === 400 || status === 404) return false
-    throw error
-  }
 }

@@ -38,7 +38,7 @@ export const scale: Command = {
   details: `${PLACES}\nfreehold scale vectorcluster products 4 --wait`,
   async run(input, context) {
     const replicas = input.positionals[2] ?? ''
-    if (!/^\d{1,4}$/.test(replicas)) throw usage(`REPLICAS is a whole number, not "${replicas}".`)
+    if (!/^\d{1,4}$/.test(replicas)) throw usage(`REPLICAS is a whole number from 0 to 9999, not "${replicas}".`)
     const prepared = await prepare('get', withoutLast(input), context)
     const route = routesBelow(prepared.target, 'POST').find(({ words }) => words === 'scale')
     if (route === undefined) throw usage(`${prepared.collection.noun} have no replicas to change.`)

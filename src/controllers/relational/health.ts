@@ -2,9 +2,13 @@ import { ENGINE_CLUSTER_LABEL, RELATIONAL_PORT, relationalNames } from '../../co
 import { counted } from '../../core/counted.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { archivingGaps, type EngineView, recoveryOf, relationalImage } from '../../desired/relational/index.ts'
+import { pod } from '../../kube/builtin.ts'
 import { barmanObjectStore } from '../../kube/postgresql.ts'
+import { podTroubleOf, progressWords } from '../stateful/health.ts'
+import type { Pod } from '../stateful/types.ts'
 import { judgeAddress, publicAddresses } from '../workload/addresses.ts'
 import { isStarting, judgeStop, wasComplete } from '../workload/judge.ts'
+import { planOf } from '../workload/pass.ts'
 import {
   backupsOf,
   type EngineCluster,
@@ -165,6 +169,14 @@ function judgeStopped({ state }: RelationalPass): Outcome {
   return isHibernated ? judgeStop(left, going, 'No instance runs; the data is kept.') : waiting('Stopping', going)
 }
 
+/** Those of the engine, in any state. */
+function podsOfEngine(pass: RelationalPass): Pod[] {
+  const { namespace, name } = placeOfPass(pass)
+  const { cluster } = relationalNames(name)
+  const all = pass.workloads.cache<Pod>(pod).list({ namespace })
+  return all.filter(({ metadata }) => metadata.labels?.[ENGINE_CLUSTER_LABEL] === cluster)
+}
+
 /** Undefined if every instance is as it should be. */
 function judgeInstances(pass: RelationalPass): Outcome | undefined {
   if (isComplete(pass)) return undefined
@@ -172,7 +184,10 @@ function judgeInstances(pass: RelationalPass): Outcome | undefined {
   const { status = {} } = state.engine ?? {}
   const { phase = '', phaseReason = '' } = status
   const said = phase === '' ? '' : ` ${[phase, phaseReason].filter((part) => part !== '').join(': ')}.`
-  const progress = `${readyInstances(state.engine)} of ${state.replicas} instances are ready.${phase === HEALTHY ? '' : said}`
+  const counts = `${readyInstances(state.engine)} of ${state.replicas} instances are ready.${phase === HEALTHY ? '' : said}`
+  const pods = podsOfEngine(pass)
+  // The engine says that it waits for an instance, and not why that one does not start.
+  const progress = [progressWords(counts, pods, planOf(pass)), podTroubleOf(pods)?.message].filter(Boolean).join(' ')
   if (HOPELESS.includes(phase)) return stalled('EngineRefused', progress)
   const before = object.status
   if (isStarting(pass)) return waiting('Starting', progress)

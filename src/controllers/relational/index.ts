@@ -23,6 +23,7 @@ import {
 import { controllerWith, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
 import { releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
+import { cannotStart } from '../stateful/health.ts'
 import { findCluster } from '../workload/home.ts'
 import { childRights, workloadObservers } from '../workload/observers.ts'
 import { checkImage, checkQuota, fillReplicas, resolvePlan } from '../workload/resolve.ts'
@@ -71,11 +72,11 @@ const byEngineLabel = ({ metadata }: KubeObject, records: Workspace) => {
 /** What wakes a relational database besides itself and its children, and whom exactly. */
 const OTHERS: readonly Observed[] = [
   { resource: persistentVolumeClaim, keysOf: byEngineLabel },
-  // Only the last pods of a database that is deleted matter here; the engine tells of all others.
+  // Only the last pods of a database that is deleted matter here, and those that cannot start; the engine tells of all others.
   {
     resource: pod,
     keysOf: (object, records) =>
-      object.metadata.deletionTimestamp === undefined ? [] : byEngineLabel(object, records),
+      object.metadata.deletionTimestamp === undefined && !cannotStart(object) ? [] : byEngineLabel(object, records),
   },
   {
     resource: postgresqlBackup,

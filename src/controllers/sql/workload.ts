@@ -6,7 +6,7 @@ import { defaultEdition, PAID_EDITIONS } from '../../crds/sql.ts'
 import { sqlInput, sqlSurroundings, sqlWorkload } from '../../desired/sql/index.ts'
 import { service } from '../../kube/builtin.ts'
 import { otherClusterOf } from '../engine/whereabouts.ts'
-import { isRolledOut, podTroubleOf } from '../stateful/health.ts'
+import { isRolledOut, podTroubleOf, progressWords } from '../stateful/health.ts'
 import { podsLeft, podsOfStateful } from '../stateful/pass.ts'
 import { writeWorkload } from '../stateful/write.ts'
 import { judgeAddress, publicAddresses } from '../workload/addresses.ts'
@@ -139,7 +139,7 @@ function judgePod(pass: SqlPass): Outcome | undefined {
   if (isRolledOut(workload)) return undefined
   const trouble = podTroubleOf(podsOfStateful(pass))
   if (trouble !== undefined) return judgeTrouble(pass, trouble)
-  const message = 'The engine is not ready yet.'
+  const message = progressWords('The engine is not ready yet.', podsOfStateful(pass), planOf(pass))
   const starting = judgeStart(pass, message)
   if (starting !== undefined) return starting
   const { phase, observedGeneration } = pass.object.status ?? {}

@@ -1,4 +1,6 @@
-import { degraded, type Outcome } from '../../core/outcome.ts'
+import { degraded, type Outcome, stalled } from '../../core/outcome.ts'
+import type { EffectivePlan } from '../../core/sizing/plans.ts'
+import { placementWords } from '../../desired/workload/trouble.ts'
 import type { Pod, StatefulSet } from './types.ts'
 
 /** Every wanted pod runs the current template, and is ready. */
@@ -18,6 +20,19 @@ export function isRolledOut(workload: StatefulSet | undefined): boolean {
 
 const IMAGE_TROUBLE = new Set(['ErrImagePull', 'ImagePullBackOff', 'InvalidImageName', 'ErrImageNeverPull'])
 
+const CREATE_TROUBLE = new Set(['CreateContainerConfigError', 'CreateContainerError'])
+
+/** Whether there is anything to tell of a pod that does not start. */
+export const cannotStart = (found: Pod): boolean =>
+  podTroubleOf([found]) !== undefined ||
+  placementWords({ what: '', cpuRequest: '', memoryRequest: '' }, found) !== undefined
+
+/** How far it is, and why no node takes one of its pods, if none does: a node that is added may. */
+export function progressWords(progress: string, found: readonly Pod[], plan: EffectivePlan): string {
+  const why = found.flatMap((each) => placementWords({ what: `pod ${each.metadata.name}`, ...plan }, each) ?? [])
+  return [progress, ...why.slice(0, 1)].join(' ')
+}
+
 /** The reason why a container cannot start; its message may hold anything and is not repeated. */
 export function podTroubleOf(found: readonly Pod[]): Outcome | undefined {
   for (const each of found) {
@@ -26,6 +41,7 @@ export function podTroubleOf(found: readonly Pod[]): Outcome | undefined {
       const message = `Pod ${each.metadata.name}: ${word}.`
       if (IMAGE_TROUBLE.has(word)) return degraded('ImagePullFailed', message)
       if (word === 'CrashLoopBackOff') return degraded('CrashLooping', message)
+      if (CREATE_TROUBLE.has(word)) return stalled('ConfigurationInvalid', message)
     }
   }
   return undefined

@@ -1,4 +1,5 @@
 import type { KubeObject } from '../../core/object.ts'
+import type { LivePod } from '../../desired/workload/trouble.ts'
 
 export type StatefulSet = KubeObject & {
   spec: {
@@ -21,10 +22,4 @@ export type Claim = KubeObject & {
   status?: { capacity?: { storage?: string } }
 }
 
-export type Pod = KubeObject & {
-  spec?: { containers?: { image?: string }[] }
-  status?: {
-    phase?: string
-    containerStatuses?: { state?: { waiting?: { reason?: string } }; ready?: boolean }[]
-  }
-}
+export type Pod = LivePod

@@ -2,13 +2,13 @@ import { VECTOR_PORTS, vectorNames } from '../../contracts/vector.ts'
 import { ownerLabelSelector, publicUrl } from '../../contracts/workloads.ts'
 import { counted } from '../../core/counted.ts'
 import { degraded, done, type Outcome, waiting } from '../../core/outcome.ts'
-import { isRolledOut, podTroubleOf } from '../stateful/health.ts'
+import { isRolledOut, podTroubleOf, progressWords } from '../stateful/health.ts'
 import { podsLeft, podsOfStateful } from '../stateful/pass.ts'
 import { judgeAddress, publicAddresses } from '../workload/addresses.ts'
 import { gatewayOf } from '../workload/home.ts'
 import { judgeHost } from '../workload/hosts.ts'
 import { judgeStart, judgeStop, wasComplete } from '../workload/judge.ts'
-import { wantedReplicas } from '../workload/pass.ts'
+import { planOf, wantedReplicas } from '../workload/pass.ts'
 import type { VectorPass } from './types.ts'
 import { versionToRun } from './workload.ts'
 
@@ -53,7 +53,7 @@ function judgePeers(pass: VectorPass): Outcome | undefined {
   const trouble = podTroubleOf(podsOfStateful(pass))
   if (trouble !== undefined) return trouble
   const ready = workload?.status?.readyReplicas ?? 0
-  const progress = `${ready} of ${peers} peers are ready.`
+  const progress = progressWords(`${ready} of ${peers} peers are ready.`, podsOfStateful(pass), planOf(pass))
   if (keys?.pending !== undefined || keys?.retired !== undefined) return waiting('RotatingKey', progress)
   const starting = judgeStart(pass, progress)
   if (starting !== undefined) return starting

@@ -316,7 +316,26 @@ describe('the controller of vector databases', () => {
         Object.assign(object.status as object, { readyReplicas: 0 })
       })
     }
+    it('that no node takes', async () => {
+      await world.create()
+      await world.converge()
+      world.client.edit(pod, { namespace: HOME, name: 'vc-products-0' }, (object) => {
+        const message = '0/3 nodes are available: 3 Insufficient cpu.'
+        object.status = { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }] }
+      })
+      world.client.edit(statefulSet, { namespace: HOME, name: 'vc-products' }, (object) => {
+        Object.assign(object.status as object, { readyReplicas: 0 })
+      })
+      await world.pass()
+      expect(await world.says()).to.match(/0 of 1 peers are ready\. No node has \S+ cpu left for pod vc-products-0\.$/)
+    })
+
     const cases: [sentence: string, reason: string, expected: string][] = [
+      [
+        'whose container cannot be made',
+        'CreateContainerConfigError',
+        'Failed ConfigurationInvalid: Pod vc-products-0: CreateContainerConfigError.',
+      ],
       [
         'that cannot fetch their image',
         'ImagePullBackOff',

@@ -3,7 +3,7 @@ import { degraded, type Outcome, stalled } from '../../core/outcome.ts'
 
 /** Why pods do not run or are not ready, told from what Kubernetes reports of them. */
 
-type Ended = { exitCode?: number; reason?: string; finishedAt?: string }
+type Ended = { exitCode?: number; reason?: string; startedAt?: string; finishedAt?: string }
 export type ContainerStatus = {
   name?: string
   image?: string
@@ -62,7 +62,7 @@ export function isDeployed(workload: LiveDeployment | undefined): boolean {
   )
 }
 
-type Asked = { what: string; image: string; cpuRequest: string; memoryRequest: string; memoryLimit: string }
+export type Asked = { what: string; image: string; cpuRequest: string; memoryRequest: string; memoryLimit: string }
 
 const IMAGE_TROUBLE = new Set(['ErrImagePull', 'ImagePullBackOff', 'InvalidImageName', 'ErrImageNeverPull'])
 const CREATE_TROUBLE = new Set(['CreateContainerConfigError', 'CreateContainerError'])
@@ -115,7 +115,16 @@ function containerTrouble({ what, image, memoryLimit }: Asked, { state = {}, las
   return degraded('CrashLooping', `A container of ${what} ends${code} again and again: its log says more.`)
 }
 
-function placementTrouble({ what, cpuRequest, memoryRequest }: Asked, { status }: LivePod): Outcome | undefined {
+function placementTrouble(asked: Asked, pod: LivePod): Outcome | undefined {
+  const words = placementWords(asked, pod)
+  return words === undefined ? undefined : stalled('PlanDoesNotFit', words)
+}
+
+/** Why no node takes a pod; undefined where one has, or where nobody has looked yet. */
+export function placementWords(
+  { what, cpuRequest, memoryRequest }: Pick<Asked, 'what' | 'cpuRequest' | 'memoryRequest'>,
+  { status }: LivePod,
+): string | undefined {
   const scheduled = status?.conditions?.find(({ type }) => type === 'PodScheduled')
   if (scheduled?.status !== 'False' || scheduled.reason !== 'Unschedulable') return undefined
   const { message = '' } = scheduled
@@ -123,11 +132,9 @@ function placementTrouble({ what, cpuRequest, memoryRequest }: Asked, { status }
     ...(message.includes('Insufficient cpu') ? [`${cpuRequest} cpu`] : []),
     ...(message.includes('Insufficient memory') ? [`${memoryRequest} memory`] : []),
   ]
-  if (short.length > 0) return stalled('PlanDoesNotFit', `No node has ${short.join(' and ')} left for ${what}.`)
-  if (/persistentvolumeclaim|volume/i.test(message)) {
-    return stalled('PlanDoesNotFit', `No node can take ${what} together with its volumes yet.`)
-  }
-  return stalled('PlanDoesNotFit', `No node takes ${what} now.`)
+  if (short.length > 0) return `No node has ${short.join(' and ')} left for ${what}.`
+  if (/persistentvolumeclaim|volume/i.test(message)) return `No node can take ${what} together with its volumes yet.`
+  return `No node takes ${what} now.`
 }
 
 function creationTrouble({ what }: Asked, workload: Pick<LiveDeployment, 'status'> | undefined): Outcome | undefined {

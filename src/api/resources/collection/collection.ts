@@ -9,7 +9,7 @@ import type { AnyKind } from '../../../crds/define.ts'
 import { type Answer, acceptedEmpty, noContent } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
 import { etagOf, nothingToMatch } from '../../http/etag.ts'
-import { type RouteDraft, route } from '../../http/route.ts'
+import { ofKind, type RouteDraft, route } from '../../http/route.ts'
 import type { RecordOf } from '../../records/records.ts'
 import { oneAtATime, type Turn } from '../../rules/turns.ts'
 import { wholeRecord } from '../dto.ts'
@@ -65,7 +65,11 @@ export function collection<
   const present = OPERATIONS.filter((name) => made[name] !== undefined)
   return {
     itemPath: parts.itemPath,
-    routes: (...names) => (names.length === 0 ? present : names).map((name) => made[name] as RouteDraft),
+    routes: (...names) =>
+      ofKind(
+        kind,
+        (names.length === 0 ? present : names).map((name) => made[name] as RouteDraft),
+      ),
     find: (context) => parts.find(context) as never,
     show: (context, object, home) => parts.answer(200, context, home, { object: object as Entry }),
   }

@@ -1,0 +1,43 @@
+import { dirname, join, resolve } from 'node:path'
+import { quoted } from '../../src/core/shellWord.ts'
+import { DOMAIN } from '../platform.ts'
+import type { DevFile } from './state.ts'
+
+/** Where both `up` and `down`, and the command line, look without being told. */
+const USUAL = '.freehold'
+
+const isUsual = (folder: string) => folder === resolve(USUAL)
+
+/** The command that stops the platform of a folder, as a shell takes it. */
+export const downCommand = (folder: string): string =>
+  isUsual(folder) ? 'npm run down' : `npm run down -- --data ${quoted(folder)}`
+
+/** The command that sets the command line up for it. */
+export const setupCommand = (folder: string): string =>
+  isUsual(folder) ? 'freehold setup --dev' : `freehold setup --dev ${quoted(join(folder, 'dev.json'))}`
+
+/** Where images are pushed to: the registry of a node has another address for this machine than for pods. */
+function pushed({ registry, registryAddress }: DevFile): string {
+  return registry === registryAddress ? '' : `, pushed to ${registryAddress}`
+}
+
+/** The password is shown once, to who made it: this may be a terminal that others look at later. */
+export function summary(dev: DevFile, isPersonNew: boolean): string {
+  const { source, version, simulated } = dev.kubernetes
+  const { userName, initialPassword } = dev.person
+  const folder = dirname(dev.certificateAuthority)
+  const password = isPersonNew ? `password ${initialPassword} (shown this once)` : 'initial password in dev.json'
+  const played = simulated.length === 0 ? '' : `, played: ${simulated.join(', ')}`
+  const hosts = dev.gateway && `  public hosts    https://*.${DOMAIN}:${dev.gateway.gatewayHttps}`
+  return [
+    `  REST interface  ${dev.facadeUrl}`,
+    ...(hosts === undefined ? [] : [hosts]),
+    ...(dev.registry === undefined ? [] : [`  images          ${dev.registry}${pushed(dev)}`]),
+    `  tokens          ${dev.tokenUrl}`,
+    `  sign in         "${setupCommand(folder)}", then "freehold login" as ${userName}, ${password}`,
+    `  commands        export PATH="${folder}:$PATH" gives freehold and kubectl`,
+    `  kubectl         kubectl --kubeconfig ${quoted(dev.kubeconfig)}`,
+    `  Kubernetes      ${version} (${source}${played})`,
+    `  CA certificate  ${dev.certificateAuthority}`,
+  ].join('\n')
+}

@@ -1,0 +1,44 @@
+import { type Collection, type CollectionRoute, GROUP_PARAMETERS, verbsNotBuilt } from '../collections.ts'
+import type { Command } from '../command.ts'
+import { table } from '../output.ts'
+
+export const kinds: Command = {
+  name: 'kinds',
+  summary: 'List the kinds, where each is, and what can be done with it',
+  details:
+    'KIND, or a name of ALSO, stands for KIND of other commands. IN is what it stands in: a group (-g), a boundary (-b), the\nplatform, or a thing that --param names.',
+  async run(_input, { collections, terminal }) {
+    const rows = collections.map(rowOf)
+    // All that is part of the interface is built, at times: a column of nothing says nothing.
+    const isPartial = rows.some((row) => row.missing !== '')
+    const heads = ['KIND', 'ALSO', 'IN', 'VERBS', ...(isPartial ? ['NOT BUILT'] : [])]
+    const shown = rows.map(({ missing, cells }) => [...cells, ...(isPartial ? [missing] : [])])
+    terminal.out(table([heads, ...shown]))
+  },
+}
+
+function rowOf(collection: Collection): { cells: string[]; missing: string } {
+  const { noun, singular, also, routes } = collection
+  const missing = verbsNotBuilt(collection)
+  const verbs = new Set(routes.map(({ verb }) => verb).filter((verb) => !missing.includes(verb)))
+  // What is made by its first replacement: `freehold create` sends that.
+  if (verbs.has('update')) verbs.add('create')
+  const names = [singular, ...also.flatMap(({ names: [, kind = ''], shortNames }) => [...shortNames, kind])]
+  const known = new Set([noun, singular].map((name) => name.toLowerCase()))
+  const others = names.filter((name, at) => (at === 0 ? name !== noun : !known.has(name)))
+  const places = [...new Set(routes.map(placeIn))]
+  return { cells: [noun, others.join(', '), places.join('; '), [...verbs].join(' ')], missing: missing.join(' ') }
+}
+
+/** What one route's things stand in: `group`, or `secretvaults (-p resourceName)`. */
+function placeIn({ path, parameters, nameParameter }: CollectionRoute): string {
+  const outer = parameters.filter((name) => name !== nameParameter)
+  const inner = outer.filter((name) => name !== 'boundaryId' && !GROUP_PARAMETERS.includes(name))
+  if (inner.length > 0) {
+    const words = path.split('/')
+    const holder = words.slice(0, words.indexOf(`{${inner.at(-1)}}`)).findLast((word) => !word.startsWith('{'))
+    return `${holder} (${inner.map((name) => `-p ${name}`).join(' ')})`
+  }
+  if (outer.some((name) => GROUP_PARAMETERS.includes(name))) return 'group'
+  return outer.includes('boundaryId') ? 'boundary' : 'platform'
+}

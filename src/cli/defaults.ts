@@ -1,0 +1,62 @@
+import { type Client, PlatformApiError } from '../client/index.ts'
+import type { Context, Input } from './command.ts'
+import { openSession, placeOf } from './session.ts'
+import { findSettings, withoutAbsent, writeSettings } from './settings.ts'
+
+/** Whoever may not read a thing may still work in it: only what the platform does not know is unknown. */
+export async function isKnown(ask: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await ask()
+    return true
+  } catch (error) {
+    const status = error instanceof PlatformApiError ? error.status : undefined
+    if (status === 403) return true
+    if (status === 400 || status === 404) return false
+    throw error
+  }
+}
+
+/**
+ * What to do about a default that was deleted elsewhere, where a command failed in it; undefined where defaults are not to
+ * blame.
+ */
+export async function staleDefault(error: unknown, input: Input, context: Context): Promise<string | undefined> {
+  const isRefused = error instanceof PlatformApiError && [403, 404].includes(error.status)
+  const usesDefault = input.text('boundary') === undefined || input.text('group') === undefined
+  if (!isRefused || !usesDefault) return undefined
+  const { client, settings } = await openSession(context)
+  const { boundary, group } = placeOf(input, settings)
+  if (boundary === undefined || boundary !== settings.boundary) return undefined
+  const missing = await missingPlace(client, boundary, input.text('group') === undefined ? group : undefined)
+  if (missing === 'boundary')
+    return `The default boundary ${boundary} does not exist any more: \`freehold use --boundary ''\` clears the defaults, \`freehold use --boundary ID\` sets another one.`
+  if (missing === 'group')
+    return `The default resource group "${group}" does not exist any more: \`freehold use --group ''\` clears it, \`freehold use --group NAME\` sets another one.`
+  return undefined
+}
+
+async function missingPlace(client: Client, boundary: string, group: string | undefined) {
+  const path = { boundaryId: boundary }
+  const { operations } = client
+  if (!(await isKnown(async () => operations.ListResourceGroups({ path, query: { pageSize: 1 } })))) return 'boundary'
+  if (group === undefined) return undefined
+  const one = { ...path, resourceGroupName: group }
+  const isThere = await isKnown(async () => operations.GetBoundariesResourcegroupsByResourceGroupName({ path: one }))
+  return isThere ? undefined : 'group'
+}
+
+/** Forgets a default that was just deleted. @returns what was forgotten, for people */
+export async function forgetDefault(
+  { boundaryId, resourceGroupName }: Readonly<Record<string, string>>,
+  { places }: Context,
+): Promise<string | undefined> {
+  const settings = await findSettings(places.settings)
+  if (settings?.boundary === undefined || settings.boundary !== boundaryId) return undefined
+  if (resourceGroupName !== undefined && settings.group !== resourceGroupName) return undefined
+  const { boundary, group: _group, ...others } = settings
+  const kept = resourceGroupName === undefined ? undefined : boundary
+  await writeSettings(places.settings, { ...others, ...withoutAbsent({ boundary: kept }) })
+  return resourceGroupName === undefined
+    ? 'It was your default boundary: there is none now.'
+    : 'It was your default resource group: there is none now.'
+}

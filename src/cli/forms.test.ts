@@ -1,0 +1,71 @@
+import { expect } from 'chai'
+import { chooseRoute, collectionsOf, findCollection, formsOf, placeOf, VERBS } from './collections.ts'
+import { readInput } from './command.ts'
+import { COMMANDS } from './commands/index.ts'
+import { pairsOf } from './text.ts'
+
+const COLLECTIONS = collectionsOf()
+const COMMAND_OF = { list: 'list', get: 'get', create: 'create', update: 'get', patch: 'get', delete: 'delete' }
+
+/** Where a command line leads, read as the command line reads it. */
+function ledTo(form: string, verb: (typeof VERBS)[number]): string {
+  const [, name, ...words] = form.split(' ')
+  const command = COMMANDS.find((each) => each.name === name)
+  if (command === undefined) throw new Error(`There is no command ${name}.`)
+  const input = readInput(command, words)
+  const [word = '', thing] = input.positionals
+  const given = {
+    name: thing,
+    boundary: input.text('boundary'),
+    group: input.text('group'),
+    parameters: Object.fromEntries(pairsOf('param', input.all('param'))),
+  }
+  return placeOf(chooseRoute(findCollection(word, COLLECTIONS), verb, given).route)
+}
+
+describe('valid forms that a refusal names', () => {
+  for (const { noun, routes } of COLLECTIONS)
+    for (const verb of VERBS) {
+      const candidates = routes.filter((route) => route.verb === verb)
+      const command = COMMANDS.find((each) => each.name === COMMAND_OF[verb])
+      if (candidates.length === 0 || command === undefined) continue
+      it(`lead to where they say: ${verb} ${noun}`, () => {
+        const forms = formsOf(
+          candidates,
+          noun,
+          readInput(
+            command,
+            (command.positionals ?? []).map(({ name }) => name),
+          ).command,
+        )
+        const places = new Set(forms.map((form) => ledTo(form, verb)))
+        expect(places, forms.join('\n')).to.deep.equal(new Set(candidates.map(placeOf)))
+      })
+    }
+})
+
+describe('names of kinds', () => {
+  const { also } = { also: COLLECTIONS.flatMap((each) => each.also.map((alias) => ({ ...alias, noun: each.noun }))) }
+  it('are those of kubectl as well', () => {
+    for (const { names, shortNames, noun } of also)
+      for (const name of [...names, ...shortNames]) expect(() => findCollection(name, COLLECTIONS), noun).to.not.throw()
+    expect(findCollection('sqli', COLLECTIONS).noun).to.equal('sqlclusters')
+    expect(findCollection('SqlInstance', COLLECTIONS).noun).to.equal('sqlclusters')
+    expect(findCollection('pjob', COLLECTIONS).noun).to.equal('jobs')
+    expect(findCollection('vent', COLLECTIONS).noun).to.equal('secrets')
+  })
+
+  it('are of the place that their kind has', () => {
+    expect(
+      findCollection('bps', COLLECTIONS).routes.every(({ path }) => path.includes('/blueprints/sources')),
+    ).to.equal(true)
+  })
+
+  for (const [word, said] of [
+    ['sqlinstanc', /did you mean "sqlinstance"/],
+    ['cplan', /no collection of ComputePlans.*kubectl get computeplans\.freehold\.dev/],
+    ['zebra', /freehold kinds/],
+  ] as const)
+    it(`lead on where they are not known: ${word}`, () =>
+      expect(() => findCollection(word, COLLECTIONS)).to.throw(said))
+})

@@ -1,0 +1,145 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { RESOURCE_KINDS } from '../client/index.ts'
+import { CommandFailure, EXIT } from './failure.ts'
+import type { KubernetesAnswer, SendToKubernetes } from './kubernetes.ts'
+import {
+  hasUnknownFields,
+  isOfSchema,
+  messageOfAnswer,
+  refusalOf,
+  type ServedKind,
+  strangeKind,
+  titleOf,
+} from './kubernetesRefusal.ts'
+import { type Schemas, schemaOfKind, unknownFields } from './kubernetesSchema.ts'
+import type { Manifest } from './manifests.ts'
+
+/** What the caller is known by among those who write an object. */
+const FIELD_MANAGER = 'freehold'
+const SETTLES_WITHIN = 60_000
+const PAUSE = 500
+
+/**
+ * Applies a manifest at the API server, as `kubectl apply --server-side` does, with the rights of the caller, or of the
+ * kubeconfig that was named: what REST has no way to write. The namespace of a boundary or group that was made a moment ago is waited for.
+ *
+ * @returns whether it was there before, for people
+ * @throws CommandFailure with what was refused, and where
+ */
+export async function applyToKubernetes(
+  manifest: Manifest,
+  send: SendToKubernetes,
+  signal: AbortSignal,
+): Promise<string> {
+  const path = await pathOfObject(manifest, send)
+  const before = await send(path)
+  const until = performance.now() + SETTLES_WITHIN
+  for (;;) {
+    const answer = await patch(manifest, path, send)
+    if (answer.status < 400) return outcome(before, answer)
+    if (!waitsForNamespace(answer) || performance.now() > until) throw await refused(manifest, answer, send)
+    await delay(PAUSE, undefined, { signal })
+  }
+}
+
+/**
+ * What an object holds, and what it would hold if the manifest were applied: the API server is asked, and writes nothing.
+ *
+ * @returns no `before` where there is no such object yet
+ * @throws CommandFailure with what was refused, and where
+ */
+export async function dryRunAtKubernetes(manifest: Manifest, send: SendToKubernetes) {
+  const path = await pathOfObject(manifest, send)
+  const before = await send(path)
+  if (before.status >= 400 && before.status !== 404) throw await refused(manifest, before, send)
+  const after = await patch(manifest, path, send, '&dryRun=All')
+  // Its namespace may be part of the same files: only what is there can be compared.
+  const isOfLater = before.status === 404 && (after.status === 404 || waitsForNamespace(after))
+  if (after.status >= 400 && !isOfLater) throw await refused(manifest, after, send)
+  return { before: before.status === 404 ? undefined : before.body, after: after.body }
+}
+
+export type Verdict = { readonly refusal: CommandFailure; readonly isOfSchema: boolean } | undefined
+
+/**
+ * Whether the API server would take a manifest that REST is to write: it asks for more than REST does, and knows fields
+ * that REST does not. Others that write the same object are no obstacle to REST.
+ *
+ * @returns the refusal, and whether it depends on nothing but the manifest
+ */
+export async function judgeAtKubernetes(manifest: Manifest, send: SendToKubernetes): Promise<Verdict> {
+  const path = await pathOfObject(manifest, send)
+  const answer = await patch(manifest, path, send, '&dryRun=All&force=true')
+  if (answer.status < 400) return undefined
+  return { refusal: await refused(manifest, answer, send), isOfSchema: isOfSchema(answer) }
+}
+
+function patch(manifest: Manifest, path: string, send: SendToKubernetes, more = ''): Promise<KubernetesAnswer> {
+  const query = `fieldManager=${FIELD_MANAGER}&fieldValidation=Strict${more}`
+  return send(`${path}?${query}`, { method: 'PATCH', body: JSON.stringify(manifest.document) })
+}
+
+function outcome(before: KubernetesAnswer, after: KubernetesAnswer): string {
+  if (before.status === 404) return 'created'
+  const versionOf = ({ body }: KubernetesAnswer) => (body.metadata as { resourceVersion?: string })?.resourceVersion
+  return versionOf(before) === versionOf(after) ? 'unchanged' : 'configured'
+}
+
+/** A namespace that is not there yet, or that nobody has taken into possession yet. */
+function waitsForNamespace(answer: KubernetesAnswer): boolean {
+  return (
+    (answer.status === 404 || answer.status === 422) && /namespaces? "|stands only in/.test(messageOfAnswer(answer))
+  )
+}
+
+/** With all fields that the kind has not: the API server names one at most, and nothing that is near. */
+async function refused(manifest: Manifest, answer: KubernetesAnswer, send: SendToKubernetes): Promise<CommandFailure> {
+  if (!hasUnknownFields(answer)) return refusalOf(manifest, answer)
+  const { apiVersion, kind, document } = manifest
+  const { status, body } = await send(`/openapi/v3${baseOf(apiVersion)}`)
+  const schemas = status >= 400 ? {} : ((body.components as { schemas?: Schemas } | undefined)?.schemas ?? {})
+  const schema = schemaOfKind(schemas, apiVersion, kind)
+  return refusalOf(manifest, answer, schema === undefined ? [] : unknownFields(document, schema, schemas))
+}
+
+const baseOf = (apiVersion: string) => (apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`)
+
+/** The API server knows which kinds have a namespace, and how they are called in a path. */
+async function pathOfObject(manifest: Manifest, send: SendToKubernetes): Promise<string> {
+  const { apiVersion, kind, name = '', namespace } = manifest
+  const base = baseOf(apiVersion)
+  const answer = await send(base)
+  if (answer.status >= 400 && answer.status !== 404) throw refusalOf(manifest, answer)
+  const resources = (answer.body.resources ?? []) as { name: string; kind: string; namespaced: boolean }[]
+  const found = resources.find((each) => each.kind === kind && !each.name.includes('/'))
+  if (found === undefined) throw await strange(manifest, send)
+  if (!found.namespaced) return `${base}/${found.name}/${encodeURIComponent(name)}`
+  if (namespace === undefined) {
+    const hint = 'it stands in a namespace, and neither the manifest nor the options say in which.'
+    throw new CommandFailure(EXIT.usage, `${titleOf(manifest)} needs a metadata.namespace: ${hint}`)
+  }
+  return `${base}/namespaces/${encodeURIComponent(namespace)}/${found.name}/${encodeURIComponent(name)}`
+}
+
+/** All groups at once: `kubectl` asks the same. */
+const ALL_GROUPS = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
+
+type Discovery = {
+  metadata?: { name?: string }
+  versions?: { version: string; resources?: { responseKind?: { kind?: string } }[] }[]
+}
+
+async function strange(manifest: Manifest, send: SendToKubernetes): Promise<CommandFailure> {
+  const answers = await Promise.all(['/api', '/apis'].map((path) => send(path, { accept: ALL_GROUPS })))
+  const items = answers.flatMap(({ body }) => (Array.isArray(body.items) ? (body.items as Discovery[]) : []))
+  const served = items.flatMap(({ metadata, versions = [] }) =>
+    versions.flatMap(({ version, resources = [] }) =>
+      resources.flatMap(({ responseKind }): ServedKind[] => {
+        const apiVersion = metadata?.name ? `${metadata.name}/${version}` : version
+        return responseKind?.kind === undefined ? [] : [{ apiVersion, kind: responseKind.kind }]
+      }),
+    ),
+  )
+  const sentence = strangeKind(manifest, [...RESOURCE_KINDS, ...served])
+  return new CommandFailure(EXIT.usage, `${manifest.where}: ${sentence}`)
+}

@@ -1,0 +1,87 @@
+import { suggestion } from '../core/suggestion.ts'
+import { CommandFailure, EXIT, type ExitCode } from './failure.ts'
+import type { KubernetesAnswer } from './kubernetes.ts'
+import { printable } from './output.ts'
+
+export const messageOfAnswer = ({ body }: KubernetesAnswer): string =>
+  typeof body.message === 'string' ? body.message : 'it gave no reason'
+
+/** Whether the document has a field that its kind has not. Only the first is named, and by a server-side apply with 500. */
+export const hasUnknownFields = (answer: KubernetesAnswer): boolean =>
+  answer.status >= 400 && /field not declared in schema|unknown field "/.test(messageOfAnswer(answer))
+
+/** A field with a value of another type is an error of the server to it, and is none. */
+const TYPED = /^failed to create typed patch object \([^)]*\): (?:errors:\s*)?([\s\S]*)$/
+
+/** Whether it depends on nothing but the manifest: whatever else is there, it is refused. */
+export const isOfSchema = (answer: KubernetesAnswer): boolean =>
+  hasUnknownFields(answer) || TYPED.test(messageOfAnswer(answer))
+
+/** An object with the file and the document that it is in. */
+type Titled = { readonly where: string; readonly kind: string; readonly name: string | undefined }
+
+/** `stdin, document 2: VectorCluster "products"`. */
+export const titleOf = ({ kind, name, where }: Titled): string =>
+  `${where}: ${kind}${name === undefined ? '' : ` "${name}"`}`
+
+/** What the API server did not take, with what can be done about it. @param fields those that the kind has not */
+export function refusalOf(manifest: Titled, answer: KubernetesAnswer, fields: readonly string[] = []): CommandFailure {
+  const [exitCode, ...sentences] = fields.length > 0 ? [EXIT.refused, ...fields] : sentencesOf(answer)
+  return failureAbout(titleOf(manifest), sentences, exitCode)
+}
+
+/** One sentence behind the title, several each in a line below it. */
+function failureAbout(title: string, sentences: readonly string[], exitCode: ExitCode): CommandFailure {
+  const [first = '', ...others] = sentences
+  const lines = others.length === 0 ? [`${title}: ${first}`] : [`${title}:`, ...sentences.map((each) => `  ${each}`)]
+  return new CommandFailure(exitCode, lines.map(printable).join('\n'))
+}
+
+function sentencesOf(answer: KubernetesAnswer): [ExitCode, ...string[]] {
+  const message = messageOfAnswer(answer)
+  const said = `${message.replace(/\.$/, '')} (${answer.status} of the API server)`
+  const typed = TYPED.exec(message)?.[1]
+  if (typed !== undefined) {
+    const lines = typed.split('\n').map((line) => line.trim().replace(/^\./, ''))
+    return [EXIT.refused, ...lines.filter((line) => line !== '').map((line) => `${line}.`)]
+  }
+  switch (answer.status) {
+    case 401:
+      return [EXIT.notSignedIn, `the API server does not know you. Sign in again, or name another kubeconfig.`]
+    case 403:
+      return [EXIT.refused, `${said}. Name the kubeconfig of somebody who may with --kubeconfig.`]
+    case 404:
+      return [EXIT.refused, `${said}. What it stands in must be there first.`]
+    case 409:
+      return [
+        EXIT.refused,
+        `${said}. Somebody else writes it too: leave the field to them, or apply it with kubectl and --force-conflicts.`,
+      ]
+    case 429:
+      return [EXIT.refused, `the API server has too much to do now (429): try again in a moment.`]
+    default:
+      return [EXIT.refused, said]
+  }
+}
+
+/** A kind as a version of a group serves it. */
+export type ServedKind = { readonly apiVersion: string; readonly kind: string }
+
+/**
+ * What is wrong with the kind of a manifest that nobody serves: with the apiVersion that has it, or the kind that may be meant.
+ *
+ * @param served all that is known
+ */
+export function strangeKind({ apiVersion, kind }: ServedKind, served: readonly ServedKind[]): string {
+  const said = `there is no kind ${kind} in ${apiVersion}`
+  const versions = [...new Set(served.filter((each) => each.kind === kind).map((each) => each.apiVersion))]
+  if (versions.length > 0) return `${said}: its apiVersion is ${versions.join(' or ')}.`
+  const siblings = served.filter((each) => each.apiVersion === apiVersion).map((each) => each.kind)
+  const near =
+    suggestion(kind, siblings) ||
+    suggestion(
+      kind,
+      served.map((each) => each.kind),
+    )
+  return `${said}${near || '.'}`
+}

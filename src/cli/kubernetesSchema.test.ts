@@ -1,0 +1,55 @@
+import { expect } from 'chai'
+import { type Schema, schemaOfKind, unknownFields } from './kubernetesSchema.ts'
+
+const SCHEMAS = {
+  Port: { properties: { port: {}, name: {} } },
+  Thing: {
+    'x-kubernetes-group-version-kind': [{ group: 'example.com', version: 'v1', kind: 'Thing' }],
+    properties: {
+      spec: {
+        properties: {
+          replicas: {},
+          ports: { items: { allOf: [{ $ref: '#/components/schemas/Port' }] } },
+          tags: { additionalProperties: {} },
+          limits: { additionalProperties: { $ref: '#/components/schemas/Port' } },
+          free: { 'x-kubernetes-preserve-unknown-fields': true, properties: { known: {} } },
+        },
+      },
+    },
+  },
+}
+
+describe('fields that a kind has not', () => {
+  for (const [sentence, spec, expected] of [
+    ['are none where all are known', { replicas: 1, ports: [{ port: 1 }], tags: { any: 'x' }, free: { any: 1 } }, []],
+    [
+      'are named with what is near',
+      { replcas: 1 },
+      ['spec.replcas is not a field of this kind; did you mean "replicas"?'],
+    ],
+    [
+      'are all named',
+      { zebra: 1, lion: 2 },
+      ['spec.zebra is not a field of this kind.', 'spec.lion is not a field of this kind.'],
+    ],
+    [
+      'are found in items of a list',
+      { ports: [{ port: 1 }, { prt: 2 }] },
+      ['spec.ports[1].prt is not a field of this kind; did you mean "port"?'],
+    ],
+    [
+      'are found in values of a map',
+      { limits: { cpu: { nam: 1 } } },
+      ['spec.limits.cpu.nam is not a field of this kind; did you mean "name"?'],
+    ],
+  ] as const) {
+    it(sentence, () => {
+      const schema = schemaOfKind(SCHEMAS, 'example.com/v1', 'Thing') as Schema
+      expect(unknownFields({ spec }, schema, SCHEMAS)).to.deep.equal(expected)
+    })
+  }
+
+  it('are those of the kind in its own group', () => {
+    expect(schemaOfKind(SCHEMAS, 'v1', 'Thing')).to.equal(undefined)
+  })
+})

@@ -1,0 +1,55 @@
+import { isRecord } from '../core/isRecord.ts'
+import { suggestion } from '../core/suggestion.ts'
+
+/** What the API server tells of the fields of its kinds (`/openapi/v3/...`), as far as it is looked at. */
+export type Schema = {
+  readonly $ref?: string
+  readonly allOf?: readonly Schema[]
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly items?: Schema
+  readonly additionalProperties?: Schema | boolean
+  readonly 'x-kubernetes-preserve-unknown-fields'?: boolean
+  readonly 'x-kubernetes-group-version-kind'?: readonly { group: string; version: string; kind: string }[]
+}
+export type Schemas = Readonly<Record<string, Schema>>
+
+/** The schema of a kind among all of its version. */
+export function schemaOfKind(schemas: Schemas, apiVersion: string, kind: string): Schema | undefined {
+  const [version = '', group = ''] = apiVersion.split('/').reverse()
+  return Object.values(schemas).find((schema) =>
+    schema['x-kubernetes-group-version-kind']?.some(
+      (each) => each.kind === kind && each.group === group && each.version === version,
+    ),
+  )
+}
+
+/** One sentence for each field of a document that its kind has not: `spec.replcas is not a field; did you mean "replicas"?`. */
+export function unknownFields(document: unknown, schema: Schema, schemas: Schemas): string[] {
+  return unknownBelow(document, schema, schemas, '')
+}
+
+function unknownBelow(value: unknown, given: Schema, schemas: Schemas, path: string): string[] {
+  const schema = resolved(given, schemas)
+  if (Array.isArray(value)) {
+    const { items } = schema
+    if (items === undefined) return []
+    return value.flatMap((item, at) => unknownBelow(item, items, schemas, `${path}[${at}]`))
+  }
+  if (!isRecord(value)) return []
+  const { properties, additionalProperties } = schema
+  const isOpen = schema['x-kubernetes-preserve-unknown-fields'] === true || additionalProperties === true
+  return Object.entries(value).flatMap(([name, content]) => {
+    const place = path === '' ? name : `${path}.${name}`
+    const own = properties?.[name] ?? (typeof additionalProperties === 'object' ? additionalProperties : undefined)
+    if (own !== undefined) return unknownBelow(content, own, schemas, place)
+    if (isOpen || properties === undefined) return []
+    return [`${place} is not a field of this kind${suggestion(name, Object.keys(properties)) || '.'}`]
+  })
+}
+
+/** References of schemas stand alone, or as the only part of a whole that has a description. */
+function resolved(schema: Schema, schemas: Schemas): Schema {
+  const reference = schema.$ref ?? schema.allOf?.[0]?.$ref
+  if (reference === undefined) return schema
+  return schemas[reference.split('/').at(-1) ?? ''] ?? {}
+}

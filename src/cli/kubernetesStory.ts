@@ -1,0 +1,96 @@
+import { ownerLabelSelector } from '../contracts/workloads.ts'
+import { childName } from '../core/names.ts'
+import { CommandFailure } from './failure.ts'
+import type { KubernetesAnswer, SendToKubernetes } from './kubernetes.ts'
+
+/** Where an object is that REST shows as well. */
+export type ObjectPlace = {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly plural: string
+  readonly shortNames: readonly string[]
+  readonly namespace: string | undefined
+  readonly name: string
+}
+type Condition = { type: string; status: string; reason?: string; message?: string }
+type KubernetesEvent = {
+  regarding?: { kind?: string; name?: string }
+  type?: string
+  reason?: string
+  note?: string
+  eventTime?: string | null
+  deprecatedLastTimestamp?: string | null
+  series?: { lastObservedTime?: string }
+  metadata?: { creationTimestamp?: string }
+}
+type KubernetesObject = {
+  metadata?: { name?: string }
+  status?: { statusMessage?: string; selector?: string; conditions?: Condition[] }
+}
+
+/** What the cluster tells of a thing, beyond its record. */
+export type Story = {
+  readonly message: string | undefined
+  readonly conditions: readonly Condition[]
+  /** Of the object, of its workload and of its pods; the newest last. */
+  readonly events: readonly { time: string; type: string; reason: string; object: string; message: string }[]
+}
+
+const EVENTS_SHOWN = 10
+
+/** As far as the caller may read it; undefined where nothing may be read, or the API server does not answer. */
+export async function storyOf(place: ObjectPlace, send: SendToKubernetes): Promise<Story | undefined> {
+  const { apiVersion, plural, namespace, kind, name } = place
+  const inNamespace = namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`
+  try {
+    const found = await send(`/apis/${apiVersion}${inNamespace}/${plural}/${encodeURIComponent(name)}`)
+    if (found.status >= 400) return undefined
+    const { status = {} } = found.body as KubernetesObject
+    const { statusMessage, conditions = [], selector = ownerLabelSelector(kind, name) } = status
+    const events = namespace === undefined ? [] : await eventsOf(place, `${inNamespace}`, selector, send)
+    return { message: statusMessage, conditions, events }
+  } catch (error) {
+    if (error instanceof CommandFailure) return undefined
+    throw error
+  }
+}
+
+async function eventsOf(place: ObjectPlace, inNamespace: string, selector: string, send: SendToKubernetes) {
+  const [pods, events] = await Promise.all([
+    send(`/api/v1${inNamespace}/pods?labelSelector=${encodeURIComponent(selector)}`),
+    send(`/apis/events.k8s.io/v1${inNamespace}/events`),
+  ])
+  const names = itemsOf<KubernetesObject>(pods).flatMap(({ metadata }) => metadata?.name ?? [])
+  return eventsAbout(place, names, itemsOf<KubernetesEvent>(events))
+}
+
+/** @param pods names of those that are there */
+export function eventsAbout(
+  { kind, name, shortNames }: Pick<ObjectPlace, 'kind' | 'name' | 'shortNames'>,
+  pods: readonly string[],
+  events: readonly KubernetesEvent[],
+): Story['events'] {
+  const workload = childName(shortNames[0] ?? '', name)
+  const isAbout = ({ regarding = {} }: KubernetesEvent) => {
+    if (regarding.kind === kind) return regarding.name === name
+    if (regarding.kind === 'Pod') return pods.includes(regarding.name ?? '')
+    return ['Job', 'StatefulSet', 'Deployment'].includes(regarding.kind ?? '') && regarding.name === workload
+  }
+  return events
+    .filter(isAbout)
+    .map((event) => ({
+      time: timeOf(event),
+      type: event.type ?? '',
+      reason: event.reason ?? '',
+      object: `${event.regarding?.kind} ${event.regarding?.name}`,
+      message: event.note ?? '',
+    }))
+    .sort((one, other) => one.time.localeCompare(other.time))
+    .slice(-EVENTS_SHOWN)
+}
+
+const timeOf = ({ series, eventTime, deprecatedLastTimestamp, metadata }: KubernetesEvent): string =>
+  series?.lastObservedTime ?? eventTime ?? deprecatedLastTimestamp ?? metadata?.creationTimestamp ?? ''
+
+const itemsOf = <Item>({ status, body }: KubernetesAnswer): Item[] =>
+  status < 400 && Array.isArray(body.items) ? (body.items as Item[]) : []

@@ -1,0 +1,121 @@
+import { boundaryOfNamespace, groupNamespace, isUuid, SYSTEM_NAMESPACE } from '../core/names.ts'
+import type { Collection } from './collections.ts'
+import type { Context, Input, Option } from './command.ts'
+import { CommandFailure, usage } from './failure.ts'
+import { accessOfKubeconfig, accessOfSession, openKubernetes, type SendToKubernetes } from './kubernetes.ts'
+import { judgeAtKubernetes, type Verdict } from './kubernetesObjects.ts'
+import {
+  groupOfNamespace,
+  isWrittenByRest,
+  type Manifest,
+  type ManifestPlan,
+  manifestsIn,
+  placed,
+  placeOfManifest,
+  planManifest,
+  refuseStrangeKind,
+} from './manifests.ts'
+import { placeOf, type Session } from './session.ts'
+
+export const KUBECONFIG: Option = {
+  long: 'kubeconfig',
+  value: 'FILE',
+  summary: 'What REST cannot write goes to the API server of this file, with the rights of its user',
+}
+
+/** A manifest, and how REST writes it; undefined where only the API server does. */
+export type Step = { readonly manifest: Manifest; readonly plan: ManifestPlan | undefined }
+
+/** Asks the API server; undefined where none is known. */
+export async function kubernetesFor(
+  input: Input,
+  session: Session,
+  { signal }: Context,
+): Promise<SendToKubernetes | undefined> {
+  const kubeconfig = input.text('kubeconfig')
+  const access = kubeconfig === undefined ? accessOfSession(session) : accessOfKubeconfig(kubeconfig)
+  return access === undefined ? undefined : openKubernetes(access, signal)
+}
+
+/** All manifests of the files that a command line names, each with its place. @throws CommandFailure (usage) */
+export async function stepsOf(
+  input: Input,
+  session: Session,
+  context: Context,
+  kubernetes: SendToKubernetes | undefined,
+): Promise<Step[]> {
+  const files = input.all('file')
+  if (files.length === 0) throw usage('--file is missing.')
+  const place = placeOf(input, session.settings)
+  const found: Manifest[] = []
+  for await (const manifest of manifestsIn(files, context.terminal)) found.push(manifest)
+  if (found.length === 0) throw usage('There is no manifest in what was given.')
+  const boundaries = boundariesIn(found)
+  return found.map((manifest) => {
+    const boundary = boundaries.find((id) => isGroupOf(id, manifest)) ?? place.boundary
+    return stepOf(manifest, context.collections, { ...place, boundary }, kubernetes !== undefined)
+  })
+}
+
+/** Boundaries that the manifests themselves speak of. */
+const boundariesIn = (manifests: readonly Manifest[]): string[] =>
+  manifests.flatMap(({ kind, name = '', namespace = '' }) => {
+    const id = kind === 'Boundary' ? name : boundaryOfNamespace(namespace)
+    return id !== undefined && isUuid(id) ? [id] : []
+  })
+
+const isGroupOf = (boundary: string, { namespace = '' }: Manifest) =>
+  groupNamespace(boundary, groupOfNamespace(namespace)) === namespace
+
+/**
+ * @param hasKubernetes whether an API server is known that may write what REST does not
+ * @throws CommandFailure (usage) that names file and document where neither can write it
+ */
+export function stepOf(
+  manifest: Manifest,
+  collections: readonly Collection[],
+  place: ReturnType<typeof placeOf>,
+  hasKubernetes: boolean,
+): Step {
+  refuseStrangeKind(manifest)
+  try {
+    // A namespace that is nobody's is a mistake in either case. What stands in the platform's own the API server knows.
+    if (hasKubernetes && manifest.namespace !== undefined && manifest.namespace !== SYSTEM_NAMESPACE)
+      placeOfManifest(manifest, place)
+    const plan = planFor(manifest, collections, place, hasKubernetes && manifest.name !== undefined)
+    return { manifest: placed(manifest, place), plan }
+  } catch (error) {
+    if (!(error instanceof CommandFailure)) throw error
+    throw new CommandFailure(error.exitCode, `${manifest.where}: ${error.message}`, { cause: error })
+  }
+}
+
+function planFor(
+  manifest: Manifest,
+  collections: readonly Collection[],
+  place: ReturnType<typeof placeOf>,
+  isWrittenElsewhere: boolean,
+): ManifestPlan | undefined {
+  try {
+    return planManifest(manifest, collections, place)
+  } catch (error) {
+    if (!(error instanceof CommandFailure) || !isWrittenElsewhere) throw error
+    // What REST writes and no option places is not placed for the API server either.
+    if (manifest.namespace === undefined && isWrittenByRest(manifest, collections)) throw error
+    return undefined
+  }
+}
+
+/**
+ * What the API server says of a manifest before it is written; undefined where it would take it, and where it was not asked.
+ * Of what REST is to write, an API server that gives no answer says nothing either.
+ */
+export async function verdictOn({ manifest, plan }: Step, kubernetes: SendToKubernetes | undefined): Promise<Verdict> {
+  if (kubernetes === undefined || manifest.name === undefined) return undefined
+  try {
+    return await judgeAtKubernetes(manifest, kubernetes)
+  } catch (error) {
+    if (!(error instanceof CommandFailure)) throw error
+    return plan === undefined ? { refusal: error, isOfSchema: true } : undefined
+  }
+}

@@ -1,0 +1,112 @@
+import { PlatformApiError, pagesOf, type QueryValue } from '../client/index.ts'
+import { vaultReference } from '../contracts/jobs.ts'
+import { OUTPUT_COLLECTIONS } from '../contracts/references.ts'
+import { isRecord } from '../core/isRecord.ts'
+import { type Collection, type CollectionRoute, nameFieldOf, placeOf } from './collections.ts'
+import { type Prepared, send } from './requests.ts'
+
+/** A thing that others may refer to by its name, and what it stands in, if it stands in something. */
+export type Referred = { readonly noun: string; readonly name: string; readonly parent: string | undefined }
+
+const VAULTS = 'secretvaults'
+const SECRETS = 'secrets'
+const ACCOUNTS = 'objectstorageaccounts'
+const BUCKETS = 'buckets'
+const MAY_BE_REFERRED_TO: readonly string[] = [VAULTS, SECRETS, BUCKETS, ...OUTPUT_COLLECTIONS]
+
+/** What runs code stands in the group itself, but functions, which stand in their namespace. */
+const GROUP = '/boundaries/{}/resourcegroups/{}/resources/'
+const FUNCTIONS = 'functions'
+
+/** Whether a record refers to a thing, wherever in it: in variables, volumes, triggers. */
+export function refersTo(record: unknown, referred: Referred): boolean {
+  if (typeof record === 'string') return isTextFor(record, referred)
+  if (Array.isArray(record)) return record.some((item) => refersTo(item, referred))
+  if (!isRecord(record)) return false
+  return isReference(record, referred) || Object.values(record).some((item) => refersTo(item, referred))
+}
+
+function isTextFor(text: string, { noun, name, parent }: Referred): boolean {
+  const found = vaultReference(text)
+  if (noun === VAULTS) return found?.vault === name
+  return noun === SECRETS && found?.vault === parent && found?.secret.toLowerCase() === name.toLowerCase()
+}
+
+function isReference(fields: Readonly<Record<string, unknown>>, { noun, name, parent }: Referred): boolean {
+  const { vaultName, secretName, accountName, bucketName, collection } = fields
+  if (collection === noun && fields.name === name) return true
+  if (noun === VAULTS) return vaultName === name
+  if (noun === SECRETS) return vaultName === parent && String(secretName).toLowerCase() === name.toLowerCase()
+  if (noun === ACCOUNTS) return accountName === name && bucketName !== undefined
+  return noun === BUCKETS && accountName === parent && bucketName === name
+}
+
+/**
+ * `apps shop`: everything of the group that refers to what is about to be deleted, as far as the caller may read it. Nobody
+ * is asked about things that nothing can refer to.
+ */
+export async function referrersOf(prepared: Prepared, collections: readonly Collection[]): Promise<string[]> {
+  const { noun } = prepared.collection
+  const { values, route } = prepared.target
+  const names = route.parameters.slice(2).map((parameter) => values[parameter] ?? '')
+  const [name, parent] = [names.at(-1), names.at(-2)]
+  if (!MAY_BE_REFERRED_TO.includes(noun) || name === undefined || !placeOf(route).startsWith(GROUP)) return []
+  const functions = collections.find((each) => each.noun === FUNCTIONS)
+  const search = { prepared, referred: { noun, name, parent }, functions }
+  const found = collections.flatMap((collection) => {
+    const list = collection.routes.find(isInGroup)
+    return list === undefined ? [] : [referring({ list, collection }, search)]
+  })
+  return (await Promise.all(found)).flat().sort()
+}
+
+const isInGroup = (route: CollectionRoute) => {
+  const place = placeOf(route)
+  const isDirect = place.startsWith(GROUP) && !place.slice(GROUP.length).includes('/')
+  return isDirect && route.verb === 'list' && route.notBuilt !== true
+}
+
+type Search = {
+  readonly prepared: Prepared
+  readonly referred: Referred
+  readonly functions: Collection | undefined
+}
+
+async function referring({ list, collection }: Listed, search: Search): Promise<string[]> {
+  const { prepared, referred, functions } = search
+  const { noun } = collection
+  const items = await itemsAt(prepared, list, prepared.target.values)
+  const nameOf = (item: unknown) => String((item as Record<string, unknown>)[nameFieldOf(collection)] ?? '')
+  const own = items
+    .filter((item) => !(noun === referred.noun && nameOf(item) === referred.name) && refersTo(item, referred))
+    .map((item) => `${noun} ${nameOf(item)}`)
+  const inner = functions?.routes.find((route) => isListBelow(route, list))
+  if (inner === undefined) return own
+  const found = items.map(async (item) => {
+    const values = { ...prepared.target.values, [inner.parameters.at(-1) ?? '']: nameOf(item) }
+    const below = (await itemsAt(prepared, inner, values)).filter((each) => refersTo(each, referred))
+    return below.map((each) => `${FUNCTIONS} ${nameOf(each)}`)
+  })
+  return [...own, ...(await Promise.all(found)).flat()]
+}
+
+type Listed = { readonly list: CollectionRoute; readonly collection: Collection }
+
+const isListBelow = (route: CollectionRoute, list: CollectionRoute) =>
+  route.verb === 'list' && placeOf(route) === `${placeOf(list)}/{}/${FUNCTIONS}`
+
+/** What the caller may not list is not told of. */
+async function itemsAt(prepared: Prepared, route: CollectionRoute, known: Record<string, string>): Promise<unknown[]> {
+  const [boundaryId = '', group = ''] = [known.boundaryId, known.resourceGroupName ?? known.resourceGroup]
+  const values = { ...known, boundaryId, resourceGroupName: group, resourceGroup: group }
+  const items: unknown[] = []
+  try {
+    const page = (query: Record<string, QueryValue>) =>
+      send({ ...prepared, target: { route, values }, query: route.paged === true ? { pageSize: 500, ...query } : {} })
+    for await (const item of pagesOf(page, {})) items.push(item)
+    return items
+  } catch (error) {
+    if (error instanceof PlatformApiError && error.status !== 401) return []
+    throw error
+  }
+}
