@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { staticAccess } from '../../test/make/access.ts'
 import { until } from '../../test/suites/kubeContract.ts'
+import { type ConfigMap, type WatchedCache, watchedCache } from '../../test/worlds/watchedCache.ts'
 import {
   added,
   bookmark,
@@ -11,19 +11,13 @@ import {
   quiet,
   refuse,
   sent,
-  WatchServer,
 } from '../../test/worlds/watchServer.ts'
 import type { KubeObject } from '../core/object.ts'
-import { configMap } from './builtin.ts'
-import { type CacheEvent, WatchCache, type WatchCacheOptions } from './cache.ts'
-import { createKubeClient, type KubeClient } from './client.ts'
-
-type ConfigMap = KubeObject & { data?: Record<string, string> }
 
 describe('watch cache', () => {
-  let server: WatchServer
-  let client: KubeClient
-  let cache: WatchCache<ConfigMap>
+  let world: WatchedCache
+  let server: WatchedCache['server']
+  let cache: WatchedCache['cache']
   let seen: string[]
 
   async function play(...scripts: ((request: PlayedRequest) => void)[]): Promise<void> {
@@ -31,30 +25,12 @@ describe('watch cache', () => {
     await cache.whenSynced()
   }
 
-  async function begin(
-    options: Partial<WatchCacheOptions<ConfigMap>>,
-    ...scripts: ((request: PlayedRequest) => void)[]
-  ): Promise<void> {
-    server = await new WatchServer(...scripts).start()
-    client = createKubeClient(staticAccess({ server: server.url }), { fieldManager: 'test', userAgent: 'test' })
-    cache = new WatchCache<ConfigMap>({
-      client,
-      resource: configMap,
-      indexes: { n: (object) => (object.data?.n ? [object.data.n] : []) },
-      random: () => 0,
-      ...options,
-      timings: { backoff: 10, ...options.timings },
-    })
-    seen = []
-    cache.subscribe((event: CacheEvent<ConfigMap>) => seen.push(`${event.type} ${event.object.metadata.name}`))
-    cache.start()
+  async function begin(...given: Parameters<typeof watchedCache>): Promise<void> {
+    world = await watchedCache(...given)
+    ;({ server, cache, seen } = world)
   }
 
-  afterEach(async () => {
-    await cache.stop()
-    await client.close()
-    await server.stop()
-  })
+  afterEach(() => world.stop())
 
   const names = () => cache.list().map((object) => object.metadata.name)
   const last = () => server.requests.at(-1) as PlayedRequest
