@@ -18,12 +18,11 @@ import { RelationalCluster } from '../../crds/relational.ts'
 import { SecretVault } from '../../crds/vaults.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import { secret } from '../../kube/builtin.ts'
-import { readWhole } from './catalogue.ts'
 
 const HOME = groupNamespace(BOUNDARY, 'shop')
 const OUTER = boundaryNamespace(BOUNDARY)
 const READER = '33333333-3333-4333-8333-333333333333'
-const slugOf = (content: string) => readWhole(content).template?.slug ?? ''
+const slugOf = (content: string) => /^slug: (.*)$/m.exec(content)?.[1] ?? ''
 
 const template = (version = '1.0.0', more = '', spec = '{}') => `format: 1
 slug: search

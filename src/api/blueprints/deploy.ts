@@ -54,7 +54,7 @@ export async function deployBlueprint(context: Deploy) {
   const home = await inGroup(context as Context)
   if (home.owner !== undefined) refuseWhileDeleting(home.owner as never)
   const { boundaryId, resourceGroup } = home
-  const blueprint = findBlueprint(services, boundaryId, context.parameters.slug ?? '')
+  const blueprint = await findBlueprint(services, boundaryId, context.parameters.slug ?? '')
   refuseAnother(context as Context, boundaryId, blueprint, body.blueprintId)
   refuseDisabled(blueprint)
   const template = requireValid(blueprint.read)

@@ -1,4 +1,5 @@
 import { constructFromEvents, EVENT_ID, type Event, getScalarValue, parseEvents, YAMLException } from 'js-yaml'
+import { atOnce, type Sliced } from '../../core/slices.ts'
 
 export const CONTENT_MAX_BYTES = 262_144
 const ALIASES_MAX = 100
@@ -41,12 +42,19 @@ export type TemplateDocument = {
  *
  * @throws DocumentError and nothing else
  */
-export function readDocument(content: string): TemplateDocument {
+export const readDocument = (content: string): TemplateDocument => atOnce(readingDocument(content))
+
+/** The same in slices: the longest documents take more time than others should wait. */
+export function* readingDocument(content: string): Sliced<TemplateDocument> {
   if (Buffer.byteLength(content, 'utf8') > CONTENT_MAX_BYTES)
     throw new DocumentError(`has more than ${CONTENT_MAX_BYTES / 1024} KiB`)
-  const { events, documents } = parsed(content)
+  const events = readable(() => eventsOf(content))
+  yield
+  const documents = readable(() => constructFromEvents(events, { source: content, maxAliases: ALIASES_MAX }))
+  yield
   if (documents.length !== 1) throw new DocumentError(`must hold one document; it holds ${documents.length}`)
   const value = expanded(documents[0])
+  yield
   const root = placesOf(events, content)
   const weight = content.length + events.length * NODE_WEIGHT
   // Most documents have no problem that stands anywhere.
@@ -55,14 +63,20 @@ export function readDocument(content: string): TemplateDocument {
     lines ??= lineStarts(content)
     return positionAt(lines, nearest(root, pointer))
   }
+  yield
   return { value, weight, positionOf }
 }
 
-function parsed(content: string): { events: Event[]; documents: unknown[] } {
+function eventsOf(content: string): Event[] {
+  const events = parseEvents(content, { maxDepth: depthThatCounts() })
+  if (events.filter(isNode).length > NODES_MAX) throw new DocumentError(TOO_MANY)
+  return events
+}
+
+/** @throws DocumentError */
+function readable<Result>(read: () => Result): Result {
   try {
-    const events = parseEvents(content, { maxDepth: depthThatCounts() })
-    if (events.filter(isNode).length > NODES_MAX) throw new DocumentError(TOO_MANY)
-    return { events, documents: constructFromEvents(events, { source: content, maxAliases: ALIASES_MAX }) }
+    return read()
   } catch (error) {
     if (error instanceof DocumentError) throw error
     if (!(error instanceof YAMLException)) throw new DocumentError('cannot be read as YAML')

@@ -35,7 +35,8 @@ export type CatalogueOptions = {
   /** As POST .../templates reads one. */
   read: TemplateReader
 }
-export type TemplateReader = (content: string) => ReadTemplate
+/** Gives others their turn meanwhile. */
+export type TemplateReader = (content: string) => Promise<ReadTemplate>
 
 type SourcePass = Pass<typeof BlueprintSource>
 type SourceObject = BlueprintSource & KubeObject
@@ -202,15 +203,19 @@ async function readNow(
   return settled(invalid, SYNC_INTERVAL)
 }
 
-/** One after the other: reading one may take some milliseconds, and others wait meanwhile. */
-async function readEach(files: readonly GitFile[], read: TemplateReader): Promise<TemplateReader> {
+/** One after the other, and others have their turn between two. */
+async function readEach(files: readonly GitFile[], read: TemplateReader): Promise<(content: string) => ReadTemplate> {
   const known = new Map<string, ReadTemplate>()
   for (const { text } of files) {
     if (text === undefined || known.has(text)) continue
     await setImmediate()
-    known.set(text, read(text))
+    known.set(text, await read(text))
   }
-  return (content) => known.get(content) ?? read(content)
+  return (content) => {
+    const found = known.get(content)
+    if (found === undefined) throw new TypeError('A text is judged that is in no file.')
+    return found
+  }
 }
 
 /** @throws SourceError, GitFilesError */
