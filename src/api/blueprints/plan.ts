@@ -165,8 +165,8 @@ function verdictFor({ context, resourceGroup }: Deploying, steps: readonly Plann
     const { kind, apiVersion } = located.entry.kind
     const object = { apiVersion, kind, metadata: { ...located.ref }, spec }
     const demand = demandIn(services, { kind: located.entry.kind, resourceGroup, object } as never)
-    sum.cpu += demand.cpu
-    sum.memory += demand.memory
+    sum.cpu += demand?.cpu ?? 0n
+    sum.memory += demand?.memory ?? 0n
   }
   const rooms = services.capacity.rooms()
   const all = rooms && [

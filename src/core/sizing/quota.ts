@@ -19,6 +19,8 @@ export type QuotaUser = {
   demand: Demand
   /** It has what it asks for, and comes before all that wait, whatever their age. */
   isGranted?: boolean
+  /** What it has already: of what it asks no more of it is not refused, even over a limit that was lowered. */
+  held?: Demand | undefined
   /** Volumes that a former resource of this key left on purpose: they take storage, and count as no resource. */
   isRetained?: boolean
 }
@@ -62,9 +64,14 @@ export function quotaVerdict(input: {
   const waiting = others.filter((other) => other.isGranted !== true && byAge(other, subject) < 0)
   const kept = storageOf(others.filter(({ isRetained }) => isRetained === true))
   const used = { boundary: zero(), groups: new Map<string, Amounts>() }
-  const refusalOf = (user: QuotaUser, wanted: Amounts) =>
-    exceeded('resourceGroup', groups.get(user.resourceGroup), used.groups.get(user.resourceGroup) ?? zero(), wanted) ??
-    exceeded('boundary', boundary, used.boundary, wanted)
+  const refusalOf = (user: QuotaUser, wanted: Amounts) => {
+    const held = user.held === undefined ? zero() : amountsOf({ ...user, demand: user.held })
+    const ofGroup = used.groups.get(user.resourceGroup) ?? zero()
+    return (
+      exceeded('resourceGroup', groups.get(user.resourceGroup), { used: ofGroup, wanted, held }) ??
+      exceeded('boundary', boundary, { used: used.boundary, wanted, held })
+    )
+  }
   for (const user of [...others.filter(({ isGranted }) => isGranted === true), ...waiting.sort(byAge)]) {
     const wanted = amountsOf(user)
     if (user.isRetained !== true) wanted.storage = beyond(wanted.storage, kept.get(user.key))
@@ -131,12 +138,11 @@ export function quotaSentence({ at, quota, limit, used, requested }: Exceeded): 
 function exceeded(
   at: Exceeded['at'],
   limits: QuotaLimits | undefined,
-  used: Amounts,
-  wanted: Amounts,
+  { used, wanted, held }: { used: Amounts; wanted: Amounts; held: Amounts },
 ): Exceeded | undefined {
   for (const quota of AMOUNTS) {
     const limit = limits?.[quota]
-    if (limit === undefined || wanted[quota] === 0n) continue
+    if (limit === undefined || wanted[quota] <= held[quota]) continue
     const most = parseQuantity(String(limit))
     if (used[quota] + wanted[quota] <= most) continue
     const show = SHOWN[quota]
