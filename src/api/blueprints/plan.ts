@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { escaped } from '../../contracts/blueprints/document.ts'
 import { deployOf } from '../../contracts/blueprints/executions.ts'
 import { type RenderedComponent, withExpressions } from '../../contracts/blueprints/render.ts'
 import { mapTexts } from '../../contracts/blueprints/walk.ts'
 import { type FieldError, PlatformError } from '../../core/errors.ts'
+import { escapedPart } from '../../core/jsonPointer.ts'
 import { BLUEPRINT_ANNOTATION } from '../../core/labels.ts'
 import { formatBytes, formatCores } from '../../core/quantity.ts'
 import { MASK } from '../../core/redaction.ts'
@@ -138,7 +138,7 @@ function wordsOf({ message, extras }: PlatformError): string[] {
 function givenTo({ component: { collection }, body }: RenderedComponent): z.output<typeof ChangeDto>[] {
   return Object.entries(body).map(([name, to]) => {
     const isTold = name !== 'env' && !(collection === 'secrets' && name === 'value')
-    return { path: `/${escaped(name)}`, from: MASK, to: isTold ? to : MASK }
+    return { path: `/${escapedPart(name)}`, from: MASK, to: isTold ? to : MASK }
   })
 }
 
@@ -146,7 +146,7 @@ function givenTo({ component: { collection }, body }: RenderedComponent): z.outp
 function* changesOf(before: unknown, patch: unknown, path: string): Iterable<z.output<typeof ChangeDto>> {
   const held = before as Record<string, unknown> | undefined
   for (const [name, to] of Object.entries(patch as object)) {
-    const at = `${path}/${escaped(name)}`
+    const at = `${path}/${escapedPart(name)}`
     const from = held?.[name] ?? null
     const isNested = typeof to === 'object' && to !== null && !Array.isArray(to)
     if (name === 'env') yield { path: at, from: MASK, to: MASK }

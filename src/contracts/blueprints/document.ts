@@ -1,4 +1,5 @@
 import { constructFromEvents, EVENT_ID, type Event, getScalarValue, parseEvents, YAMLException } from 'js-yaml'
+import { partsOf } from '../../core/jsonPointer.ts'
 import { atOnce, type Sliced } from '../../core/slices.ts'
 
 export const CONTENT_MAX_BYTES = 262_144
@@ -160,16 +161,11 @@ function startOf(event: Event): number {
   return event.type === EVENT_ID.SEQUENCE || event.type === EVENT_ID.MAPPING ? event.start : 0
 }
 
-/** A part of a JSON Pointer (RFC 6901). */
-export function escaped(part: string): string {
-  return part.replaceAll('~', '~0').replaceAll('/', '~1')
-}
-
 function nearest(root: Place, pointer: string): number {
   let start = Math.max(root.start, 0)
   let place: Place | undefined = root
-  for (const part of pointer.split('/').slice(1)) {
-    place = place.parts.get(part.replaceAll('~1', '/').replaceAll('~0', '~'))
+  for (const part of partsOf(pointer)) {
+    place = place.parts.get(part)
     if (place === undefined) break
     if (place.start >= 0) start = place.start
   }

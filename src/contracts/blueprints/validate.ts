@@ -1,11 +1,12 @@
 import type { z } from 'zod'
 import { isRecord } from '../../core/isRecord.ts'
+import { escapedPart } from '../../core/jsonPointer.ts'
 import { reasonOf } from '../../core/reasonOf.ts'
 import { atOnce, type Sliced } from '../../core/slices.ts'
 import { suggestion } from '../../core/suggestion.ts'
 import { unknownField } from '../../core/unknownField.ts'
 import { isSecretOutput, OUTPUTS, type OutputCollection, outputsOf } from '../references.ts'
-import { DocumentError, escaped, readingDocument, type TemplateDocument } from './document.ts'
+import { DocumentError, readingDocument, type TemplateDocument } from './document.ts'
 import { type Draft, draftOf } from './draft.ts'
 import { ExpressionError, type Reference, readCondition, readText, referencesOf } from './expressions.ts'
 import { patternRefusal, readParameter } from './parameters.ts'
@@ -109,7 +110,7 @@ const bounded = (problems: readonly TemplateProblem[]) => ({ problems: problems.
 
 type Issue = z.core.$ZodIssue
 
-const pointerOf = (path: readonly PropertyKey[]) => path.map((part) => `/${escaped(String(part))}`).join('')
+const pointerOf = (path: readonly PropertyKey[]) => path.map((part) => `/${escapedPart(String(part))}`).join('')
 
 /**
  * An issue of a schema as a problem of the template.
@@ -124,7 +125,7 @@ export function problemsOfIssue(
   if (issue.code === 'unrecognized_keys')
     return issue.keys
       .slice(0, PROBLEMS_MAX)
-      .map((key) => problemAt('UnknownField', `${path}/${escaped(key)}`, unknownField(schema, issue.path, key)))
+      .map((key) => problemAt('UnknownField', `${path}/${escapedPart(key)}`, unknownField(schema, issue.path, key)))
   const isMissing = 'input' in issue && issue.input === undefined && issue.code.startsWith('invalid_')
   const meant =
     issue.code === 'invalid_value' && typeof issue.input === 'string'
