@@ -49,7 +49,9 @@ const HEAD = ['name', 'version', 'description', 'icon'] as const
 
 function headOf(value: unknown): ReadTemplate['head'] {
   if (!isRecord(value)) return {}
-  return Object.fromEntries(HEAD.flatMap((name) => (typeof value[name] === 'string' ? [[name, value[name]]] : [])))
+  return Object.fromEntries(
+    HEAD.flatMap((name) => (typeof value[name] === 'string' ? [[name, value[name].trim()]] : [])),
+  )
 }
 
 /** Reads a template and says all that is wrong with it, as far as the template alone tells. Never throws. */
