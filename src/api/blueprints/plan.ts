@@ -3,6 +3,7 @@ import { deployOf } from '../../contracts/blueprints/executions.ts'
 import { type RenderedComponent, withExpressions } from '../../contracts/blueprints/render.ts'
 import { mapTexts } from '../../contracts/blueprints/walk.ts'
 import { type FieldError, PlatformError } from '../../core/errors.ts'
+import { isRecord } from '../../core/isRecord.ts'
 import { escapedPart } from '../../core/jsonPointer.ts'
 import { BLUEPRINT_ANNOTATION } from '../../core/labels.ts'
 import { formatBytes, formatCores } from '../../core/quantity.ts'
@@ -24,8 +25,9 @@ export type PlannedComponent = {
   readonly located?: Located
   readonly action: PlannedAction
   readonly spec?: object
-  /** Of what is there already, as a merge patch (RFC 7396) of its spec. */
-  readonly patch?: unknown
+  /** Of what is there already, as a merge patch (RFC 7396) of its spec: what changes, and what is to be kept of the plan. */
+  readonly changes?: object
+  readonly patch?: object
   readonly refusal?: PlatformError
   /** What it would wait for, in words. */
   readonly awaited?: readonly string[]
@@ -65,11 +67,12 @@ async function planOne(
     await requireHolder(deploying, located, planned)
     const awaited = await awaitedIn(deploying, located, spec, planned)
     if (previous === undefined) return { rendered, located, action: 'Create', spec, awaited }
-    const patch = mergePatchBetween(previous.spec, spec) ?? {}
+    const changes = (mergePatchBetween(previous.spec, spec) ?? {}) as object
+    const patch = toldPatch(spec, changes, Object.keys(rendered.body))
     // Whether the value of a secret is another one is nobody's to know before; nor is what one may not read.
     const isShown = entry.collection !== 'secrets' && mayRead(deploying, located)
-    const isSame = isShown && Object.keys(patch as object).length === 0
-    return { rendered, located, action: isSame ? 'Unchanged' : 'Update', spec, patch, awaited }
+    const isSame = isShown && Object.keys(changes).length === 0
+    return { rendered, located, action: isSame ? 'Unchanged' : 'Update', spec, changes, patch, awaited }
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error
     return { rendered, located, action: begun, refusal: error }
@@ -77,6 +80,25 @@ async function planOne(
 }
 
 const ChangeDto = z.object({ path: z.string(), from: z.unknown(), to: z.unknown() })
+/**
+ * The patch as the deployment keeps it, for whoever may read deployments: with each field that the template gives, whether or
+ * not it is so already. What is left out would tell that a value is the same as before.
+ */
+function toldPatch(spec: object, changes: object, given: readonly string[]): object {
+  const fields = spec as Readonly<Record<string, unknown>>
+  const named = given.filter((name) => Object.hasOwn(fields, name))
+  const changed = changes as Readonly<Record<string, unknown>>
+  return { ...changes, ...Object.fromEntries(named.map((name) => [name, wholly(fields[name], changed[name])])) }
+}
+
+/** The value, and nothing of what was beside it and goes. */
+function wholly(value: unknown, change: unknown): unknown {
+  if (!isRecord(value) || !isRecord(change)) return value
+  const gone = Object.keys(change).filter((name) => !Object.hasOwn(value, name))
+  const kept = Object.entries(value).map(([name, part]) => [name, wholly(part, change[name])])
+  return { ...Object.fromEntries(gone.map((name) => [name, null])), ...Object.fromEntries(kept) }
+}
+
 const PlannedStepDto = z
   .object({
     component: z.string(),
@@ -109,7 +131,7 @@ export function planDto(
 
 function stepDto(
   deploying: Deploying,
-  { rendered, action, patch, located, refusal, awaited = [] }: PlannedComponent,
+  { rendered, action, changes: changed, located, refusal, awaited = [] }: PlannedComponent,
 ): z.output<typeof PlannedStepDto> {
   const { component, resourceName } = rendered
   const taken = `"${resourceName}" of ${component.collection} exists and was not made by this deployment.`
@@ -117,10 +139,10 @@ function stepDto(
   const shown = (text: string) => withExpressions(text, deploying.lateMark)
   const { name, collection } = component
   const changes =
-    patch === undefined || located === undefined
+    changed === undefined || located === undefined
       ? []
       : mayRead(deploying, located)
-        ? [...changesOf(located.previous?.spec, patch, '')]
+        ? [...changesOf(located.previous?.spec, changed, '')]
         : givenTo(rendered)
   for (const change of changes)
     change.to = mapTexts(change.to, (found) => (typeof found === 'string' ? shown(found) : found))
