@@ -275,6 +275,24 @@ components:
     ])
   })
 
+  it('that name a plan which is not there are told so when they are validated, and stay valid', async () => {
+    const path = `/boundaries/${BOUNDARY}/resources/blueprints/templates/validate`
+    const problemsOf = async (content: string) => {
+      const { body } = await world.ask('post', path).send({ content })
+      expect(body.isValid).to.equal(true)
+      return body.problems.map(
+        ({ severity, path: at, message }: Record<string, string>) => `${severity} ${at} ${message}`,
+      )
+    }
+    expect(await problemsOf(template())).to.deep.equal([])
+    expect(await problemsOf(template().replace('default: vector-dev', 'default: vector-dew'))).to.deep.equal([
+      'Warning /parameters/0/default there is no compute plan "vector-dew" of family Vector; did you mean "vector-dev"?',
+    ])
+    expect(await problemsOf(template('1.0.0', '', '{ computePlan: gold }'))).to.deep.equal([
+      'Warning /components/0/spec/computePlan there is no compute plan "gold" of family Vector',
+    ])
+  })
+
   it('everything that is wrong with a template is said at once, with what may have been meant', async () => {
     const wrong = template('1.0.0', '', '{ replcas: 3 }')
       .replace('version: 1.0.0', 'versoin: 1.0.0')

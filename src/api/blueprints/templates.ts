@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { OWN_TEMPLATES_MAX } from '../../contracts/blueprints/sources.ts'
 import { isLater, type TemplateProblem } from '../../contracts/blueprints/template.ts'
+import { PROBLEMS_MAX } from '../../contracts/blueprints/validate.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace, isUuid } from '../../core/names.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
@@ -11,6 +12,7 @@ import { inBoundary } from '../resources/collection/homes.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { oneAtATime } from '../rules/turns.ts'
 import { blueprintOf, findBlueprint, readWhole, requireValid, TemplateProblemDto } from './catalogue.ts'
+import { missingPlans } from './missingPlans.ts'
 import { BlueprintDto, blueprintDto } from './record.ts'
 
 export const TemplateContent = z
@@ -31,11 +33,13 @@ export const TemplateValidationDto = z
 export async function validateTemplate(context: Given) {
   const { boundaryId } = await inBoundary(context as Context)
   const { content } = context.body
-  const { template, problems } = await readWhole(content)
+  const read = await readWhole(content)
+  const { template } = read
+  const problems = [...read.problems, ...missingPlans(context.services, read)].slice(0, PROBLEMS_MAX)
   const isValid = template !== undefined && !problems.some(isError)
   const slug = template?.slug ?? null
   const blueprint = template !== undefined && isValid ? await sample(context, boundaryId, template.slug, content) : null
-  return ok({ isValid, slug, problems: [...problems], blueprint })
+  return ok({ isValid, slug, problems, blueprint })
 }
 
 const isError = ({ severity }: TemplateProblem) => severity === 'Error'
