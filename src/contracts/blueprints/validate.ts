@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { isRecord } from '../../core/isRecord.ts'
 import { escapedPart } from '../../core/jsonPointer.ts'
 import { reasonOf } from '../../core/reasonOf.ts'
-import { atOnce, type Sliced } from '../../core/slices.ts'
+import type { Sliced } from '../../core/slices.ts'
 import { suggestion } from '../../core/suggestion.ts'
 import { unknownField } from '../../core/unknownField.ts'
 import { isSecretOutput, OUTPUTS, type OutputCollection, outputsOf } from '../references.ts'
@@ -54,11 +54,7 @@ function headOf(value: unknown): ReadTemplate['head'] {
   )
 }
 
-/** Reads a template and says all that is wrong with it, as far as the template alone tells. Never throws. */
-export const readTemplate = (content: string, catalogue: Catalogue): ReadTemplate =>
-  atOnce(readingTemplate(content, catalogue))
-
-/** The same in slices. */
+/** Reads a template and says all that is wrong with it, as far as the template alone tells. In slices; never throws. */
 export function* readingTemplate(content: string, catalogue: Catalogue): Sliced<ReadTemplate> {
   const nothing = {
     template: undefined,
