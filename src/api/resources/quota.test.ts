@@ -203,6 +203,7 @@ describe('a quota that many ask for at once', () => {
       const spec = { computePlan: 'vector-dev', storageSize: '20Gi' }
       expect(await facade.create(VectorCluster, 'one', spec)).to.equal(201)
       expect(await facade.create(VectorCluster, 'two', spec)).to.equal(422)
+      expect(usage(facade), 'it waits again').to.include({ storage: '20Gi', resources: 1 })
     })
 
     it('counts what has no plan for nothing, and what fits as what it asks for', async () => {

@@ -1,8 +1,9 @@
-import { summarize } from '../../core/conditions.ts'
+import { boundaryOfNamespace } from '../../core/names.ts'
 import { formatBytes, formatCores } from '../../core/quantity.ts'
 import { type Demand, demandUnderPlans, type Sizable } from '../../core/sizing/demand.ts'
-import { demandOfGrant, type Grants, grantKey, LEDGER_NAME, type SeenUser } from '../../core/sizing/ledger.ts'
-import { type QuotaUser, retainedBeside } from '../../core/sizing/quota.ts'
+import { besideOthers, grantKey, LEDGER_NAME, type SeenUser } from '../../core/sizing/ledger.ts'
+import { limitsAmounts, type QuotaUser, retainedBeside, thoseThatCount } from '../../core/sizing/quota.ts'
+import { Boundary } from '../../crds/boundaries.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { QuotaLedger } from '../../crds/quotas.ts'
 import type { ResourceGroup } from '../../crds/resourcegroups.ts'
@@ -41,8 +42,8 @@ export function quotaUsersOf(services: Services, resources: readonly GroupResour
 }
 
 /**
- * What the groups' resources ask for together, with the volumes that former ones left on purpose. Those that were refused
- * by a quota have what they were granted before, or nothing.
+ * What the groups' resources have of their quotas together, with the volumes that former ones left on purpose: what was refused
+ * has nothing. Where nothing is limited, all that they ask for.
  */
 export function usageOf(
   services: Services,
@@ -50,13 +51,7 @@ export function usageOf(
   resources: readonly GroupResource[],
 ): Usage {
   const sum = { cpu: 0n, memory: 0n, storage: 0n, pods: 0 }
-  const grants = grantsAbove(services, groups)
-  const refused = new Set(resources.filter(wasRefused).map(quotaKeyOf))
-  const users = quotaUsersOf(services, resources).flatMap((user) => {
-    if (!refused.has(user.key)) return user
-    const grant = grants[user.key]
-    return grant === undefined ? [] : { ...user, demand: demandOfGrant(grant) }
-  })
+  const users = countedIn(services, groups, quotaUsersOf(services, resources))
   for (const { demand } of users) {
     sum.cpu += demand.cpu
     sum.memory += demand.memory
@@ -67,15 +62,20 @@ export function usageOf(
   return shownUsage({ ...sum, resources: users.length })
 }
 
-function wasRefused({ object }: GroupResource): boolean {
-  const { status, metadata } = object
-  return summarize(status, metadata.deletionTimestamp !== undefined).phase === 'QuotaExceeded'
-}
-
 /** Groups of one boundary lie in its namespace, and so does its ledger. */
-function grantsAbove({ records }: Services, [group]: readonly RecordOf<typeof ResourceGroup>[]): Grants {
-  const namespace = group?.metadata.namespace
-  return namespace === undefined ? {} : (records.peek(QuotaLedger, { namespace, name: LEDGER_NAME })?.spec.grants ?? {})
+function countedIn(
+  { records, clock }: Services,
+  groups: readonly RecordOf<typeof ResourceGroup>[],
+  users: readonly SeenUser[],
+): readonly QuotaUser[] {
+  const namespace = groups[0]?.metadata.namespace ?? ''
+  const boundary = records.peek(Boundary, { name: boundaryOfNamespace(namespace) ?? '' })?.spec.quota ?? {}
+  const limits = new Map(groups.map(({ metadata, spec }) => [metadata.name, spec.quota]))
+  if (![boundary, ...limits.values()].some(limitsAmounts)) return users
+  const grants = records.peek(QuotaLedger, { namespace, name: LEDGER_NAME })?.spec.grants ?? {}
+  const now = clock.now()
+  const standing = users.map((user) => besideOthers(user, { wasReady: false }, grants[user.key], now))
+  return thoseThatCount({ boundary, groups: limits }, standing)
 }
 
 export function shownUsage({ cpu, memory, storage, pods, resources }: Demand & { resources: number }): Usage {

@@ -46,6 +46,8 @@ export function limitsAmounts(limits: QuotaLimits): boolean {
 const AMOUNTS = ['cpu', 'memory', 'storage', 'pods', 'resources'] as const
 type Amounts = Record<(typeof AMOUNTS)[number], bigint>
 
+type Limits = { boundary: QuotaLimits; groups: ReadonlyMap<string, QuotaLimits> }
+
 /**
  * Whether `subject` fits beside the others of its boundary. What was granted counts first, then those that wait, oldest
  * first; one of these that does not fit is passed over and takes nothing from those behind it.
@@ -53,16 +55,21 @@ type Amounts = Record<(typeof AMOUNTS)[number], bigint>
  * @param others every other resource of the boundary, in any order; one of the same key is ignored
  * @param groups limits of the boundary's groups by name
  */
-export function quotaVerdict(input: {
-  boundary: QuotaLimits
-  groups: ReadonlyMap<string, QuotaLimits>
-  subject: QuotaUser
-  others: Iterable<QuotaUser>
-}): QuotaVerdict {
-  const { boundary, groups, subject } = input
+export function quotaVerdict(input: Limits & { subject: QuotaUser; others: Iterable<QuotaUser> }): QuotaVerdict {
+  const { subject } = input
   const others = [...input.others].filter(({ key }) => key !== subject.key)
-  const waiting = others.filter((other) => other.isGranted !== true && byAge(other, subject) < 0)
+  const before = others.filter((other) => other.isGranted === true || byAge(other, subject) < 0)
   const kept = storageOf(others.filter(({ isRetained }) => isRetained === true))
+  return reckoning(input, before, kept).refusalOf(subject, amountsOf(subject)) ?? { kind: 'fits' }
+}
+
+/** Those of the users that have something of the quotas: what was granted, and what waits and fits. */
+export function thoseThatCount(limits: Limits, users: readonly QuotaUser[]): readonly QuotaUser[] {
+  return reckoning(limits, users, new Map()).counted
+}
+
+/** @param kept storage of former resources, by their key */
+function reckoning({ boundary, groups }: Limits, users: readonly QuotaUser[], kept: ReadonlyMap<string, bigint>) {
   const used = { boundary: zero(), groups: new Map<string, Amounts>() }
   const refusalOf = (user: QuotaUser, wanted: Amounts) => {
     const held = user.held === undefined ? zero() : amountsOf({ ...user, demand: user.held })
@@ -72,14 +79,17 @@ export function quotaVerdict(input: {
       exceeded('boundary', boundary, { used: used.boundary, wanted, held })
     )
   }
-  for (const user of [...others.filter(({ isGranted }) => isGranted === true), ...waiting.sort(byAge)]) {
+  const granted = users.filter(({ isGranted }) => isGranted === true)
+  const waiting = users.filter(({ isGranted }) => isGranted !== true).sort(byAge)
+  const counted = [...granted, ...waiting].filter((user) => {
     const wanted = amountsOf(user)
     if (user.isRetained !== true) wanted.storage = beyond(wanted.storage, kept.get(user.key))
-    if (user.isGranted !== true && refusalOf(user, wanted) !== undefined) continue
+    if (user.isGranted !== true && refusalOf(user, wanted) !== undefined) return false
     used.groups.set(user.resourceGroup, sum(used.groups.get(user.resourceGroup) ?? zero(), wanted))
     used.boundary = sum(used.boundary, wanted)
-  }
-  return refusalOf(subject, amountsOf(subject)) ?? { kind: 'fits' }
+    return true
+  })
+  return { counted, refusalOf }
 }
 
 /**
