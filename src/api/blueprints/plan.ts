@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
 import { deployOf } from '../../contracts/blueprints/executions.ts'
 import { type RenderedComponent, withExpressions } from '../../contracts/blueprints/render.ts'
@@ -44,6 +45,8 @@ export async function planOf(
   const planned = plannedOf(located)
   const result: PlannedComponent[] = []
   for (const rendered of components) {
+    // Each is judged as a request of its own, so that others have their turn between two.
+    await setImmediate()
     const one = located.find((each) => each.rendered === rendered)
     result.push(one === undefined ? { rendered, action: 'Skip' } : await planOne(deploying, deploy, one, planned))
   }
