@@ -58,12 +58,10 @@ export function kindRulesPolicies(kinds: readonly AnyKind[]): KubeObject[] {
     here.flatMap((kind) =>
       rulesOf(kind)
         .filter(({ on }) => (on === 'DELETE') === isDeletion)
-        .map(({ on, cel, message, messageCel }) => {
+        .map((rule) => {
           const skips = [`request.resource.resource != '${kind.resource.plural}'`]
-          if (on === 'CREATE') skips.push("request.operation != 'CREATE'")
           if (isDeletion) skips.push('variables.isKubernetes')
-          const words = messageCel === undefined ? { message } : { message, messageExpression: messageCel }
-          return { expression: [...skips, `(${cel})`].join(' || '), ...words, reason: 'Forbidden' }
+          return validationOf(rule, skips)
         }),
     )
   const policy = (name: string, here: readonly AnyKind[], operations: string[], isDeletion: boolean) =>
@@ -79,6 +77,27 @@ export function kindRulesPolicies(kinds: readonly AnyKind[]): KubeObject[] {
     ...policy('freehold-kind-writes', written, ['CREATE', 'UPDATE'], false),
     ...policy('freehold-kind-deletions', deleted, ['DELETE'], true),
   ]
+}
+
+/** What kinds say about their own writes that stands in others: a policy for each kind of these, and each that looks at it. */
+export function besidePolicies(kinds: readonly AnyKind[]): KubeObject[] {
+  return kinds.flatMap((kind) =>
+    (kind.beside ?? []).flatMap(({ of, rules }) =>
+      policyWithBinding({
+        name: `freehold-${kind.resource.plural}-beside-${of.resource.plural}`,
+        rules: [ruleFor([kind], ['CREATE', 'UPDATE'])],
+        paramKind: { apiVersion: of.apiVersion, kind: of.kind },
+        variables: [...CALLER_VARIABLES, ...REFERENCE_VARIABLES],
+        validations: rules.map((rule) => validationOf(rule)),
+      }),
+    ),
+  )
+}
+
+function validationOf({ on, cel, message, messageCel }: AdmissionRule, skips: readonly string[] = []) {
+  const all = on === 'CREATE' ? [...skips, "request.operation != 'CREATE'"] : skips
+  const words = messageCel === undefined ? { message } : { message, messageExpression: messageCel }
+  return { expression: [...all, `(${cel})`].join(' || '), ...words, reason: 'Forbidden' }
 }
 
 /**

@@ -3,7 +3,7 @@ import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import type { AnyKind, Placement } from '../../src/crds/define.ts'
 import { closedIamPolicy, grantPolicy, patternPolicy, trustPolicy } from './iamPolicies.ts'
-import { deletionProtectionPolicy, kindRulesPolicies, protectedFieldsPolicy } from './kindPolicies.ts'
+import { besidePolicies, deletionProtectionPolicy, kindRulesPolicies, protectedFieldsPolicy } from './kindPolicies.ts'
 import { metadataPolicy } from './metadataPolicy.ts'
 import { activatorPolicy, ownAccountsPolicy, ownSecretsPolicy } from './ownPolicies.ts'
 import { CALLER_VARIABLES, namespaceLabel, policyWithBinding, ruleFor } from './policy.ts'
@@ -183,6 +183,7 @@ export function admissionPolicies(kinds: readonly AnyKind[], reserved: readonly 
     ...reservedNamesPolicy(kinds, reserved),
     ...protectedFieldsPolicy(kinds),
     ...kindRulesPolicies(kinds),
+    ...besidePolicies(kinds),
     ...deletionProtectionPolicy(kinds),
   ]
 }

@@ -33,6 +33,8 @@ type Policy = {
   operations?: never
   matchConditions?: { name: string; expression: string }[]
   namespaceSelector?: object
+  /** Each object of the kind is looked at beside the one that is written. */
+  paramKind?: { apiVersion: string; kind: string }
   variables?: { name: string; expression: string }[]
   validations: { expression: string; message?: string; messageExpression?: string; reason?: string }[]
 }
@@ -46,6 +48,7 @@ export function policyWithBinding(policy: Policy): KubeObject[] {
       metadata: { name: policy.name, labels },
       spec: {
         failurePolicy: 'Fail',
+        ...(policy.paramKind === undefined ? {} : { paramKind: policy.paramKind }),
         matchConstraints: {
           resourceRules: policy.rules,
           ...(policy.namespaceSelector === undefined ? {} : { namespaceSelector: policy.namespaceSelector }),
@@ -59,7 +62,11 @@ export function policyWithBinding(policy: Policy): KubeObject[] {
       apiVersion: 'admissionregistration.k8s.io/v1',
       kind: 'ValidatingAdmissionPolicyBinding',
       metadata: { name: policy.name, labels },
-      spec: { policyName: policy.name, validationActions: ['Deny'] },
+      spec: {
+        policyName: policy.name,
+        ...(policy.paramKind === undefined ? {} : { paramRef: { selector: {}, parameterNotFoundAction: 'Allow' } }),
+        validationActions: ['Deny'],
+      },
     },
   ]
 }

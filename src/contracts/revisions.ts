@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { escapedPart } from '../core/jsonPointer.ts'
 
 /** What a revision of a resource is and how one comes to be. Stored as `data` of a ControllerRevision. */
 
@@ -102,7 +103,7 @@ export function changesBetween(from: unknown, to: unknown, path = ''): RevisionC
     return [{ path, kind, from: from ?? null, to: to ?? null }]
   }
   return [...new Set([...Object.keys(from), ...Object.keys(to)])].flatMap((name) =>
-    changesBetween(from[name], to[name], `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`),
+    changesBetween(from[name], to[name], `${path}/${escapedPart(name)}`),
   )
 }
 

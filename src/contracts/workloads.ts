@@ -86,3 +86,6 @@ export function platformDomainOf(host: string, clusterDomains: readonly string[]
   const domains = [...clusterDomains, INSIDE].filter((domain) => domain !== '')
   return domains.find((domain) => host === domain || host.endsWith(`.${domain}`))
 }
+
+/** What helps whoever owns a domain that another resource has. */
+export const HOST_IS_YOURS = 'If its domain is yours, an administrator of the platform can have it released.'

@@ -3,20 +3,19 @@ import { BOUNDARY_LABEL, GROUP_LABEL } from '../core/labels.ts'
 import { boundaryNamespace, boundaryOfNamespace } from '../core/names.ts'
 import { type KubeObject, keyOf } from '../core/object.ts'
 import { done, type Outcome } from '../core/outcome.ts'
-import { demandOf, type Sizable } from '../core/sizing/demand.ts'
+import { demandUnderPlans, type Sizable } from '../core/sizing/demand.ts'
 import {
+  besideOthers,
   covers,
   demandOfGrant,
-  type Grant,
   grantKey,
-  heldOf,
   IN_FLIGHT,
   isGroupGrant,
   isInFlight,
+  type SeenUser,
   unseenUsers,
 } from '../core/sizing/ledger.ts'
-import { planFor } from '../core/sizing/plans.ts'
-import { limitsAmounts, type QuotaUser, quotaSentence, quotaVerdict } from '../core/sizing/quota.ts'
+import { limitsAmounts, quotaSentence, quotaVerdict } from '../core/sizing/quota.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { RESOURCE_KINDS } from '../crds/index.ts'
@@ -34,12 +33,11 @@ type Cached<T> = T & { [key: string]: unknown }
 type User = KubeObject & Sizable
 
 /** What objects ask for, by key, as of one version of them and of all plans: quantities are parsed once, not each pass. */
-type KnownUser = QuotaUser & { wasReady: boolean }
-type Known = LRUCache<string, { version: string; user: KnownUser | undefined }>
+type Known = LRUCache<string, { version: string; user: SeenUser | undefined }>
 const knownOf = new WeakMap<Workspace, Known>()
 
 /** The resources of a boundary's groups with what they ask for; those without a plan ask for nothing yet. */
-function quotaUsers(records: Workspace, boundaryId: string): KnownUser[] {
+function quotaUsers(records: Workspace, boundaryId: string): SeenUser[] {
   const plans = records.cache<Cached<ComputePlan>>(ComputePlan.resource).list()
   const planVersions = plans.map(({ metadata }) => metadata.resourceVersion).join()
   const known: Known = knownOf.get(records) ?? new LRUCache({ maxSize: MOST_KNOWN, sizeCalculation: () => 1 })
@@ -74,14 +72,13 @@ const MOST_KNOWN = 20_000
 function quotaUser(
   { sized }: AnyKind,
   of: { key: string; resourceGroup: string; object: User; plans: readonly ComputePlan[] },
-): KnownUser | undefined {
+): SeenUser | undefined {
   const { key, resourceGroup, object, plans } = of
-  const plan = sized === undefined ? undefined : planFor(sized, object.spec, plans)
-  if (sized !== undefined && plan?.spec.family !== sized) return undefined
-  const named = (name: string) => plans.find(({ metadata }) => metadata.name === name)
+  const demand = demandUnderPlans(sized, object, plans)
+  if (demand === undefined) return undefined
   const createdAt = object.metadata.creationTimestamp ?? ''
   const wasReady = (object.status as { firstReadyAt?: string } | undefined)?.firstReadyAt !== undefined
-  return { key, createdAt, resourceGroup, demand: demandOf(object, plan, named), wasReady }
+  return { key, createdAt, resourceGroup, demand, wasReady }
 }
 
 /** What of a pass quotas need, whatever its kind and state. */
@@ -121,21 +118,19 @@ export async function checkQuotaOf(pass: QuotaPass, isGivingBack: boolean): Prom
     if (isGivingBack) return { kind: 'held' }
     const seen = new Set(users.map((user) => user.key))
     const unseen = unseenUsers(grants, (one) => seen.has(one) || isGroupGrant(one), now)
-    const others = [...users.map((user) => beside(user, subject, grants[user.key], now)), ...unseen, ...retained]
+    const others = [...users.map((user) => besideOthers(user, subject, grants[user.key], now)), ...unseen, ...retained]
     const limits = new Map(groups.map(({ name, quota }) => [name, quota]))
-    const verdict = quotaVerdict({ boundary: boundary.spec.quota, groups: limits, subject, others })
+    const held = grant && demandOfGrant(grant)
+    const verdict = quotaVerdict({
+      boundary: boundary.spec.quota,
+      groups: limits,
+      subject: { ...subject, held },
+      others,
+    })
     if (verdict.kind === 'fits') return { kind: 'granted', demand: subject.demand }
     return { kind: 'refused', message: quotaSentence(verdict), isUnsettled: unseen.length > 0 }
   }
   return askLedger(pass, boundaryId, key, ask)
-}
-
-/** A user as others have to reckon with it: what it holds, or, where it waits for a grant, what it asks for. */
-function beside(user: KnownUser, subject: KnownUser, grant: Grant | undefined, now: number): QuotaUser {
-  const held = heldOf(user.demand, grant, now)
-  // What ran before there was a limit has no grant, and still comes before what is new; among such, age decides.
-  const ranBefore = user.wasReady && !subject.wasReady
-  return { ...user, demand: held ?? user.demand, isGranted: held !== undefined || ranBefore }
 }
 
 /** The last step of a teardown: what a resource had of its quotas is free for others at once. */

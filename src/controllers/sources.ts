@@ -18,7 +18,7 @@ import { DeploymentRecord } from '../crds/deployments.ts'
 import { HELD_SHOWN } from '../crds/held.ts'
 import { DeploymentSource } from '../crds/sources.ts'
 import { sourceOf, WITH_SOURCES } from '../desired/sources.ts'
-import { namespace } from '../kube/builtin.ts'
+import { namespace, secretMetadata } from '../kube/builtin.ts'
 import { putSecret } from '../kube/putSecret.ts'
 import { keepPreviews, PREVIEW_RIGHTS } from './deployments/previews.ts'
 import { deployPushed } from './deployments/pushes.ts'
@@ -32,7 +32,7 @@ type SourcePass = Pass<typeof DeploymentSource>
 /** No provider tells that a credential was withdrawn. */
 const LOOK_AGAIN = 3_600_000
 const RETRY = 300_000
-/** For a Secret that is applied beside its source: nothing of it is watched. */
+/** For a Secret that is applied beside its source, before its namespace was watched. */
 const SECRET_RETRY = 15_000
 
 /** Signs in at the provider of each source, and keeps the accounts of sources at the platform's own Git host. */
@@ -42,6 +42,7 @@ export const sourceController = controllerWith(
     observes: [
       ...WITH_SOURCES.map(({ resource }) => ({ resource, keysOf: concernedSources })),
       { resource: BlueprintSource.resource, keysOf: sourcesOfCatalogue },
+      { resource: secretMetadata, keysOf: sourcesWith },
     ],
     reads: [namespace, { resource: DeploymentRecord.resource, in: 'records' }],
     writes: [{ resource: DeploymentRecord.resource, verbs: ['create'] }, ...PREVIEW_RIGHTS],
@@ -76,6 +77,7 @@ export const sourceController = controllerWith(
     async function signIn(pass: SourcePass): Promise<Outcome> {
       const { spec, status, metadata } = pass.object
       const { provider } = spec
+      pass.records.watchSecretMetadata(metadata.namespace ?? '')
       const credentials = await credentialsOf(pass)
       pass.report({ hasWebhookSecret: (credentials[CREDENTIAL_KEYS.webhookSecret] ?? '') !== '' })
       if (!hasCredentials(provider, credentials)) {
@@ -141,6 +143,12 @@ function sourcesOfCatalogue({ metadata, spec }: KubeObject, records: Workspace):
   return sources.filter((source) => isBehind(source, spec as BlueprintSource['spec'])).map(keyOf)
 }
 
+/** Those whose credentials stand in a Secret: new ones are tried at once. */
+function sourcesWith({ metadata: { name, namespace } }: KubeObject, records: Workspace): string[] {
+  const sources = records.cache<DeploymentSource & KubeObject>(DeploymentSource.resource).list({ namespace })
+  return sources.filter((object) => secretNameOf({ object }) === name).map(keyOf)
+}
+
 /** Milliseconds for which the last answer of the provider still holds; deliveries write to the status and wake us too. */
 function isKnownGood({ object: { status, metadata }, clock }: SourcePass): number {
   const isReady = status?.status === 'Running' && status.observedGeneration === metadata.generation
@@ -158,7 +166,7 @@ async function withErrors(work: () => Promise<Outcome>): Promise<Outcome> {
   }
 }
 
-function secretNameOf({ object: { spec, metadata } }: SourcePass): string {
+function secretNameOf({ object: { spec, metadata } }: Pick<SourcePass, 'object'>): string {
   return spec.credentials?.secretName ?? sourceSecretName(metadata.name)
 }
 

@@ -120,6 +120,10 @@ export const BlueprintSource = defineKind({
     heardDelivery: z.string().optional().describe('The push that it was last read for'),
     lastSyncAt: z.string().optional().describe('When it was last read to the end'),
     triedAt: z.string().optional().describe('When it was last read, or failed'),
+    triedWith: z
+      .string()
+      .optional()
+      .describe('Version of the Secret with the credentials that it was last read with; absent if there was none'),
     failures: z.int().optional().describe('How often in a row it failed; absent if it did not'),
     nextAttemptAt: z.string().optional().describe('After a failure, when it is read again if nobody asks before'),
   }),

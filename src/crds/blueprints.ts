@@ -91,7 +91,9 @@ const Step = z.strictObject({
     .string()
     .max(131_072)
     .optional()
-    .describe('What changes of the spec of what is there, as a merge patch in JSON'),
+    .describe(
+      'What is written of the spec of what is there, as a merge patch in JSON: all that the template gives, changed or not',
+    ),
   value: z.string().max(65_536).optional().describe('Of a secret of a vault, what its value is made of'),
 })
 

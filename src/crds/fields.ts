@@ -59,9 +59,10 @@ const TRIMMED_MESSAGE = 'must have no space at either end and no control charact
 
 export const PlainText = z.string().regex(NO_CONTROLS, 'must have no control characters')
 
-/** Display names: 1 to 128 characters, no control characters, no space at either end. */
+/** Display names: 1 to 128 characters without control characters. REST takes spaces at the ends away, kubectl is refused. */
 export const DisplayName = z
   .string()
+  .trim()
   .min(1)
   .max(128)
   .regex(TRIMMED, TRIMMED_MESSAGE)

@@ -15,28 +15,19 @@ import { deployedStatus } from './deployments.ts'
 import { listBy, ResourceName, setOf, Tags } from './fields.ts'
 import { type FunctionTrigger, SourceField, TriggerField, TriggerInSpec } from './functionFields.ts'
 import { triggerRules, variableRules } from './functionRules.ts'
-import {
-  environmentAdmission,
-  identityAdmission,
-  listAdmission,
-  mayReadEverySecret,
-  unchanged,
-  variablesOf,
-} from './referenceAdmission.ts'
+import { environmentAdmission, identityAdmission, listAdmission, unchanged, variablesOf } from './referenceAdmission.ts'
 import { tagKeyRule } from './tags.ts'
 import { AcceptedPlan, AllowedCidrs, ClusterId, ReadyReplicas } from './workloadFields.ts'
 import { allowedCidrsRule, celList } from './workloadRules.ts'
 
 const Environment = listBy('name', EnvironmentVariableField, 200).default([])
 
-/** Admission cannot see the variables and the identity of the namespace, which the code is given too. */
-const codeAdmission = mayReadEverySecret.map(
-  ({ plural, cel }): AdmissionRule => ({
-    on: 'WRITE',
-    cel: `variables.isExempt || (request.operation == 'CREATE' && size(object.spec.?env.orValue([])) == 0) || ${unchanged('env', 'handler')} || ${cel}`,
-    message: `env and a changed handler are written by those who may read the secrets of all ${plural} of the group, as the function namespace may give them to its code: use REST, which asks only for those that it gives`,
-  }),
-)
+/** Code is given the variables and the identity of its namespace: who brings code may read all of it. */
+const OTHER_CODE = `variables.isExempt || params.metadata.name != object.spec.namespaceName || ${unchanged('env', 'handler')}`
+const codeAdmission: readonly AdmissionRule[] = [
+  identityAdmission(OTHER_CODE, 'the functions of its namespace', 'params'),
+  ...environmentAdmission(OTHER_CODE, variablesOf('params.spec.?env.orValue([])'), 'env of the function namespace'),
+]
 
 const versionMap = (...states: Parameters<typeof versionsOf>[1][]) =>
   `{${FUNCTION_RUNTIME_NAMES.map((name) => `'${name}': ${celList(versionsOf(name, ...states))}`).join(', ')}}[object.spec.runtime]`
@@ -259,7 +250,6 @@ export const ServerlessFunction = defineKind({
       message: 'the name of a ServerlessFunction is <namespaceName>.<functionName>',
     },
     ...environmentAdmission(`variables.isExempt || ${unchanged('env', 'handler', 'image', 'source')}`, variablesOf()),
-    ...codeAdmission,
     listAdmission(
       `variables.isExempt || ${unchanged('triggers')}`,
       'object.spec.?triggers.orValue([])',
@@ -267,6 +257,7 @@ export const ServerlessFunction = defineKind({
       'a trigger',
     ),
   ],
+  beside: [{ of: FunctionNamespace, rules: codeAdmission }],
   columns: [
     ...statusColumns,
     { name: 'Build', path: '.status.buildStatus' },

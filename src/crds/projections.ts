@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { PlatformCluster } from './clusters.ts'
 import { defineKind, type ObjectOf, READ, resourceStatus, statusColumns } from './define.ts'
 import { setOf, Uuid } from './fields.ts'
 
@@ -49,6 +50,18 @@ export const BoundaryProjection = defineKind({
       on: 'CREATE',
       cel: 'object.metadata.name == object.spec.clusterId',
       message: 'metadata.name must be spec.clusterId, so that a boundary is projected on a cluster once',
+    },
+  ],
+  beside: [
+    {
+      of: PlatformCluster,
+      rules: [
+        {
+          on: 'CREATE',
+          cel: 'params.metadata.name != object.spec.clusterId || !params.spec.?isPlatform.orValue(false)',
+          message: "every boundary is on the platform's own cluster already: project it on another one",
+        },
+      ],
     },
   ],
   columns: [...statusColumns, { name: 'Cluster', path: '.spec.clusterId', priority: 1 }],

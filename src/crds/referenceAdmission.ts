@@ -36,17 +36,6 @@ export const REFERENCE_VARIABLES: readonly { name: string; expression: string }[
   expression: mayEvery(group, plural, verb),
 }))
 
-/**
- * Whether whoever writes may read all that code of the group can be given, where a rule cannot see what it is given.
- */
-export const mayReadEverySecret: readonly { plural: string; cel: string }[] = [
-  VAULTS,
-  ...Object.entries(OUTPUT_PLACES)
-    .filter(([collection]) => OUTPUTS[collection as OutputCollection].secret.length > 0)
-    .map(([collection, place]) => [...place, outputVerb(collection, true)] as const),
-  IDENTITIES,
-].map(([group, plural, verb]) => ({ plural, cel: mayEvery(group, plural, verb) }))
-
 /** The test of one reference, by a right at all that it may be to, and by one at what it is to. */
 type References = { readonly wide: string; readonly narrow: string }
 
@@ -99,16 +88,17 @@ export type Variables = ReturnType<typeof inList>
 /** The variables of a list of them. */
 export const variablesOf = (list = 'object.spec.?env.orValue([])'): Variables => inList(list, 'e')
 
-export const environmentAdmission = (skipped: string, { each, count }: Variables): AdmissionRule[] => [
+/** @param what the list, in words */
+export const environmentAdmission = (skipped: string, { each, count }: Variables, what = 'env'): AdmissionRule[] => [
   {
     on: 'WRITE',
     cel: `${skipped} || ${mayRead(vaultReference('e.secret'), each, count('secret'))}`,
-    ...refused('env', 'env refers to a vault whose secrets you may not read', count('secret')),
+    ...refused(what, `${what} refers to a vault whose secrets you may not read`, count('secret')),
   },
   {
     on: 'WRITE',
     cel: `${skipped} || ${mayRead(outputReference, each, count('output'))}`,
-    ...refused('env', 'env refers to an output of a resource that you may not read', count('output')),
+    ...refused(what, `${what} refers to an output of a resource that you may not read`, count('output')),
   },
 ]
 
@@ -135,9 +125,9 @@ export function textAdmission(map: string, isReference: string, vaultOf: string)
 }
 
 /** Who decides what runs beside the credentials of an identity may read them. @param code what finds them */
-export const identityAdmission = (skipped: string, code: string): AdmissionRule => ({
+export const identityAdmission = (skipped: string, code: string, object = 'object'): AdmissionRule => ({
   on: 'WRITE',
-  cel: `${skipped} || !object.spec.?managedIdentity.orValue(false) || ${mayEvery(...IDENTITIES)}`,
+  cel: `${skipped} || !${object}.spec.?managedIdentity.orValue(false) || ${mayEvery(...IDENTITIES)}`,
   message: `managedIdentity gives ${code} credentials that you may not read`,
 })
 

@@ -148,8 +148,8 @@ export function retryIn(failures: number): number {
 }
 
 /** Failures in a row with the one that has just happened: what somebody has changed or asked for begins anew. */
-export function failuresOf({ spec, status = {}, metadata }: Source): number {
-  const isNew = isSyncAsked({ spec, status }) || status.syncedGeneration !== metadata.generation
+export function failuresOf({ spec, status = {}, metadata }: Source, hasNewCredentials = false): number {
+  const isNew = hasNewCredentials || isSyncAsked({ spec, status }) || status.syncedGeneration !== metadata.generation
   return isNew ? 1 : (status.failures ?? 0) + 1
 }
 
@@ -159,12 +159,17 @@ const SETTLES = 60_000
 /**
  * Milliseconds until a source is to be read; 0 for at once.
  *
- * @param seen what was last told of its branch, and whether all its templates are there
+ * @param seen what was last told of its branch, whether all its templates are there, and whether its credentials are other ones
+ *   than it was last read with
  */
 export function syncDueIn(
   { spec, status = {}, metadata }: Source,
   now: number,
-  { push, isWhole }: { push: Push | undefined; isWhole: boolean },
+  {
+    push,
+    isWhole,
+    hasNewCredentials = false,
+  }: { push: Push | undefined; isWhole: boolean; hasNewCredentials?: boolean },
 ): number {
   const { lastSyncAt, triedAt, state, syncedGeneration } = status
   if (triedAt === undefined || state === 'Syncing' || state === 'Disabled') return 0
@@ -172,7 +177,7 @@ export function syncDueIn(
   // Moments have whole seconds, so a push of the same one counts too, and each counts once.
   const isPushed =
     push !== undefined && push.deliveryId !== status.heardDelivery && Date.parse(push.receivedAt) >= tried
-  if (isSyncAsked({ spec, status }) || isPushed || syncedGeneration !== metadata.generation)
+  if (hasNewCredentials || isSyncAsked({ spec, status }) || isPushed || syncedGeneration !== metadata.generation)
     return Math.max(0, tried + SYNC_LEAST - now)
   const interval = lastSyncAt !== triedAt ? retryIn(status.failures ?? 1) : isWhole ? SYNC_INTERVAL : SETTLES
   return Math.max(0, tried + interval - now)

@@ -9,10 +9,12 @@ import { BlueprintTemplate } from '../../src/crds/blueprints.ts'
 import { Boundary } from '../../src/crds/boundaries.ts'
 import { PlatformCluster } from '../../src/crds/clusters.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
+import { FunctionNamespace, ServerlessFunction } from '../../src/crds/functions.ts'
 import { PlatformUser } from '../../src/crds/identity.ts'
 import { MemberInvitation, PasswordReset } from '../../src/crds/invitations.ts'
 import { AccountBucket, ObjectStorageAccount } from '../../src/crds/objectstorage.ts'
 import { PlatformBackupSettings } from '../../src/crds/platformBackups.ts'
+import { BoundaryProjection } from '../../src/crds/projections.ts'
 import { PlatformTenant } from '../../src/crds/rbac.ts'
 import { RelationalCluster } from '../../src/crds/relational.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
@@ -31,6 +33,8 @@ export type RefusalWorld = {
   admin: KubeClient
   /** Owner of the boundary. */
   owner: KubeClient
+  /** May write everything in the group but read no credentials of it. */
+  contributor: KubeClient
   /** Holds nothing. */
   nobody: KubeClient
   /** Nobody's token. */
@@ -294,6 +298,37 @@ export const REFUSED_WRITES: Readonly<Record<string, RefusedWrite>> = {
     },
     status: 403,
     says: HOLDER,
+  },
+  'freehold-boundaryprojections-beside-platformclusters BoundaryProjection': {
+    write: async (world) => {
+      const { items } = await world.admin.list<PlatformCluster & { [key: string]: unknown }>(PlatformCluster.resource)
+      const name = items.find(({ spec }) => spec.isPlatform)?.metadata.name ?? ''
+      const projection = named(BoundaryProjection, home(world), name, { clusterId: name })
+      return world.admin.create(BoundaryProjection.resource, projection, dryRun)
+    },
+    status: 403,
+    says: 'project it on another one',
+  },
+  'freehold-serverlessfunctions-beside-functionnamespaces ServerlessFunction': {
+    write: async (world) => {
+      const around = named(FunctionNamespace, space(world), 'known', { runtime: 'nodejs', managedIdentity: true })
+      await world.admin.create(FunctionNamespace.resource, around)
+      const spec = { namespaceName: 'known', functionName: 'more', handler: 'index' }
+      const more = named(ServerlessFunction, space(world), 'known.more', spec)
+      const create = () => world.contributor.create(ServerlessFunction.resource, more, dryRun)
+      // Policies hear of it a moment after it is stored.
+      await world.until('the policy knows the namespace', async () => {
+        try {
+          await create()
+          return undefined
+        } catch {
+          return true
+        }
+      })
+      return create()
+    },
+    status: 403,
+    says: 'managedIdentity gives',
   },
   'freehold-kind-deletions PlatformCluster': {
     write: async (world) => {

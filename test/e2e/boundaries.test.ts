@@ -118,7 +118,7 @@ describe('boundaries', () => {
     ['no name', {}, 'MODEL_BINDING_FAILED', 'displayName'],
     ['a number for a name', { displayName: 1 }, 'MODEL_BINDING_FAILED', 'displayName'],
     ['an empty name', { displayName: '' }, 'BAD_REQUEST', 'displayName'],
-    ['a name with a blank in front', { displayName: ' x' }, 'BAD_REQUEST', 'displayName'],
+    ['a name of blanks', { displayName: '  ' }, 'BAD_REQUEST', 'displayName'],
     ['a name that is too long', { displayName: 'x'.repeat(129) }, 'BAD_REQUEST', 'displayName'],
     ['an unknown field', { displayName: 'x', tags: {} }, 'MODEL_BINDING_FAILED', 'tags'],
   ]

@@ -195,8 +195,9 @@ describe('what REST refuses is refused to kubectl', () => {
     const boundaryId = (await makeBoundary()).id
     const group = (await makeGroup(boundaryId)).name
     const at = `/boundaries/${boundaryId}`
-    const [owner, nobody, clerk] = await Promise.all([
+    const [owner, contributor, nobody, clerk] = await Promise.all([
       makeCaller({ Owner: at, 'Secrets Officer': at }),
+      makeCaller({ Contributor: at }),
       makeCaller(),
       makeCaller(),
     ])
@@ -210,10 +211,10 @@ describe('what REST refuses is refused to kubectl', () => {
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
       subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: `p:${clerk.principalId}` }],
     })
-    const clients = await Promise.all([owner, nobody, clerk].map(({ token }) => clientWithToken(token)))
-    const [ofOwner, ofNobody, ofClerk] = clients as [KubeClient, KubeClient, KubeClient]
+    const clients = await Promise.all([owner, contributor, nobody, clerk].map(({ token }) => clientWithToken(token)))
+    const [ofOwner, ofContributor, ofNobody, ofClerk] = clients as [KubeClient, KubeClient, KubeClient, KubeClient]
     const stranger = await clientWithToken('no.such.token')
-    const callers = { admin, owner: ofOwner, nobody: ofNobody, clerk: ofClerk, stranger }
+    const callers = { admin, owner: ofOwner, contributor: ofContributor, nobody: ofNobody, clerk: ofClerk, stranger }
     world = { boundaryId, group, ...callers, until: (what, look) => until(what, async () => (await look()) || false) }
     await until('the clerk may write', async () => {
       const { write, says = '' } = REFUSED_WRITES['freehold-iam-writers PlatformTenant'] ?? never()

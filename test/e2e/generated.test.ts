@@ -77,6 +77,8 @@ function missingThing(route: Route): string {
 function missingBoundary(route: Route): string {
   const { method, path } = route
   if (isReturn(route)) return '400 state-invalid'
+  // Anybody may send one, and does not hear which boundaries there are.
+  if (path.endsWith('/sources/{sourceName}/webhooks')) return '404 source-unknown'
   return method === 'POST' && path.endsWith('/invitations') ? '503 tenant_resolution_failed' : notFoundOf(route)
 }
 

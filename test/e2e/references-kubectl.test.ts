@@ -4,7 +4,7 @@ import { groupNamespace } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { ContainerInstance } from '../../src/crds/containerinstances.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
-import { ServerlessFunction } from '../../src/crds/functions.ts'
+import { FunctionNamespace, ServerlessFunction } from '../../src/crds/functions.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { expectCall, makeCaller, uniqueName, until } from '../worlds/platform.ts'
@@ -69,12 +69,24 @@ describe('references to secrets, by kubectl', () => {
     await change(owner, { triggers })
   })
 
-  it('let nobody lead another handler to the secrets of its namespace', async () => {
-    expect(await refusal(change(contributor, { handler: 'other' }))).to.match(
-      /^env and a changed handler are written by/,
-    )
+  it('let nobody lead another handler, or another function, to the secrets of its namespace', async () => {
+    const another = () => {
+      const made = object(ServerlessFunction, { namespaceName: home, functionName: 'more', handler: 'index' })
+      const more = { ...made, metadata: { ...made.metadata, name: functionObjectName(home, 'more') } }
+      return contributor.create(ServerlessFunction.resource, more, { dryRun: true })
+    }
+    await change(contributor, { handler: 'other' })
+    await another()
+    const env = [{ name: 'KEY', secret: { vaultName: at.vault, secretName: 'Key' } }]
+    await owner.mergePatch(FunctionNamespace.resource, { namespace, name: home }, { spec: { env } })
+    const refused = 'env of the function namespace refers to a vault whose secrets you may not read'
+    // Policies hear of it a moment after it is stored.
+    await until('the policy knows the namespace', () => refusal(another()).catch(() => false))
+    expect(await refusal(another())).to.equal(refused)
+    expect(await refusal(change(contributor, { handler: 'other' }))).to.equal(refused)
     await change(contributor, { tags: { team: 'shop' } })
     await change(owner, { handler: 'other' })
+    await change(holder, { handler: 'other' })
   })
 
   const referring = (count: number) => {

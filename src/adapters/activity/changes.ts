@@ -1,3 +1,4 @@
+import { escapedPart } from '../../core/jsonPointer.ts'
 import { sha256 } from '../../core/names.ts'
 import { MASK, redacted } from '../../core/redaction.ts'
 import type { Change, Scalar } from './port.ts'
@@ -9,6 +10,7 @@ export type Flat = Readonly<Record<string, Scalar>>
 const FREE = new Set(['env', 'args', 'command', 'parameters', 'headers', 'content', 'value', 'data', 'envelope'])
 const SECRET = /pass(word|wd|phrase)|secret|token|credential|api-?key|private-?key|connection-?string|license|cipher/i
 const SHOWN_LENGTH = 200
+const NAME_LENGTH = 128
 /** A spec of more fields is not compared. */
 const FIELDS_MAX = 1_000
 const CHANGES_MAX = 100
@@ -21,7 +23,11 @@ export function flatten(spec: object, salt: string): Flat | undefined {
     if (typeof value === 'object' && value !== null) {
       for (const [key, part] of Object.entries(value)) {
         const isName = isHidden && key === 'name'
-        visit(part, `${pointer}/${escaped(key)}`, !isName && (isHidden || FREE.has(key) || SECRET.test(key)))
+        visit(
+          part,
+          `${pointer}/${escapedPart(key.slice(0, NAME_LENGTH))}`,
+          !isName && (isHidden || FREE.has(key) || SECRET.test(key)),
+        )
       }
       return
     }
@@ -30,10 +36,6 @@ export function flatten(spec: object, salt: string): Flat | undefined {
   }
   visit(spec, '', false)
   return count > FIELDS_MAX ? undefined : flat
-}
-
-function escaped(key: string): string {
-  return key.slice(0, 128).replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
 function leaf(value: unknown, isHidden: boolean, salt: string): Scalar {

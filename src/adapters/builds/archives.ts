@@ -58,7 +58,7 @@ export function sourceArchives({ url, tokenFor, mostBytes = MOST_BYTES }: Source
       const sent = send(token, 202, begun, { method: 'PATCH', body, signal })
       const verdict = unpack(judged, undefined)
       const split = pipeline(archive, (source) => measured.into(source, [body, judged]))
-      const results = await Promise.allSettled([verdict, split, sent])
+      const results = await Promise.allSettled([verdict, unlessRefused(split, [verdict, sent]), sent])
       const [unpacked, , place] = results
       const refused = results
         .map((one) => (one.status === 'rejected' ? one.reason : undefined))
@@ -88,6 +88,16 @@ export function sourceArchives({ url, tokenFor, mostBytes = MOST_BYTES }: Source
   }
 }
 
+/** Who still sends, or waits before the next piece, hears of a refusal at once. */
+function unlessRefused(split: Promise<void>, others: readonly Promise<unknown>[]): Promise<unknown> {
+  return Promise.race([
+    split,
+    new Promise((_, refuse) => {
+      for (const one of others) one.catch(refuse)
+    }),
+  ])
+}
+
 const digestOf = (text: string) => `sha256:${sha256(text)}`
 const described = (text: string) => ({ digest: digestOf(text), size: Buffer.byteLength(text) })
 
@@ -111,8 +121,7 @@ class Measured {
         this.bytes += chunk.length
         if (this.bytes > this.#most) throw new ArchiveRefused(`It is longer than ${this.#most} bytes.`)
         this.#hash.update(chunk)
-        for (const target of targets) if (!target.write(chunk)) await drained(target)
-        if (targets.some(({ destroyed }) => destroyed)) throw new Error('It was not taken to its end.')
+        for (const target of targets) await give(target, chunk)
       }
       for (const target of targets) target.end()
     } catch (error) {
@@ -122,5 +131,18 @@ class Measured {
   }
 }
 
-const drained = (target: PassThrough) =>
-  new Promise<void>((done) => target.once('drain', () => done()).once('close', () => done()))
+/** Who has closed drains no more, and says so no second time. @throws Error if it takes nothing any more */
+async function give(target: PassThrough, chunk: Buffer): Promise<void> {
+  if (!target.destroyed && !target.write(chunk)) await drainedOrClosed(target)
+  if (target.destroyed) throw new Error('It was not taken to its end.')
+}
+
+function drainedOrClosed(target: PassThrough): Promise<void> {
+  return new Promise((done) => {
+    const end = () => {
+      target.off('drain', end).off('close', end)
+      done()
+    }
+    target.on('drain', end).on('close', end)
+  })
+}

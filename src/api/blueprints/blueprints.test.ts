@@ -18,12 +18,11 @@ import { RelationalCluster } from '../../crds/relational.ts'
 import { SecretVault } from '../../crds/vaults.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import { secret } from '../../kube/builtin.ts'
-import { readWhole } from './catalogue.ts'
 
 const HOME = groupNamespace(BOUNDARY, 'shop')
 const OUTER = boundaryNamespace(BOUNDARY)
 const READER = '33333333-3333-4333-8333-333333333333'
-const slugOf = (content: string) => readWhole(content).template?.slug ?? ''
+const slugOf = (content: string) => /^slug: (.*)$/m.exec(content)?.[1] ?? ''
 
 const template = (version = '1.0.0', more = '', spec = '{}') => `format: 1
 slug: search
@@ -273,6 +272,24 @@ components:
     const field = await deploy({ paramters: {} })
     expect(field.body.errors).to.deep.equal([
       { field: 'paramters', message: 'is not a field of this record; did you mean "parameters"?' },
+    ])
+  })
+
+  it('that name a plan which is not there are told so when they are validated, and stay valid', async () => {
+    const path = `/boundaries/${BOUNDARY}/resources/blueprints/templates/validate`
+    const problemsOf = async (content: string) => {
+      const { body } = await world.ask('post', path).send({ content })
+      expect(body.isValid).to.equal(true)
+      return body.problems.map(
+        ({ severity, path: at, message }: Record<string, string>) => `${severity} ${at} ${message}`,
+      )
+    }
+    expect(await problemsOf(template())).to.deep.equal([])
+    expect(await problemsOf(template().replace('default: vector-dev', 'default: vector-dew'))).to.deep.equal([
+      'Warning /parameters/0/default there is no compute plan "vector-dew" of family Vector; did you mean "vector-dev"?',
+    ])
+    expect(await problemsOf(template('1.0.0', '', '{ computePlan: gold }'))).to.deep.equal([
+      'Warning /components/0/spec/computePlan there is no compute plan "gold" of family Vector',
     ])
   })
 

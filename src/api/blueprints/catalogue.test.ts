@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
-import { blueprintOf, blueprintsOf, type TemplateObject } from './catalogue.ts'
+import { blueprintOf, blueprintsOf, readingWhole, readWhole, type TemplateObject } from './catalogue.ts'
 
 const BOUNDARY = '11111111-1111-4111-8111-111111111111'
 const { apiVersion, kind } = BlueprintTemplate
@@ -11,11 +11,36 @@ function stored(slug: string, resourceVersion = '1'): TemplateObject {
 }
 
 describe('templates in the catalogue', () => {
-  it('are read once for each version that is stored', () => {
-    const { read } = blueprintOf(stored('once'))
-    expect(blueprintOf(stored('once')).read).to.equal(read)
-    expect(blueprintOf(stored('once', '2')).read).not.to.equal(read)
+  it('are read once for each version that is stored, and not again after they were given', async () => {
+    const { read } = await blueprintOf(stored('once'))
+    expect((await blueprintOf(stored('once'))).read).to.equal(read)
+    expect((await blueprintOf(stored('once', '2'))).read).not.to.equal(read)
+    const given = await readWhole('name: given')
+    expect((await blueprintOf(stored('given'))).read).to.equal(given)
   })
+
+  const head = 'format: 1\nslug: long\nname: Long\nversion: 1.0.0\ncomponents:\n'
+  const component = `- name: a\n  collection: apps\n  resourceName: a\n  spec:\n`
+  const lines = (count: number, line: (at: number) => string) =>
+    Array.from({ length: count }, (_, at) => line(at)).join('')
+  const longest: [sentence: string, content: string][] = [
+    ['names', `${head}${component}    tags:\n${lines(2_400, (at) => `      k${at}: v\n`)}`],
+    ['names that are none', `${head}${component}${lines(2_400, (at) => `    k${at}: v\n`)}`],
+    ['values', `${head}${component}    command:\n${lines(4_900, () => '    - v\n')}`],
+    [
+      'variables',
+      `${head}${component}    environment:\n${lines(900, (at) => `    - {name: K${at}, value: "\${deploy.name}"}\n`)}`,
+    ],
+    ['what is no template', lines(2_400, (at) => `k${at}: v\n`)],
+  ]
+  for (const [sentence, content] of longest) {
+    it(`are read in many slices, so that none is felt, where they are as long as they may be: ${sentence}`, async () => {
+      let slices = 0
+      const work = readingWhole(content)
+      while (work.next().done !== true) slices += 1
+      expect(slices).to.be.at.least(5)
+    })
+  }
 
   it('let others have their turn after each that is read for a list, and none if all are known', async () => {
     const objects = ['a', 'b', 'c', 'd'].map((slug) => stored(`turns-${slug}`))

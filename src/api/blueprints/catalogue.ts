@@ -2,13 +2,18 @@ import { setImmediate } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { readText } from '../../contracts/blueprints/expressions.ts'
-import type { PARAMETER_TYPES, Template, TemplateProblem } from '../../contracts/blueprints/template.ts'
+import type {
+  PARAMETER_TYPES,
+  Template,
+  TemplateComponent,
+  TemplateProblem,
+} from '../../contracts/blueprints/template.ts'
 import {
   type Catalogue,
   PROBLEMS_MAX,
   problemsOfIssue,
   type ReadTemplate,
-  readTemplate,
+  readingTemplate,
 } from '../../contracts/blueprints/validate.ts'
 import { isOutputMark, mapTexts } from '../../contracts/blueprints/walk.ts'
 import type { ActionName } from '../../core/actions.ts'
@@ -16,6 +21,7 @@ import { notFound, PlatformError, sentence } from '../../core/errors.ts'
 import { objectId } from '../../core/ids.ts'
 import { boundaryNamespace, isUuid, SYSTEM_NAMESPACE, sha256 } from '../../core/names.ts'
 import { ageOf } from '../../core/object.ts'
+import { inSlices, type Sliced } from '../../core/slices.ts'
 import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
 import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
@@ -45,8 +51,8 @@ const READ = new LRUCache<string, ReadTemplate>({
   sizeCalculation: ({ weight }) => weight,
 })
 
-/** A template with all that is wrong with it, the specs of its components included. */
-export function readWhole(content: string): ReadTemplate {
+/** A template with all that is wrong with it, the specs of its components included. Others have their turn meanwhile. */
+export function readWhole(content: string): Promise<ReadTemplate> {
   return readOnce(sha256(content), content)
 }
 
@@ -56,33 +62,51 @@ function keyOf({ metadata, spec }: TemplateObject): string {
   return uid === undefined || resourceVersion === undefined ? sha256(spec.content) : `${uid} ${resourceVersion}`
 }
 
-function readOnce(key: string, content: string): ReadTemplate {
-  const known = READ.get(key)
-  if (known !== undefined) return known
-  const read = readTemplate(content, CATALOGUE)
-  const isFull = read.problems.length >= PROBLEMS_MAX
-  const problems =
-    read.draft === undefined || isFull ? [] : specProblems(read.draft.template, read).filter(read.draft.isNews)
-  const whole = { ...read, problems: [...read.problems, ...problems].slice(0, PROBLEMS_MAX) }
-  READ.set(key, whole)
+async function readOnce(key: string, content: string): Promise<ReadTemplate> {
+  const known = READ.get(key) ?? READ.get(sha256(content))
+  const whole = known ?? (await inSlices(readingWhole(content)))
+  if (known === undefined || !READ.has(key)) READ.set(key, whole)
   return whole
 }
 
-/** What REST would refuse of each component, whatever the parameters are. */
-function specProblems(template: Template, { problemAt }: ReadTemplate): TemplateProblem[] {
-  return template.components.flatMap(({ collection, spec }, index) => {
-    const entry = BLUEPRINT_COLLECTIONS.get(collection)
-    if (entry === undefined) return []
-    const sample = mapTexts(spec, (found) => sampleOf(found, template)) as Record<string, unknown>
-    const { success, error } = parsed(bodyOf(entry), sample)
-    if (success) return []
-    // A name that is none is wrong whatever its value turns out to be.
-    const open = error.issues.filter((issue) => issue.code === 'unrecognized_keys' || !isOpen(spec, issue.path))
-    const base = `/components/${index}/spec`
-    return open
-      .slice(0, PROBLEMS_MAX)
-      .flatMap((issue) => problemsOfIssue(issue, { schema: bodyOf(entry), problemAt, base }))
-  })
+/** The same, for whoever gives the turns. */
+export function* readingWhole(content: string): Sliced<ReadTemplate> {
+  const read = yield* readingTemplate(content, CATALOGUE)
+  const problems = [...read.problems]
+  const { draft, problemAt } = read
+  for (const [index, component] of draft?.template.components.entries() ?? []) {
+    if (problems.length >= PROBLEMS_MAX) break
+    yield
+    const found = yield* specProblems(draft?.template as Template, component, { index, problemAt })
+    problems.push(...found.filter((problem) => draft?.isNews(problem)))
+  }
+  return { ...read, problems: problems.slice(0, PROBLEMS_MAX) }
+}
+
+type Place = { readonly index: number } & Pick<ReadTemplate, 'problemAt'>
+
+/** What REST would refuse of a component, whatever the parameters are. */
+function* specProblems(
+  template: Template,
+  { collection, spec }: TemplateComponent,
+  { index, problemAt }: Place,
+): Sliced<TemplateProblem[]> {
+  const entry = BLUEPRINT_COLLECTIONS.get(collection)
+  if (entry === undefined) return []
+  const sample = mapTexts(spec, (found) => sampleOf(found, template)) as Record<string, unknown>
+  yield
+  const { success, error } = parsed(bodyOf(entry), sample)
+  if (success) return []
+  yield
+  // A name that is none is wrong whatever its value turns out to be.
+  const open = error.issues.filter((issue) => issue.code === 'unrecognized_keys' || !isOpen(spec, issue.path))
+  const problems: TemplateProblem[] = []
+  const place = { schema: bodyOf(entry), problemAt, base: `/components/${index}/spec` }
+  for (const issue of open.slice(0, PROBLEMS_MAX)) {
+    yield
+    problems.push(...problemsOfIssue(issue, place))
+  }
+  return problems
 }
 
 const SAMPLES: Readonly<Record<(typeof PARAMETER_TYPES)[number], unknown>> = {
@@ -137,13 +161,16 @@ function originOf({ metadata, spec }: TemplateObject): Origin {
   return spec.sourceId === undefined ? 'Boundary' : 'Source'
 }
 
-export function blueprintOf(object: TemplateObject, source?: RecordOf<typeof BlueprintSource>): Blueprint {
+export async function blueprintOf(
+  object: TemplateObject,
+  source?: RecordOf<typeof BlueprintSource>,
+): Promise<Blueprint> {
   return {
     object,
     origin: originOf(object),
     id: idOfTemplate(object),
     source,
-    read: readOnce(keyOf(object), object.spec.content),
+    read: await readOnce(keyOf(object), object.spec.content),
   }
 }
 
@@ -184,7 +211,7 @@ export async function blueprintsOf(services: Pick<Services, 'records'>, boundary
   const blueprints: Blueprint[] = []
   for (const { object, source } of shownIn(services, boundaryId)) {
     if (!READ.has(keyOf(object))) await setImmediate()
-    blueprints.push(blueprintOf(object, source))
+    blueprints.push(await blueprintOf(object, source))
   }
   return blueprints
 }
@@ -199,7 +226,7 @@ function rankOf(object: TemplateObject, source: RecordOf<typeof BlueprintSource>
 }
 
 /** By id or by slug. @throws PlatformError NOT_FOUND */
-export function findBlueprint(services: Services, boundaryId: string, key: string): Blueprint {
+export async function findBlueprint(services: Services, boundaryId: string, key: string): Promise<Blueprint> {
   const isMeant = isUuid(key)
     ? ({ object }: Shown) => idOfTemplate(object) === key.toLowerCase()
     : ({ object }: Shown) => object.spec.slug === key

@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Scalar } from '../../contracts/blueprints/expressions.ts'
 import { maskedParameters, type ParameterValues, readParameters } from '../../contracts/blueprints/parameters.ts'
@@ -54,7 +55,7 @@ export async function deployBlueprint(context: Deploy) {
   const home = await inGroup(context as Context)
   if (home.owner !== undefined) refuseWhileDeleting(home.owner as never)
   const { boundaryId, resourceGroup } = home
-  const blueprint = findBlueprint(services, boundaryId, context.parameters.slug ?? '')
+  const blueprint = await findBlueprint(services, boundaryId, context.parameters.slug ?? '')
   refuseAnother(context as Context, boundaryId, blueprint, body.blueprintId)
   refuseDisabled(blueprint)
   const template = requireValid(blueprint.read)
@@ -64,6 +65,8 @@ export async function deployBlueprint(context: Deploy) {
   const values = valuesOf(context as Context, template, body.parameters)
   const id = randomUUID()
   const rendered = await rendering(deploying, blueprint, template, values.plain, { id, name: body.name })
+  // The longest templates take some milliseconds.
+  await setImmediate()
   const components = overridden(rendered.components, body.componentOverrides ?? [])
   await requireActions(deploying, permissionsOf(template))
   const planned = await planOf(deploying, body.name, components)

@@ -5,6 +5,7 @@ import { BOUNDARY, OWNER } from '../../../test/worlds/shop.ts'
 import { BLUEPRINT_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
 import { PlatformApp } from '../../crds/apps.ts'
+import { BlueprintExecution } from '../../crds/blueprints.ts'
 import { DEFAULT_PLANS } from '../../crds/defaultPlans.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { DenyAssignment } from '../../crds/rbac.ts'
@@ -113,6 +114,37 @@ describe('a dry run of a blueprint', () => {
     expect(right.steps[0]).to.deep.include({ action: 'Update' })
     expect(right.steps[0].changes).to.deep.include({ path: '/env', from: '***', to: '***' })
     expect(right.steps[0].changes).to.deep.include({ path: '/image', from: '***', to: 'node' })
+  })
+
+  it('is kept, once it is deployed, without telling which values were so before', async () => {
+    const web = (value: string) =>
+      made(
+        `  - { name: web, collection: apps, resourceName: web, spec: { sourceKind: Image, image: node, computePlan: app-small, env: [{ name: KEY, value: ${value} }] } }`,
+      )
+    const spec = {
+      sourceKind: 'Image',
+      image: 'node',
+      computePlan: 'app-small',
+      env: [{ name: 'KEY', value: 'right' }],
+    }
+    world.put(PlatformApp, 'web', spec, HOME)
+    const metadata = { annotations: { [BLUEPRINT_ANNOTATION]: 'find/web' } }
+    await world.client.mergePatch(PlatformApp.resource, { namespace: HOME, name: 'web' }, { metadata })
+    const keptOf = async (content: string) => {
+      await post(content)
+      const { status, body } = await deploy()
+      expect(status, JSON.stringify(body)).to.equal(202)
+      const ref = { namespace: OUTER, name: body.id }
+      const { spec: kept } = await world.client.get<BlueprintExecution & { [key: string]: unknown }>(
+        BlueprintExecution.resource,
+        ref,
+      )
+      await world.client.remove(BlueprintExecution.resource, ref)
+      return Object.keys(JSON.parse(kept.steps[0]?.patch ?? '{}')).sort()
+    }
+    const same = await keptOf(web('right'))
+    expect(same).to.include.members(['computePlan', 'env', 'image', 'sourceKind'])
+    expect(await keptOf(web('wrong').replace('1.0.0', '1.0.1'))).to.deep.equal(same)
   })
 
   it('says that what it would change is being deleted', async () => {

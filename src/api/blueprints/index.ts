@@ -34,7 +34,7 @@ components:
 async function one(context: Context) {
   const { boundaryId } = await inBoundary(context)
   const { blueprintId, slug } = context.parameters
-  const blueprint = findBlueprint(context.services, boundaryId, blueprintId ?? slug ?? '')
+  const blueprint = await findBlueprint(context.services, boundaryId, blueprintId ?? slug ?? '')
   const dto = { ...blueprintDto(blueprint, context, boundaryId), content: blueprint.object.spec.content }
   return ok(dto, { etag: etagOf(blueprint.object) })
 }

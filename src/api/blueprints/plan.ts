@@ -1,9 +1,11 @@
+import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
-import { escaped } from '../../contracts/blueprints/document.ts'
 import { deployOf } from '../../contracts/blueprints/executions.ts'
 import { type RenderedComponent, withExpressions } from '../../contracts/blueprints/render.ts'
 import { mapTexts } from '../../contracts/blueprints/walk.ts'
 import { type FieldError, PlatformError } from '../../core/errors.ts'
+import { isRecord } from '../../core/isRecord.ts'
+import { escapedPart } from '../../core/jsonPointer.ts'
 import { BLUEPRINT_ANNOTATION } from '../../core/labels.ts'
 import { formatBytes, formatCores } from '../../core/quantity.ts'
 import { MASK } from '../../core/redaction.ts'
@@ -24,8 +26,9 @@ export type PlannedComponent = {
   readonly located?: Located
   readonly action: PlannedAction
   readonly spec?: object
-  /** Of what is there already, as a merge patch (RFC 7396) of its spec. */
-  readonly patch?: unknown
+  /** Of what is there already, as a merge patch (RFC 7396) of its spec: what changes, and what is to be kept of the plan. */
+  readonly changes?: object
+  readonly patch?: object
   readonly refusal?: PlatformError
   /** What it would wait for, in words. */
   readonly awaited?: readonly string[]
@@ -42,6 +45,8 @@ export async function planOf(
   const planned = plannedOf(located)
   const result: PlannedComponent[] = []
   for (const rendered of components) {
+    // Each is judged as a request of its own, so that others have their turn between two.
+    await setImmediate()
     const one = located.find((each) => each.rendered === rendered)
     result.push(one === undefined ? { rendered, action: 'Skip' } : await planOne(deploying, deploy, one, planned))
   }
@@ -65,11 +70,12 @@ async function planOne(
     await requireHolder(deploying, located, planned)
     const awaited = await awaitedIn(deploying, located, spec, planned)
     if (previous === undefined) return { rendered, located, action: 'Create', spec, awaited }
-    const patch = mergePatchBetween(previous.spec, spec) ?? {}
+    const changes = (mergePatchBetween(previous.spec, spec) ?? {}) as object
+    const patch = toldPatch(spec, changes, Object.keys(rendered.body))
     // Whether the value of a secret is another one is nobody's to know before; nor is what one may not read.
     const isShown = entry.collection !== 'secrets' && mayRead(deploying, located)
-    const isSame = isShown && Object.keys(patch as object).length === 0
-    return { rendered, located, action: isSame ? 'Unchanged' : 'Update', spec, patch, awaited }
+    const isSame = isShown && Object.keys(changes).length === 0
+    return { rendered, located, action: isSame ? 'Unchanged' : 'Update', spec, changes, patch, awaited }
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error
     return { rendered, located, action: begun, refusal: error }
@@ -77,6 +83,25 @@ async function planOne(
 }
 
 const ChangeDto = z.object({ path: z.string(), from: z.unknown(), to: z.unknown() })
+/**
+ * The patch as the deployment keeps it, for whoever may read deployments: with each field that the template gives, whether or
+ * not it is so already. What is left out would tell that a value is the same as before.
+ */
+function toldPatch(spec: object, changes: object, given: readonly string[]): object {
+  const fields = spec as Readonly<Record<string, unknown>>
+  const named = given.filter((name) => Object.hasOwn(fields, name))
+  const changed = changes as Readonly<Record<string, unknown>>
+  return { ...changes, ...Object.fromEntries(named.map((name) => [name, wholly(fields[name], changed[name])])) }
+}
+
+/** The value, and nothing of what was beside it and goes. */
+function wholly(value: unknown, change: unknown): unknown {
+  if (!isRecord(value) || !isRecord(change)) return value
+  const gone = Object.keys(change).filter((name) => !Object.hasOwn(value, name))
+  const kept = Object.entries(value).map(([name, part]) => [name, wholly(part, change[name])])
+  return { ...Object.fromEntries(gone.map((name) => [name, null])), ...Object.fromEntries(kept) }
+}
+
 const PlannedStepDto = z
   .object({
     component: z.string(),
@@ -109,7 +134,7 @@ export function planDto(
 
 function stepDto(
   deploying: Deploying,
-  { rendered, action, patch, located, refusal, awaited = [] }: PlannedComponent,
+  { rendered, action, changes: changed, located, refusal, awaited = [] }: PlannedComponent,
 ): z.output<typeof PlannedStepDto> {
   const { component, resourceName } = rendered
   const taken = `"${resourceName}" of ${component.collection} exists and was not made by this deployment.`
@@ -117,10 +142,10 @@ function stepDto(
   const shown = (text: string) => withExpressions(text, deploying.lateMark)
   const { name, collection } = component
   const changes =
-    patch === undefined || located === undefined
+    changed === undefined || located === undefined
       ? []
       : mayRead(deploying, located)
-        ? [...changesOf(located.previous?.spec, patch, '')]
+        ? [...changesOf(located.previous?.spec, changed, '')]
         : givenTo(rendered)
   for (const change of changes)
     change.to = mapTexts(change.to, (found) => (typeof found === 'string' ? shown(found) : found))
@@ -138,7 +163,7 @@ function wordsOf({ message, extras }: PlatformError): string[] {
 function givenTo({ component: { collection }, body }: RenderedComponent): z.output<typeof ChangeDto>[] {
   return Object.entries(body).map(([name, to]) => {
     const isTold = name !== 'env' && !(collection === 'secrets' && name === 'value')
-    return { path: `/${escaped(name)}`, from: MASK, to: isTold ? to : MASK }
+    return { path: `/${escapedPart(name)}`, from: MASK, to: isTold ? to : MASK }
   })
 }
 
@@ -146,7 +171,7 @@ function givenTo({ component: { collection }, body }: RenderedComponent): z.outp
 function* changesOf(before: unknown, patch: unknown, path: string): Iterable<z.output<typeof ChangeDto>> {
   const held = before as Record<string, unknown> | undefined
   for (const [name, to] of Object.entries(patch as object)) {
-    const at = `${path}/${escaped(name)}`
+    const at = `${path}/${escapedPart(name)}`
     const from = held?.[name] ?? null
     const isNested = typeof to === 'object' && to !== null && !Array.isArray(to)
     if (name === 'env') yield { path: at, from: MASK, to: MASK }
@@ -165,8 +190,8 @@ function verdictFor({ context, resourceGroup }: Deploying, steps: readonly Plann
     const { kind, apiVersion } = located.entry.kind
     const object = { apiVersion, kind, metadata: { ...located.ref }, spec }
     const demand = demandIn(services, { kind: located.entry.kind, resourceGroup, object } as never)
-    sum.cpu += demand.cpu
-    sum.memory += demand.memory
+    sum.cpu += demand?.cpu ?? 0n
+    sum.memory += demand?.memory ?? 0n
   }
   const rooms = services.capacity.rooms()
   const all = rooms && [

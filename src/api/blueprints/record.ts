@@ -9,6 +9,9 @@ import { type Blueprint, ORIGINS, permissionsOf } from './catalogue.ts'
 
 const ParameterDto = z.object(BlueprintParameter.shape).meta({ id: 'BlueprintParameter' })
 
+/** Of a template that names none: every record has one. */
+const DEFAULT_ICON = 'blueprint'
+
 export const BlueprintDto = z
   .object({
     id: Uuid,
@@ -17,7 +20,7 @@ export const BlueprintDto = z
     version: z.string(),
     description: z.string(),
     category: z.enum(CATEGORIES),
-    icon: z.string().nullable(),
+    icon: z.string().describe('A name, or an https address; "blueprint" where the template names none'),
     origin: z.enum(ORIGINS),
     sourceId: Uuid.nullable(),
     isEnabled: z.boolean(),
@@ -87,7 +90,7 @@ export function blueprintDto(
     version: head.version ?? '0.0.0',
     description: head.description ?? '',
     category: template?.category ?? 'Tools',
-    icon: head.icon ?? null,
+    icon: head.icon ?? DEFAULT_ICON,
     origin,
     sourceId: spec.sourceId,
     isEnabled: source?.spec.enabled ?? true,

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { OWN_TEMPLATES_MAX } from '../../contracts/blueprints/sources.ts'
 import { isLater, type TemplateProblem } from '../../contracts/blueprints/template.ts'
+import { PROBLEMS_MAX } from '../../contracts/blueprints/validate.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace, isUuid } from '../../core/names.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
@@ -11,6 +12,7 @@ import { inBoundary } from '../resources/collection/homes.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { oneAtATime } from '../rules/turns.ts'
 import { blueprintOf, findBlueprint, readWhole, requireValid, TemplateProblemDto } from './catalogue.ts'
+import { missingPlans } from './missingPlans.ts'
 import { BlueprintDto, blueprintDto } from './record.ts'
 
 export const TemplateContent = z
@@ -31,21 +33,23 @@ export const TemplateValidationDto = z
 export async function validateTemplate(context: Given) {
   const { boundaryId } = await inBoundary(context as Context)
   const { content } = context.body
-  const { template, problems } = readWhole(content)
+  const read = await readWhole(content)
+  const { template } = read
+  const problems = [...read.problems, ...missingPlans(context.services, read)].slice(0, PROBLEMS_MAX)
   const isValid = template !== undefined && !problems.some(isError)
   const slug = template?.slug ?? null
-  const blueprint = template !== undefined && isValid ? sample(context, boundaryId, template.slug, content) : null
-  return ok({ isValid, slug, problems: [...problems], blueprint })
+  const blueprint = template !== undefined && isValid ? await sample(context, boundaryId, template.slug, content) : null
+  return ok({ isValid, slug, problems, blueprint })
 }
 
 const isError = ({ severity }: TemplateProblem) => severity === 'Error'
 
 /** The template as it would be if it were stored. */
-function sample(context: Given, boundaryId: string, slug: string, content: string): BlueprintDto {
+async function sample(context: Given, boundaryId: string, slug: string, content: string): Promise<BlueprintDto> {
   const { apiVersion, kind } = BlueprintTemplate
   const creationTimestamp = new Date(context.services.clock.now()).toISOString()
   const metadata = { name: slug, namespace: boundaryNamespace(boundaryId), creationTimestamp }
-  const blueprint = blueprintOf({ apiVersion, kind, metadata, spec: { slug, content } } as never)
+  const blueprint = await blueprintOf({ apiVersion, kind, metadata, spec: { slug, content } } as never)
   return blueprintDto(blueprint, context as Context, boundaryId)
 }
 
@@ -59,7 +63,7 @@ export async function putTemplate(context: Given) {
   refuseWhileDeleting(home.owner)
   const { services, caller } = context
   const { content } = context.body
-  const template = requireValid(readWhole(content))
+  const template = requireValid(await readWhole(content))
   const { slug } = template
   const { namespace, boundaryId } = home
   const ref = { namespace, name: slug }
@@ -71,10 +75,10 @@ export async function putTemplate(context: Given) {
       if (context.header('if-match') !== undefined) throw nothingToMatch()
       refuseTooMany(services, namespace)
       const { object } = await services.records.create(BlueprintTemplate, { ...ref, spec, caller })
-      return created(blueprintDto(blueprintOf(object), context as Context, boundaryId), { etag: etagOf(object) })
+      return created(blueprintDto(await blueprintOf(object), context as Context, boundaryId), { etag: etagOf(object) })
     }
     refuseWhileDeleting(stored)
-    const before = readWhole(stored.spec.content).template
+    const before = (await readWhole(stored.spec.content)).template
     if (stored.spec.content !== content && before !== undefined && !isLater(template.version, before.version)) {
       const message = `Version ${before.version} of "${slug}" is stored: give what is changed a later version than that.`
       throw new PlatformError('VERSION_EXISTS', message, { slug, version: before.version })
@@ -82,7 +86,7 @@ export async function putTemplate(context: Given) {
     const { ifMatch } = context
     const request = { caller, ifMatch, change: () => spec, fresh: true }
     const { object } = await services.records.update(BlueprintTemplate, ref, request)
-    return ok(blueprintDto(blueprintOf(object), context as Context, boundaryId), { etag: etagOf(object) })
+    return ok(blueprintDto(await blueprintOf(object), context as Context, boundaryId), { etag: etagOf(object) })
   })
 }
 
@@ -109,7 +113,7 @@ export async function removeTemplate(context: Context) {
     return noContent()
   }
   if (isUuid(slug)) throw notFound(`Template "${slug}" of boundary "${boundaryId}"`)
-  const { origin, id: blueprintId } = findBlueprint(services, boundaryId, slug)
+  const { origin, id: blueprintId } = await findBlueprint(services, boundaryId, slug)
   const message = `Template "${slug}" is kept by ${KEEPERS[origin]}, not by this boundary.`
   throw new PlatformError('NOT_OWNED', message, { origin, blueprintId })
 }

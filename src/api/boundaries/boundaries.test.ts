@@ -65,6 +65,18 @@ describe('boundaries', () => {
     expect(stored?.spec.initialOwner).to.deep.equal({ principalId: ANNA, principalType: 'User' })
   })
 
+  it('are named without the spaces at the ends of what was written', async () => {
+    const facade = makeFacade({ roles, assignments: [assign('Owner', '/')] })
+    const call = (method: string, path: string, displayName: string) =>
+      facade.call(boundaryRoutes, method as 'POST', path, { body: { displayName } })
+    const made = (await call('POST', '/boundaries', '  My shop ')).body as BoundaryDto
+    expect(made.displayName).to.equal('My shop')
+    const changed = (await call('PATCH', `/boundaries/${made.id}`, ' Our shop')).body as BoundaryDto
+    expect(changed.displayName).to.equal('Our shop')
+    const nothing = await call('POST', '/boundaries', '   ').catch((error: Error) => error)
+    expect(nothing).to.be.an.instanceOf(Error)
+  })
+
   it('answers 201 where the namespace could not be made, because the boundary is stored and the controller heals', async () => {
     const facade = makeFacade({ roles, assignments: [assign('Owner', '/')] })
     facade.namespaces.failure = new Error('the API server went away')

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Readable } from 'node:stream'
 import type { Clock } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { type ReadJson, readJson, valueRead } from '../../core/json.ts'
@@ -91,8 +92,8 @@ export async function readJsonBody(
 }
 
 /**
- * For handlers that read the stream themselves, of whatever media type. What has no announced length is counted by them
- * (`limitedTo`).
+ * For handlers that read the stream themselves, of whatever media type (`rawBody`, `wholeRawBody`). These count what has no
+ * announced length.
  *
  * @throws PlatformError BODY_TOO_LARGE, MODEL_BINDING_FAILED
  */
@@ -102,14 +103,23 @@ export function beginRawBody(request: IncomingMessage, response: ServerResponse,
   if (awaitsLeave(request)) response.writeContinue()
 }
 
-/** The same bytes. @throws PlatformError BODY_TOO_LARGE as soon as there are more */
-export async function* limitedTo(limitBytes: number, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+/**
+ * A stream as it comes. Who stops reading leaves the rest alone: destroying it would end the connection before the answer.
+ *
+ * @throws PlatformError BODY_TOO_LARGE as soon as there are more
+ */
+export async function* rawBody(request: Readable, limitBytes: number): AsyncGenerator<Uint8Array> {
   let size = 0
-  for await (const chunk of bytes) {
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     size += chunk.length
     if (size > limitBytes) throw tooLarge(limitBytes)
     yield chunk
   }
+}
+
+/** A stream to its end, for what is short. @throws PlatformError BODY_TOO_LARGE, MODEL_BINDING_FAILED if its end does not come */
+export function wholeRawBody(request: Readable, limitBytes: number, clock: Clock): Promise<Uint8Array> {
+  return collect(request, { limitBytes }, 0, clock)
 }
 
 function tooLarge(limitBytes: number): PlatformError {
@@ -118,8 +128,8 @@ function tooLarge(limitBytes: number): PlatformError {
 
 /** @param announced bytes that are spent already */
 function collect(
-  request: IncomingMessage,
-  { limitBytes, spend }: BodyRules,
+  request: Readable,
+  { limitBytes, spend }: Pick<BodyRules, 'limitBytes' | 'spend'>,
   announced: number,
   clock: Clock,
 ): Promise<Uint8Array> {

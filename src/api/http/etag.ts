@@ -56,6 +56,12 @@ export function stale(current: Described): PlatformError {
   return new PlatformError('CONFLICT', message, { currentVersion: etagOf(current) })
 }
 
+/** For what many objects stand behind: a version of one of them is named. @throws PlatformError CONFLICT */
+export function refuseStale(behind: readonly Described[], ifMatch: readonly SeenVersion[] | undefined): void {
+  const [first] = behind
+  if (first !== undefined && ifMatch !== undefined && !behind.some((one) => isAmong(ifMatch, one))) throw stale(first)
+}
+
 /** Of an If-Match on what does not exist, which is false whatever it names (RFC 9110 section 13.1.1). */
 export function nothingToMatch(): PlatformError {
   const message = 'If-Match is about something that exists, and this would be new: leave the header out to create it.'

@@ -22,12 +22,13 @@ import { addressKey } from './limits.ts'
 import type { HttpMetrics } from './metrics.ts'
 import { readModel } from './model.ts'
 import { negotiate } from './negotiation.ts'
-import { errorAnswer, toPlatformError } from './problem.ts'
+import { toPlatformError } from './problem.ts'
 import { parseQuery } from './query.ts'
+import { sendRefusal } from './refusal.ts'
 import { isReadThrough, type Parts, RequestContext, signalOf, single } from './requestContext.ts'
 import { makesUnnamed, type Route } from './route.ts'
 import { type Match, Router } from './router.ts'
-import { closeAfterUnreadBody, send } from './sending.ts'
+import { send } from './sending.ts'
 import { type RequestTracer, type Trace, traceOf } from './tracing.ts'
 import { Attendance, type Witness } from './witness.ts'
 
@@ -127,7 +128,7 @@ export class Pipeline {
     const milliseconds = services.clock.monotonic() - began
     if (failure !== undefined) {
       if (failure.error.status === 429) await this.#limits.holdRefusal(signalOf(response))
-      sendError(passage, failure.error)
+      sendRefusal(passage, failure.error, services.clock)
     }
     const route = passage.match?.route.path ?? 'none'
     metrics.ended(request.method ?? '', route, response.statusCode, milliseconds / 1000)
@@ -371,27 +372,3 @@ function takerOf({ caller, address }: Passage): Taker {
 }
 
 const NEVER_STALE: Staleness = { age: () => 0, bound: Number.POSITIVE_INFINITY }
-
-function sendError(passage: Passage, error: PlatformError): void {
-  const { request, response, trace, match } = passage
-  // Part of the answer has been sent: the client must not take it for the whole.
-  if (response.headersSent) {
-    response.destroy()
-    return
-  }
-  const { correlationId, traceId } = trace
-  const place = {
-    module: match?.route.module ?? 'platform',
-    form: match?.route.errors ?? 'platform',
-    correlationId,
-    traceId,
-    hasToken: request.headers.authorization !== undefined,
-  }
-  const { status, headers, body } = errorAnswer(error, place)
-  closeAfterUnreadBody(request, response)
-  response.statusCode = status
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
-  const text = JSON.stringify(body)
-  response.setHeader('content-length', Buffer.byteLength(text))
-  response.end(text)
-}

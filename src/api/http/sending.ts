@@ -4,8 +4,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline as pump } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
 import type { Answer } from './answer.ts'
-import { hasBody } from './body.ts'
 import { signalOf } from './requestContext.ts'
+import { closeAfterUnreadBody } from './unreadBody.ts'
 
 /** Undefined if the caller may go on at once; of a caller who keeps the thread busy, until it is its turn again. */
 type Turn = () => Promise<void> | undefined
@@ -107,11 +107,4 @@ function* piecesOf(text: string): Generator<string> {
     yield text.slice(start, end)
     start = end
   }
-}
-
-/** An unread body would have to be read to its end before the connection can be reused. */
-export function closeAfterUnreadBody(request: IncomingMessage, response: ServerResponse): void {
-  if (request.complete || !hasBody(request)) return
-  const length = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY)
-  if (!(length <= 65_536)) response.setHeader('connection', 'close')
 }

@@ -34,8 +34,7 @@ const NetworkStatusDto = z
     policyCount: z.int(),
     deniedLastHour: z.int(),
     clusters: z.array(NetworkClusterDto),
-    isComplete: z.boolean(),
-    incompleteReason: z.string().nullable(),
+    ...windowFields,
   })
   .meta({ id: 'NetworkStatusDto' })
 
@@ -69,8 +68,7 @@ async function status(context: Context<'boundaryId'>) {
       flowsPerSecond: states[index]?.flowsPerSecond ?? 0,
       version: states[index]?.version ?? null,
     })),
-    isComplete: reason === undefined,
-    incompleteReason: reason ?? null,
+    ...shownWindow(window, reason),
   } as const)
 }
 

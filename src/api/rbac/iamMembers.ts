@@ -7,6 +7,7 @@ import type { Memberships } from '../../iam/groups.ts'
 import { isOpen, isSameAddress, stateAt } from '../../iam/invitations.ts'
 import { noContent } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { refuseStale } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { listRoute } from '../resources/collection/columns.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
@@ -69,9 +70,11 @@ async function peopleOf(context: Context<'boundaryId'>): Promise<IamMemberDto[]>
 /**
  * Takes every assignment, membership and open request in the boundary from a person.
  *
- * @throws PlatformError NOT_FOUND (not a member), forbidden (leaving a group would shed one's own deny), last_owner
+ * Many objects stand behind a row: If-Match names a version of one of them.
+ *
+ * @throws PlatformError NOT_FOUND (not a member), CONFLICT, forbidden (leaving a group would shed one's own deny), last_owner
  */
-async function removePerson({ services, caller, parameters }: Context<'boundaryId' | 'userId'>) {
+async function removePerson({ services, caller, ifMatch, parameters }: Context<'boundaryId' | 'userId'>) {
   const { boundaryId, userId } = parameters
   await findBoundary({ services }, boundaryId)
   const namespace = boundaryNamespace(boundaryId)
@@ -85,6 +88,7 @@ async function removePerson({ services, caller, parameters }: Context<'boundaryI
     if (isGroup || assignments.length + groups.length === 0) {
       throw notFound(`Member "${userId}" of boundary "${boundaryId}"`)
     }
+    refuseStale([...assignments, ...groups], ifMatch)
     if (userId === caller.principalId) {
       refuseSheddingDenies(services, caller, boundaryId, withoutMember(groupsIn(services, boundaryId), groups, userId))
     }

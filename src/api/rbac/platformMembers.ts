@@ -10,7 +10,7 @@ import { PlatformTenant, RoleAssignment } from '../../crds/rbac.ts'
 import type { Role } from '../../iam/roles.ts'
 import { created, noContent } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { etagOf, isAmong, stale } from '../http/etag.ts'
+import { etagOf, refuseStale } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
 import {
@@ -132,8 +132,7 @@ async function removePlatformMember({ services, caller, ifMatch, parameters }: C
       .filter(
         ({ metadata, spec }) => spec.principalId === userId && metadata.annotations?.[TENANT_ANNOTATION] === tenantId,
       )
-    const [named] = made
-    if (named !== undefined && ifMatch !== undefined && !made.some((one) => isAmong(ifMatch, one))) throw stale(named)
+    refuseStale(made, ifMatch)
     const after = { removed: new Set(made.map(assignmentIdOf)) }
     await refuseLastOwner(services, ROOT_SCOPE, after, 'last_owner', { userId })
     // The rights first: who fails half way through must not keep them.

@@ -7,7 +7,7 @@ import { PlatformError } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { isRunActing, RetentionRun } from '../../crds/registry.ts'
 import { type Answer, ok } from '../http/answer.ts'
-import { limitedTo } from '../http/body.ts'
+import { wholeRawBody } from '../http/body.ts'
 import type { Context, Services } from '../http/context.ts'
 import { anonymous, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from '../resources/dto.ts'
@@ -176,8 +176,8 @@ async function readForm(context: Context): Promise<URLSearchParams> {
     const message = `The body must be sent as ${FORM}.`
     throw new PlatformError('MODEL_BINDING_FAILED', message, { errors: [{ field: '', message }] })
   }
-  const chunks = await Array.fromAsync(limitedTo(FORM_BYTES, context.request))
-  return new URLSearchParams(Buffer.concat(chunks).toString('utf8'))
+  const bytes = await wholeRawBody(context.request, FORM_BYTES, context.services.clock)
+  return new URLSearchParams(Buffer.from(bytes).toString('utf8'))
 }
 
 const TokenQuery = z.object({

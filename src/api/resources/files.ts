@@ -6,7 +6,7 @@ import { type FileAnswer, type FileEntry, type FileRequest, isAboutVolumes } fro
 import { PlatformError } from '../../core/errors.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { type Answer, created, noContent, ok } from '../http/answer.ts'
-import { limitedTo } from '../http/body.ts'
+import { rawBody } from '../http/body.ts'
 import type { Context } from '../http/context.ts'
 import { Flag } from '../http/query.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
@@ -146,7 +146,7 @@ function writingRoutes(files: string, auth: Authorization, asker: AskerOf): Rout
         const { component, ...target } = context.query
         const { ask } = await asker(context, component)
         return entryAnswer(
-          only(await ask({ op: 'upload', ...target }, limitedTo(UPLOAD_LIMIT, bodyOf(context))), 'entry'),
+          only(await ask({ op: 'upload', ...target }, rawBody(context.request, UPLOAD_LIMIT)), 'entry'),
         )
       },
     ),
@@ -294,9 +294,4 @@ async function archive({ name, ask }: Asker, path: string): Promise<Answer<never
   const { archive: base } = only(answered, 'archive')
   const headers = { 'content-type': 'application/gzip', ...attachment(`${base === '' ? name : base}.tar.gz`) }
   return { status: 200, headers, stream: answered.bytes }
-}
-
-/** A body that is not wanted to its end is left alone: destroying it would end the connection before the answer. */
-function bodyOf({ request }: Context): AsyncIterable<Uint8Array> {
-  return request.iterator({ destroyOnReturn: false })
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { pathClaim } from '../../contracts/functions.ts'
+import { HOST_IS_YOURS } from '../../contracts/workloads.ts'
 import { type ErrorCode, PlatformError } from '../../core/errors.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { type ClaimType, claimName } from '../../core/nameClaims.ts'
@@ -66,7 +67,7 @@ function addressesWanted(kind: AnyKind, namespace: string, spec: object): Wanted
 }
 
 export function hostTaken(host: string, field?: string): PlatformError {
-  return new PlatformError('HOST_TAKEN', `The host "${host}" is taken.`, {
+  return new PlatformError('HOST_TAKEN', `The host "${host}" is taken. ${HOST_IS_YOURS}`, {
     ...(field !== undefined && { field }),
     value: host,
   })

@@ -177,6 +177,52 @@ describe('a quota that many ask for at once', () => {
     expect(await facade.create(VectorCluster, 'next', spec)).to.equal(201)
   })
 
+  describe('beside what kubectl made beyond it', () => {
+    const refused = {
+      phase: 'QuotaExceeded',
+      conditions: [{ type: 'Stalled', status: 'True', reason: 'QuotaExceeded' }],
+    }
+    const stored = (spec: object, status: object = {}) => ({
+      apiVersion: VectorCluster.apiVersion,
+      kind: VectorCluster.kind,
+      metadata: { name: 'huge', namespace: HOME, creationTimestamp: '2026-01-01T00:00:00Z' },
+      spec: VectorCluster.spec.parse(spec) as object,
+      status,
+    })
+    const usage = ({ context: { services } }: Facade) => {
+      const group = services.records.peek(ResourceGroup, { namespace: boundaryNamespace(B), name: GROUP })
+      return usageOf(services, group ? [group] : [], resourcesOfGroup(services, B, GROUP))
+    }
+
+    it('counts what was refused for nothing', async () => {
+      world = new Facades({ storage: '30Gi', resources: 2 }, 'group')
+      const huge = stored({ computePlan: 'vector-dev', storageSize: '900Gi' }, refused)
+      world.server.seed(VectorCluster.resource, huge as KubeObject)
+      const facade = await world.facade()
+      expect(usage(facade)).to.include({ storage: '0', resources: 0 })
+      const spec = { computePlan: 'vector-dev', storageSize: '20Gi' }
+      expect(await facade.create(VectorCluster, 'one', spec)).to.equal(201)
+      expect(await facade.create(VectorCluster, 'two', spec)).to.equal(422)
+      expect(usage(facade), 'it waits again').to.include({ storage: '20Gi', resources: 1 })
+    })
+
+    it('counts what has no plan for nothing, and what fits as what it asks for', async () => {
+      world = new Facades({ storage: '30Gi' }, 'group')
+      world.server.seed(VectorCluster.resource, stored({ computePlan: 'none', storageSize: '20Gi' }) as KubeObject)
+      const facade = await world.facade()
+      expect(usage(facade)).to.include({ storage: '0', resources: 0 })
+      const spec = { computePlan: 'vector-dev', storageSize: '20Gi' }
+      expect(await facade.create(VectorCluster, 'one', spec)).to.equal(201)
+      await world.stop()
+      world = new Facades({ storage: '30Gi' }, 'group')
+      world.server.seed(
+        VectorCluster.resource,
+        stored({ computePlan: 'vector-dev', storageSize: '20Gi' }) as KubeObject,
+      )
+      expect(await (await world.facade()).create(VectorCluster, 'one', spec)).to.equal(422)
+    })
+  })
+
   it('gives back what a refused write took, at once', async () => {
     world = new Facades({ resources: 1 }, 'group')
     const facade = await world.facade()

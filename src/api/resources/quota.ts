@@ -1,8 +1,8 @@
 import { PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
-import { parseQuantity } from '../../core/quantity.ts'
 import type { Demand } from '../../core/sizing/demand.ts'
 import {
+  besideOthers,
   covers,
   demandOfGrant,
   type Grants,
@@ -11,9 +11,10 @@ import {
   heldOf,
   isGroupGrant,
   isInFlight,
+  type SeenUser,
   unseenUsers,
 } from '../../core/sizing/ledger.ts'
-import { limitsAmounts, type QuotaLimits, retainedBeside } from '../../core/sizing/quota.ts'
+import { limitsAmounts, type QuotaLimits, type QuotaName, quotaVerdict } from '../../core/sizing/quota.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
@@ -22,10 +23,7 @@ import type { RecordOf } from '../records/records.ts'
 import { type GroupResource, resourcesOfBoundary, resourcesOfGroup } from './contents.ts'
 import type { Place } from './places.ts'
 import { givingBack, grantsOf, nowOf, type Taken, takeQuota } from './quotaLedger.ts'
-import { demandIn, quotaKeyOf, retainedIn, shownUsage } from './usage.ts'
-
-const NAMES = ['cpu', 'memory', 'storage', 'pods', 'resources'] as const
-type Total = Demand & { resources: number }
+import { demandIn, quotaUsersOf, retainedIn } from './usage.ts'
 
 /** Reserves what a spec asks for, before it is written. @throws PlatformError QUOTA_EXCEEDED */
 export type Reserve = (spec: object) => Promise<void>
@@ -51,11 +49,10 @@ export async function underQuota<Result>(
 }
 
 type Limited = {
-  where: string
-  limits: QuotaLimits
+  boundary: QuotaLimits
   groups: readonly RecordOf<typeof ResourceGroup>[]
+  /** Those that share a limit. */
   resources: () => readonly GroupResource[]
-  group?: string
 }
 
 async function reserve(
@@ -64,15 +61,17 @@ async function reserve(
   spec: object,
   context: Pick<Context, 'services' | 'caller'>,
 ): Promise<Taken | undefined> {
-  const limited = limitsAbove(place, context)
-  if (limited.length === 0) return undefined
-  const { boundaryId, resourceGroup, name } = place
   const { services } = context
-  const next = { kind, resourceGroup, object: objectOf(kind, place, spec) }
+  const limited = limitsAbove(place, services)
+  if (limited === undefined) return undefined
+  const { boundaryId, resourceGroup, name } = place
   const key = grantKey(kind.plural, resourceGroup, name)
-  const wanted = demandIn(services, next)
-  const current = resourcesOfGroup(services, boundaryId, resourceGroup).find((one) => quotaKeyOf(one) === key)
-  const own = current && demandIn(services, current)
+  const wanted = demandIn(services, { kind, resourceGroup, object: objectOf(kind, place, spec) })
+  // The write itself says which plan is missing.
+  if (wanted === undefined) return undefined
+  const current = quotaUsersOf(services, limited.resources()).find((user) => user.key === key)
+  const own = current?.demand
+  const subject = { ...(current ?? { key, createdAt: NEWEST, resourceGroup, wasReady: false }), demand: wanted }
   const now = () => services.clock.now()
   const judge = (grants: Grants) => {
     const grant = grants[key]
@@ -81,8 +80,9 @@ async function reserve(
     if (own !== undefined && covers(own, wanted) && fresh === undefined) return undefined
     if (fresh !== undefined && isSame(demandOfGrant(fresh), wanted)) return undefined
     const granted = fresh && demandOfGrant(fresh)
-    const before = own !== undefined && fresh !== undefined ? heldOf(own, fresh, now()) : (own ?? granted)
-    for (const each of limited) refuseGrowth(each, { key, wanted, before }, grants, context)
+    const held = own !== undefined && fresh !== undefined ? heldOf(own, fresh, now()) : (own ?? granted)
+    const users = quotaUsersOf(services, limited.resources())
+    refuseBeyond(limited, { ...subject, held }, users, { grants, now: now() }, place)
     return grantOf(wanted, nowOf(context))
   }
   // No call if there is nothing to grant.
@@ -90,28 +90,22 @@ async function reserve(
   return takeQuota(context, boundaryId, key, judge)
 }
 
+/** Comes after all that are there. */
+const NEWEST = '~'
 const isSame = (one: Demand, other: Demand) => covers(one, other) && covers(other, one)
 
-function limitsAbove({ boundaryId, resourceGroup }: Place, { services }: Pick<Context, 'services'>): Limited[] {
+/** Undefined where nothing that resources ask for is limited. */
+function limitsAbove({ boundaryId, resourceGroup }: Place, services: Context['services']): Limited | undefined {
   const { records } = services
-  const group = records.peek(ResourceGroup, { namespace: boundaryNamespace(boundaryId), name: resourceGroup })
-  const boundary = records.peek(Boundary, { name: boundaryId })
-  const all: Limited[] = [
-    {
-      where: `group "${resourceGroup}"`,
-      limits: group?.spec.quota ?? {},
-      groups: group === undefined ? [] : [group],
-      resources: () => resourcesOfGroup(services, boundaryId, resourceGroup),
-      group: resourceGroup,
-    },
-    {
-      where: `boundary "${boundaryId}"`,
-      limits: boundary?.spec.quota ?? {},
-      groups: records.peekAll(ResourceGroup, { namespace: boundaryNamespace(boundaryId) }),
-      resources: () => resourcesOfBoundary(services, boundaryId),
-    },
-  ]
-  return all.filter(({ limits }) => limitsAmounts(limits))
+  const namespace = boundaryNamespace(boundaryId)
+  const group = records.peek(ResourceGroup, { namespace, name: resourceGroup })
+  const boundary = records.peek(Boundary, { name: boundaryId })?.spec.quota ?? {}
+  if (limitsAmounts(boundary)) {
+    const groups = records.peekAll(ResourceGroup, { namespace })
+    return { boundary, groups, resources: () => resourcesOfBoundary(services, boundaryId) }
+  }
+  if (group === undefined || !limitsAmounts(group.spec.quota)) return undefined
+  return { boundary, groups: [group], resources: () => resourcesOfGroup(services, boundaryId, resourceGroup) }
 }
 
 function objectOf(kind: AnyKind, place: Place, spec: object): GroupResource['object'] {
@@ -120,55 +114,34 @@ function objectOf(kind: AnyKind, place: Place, spec: object): GroupResource['obj
   return { apiVersion, kind: word, metadata: { namespace, name: place.name }, spec } as GroupResource['object']
 }
 
-type Asking = { key: string; wanted: Demand; before: Demand | undefined }
-
-function refuseGrowth(
-  { where, limits, groups, resources, group }: Limited,
-  { key, wanted, before }: Asking,
-  grants: Grants,
-  { services }: Pick<Context, 'services'>,
+/**
+ * The verdict of the controllers, so that both count alike: what was granted, and what waits and fits. What kubectl made
+ * beyond a quota has nothing of it. @throws PlatformError QUOTA_EXCEEDED
+ */
+function refuseBeyond(
+  { boundary, groups }: Limited,
+  subject: SeenUser,
+  users: readonly SeenUser[],
+  { grants, now }: { grants: Grants; now: number },
+  { boundaryId, resourceGroup }: Place,
 ): void {
-  const now = services.clock.now()
-  const seen = new Map(resources().map((resource) => [quotaKeyOf(resource), resource]))
-  const others = [...seen]
-    .filter(([other]) => other !== key)
-    .map(([other, resource]) => {
-      const demand = demandIn(services, resource)
-      const grant = grants[other]
-      // A fresh grant may be for a change that the cache has not seen.
-      const isFresh = grant !== undefined && isInFlight(grant, now)
-      return { key: other, demand: isFresh ? (heldOf(demand, grant, now) ?? demand) : demand }
-    })
-  const unseen = unseenUsers(grants, (other) => other === key || seen.has(other), now).filter(
-    (user) => !isGroupGrant(user.key) && (group === undefined || user.resourceGroup === group),
-  )
-  const users = [...others, ...unseen]
-  const used = total(users.map(({ demand }) => demand))
-  const retained = groups.flatMap(retainedIn).filter((user) => user.key !== key)
-  used.storage += retainedBeside(retained, users)
-  const [asked, held] = [total([wanted]), total(before === undefined ? [] : [before])]
-  for (const quota of NAMES) {
-    const limit = limits[quota]
-    if (limit === undefined || asked[quota] <= held[quota]) continue
-    if (amount(used[quota]) + amount(asked[quota]) <= parseQuantity(String(limit))) continue
-    const [usage, requested] = [shownUsage(used)[quota], shownUsage(asked)[quota]]
-    const message = `The quota ${quota} of ${where} is ${limit}; ${usage} is used and ${requested} is asked for.`
-    throw new PlatformError('QUOTA_EXCEEDED', message, { quota, limit, used: usage, requested })
-  }
+  const seen = new Set(users.map(({ key }) => key))
+  const ofGroups = new Map(groups.map(({ metadata, spec }) => [metadata.name, spec.quota]))
+  const unseen = unseenUsers(grants, (one) => one === subject.key || seen.has(one) || isGroupGrant(one), now)
+  const others = [
+    ...users.map((user) => besideOthers(user, subject, grants[user.key], now)),
+    ...unseen,
+    ...groups.flatMap(retainedIn),
+  ]
+  const verdict = quotaVerdict({ boundary, groups: ofGroups, subject, others })
+  if (verdict.kind === 'fits') return
+  const { at, quota } = verdict
+  const where = at === 'boundary' ? `boundary "${boundaryId}"` : `group "${resourceGroup}"`
+  const limits: QuotaLimits = at === 'boundary' ? boundary : (ofGroups.get(resourceGroup) ?? {})
+  const limit = limits[quota]
+  const [used, requested] = [verdict.used, verdict.requested].map((text) => (isCount(quota) ? Number(text) : text))
+  const message = `The quota ${quota} of ${where} is ${limit}; ${used} is used and ${requested} is asked for.`
+  throw new PlatformError('QUOTA_EXCEEDED', message, { quota, limit, used, requested })
 }
 
-function total(demands: readonly Demand[]): Total {
-  const sum = { cpu: 0n, memory: 0n, storage: 0n, pods: 0, resources: demands.length }
-  for (const { cpu, memory, storage, pods } of demands) {
-    sum.cpu += cpu
-    sum.memory += memory
-    sum.storage += storage
-    sum.pods += pods
-  }
-  return sum
-}
-
-/** In thousandths, as quantities are parsed. */
-function amount(value: bigint | number): bigint {
-  return typeof value === 'number' ? BigInt(value) * 1000n : value
-}
+const isCount = (quota: QuotaName) => quota === 'pods' || quota === 'resources'

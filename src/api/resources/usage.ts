@@ -1,9 +1,11 @@
+import { boundaryOfNamespace } from '../../core/names.ts'
 import { formatBytes, formatCores } from '../../core/quantity.ts'
-import { type Demand, demandOf, type Sizable } from '../../core/sizing/demand.ts'
-import { grantKey } from '../../core/sizing/ledger.ts'
-import { planFor } from '../../core/sizing/plans.ts'
-import { type QuotaUser, retainedBeside } from '../../core/sizing/quota.ts'
+import { type Demand, demandUnderPlans, type Sizable } from '../../core/sizing/demand.ts'
+import { besideOthers, grantKey, LEDGER_NAME, type SeenUser } from '../../core/sizing/ledger.ts'
+import { limitsAmounts, type QuotaUser, retainedBeside, thoseThatCount } from '../../core/sizing/quota.ts'
+import { Boundary } from '../../crds/boundaries.ts'
 import { ComputePlan } from '../../crds/plans.ts'
+import { QuotaLedger } from '../../crds/quotas.ts'
 import type { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { retainedUsers } from '../../crds/retainedStorage.ts'
 import type { Services } from '../http/context.ts'
@@ -22,21 +24,34 @@ export function quotaKeyOf({ kind, resourceGroup, object }: GroupResource): stri
   return grantKey(kind.plural, resourceGroup, object.metadata.name)
 }
 
-/** What one resource asks for, from its spec: a quota counts from the moment of acceptance. */
-export function demandIn({ records }: Services, { kind: { sized }, object }: GroupResource): Demand {
-  const resource = object as unknown as Sizable
-  const plan = sized && planFor(sized, resource.spec, records.peekAll(ComputePlan))
-  return demandOf(resource, plan, (name) => records.peek(ComputePlan, { name }))
+/** What one resource asks for, from its spec; undefined where its plan is not there. */
+export function demandIn({ records }: Services, { kind: { sized }, object }: GroupResource): Demand | undefined {
+  return demandUnderPlans(sized, object as unknown as Sizable, records.peekAll(ComputePlan))
 }
 
-/** What the groups' resources ask for together, with the volumes that former ones left on purpose. */
+/** Resources as quotas see them, whoever made them; those without a plan ask for nothing yet. */
+export function quotaUsersOf(services: Services, resources: readonly GroupResource[]): SeenUser[] {
+  return resources.flatMap((resource) => {
+    const { metadata, status } = resource.object
+    const demand = demandIn(services, resource)
+    if (demand === undefined) return []
+    const wasReady = (status as { firstReadyAt?: string } | undefined)?.firstReadyAt !== undefined
+    const { resourceGroup } = resource
+    return { key: quotaKeyOf(resource), createdAt: metadata.creationTimestamp ?? '', resourceGroup, demand, wasReady }
+  })
+}
+
+/**
+ * What the groups' resources have of their quotas together, with the volumes that former ones left on purpose: what was refused
+ * has nothing. Where nothing is limited, all that they ask for.
+ */
 export function usageOf(
   services: Services,
   groups: readonly RecordOf<typeof ResourceGroup>[],
   resources: readonly GroupResource[],
 ): Usage {
   const sum = { cpu: 0n, memory: 0n, storage: 0n, pods: 0 }
-  const users = resources.map((resource) => ({ key: quotaKeyOf(resource), demand: demandIn(services, resource) }))
+  const users = countedIn(services, groups, quotaUsersOf(services, resources))
   for (const { demand } of users) {
     sum.cpu += demand.cpu
     sum.memory += demand.memory
@@ -44,7 +59,23 @@ export function usageOf(
     sum.pods += demand.pods
   }
   sum.storage += retainedBeside(groups.flatMap(retainedIn), users)
-  return shownUsage({ ...sum, resources: resources.length })
+  return shownUsage({ ...sum, resources: users.length })
+}
+
+/** Groups of one boundary lie in its namespace, and so does its ledger. */
+function countedIn(
+  { records, clock }: Services,
+  groups: readonly RecordOf<typeof ResourceGroup>[],
+  users: readonly SeenUser[],
+): readonly QuotaUser[] {
+  const namespace = groups[0]?.metadata.namespace ?? ''
+  const boundary = records.peek(Boundary, { name: boundaryOfNamespace(namespace) ?? '' })?.spec.quota ?? {}
+  const limits = new Map(groups.map(({ metadata, spec }) => [metadata.name, spec.quota]))
+  if (![boundary, ...limits.values()].some(limitsAmounts)) return users
+  const grants = records.peek(QuotaLedger, { namespace, name: LEDGER_NAME })?.spec.grants ?? {}
+  const now = clock.now()
+  const standing = users.map((user) => besideOthers(user, { wasReady: false }, grants[user.key], now))
+  return thoseThatCount({ boundary, groups: limits }, standing)
 }
 
 export function shownUsage({ cpu, memory, storage, pods, resources }: Demand & { resources: number }): Usage {

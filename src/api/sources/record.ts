@@ -145,19 +145,28 @@ export const findSource = (context: OfSource, home?: BoundaryHome) =>
 /** @throws PlatformError NOT_FOUND for the boundary, source-unknown */
 export async function sourceWithId(context: OfType, id: string, home?: BoundaryHome) {
   const found = home ?? (await inBoundary(context as Context))
+  return { source: await sourceIn(context, found.namespace, id), home: found }
+}
+
+/** The sources of the type that the path names. @throws PlatformError NOT_FOUND for the boundary, source-unknown */
+export async function sourcesOfType(context: OfType): Promise<readonly SourceRecord[]> {
+  return sourcesIn(context, (await inBoundary(context as Context)).namespace)
+}
+
+/** Whether or not there is such a namespace. @throws PlatformError source-unknown */
+export async function sourceIn(context: OfType, namespace: string, id: string): Promise<SourceRecord> {
   const provider = requireProvider(context)
-  const ref = { namespace: found.namespace, name: id }
+  const ref = { namespace, name: id }
   const source = isUuid(id)
     ? await context.services.records.get(DeploymentSource, ref, { fresh: context.fresh })
     : undefined
   if (source === undefined || source.spec.provider !== provider)
     throw sourceUnknown(`Source "${id.slice(0, 64)}" of type ${provider}`)
-  return { source, home: found }
+  return source
 }
 
-/** The sources of the type that the path names. @throws PlatformError NOT_FOUND for the boundary, source-unknown */
-export async function sourcesOfType(context: OfType): Promise<readonly SourceRecord[]> {
-  const { namespace } = await inBoundary(context as Context)
+/** Whether or not there is such a namespace. @throws PlatformError source-unknown */
+export async function sourcesIn(context: OfType, namespace: string): Promise<readonly SourceRecord[]> {
   const provider = requireProvider(context)
   const all = await context.services.records.list(DeploymentSource, { namespace }, { fresh: context.fresh })
   return all.filter(({ spec }) => spec.provider === provider)

@@ -5,10 +5,11 @@ import { type Claim, claimOf, deliveryKeys, isProved } from '../../contracts/sou
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { readJson } from '../../core/json.ts'
+import { boundaryNamespace } from '../../core/names.ts'
 import { accepted } from '../http/answer.ts'
-import { JSON_LIMIT_BYTES, limitedTo } from '../http/body.ts'
+import { JSON_LIMIT_BYTES, wholeRawBody } from '../http/body.ts'
 import { credentialsOf, webhookSecretOf } from './connection.ts'
-import { type OfType, type SourceRecord, sourcesOfType, sourceUnknown, sourceWithId } from './record.ts'
+import { type OfType, type SourceRecord, sourceIn, sourcesIn, sourceUnknown } from './record.ts'
 
 export const WebhookReceiptDto = z
   .object({
@@ -22,8 +23,6 @@ type Delivered = OfType<z.output<typeof WebhookQuery>>
 
 /** Connections that a delivery without a name is tried on. */
 const TRIED = 50
-/** A body that trickles in would hold the connection for ever. */
-const BODY_MILLISECONDS = 20_000
 
 function notAcceptable(why: string): PlatformError {
   return new PlatformError('webhook-not-acceptable', `The delivery is not accepted: ${why}.`)
@@ -60,26 +59,27 @@ export async function receiveWebhook(context: Delivered) {
   return accepted({ deliveryId: id, accepted: isNew && event.kind !== 'Ignored' })
 }
 
+/**
+ * The boundary itself is not looked up: anybody may send a delivery, and would learn from another answer, or a slower
+ * one, which boundaries there are.
+ */
 async function candidatesOf(context: Delivered): Promise<readonly SourceRecord[]> {
-  const { source: named } = context.query
+  const { parameters, query } = context
   const isThere = ({ metadata }: SourceRecord) => metadata.deletionTimestamp === undefined
-  if (named !== undefined) return [(await sourceWithId(context, named.toLowerCase())).source].filter(isThere)
-  return (await sourcesOfType(context)).filter(isThere).slice(0, TRIED)
+  const namespace = boundaryNamespace(parameters.boundaryId)
+  if (query.source !== undefined)
+    return [await sourceIn(context, namespace, query.source.toLowerCase())].filter(isThere)
+  return (await sourcesIn(context, namespace)).filter(isThere).slice(0, TRIED)
 }
 
 /** @throws PlatformError BODY_TOO_LARGE, webhook-not-acceptable if it does not come to its end */
 async function bytesOf({ request, services }: Delivered): Promise<Uint8Array> {
-  const timer = services.clock.setTimeout(() => request.destroy(), BODY_MILLISECONDS)
-  const chunks: Uint8Array[] = []
   try {
-    for await (const chunk of limitedTo(JSON_LIMIT_BYTES, request)) chunks.push(chunk)
+    return await wholeRawBody(request, JSON_LIMIT_BYTES, services.clock)
   } catch (error) {
-    if (error instanceof PlatformError) throw error
-    throw notAcceptable('its body ended too early')
-  } finally {
-    timer.cancel()
+    if (error instanceof PlatformError && error.code === 'BODY_TOO_LARGE') throw error
+    throw notAcceptable('its body ended too early, or did not arrive in time')
   }
-  return Buffer.concat(chunks)
 }
 
 /** The connection whose secret the sender knows. */

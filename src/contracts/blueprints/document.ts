@@ -1,4 +1,6 @@
 import { constructFromEvents, EVENT_ID, type Event, getScalarValue, parseEvents, YAMLException } from 'js-yaml'
+import { partsOf } from '../../core/jsonPointer.ts'
+import { atOnce, type Sliced } from '../../core/slices.ts'
 
 export const CONTENT_MAX_BYTES = 262_144
 const ALIASES_MAX = 100
@@ -41,12 +43,19 @@ export type TemplateDocument = {
  *
  * @throws DocumentError and nothing else
  */
-export function readDocument(content: string): TemplateDocument {
+export const readDocument = (content: string): TemplateDocument => atOnce(readingDocument(content))
+
+/** The same in slices: the longest documents take more time than others should wait. */
+export function* readingDocument(content: string): Sliced<TemplateDocument> {
   if (Buffer.byteLength(content, 'utf8') > CONTENT_MAX_BYTES)
     throw new DocumentError(`has more than ${CONTENT_MAX_BYTES / 1024} KiB`)
-  const { events, documents } = parsed(content)
+  const events = readable(() => eventsOf(content))
+  yield
+  const documents = readable(() => constructFromEvents(events, { source: content, maxAliases: ALIASES_MAX }))
+  yield
   if (documents.length !== 1) throw new DocumentError(`must hold one document; it holds ${documents.length}`)
   const value = expanded(documents[0])
+  yield
   const root = placesOf(events, content)
   const weight = content.length + events.length * NODE_WEIGHT
   // Most documents have no problem that stands anywhere.
@@ -55,14 +64,20 @@ export function readDocument(content: string): TemplateDocument {
     lines ??= lineStarts(content)
     return positionAt(lines, nearest(root, pointer))
   }
+  yield
   return { value, weight, positionOf }
 }
 
-function parsed(content: string): { events: Event[]; documents: unknown[] } {
+function eventsOf(content: string): Event[] {
+  const events = parseEvents(content, { maxDepth: depthThatCounts() })
+  if (events.filter(isNode).length > NODES_MAX) throw new DocumentError(TOO_MANY)
+  return events
+}
+
+/** @throws DocumentError */
+function readable<Result>(read: () => Result): Result {
   try {
-    const events = parseEvents(content, { maxDepth: depthThatCounts() })
-    if (events.filter(isNode).length > NODES_MAX) throw new DocumentError(TOO_MANY)
-    return { events, documents: constructFromEvents(events, { source: content, maxAliases: ALIASES_MAX }) }
+    return read()
   } catch (error) {
     if (error instanceof DocumentError) throw error
     if (!(error instanceof YAMLException)) throw new DocumentError('cannot be read as YAML')
@@ -146,16 +161,11 @@ function startOf(event: Event): number {
   return event.type === EVENT_ID.SEQUENCE || event.type === EVENT_ID.MAPPING ? event.start : 0
 }
 
-/** A part of a JSON Pointer (RFC 6901). */
-export function escaped(part: string): string {
-  return part.replaceAll('~', '~0').replaceAll('/', '~1')
-}
-
 function nearest(root: Place, pointer: string): number {
   let start = Math.max(root.start, 0)
   let place: Place | undefined = root
-  for (const part of pointer.split('/').slice(1)) {
-    place = place.parts.get(part.replaceAll('~1', '/').replaceAll('~0', '~'))
+  for (const part of partsOf(pointer)) {
+    place = place.parts.get(part)
     if (place === undefined) break
     if (place.start >= 0) start = place.start
   }

@@ -32,11 +32,7 @@ const Slug = z.string().superRefine((slug, context) => {
   if (message !== undefined) context.addIssue({ code: 'custom', message })
 })
 
-const Words = z
-  .string()
-  .min(1)
-  .max(128)
-  .regex(/^\S(.*\S)?$/, 'must have no space at either end')
+const Words = z.string().trim().min(1).max(128).regex(/^.*$/, 'must be one line')
 const Name = z
   .string()
   .max(64)

@@ -1,8 +1,9 @@
 import { expect } from 'chai'
 import { dump } from 'js-yaml'
+import { atOnce } from '../../core/slices.ts'
 import { DocumentError, readDocument } from './document.ts'
 import { isLater, type ProblemCode, slugRefusal } from './template.ts'
-import { type Catalogue, readTemplate } from './validate.ts'
+import { type Catalogue, readingTemplate } from './validate.ts'
 
 const CATALOGUE: Catalogue = new Map([
   ['vectorclusters', { fields: new Set(['id', 'name', 'restEndpoint']) }],
@@ -13,6 +14,7 @@ const HEAD = { format: 1, slug: 'shop', name: 'Shop', version: '1.0.0' }
 const DB = { name: 'db', collection: 'vectorclusters', resourceName: 'db' }
 const password = { name: 'password', type: 'generated' }
 
+const readTemplate = (content: string, catalogue: Catalogue) => atOnce(readingTemplate(content, catalogue))
 const read = (template: object) => readTemplate(dump({ ...HEAD, components: [DB], ...template }), CATALOGUE)
 const problemsOf = (template: object) => read(template).problems.map(({ code, path }) => `${code} ${path}`)
 

@@ -1,10 +1,12 @@
 import type { z } from 'zod'
 import { isRecord } from '../../core/isRecord.ts'
+import { escapedPart } from '../../core/jsonPointer.ts'
 import { reasonOf } from '../../core/reasonOf.ts'
+import type { Sliced } from '../../core/slices.ts'
 import { suggestion } from '../../core/suggestion.ts'
 import { unknownField } from '../../core/unknownField.ts'
 import { isSecretOutput, OUTPUTS, type OutputCollection, outputsOf } from '../references.ts'
-import { DocumentError, escaped, readDocument, type TemplateDocument } from './document.ts'
+import { DocumentError, readingDocument, type TemplateDocument } from './document.ts'
 import { type Draft, draftOf } from './draft.ts'
 import { ExpressionError, type Reference, readCondition, readText, referencesOf } from './expressions.ts'
 import { patternRefusal, readParameter } from './parameters.ts'
@@ -47,11 +49,13 @@ const HEAD = ['name', 'version', 'description', 'icon'] as const
 
 function headOf(value: unknown): ReadTemplate['head'] {
   if (!isRecord(value)) return {}
-  return Object.fromEntries(HEAD.flatMap((name) => (typeof value[name] === 'string' ? [[name, value[name]]] : [])))
+  return Object.fromEntries(
+    HEAD.flatMap((name) => (typeof value[name] === 'string' ? [[name, value[name].trim()]] : [])),
+  )
 }
 
-/** Reads a template and says all that is wrong with it, as far as the template alone tells. Never throws. */
-export function readTemplate(content: string, catalogue: Catalogue): ReadTemplate {
+/** Reads a template and says all that is wrong with it, as far as the template alone tells. In slices; never throws. */
+export function* readingTemplate(content: string, catalogue: Catalogue): Sliced<ReadTemplate> {
   const nothing = {
     template: undefined,
     draft: undefined,
@@ -62,7 +66,7 @@ export function readTemplate(content: string, catalogue: Catalogue): ReadTemplat
   }
   let document: TemplateDocument
   try {
-    document = readDocument(content)
+    document = yield* readingDocument(content)
   } catch (error) {
     if (!(error instanceof DocumentError)) throw error
     const { message, position } = error
@@ -80,20 +84,23 @@ export function readTemplate(content: string, catalogue: Catalogue): ReadTemplat
   })
   const read = Template.safeParse(document.value, { reportInput: true })
   const [head, weight] = [headOf(document.value), document.weight]
-  const checked = (template: Template, isNews: Draft['isNews']) => {
+  yield
+  const checked = function* (template: Template, isNews: Draft['isNews']): Sliced<Checker> {
     const checker = new Checker({ template, catalogue, problemAt, isNews })
-    checker.check()
+    yield* checker.check()
     return checker
   }
   if (read.success) {
     const draft = { template: read.data, slug: read.data.slug, isNews: () => true }
-    const { problems, order, dependencies } = checked(read.data, draft.isNews)
+    const { problems, order, dependencies } = yield* checked(read.data, draft.isNews)
     return { template: read.data, draft, head, weight, ...bounded(problems), order, dependencies, problemAt }
   }
   const issues = read.error.issues.slice(0, PROBLEMS_MAX)
   const shape = issues.flatMap((issue) => problemsOfIssue(issue, { schema: Template, problemAt }))
+  yield
   const draft = draftOf(document.value, shape)
-  const more = draft === undefined ? [] : checked(draft.template, draft.isNews).problems
+  yield
+  const more = draft === undefined ? [] : (yield* checked(draft.template, draft.isNews)).problems
   return { ...nothing, draft, head, weight, ...bounded([...shape, ...more]), problemAt }
 }
 
@@ -101,7 +108,7 @@ const bounded = (problems: readonly TemplateProblem[]) => ({ problems: problems.
 
 type Issue = z.core.$ZodIssue
 
-const pointerOf = (path: readonly PropertyKey[]) => path.map((part) => `/${escaped(String(part))}`).join('')
+const pointerOf = (path: readonly PropertyKey[]) => path.map((part) => `/${escapedPart(String(part))}`).join('')
 
 /**
  * An issue of a schema as a problem of the template.
@@ -116,7 +123,7 @@ export function problemsOfIssue(
   if (issue.code === 'unrecognized_keys')
     return issue.keys
       .slice(0, PROBLEMS_MAX)
-      .map((key) => problemAt('UnknownField', `${path}/${escaped(key)}`, unknownField(schema, issue.path, key)))
+      .map((key) => problemAt('UnknownField', `${path}/${escapedPart(key)}`, unknownField(schema, issue.path, key)))
   const isMissing = 'input' in issue && issue.input === undefined && issue.code.startsWith('invalid_')
   const meant =
     issue.code === 'invalid_value' && typeof issue.input === 'string'
@@ -152,11 +159,14 @@ class Checker {
     this.#components = new Map(template.components.map((one) => [one.name, one]))
   }
 
-  check(): void {
+  *check(): Sliced<void> {
     const { parameters, components, outputs } = this.#template
     for (const [list, items] of Object.entries({ parameters, components, outputs })) this.#refuseTwice(list, items)
     for (const [index, parameter] of parameters.entries()) this.#checkParameter(parameter, `/parameters/${index}`)
-    for (const [index, component] of components.entries()) this.#checkComponent(component, `/components/${index}`)
+    for (const [index, component] of components.entries()) {
+      yield
+      yield* this.#checkComponent(component, `/components/${index}`)
+    }
     this.#sort()
     for (const [index, output] of outputs.entries()) {
       const path = `/outputs/${index}`
@@ -208,7 +218,7 @@ class Checker {
     if ('refusal' in read) this.#add('SpecInvalid', `${path}/default`, read.refusal)
   }
 
-  #checkComponent(component: TemplateComponent, path: string): void {
+  *#checkComponent(component: TemplateComponent, path: string): Sliced<void> {
     const { name, collection, dependsOn, when, resourceName, spec } = component
     const needs = new Set<string>()
     this.dependencies.set(name, needs)
@@ -223,6 +233,7 @@ class Checker {
       if (this.#isComponent(other, `${path}/dependsOn/${index}`)) needs.add(other)
     if (when !== undefined) this.#checkCondition(when, `${path}/when`)
     for (const { value, pointer } of textsOf(spec)) {
+      yield
       const at = `${path}/spec${pointer}`
       if (isOutputMark(value)) {
         this.#checkOutput(value, at, true)

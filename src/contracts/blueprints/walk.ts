@@ -1,4 +1,4 @@
-import { escaped } from './document.ts'
+import { escapedPart } from '../../core/jsonPointer.ts'
 
 /** `output: {component, output}` of a spec: stands for the output of the resource that the component makes. */
 export type OutputMark = { readonly component: string; readonly output: string }
@@ -13,7 +13,7 @@ export function isOutputMark(value: unknown): value is OutputMark {
 export function* textsOf(value: unknown, pointer = ''): Iterable<{ value: string | OutputMark; pointer: string }> {
   if (typeof value === 'string' || isOutputMark(value)) yield { value, pointer }
   else if (typeof value === 'object' && value !== null)
-    for (const [key, item] of Object.entries(value)) yield* textsOf(item, `${pointer}/${escaped(key)}`)
+    for (const [key, item] of Object.entries(value)) yield* textsOf(item, `${pointer}/${escapedPart(key)}`)
 }
 
 /** The same tree with other texts and marks. */

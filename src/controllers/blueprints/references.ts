@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { vaultReference } from '../../contracts/jobs.ts'
 import { isSecretOutput, type ResourceOutput, verbOfOutput } from '../../contracts/references.ts'
 import { isRecord } from '../../core/isRecord.ts'
@@ -11,6 +12,17 @@ const HARMLESS = new Set([
   ...['cpuRequest', 'cpuLimit', 'memoryRequest', 'memoryLimit', 'storageSize'],
 ])
 export const isHarmless = (given: Spec): boolean => Object.keys(given).every((field) => HARMLESS.has(field))
+
+/** What of a merge patch changes anything: a deployment keeps all that its template gives. */
+export function changedOf(before: Spec, patch: Spec): Spec {
+  return Object.fromEntries(Object.entries(patch).filter(([name, to]) => isChange(before[name], to)))
+}
+
+function isChange(before: unknown, to: unknown): boolean {
+  if (to === null) return before !== undefined && before !== null
+  if (!isRecord(to)) return !isDeepStrictEqual(before, to)
+  return !isRecord(before) || Object.entries(to).some(([name, part]) => isChange(before[name], part))
+}
 
 type Spec = Readonly<Record<string, unknown>>
 /** Namespaces of the group that is deployed in, and of its boundary. */

@@ -4,10 +4,12 @@ import { FakeGitFiles } from '../../adapters/gitfiles/fake.ts'
 import { FakeSources } from '../../adapters/sources/fake.ts'
 import { readWhole } from '../../api/blueprints/catalogue.ts'
 import { OWN_TEMPLATES_MAX } from '../../contracts/blueprints/sources.ts'
+import { CREDENTIAL_KEYS } from '../../contracts/sources/providers.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
+import { secret } from '../../kube/builtin.ts'
 import { catalogueController } from './sources.ts'
 import { templateController } from './templates.ts'
 
@@ -56,6 +58,13 @@ describe('the controller of sources of blueprints', () => {
     await bench.rest()
   }
 
+  const settle = async () => {
+    for (const wait of [0, 5_000, 1_000]) {
+      await bench.clock.advance(wait)
+      await bench.rest()
+    }
+  }
+
   it('judges a file as REST would: also by what its components may say', async () => {
     files.commit(ADDRESS, 'main', 'a1', {
       'good.yaml': template('good'),
@@ -98,6 +107,36 @@ describe('the controller of sources of blueprints', () => {
     await bench.client.mergePatch(BlueprintSource.resource, { namespace: space, name: ID }, { spec: { path: '/x' } })
     await commit('a6', { 'x/two.yaml': 'format: 2' })
     expect(await slugs()).to.deep.equal([])
+  })
+
+  it('tries new credentials at once, however long it would have waited after its failures', async () => {
+    connect({ provider: 'Gitea', baseUrl: 'https://git.example.com' })
+    const ref = { namespace: space, name: 'shop' }
+    const token = (text: string) => ({ [CREDENTIAL_KEYS.token]: Buffer.from(text).toString('base64') })
+    bench.client.seed(secret, {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: ref,
+      data: token('bad-token'),
+    } as KubeObject)
+    seed({ provider: 'Gitea', installationId: HOST, repositoryId: '1' })
+    await run()
+    for (let hour = 0; hour < 8; hour += 1) {
+      await bench.clock.advance(3_600_000)
+      await bench.rest()
+    }
+    const before = await status()
+    expect(before.state).to.equal('Failing')
+    expect(before.failures).to.be.above(3)
+    await bench.client.mergePatch(secret, ref, { data: token('still-bad') })
+    await settle()
+    expect(await status()).to.include({ state: 'Failing', failures: 1 })
+    const calls = bench.client.calls.length
+    await settle()
+    expect(bench.client.calls.length, 'nothing is asked meanwhile').to.equal(calls)
+    await bench.client.mergePatch(secret, ref, { data: token('good-token') })
+    await settle()
+    expect((await status()).message ?? '').to.not.include('credential')
   })
 
   it('reads an address after a push that any deployment source of the boundary was told of', async () => {

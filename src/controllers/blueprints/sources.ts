@@ -23,6 +23,7 @@ import {
   syncDueIn,
   templatesOf,
 } from '../../desired/blueprintSources.ts'
+import { secretMetadata } from '../../kube/builtin.ts'
 import { absent, alreadyThere } from '../../kube/errors.ts'
 import { controllerWith, type Pass, steps, type Workspace } from '../engine/controller.ts'
 import { readSecret, withSecretRights } from '../workload/secrets.ts'
@@ -35,7 +36,8 @@ export type CatalogueOptions = {
   /** As POST .../templates reads one. */
   read: TemplateReader
 }
-export type TemplateReader = (content: string) => ReadTemplate
+/** Gives others their turn meanwhile. */
+export type TemplateReader = (content: string) => Promise<ReadTemplate>
 
 type SourcePass = Pass<typeof BlueprintSource>
 type SourceObject = BlueprintSource & KubeObject
@@ -58,6 +60,7 @@ export const catalogueController = controllerWith(
           (status as Connected['status'])?.heads,
         ],
       },
+      { resource: secretMetadata, keysOf: sourcesWith },
     ],
     writes: [{ resource: BlueprintTemplate.resource, verbs: ['create', 'patch', 'delete'] }],
   },
@@ -85,6 +88,23 @@ function sourcesBehind(changed: KubeObject, records: Workspace): string[] {
     .map(keyOf)
 }
 
+/** The sources that are read with the credentials in a Secret. */
+function sourcesWith({ metadata: { name, namespace } }: KubeObject, records: Workspace): string[] {
+  const connections = records.cache<Connected>(DeploymentSource.resource).list({ namespace })
+  return connections.filter((one) => secretNameOf(one) === name).flatMap((one) => sourcesBehind(one, records))
+}
+
+const secretNameOf = ({ spec, metadata }: Connected) => spec.credentials?.secretName ?? sourceSecretName(metadata.name)
+
+/** Which Secret there is, and as whose version. Asked for while a source fails, and when it is read. */
+async function versionOfCredentials(pass: SourcePass, connected: Connected | undefined): Promise<string | undefined> {
+  if (connected === undefined) return undefined
+  const { namespace = '' } = connected.metadata
+  pass.records.watchSecretMetadata(namespace)
+  const { metadata } = (await readSecret({ workloads: pass.records }, namespace, secretNameOf(connected))) ?? {}
+  return metadata && `${metadata.uid}/${metadata.resourceVersion}`
+}
+
 function connectedTo({ object, records }: SourcePass): Connected | undefined {
   const { namespace } = object.metadata
   return records
@@ -101,7 +121,10 @@ async function syncSource(pass: SourcePass, options: CatalogueOptions): Promise<
   const connected = connectedTo(pass)
   const push = pushOf(pass, connected)
   const isWhole = status?.templateCount === templatesHere(pass).length
-  const due = syncDueIn(pass.object, pass.clock.now(), { push, isWhole })
+  const isFailing = status?.failures !== undefined
+  const triedWith = isFailing ? await versionOfCredentials(pass, connected) : undefined
+  const hasNewCredentials = isFailing && triedWith !== status.triedWith
+  const due = syncDueIn(pass.object, pass.clock.now(), { push, isWhole, hasNewCredentials })
   if (due > 0) return standing(pass, due)
   if (status?.state !== 'Syncing') {
     pass.report({ state: 'Syncing' })
@@ -111,8 +134,11 @@ async function syncSource(pass: SourcePass, options: CatalogueOptions): Promise<
     pass.report({ heardDelivery: push?.deliveryId, syncedGeneration: pass.object.metadata.generation })
     return await readNow(pass, options, connected, isWhole)
   } catch (error) {
-    if (error instanceof GitFilesError || error instanceof SourceError) return failed(pass, error)
-    throw error
+    if (!(error instanceof GitFilesError || error instanceof SourceError)) throw error
+    return failed(pass, error, {
+      triedWith: triedWith ?? (await versionOfCredentials(pass, connected)),
+      hasNewCredentials,
+    })
   }
 }
 
@@ -176,10 +202,7 @@ async function readNow(
   const { object, now } = pass
   const { spec, status, metadata } = object
   if (spec.installationId !== undefined && connected === undefined)
-    return failed(
-      pass,
-      new GitFilesError('NotFound', `The boundary has no deployment source "${spec.installationId}".`),
-    )
+    throw new GitFilesError('NotFound', `The boundary has no deployment source "${spec.installationId}".`)
   const place = await placeOf(pass, options, connected)
   const isKnown = isWhole && status?.readAt === readAtOf(object)
   const found = await options.files.read(place, isKnown ? status?.revision : undefined)
@@ -202,15 +225,19 @@ async function readNow(
   return settled(invalid, SYNC_INTERVAL)
 }
 
-/** One after the other: reading one may take some milliseconds, and others wait meanwhile. */
-async function readEach(files: readonly GitFile[], read: TemplateReader): Promise<TemplateReader> {
+/** One after the other, and others have their turn between two. */
+async function readEach(files: readonly GitFile[], read: TemplateReader): Promise<(content: string) => ReadTemplate> {
   const known = new Map<string, ReadTemplate>()
   for (const { text } of files) {
     if (text === undefined || known.has(text)) continue
     await setImmediate()
-    known.set(text, read(text))
+    known.set(text, await read(text))
   }
-  return (content) => known.get(content) ?? read(content)
+  return (content) => {
+    const found = known.get(content)
+    if (found === undefined) throw new TypeError('A text is judged that is in no file.')
+    return found
+  }
 }
 
 /** @throws SourceError, GitFilesError */
@@ -227,25 +254,26 @@ async function placeOf(
   // The token of the platform's own Git host goes nowhere else, whatever kubectl wrote.
   if (spec.provider === 'Circuit' && spec.baseUrl !== circuitUrl)
     throw new GitFilesError('NotAllowed', 'The Git host of the deployment source is not the one of this platform.')
-  const name = spec.credentials?.secretName ?? sourceSecretName(metadata.name)
-  const stored = await readSecret({ workloads: pass.records }, metadata.namespace ?? '', name)
+  const stored = await readSecret({ workloads: pass.records }, metadata.namespace ?? '', secretNameOf(connected))
   const connection = connectionTo(connected, secretTexts(stored?.data))
   const { token, username, cloneUrl } = await sources.token(connection, repositoryId)
   const authorization = `Basic ${Buffer.from(`${username}:${token}`).toString('base64')}`
   return { url: cloneUrl, ref, path, authorization }
 }
 
-function failed(pass: SourcePass, { message }: Error): Outcome {
+type Tried = { readonly triedWith: string | undefined; readonly hasNewCredentials: boolean }
+
+function failed(pass: SourcePass, { message }: Error, { triedWith, hasNewCredentials }: Tried): Outcome {
   const { object, now, clock } = pass
-  const failures = failuresOf(object)
+  const failures = failuresOf(object, hasNewCredentials)
   const after = retryIn(failures)
   const nextAttemptAt = new Date(clock.now() + after).toISOString()
   const tried = { triedAt: now, syncedAt: object.spec.requests.syncAt }
-  pass.report({ state: 'Failing', message, ...tried, failures, nextAttemptAt })
+  pass.report({ state: 'Failing', message, ...tried, triedWith, failures, nextAttemptAt })
   return degraded('PartiallyAvailable', message, after)
 }
 
-const NO_FAILURES = { failures: undefined, nextAttemptAt: undefined }
+const NO_FAILURES = { triedWith: undefined, failures: undefined, nextAttemptAt: undefined }
 
 /** Its templates stay, and are not offered. */
 function disable(pass: SourcePass): Outcome {

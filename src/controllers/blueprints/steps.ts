@@ -20,7 +20,7 @@ import { secret } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { Pass } from '../engine/controller.ts'
 import { readSecret } from '../workload/secrets.ts'
-import { isHarmless } from './references.ts'
+import { changedOf, isHarmless } from './references.ts'
 import { lackedBy } from './rights.ts'
 
 export type ExecutionPass = Pass<typeof BlueprintExecution>
@@ -83,7 +83,7 @@ export async function makeStep(pass: ExecutionPass, step: ExecutionStep, where: 
   const spec = specOf(pass, step, stored, where.namespace)
   if ('refusal' in spec) return spec
   const whole = { ...(stored?.spec as object | undefined), ...spec.given }
-  const isGiven = stored === undefined || !isHarmless(spec.given)
+  const isGiven = stored === undefined || !isHarmless(changedOf(stored.spec as Fields, spec.given))
   const references = isGiven ? [whole, ...surroundingsOf(pass, kind, whole, where.namespace)] : []
   const asked = { step, spec: whole, references, entry, ref, group: where.namespace, isNew: stored === undefined }
   const lacking = await lackedBy(pass, asked)

@@ -2,11 +2,12 @@ import { setImmediate } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { OWN_TEMPLATES_MAX } from '../../contracts/blueprints/sources.ts'
 import type { TemplateProblem } from '../../contracts/blueprints/template.ts'
-import { readTemplate } from '../../contracts/blueprints/validate.ts'
+import { readingTemplate } from '../../contracts/blueprints/validate.ts'
 import { sentence } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE, sha256 } from '../../core/names.ts'
 import { ageOf, type KubeObject } from '../../core/object.ts'
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
+import { inSlices } from '../../core/slices.ts'
 import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
 import { controller, type Pass, steps } from '../engine/controller.ts'
@@ -42,9 +43,9 @@ const VERDICTS = new LRUCache<string, Verdict>({ max: 2_000 })
 async function verdictOf(content: string, digest: string): Promise<Verdict> {
   const known = VERDICTS.get(digest)
   if (known !== undefined) return known
-  // Reading one may take some milliseconds, and there may be hundreds in line: others go between.
+  // There may be hundreds in line: others go between.
   await setImmediate()
-  const { template, problems } = readTemplate(content, BLUEPRINT_COLLECTIONS)
+  const { template, problems } = await inSlices(readingTemplate(content, BLUEPRINT_COLLECTIONS))
   const { slug, name, version } = template ?? {}
   const first = problems.find(({ severity }) => severity === 'Error')
   // Parts of a text keep the whole text in memory; copies do not.

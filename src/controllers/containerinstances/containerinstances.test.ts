@@ -1,14 +1,16 @@
 import { expect } from 'chai'
 import { seedGroup } from '../../../test/crashes/seeds.ts'
 import { World } from '../../../test/crashes/world.ts'
-import { COMPONENT_LABEL, REVISION_LABEL } from '../../contracts/containerinstances.ts'
+import { COMPONENT_LABEL, containerNames, REVISION_LABEL } from '../../contracts/containerinstances.ts'
+import { entryName } from '../../contracts/vaults/names.ts'
 import { RETAINED_FOR_ANNOTATION } from '../../core/labels.ts'
 import { ContainerInstance } from '../../crds/containerinstances.ts'
+import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import { deployment, persistentVolumeClaim, pod } from '../../kube/builtin.ts'
 
 const NAME = 'shop'
 const web = { name: 'web', image: 'site:1', ports: [{ name: 'http', port: 8080 }] }
-const CONTROLLERS = ['containerinstance']
+const CONTROLLERS = ['containerinstance', 'secretvault', 'vaultentry']
 
 describe('the controller of container instances', () => {
   let world: World
@@ -66,6 +68,33 @@ describe('the controller of container instances', () => {
       expect(await copies()).to.deep.equal(['web 3'])
     })
   }
+
+  it('keeps what pods of before read for as long as they may start again', async () => {
+    const vaultName = 'safe'
+    await world.make(SecretVault, vaultName, {})
+    for (const secretName of ['Token', 'Key']) {
+      await world.makeSecret(`incoming-${secretName.toLowerCase()}`, { value: secretName })
+      const valueFrom = { secretName: `incoming-${secretName.toLowerCase()}`, key: 'value' }
+      await world.make(VaultEntry, entryName(vaultName, secretName), { vaultName, secretName, valueFrom })
+    }
+    await world.rest()
+    const env = (...names: string[]) => names.map((name) => ({ name, secret: { vaultName, secretName: name } }))
+    const held = async () => Object.keys((await world.secret(containerNames(NAME).values('web'))) ?? {})
+    await make({ components: [{ ...web, env: env('Key', 'Token') }] })
+    expect(await held()).to.deep.equal(['Key', 'Token'])
+
+    await change([{ ...web, image: 'site:missing', env: env('Key') }])
+    expect(await copies(), 'the old one serves').to.deep.equal(['web 1', 'web 2'])
+    expect(await held()).to.have.members(['Key', 'Token'])
+    await change([{ ...web, image: 'site:missing' }])
+    expect(await held(), 'nothing is read by what is to come').to.have.members(['Key', 'Token'])
+
+    await change([{ ...web, image: 'site:2', env: env('Key') }])
+    expect(await copies()).to.deep.equal(['web 4'])
+    expect(await held()).to.deep.equal(['Key'])
+    await change([{ ...web, image: 'site:2' }])
+    expect([await copies(), await held()]).to.deep.equal([['web 5'], []])
+  })
 
   it('takes back no kept volume that is larger than asked for, so that it counts with what it takes', async () => {
     const withVolume = (size: string) => ({

@@ -6,12 +6,13 @@ import { parsedJson } from '../../core/parsedJson.ts'
 import { secretData } from '../../core/secretData.ts'
 import { instanceShared } from '../../desired/containers/index.ts'
 import { secret as secretChild } from '../../desired/workload/child.ts'
-import { secret } from '../../kube/builtin.ts'
+import type { LiveDeployment } from '../../desired/workload/trouble.ts'
+import { deployment, secret } from '../../kube/builtin.ts'
 import { vaultValue } from '../vaults/open.ts'
 import { outputValue } from '../workload/outputs.ts'
 import { placeOfPass } from '../workload/pass.ts'
 import { withSecretRights } from '../workload/secrets.ts'
-import { keepVersionedSecret } from '../workload/values.ts'
+import { keepVersionedSecret, mayRead } from '../workload/values.ts'
 import type { ContainerOptions, InstancePass, InstanceStep } from './types.ts'
 
 /** What variables and volumes refer to, as Secrets that pods mount. A change of one restarts the components that see it. */
@@ -42,8 +43,10 @@ export function keepValues({ keys }: ContainerOptions): InstanceStep {
         if ('kind' in data) return data
         await keep(pass, name, data.values)
       }
+      // With a component its pods go, whether or not they read it.
       for (const gone of pass.object.status?.components ?? [])
-        if (!wanted.has(names.values(gone.name))) await keep(pass, names.values(gone.name), {})
+        if (!wanted.has(names.values(gone.name)))
+          await pass.children.remove(secret, placeOfPass(pass).namespace, names.values(gone.name))
       return keepPullSecret(pass, registryCredential && (await readVault(registryCredential)))
     })
   }
@@ -64,8 +67,21 @@ async function resolved(entries: Entries): Promise<{ values: Record<string, stri
 const MOST_BYTES = 900 * 1024
 
 async function keep(pass: InstancePass, name: string, data: Record<string, string>): Promise<void> {
-  const version = await keepVersionedSecret(pass, instanceShared(pass.object), name, data)
+  const stillRead = async () => {
+    const live = await deploymentsOf(pass)
+    return (key: string) => live.some((one) => mayRead(one, name, key))
+  }
+  const { version } = await keepVersionedSecret(pass, instanceShared(pass.object), name, { data, stillRead })
   if (version !== undefined) pass.state.versions.set(name, version)
+}
+
+/** Those of now, and those of components that the spec has no more. */
+function deploymentsOf(pass: InstancePass): Promise<(LiveDeployment | undefined)[]> {
+  const { namespace } = placeOfPass(pass)
+  const { spec, status } = pass.object
+  const names = new Set([...spec.components, ...(status?.components ?? [])].map(({ name }) => name))
+  const nameOf = namesOf(pass.object).component
+  return Promise.all([...names].map((name) => pass.children.get<LiveDeployment>(deployment, namespace, nameOf(name))))
 }
 
 /** The Secret that images are pulled with. It changes nothing about what runs. */

@@ -5,14 +5,15 @@ import { done, type Outcome } from '../../core/outcome.ts'
 import { secretData } from '../../core/secretData.ts'
 import { type ServerlessFunction, triggersOf } from '../../crds/functions.ts'
 import { functionShared } from '../../desired/functions.ts'
-import { secret } from '../../kube/builtin.ts'
+import type { LiveDeployment } from '../../desired/workload/trouble.ts'
+import { deployment, secret } from '../../kube/builtin.ts'
 import { alreadyThere } from '../../kube/errors.ts'
 import type { Rights } from '../engine/controller.ts'
 import { vaultValue } from '../vaults/open.ts'
 import { outputValue } from '../workload/outputs.ts'
 import { placeOfPass } from '../workload/pass.ts'
 import { readSecret, withSecretRights } from '../workload/secrets.ts'
-import { keepVersionedSecret } from '../workload/values.ts'
+import { keepVersionedSecret, mayRead } from '../workload/values.ts'
 import type { FunctionOptions, FunctionPass, FunctionStep } from './types.ts'
 
 export type Variables = (pass: FunctionPass) => ServerlessFunction['spec']['env']
@@ -40,9 +41,15 @@ export function keepValues({ keys }: FunctionOptions, variablesOf: Variables): F
 }
 
 async function keep(pass: FunctionPass, data: Record<string, string>): Promise<void> {
-  const { values } = functionNames(pass.object.metadata.name)
-  pass.report({ hasValues: Object.keys(data).length > 0 || undefined })
-  pass.state.valuesVersion = await keepVersionedSecret(pass, functionShared(pass.object), values, data)
+  const { values, workload } = functionNames(pass.object.metadata.name)
+  const { namespace } = placeOfPass(pass)
+  const stillRead = async () => {
+    const live = await pass.children.get<LiveDeployment>(deployment, namespace, workload)
+    return (key: string) => mayRead(live, values, key)
+  }
+  const kept = await keepVersionedSecret(pass, functionShared(pass.object), values, { data, stillRead })
+  pass.report({ hasValues: kept.isKept || undefined })
+  pass.state.valuesVersion = kept.version
 }
 
 export const DIGEST_RIGHTS: readonly Rights[] = [

@@ -1,4 +1,4 @@
-import { defaultHost, hostSuffixOf, isHostOf, platformDomainOf } from '../../contracts/workloads.ts'
+import { defaultHost, HOST_IS_YOURS, hostSuffixOf, isHostOf, platformDomainOf } from '../../contracts/workloads.ts'
 import { sourceRanges } from '../../core/cidr.ts'
 import { type KubeObject, keyOf, type ObjectMeta, objectKey } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
@@ -83,7 +83,7 @@ export async function claimHosts(pass: ClaimPass): Promise<Outcome> {
   }
   for (const each of host === undefined ? [] : [host, ...domains]) {
     if (await claimed(pass, 'Host', each)) continue
-    return stalled('NameOccupied', `Host "${each}" is taken by another resource of the platform.`)
+    return stalled('NameOccupied', `Host "${each}" is taken by another resource of the platform. ${HOST_IS_YOURS}`)
   }
   pass.state.host = host
   pass.state.domains = domains

@@ -1,15 +1,19 @@
-import { isDeepStrictEqual } from 'node:util'
 import { PREFIX } from '../../core/labels.ts'
 import type { SecretObject } from '../../core/secretData.ts'
 import { secret as secretChild, type WorkloadInput } from '../../desired/workload/child.ts'
+import { isDeployed, type LiveDeployment } from '../../desired/workload/trouble.ts'
 import { secret } from '../../kube/builtin.ts'
 import type { Pass } from '../engine/controller.ts'
 
 /** On a Secret of values: grows with each change of them, and says nothing of them. */
 const VERSION_ANNOTATION = `${PREFIX}version`
 
+/** Whether pods that are not replaced yet may read an entry. Asked only about entries that are not wanted any more. */
+export type StillRead = () => Promise<(key: string) => boolean>
+
 /**
- * Keeps a Secret of values that pods read at their start; without values there is none.
+ * Keeps a Secret of values that pods read at their start; without values there is none. An entry that is not wanted any more
+ * stays as long as pods of before may start again with it.
  *
  * @param data base64
  * @returns the version of the values: with another one, pods start anew
@@ -18,17 +22,43 @@ export async function keepVersionedSecret(
   { children }: Pick<Pass, 'children'>,
   shared: WorkloadInput,
   name: string,
-  data: Readonly<Record<string, string>>,
-): Promise<string | undefined> {
+  { data, stillRead }: { data: Readonly<Record<string, string>>; stillRead: StillRead },
+): Promise<{ version: string | undefined; isKept: boolean }> {
   const held = await children.get<SecretObject>(secret, shared.namespace, name)
-  if (Object.keys(data).length === 0) {
+  const unwanted = Object.entries(held?.data ?? {}).filter(([key]) => !(key in data))
+  const isRead = unwanted.length === 0 ? () => false : await stillRead()
+  const all = { ...Object.fromEntries(unwanted.filter(([key]) => isRead(key))), ...data }
+  if (Object.keys(all).length === 0) {
     if (held !== undefined) await children.remove(secret, shared.namespace, name)
-    return undefined
+    return { version: undefined, isKept: false }
   }
   const before = Number(held?.metadata.annotations?.[VERSION_ANNOTATION] ?? '0')
-  const version = String(isDeepStrictEqual(held?.data, data) ? before : before + 1)
-  const desired = secretChild(shared, name, data)
+  // What is taken away changes what pods are told to read, which starts them anew.
+  const isSame = before > 0 && Object.entries(data).every(([key, value]) => held?.data?.[key] === value)
+  const version = String(isSame ? before : before + 1)
+  const desired = secretChild(shared, name, all)
   const metadata = { ...desired.metadata, annotations: { [VERSION_ANNOTATION]: version } }
   await children.ensure({ ...desired, metadata }, { resource: secret })
-  return version
+  return { version: Object.keys(data).length === 0 ? undefined : version, isKept: true }
+}
+
+type Reading = {
+  spec?: {
+    containers?: { env?: { valueFrom?: { secretKeyRef?: { name: string; key: string } } }[] }[]
+    volumes?: { secret?: { secretName?: string; items?: { key: string }[] } }[]
+  }
+}
+
+/** Whether the pods of a Deployment may read an entry: those that are to run, and those of before that still do. */
+export function mayRead(live: LiveDeployment | undefined, secretName: string, key: string): boolean {
+  if (live === undefined) return false
+  if (!isDeployed(live)) return true
+  const { containers = [], volumes = [] } = (live.spec as { template?: Reading }).template?.spec ?? {}
+  const entries = [
+    ...containers.flatMap(({ env = [] }) => env.map(({ valueFrom }) => valueFrom?.secretKeyRef)),
+    ...volumes.flatMap(({ secret: files }) =>
+      (files?.items ?? []).map((item) => ({ name: files?.secretName, key: item.key })),
+    ),
+  ]
+  return entries.some((entry) => entry?.name === secretName && entry.key === key)
 }

@@ -1,5 +1,5 @@
 import { isQuantity, parseQuantity } from '../quantity.ts'
-import type { PlanOverrides, SizingPlan } from './plans.ts'
+import { type PlanFamily, type PlanOverrides, planFor, type SizingPlan } from './plans.ts'
 
 /** The fields of any kind that decide what it asks for; each kind has some of them. */
 export type Sizable = {
@@ -20,6 +20,17 @@ export type Sizable = {
 
 /** In thousandths of a core and of a byte; `pods` is a count. */
 export type Demand = { cpu: bigint; memory: bigint; storage: bigint; pods: number }
+
+/** Undefined for one whose plan is not there: it asks for nothing yet. */
+export function demandUnderPlans(
+  family: PlanFamily | undefined,
+  object: Sizable,
+  plans: readonly SizingPlan[],
+): Demand | undefined {
+  const plan = family === undefined ? undefined : planFor(family, object.spec, plans)
+  if (family !== undefined && plan?.spec.family !== family) return undefined
+  return demandOf(object, plan, (name) => plans.find(({ metadata }) => metadata.name === name))
+}
 
 /**
  * What a resource asks for over all its replicas: cpu and memory while it runs, storage as long as it has volumes. One

@@ -67,6 +67,22 @@ export function heldOf(demand: Demand, grant: Grant | undefined, now: number): D
   return isInFlight(grant, now) ? merged(granted, demand, 'most') : merged(granted, demand, 'least')
 }
 
+/** A resource as quotas see it, with whether it was ever ready. */
+export type SeenUser = QuotaUser & { readonly wasReady: boolean }
+
+/** A user as others have to reckon with it: what it holds, or, where it waits for a grant, what it asks for. */
+export function besideOthers(
+  user: SeenUser,
+  subject: Pick<SeenUser, 'wasReady'>,
+  grant: Grant | undefined,
+  now: number,
+): QuotaUser {
+  const held = heldOf(user.demand, grant, now)
+  // What ran before there was a limit has no grant, and still comes before what is new; among such, age decides.
+  const ranBefore = user.wasReady && !subject.wasReady
+  return { ...user, demand: held ?? user.demand, isGranted: held !== undefined || ranBefore }
+}
+
 /** Grants of resources that nobody has seen yet, as users of the quota; those of resources that never came are left out. */
 export function unseenUsers(grants: Grants, isSeen: (key: string) => boolean, now: number): QuotaUser[] {
   return Object.entries(grants)

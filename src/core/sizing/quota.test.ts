@@ -26,6 +26,8 @@ function verdict(limits: QuotaLimits, subject: QuotaUser, others: QuotaUser[], g
   return `${answer.at} ${answer.quota}: ${answer.used} + ${answer.requested} > ${answer.limit}`
 }
 
+const HELD = { cpu: parseQuantity('1'), memory: 0n, storage: parseQuantity('9Gi'), pods: 0 }
+
 describe('the quota verdict over the resources of a boundary', () => {
   const cases: [string, string, string][] = [
     ['fits where nothing is limited', verdict({}, user('b', 2, { cpu: '900' }), [user('a', 1)]), 'fits'],
@@ -45,6 +47,16 @@ describe('the quota verdict over the resources of a boundary', () => {
       'lets the older one stay: what is younger does not count against it',
       verdict({ cpu: '1' }, user('a', 1, { cpu: '1' }), [user('b', 2, { cpu: '1' })]),
       'fits',
+    ],
+    [
+      'refuses nothing of what it has, over a limit that was lowered',
+      verdict({ storage: '1Gi', cpu: '2' }, { ...user('a', 1, { storage: '9Gi', cpu: '2' }), held: HELD }, []),
+      'fits',
+    ],
+    [
+      'refuses what it asks for beyond what it has',
+      verdict({ storage: '1Gi', cpu: '1' }, { ...user('a', 1, { storage: '9Gi', cpu: '2' }), held: HELD }, []),
+      'boundary cpu: 0 + 2 > 1',
     ],
     [
       'orders equal ages by key, so that one of two fits and never both or none',

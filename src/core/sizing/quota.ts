@@ -19,6 +19,8 @@ export type QuotaUser = {
   demand: Demand
   /** It has what it asks for, and comes before all that wait, whatever their age. */
   isGranted?: boolean
+  /** What it has already: of what it asks no more of it is not refused, even over a limit that was lowered. */
+  held?: Demand | undefined
   /** Volumes that a former resource of this key left on purpose: they take storage, and count as no resource. */
   isRetained?: boolean
 }
@@ -44,6 +46,8 @@ export function limitsAmounts(limits: QuotaLimits): boolean {
 const AMOUNTS = ['cpu', 'memory', 'storage', 'pods', 'resources'] as const
 type Amounts = Record<(typeof AMOUNTS)[number], bigint>
 
+type Limits = { boundary: QuotaLimits; groups: ReadonlyMap<string, QuotaLimits> }
+
 /**
  * Whether `subject` fits beside the others of its boundary. What was granted counts first, then those that wait, oldest
  * first; one of these that does not fit is passed over and takes nothing from those behind it.
@@ -51,28 +55,41 @@ type Amounts = Record<(typeof AMOUNTS)[number], bigint>
  * @param others every other resource of the boundary, in any order; one of the same key is ignored
  * @param groups limits of the boundary's groups by name
  */
-export function quotaVerdict(input: {
-  boundary: QuotaLimits
-  groups: ReadonlyMap<string, QuotaLimits>
-  subject: QuotaUser
-  others: Iterable<QuotaUser>
-}): QuotaVerdict {
-  const { boundary, groups, subject } = input
+export function quotaVerdict(input: Limits & { subject: QuotaUser; others: Iterable<QuotaUser> }): QuotaVerdict {
+  const { subject } = input
   const others = [...input.others].filter(({ key }) => key !== subject.key)
-  const waiting = others.filter((other) => other.isGranted !== true && byAge(other, subject) < 0)
+  const before = others.filter((other) => other.isGranted === true || byAge(other, subject) < 0)
   const kept = storageOf(others.filter(({ isRetained }) => isRetained === true))
+  return reckoning(input, before, kept).refusalOf(subject, amountsOf(subject)) ?? { kind: 'fits' }
+}
+
+/** Those of the users that have something of the quotas: what was granted, and what waits and fits. */
+export function thoseThatCount(limits: Limits, users: readonly QuotaUser[]): readonly QuotaUser[] {
+  return reckoning(limits, users, new Map()).counted
+}
+
+/** @param kept storage of former resources, by their key */
+function reckoning({ boundary, groups }: Limits, users: readonly QuotaUser[], kept: ReadonlyMap<string, bigint>) {
   const used = { boundary: zero(), groups: new Map<string, Amounts>() }
-  const refusalOf = (user: QuotaUser, wanted: Amounts) =>
-    exceeded('resourceGroup', groups.get(user.resourceGroup), used.groups.get(user.resourceGroup) ?? zero(), wanted) ??
-    exceeded('boundary', boundary, used.boundary, wanted)
-  for (const user of [...others.filter(({ isGranted }) => isGranted === true), ...waiting.sort(byAge)]) {
+  const refusalOf = (user: QuotaUser, wanted: Amounts) => {
+    const held = user.held === undefined ? zero() : amountsOf({ ...user, demand: user.held })
+    const ofGroup = used.groups.get(user.resourceGroup) ?? zero()
+    return (
+      exceeded('resourceGroup', groups.get(user.resourceGroup), { used: ofGroup, wanted, held }) ??
+      exceeded('boundary', boundary, { used: used.boundary, wanted, held })
+    )
+  }
+  const granted = users.filter(({ isGranted }) => isGranted === true)
+  const waiting = users.filter(({ isGranted }) => isGranted !== true).sort(byAge)
+  const counted = [...granted, ...waiting].filter((user) => {
     const wanted = amountsOf(user)
     if (user.isRetained !== true) wanted.storage = beyond(wanted.storage, kept.get(user.key))
-    if (user.isGranted !== true && refusalOf(user, wanted) !== undefined) continue
+    if (user.isGranted !== true && refusalOf(user, wanted) !== undefined) return false
     used.groups.set(user.resourceGroup, sum(used.groups.get(user.resourceGroup) ?? zero(), wanted))
     used.boundary = sum(used.boundary, wanted)
-  }
-  return refusalOf(subject, amountsOf(subject)) ?? { kind: 'fits' }
+    return true
+  })
+  return { counted, refusalOf }
 }
 
 /**
@@ -131,12 +148,11 @@ export function quotaSentence({ at, quota, limit, used, requested }: Exceeded): 
 function exceeded(
   at: Exceeded['at'],
   limits: QuotaLimits | undefined,
-  used: Amounts,
-  wanted: Amounts,
+  { used, wanted, held }: { used: Amounts; wanted: Amounts; held: Amounts },
 ): Exceeded | undefined {
   for (const quota of AMOUNTS) {
     const limit = limits?.[quota]
-    if (limit === undefined || wanted[quota] === 0n) continue
+    if (limit === undefined || wanted[quota] <= held[quota]) continue
     const most = parseQuantity(String(limit))
     if (used[quota] + wanted[quota] <= most) continue
     const show = SHOWN[quota]

@@ -6,7 +6,7 @@ import { repositoryText } from '../../../contracts/registry/names.ts'
 import { badRequest, PlatformError } from '../../../core/errors.ts'
 import type { AnyKind } from '../../../crds/define.ts'
 import { stageOf } from '../../../crds/deployments.ts'
-import { limitedTo } from '../../http/body.ts'
+import { rawBody } from '../../http/body.ts'
 import type { Context, Services } from '../../http/context.ts'
 import { type Authorization, type RouteDraft, route } from '../../http/route.ts'
 import { findResource, type Place } from '../places.ts'
@@ -65,8 +65,7 @@ async function keep({ services, request }: Context, { boundaryId, resourceGroup,
   const archives = archivesOf(services)
   const repository = repositoryText({ boundaryId, resourceGroup, collection, name })
   try {
-    const body = Readable.from(limitedTo(UPLOAD_LIMIT, request.iterator({ destroyOnReturn: false })))
-    return await archives.keep(repository, body)
+    return await archives.keep(repository, Readable.from(rawBody(request, UPLOAD_LIMIT)))
   } catch (error) {
     if (error instanceof ArchiveRefused) throw badRequest(`The source is refused: ${error.message}`, [])
     if (!isRegistryError(error)) throw error

@@ -1,0 +1,46 @@
+import type { TemplateProblem } from '../../contracts/blueprints/template.ts'
+import type { ReadTemplate } from '../../contracts/blueprints/validate.ts'
+import { isRecord } from '../../core/isRecord.ts'
+import { planFor } from '../../core/sizing/plans.ts'
+import { suggestion } from '../../core/suggestion.ts'
+import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
+import { ComputePlan } from '../../crds/plans.ts'
+import type { Services } from '../http/context.ts'
+
+type Named = { readonly plan: string; readonly family: string; readonly path: string }
+
+/**
+ * Plans that a template names and that are not there now. They are warnings: an administrator may make them, and a template is
+ * for many groups, so that of all that a spec refers to nothing else can be looked for.
+ */
+export function missingPlans({ records }: Pick<Services, 'records'>, read: ReadTemplate): TemplateProblem[] {
+  const { template, problemAt } = read
+  if (template === undefined) return []
+  const plans = records.peekAll(ComputePlan)
+  const ofComponents = template.components.flatMap(({ collection, spec }, index) => {
+    const family = BLUEPRINT_COLLECTIONS.get(collection)?.kind.sized
+    return family === undefined ? [] : namedIn(spec, family, `/components/${index}/spec`)
+  })
+  const presets = template.parameters.flatMap(({ type, family, default: preset }, index) =>
+    type === 'plan' && family !== undefined && typeof preset === 'string'
+      ? [{ plan: preset, family, path: `/parameters/${index}/default` }]
+      : [],
+  )
+  return [...presets, ...ofComponents].flatMap(({ plan, family, path }) => {
+    if (planFor(family as never, { computePlan: plan }, plans)?.spec.family === family) return []
+    const known = plans.filter(({ spec }) => spec.family === family).map(({ metadata }) => metadata.name)
+    const message = `there is no compute plan "${plan}" of family ${family}${suggestion(plan, known)}`
+    return [{ ...problemAt('SpecInvalid', path, message), severity: 'Warning' as const }]
+  })
+}
+
+/** By the spec itself, and by the parts of what runs several. */
+function namedIn(spec: Readonly<Record<string, unknown>>, family: string, path: string): Named[] {
+  const { computePlan: plan, components } = spec
+  const own = typeof plan === 'string' && !plan.includes('${') ? [{ plan, family, path: `${path}/computePlan` }] : []
+  const parts = Array.isArray(components) ? components : []
+  return [
+    ...own,
+    ...parts.flatMap((part, index) => (isRecord(part) ? namedIn(part, family, `${path}/components/${index}`) : [])),
+  ]
+}

@@ -1,0 +1,44 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Clock } from '../../core/clock.ts'
+import type { PlatformError } from '../../core/errors.ts'
+import { errorAnswer } from './problem.ts'
+import type { Match } from './router.ts'
+import type { Trace } from './tracing.ts'
+import { closeAfterUnreadBody, dropRest } from './unreadBody.ts'
+
+/** What of a request a refusal needs. */
+type Refused = {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly trace: Trace
+  readonly match: Match | undefined
+}
+
+export function sendRefusal({ request, response, trace, match }: Refused, error: PlatformError, clock: Clock): void {
+  // Part of the answer has been sent: the client must not take it for the whole.
+  if (response.headersSent) {
+    response.destroy()
+    return
+  }
+  const { correlationId, traceId } = trace
+  const place = {
+    module: match?.route.module ?? 'platform',
+    form: match?.route.errors ?? 'platform',
+    correlationId,
+    traceId,
+    hasToken: request.headers.authorization !== undefined,
+  }
+  const { status, headers, body } = errorAnswer(error, place)
+  closeAfterUnreadBody(request, response)
+  response.statusCode = status
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+  const text = JSON.stringify(body)
+  response.setHeader('content-length', Buffer.byteLength(text))
+  // A stream is read by its handler, so who sends one has been let in; other bodies are read whole, or refused unread.
+  if (match?.route.bodyKind !== 'raw' || request.complete || !request.readableDidRead) {
+    response.end(text)
+    return
+  }
+  response.write(text)
+  void dropRest(request, clock).then(() => response.end())
+}

@@ -1,0 +1,54 @@
+import { expect } from 'chai'
+import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import { PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
+import { etagOf } from '../http/etag.ts'
+
+const ADA = '33333333-3333-4333-8333-333333333333'
+const PATH = `/boundaries/${B}/iam/members/${ADA}`
+
+describe('taking everything in a boundary from a person', () => {
+  let server: Awaited<ReturnType<typeof startShop>>
+  beforeEach(async () => {
+    server = await startShop()
+    server.grant(ADA, 'Reader', `/boundaries/${B}`)
+    server.put(
+      PrincipalGroup,
+      '44444444-4444-4444-8444-444444444444',
+      { displayName: 'Ops', memberIds: [ADA] },
+      boundaryNamespace(B),
+    )
+  })
+  afterEach(() => server.stop())
+
+  const behind = async () => {
+    const inBoundary = { namespace: boundaryNamespace(B) }
+    const { items: groups } = await server.client.list<PrincipalGroup & { [key: string]: unknown }>(
+      PrincipalGroup.resource,
+      inBoundary,
+    )
+    const { items } = await server.client.list<RoleAssignment & { [key: string]: unknown }>(
+      RoleAssignment.resource,
+      inBoundary,
+    )
+    return [
+      ...items.filter(({ spec }) => spec.principalId === ADA),
+      ...groups.filter((g) => g.spec.memberIds.length > 0),
+    ]
+  }
+
+  it('is refused to whoever saw another version of it', async () => {
+    const { status, body } = await server.ask('delete', PATH).set('if-match', '"99-1-other"')
+    expect([status, String(body.code).toLowerCase()], JSON.stringify(body)).to.deep.equal([409, 'conflict'])
+    expect(await behind()).to.have.length(2)
+  })
+
+  it('goes through with a version of anything that stands behind it, and without one', async () => {
+    const [, group] = await behind()
+    const etag = group === undefined ? '' : etagOf(group)
+    expect((await server.ask('delete', PATH).set('if-match', etag)).status).to.equal(204)
+    expect(await behind()).to.have.length(0)
+    server.grant(ADA, 'Reader', `/boundaries/${B}`)
+    expect((await server.ask('delete', PATH)).status).to.equal(204)
+  })
+})

@@ -1,0 +1,39 @@
+import { expect } from 'chai'
+import { atOnce, inSlices, type Sliced } from './slices.ts'
+
+describe('work in slices', () => {
+  /** Each step takes so many milliseconds. */
+  function* steps(clock: { now: number }, ...lengths: number[]): Sliced<number> {
+    for (const length of lengths) {
+      clock.now += length
+      yield
+    }
+    return clock.now
+  }
+  async function turnsOf(...lengths: number[]): Promise<number> {
+    const clock = { now: 0 }
+    let turns = 0
+    let isOver = false
+    const count = () => {
+      turns += 1
+      if (!isOver) setImmediate(count)
+    }
+    setImmediate(count)
+    await inSlices(steps(clock, ...lengths), () => clock.now)
+    isOver = true
+    return turns
+  }
+
+  it('gives others their turn after each long step', async () => expect(await turnsOf(9, 9, 9)).to.equal(3))
+  it('gives them one after several short ones', async () => expect(await turnsOf(1, 1, 1, 1, 1, 1, 1, 1)).to.equal(2))
+  it('is done at once where it is short', async () => expect(await turnsOf(1, 1)).to.equal(0))
+  it('can be done at once', () => expect(atOnce(steps({ now: 0 }, 9, 9))).to.equal(18))
+  it('fails as its step does', async () => {
+    const failing = function* (): Sliced<void> {
+      yield
+      throw new Error('a step')
+    }
+    const outcome = await inSlices(failing()).catch((error: Error) => error.message)
+    expect(outcome).to.equal('a step')
+  })
+})
