@@ -126,13 +126,11 @@ export async function sourceHealth(context: OfSource) {
     ...(connection === undefined ? unasked(UNCALLED) : await askedChecks(context as Context, connection)),
     webhookCheck(source.spec.provider, webhookSecretOf(connection?.credentials ?? {})),
   ]
-  const worst = (['Unhealthy', 'Degraded', 'Healthy', 'Unknown'] as const).find((state) =>
-    checks.some(({ status }) => status === state),
-  )
-  const isFine = worst === 'Healthy' || worst === 'Unknown'
-  const message = isFine ? null : (checks.find(({ status }) => status === worst)?.message ?? null)
+  const isAny = (state: Check['status']) => checks.some(({ status }) => status === state)
+  const status = (['Unhealthy', 'Degraded', 'Healthy'] as const).find(isAny) ?? 'Unknown'
+  const message = status === 'Unknown' ? null : (checks.find((one) => one.status === status)?.message ?? null)
   const dated = checks.map((one) => ({ ...one, observedAt }))
-  return ok({ status: worst ?? 'Unknown', checkedAt: observedAt, message, checks: dated } satisfies HealthReport)
+  return ok({ status, checkedAt: observedAt, message, checks: dated } satisfies HealthReport)
 }
 type HealthReport = z.output<typeof HealthReportDto>
 
