@@ -27,7 +27,7 @@ import {
   skupperAuthority,
 } from '../desired/crosslink.ts'
 import { networkPolicy } from '../kube/builtin.ts'
-import { putSecret } from '../kube/putSecret.ts'
+import { putSecret, secretOwner } from '../kube/putSecret.ts'
 import { SKUPPER, skupperAccessGrant, skupperSite } from '../kube/skupper.ts'
 import { controllerWith, type Pass, type Step, steps, type Workspace } from './engine/controller.ts'
 import { belongsTo } from './engine/ownership.ts'
@@ -153,10 +153,8 @@ function isLeaving(name: string): Outcome {
 
 /** The platform owns what Skupper takes for its authority too: it goes with the links. */
 async function storeTexts(pass: CrosslinkPass, name: string, texts: Record<string, string>): Promise<void> {
-  const { apiVersion, kind, metadata } = pass.object
-  const owner = { apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '', labels: {} }
-  const incarnation = pass.incarnation
-  await putSecret(pass.records.client, { namespace: homeOf(pass), name }, secretData(texts), { ...owner, incarnation })
+  const owner = { ...secretOwner(pass.object, pass.object.metadata), incarnation: pass.incarnation }
+  await putSecret(pass.records.client, { namespace: homeOf(pass), name }, secretData(texts), owner)
 }
 
 async function stopDisabled(pass: CrosslinkPass): Promise<Outcome> {

@@ -6,6 +6,7 @@ import {
   type Credentials,
   hasCredentials,
   NEEDED_CREDENTIALS,
+  secretNameOf,
   sourceSecretName,
 } from '../contracts/sources/providers.ts'
 import { BOUNDARY_LABEL, GROUP_LABEL } from '../core/labels.ts'
@@ -19,7 +20,7 @@ import { HELD_SHOWN } from '../crds/held.ts'
 import { DeploymentSource } from '../crds/sources.ts'
 import { sourceOf, WITH_SOURCES } from '../desired/sources.ts'
 import { namespace, secretMetadata } from '../kube/builtin.ts'
-import { putSecret } from '../kube/putSecret.ts'
+import { putSecret, secretOwner } from '../kube/putSecret.ts'
 import { keepPreviews, PREVIEW_RIGHTS } from './deployments/previews.ts'
 import { deployPushed } from './deployments/pushes.ts'
 import { controllerWith, type Pass, steps, type Workspace } from './engine/controller.ts'
@@ -82,7 +83,7 @@ export const sourceController = controllerWith(
       pass.report({ hasWebhookSecret: (credentials[CREDENTIAL_KEYS.webhookSecret] ?? '') !== '' })
       if (!hasCredentials(provider, credentials)) {
         const needed = NEEDED_CREDENTIALS[provider].join(' or ')
-        const message = `The Secret "${secretNameOf(pass)}" is missing or has no ${needed}, with which a source of type ${provider} signs in: set the credentials of the source again.`
+        const message = `The Secret "${secretNameOf(pass.object)}" is missing or has no ${needed}, with which a source of type ${provider} signs in: set the credentials of the source again.`
         return stalled('ReferenceMissing', message, SECRET_RETRY)
       }
       const connection = connectionTo(pass.object, credentials)
@@ -146,7 +147,7 @@ function sourcesOfCatalogue({ metadata, spec }: KubeObject, records: Workspace):
 /** Those whose credentials stand in a Secret: new ones are tried at once. */
 function sourcesWith({ metadata: { name, namespace } }: KubeObject, records: Workspace): string[] {
   const sources = records.cache<DeploymentSource & KubeObject>(DeploymentSource.resource).list({ namespace })
-  return sources.filter((object) => secretNameOf({ object }) === name).map(keyOf)
+  return sources.filter((source) => secretNameOf(source) === name).map(keyOf)
 }
 
 /** Milliseconds for which the last answer of the provider still holds; deliveries write to the status and wake us too. */
@@ -166,13 +167,9 @@ async function withErrors(work: () => Promise<Outcome>): Promise<Outcome> {
   }
 }
 
-function secretNameOf({ object: { spec, metadata } }: Pick<SourcePass, 'object'>): string {
-  return spec.credentials?.secretName ?? sourceSecretName(metadata.name)
-}
-
 async function credentialsOf(pass: SourcePass): Promise<Credentials> {
   const { namespace = '' } = pass.object.metadata
-  return secretTexts((await readSecret({ workloads: pass.records }, namespace, secretNameOf(pass)))?.data)
+  return secretTexts((await readSecret({ workloads: pass.records }, namespace, secretNameOf(pass.object)))?.data)
 }
 
 /** Of this life of the source: one made anew under its name finds nothing of it. */
@@ -189,9 +186,8 @@ async function openAccount(pass: SourcePass, circuit: CircuitPort): Promise<Outc
     [CREDENTIAL_KEYS.webhookSecret]: known[CREDENTIAL_KEYS.webhookSecret] ?? randomBytes(32).toString('base64url'),
     [CREDENTIAL_KEYS.token]: token,
   }
-  const { name, namespace = '', uid = '' } = pass.object.metadata
-  const { apiVersion, kind } = DeploymentSource
-  const ref = { namespace, name: sourceSecretName(name) }
-  await putSecret(pass.records.client, ref, secretData(entries), { apiVersion, kind, name, uid, labels: {} })
+  const { metadata } = pass.object
+  const ref = { namespace: metadata.namespace ?? '', name: sourceSecretName(metadata.name) }
+  await putSecret(pass.records.client, ref, secretData(entries), secretOwner(DeploymentSource, metadata))
   return done()
 }

@@ -1,5 +1,5 @@
 import { MANAGED_BY, MANAGED_BY_LABEL, OWNER_INCARNATION_ANNOTATION } from '../core/labels.ts'
-import type { OwnerReference } from '../core/object.ts'
+import type { KubeObject, OwnerReference } from '../core/object.ts'
 import { secret } from './builtin.ts'
 import type { KubeClient } from './client.ts'
 import { isKubeError } from './errors.ts'
@@ -13,6 +13,14 @@ export type SecretOwner = {
   labels: Record<string, string>
   /** By which its controller knows what is its own in another cluster, where no reference leads to it. */
   incarnation?: string | undefined
+}
+
+/** The owner of Secrets that go with an object of the kind. */
+export function secretOwner(
+  { apiVersion, kind }: Pick<KubeObject, 'apiVersion' | 'kind'>,
+  { name, uid = '' }: KubeObject['metadata'],
+): SecretOwner {
+  return { apiVersion, kind, name, uid, labels: {} }
 }
 
 /**

@@ -1,4 +1,4 @@
-import { secretActivity } from '../../src/adapters/activity/secrets.ts'
+import { SecretActivity } from '../../src/adapters/activity/secrets.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { activityStoreContract } from '../suites/activityStoreContract.ts'
 import { administrator } from '../worlds/tenant.ts'
@@ -9,5 +9,5 @@ describe('the record of activity on a real API server', () => {
     admin = await administrator()
   })
   after(() => admin.close())
-  activityStoreContract(() => secretActivity(admin))
+  activityStoreContract(() => new SecretActivity(admin))
 })

@@ -5,27 +5,27 @@ import { secret } from '../../kube/builtin.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
 import { FakeActivityStore } from './fake.ts'
 import { added, emptyHead } from './history.ts'
-import { secretActivity } from './secrets.ts'
+import { SecretActivity } from './secrets.ts'
 
 const DAY = 86_400_000
 
 describe('the record of activity in memory', () => activityStoreContract(() => new FakeActivityStore()))
 
 describe('the record of activity in Secrets', () => {
-  activityStoreContract(() => secretActivity(new FakeKubeClient()))
+  activityStoreContract(() => new SecretActivity(new FakeKubeClient()))
 
   it('is the same for another replica, and after a restart', async () => {
     const client = new FakeKubeClient()
-    const [one, other] = [secretActivity(client), secretActivity(client)]
+    const [one, other] = [new SecretActivity(client), new SecretActivity(client)]
     await one.append(RESOURCE, [sighting()])
     await other.append(RESOURCE, [sighting()])
     await one.append(RESOURCE, [sighting()])
-    expect(await secretActivity(client).read(RESOURCE)).to.have.length(3)
+    expect(await new SecretActivity(client).read(RESOURCE)).to.have.length(3)
   })
 
   it('costs no write to be read', async () => {
     const client = new FakeKubeClient()
-    const store = secretActivity(client)
+    const store = new SecretActivity(client)
     await store.append(RESOURCE, [sighting()])
     client.calls.length = 0
     await store.read(RESOURCE)
@@ -34,7 +34,7 @@ describe('the record of activity in Secrets', () => {
 
   it('holds at most so many entries, and removes the chapters of others', async () => {
     const client = new FakeKubeClient()
-    const store = secretActivity(client)
+    const store = new SecretActivity(client)
     for (let batch = 0; batch < 53; batch += 1) {
       await store.append(
         RESOURCE,
@@ -47,7 +47,7 @@ describe('the record of activity in Secrets', () => {
   })
 
   it('lets no report take the place of what the platform saw', async () => {
-    const store = secretActivity(new FakeKubeClient())
+    const store = new SecretActivity(new FakeKubeClient())
     const seen = Array.from({ length: 200 }, () => sighting())
     await store.append(RESOURCE, seen)
     const report = () => sighting({ channel: 'Reported' })
@@ -61,7 +61,7 @@ describe('the record of activity in Secrets', () => {
   it('forgets after 90 days, and leaves nothing of a resource that is long gone', async () => {
     let now = Date.now()
     const client = new FakeKubeClient()
-    const store = secretActivity(client, () => now)
+    const store = new SecretActivity(client, () => now)
     await store.append(RESOURCE, [sighting({ occurredAt: new Date(now).toISOString() })])
     await store.sweep()
     now += 91 * DAY
@@ -72,7 +72,7 @@ describe('the record of activity in Secrets', () => {
 
   it('takes what is told at once one after the other, without a collision', async () => {
     const client = new FakeKubeClient()
-    const store = secretActivity(client)
+    const store = new SecretActivity(client)
     await store.append(RESOURCE, [sighting()])
     client.calls.length = 0
     await Promise.all(Array.from({ length: 20 }, () => store.append(RESOURCE, [sighting()])))
@@ -81,7 +81,7 @@ describe('the record of activity in Secrets', () => {
 
   it('keeps what was added while a chapter could not be made part of it', async () => {
     const client = new FakeKubeClient()
-    const [one, other] = [secretActivity(client), secretActivity(client)]
+    const [one, other] = [new SecretActivity(client), new SecretActivity(client)]
     const fill = Array.from({ length: 250 }, () => sighting())
     await one.append(RESOURCE, fill)
     await other.read(RESOURCE)
@@ -98,11 +98,11 @@ describe('the record of activity in Secrets', () => {
       throw new Error('The answer was lost.')
     }
     const ofClient = { get: get.bind(client), list: list.bind(client), create: create.bind(client) }
-    const store = secretActivity({ ...ofClient, remove: remove.bind(client), mergePatch })
+    const store = new SecretActivity({ ...ofClient, remove: remove.bind(client), mergePatch })
     const all = Array.from({ length: 260 }, () => sighting())
     await store.append(RESOURCE, all.slice(0, 250))
     expect(await store.append(RESOURCE, all.slice(250)).catch((error) => error)).to.be.instanceOf(Error)
-    expect(await secretActivity(client).read(RESOURCE)).to.have.length(260)
+    expect(await new SecretActivity(client).read(RESOURCE)).to.have.length(260)
   })
 })
 

@@ -3,7 +3,7 @@ import type { Entry, Sighting } from './port.ts'
 import { compared, type States } from './states.ts'
 
 /** Older entries, closed for good. */
-export type Chapter = { name: string; count: number; oldest: string; newest: string; bytes: number }
+export type Chapter = { name: string; count: number; newest: string; bytes: number }
 /** The open end of a resource's record, and the list of what was closed. Entries are in order, oldest first. */
 export type Head = {
   readonly salt: string

@@ -29,17 +29,13 @@ type Client = Pick<KubeClient, 'get' | 'list' | 'create' | 'mergePatch' | 'remov
 /** `bytes` as JSON. */
 type Held = { head: Head; version: string | undefined; bytes: number }
 /** What the platform saw of a resource, or what callers reported of it. */
-type Part = { readonly name: string; readonly bounds: RecordBounds }
+type Part = { readonly name: string; readonly bounds: RecordBounds; readonly isReported: boolean }
 
 /**
  * Records in Secrets of the platform's namespace: one for the newest entries, which is written with each, and closed
  * chapters, which never change. So an entry costs one write of a few kilobytes, and reading costs none.
  */
-export function secretActivity(client: Client, now: () => number = Date.now): ActivityStore {
-  return new SecretActivity(client, now)
-}
-
-class SecretActivity implements ActivityStore {
+export class SecretActivity implements ActivityStore {
   readonly #client: Client
   readonly #now: () => number
   readonly #values: ReturnType<typeof secretValues>
@@ -55,19 +51,17 @@ class SecretActivity implements ActivityStore {
     sizeCalculation: (entries) => JSON.stringify(entries).length + 1,
   })
 
-  constructor(client: Client, now: () => number) {
+  constructor(client: Client, now: () => number = Date.now) {
     this.#client = client
     this.#values = secretValues(client, 'log')
     this.#now = now
   }
 
   async append(resource: ResourcePath, sightings: readonly Sighting[]): Promise<void> {
-    const { own, reported } = partsOf(resource)
-    const isReported = ({ channel }: Sighting) => channel === 'Reported'
-    const seen = sightings.filter((one) => !isReported(one))
-    await this.#turns.take(own.name, () => this.#add(own, seen))
-    const told = sightings.filter(isReported)
-    await this.#turns.take(reported.name, () => this.#add(reported, told))
+    for (const part of partsOf(resource)) {
+      const own = sightings.filter(({ channel }) => (channel === 'Reported') === part.isReported)
+      await this.#turns.take(part.name, () => this.#add(part, own))
+    }
   }
 
   async #add(part: Part, sightings: readonly Sighting[]): Promise<void> {
@@ -83,7 +77,7 @@ class SecretActivity implements ActivityStore {
   }
 
   async read(resource: ResourcePath): Promise<readonly Entry[] | undefined> {
-    const parts = await Promise.all(Object.values(partsOf(resource)).map((part) => this.#readPart(part)))
+    const parts = await Promise.all(partsOf(resource).map((part) => this.#readPart(part)))
     const found = parts.filter((entries) => entries !== undefined)
     return found.length === 0 ? undefined : readable(found.flat(), this.#now())
   }
@@ -119,18 +113,15 @@ class SecretActivity implements ActivityStore {
   /** @returns false if somebody else was faster */
   async #write({ name, bounds }: Part, { version, head: before }: Held, added: Head): Promise<boolean> {
     const due = dueForClosing(added)
-    const chapter = due === undefined ? undefined : await this.#close(name, due.closed)
-    const grown =
-      due === undefined || chapter === undefined
-        ? added
-        : { ...added, entries: due.kept, chapters: [...added.chapters, chapter] }
+    const made = due === undefined ? [] : [await this.#close(name, due.closed)]
+    const grown = { ...added, entries: due?.kept ?? added.entries, chapters: [...added.chapters, ...made] }
     const head = { ...grown, chapters: chaptersKept(grown, bounds, this.#now()) }
     const text = JSON.stringify(head)
     // Should this fail, it was written perhaps: the next attempt must see what is there.
     this.#heads.delete(name)
     const written = await this.#keep(name, await zipped(text), new Date(this.#now()).toISOString(), version)
     if (written === undefined) {
-      if (chapter !== undefined) await this.#forget([chapter])
+      await this.#forget(made)
       return false
     }
     this.#heads.set(name, { head, version: written, bytes: text.length })
@@ -150,7 +141,7 @@ class SecretActivity implements ActivityStore {
     const bytes = await zipped(JSON.stringify(entries))
     const newest = entries.at(-1)?.occurredAt ?? ''
     await this.#keep(name, bytes, newest)
-    return { name, count: entries.length, oldest: entries[0]?.occurredAt ?? '', newest, bytes: bytes.length }
+    return { name, count: entries.length, newest, bytes: bytes.length }
   }
 
   /** What cannot be removed now goes with the sweep. */
@@ -177,12 +168,12 @@ class SecretActivity implements ActivityStore {
   }
 }
 
-function partsOf({ boundaryId, resourceGroup, resourceType, resourceName }: ResourcePath) {
+function partsOf({ boundaryId, resourceGroup, resourceType, resourceName }: ResourcePath): Part[] {
   const name = `activity-${sha256([boundaryId, resourceGroup, resourceType, resourceName].join('/')).slice(0, 40)}`
-  return {
-    own: { name, bounds: OWN_BOUNDS },
-    reported: { name: `${name}-reported`, bounds: REPORTED_BOUNDS },
-  }
+  return [
+    { name, bounds: OWN_BOUNDS, isReported: false },
+    { name: `${name}-reported`, bounds: REPORTED_BOUNDS, isReported: true },
+  ]
 }
 
 const zipped = (text: string): Promise<Buffer> => promisify<string, Buffer>(gzip)(text)

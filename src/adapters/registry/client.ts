@@ -1,5 +1,6 @@
 import { request } from 'undici'
 import { z } from 'zod'
+import { MANIFEST_TYPES } from '../../contracts/registry/names.ts'
 import { readWithin } from '../../core/readWithin.ts'
 import { type ImageRegistry, type RegistryCall, RegistryError, type RegistryManifest } from './port.ts'
 
@@ -11,13 +12,6 @@ export type RegistryClientOptions = {
   /** What only the disk of the registry tells; absent where it is not on this machine. */
   disk?: Pick<ImageRegistry, 'digests' | 'sweep'> | undefined
 }
-
-const MANIFEST_TYPES = [
-  'application/vnd.oci.image.index.v1+json',
-  'application/vnd.oci.image.manifest.v1+json',
-  'application/vnd.docker.distribution.manifest.list.v2+json',
-  'application/vnd.docker.distribution.manifest.v2+json',
-]
 
 /** Milliseconds for one request. */
 const TIMEOUT = 10_000
@@ -77,7 +71,7 @@ export function createRegistryClient({ url, tokenFor, disk }: RegistryClientOpti
     if (said.status >= 300) throw refused(`${repository}/${path}`, said.status)
     return said
   }
-  const manifestAsk = { accept: MANIFEST_TYPES.join(', ') }
+  const manifestAsk = { accept: MANIFEST_TYPES }
   return {
     async repositories() {
       const token = await tokenFor('registry', 'catalog', ['*'])

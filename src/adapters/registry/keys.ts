@@ -1,13 +1,6 @@
-import {
-  createHmac,
-  createPrivateKey,
-  hkdfSync,
-  type KeyObject,
-  randomUUID,
-  timingSafeEqual,
-  X509Certificate,
-} from 'node:crypto'
+import { createHmac, createPrivateKey, hkdfSync, type KeyObject, randomUUID, X509Certificate } from 'node:crypto'
 import { SignJWT } from 'jose'
+import { isSameText } from '../../core/sameText.ts'
 import { Credential, type RegistryKeys } from './port.ts'
 
 /** PEM texts. */
@@ -72,12 +65,11 @@ export function createRegistryKeys({ authority, certify, issuer, service }: KeyO
     },
     async issue(credential) {
       const content = Buffer.from(JSON.stringify(credential)).toString('base64url')
-      return `${content}.${macOf(secret, content).toString('base64url')}`
+      return `${content}.${macOf(secret, content)}`
     },
     async read(text, now) {
       const [content = '', mac = '', ...rest] = text.split('.')
-      const [given, wanted] = [Buffer.from(mac, 'base64url'), macOf(secret, content)]
-      if (rest.length > 0 || given.length !== wanted.length || !timingSafeEqual(given, wanted)) return undefined
+      if (rest.length > 0 || !isSameText(mac, macOf(secret, content))) return undefined
       const credential = Credential.parse(JSON.parse(Buffer.from(content, 'base64url').toString('utf8')))
       return credential.expiresAt > now ? credential : undefined
     },
@@ -85,8 +77,8 @@ export function createRegistryKeys({ authority, certify, issuer, service }: KeyO
 }
 
 /** At once and in order: whoever writes a Secret of these must not be overtaken while another thread signs. */
-function macOf(secret: Uint8Array, content: string): Buffer {
-  return createHmac('sha256', secret).update(content).digest()
+function macOf(secret: Uint8Array, content: string): string {
+  return createHmac('sha256', secret).update(content).digest('base64url')
 }
 
 function credentialSecret(keyPem: string): Uint8Array {

@@ -1,10 +1,9 @@
 import { z } from 'zod'
-import { CREDENTIAL_KEYS } from '../../contracts/sources/providers.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
 import { basic, safeId } from './calls.ts'
 import { type Connection, SourceError, type SourceProvider } from './port.ts'
 import { repositoryOf, searched, Text } from './repositories.ts'
-import { accountOf, type HookForm, hostOf, Rest } from './rest.ts'
+import { accountOf, type HookForm, hostOf, Rest, tokenOf } from './rest.ts'
 
 const Link = z.object({ href: z.string() })
 const Repo = z
@@ -47,7 +46,6 @@ const HOOKS: HookForm = {
 
 const UUID = /^\{[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\}$/
 const CLOUD = 'https://bitbucket.org'
-const tokenOf = ({ credentials }: Connection) => credentials[CREDENTIAL_KEYS.token] ?? ''
 
 /** Bitbucket Cloud, by version 2 of its REST interface (developer.atlassian.com/cloud/bitbucket/rest). */
 export function bitbucketProvider(fetch: OutgoingFetch): SourceProvider {
@@ -55,8 +53,7 @@ export function bitbucketProvider(fetch: OutgoingFetch): SourceProvider {
     base: (connection) => `${connection.baseUrl === CLOUD ? 'https://api.bitbucket.org' : hostOf(connection)}/2.0`,
     // Access tokens of a workspace stand alone; those of a person go with a name.
     headers: (connection) => {
-      const { username } = connection
-      const token = tokenOf(connection)
+      const [token, { username }] = [tokenOf(connection), connection]
       return { authorization: username === undefined ? `Bearer ${token}` : basic(username, token) }
     },
     pageSize: 'pagelen',

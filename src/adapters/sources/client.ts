@@ -52,9 +52,6 @@ export function createSources(
 }
 
 function registryProvider(verify: SourcePort['verifyRegistry']): SourceProvider {
-  const nothing = () => {
-    throw new SourceError('Unsupported', 'A registry holds images, not repositories of code.')
-  }
   return {
     async check(connection, signal) {
       const { isReachable, isAuthenticated, message } = await verify(connection, {}, signal)
@@ -64,6 +61,8 @@ function registryProvider(verify: SourcePort['verifyRegistry']): SourceProvider 
       return { ...(connection.username !== undefined && { accountName: connection.username }), installation }
     },
     repositories: async () => [],
-    token: async () => nothing(),
+    async token() {
+      throw new SourceError('Unsupported', 'A registry holds images, not repositories of code.')
+    },
   }
 }

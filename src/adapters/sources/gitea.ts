@@ -1,10 +1,9 @@
 import { z } from 'zod'
-import { CREDENTIAL_KEYS } from '../../contracts/sources/providers.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
 import { NUMBER, safeId } from './calls.ts'
 import type { Connection, NewRepository, SourceProvider } from './port.ts'
 import { GitHubRepository, gitHubRepository, searched, Text } from './repositories.ts'
-import { accountOf, type HookForm, hostOf, Rest } from './rest.ts'
+import { accountOf, type HookForm, hostOf, Rest, tokenOf } from './rest.ts'
 
 const User = z.object({ login: z.string(), avatar_url: Text, created: Text })
 const Repo = GitHubRepository.extend({
@@ -33,8 +32,6 @@ const HOOKS: HookForm = {
   born: { type: 'gitea' },
   change: 'PATCH',
 }
-
-const tokenOf = ({ credentials }: Connection) => credentials[CREDENTIAL_KEYS.token] ?? ''
 
 /** Gitea, by its REST interface of version 1 (`/api/v1`, described by the host itself at `/swagger.v1.json`). */
 export function giteaProvider(fetch: OutgoingFetch): Required<Omit<SourceProvider, 'makeApp'>> {

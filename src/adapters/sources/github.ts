@@ -59,10 +59,8 @@ export function githubProvider(fetch: OutgoingFetch, now: () => number): SourceP
     async repositories(connection, search, signal) {
       const { token } = await issue(connection, { permissions: { metadata: 'read' } }, signal)
       const found = await rest.all(withToken(connection, token), '/installation/repositories', Repo, signal)
-      return searched(
-        found.map((repo) => gitHubRepository(repo, repo.pushed_at)),
-        search,
-      )
+      const repositories = found.map((repo) => gitHubRepository(repo, repo.pushed_at))
+      return searched(repositories, search)
     },
     async token(connection, id, signal) {
       const permissions = { contents: 'read' }
@@ -91,15 +89,8 @@ export function githubProvider(fetch: OutgoingFetch, now: () => number): SourceP
     async makeApp(baseUrl, code, hook, signal) {
       const path = `/app-manifests/${safeId(code, /^[A-Za-z0-9_-]{1,128}$/)}/conversions`
       const connection: Connection = { provider: 'GitHub', baseUrl, credentials: {} }
-      const {
-        id,
-        slug,
-        html_url: htmlUrl,
-        pem,
-      } = await rest.call(withToken(connection, ''), path, App, {
-        method: 'POST',
-        signal,
-      })
+      const call = { method: 'POST' as const, signal }
+      const { id, slug, html_url: htmlUrl, pem } = await rest.call(withToken(connection, ''), path, App, call)
       const { appId, appSlug, privateKey, webhookSecret } = CREDENTIAL_KEYS
       const credentials = { [appId]: String(id), [appSlug]: slug, [privateKey]: pem, [webhookSecret]: hook.secret }
       await writeHook({ ...connection, credentials }, hook, signal)

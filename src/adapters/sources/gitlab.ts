@@ -1,10 +1,9 @@
 import { z } from 'zod'
-import { CREDENTIAL_KEYS } from '../../contracts/sources/providers.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
 import { NUMBER, safeId } from './calls.ts'
 import type { SourceProvider } from './port.ts'
 import { repositoryOf, Text } from './repositories.ts'
-import { accountOf, type HookForm, hostOf, Rest } from './rest.ts'
+import { accountOf, type HookForm, hostOf, Rest, tokenOf } from './rest.ts'
 
 const User = z.object({ username: z.string(), avatar_url: Text, created_at: Text })
 const Project = z
@@ -52,7 +51,7 @@ const TOKEN_MILLISECONDS = 86_400_000
 export function gitlabProvider(fetch: OutgoingFetch, now: () => number): SourceProvider {
   const rest = new Rest(fetch, {
     base: (connection) => `${hostOf(connection)}/api/v4`,
-    headers: ({ credentials }) => ({ authorization: `Bearer ${credentials[CREDENTIAL_KEYS.token] ?? ''}` }),
+    headers: (connection) => ({ authorization: `Bearer ${tokenOf(connection)}` }),
     pageSize: 'per_page',
   })
   const project = (id: string) => `/projects/${safeId(id, NUMBER)}`

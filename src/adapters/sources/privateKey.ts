@@ -5,6 +5,8 @@ const TYPES = /^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521))$/
 const UNREADABLE =
   'The private key cannot be read: give an Ed25519, ECDSA or RSA key as ssh-keygen writes it, from BEGIN to END.'
 
+const rejected = (message: string, cause?: unknown) => new SourceError('CredentialRejected', message, { cause })
+
 /**
  * A private key in a form that both the platform and the program ssh of builds read.
  *
@@ -13,21 +15,15 @@ const UNREADABLE =
  */
 export async function readPrivateKey(text: string): Promise<string> {
   if (text === '')
-    throw new SourceError(
-      'CredentialRejected',
-      'There is no private key: the Secret of the source is missing, or has no entry private-key.',
-    )
+    throw rejected('There is no private key: the Secret of the source is missing, or has no entry private-key.')
   const { utils } = (await import('ssh2')).default
   const given = /-----BEGIN PRIVATE KEY-----/.test(text) ? withoutPkcs8(text) : text
   const key = utils.parseKey(given)
   const isEncrypted = /ENCRYPTED/.test(text) || (key instanceof Error && /^Encrypted /.test(key.message))
   if (isEncrypted)
-    throw new SourceError(
-      'CredentialRejected',
-      'The private key is protected by a passphrase, which nobody can type here: give a key without one.',
-    )
+    throw rejected('The private key is protected by a passphrase, which nobody can type here: give a key without one.')
   if (key instanceof Error || !key.isPrivateKey() || !TYPES.test(key.type) || !given.startsWith('-----BEGIN'))
-    throw new SourceError('CredentialRejected', UNREADABLE)
+    throw rejected(UNREADABLE)
   return given
 }
 
@@ -37,9 +33,9 @@ function withoutPkcs8(text: string): string {
   try {
     key = createPrivateKey(text)
   } catch (error) {
-    throw new SourceError('CredentialRejected', UNREADABLE, { cause: error })
+    throw rejected(UNREADABLE, error)
   }
   if (key.asymmetricKeyType === 'rsa') return key.export({ type: 'pkcs1', format: 'pem' }).toString()
   if (key.asymmetricKeyType === 'ec') return key.export({ type: 'sec1', format: 'pem' }).toString()
-  throw new SourceError('CredentialRejected', UNREADABLE)
+  throw rejected(UNREADABLE)
 }

@@ -1,15 +1,10 @@
 import { z } from 'zod'
+import { MANIFEST_TYPES } from '../../contracts/registry/names.ts'
 import { CREDENTIAL_KEYS } from '../../contracts/sources/providers.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
 import { ask, basic, send } from './calls.ts'
 import { type Connection, type RegistryVerdict, SourceError } from './port.ts'
 
-const MANIFESTS = [
-  'application/vnd.oci.image.index.v1+json',
-  'application/vnd.oci.image.manifest.v1+json',
-  'application/vnd.docker.distribution.manifest.list.v2+json',
-  'application/vnd.docker.distribution.manifest.v2+json',
-].join(', ')
 const Token = z.object({ token: z.string().optional(), access_token: z.string().optional() })
 
 /**
@@ -37,7 +32,7 @@ export async function verifyRegistry(
     if (!isAuthenticated) return { ...verdict, isReachable: true, message: 'The registry refuses the credentials.' }
     if (repository === undefined) return { ...verdict, isReachable: true, isAuthenticated, canPull: true }
     const url = `${base}/v2/${repository}/manifests/${tag}`
-    const answer = await send(fetch, url, { headers: { ...headers, accept: MANIFESTS }, signal })
+    const answer = await send(fetch, url, { headers: { ...headers, accept: MANIFEST_TYPES }, signal })
     const canPull = answer.status === 200
     const message = canPull ? null : `The registry has no ${repository}:${tag} for these credentials.`
     const digest = answer.headers.get('docker-content-digest')

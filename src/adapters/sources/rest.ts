@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { CREDENTIAL_KEYS } from '../../contracts/sources/providers.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
 import { ask, type Call } from './calls.ts'
 import { type Checked, type Connection, type HookPlace, REPOSITORIES_MAX, type Webhook } from './port.ts'
@@ -104,6 +105,9 @@ export function accountOf(
     },
   }
 }
+
+/** The token that a connection signs in with, where its provider wants one. */
+export const tokenOf = ({ credentials }: Connection): string => credentials[CREDENTIAL_KEYS.token] ?? ''
 
 /** The address of a host without the slash that people write at its end. */
 export const hostOf = ({ baseUrl }: Connection): string => baseUrl.replace(/\/+$/, '')

@@ -61,10 +61,11 @@ function actorDto({ actor }: Entry, known: ReadonlyMap<string, Principal>): Acti
   if ('platform' in actor) return { principalId: null, principalType: 'Platform', displayName: 'Freehold' }
   if ('kubernetes' in actor) return { principalId: null, principalType: 'Kubernetes', displayName: actor.kubernetes }
   const { principalId } = actor
-  const { principalType = 'User', displayName } = known.get(principalId) ?? {}
+  const { principalType, displayName } = known.get(principalId) ?? {}
+  const isAccount = principalType === 'ServicePrincipal'
   return {
     principalId,
-    principalType: principalType === 'Group' ? 'User' : principalType,
+    principalType: isAccount ? 'ServicePrincipal' : 'User',
     displayName: displayName ?? principalId,
   }
 }

@@ -50,8 +50,10 @@ export function followObjects(options: FollowOptions): () => void {
   }
 }
 
+type Verb = 'create' | 'update' | 'delete'
+
 /** What an event of the cache says that somebody did who is not REST. */
-export function seenBy(event: CacheEvent<KubeObject>, since: string): 'create' | 'update' | 'delete' | undefined {
+export function seenBy(event: CacheEvent<KubeObject>, since: string): Verb | undefined {
   const { metadata } = event.object
   if (event.type === 'removed') return 'delete'
   const [generation] = (metadata.annotations?.[ACTOR_ANNOTATION] ?? '').split(' ')
@@ -60,7 +62,7 @@ export function seenBy(event: CacheEvent<KubeObject>, since: string): 'create' |
   return event.previous.metadata.generation === metadata.generation ? undefined : 'update'
 }
 
-async function tell(options: FollowOptions, kind: AnyKind, object: KubeObject, verb: 'create' | 'update' | 'delete') {
+async function tell(options: FollowOptions, kind: AnyKind, object: KubeObject, verb: Verb) {
   const { recorder, store, clock, log } = options
   const resource = placeOf(options, kind, object)
   if (resource === undefined) return
@@ -73,7 +75,7 @@ async function tell(options: FollowOptions, kind: AnyKind, object: KubeObject, v
   }
 }
 
-type Seen = { verb: 'create' | 'update' | 'delete'; manager: Manager | undefined; now: number }
+type Seen = { verb: Verb; manager: Manager | undefined; now: number }
 type Manager = { manager?: string; operation?: string; time?: string; subresource?: string }
 
 function sightingOf(kind: AnyKind, { metadata, ...object }: KubeObject, { verb, manager, now }: Seen): Sighting {

@@ -3,13 +3,11 @@ import { type RenderedOutput, withExpressions } from '../../contracts/blueprints
 import type { Template } from '../../contracts/blueprints/template.ts'
 import { badRequest, PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace } from '../../core/names.ts'
-import { secretData } from '../../core/secretData.ts'
 import { BlueprintExecution, type ExecutionStep } from '../../crds/blueprints.ts'
-import { isKubeError } from '../../kube/errors.ts'
 import type { Context } from '../http/context.ts'
 import type { CreateRequest, RecordOf } from '../records/records.ts'
 import type { SecretReader, SecretWriter } from '../records/secrets.ts'
-import { untilChanged } from '../resources/untilChanged.ts'
+import { putSecretSoon } from '../resources/putSecretSoon.ts'
 import { oneAtATime } from '../rules/turns.ts'
 import type { Deploying } from './mapping.ts'
 import type { PlannedComponent } from './plan.ts'
@@ -22,7 +20,6 @@ declare module '../http/context.ts' {
 
 /** All steps of an execution in characters: an object of etcd has room for little more. */
 const STEPS_MAX = 600_000
-const RIGHTS_MILLISECONDS = 10_000
 
 export type ExecutionRecord = RecordOf<typeof BlueprintExecution>
 
@@ -150,23 +147,12 @@ function outputOf({ name, secret, value, component, output }: RenderedOutput) {
   }
 }
 
-async function writeSecrets(context: Context, execution: ExecutionRecord, secrets: Readonly<Record<string, string>>) {
-  const { name, namespace = '', uid = '' } = execution.metadata
-  const { apiVersion, kind } = BlueprintExecution
-  const write = () =>
-    context.services.blueprints.secrets.put({ namespace, name: executionSecretName(name) }, secretData(secrets), {
-      ...{ apiVersion, kind, name, uid, labels: {} },
-    })
-  let refusal: unknown
-  // The rights to Secrets come with a RoleBinding, a moment after a boundary is made.
-  const attempt = () =>
-    write().then(
-      () => true,
-      (error: unknown) => {
-        if (!isKubeError(error, 'Forbidden')) throw error
-        refusal = error
-        return false
-      },
-    )
-  if (!(await untilChanged(context, attempt, RIGHTS_MILLISECONDS))) throw refusal
+async function writeSecrets(
+  context: Context,
+  { metadata }: ExecutionRecord,
+  entries: Readonly<Record<string, string>>,
+) {
+  const { secrets } = context.services.blueprints
+  const name = executionSecretName(metadata.name)
+  await putSecretSoon(context, secrets, { kind: BlueprintExecution, metadata }, { name, entries })
 }

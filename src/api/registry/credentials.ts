@@ -12,9 +12,7 @@ import { type RegistryCaller, registryOf } from './service.ts'
 export const TOKEN_USER = 'token'
 
 /** Who asks, with what was shown. Only its rights count, within its limit. */
-export type Bearer = Pick<Credential, 'principalId' | 'principalType' | 'principalUid' | 'limit' | 'lives'> & {
-  readonly expiresAt: number | undefined
-}
+export type Bearer = Omit<Credential, 'kind' | 'expiresAt'> & Partial<Pick<Credential, 'expiresAt'>>
 
 /**
  * Whom a user name and password are of: a service account with its secret, a person with an access token, or somebody
@@ -34,7 +32,7 @@ export async function bearerOf(
 function callerBearer(caller: RegistryCaller | undefined): Bearer | undefined {
   if (caller === undefined) return undefined
   const { principalId, principalType, principalUid } = caller
-  return { principalId, principalType, principalUid, limit: undefined, lives: undefined, expiresAt: undefined }
+  return { principalId, principalType, principalUid }
 }
 
 /** Whom a credential of ours is of, if they are still there and what it was made for has not been made anew since. */

@@ -12,7 +12,7 @@ import { action, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
 import { atPlatform } from '../resources/collection/homes.ts'
-import { DateTime, Uuid } from '../resources/dto.ts'
+import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 import { dateTime, enumeration } from '../resources/paging.ts'
 import { registryOf } from './service.ts'
 
@@ -66,10 +66,9 @@ async function preview(context: Context<string, z.output<typeof PreviewQuery>>) 
   const repositories = found.map(({ spec: { repository }, status }) => {
     const own = (pins.get(repository) ?? []).map(({ spec }) => spec)
     const question = { digests: status?.digests ?? [], pins: own, uses: uses(repository), policy: DEFAULT_POLICY, now }
-    const items = judge(question).map(({ stored, action: verdict, reason }) => {
-      const { digest, tags, sizeBytes, pushedAt, lastPulledAt = null } = stored
-      return { digest, tags: [...tags], sizeBytes, pushedAt, lastPulledAt, action: verdict, reason }
-    })
+    const items = judge(question).map(({ stored, ...verdict }) =>
+      wholeRecord(RetentionItemDto, { ...stored, tags: [...stored.tags], ...verdict }),
+    )
     const gone = items.filter((item) => item.action === 'Remove')
     const freedBytes = gone.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
     const boundary = repository.split('/')[0] ?? ''

@@ -188,32 +188,29 @@ const TokenQuery = z.object({
   offline_token: z.string().max(16).optional(),
 })
 
+const shared = {
+  auth: anonymous,
+  ignoresUnknownQuery: true,
+  reply: RegistryTokenDto,
+  answers: [400, 401, 503],
+} as const
+
 export const tokenRoutes: readonly RouteDraft[] = [
   route(
     'GET',
     '/registry/auth/token',
-    {
-      auth: anonymous,
-      summary: 'A token for the registry, for Basic credentials',
-      query: TokenQuery,
-      ignoresUnknownQuery: true,
-      reply: RegistryTokenDto,
-      answers: [400, 401, 503],
-    },
+    { ...shared, summary: 'A token for the registry, for Basic credentials', query: TokenQuery },
     byBasic,
   ),
   route(
     'POST',
     '/registry/auth/token',
     {
-      auth: anonymous,
+      ...shared,
       summary: 'A token for the registry, for credentials in a form or a refresh token',
-      ignoresUnknownQuery: true,
       bodyKind: 'raw',
       bodyLimit: FORM_BYTES,
       mediaTypes: [FORM],
-      reply: RegistryTokenDto,
-      answers: [400, 401, 503],
     },
     byForm,
   ),

@@ -1,13 +1,12 @@
 import { type Connection, connectionTo, SourceError } from '../../adapters/sources/port.ts'
-import { CREDENTIAL_KEYS, type Credentials, sourceSecretName } from '../../contracts/sources/providers.ts'
+import { CREDENTIAL_KEYS, type Credentials, secretNameOf, sourceSecretName } from '../../contracts/sources/providers.ts'
 import { type ErrorCode, PlatformError } from '../../core/errors.ts'
-import { secretData, secretTexts } from '../../core/secretData.ts'
+import { secretTexts } from '../../core/secretData.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
-import { isKubeError } from '../../kube/errors.ts'
 import type { Context, Services } from '../http/context.ts'
 import { vetSourceUrl } from '../resources/deployments/address.ts'
-import { untilChanged } from '../resources/untilChanged.ts'
-import { type SourceRecord, secretNameOf } from './record.ts'
+import { putSecretSoon } from '../resources/putSecretSoon.ts'
+import type { SourceRecord } from './record.ts'
 
 /** What the Secret of a source holds; nothing if there is none. Read anew each time. */
 export async function credentialsOf({ sources }: Services, source: SourceRecord): Promise<Credentials> {
@@ -32,30 +31,15 @@ export function requireCircuit({ sources }: Services, baseUrl = sources.circuit.
 
 /** Entries of the platform's own Secret of a source; the others in it stay. */
 export async function writeCredentials(context: Context, source: SourceRecord, entries: Credentials): Promise<void> {
-  const { secrets } = context.services.sources
-  const { name, namespace = '', uid = '' } = source.metadata
-  const data = secretData(entries)
-  const { apiVersion, kind } = DeploymentSource
-  const owner = { apiVersion, kind, name, uid, labels: {} }
-  let refusal: unknown
-  // The rights to Secrets come with a RoleBinding, a moment after a boundary is made.
-  const isWritten = await untilChanged(
+  const { metadata } = source
+  const name = sourceSecretName(metadata.name)
+  await putSecretSoon(
     context,
-    () =>
-      secrets.put({ namespace, name: sourceSecretName(name) }, data, owner).then(
-        () => true,
-        (error: unknown) => {
-          if (!isKubeError(error, 'Forbidden')) throw error
-          refusal = error
-          return false
-        },
-      ),
-    RIGHTS_MILLISECONDS,
+    context.services.sources.secrets,
+    { kind: DeploymentSource, metadata },
+    { name, entries },
   )
-  if (!isWritten) throw refusal
 }
-
-const RIGHTS_MILLISECONDS = 10_000
 
 const CODES: Readonly<Record<SourceError['reason'], ErrorCode>> = {
   CredentialRejected: 'credential-rejected',

@@ -1,8 +1,6 @@
 import { z } from 'zod'
 import { SOURCE_NAMES } from '../../contracts/sources/providers.ts'
 import { PlatformError } from '../../core/errors.ts'
-import { createdByOf } from '../../core/labels.ts'
-import { createdAtOf } from '../../core/object.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import { noContent } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
@@ -92,14 +90,7 @@ async function allSources(context: Context) {
   const { services, fresh } = context
   const { boundaryId, namespace } = await inBoundary(context)
   const objects = await services.records.list(DeploymentSource, { namespace }, { fresh })
-  return objects.map((object) => ({
-    id: object.metadata.name,
-    displayName: object.spec.displayName,
-    installationId: object.spec.installationId ?? null,
-    createdAt: createdAtOf(object.metadata),
-    createdBy: createdByOf(object.metadata),
-    ...sourceDto(object, { services, boundaryId }),
-  }))
+  return objects.map((object) => sourceDto(object, { services, boundaryId }))
 }
 
 /** @throws PlatformError in-use with `usedBy` */

@@ -7,7 +7,7 @@ import { PlatformError } from '../../core/errors.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { DateTime, type HealthCheckDto, type HealthReportDto, Uuid } from '../resources/dto.ts'
+import { DateTime, type HealthCheckDto, type HealthReportDto, Uuid, wholeRecord } from '../resources/dto.ts'
 import { asked, connectionOf, webhookSecretOf, webhookUrlOf } from './connection.ts'
 import {
   findInstallation,
@@ -55,18 +55,16 @@ export async function installationsOf(context: OfType): Promise<InstallationDto[
 }
 
 function installationOf({ metadata, spec, status }: SourceRecord): InstallationDto {
-  const known = status?.installation
-  return {
+  return wholeRecord(InstallationDto, {
+    repositorySelection: 'All',
+    permissions: {},
+    ...status?.installation,
+    createdAt: status?.installation?.createdAt ?? createdAtOf(metadata),
     installationId: spec.installationId ?? metadata.name,
     deploymentSourceId: metadata.name,
     accountName: status?.accountName ?? spec.organization ?? spec.username ?? '',
     accountType: status?.accountType ?? (spec.organization === undefined ? 'User' : 'Organization'),
-    avatarUrl: known?.avatarUrl ?? null,
-    repositorySelection: known?.repositorySelection ?? 'All',
-    permissions: known?.permissions ?? {},
-    suspendedAt: known?.suspendedAt ?? null,
-    createdAt: known?.createdAt ?? createdAtOf(metadata),
-  }
+  })
 }
 
 type OfRepository = Context<'boundaryId' | 'sourceName' | 'installationId' | 'repositoryId'>
@@ -128,13 +126,11 @@ export async function sourceHealth(context: OfSource) {
     ...(connection === undefined ? unasked(UNCALLED) : await askedChecks(context as Context, connection)),
     webhookCheck(source.spec.provider, webhookSecretOf(connection?.credentials ?? {})),
   ]
-  const worst = (['Unhealthy', 'Degraded', 'Healthy', 'Unknown'] as const).find((state) =>
-    checks.some(({ status }) => status === state),
-  )
-  const isFine = worst === 'Healthy' || worst === 'Unknown'
-  const message = isFine ? null : (checks.find(({ status }) => status === worst)?.message ?? null)
+  const isAny = (state: Check['status']) => checks.some(({ status }) => status === state)
+  const status = (['Unhealthy', 'Degraded', 'Healthy'] as const).find(isAny) ?? 'Unknown'
+  const message = status === 'Unknown' ? null : (checks.find((one) => one.status === status)?.message ?? null)
   const dated = checks.map((one) => ({ ...one, observedAt }))
-  return ok({ status: worst ?? 'Unknown', checkedAt: observedAt, message, checks: dated } satisfies HealthReport)
+  return ok({ status, checkedAt: observedAt, message, checks: dated } satisfies HealthReport)
 }
 type HealthReport = z.output<typeof HealthReportDto>
 

@@ -6,12 +6,15 @@ import {
   type Provider,
   providerNamed,
   SOURCE_NAMES,
+  secretNameOf,
   sourceNameOf,
   sourceSecretName,
 } from '../../contracts/sources/providers.ts'
 import { summarize } from '../../core/conditions.ts'
 import { PlatformError } from '../../core/errors.ts'
+import { createdByOf } from '../../core/labels.ts'
 import { boundaryNamespace, isUuid } from '../../core/names.ts'
+import { createdAtOf } from '../../core/object.ts'
 import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import type { Context, Services } from '../http/context.ts'
@@ -19,7 +22,7 @@ import type { RecordOf } from '../records/records.ts'
 import type { SecretReader, SecretWriter } from '../records/secrets.ts'
 import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
 import { resourcesOfBoundary } from '../resources/contents.ts'
-import { DateTime, Uuid } from '../resources/dto.ts'
+import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 import type { SourceJournal } from './journal.ts'
 import type { PullSecrets } from './pullSecrets.ts'
 
@@ -105,25 +108,21 @@ export function usersOf(services: Services, boundaryId: string, id: string): Res
 
 export function sourceDto(source: SourceRecord, { services, boundaryId }: { services: Services; boundaryId: string }) {
   const { metadata, spec, status } = source
-  return {
+  return wholeRecord(DeploymentSourceDto, {
+    ...status,
+    id: metadata.name,
     sourceName: sourceNameOf(spec.provider),
+    displayName: spec.displayName,
     boundaryId,
     status: stateOf(source),
-    statusMessage: status?.statusMessage ?? null,
     baseUrl: spec.baseUrl,
-    accountName: status?.accountName ?? spec.organization ?? null,
-    accountType: status?.accountType ?? null,
-    repositoryCount: status?.repositoryCount ?? null,
+    accountName: status?.accountName ?? spec.organization,
+    installationId: spec.installationId,
     usedBy: usersOf(services, boundaryId, metadata.name),
     hasWebhookSecret: status?.hasWebhookSecret ?? secretNameOf(source) === sourceSecretName(metadata.name),
-    lastEventAt: status?.lastEventAt ?? null,
-    lastCheckedAt: status?.lastCheckedAt ?? null,
-  }
-}
-
-/** The Secret with the credentials: one that somebody named, or the platform's own. */
-export function secretNameOf({ metadata, spec }: Pick<SourceRecord, 'metadata' | 'spec'>): string {
-  return spec.credentials?.secretName ?? sourceSecretName(metadata.name)
+    createdAt: createdAtOf(metadata),
+    createdBy: createdByOf(metadata),
+  })
 }
 
 export function sourceUnknown(what: string): PlatformError {

@@ -1,4 +1,4 @@
-import { secretActivity } from '../../adapters/activity/secrets.ts'
+import { SecretActivity } from '../../adapters/activity/secrets.ts'
 import { secretBlobs } from '../../adapters/blobs/secrets.ts'
 import { toldByRequest } from '../../api/activity/requests.ts'
 import { followObjects } from '../../api/activity/watched.ts'
@@ -14,7 +14,7 @@ import type { FacadeSetup } from './setup.ts'
 const SWEEP = 24 * 3_600_000
 
 export function activityServices({ client, onStop, log }: FacadeSetup): Pick<Services, 'activity' | 'bugReports'> {
-  const activity = secretActivity(client)
+  const activity = new SecretActivity(client)
   const sweep = () =>
     activity.sweep().catch((error) => log.warn({ error: messageOf(error) }, 'Old activity could not be removed.'))
   // Replicas that start together do not sweep together.

@@ -9,7 +9,7 @@ import { createRegistryKeys, type Pair } from '../../adapters/registry/keys.ts'
 import type { RegistryKeys, RegistryPort } from '../../adapters/registry/port.ts'
 import type { Standing } from '../../api/callers/standing.ts'
 import type { TokenVerifier } from '../../api/callers/tokens.ts'
-import type { RegistryService } from '../../api/registry/service.ts'
+import type { RegistryCaller, RegistryService } from '../../api/registry/service.ts'
 import { type Configuration, ConfigurationError } from '../../config.ts'
 import { isEnd } from '../../contracts/deployments.ts'
 import { usesIn } from '../../contracts/registry/images.ts'
@@ -98,42 +98,39 @@ export type SignInParts = {
   lastSeen: LastSeen
 }
 
-async function signInWith(setup: AreaSetup, parts: SignInParts): Promise<RegistryService['signIn']> {
-  const { tokens, standing } = parts
-  const signIn: RegistryService['signIn'] = {
-    async stands({ principalId, principalType, principalUid }) {
-      return (await standing?.endOf(principalId, principalType, principalUid)) === undefined
-    },
-    async byToken(token) {
-      try {
-        const caller = await tokens.verify(`Bearer ${token}`)
-        return (await signIn.stands(caller)) ? caller : undefined
-      } catch (error) {
-        if (error instanceof PlatformError && error.status === 401) return undefined
-        throw error
-      }
-    },
-    byClient: await byClientWith(setup, parts, {
-      byToken: (token) => signIn.byToken(token),
-      stands: (principal) => signIn.stands(principal),
-    }),
+async function signInWith(
+  setup: AreaSetup,
+  { tokens, standing, ...parts }: SignInParts,
+): Promise<RegistryService['signIn']> {
+  const stands = async ({ principalId, principalType, principalUid }: RegistryCaller) =>
+    (await standing?.endOf(principalId, principalType, principalUid)) === undefined
+  const standingOrNone = async <C extends RegistryCaller>(caller: C) => ((await stands(caller)) ? caller : undefined)
+  const byToken = async (token: string) => {
+    try {
+      return await standingOrNone(await tokens.verify(`Bearer ${token}`))
+    } catch (error) {
+      if (error instanceof PlatformError && error.status === 401) return undefined
+      throw error
+    }
   }
-  return signIn
+  return { stands, byToken, byClient: await byClientWith(setup, parts, { byToken, standingOrNone }) }
+}
+
+type Judges = Pick<RegistryService['signIn'], 'byToken'> & {
+  standingOrNone: (caller: RegistryCaller) => Promise<RegistryCaller | undefined>
 }
 
 async function byClientWith(
   { configuration, client, onStop }: AreaSetup,
-  { secretGuesses, lastSeen }: SignInParts,
-  { byToken, stands }: Pick<RegistryService['signIn'], 'byToken' | 'stands'>,
+  { secretGuesses, lastSeen }: Pick<SignInParts, 'secretGuesses' | 'lastSeen'>,
+  { byToken, standingOrNone }: Judges,
 ): Promise<RegistryService['signIn']['byClient']> {
   if (configuration.identityProvider === 'local') {
     const check = clientSecretCheck(kubeClientStore(client), lastSeen)
     const { signIn } = clientSignIn(check, secretGuesses, { looksAgain: true })
-    return async (id, secret, address) => {
-      const found = await signIn(id, secret, address)
-      if (found === undefined) return undefined
-      const caller = { principalId: id, principalType: 'ServicePrincipal' as const, principalUid: found.uid }
-      return (await stands(caller)) ? caller : undefined
+    return async (principalId, secret, address) => {
+      const found = await signIn(principalId, secret, address)
+      return found && standingOrNone({ principalId, principalType: 'ServicePrincipal', principalUid: found.uid })
     }
   }
   const issuer = await secretsAtIssuer(configuration)

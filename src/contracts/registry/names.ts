@@ -36,6 +36,14 @@ export function nextAnnouncement(before: string | undefined, now: number): strin
   return new Date(Math.max(now, before === undefined ? 0 : Date.parse(before) + 1)).toISOString()
 }
 
+/** Manifests that are asked for at a registry: of one image, and of one for several platforms. */
+export const MANIFEST_TYPES = [
+  'application/vnd.oci.image.index.v1+json',
+  'application/vnd.oci.image.manifest.v1+json',
+  'application/vnd.docker.distribution.manifest.list.v2+json',
+  'application/vnd.docker.distribution.manifest.v2+json',
+].join(', ')
+
 /** The Secret that nodes pull with, in the namespace of each group. */
 export const PULL_SECRET = 'freehold-registry-pull'
 

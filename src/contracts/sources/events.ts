@@ -50,6 +50,11 @@ function pushed(repository: { id: string; name: string }, ref: string, commit: s
   return heads([{ kind, repositoryId, repositoryName, ref, commit }])
 }
 
+function requested(repository: { id: string; name: string }, ref: string, commit: string): SourceEvent {
+  const { id: repositoryId, name: repositoryName } = repository
+  return heads([{ kind: 'PullRequest', repositoryId, repositoryName, ref, commit }])
+}
+
 const Repository = z.object({ id: Id, full_name: Name }).transform(({ id, full_name: name }) => ({ id, name }))
 
 const gitHubPush: Reader = z
@@ -68,8 +73,7 @@ const gitHubPullRequest: Reader = z
   .transform(({ action, repository, pull_request: { head } }) => {
     const isNews = ['opened', 'reopened', 'synchronize', 'synchronized'].includes(action)
     if (!isNews || head.repo?.id !== repository.id) return ignored
-    const { id: repositoryId, name: repositoryName } = repository
-    return heads([{ kind: 'PullRequest', repositoryId, repositoryName, ref: head.ref, commit: head.sha }])
+    return requested(repository, head.ref, head.sha)
   })
 
 const gitHubInstallation: Reader = z
@@ -103,9 +107,7 @@ const gitLabMergeRequest: Reader = z
     const isNews = ['open', 'reopen', 'update'].includes(request.action ?? '')
     const isOwn = request.source_project_id === request.target_project_id && request.source_project_id === project.id
     if (!isNews || !isOwn) return ignored
-    const { source_branch: ref, last_commit: commit } = request
-    const { id: repositoryId, name: repositoryName } = project
-    return heads([{ kind: 'PullRequest', repositoryId, repositoryName, ref, commit: commit.id }])
+    return requested(project, request.source_branch, request.last_commit.id)
   })
 
 const Uuid = z.object({ uuid: Id })
@@ -148,9 +150,7 @@ const bitbucketPullRequest: Reader = z
   })
   .transform(({ repository, pullrequest: { source } }) => {
     if (source.repository?.uuid !== repository.id) return ignored
-    const { id: repositoryId, name: repositoryName } = repository
-    const [ref, commit] = [source.branch.name, source.commit.hash]
-    return heads([{ kind: 'PullRequest', repositoryId, repositoryName, ref, commit }])
+    return requested(repository, source.branch.name, source.commit.hash)
   })
 
 const GITEA = { push: gitHubPush, pull_request: gitHubPullRequest, pull_request_sync: gitHubPullRequest }

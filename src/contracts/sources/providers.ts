@@ -55,6 +55,14 @@ export function sourceSecretName(sourceId: string): string {
   return `dsrc-${sourceId}`
 }
 
+/** The Secret with the credentials of a source: one that somebody named, or the platform's own. */
+export function secretNameOf(source: {
+  readonly metadata: { readonly name: string }
+  readonly spec: { readonly credentials?: { readonly secretName: string } | undefined }
+}): string {
+  return source.spec.credentials?.secretName ?? sourceSecretName(source.metadata.name)
+}
+
 export function hasCredentials(provider: Provider, credentials: Credentials): boolean {
   return NEEDED_CREDENTIALS[provider].some((key) => (credentials[key] ?? '') !== '')
 }

@@ -4,7 +4,7 @@ import { connectionTo, SourceError, type SourcePort } from '../../adapters/sourc
 import { isBehind, isSamePlace, SOURCES_MAX, TOO_MANY_SOURCES } from '../../contracts/blueprints/sources.ts'
 import type { ReadTemplate } from '../../contracts/blueprints/validate.ts'
 import type { RecordedHead } from '../../contracts/sources/journal.ts'
-import { sourceSecretName } from '../../contracts/sources/providers.ts'
+import { secretNameOf } from '../../contracts/sources/providers.ts'
 import { isOfRepository, repositoryNameOf } from '../../contracts/sources/repositories.ts'
 import { ageOf, type KubeObject, keyOf, refOf } from '../../core/object.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
@@ -93,8 +93,6 @@ function sourcesWith({ metadata: { name, namespace } }: KubeObject, records: Wor
   const connections = records.cache<Connected>(DeploymentSource.resource).list({ namespace })
   return connections.filter((one) => secretNameOf(one) === name).flatMap((one) => sourcesBehind(one, records))
 }
-
-const secretNameOf = ({ spec, metadata }: Connected) => spec.credentials?.secretName ?? sourceSecretName(metadata.name)
 
 /** Which Secret there is, and as whose version. Asked for while a source fails, and when it is read. */
 async function versionOfCredentials(pass: SourcePass, connected: Connected | undefined): Promise<string | undefined> {

@@ -23,10 +23,9 @@ export async function pushedTo({ audit }: RegistryPort, since: number): Promise<
 
 /** What may go of everything that the registry has. Makes known what it has and nobody announced. */
 export async function planRemovals(pass: Looking, port: RegistryPort): Promise<Removal[]> {
-  const [uses, busy] = [await port.uses(), await withTokens(pass, port)]
+  const facts = await factsNow(pass, port)
   const found: Removal[] = []
   for (const repository of await port.registry.repositories()) {
-    const facts = { uses: uses(repository), busy }
     const removals = await removalsOf(pass, port, repository, facts).catch((error: unknown) => {
       // What one tenant has pushed does not keep the others' garbage: nothing goes of what cannot be read.
       if (isRegistryError(error, 'Unreadable')) return []
@@ -39,20 +38,21 @@ export async function planRemovals(pass: Looking, port: RegistryPort): Promise<R
 
 /** The same of one repository, asked again right before anything of it is removed. */
 export async function stillRemovable(pass: Looking, port: RegistryPort, repository: string): Promise<Removal[]> {
-  const [uses, busy] = [await port.uses(), await withTokens(pass, port)]
-  return removalsOf(pass, port, repository, { uses: uses(repository), busy })
+  return removalsOf(pass, port, repository, await factsNow(pass, port))
 }
 
-/** A push that asks for a token now may count on what it saw with the one before. */
-const withTokens = (pass: Looking, port: RegistryPort) => pushedTo(port, pass.clock.now() - port.grace)
+type Facts = { usesOf: (repository: string) => Uses; busy: ReadonlySet<string> }
 
-type Facts = { uses: Uses; busy: ReadonlySet<string> }
+/** A push that asks for a token now may count on what it saw with the one before: such repositories are busy. */
+async function factsNow({ clock }: Looking, port: RegistryPort): Promise<Facts> {
+  return { usesOf: await port.uses(), busy: await pushedTo(port, clock.now() - port.grace) }
+}
 
 async function removalsOf(
   pass: Looking,
   port: RegistryPort,
   repository: string,
-  { uses, busy }: Facts,
+  { usesOf, busy }: Facts,
 ): Promise<Removal[]> {
   const { boundaryId } = parseRepository(repository) ?? {}
   // What is not of a boundary is not ours to remove.
@@ -67,7 +67,7 @@ async function removalsOf(
   const digests = held.map((one) => ({ ...one, pushedAt: pass.now, ...stored?.spec.digests[one.digest] }))
   const policy = hasBoundary ? DEFAULT_POLICY : NOTHING_KEPT
   const own = pins.map(({ spec }) => spec).filter((pin) => pin.repository === repository)
-  const verdicts = judge({ digests, pins: own, uses, policy, now: pass.clock.now() })
+  const verdicts = judge({ digests, pins: own, uses: usesOf(repository), policy, now: pass.clock.now() })
   return removable(verdicts).map(({ digest, sizeBytes }) => ({ repository, digest, sizeBytes }))
 }
 

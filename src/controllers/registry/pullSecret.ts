@@ -3,7 +3,6 @@ import { dockerConfig, pullSecretContent } from '../../contracts/dockerConfig.ts
 import { PLATFORM_ACTOR, PULL_SECRET } from '../../contracts/registry/names.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { groupNamespace, sha256 } from '../../core/names.ts'
-import type { KubeObject } from '../../core/object.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import type { ResourceGroup } from '../../crds/resourcegroups.ts'
@@ -46,8 +45,12 @@ export async function ensurePullSecret(
     [boundaryId]: boundary?.metadata.annotations?.[INCARNATION_ANNOTATION] ?? '',
     [`${boundaryId}/${name}`]: incarnation,
   }
-  const repositories = `${boundaryId}/${name}/*`
-  const desired = await pullSecret(port, { boundaryId, repositories, namespace, lives, expiresAt: from + LIFE })
+  const limit = { repositories: `${boundaryId}/${name}/*`, actions: ['pull'] }
+  const whose = { principalId: PLATFORM_ACTOR, principalType: 'Platform' } as const
+  const password = await port.keys.issue({ kind: 'Boundary', ...whose, limit, lives, expiresAt: from + LIFE })
+  const config = dockerConfig({ [port.host]: { username: `boundary-${boundaryId}`, password } })
+  const metadata = { name: PULL_SECRET, namespace }
+  const desired = { apiVersion: 'v1', kind: 'Secret', metadata, ...pullSecretContent(config) }
   await children.ensure(desired, { resource: secret })
   return left
 }
@@ -57,26 +60,4 @@ function turnOf(namespace: string, now: number): { from: number; left: number } 
   const shift = Number.parseInt(sha256(namespace).slice(0, 8), 16) % TURN
   const from = Math.floor((now - shift) / TURN) * TURN + shift
   return { from, left: from + TURN - now }
-}
-
-type Wanted = {
-  boundaryId: string
-  repositories: string
-  namespace: string
-  lives: Record<string, string>
-  expiresAt: number
-}
-
-async function pullSecret(port: Pick<RegistryPort, 'host' | 'keys'>, wanted: Wanted): Promise<KubeObject> {
-  const { boundaryId, repositories, namespace, lives, expiresAt } = wanted
-  const limit = { repositories, actions: ['pull'] }
-  const rest = { principalId: PLATFORM_ACTOR, principalType: 'Platform', limit, lives, expiresAt } as const
-  const password = await port.keys.issue({ kind: 'Boundary', ...rest })
-  const config = dockerConfig({ [port.host]: { username: `boundary-${boundaryId}`, password } })
-  return {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: { name: PULL_SECRET, namespace },
-    ...pullSecretContent(config),
-  }
 }

@@ -7,6 +7,7 @@ import { controllerWith, type Pass, steps } from '../engine/controller.ts'
 import { awaitsTag, type Held, readContents } from './contents.ts'
 
 export type RegistryOptions = { registry?: RegistryPort | undefined }
+export const NO_REGISTRY = stalled('EngineMissing', 'The platform has no registry: an administrator sets registryUrl.')
 type RepositoryPass = Pass<typeof RegistryRepository>
 type Times = RegistryRepository['spec']['digests']
 
@@ -23,9 +24,8 @@ export const repositoryController = controllerWith(
   RegistryRepository,
   { observes: [], writes: [{ resource: RegistryRepository.resource, verbs: ['create', 'patch', 'delete'] }] },
   ({ registry }: RegistryOptions) => ({
-    reconcile: steps(function readRepository(pass: RepositoryPass): Promise<Outcome> | Outcome {
-      if (registry !== undefined) return keepCurrent(pass, registry)
-      return stalled('EngineMissing', 'The platform has no registry: an administrator sets registryUrl.')
+    reconcile: steps(function readRepository(pass: RepositoryPass) {
+      return registry === undefined ? NO_REGISTRY : keepCurrent(pass, registry)
     }),
   }),
 )

@@ -1,7 +1,7 @@
 import { isRegistryError, type RegistryError, type RegistryPort } from '../../adapters/registry/port.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { ageOf, type KubeObject, keyOf } from '../../core/object.ts'
-import { done, ended, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { done, ended, type Outcome, waiting } from '../../core/outcome.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { isRunActing, isRunOver, RegistryPin, RegistryRepository, RetentionRun } from '../../crds/registry.ts'
 import { pod } from '../../kube/builtin.ts'
@@ -9,7 +9,7 @@ import type { KubeClient } from '../../kube/client.ts'
 import { controllerWith, type Pass, steps, type Workspace } from '../engine/controller.ts'
 import { makeOnce, platformObjects, tidied } from '../platformObjects.ts'
 import { planRemovals, pushedTo, type Removal, stillRemovable } from './plan.ts'
-import type { RegistryOptions } from './repository.ts'
+import { NO_REGISTRY, type RegistryOptions } from './repository.ts'
 
 type RunPass = Pass<typeof RetentionRun>
 type RunObject = RetentionRun & KubeObject
@@ -39,9 +39,8 @@ export const runController = controllerWith(
     ],
   },
   ({ registry }: RegistryOptions) => ({
-    reconcile: steps(function removeUnkept(pass: RunPass): Promise<Outcome> | Outcome {
-      if (registry !== undefined) return advance(pass, registry)
-      return stalled('EngineMissing', 'The platform has no registry: an administrator sets registryUrl.')
+    reconcile: steps(function removeUnkept(pass: RunPass) {
+      return registry === undefined ? NO_REGISTRY : advance(pass, registry)
     }),
   }),
 )

@@ -16,7 +16,7 @@ const HOUR = 3_600_000
 
 export type { ResourcePath, Sighting }
 
-type Unwritten = { readonly group: readonly Told[]; readonly resource: ResourcePath; readonly error: unknown }
+type Unwritten = { readonly group: readonly Told[]; readonly error: unknown }
 export type Told = { readonly resource: ResourcePath; readonly sighting: Sighting }
 export type RecorderOptions = { store: ActivityStore; clock: Clock; log: Log }
 
@@ -68,7 +68,7 @@ export class ActivityRecorder {
       for (const group of groups) {
         const [{ resource }] = group as [Told]
         const sightings = group.map(({ sighting }) => sighting)
-        await this.#options.store.append(resource, sightings).catch((error) => failed.push({ group, resource, error }))
+        await this.#options.store.append(resource, sightings).catch((error) => failed.push({ group, error }))
       }
     }
     await Promise.all(Array.from({ length: AT_ONCE }, work))
@@ -92,13 +92,14 @@ export class ActivityRecorder {
     const { clock, log } = this.#options
     const noted = this.#waiting.splice(0)
     const failed = await this.#append(noted)
-    for (const { resource, error } of failed)
-      log.warn({ resource, error: messageOf(error) }, 'Activity could not be written; it is tried again.')
     const left = new Set(failed.flatMap(({ group }) => group))
-    for (const told of noted) {
-      if (left.has(told)) this.#waiting.push(told)
-      else this.#own.set(told.sighting.id, true)
-    }
+    for (const { group, error } of failed)
+      log.warn(
+        { resource: group[0]?.resource, error: messageOf(error) },
+        'Activity could not be written; it is tried again.',
+      )
+    for (const { sighting } of noted.filter((told) => !left.has(told))) this.#own.set(sighting.id, true)
+    this.#waiting.push(...noted.filter((told) => left.has(told)))
     const isAgain = isRepeated && this.#waiting.length > 0
     this.#timer = isAgain ? clock.setTimeout(() => void this.#flush(), AGAIN) : undefined
   }

@@ -18,12 +18,9 @@ export function kindOfSegment(segment: string): AnyKind | undefined {
 }
 
 export function isThere(records: Pick<Records, 'peek'>, resource: ResourcePath): boolean {
-  const { boundaryId, resourceGroup, resourceType, resourceName: name } = resource
-  const kind = kindOfSegment(resourceType)
-  return (
-    kind !== undefined &&
-    records.peek(kind, { namespace: groupNamespace(boundaryId, resourceGroup), name }) !== undefined
-  )
+  const kind = kindOfSegment(resource.resourceType)
+  const namespace = groupNamespace(resource.boundaryId, resource.resourceGroup)
+  return kind !== undefined && records.peek(kind, { namespace, name: resource.resourceName }) !== undefined
 }
 
 /** How a resource is after a write; undefined if the object does not tell. */

@@ -199,7 +199,7 @@ async function* linesFrom(
   const read = (from: number, most: number) => services.deployments.logs.read(loggedOf(record), from, most)
   let offset = from
   if (record.spec.strategy === 'Build' && !(await read(0, 0)).isFinal) {
-    for await (const { number, lines } of linesOfBuild(context, record, () => isKept(context, record))) {
+    for await (const { number, lines } of linesOfBuild(context, record, () => isKept(stored(context, record)))) {
       const fresh = lines.slice(Math.max(0, offset - number))
       offset = Math.max(offset, number + lines.length)
       if (fresh.length > 0) yield fresh
@@ -209,7 +209,7 @@ async function* linesFrom(
     const { lines, isEnd: isRead, isFinal } = await read(offset, MOST_LINES)
     offset += lines.length
     if (lines.length > 0) yield lines
-    if (isRead && (!query.follow || isFinal || isOver(context, record))) return
+    if (isRead && (!query.follow || isFinal || isOver(stored(context, record)))) return
     if (isRead) await new Promise<void>((resolve) => services.clock.setTimeout(resolve, NEXT_LOOK))
     else await setImmediate()
   }
@@ -218,14 +218,8 @@ async function* linesFrom(
 const stored = ({ services }: Pick<Context, 'services'>, { metadata: { namespace = '', name } }: StoredDeployment) =>
   services.records.peek(DeploymentRecord, { namespace, name })
 
-/** Whether the log of a build of ours is the kept one from now on. */
-function isKept(context: Pick<Context, 'services'>, record: StoredDeployment): boolean {
-  const now = stored(context, record)
-  return now === undefined || now.status?.logLines !== undefined || isEnd(stageOf(now))
-}
-
 /** Nothing more is written of a deployment that is over. */
-function isOver(context: Pick<Context, 'services'>, record: StoredDeployment): boolean {
-  const now = stored(context, record)
-  return now === undefined || isEnd(stageOf(now))
-}
+const isOver = (now: StoredDeployment | undefined) => now === undefined || isEnd(stageOf(now))
+
+/** Whether the log of a build of ours is the kept one from now on. */
+const isKept = (now: StoredDeployment | undefined) => isOver(now) || now?.status?.logLines !== undefined

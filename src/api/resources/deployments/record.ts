@@ -111,10 +111,12 @@ export function entryOf(record: StoredDeployment, owner: DeployedObject, place: 
   }
 }
 
+type Deployable = { namespace: string; collection: DeployedCollection; name: string }
+
 /** The deployments of a resource, in no order. */
 export function deploymentsOf(
   { services }: Pick<Context, 'services'>,
-  { namespace, collection, name }: { namespace: string; collection: DeployedCollection; name: string },
+  { namespace, collection, name }: Deployable,
 ): StoredDeployment[] {
   return services.records
     .peekAll(DeploymentRecord, { namespace })
@@ -124,14 +126,11 @@ export function deploymentsOf(
 /** @throws PlatformError NOT_FOUND */
 export async function findDeployment(
   context: Context,
-  { namespace, collection, name }: { namespace: string; collection: DeployedCollection; name: string },
+  { namespace, collection, name }: Deployable,
   id = context.parameters.deploymentId ?? '',
 ): Promise<StoredDeployment> {
-  const found = await context.services.records.get(
-    DeploymentRecord,
-    { namespace, name: id.toLowerCase() },
-    { fresh: context.fresh },
-  )
+  const { services, fresh } = context
+  const found = await services.records.get(DeploymentRecord, { namespace, name: id.toLowerCase() }, { fresh })
   if (found === undefined || !isOfSite(found.spec, collection, name))
     throw notFound(`Deployment "${id.slice(0, 64)}" of "${name}"`)
   return found

@@ -106,11 +106,14 @@ function refuseOtherPlace(
   }
 }
 
+/** Fields of the kind that bodies tell. */
+const TOLD = ['branch', 'commitSha', 'image', 'phase', 'message', 'provider', 'repositoryName', 'source'] as const
 const BODY_NAMES: Readonly<Record<string, string>> = { image: 'containerImage', message: 'lastMessage' }
+const bodyName = (field: string) => BODY_NAMES[field] ?? field
 
 /** The kind has other names for some fields of the body. */
 function refuseAsTold(error: unknown): never {
-  throw renamed(error, (field) => BODY_NAMES[field] ?? field)
+  throw renamed(error, bodyName)
 }
 
 /**
@@ -118,18 +121,8 @@ function refuseAsTold(error: unknown): never {
  * it away, save what a deployment is known by from then on.
  */
 function said(body: DeploymentBody, context: Context) {
-  const {
-    branch,
-    commitSha,
-    containerImage: image,
-    phase,
-    lastMessage: message,
-    provider,
-    repositoryName,
-    source,
-  } = body
-  const all = { branch, commitSha, image, phase, message, provider, repositoryName, source }
-  const told = Object.entries(all).flatMap(([name, value]) => {
+  const told = TOLD.flatMap((name) => {
+    const value = body[bodyName(name) as keyof DeploymentBody]
     if (value === undefined || (value === null && (name === 'image' || name === 'phase'))) return []
     return [[name, value ?? undefined] as const]
   })
