@@ -39,7 +39,6 @@ export class RequestContext implements Context {
   readonly #response: ServerResponse
   readonly #caller: Caller | undefined
   readonly #isPermitted: () => Promise<boolean>
-  #signal: AbortSignal | undefined
 
   /** @param isPermitted whether the same request would still be let through */
   constructor(
@@ -78,8 +77,7 @@ export class RequestContext implements Context {
 
   /** Most handlers never wait for anything that could be aborted. */
   get signal(): AbortSignal {
-    this.#signal ??= signalOf(this.#response)
-    return this.#signal
+    return signalOf(this.#response)
   }
 
   get whilePermitted(): AbortSignal {
@@ -104,11 +102,19 @@ export function single(request: IncomingMessage, name: string): string | undefin
   return Array.isArray(value) ? value[0] : value
 }
 
+/** One of each answer: a listener for each slice of a long one would be a leak. */
+const SIGNALS = new WeakMap<ServerResponse, AbortSignal>()
+
 /** Aborted when the client disconnects before the answer is complete. */
 export function signalOf(response: ServerResponse): AbortSignal {
+  const known = SIGNALS.get(response)
+  if (known !== undefined) return known
   const controller = new AbortController()
-  response.once('close', () => {
+  const onClose = () => {
     if (!response.writableFinished) controller.abort(new Error('The client has gone.'))
-  })
+  }
+  if (response.closed) onClose()
+  else response.once('close', onClose)
+  SIGNALS.set(response, controller.signal)
   return controller.signal
 }

@@ -71,6 +71,23 @@ describe('a long answer of many parts', () => {
     for (const slice of slices.slice(0, -1)) expect(slice.endsWith('",')).to.equal(true)
   })
 
+  it('listens once for the end of its connection, however often it waits for the reader', async () => {
+    const listeners = new Set<number>()
+    const server = createServer((asked, response) => {
+      const write = response.write.bind(response) as (chunk: string) => boolean
+      response.write = ((chunk: string) => {
+        listeners.add(response.listenerCount('close'))
+        return write(chunk)
+      }) as typeof response.write
+      void send(asked, response, { status: 200, parts: Array.from({ length: 40 }, () => 'x'.repeat(SLICE)) })
+    }).listen(0)
+    await once(server, 'listening')
+    await (await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)).text()
+    server.close()
+    const [least = 0, ...more] = [...listeners].sort((one, other) => one - other)
+    expect(more.filter((count) => count > least + 1)).to.deep.equal([])
+  })
+
   it("waits for the caller's turn before each further slice", async () => {
     const seen: string[] = []
     const turn = async () => {
