@@ -80,7 +80,8 @@ describe('monitoring', () => {
       ...alerts().map(({ expr }) => expr),
       ...dashboard().panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)),
     ]
-    const without = expressions.flatMap((expr) => {
+    const without = expressions.flatMap((expression) => {
+      const expr = expression.replaceAll(/\bby \([^)]*\)/g, '')
       const selectors = expr.match(/\b(?!histogram_quantile)(?:up|[a-z]+(?:_[a-z]+)+)(?:\{[^}]*\}|(?=[[)]))/g) ?? []
       expect(selectors, expr).not.to.deep.equal([])
       return selectors.filter((selector) => !selector.includes('{namespace="freehold-system"'))
