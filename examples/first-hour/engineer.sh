@@ -80,6 +80,8 @@ kubectl delete resourcegroups.freehold.dev --all -A --timeout=10m
 kubectl wait --for=delete resourcegroups.freehold.dev --all -A --timeout=30m
 kubectl delete boundaries.freehold.dev --all --timeout=10m
 kubectl wait --for=delete boundaries.freehold.dev --all --timeout=10m
+outside=idpbindings.iam.freehold.dev,platformbackupsettings.lifecycle.freehold.dev
+kubectl delete "$outside" --all -n freehold-system --timeout=5m
 npm run --silent down -- --data "$data"
 kubectl delete -k "$today" --ignore-not-found --timeout=5m >/dev/null
 everything | diff "$work/empty" -

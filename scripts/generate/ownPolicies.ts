@@ -1,3 +1,4 @@
+import { BUILD_NAMESPACE } from '../../src/contracts/builds/progress.ts'
 import { ACTIVATOR_FIELDS, DIGEST_SECRET } from '../../src/contracts/functions.ts'
 import { BOUNDARY_LABEL, OWNER_KIND_LABEL, RESERVED_LABEL } from '../../src/core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
@@ -64,7 +65,38 @@ export function ownAccountsPolicy(): KubeObject[] {
         },
       ],
     }),
+    ...ownWorkloadsPolicy(),
   ]
+}
+
+/**
+ * Whoever may start a pod in a namespace may read every Secret and use every account there. The roles cannot say where
+ * tenants' namespaces are, so this does.
+ */
+function ownWorkloadsPolicy(): KubeObject[] {
+  const rule = (apiGroup: string, resources: string[]) => ({
+    apiGroups: [apiGroup],
+    apiVersions: ['*'],
+    resources,
+    operations: ['CREATE', 'UPDATE', 'DELETE'] as const,
+    scope: 'Namespaced' as const,
+  })
+  return policyWithBinding({
+    name: 'freehold-own-workloads',
+    rules: [
+      rule('', ['pods', 'replicationcontrollers']),
+      rule('apps', ['daemonsets', 'deployments', 'replicasets', 'statefulsets']),
+      rule('batch', ['cronjobs', 'jobs']),
+    ],
+    variables: CALLER_VARIABLES,
+    validations: [
+      {
+        expression: `!variables.isPlatform || ${namespaceLabel(BOUNDARY_LABEL)} != '' || request.namespace == '${BUILD_NAMESPACE}'`,
+        message: `the platform runs pods only in namespaces that carry the label ${BOUNDARY_LABEL}, and in ${BUILD_NAMESPACE}`,
+        reason: 'Forbidden',
+      },
+    ],
+  })
 }
 
 /**

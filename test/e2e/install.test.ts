@@ -182,6 +182,36 @@ describe('installing into a cluster with kubectl apply -k', () => {
     }
   })
 
+  it('runs no pods of its accounts beside the namespaces of tenants and of builds', async () => {
+    const account = `system:serviceaccount:${SYSTEM_NAMESPACE}:freehold-controllers`
+    const createIn = async (space: string) => {
+      const path = join(await mkdtemp(join(folder, 'job-')), 'job.json')
+      const containers = [{ name: 'main', image: 'example.com/none' }]
+      const spec = { template: { spec: { restartPolicy: 'Never', containers } } }
+      const metadata = { name: 'theirs', namespace: space }
+      await writeFile(path, JSON.stringify({ apiVersion: 'batch/v1', kind: 'Job', metadata, spec }))
+      return kubectl('create', '-f', path, '--dry-run=server', `--as=${account}`).then(
+        () => 'admitted',
+        (error: { stderr?: string }) => error.stderr ?? '',
+      )
+    }
+    for (const space of ['default', 'kube-system', SYSTEM_NAMESPACE]) {
+      const said = await until('the policy counts', async () => {
+        const words = await createIn(space)
+        return words !== 'admitted' && words
+      })
+      expect(said, space).to.contain('the platform runs pods only in namespaces that carry the label')
+    }
+    expect(await createIn('freehold-builds')).to.equal('admitted')
+  })
+
+  it('lets a node be drained of pods that are not ready', async () => {
+    const { stdout } = await kubectl('get', 'poddisruptionbudgets', '-n', SYSTEM_NAMESPACE, '-o', 'json')
+    const budgets = JSON.parse(stdout) as { items: { spec: { unhealthyPodEvictionPolicy?: string } }[] }
+    expect(budgets.items).to.have.length(2)
+    for (const { spec } of budgets.items) expect(spec.unhealthyPodEvictionPolicy).to.equal('AlwaysAllow')
+  })
+
   describe('with Helm, when all of it is gone', () => {
     const boundary = '22222222-2222-4222-8222-222222222222'
     const release = ['freehold', '-n', SYSTEM_NAMESPACE]

@@ -147,6 +147,8 @@ export class Installation {
       const all = [`${kind}.freehold.dev`, '--all', ...(kind === 'resourcegroups' ? ['-A'] : [])]
       await this.#kubectl('delete', ...all, '--timeout=10m')
     }
+    const outside = 'idpbindings.iam.freehold.dev,platformbackupsettings.lifecycle.freehold.dev'
+    await this.#kubectl('delete', outside, '--all', '-n', SYSTEM_NAMESPACE, '--timeout=10m')
     await this.#kubectl('delete', '-k', join(this.#folder, TODAY.tag), '--ignore-not-found', '--timeout=10m')
     const left = await everything((...words) => this.#kubectl(...words))
     return left.filter((each) => !this.#empty.includes(each))

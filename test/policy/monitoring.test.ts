@@ -75,6 +75,37 @@ describe('monitoring', () => {
     expect(new Set(asked).size).to.be.greaterThan(5)
   })
 
+  it('asks for those of the platform alone: other operators and services have metrics of the same names', () => {
+    const expressions = [
+      ...alerts().map(({ expr }) => expr),
+      ...dashboard().panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)),
+    ]
+    const without = expressions.flatMap((expression) => {
+      const expr = expression.replaceAll(/\bby \([^)]*\)/g, '')
+      const selectors = expr.match(/\b(?!histogram_quantile)(?:up|[a-z]+(?:_[a-z]+)+)(?:\{[^}]*\}|(?=[[)]))/g) ?? []
+      expect(selectors, expr).not.to.deep.equal([])
+      return selectors.filter((selector) => !selector.includes('{namespace="freehold-system"'))
+    })
+    expect(without).to.deep.equal([])
+  })
+
+  it('scrapes each deployment, and says when one is down', () => {
+    const parts = ['facade', 'controllers', 'activator']
+    const scraped = load(read('deploy/monitoring/podmonitor.yaml')) as {
+      spec: { selector: { matchExpressions: { values: string[] }[] } }
+    }
+    expect(scraped.spec.selector.matchExpressions[0]?.values).to.deep.equal(parts)
+    const down = alerts().flatMap(({ expr }) => /absent\(up\{.*component="(\w+)"/.exec(expr)?.[1] ?? [])
+    expect(down).to.deep.equal(parts)
+  })
+
+  it('calls a counter what ends in _total, and nothing else', () => {
+    const rows = [...read('docs/reference/metrics.md').matchAll(/^\| `(\w+)` \| (\w+) \|/gm)]
+    expect(rows).to.have.length.greaterThan(10)
+    const wrong = rows.filter(([, name = '', type]) => name.endsWith('_total') !== (type === 'counter'))
+    expect(wrong.map(([row]) => row)).to.deep.equal([])
+  })
+
   it('has a part on the page for each alert, which its address names', () => {
     const page = read('docs/monitoring.md')
     for (const { alert, annotations } of alerts()) {

@@ -32,6 +32,15 @@ export async function holdArchives(pass: SettingsPass): Promise<Outcome> {
   return done()
 }
 
+/** Whether archives are suspended, or were and have not gone on with a base backup yet. */
+export function holdsArchives(workspace: Workspace, suspended: readonly SuspendedArchive[]): boolean {
+  if (suspended.length > 0) return true
+  const marks = databasesOf({ workloads: workspace, records: workspace }).map(
+    ({ cluster, owner }) => (owner ?? cluster).metadata.annotations ?? {},
+  )
+  return marks.some((names) => SUSPENDED_ANNOTATION in names || RESUMED_ANNOTATION in names)
+}
+
 /** Nobody would resume them any more. */
 export async function resumeArchives(pass: SettingsPass): Promise<Outcome> {
   await holdThose(pass, [])

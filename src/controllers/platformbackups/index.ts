@@ -32,7 +32,7 @@ import { secret } from '../../kube/builtin.ts'
 import { postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
 import { veleroBackup, veleroLocation, veleroSchedule } from '../../kube/velero.ts'
 import { controllerWith, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
-import { backUpDatabases, concernsArchives, holdArchives, resumeArchives } from './archives.ts'
+import { backUpDatabases, concernsArchives, holdArchives, holdsArchives, resumeArchives } from './archives.ts'
 import { applyTarget } from './target.ts'
 import { type PlatformBackupOptions, platformBackupsOf, type SettingsPass, type SettingsState } from './types.ts'
 
@@ -101,6 +101,9 @@ export const platformBackupController = controllerWith<
 >(PlatformBackupSettings, { observes: OBSERVES, writes: WRITES }, (options) => ({
   state: () => ({ problem: undefined }),
   reconcile: steps(holdArchives, keepTarget(options), keepSchedule(options), backUpDatabases, judge(options)),
+  // Every platform has settings. Where nothing was told to anybody they go without the controllers, so that the namespace
+  // of the platform can be deleted with all in it.
+  isHeld: ({ spec }, records) => records.isServed(veleroSchedule) || holdsArchives(records, spec.suspendedArchives),
   // The location and its key stay: what was backed up is restored through them.
   finalize: steps(resumeArchives, removeSchedule),
 }))

@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { SETTINGS_NAME } from '../../src/contracts/platformbackups/names.ts'
+import type { Controller } from '../../src/controllers/engine/controller.ts'
+import { FINALIZER } from '../../src/core/labels.ts'
+import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import type { Placement } from '../../src/crds/define.ts'
+import { PlatformBackupSettings } from '../../src/crds/platformBackups.ts'
+import { seedVelero } from '../crashes/seeds.ts'
+import { World } from '../crashes/world.ts'
+
+const OUTSIDE: ReadonlySet<Placement> = new Set(['cluster', 'platform', 'boundaryOrPlatform'])
+const isSettings = ({ name }: Controller) => name === 'platformbackupsettings'
+
+/** The finalizers of the settings that every platform has. */
+async function finalizersOfSettings(prepare: (world: World) => void, spec: object = {}): Promise<readonly string[]> {
+  const world = new World((all) => all.filter(isSettings))
+  prepare(world)
+  await world.lead()
+  await world.make(PlatformBackupSettings, SETTINGS_NAME, spec, SYSTEM_NAMESPACE)
+  await world.rest()
+  const found = await world.find(PlatformBackupSettings.resource, SETTINGS_NAME, SYSTEM_NAMESPACE)
+  await world.stop()
+  return found?.metadata.finalizers ?? []
+}
+
+describe('the way out', () => {
+  it('is not barred by the settings of backups where nothing backs the platform up', async () => {
+    expect(await finalizersOfSettings(() => {})).to.deep.equal([])
+    expect(await finalizersOfSettings(({ server }) => seedVelero(server))).to.deep.equal([FINALIZER])
+    const suspendedArchives = [{ namespace: 'shop-0123456789', name: 'orders' }]
+    expect(await finalizersOfSettings(() => {}, { suspendedArchives })).to.deep.equal([FINALIZER])
+  })
+
+  it('names all that only the controllers can let go, outside of boundaries', async () => {
+    let held: string[] = []
+    const world = new World((all) => {
+      held = all
+        .filter(({ kind, finalize }) => finalize !== undefined && OUTSIDE.has(kind.placement))
+        .map(({ kind: { resource } }) => `${resource.plural}.${resource.group}`)
+      return all.filter(isSettings)
+    })
+    await world.lead()
+    await world.stop()
+    const page = readFileSync(join(import.meta.dirname, '../../docs/install.md'), 'utf8')
+    const [, section = ''] = page.split(/^## 11\. Uninstall$/m)
+    expect(held).to.include('platformbackupsettings.lifecycle.freehold.dev')
+    expect(held.filter((name) => !section.includes(name))).to.deep.equal([])
+  })
+})
