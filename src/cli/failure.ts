@@ -34,3 +34,20 @@ export const usage = (message: string) => new CommandFailure(EXIT.usage, message
 export const notSignedIn = (message: string) => new CommandFailure(EXIT.notSignedIn, message)
 export const localTrouble = (message: string, cause?: unknown) =>
   new CommandFailure(EXIT.local, cause === undefined ? message : `${message} (${messageOf(cause)})`)
+
+/** The result for each; what is wrong with any of them is told at once. @throws CommandFailure with a line for each */
+export function eachOrRefusals<Given, Made>(given: readonly Given[], make: (one: Given, at: number) => Made): Made[] {
+  const made: Made[] = []
+  const refusals: CommandFailure[] = []
+  for (const [at, one] of given.entries()) {
+    try {
+      made.push(make(one, at))
+    } catch (error) {
+      if (!(error instanceof CommandFailure)) throw error
+      refusals.push(error)
+    }
+  }
+  const [first] = refusals
+  if (first === undefined) return made
+  throw new CommandFailure(first.exitCode, refusals.map(({ message }) => message).join('\n'), { cause: first })
+}

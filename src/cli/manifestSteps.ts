@@ -1,7 +1,7 @@
 import { boundaryOfNamespace, groupNamespace, isUuid, SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { Collection } from './collections.ts'
 import type { Context, Input, Option } from './command.ts'
-import { CommandFailure, usage } from './failure.ts'
+import { CommandFailure, eachOrRefusals, usage } from './failure.ts'
 import { accessOfKubeconfig, accessOfSession, openKubernetes, type SendToKubernetes } from './kubernetes.ts'
 import { judgeAtKubernetes, type Verdict } from './kubernetesObjects.ts'
 import {
@@ -51,7 +51,7 @@ export async function stepsOf(
   for await (const manifest of manifestsIn(files, context.terminal)) found.push(manifest)
   if (found.length === 0) throw usage('There is no manifest in what was given.')
   const boundaries = boundariesIn(found)
-  return found.map((manifest) => {
+  return eachOrRefusals(found, (manifest) => {
     const boundary = boundaries.find((id) => isGroupOf(id, manifest)) ?? place.boundary
     return stepOf(manifest, context.collections, { ...place, boundary }, kubernetes !== undefined)
   })

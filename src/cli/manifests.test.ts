@@ -86,7 +86,19 @@ describe('manifests', () => {
       /kubectl/,
     ],
     ['of another version are refused', vector('{name: x}').replace('v1alpha1', 'v9'), {}, /cannot be written by REST/],
-    ['that are invalid are refused with their number', 'a: 1', {}, /Document 1 of a.yaml/],
+    ['that are invalid are refused with their number', 'a: 1', {}, /^a.yaml, document 1 is not a manifest/],
+    [
+      'that are invalid are told of all at once',
+      `a: 1\n---\n${vector('{name: x}')}\n---\nb: 2\n`,
+      {},
+      /^a.yaml, document 1 is not .*\na.yaml, document 3 is not .*$/,
+    ],
+    [
+      'without a name are refused by the field that is missing',
+      vector('{}'),
+      { boundary: BOUNDARY, group: 'search' },
+      /^VectorCluster needs a metadata\.name\.$/,
+    ],
     ['that are no YAML are refused with the line', 'a: [', {}, /a.yaml is not YAML/],
     ['that are empty hold nothing', '---\n# nothing\n---\n', {}, []],
   ]

@@ -6,7 +6,7 @@ import { messageOf } from '../core/errors.ts'
 import { boundaryNamespace, boundaryOfNamespace, groupNamespace, isUuid, SYSTEM_NAMESPACE } from '../core/names.ts'
 import { type Collection, chooseRoute, type Target } from './collections.ts'
 import type { Terminal } from './command.ts'
-import { usage } from './failure.ts'
+import { eachOrRefusals, usage } from './failure.ts'
 import { strangeKind } from './kubernetesRefusal.ts'
 import { textOf } from './text.ts'
 
@@ -53,23 +53,23 @@ export function parseManifests(text: string, file: string): Manifest[] {
     const { kind, items } = (document ?? {}) as { kind?: unknown; items?: unknown }
     return kind === 'List' && Array.isArray(items) ? items : [document]
   })
-  return entries
-    .filter((entry) => entry !== null && entry !== undefined)
-    .map((entry, index) => manifest(entry, file, index))
+  const written = entries.filter((entry) => entry !== null && entry !== undefined)
+  return eachOrRefusals(written, (entry, index) => manifest(entry, file, index))
 }
 
 function manifest(entry: unknown, file: string, index: number): Manifest {
   const { apiVersion, kind, metadata, spec = {} } = entry as Record<string, unknown>
   const { name, namespace } = (metadata ?? {}) as Record<string, unknown>
+  const where = `${file}, document ${index + 1}`
   const isText = (value: unknown) => value === undefined || typeof value === 'string'
   if (typeof apiVersion !== 'string' || typeof kind !== 'string' || !isText(name) || !isText(namespace)) {
-    throw usage(`Document ${index + 1} of ${file} is not a manifest: it needs apiVersion, kind and metadata.`)
+    throw usage(`${where} is not a manifest: it needs apiVersion, kind and metadata.`)
   }
   if (typeof spec !== 'object' || spec === null || Array.isArray(spec)) {
-    throw usage(`The spec of document ${index + 1} of ${file} is not an object.`)
+    throw usage(`${where}: the spec is not an object.`)
   }
   return {
-    where: `${file}, document ${index + 1}`,
+    where,
     apiVersion,
     kind,
     name: name as string | undefined,
@@ -143,6 +143,8 @@ export function planManifest(found: Manifest, collections: readonly Collection[]
       `${title} (${found.apiVersion}) cannot be written by REST: name a kubeconfig that may with --kubeconfig, or use kubectl.`,
     )
   }
+  const isNamedByCaller = collection.routes.every(({ verb, nameParameter }) => verb !== 'create' || nameParameter)
+  if (found.name === undefined && isNamedByCaller) throw usage(`${title} needs a metadata.name.`)
   const place = collection.kind?.placement === 'cluster' ? defaults : placeOfManifest(found, defaults)
   const given = { ...place, name: found.name }
   const routeOf = (verb: 'update' | 'patch' | 'create', of: Collection = collection) => {

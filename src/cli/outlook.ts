@@ -40,3 +40,13 @@ export function duration(text: string): number | undefined {
   const [, count, unit = ''] = /^([1-9]\d{0,5})([smh])$/.exec(text) ?? []
   return count === undefined ? undefined : Number(count) * (UNITS[unit] ?? 0)
 }
+
+/** Whether its copies are a field of its own, as those of an app are. */
+export function hasReplicas(record: unknown): boolean {
+  return typeof ((record ?? {}) as { replicas?: unknown }).replicas === 'number'
+}
+
+/** Whether an autoscaler decides on the copies. */
+export function isAutoscaled(record: unknown): boolean {
+  return typeof ((record ?? {}) as { minReplicas?: unknown }).minReplicas === 'number'
+}

@@ -3,7 +3,7 @@ import { quoted } from '../../core/shellWord.ts'
 import { type CollectionRoute, placeOf } from '../collections.ts'
 import type { Command, Input } from '../command.ts'
 import type { Story } from '../kubernetesStory.ts'
-import { outlookOf, statusLine, statusOf } from '../outlook.ts'
+import { hasReplicas, isAutoscaled, outlookOf, statusLine, statusOf } from '../outlook.ts'
 import { printable, rendered } from '../output.ts'
 import {
   ONE,
@@ -95,6 +95,8 @@ export function nextSteps(
   const again = sent.filter(({ words }) => REMEDIES[words]?.((record ?? {}) as Record<string, unknown>) === true)
   const isDeletion = (route: CollectionRoute) =>
     route.verb === 'delete' && route.notBuilt !== true && placeOf(route) === placeOf(target.route)
+  const isScaledByPatch =
+    hasReplicas(record) && !isAutoscaled(record) && collection.routes.some(({ verb }) => verb === 'patch')
   return [
     ...(outlook === 'underWay' ? [said('wait')] : []),
     ...(outlook === 'failed'
@@ -102,7 +104,7 @@ export function nextSteps(
       : []),
     ...again.map(({ operation }) => `freehold call POST ${quoted(pathOf(operation.path, target.values))}`),
     ...(read.some(({ words }) => words === 'logs') ? [said('logs')] : []),
-    ...(sent.some(({ words }) => words === 'scale') ? [`${said('scale', 'REPLICAS')} --wait`] : []),
+    ...(sent.some(({ words }) => words === 'scale') || isScaledByPatch ? [`${said('scale', 'REPLICAS')} --wait`] : []),
     ...secrets.map(({ words }) => said('read', words)),
     ...(collection.routes.some(isDeletion) ? [said('delete')] : []),
   ]

@@ -20,12 +20,14 @@ describe('things from the command line', () => {
   /** Answers to reads, by the end of their path; empty lists else. */
   let records: Record<string, object> = {}
   let deleted: string[] = []
+  let patched: string[] = []
 
   before(async () => {
     const items = JSON.stringify({ items: [], pagination: { hasNextPage: false } })
     server = createServer((request, response) => {
       const { method, url = '' } = request
       if (method === 'DELETE') deleted.push(url)
+      if (method === 'PATCH') request.on('data', (chunk) => patched.push(String(chunk)))
       const path = Object.keys(records).find((end) => url.split('?')[0]?.endsWith(end))
       const given = method === 'GET' && path !== undefined ? JSON.stringify(records[path]) : items
       response.writeHead(200).end(given)
@@ -78,6 +80,22 @@ describe('things from the command line', () => {
   for (const [what, words] of below)
     it(`are deleted where another one holds them: ${what}`, async () => {
       expect(await freehold('delete', ...words, '-b', BOUNDARY, '-g', 'shop'), err).to.equal(0)
+    })
+
+  const scaled: [what: string, words: string[], record: object, said: RegExp | undefined][] = [
+    ['an app, whose copies are a field', ['app', 'shop'], { name: 'shop', replicas: 1, minReplicas: null }, undefined],
+    ['an app that scales by itself', ['app', 'shop'], { replicas: 1, minReplicas: 1 }, /app shop scales by itself/],
+    ['what has no copies of its own', ['cti', 'site'], { components: [] }, /have no replicas to change/],
+    ['what cannot be changed', ['job', 'report'], { replicas: 1 }, /have no replicas to change/],
+  ]
+  for (const [what, words, record, said] of scaled)
+    it(`are scaled, or say why not: ${what}`, async () => {
+      records = { [`/${words[1]}`]: record }
+      patched = []
+      const exitCode = await freehold('scale', ...words, '3', '-b', BOUNDARY, '-g', 'shop')
+      expect(exitCode, err).to.equal(said === undefined ? 0 : 2)
+      expect(patched).to.deep.equal(said === undefined ? ['{"replicas":3}'] : [])
+      if (said !== undefined) expect(err).to.match(said)
     })
 
   const losses: [what: string, words: string[], said: RegExp, records: Record<string, object>][] = [

@@ -3,7 +3,7 @@ import { pagesOf } from '../../client/index.ts'
 import { nameFieldOf } from '../collections.ts'
 import type { Command, Context, Input } from '../command.ts'
 import { usage } from '../failure.ts'
-import { statusLine } from '../outlook.ts'
+import { hasReplicas, isAutoscaled, statusLine } from '../outlook.ts'
 import { printable } from '../output.ts'
 import { KIND, NAME, ONE, PLACES, type Prepared, prepare, routesBelow, send, sendBelow, WHERE } from '../requests.ts'
 import { OUTPUT, show } from '../session.ts'
@@ -41,11 +41,26 @@ export const scale: Command = {
     if (!/^\d{1,4}$/.test(replicas)) throw usage(`REPLICAS is a whole number from 0 to 9999, not "${replicas}".`)
     const prepared = await prepare('get', withoutLast(input), context)
     const route = routesBelow(prepared.target, 'POST').find(({ words }) => words === 'scale')
-    if (route === undefined) throw usage(`${prepared.collection.noun} have no replicas to change.`)
-    const answer = await sendBelow(prepared, route, { body: { targetScale: Number(replicas) } })
+    const answer =
+      route === undefined
+        ? await patchReplicas(prepared, Number(replicas), withoutLast(input), context)
+        : await sendBelow(prepared, route, { body: { targetScale: Number(replicas) } })
     const last = input.has('wait') ? await waitFor(prepared, { isChanged: true }, withoutLast(input), context) : answer
     show(last, input, context)
   },
+}
+
+/** Of a kind whose copies are a field of its record. @throws CommandFailure (usage) where nothing would change */
+async function patchReplicas(prepared: Prepared, replicas: number, input: Input, context: Context): Promise<unknown> {
+  const { noun, routes } = prepared.collection
+  const cannot = `${noun} have no replicas to change.`
+  if (routes.every(({ verb }) => verb !== 'patch')) throw usage(cannot)
+  const record = await send(prepared)
+  if (!hasReplicas(record)) throw usage(cannot)
+  // The platform would accept the number, and the autoscaler would decide.
+  if (isAutoscaled(record))
+    throw usage(`${input.positionals.join(' ')} scales by itself: change its minReplicas and maxReplicas instead.`)
+  return send(await prepare('patch', input, context), { replicas })
 }
 
 /** What each comes to: the status of before would end the waiting too early. A restart ends where it began. */
