@@ -89,7 +89,7 @@ export type PreparedPlatform = {
 export async function installPlatform(
   controlPlane: ControlPlane,
   options: PlatformOptions,
-): Promise<Platform & Pick<PreparedPlatform, 'store' | 'registry'>> {
+): Promise<Platform & Pick<PreparedPlatform, 'store' | 'registry'> & { settings: Record<string, string> }> {
   const { ports, progress, signal } = options
   const { platform, operator, store, registry } = await preparePlatform(controlPlane, options)
   await progress.step('starting the platform', async () => {
@@ -98,7 +98,7 @@ export async function installPlatform(
   })
   if (controlPlane.source !== 'kubeconfig') await openGateway(controlPlane, progress)
   signal.throwIfAborted()
-  return { ...platform, store, registry }
+  return { ...platform, store, registry, settings: operator.environment }
 }
 
 /** The record of the cluster, which the operator has made by now, names the Gateway of the node. */

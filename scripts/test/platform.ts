@@ -84,6 +84,7 @@ export async function startTestPlatform({
     const git = await placeOfProviders(controlPlane, folder, ports)
     const {
       isPersonNew: _,
+      settings: _settings,
       store,
       registry,
       ...platform

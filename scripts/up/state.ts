@@ -26,6 +26,8 @@ export type DevFile = {
   kubernetes: { source: string; version: string; simulated: readonly string[] }
   /** Path of the certificate (PEM) that signs the servers of the platform. */
   certificateAuthority: string
+  /** Variables that the platform runs with. */
+  settings: Readonly<Record<string, string>>
 }
 
 const devFile = (folder: string) => join(folder, 'dev.json')

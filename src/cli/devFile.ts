@@ -16,7 +16,7 @@ const DevFile = z.object({
   clientSecret: z.string().min(1),
   certificateAuthority: z.string().optional(),
   kubeconfig: z.string().optional(),
-  registryAddress: z.string().optional(),
+  settings: z.record(z.string(), z.string()).default({}),
 })
 export type DevFile = z.output<typeof DevFile>
 

@@ -92,12 +92,29 @@ describe('freehold check', () => {
 })
 
 describe('freehold check --dev', () => {
-  it('says where there is no such platform', async () => {
-    const input: Pick<Input, 'text'> = { text: (name) => (name === 'dev' ? '/nowhere/dev.json' : undefined) }
-    const context = { terminal: { out() {}, err() {} }, environment: {}, signal: new AbortController().signal }
+  const ask = async (devFile: string) => {
+    const said: string[] = []
+    const input: Pick<Input, 'text'> = { text: (name) => (name === 'dev' ? devFile : undefined) }
+    const terminal = { out: (text: string) => said.push(text), err: (text: string) => said.push(text) }
+    const context = { terminal, environment: {}, signal: new AbortController().signal }
     const failure = await check
       .run(input as Input, context as unknown as Context)
       .then(String, (error: Error) => error.message)
+    return { failure, said: said.join('') }
+  }
+
+  it('looks with the settings that the platform runs with', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'freehold-check-'))
+    const address = 'http://127.0.0.1:1'
+    const settings = { PLATFORM_STALE_READ_SECONDS: 'soon' }
+    const dev = { facadeUrl: address, tokenUrl: address, clientId: 'id', clientSecret: 'secret', settings }
+    await writeFile(join(folder, 'dev.json'), JSON.stringify(dev))
+    expect((await ask(join(folder, 'dev.json'))).said).to.contain('PLATFORM_STALE_READ_SECONDS')
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  it('says where there is no such platform', async () => {
+    const { failure } = await ask('/nowhere/dev.json')
     expect(failure).to.match(/no \/nowhere\/dev.json: start the platform with `npm run up`/)
   })
 })

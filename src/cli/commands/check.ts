@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { Command, Context, Input } from '../command.ts'
-import { DEV_FILE, issuerOf, readDevFile } from '../devFile.ts'
+import { DEV_FILE, readDevFile } from '../devFile.ts'
 import { CommandFailure, EXIT, localTrouble } from '../failure.ts'
 import { isOfKubectl, troubleOf } from './kubectlTrouble.ts'
 
@@ -57,22 +57,14 @@ async function inCluster(input: Input, context: Context): Promise<Ran> {
 
 /** Of `npm run up`: its programs run on this machine, beside the cluster, so that the same program runs here. */
 async function here(devFile: string, context: Context): Promise<Ran> {
-  const { kubeconfig = '', certificateAuthority, tokenUrl, registryAddress } = await readDevFile(resolve(devFile))
-  const settings = {
-    PLATFORM_KUBECONFIG: kubeconfig,
-    PLATFORM_ISSUER: await issuerOf(tokenUrl, certificateAuthority),
-    ...(certificateAuthority !== undefined && { PLATFORM_ISSUER_CERTIFICATE_AUTHORITY: certificateAuthority }),
-    ...(registryAddress !== undefined && { PLATFORM_REGISTRY_URL: `http://${registryAddress}` }),
-  }
-  context.terminal.err(ONLY_ITS_OWN)
+  const { settings, kubeconfig = settings.PLATFORM_KUBECONFIG ?? '' } = await readDevFile(resolve(devFile))
   const words = [fileURLToPath(new URL('../../main.ts', import.meta.url)), ...PROGRAM.slice(2)]
-  const env = { PATH: context.environment.PATH ?? '', ...settings }
+  // The accounts of its programs may not look at everything.
+  const { PLATFORM_FACADE_CONTEXT: _, ...own } = settings
+  const env = { PATH: context.environment.PATH ?? '', ...own, PLATFORM_KUBECONFIG: kubeconfig }
   const child = spawn(process.execPath, words, { env, signal: context.signal })
   return { end: await ended(child, context, () => false), said: [RAN_HERE], shown: '' }
 }
-
-const ONLY_ITS_OWN =
-  'What only `npm run up` knows of (keys of vaults, object store, mail) is told as off: its programs have it.\n'
 
 /** What kubectl says where the program was run: no trouble of kubectl is to be told. */
 const RAN_HERE = 'command terminated with exit code 1'
