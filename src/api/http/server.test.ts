@@ -173,6 +173,16 @@ describe('the facade as a server', () => {
     expect(answer.text).to.equal(undefined)
   })
 
+  it('closes a connection that sends far ahead of its answers, which others have', async () => {
+    const { port } = await server.facade.listen(0, '127.0.0.1')
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => {})
+    const gone = new Promise((resolve) => socket.once('close', resolve))
+    socket.write('GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(5_000))
+    await gone
+    expect((await request(`http://127.0.0.1:${port}`).get('/version')).status).to.equal(200)
+  })
+
   it('refuses two Authorization headers, of which proxies and servers choose different ones', async () => {
     const { port } = await server.facade.listen(0, '127.0.0.1')
     const answer = await new Promise<string>((resolve, reject) => {
