@@ -33,14 +33,24 @@ function giveTurn(): void {
 }
 
 /** What is done soon is done at once, where nothing waits for its turn. */
-export async function inSlices<Result>(work: Sliced<Result>, now = () => performance.now()): Promise<Result> {
+export async function inSlices<Result>(work: Sliced<Result>, now?: () => number): Promise<Result> {
   if (line.length > 0) await ownTurn()
-  let began = now()
+  const pause = pausing(now)
   for (;;) {
     const { done, value } = work.next()
     if (done === true) return value
-    if (now() - began < SLICE) continue
-    await ownTurn()
-    began = now()
+    const paused = pause()
+    if (paused !== undefined) await paused
+  }
+}
+
+/** The same for work that waits for other things as well: it asks for a pause between its steps. */
+export function pausing(now = () => performance.now()): () => Promise<void> | undefined {
+  let began = now()
+  return () => {
+    if (now() - began < SLICE) return undefined
+    return ownTurn().then(() => {
+      began = now()
+    })
   }
 }
