@@ -6,6 +6,7 @@ import type { Clock } from '../core/clock.ts'
 import { messageOf } from '../core/errors.ts'
 import { ambiguityOf } from '../core/framing.ts'
 import type { Log } from '../core/log.ts'
+import { oneByOne } from '../core/oneByOne.ts'
 import type { FunctionTrigger } from '../crds/functionFields.ts'
 import type { Figures } from './figures.ts'
 import type { Gate } from './gate.ts'
@@ -44,12 +45,14 @@ const AGAIN = { here: 50, there: 1_000 }
 
 /** Answers calls of functions: each waits until a copy has room for it. */
 export function createActivatorServer(options: ServerOptions): Server {
-  const server = createServer((request, response) => {
-    void handle(options, request, response).catch((error: unknown) => {
-      options.log.error({ error: messageOf(error) }, 'A call could not be handled.')
-      refuse(response, 'UNREACHABLE')
-    })
-  })
+  const server = createServer(
+    oneByOne((request, response) => {
+      void handle(options, request, response).catch((error: unknown) => {
+        options.log.error({ error: messageOf(error) }, 'A call could not be handled.')
+        refuse(response, 'UNREACHABLE')
+      })
+    }),
+  )
   // A call may take as long as its function allows, which is counted here.
   server.requestTimeout = 0
   return server

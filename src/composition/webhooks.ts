@@ -11,6 +11,7 @@ import { type Configuration, ConfigurationError } from '../config.ts'
 import { messageOf } from '../core/errors.ts'
 import { FairShare } from '../core/fairShare.ts'
 import type { Log } from '../core/log.ts'
+import { oneByOne } from '../core/oneByOne.ts'
 import { readWithin } from '../core/readWithin.ts'
 import { isSameText } from '../core/sameText.ts'
 import { WEBHOOK_SERVER_NAME } from '../core/webhook.ts'
@@ -169,12 +170,12 @@ function withEnd(webhooks: Webhooks, end: () => void): Webhooks {
 }
 
 function listenerOf(reviews: Reviews, isCaller: (request: IncomingMessage) => boolean, log: Log) {
-  return (request: IncomingMessage, response: ServerResponse): void => {
+  return oneByOne((request, response) => {
     answer(request, response, reviews, isCaller).catch((error: unknown) => {
       log.warn({ error: messageOf(error) }, 'A review of the API server could not be answered.')
       send(response, 500)
     })
-  }
+  })
 }
 
 async function answer(

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { atOnce, inSlices, type Sliced } from './slices.ts'
+import { atOnce, inSlices, pausing, type Sliced } from './slices.ts'
 
 describe('work in slices', () => {
   /** Each step takes so many milliseconds. */
@@ -27,6 +27,51 @@ describe('work in slices', () => {
   it('gives others their turn after each long step', async () => expect(await turnsOf(9, 9, 9)).to.equal(3))
   it('gives them one after several short ones', async () => expect(await turnsOf(1, 1, 1, 1, 1, 1, 1, 1)).to.equal(2))
   it('is done at once where it is short', async () => expect(await turnsOf(1, 1)).to.equal(0))
+  it('gives them one after each step of many that go on at the same time', async () => {
+    const clock = { now: 0 }
+    let done = 0
+    const counted = function* (): Sliced<void> {
+      for (const length of [9, 9, 9]) {
+        done += 1
+        clock.now += length
+        yield
+      }
+    }
+    let isOver = false
+    const seen: number[] = []
+    const look = () => {
+      seen.push(done)
+      done = 0
+      if (!isOver) setImmediate(look)
+    }
+    setImmediate(look)
+    await Promise.all(Array.from({ length: 10 }, () => inSlices(counted(), () => clock.now)))
+    isOver = true
+    expect(Math.max(...seen)).to.equal(1)
+  })
+  it('gives them one after each step also where it waits for other things between its steps', async () => {
+    const clock = { now: 0 }
+    let done = 0
+    const waiting = async () => {
+      const pause = pausing(() => clock.now)
+      for (const length of [9, 9, 9]) {
+        await pause()
+        done += 1
+        clock.now += length
+        await Promise.resolve()
+      }
+    }
+    const seen: number[] = []
+    let isOver = false
+    const look = () => {
+      seen.push(done)
+      done = 0
+      if (!isOver) setImmediate(look)
+    }
+    await Promise.all([1, 2, 3, 4].map(waiting).concat(new Promise<void>((go) => setImmediate(() => go(look())))))
+    isOver = true
+    expect(Math.max(...seen.slice(1))).to.equal(1)
+  })
   it('can be done at once', () => expect(atOnce(steps({ now: 0 }, 9, 9))).to.equal(18))
   it('fails as its step does', async () => {
     const failing = function* (): Sliced<void> {

@@ -1,5 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
-
 /** Work that is cut: at each cut others may have their turn. */
 export type Sliced<Result> = Generator<undefined, Result, undefined>
 
@@ -14,14 +12,45 @@ export function atOnce<Result>(work: Sliced<Result>): Result {
   }
 }
 
-/** What is done soon is done at once. */
-export async function inSlices<Result>(work: Sliced<Result>, now = () => performance.now()): Promise<Result> {
-  let began = now()
+/** Work that waits for its next slice. */
+const line: (() => void)[] = []
+
+/** One slice of whatever goes on between two turns of others: of many at once, a slice of each would keep them for as many. */
+function ownTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    if (line.push(resolve) === 1) setImmediate(giveTurn)
+  })
+}
+
+function giveTurn(): void {
+  const next = line[0]
+  next?.()
+  // Only now: what asks again meanwhile comes after those that wait.
+  setImmediate(() => {
+    line.shift()
+    if (line.length > 0) giveTurn()
+  })
+}
+
+/** What is done soon is done at once, where nothing waits for its turn. */
+export async function inSlices<Result>(work: Sliced<Result>, now?: () => number): Promise<Result> {
+  if (line.length > 0) await ownTurn()
+  const pause = pausing(now)
   for (;;) {
     const { done, value } = work.next()
     if (done === true) return value
-    if (now() - began < SLICE) continue
-    await setImmediate()
-    began = now()
+    const paused = pause()
+    if (paused !== undefined) await paused
+  }
+}
+
+/** The same for work that waits for other things as well: it asks for a pause between its steps. */
+export function pausing(now = () => performance.now()): () => Promise<void> | undefined {
+  let began = now()
+  return () => {
+    if (now() - began < SLICE) return undefined
+    return ownTurn().then(() => {
+      began = now()
+    })
   }
 }

@@ -11,6 +11,7 @@ import {
   type ArchiveLimits,
   ArchiveRefused,
 } from '../../contracts/builds/archive.ts'
+import { pausing } from '../../core/slices.ts'
 import { HeaderGate } from './headerGate.ts'
 
 /** What headers and padding may take beside files. */
@@ -84,8 +85,11 @@ async function entriesOf(
     reader.end(undefined)
   }
   const fed = feed().catch(fail)
+  const pause = pausing()
   try {
     for await (const entry of reader) {
+      // Thousands of small files come at once.
+      await pause()
       gate.found(entry.header)
       await take(entry.header, entry as AsyncIterable<Uint8Array>)
       entry.resume()

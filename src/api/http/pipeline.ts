@@ -162,7 +162,10 @@ export class Pipeline {
   async #answer(passage: Passage): Promise<Answer> {
     const { request } = passage
     const ambiguity = ambiguityOf(request)
-    if (ambiguity !== undefined) throw new PlatformError('BAD_REQUEST', ambiguity)
+    if (ambiguity !== undefined) {
+      await this.#takeTurn(passage)
+      throw new PlatformError('BAD_REQUEST', ambiguity)
+    }
     const url = request.url ?? ''
     const mark = url.indexOf('?')
     passage.match = this.#router.find(request.method ?? '', mark < 0 ? url : url.slice(0, mark))
@@ -258,7 +261,7 @@ export class Pipeline {
 
   /** A mistyped path counts for its caller; probing for routes without a valid token counts as anonymous requests do. */
   async #countProbe(passage: Passage): Promise<void> {
-    if (authorizationHeader(passage.request) === undefined) return this.#takeTurn(passage)
+    if (passage.request.headers.authorization === undefined) return this.#takeTurn(passage)
     await this.#authenticate(passage).catch((error: unknown) => {
       if (error instanceof PlatformError && error.code === 'TOO_MANY_REQUESTS') throw error
     })

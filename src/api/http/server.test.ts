@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect } from 'chai'
 import request from 'supertest'
@@ -171,6 +172,39 @@ describe('the facade as a server', () => {
     expect(answer.status).to.equal(200)
     expect(Number(answer.headers['content-length'])).to.be.above(10)
     expect(answer.text).to.equal(undefined)
+  })
+
+  const ambiguous: [sentence: string, lines: string, path?: string, status?: string][] = [
+    ['two Host headers', 'Host: x\r\nHost: y\r\n'],
+    ['none', ''],
+    ['a coding that is not read', 'Host: x\r\nTransfer-Encoding: gzip, chunked\r\n'],
+    ['two tokens', 'Host: x\r\nAuthorization: a\r\nAuthorization: b\r\n', `/boundaries/${B}`, '401'],
+    ['two tokens for no route', 'Host: x\r\nAuthorization: a\r\nAuthorization: b\r\n', '/nothing', '404'],
+  ]
+  for (const [sentence, lines, path = '/version', status = '400'] of ambiguous) {
+    it(`counts requests that two may read in two ways for their address: ${sentence}`, async () => {
+      const { port } = await server.facade.listen(0, '127.0.0.1')
+      const statuses: (string | undefined)[] = []
+      for (let at = 0; at < 25; at += 1) {
+        const socket = connect(port, '127.0.0.1')
+        socket.end(`GET ${path} HTTP/1.1\r\nConnection: close\r\n${lines}\r\n`)
+        const [first] = (await once(socket, 'data')) as [Buffer]
+        statuses.push(/^HTTP\/1.1 (\d+)/.exec(String(first))?.[1])
+        socket.destroy()
+      }
+      expect(statuses.slice(0, 20)).to.deep.equal(Array(20).fill(status))
+      expect(statuses.slice(-4)).to.deep.equal(Array(4).fill('429'))
+    })
+  }
+
+  it('closes a connection that sends far ahead of its answers, which others have', async () => {
+    const { port } = await server.facade.listen(0, '127.0.0.1')
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => {})
+    const gone = new Promise((resolve) => socket.once('close', resolve))
+    socket.write('GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(5_000))
+    await gone
+    expect((await request(`http://127.0.0.1:${port}`).get('/version')).status).to.equal(200)
   })
 
   it('refuses two Authorization headers, of which proxies and servers choose different ones', async () => {

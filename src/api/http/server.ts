@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import express from 'express'
 import helmet from 'helmet'
 import type { Log } from '../../core/log.ts'
+import { oneByOne } from '../../core/oneByOne.ts'
 import type { Standing } from '../callers/standing.ts'
 import type { RequestLimits } from './callerLimits.ts'
 import type { Services, TokenVerifier } from './context.ts'
@@ -106,6 +107,7 @@ export function createFacade(options: FacadeOptions): Facade {
 }
 
 function createServer(app: express.Express, limits: ServerLimits): Server {
+  const listener = oneByOne(app as (request: IncomingMessage, response: ServerResponse) => void)
   const server = createHttpServer(
     {
       maxHeaderSize: 16 * 1024,
@@ -118,13 +120,13 @@ function createServer(app: express.Express, limits: ServerLimits): Server {
       requireHostHeader: false,
       insecureHTTPParser: false,
     },
-    app as (request: IncomingMessage, response: ServerResponse) => void,
+    listener,
   )
   server.maxHeadersCount = HEADERS_MAX
   server.maxConnections = limits.maxConnections
   // The body reader asks for the body when the request may have one; unknown expectations count as none.
-  server.on('checkContinue', app)
-  server.on('checkExpectation', app)
+  server.on('checkContinue', listener)
+  server.on('checkExpectation', listener)
   server.on('clientError', refuseBrokenRequest)
   server.on('connect', (_request, socket: Duplex) =>
     endWith(socket, 'There is no way to elsewhere here: CONNECT is not served.'),

@@ -17,6 +17,7 @@ import { messageOf, PlatformError } from '../../core/errors.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { readLinkToken } from '../../core/linkToken.ts'
 import type { Log } from '../../core/log.ts'
+import { oneByOne } from '../../core/oneByOne.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { limitSecrets } from '../../identity/guesses.ts'
 import type { CacheSet } from '../../kube/caches.ts'
@@ -70,7 +71,7 @@ export async function openGate(options: GateOptions, address: { host: string; po
   const { authority } = options
   const request = { commonName: HUB_SERVER_NAME, purpose: 'server', names: [HUB_SERVER_NAME] } as const
   const { certPem, keyPem } = await issueCertificate(authority, request, new Date())
-  const http = createHttpServer((incoming, response) => void gate.answer(incoming, response))
+  const http = createHttpServer(oneByOne((incoming, response) => void gate.answer(incoming, response)))
   http.on('upgrade', (incoming, socket, head) => gate.upgrade({ request: incoming, socket, head }))
   http.requestTimeout = 0
   const connections = new OpenConnections()
