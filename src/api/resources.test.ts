@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { BOUNDARY, type ResourceCase, resourceSuite } from '../../test/suites/resourceSuite.ts'
+import { BOUNDARY, type ResourceCase } from '../../test/suites/resourceCase.ts'
+import { resourceSuite } from '../../test/suites/resourceSuite.ts'
 import { hostSuffixOf } from '../contracts/workloads.ts'
 import { PlatformApp } from '../crds/apps.ts'
 import { ContainerInstance } from '../crds/containerinstances.ts'

@@ -1,56 +1,19 @@
-import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import request from 'supertest'
 import { SERVED_ROUTES } from '../../src/api/index.ts'
 import { FINALIZER } from '../../src/core/labels.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
-import { PlatformCluster } from '../../src/crds/clusters.ts'
-import type { AnyKind } from '../../src/crds/define.ts'
 import { PlatformJob } from '../../src/crds/jobs.ts'
 import { DenyAssignment } from '../../src/crds/rbac.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { bearer, CLUSTER, startFacade } from '../worlds/facadeServer.ts'
 import { askAtOnce, outcomes } from './contest.ts'
+import { hostTests } from './hostSuite.ts'
+import { BOUNDARY, type Method, NAME, OWNER, type ResourceCase, type Server, type World } from './resourceCase.ts'
 
-type Server = Awaited<ReturnType<typeof startFacade>>
-type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
-
-export const BOUNDARY = '11111111-1111-4111-8111-111111111111'
-const OWNER = '22222222-2222-4222-8222-222222222222'
 const READER = '33333333-3333-4333-8333-333333333333'
 const STRANGER = '44444444-4444-4444-8444-444444444444'
 const GROUP = `/boundaries/${BOUNDARY}/resourcegroups/shop`
-const NAME = 'orders'
-
-/** A kind of resource group, with what its generic routes need to have something to show. */
-export type ResourceCase = {
-  kind: AnyKind
-  /** The word of its paths; the plural of the kind if absent. */
-  segment?: string
-  /** Puts what one refers to, plans for example. */
-  world?: (server: Server) => void
-  /** The least body for POST. */
-  body: object
-  /** A body for POST that means another spec. */
-  other: object
-  /** A merge patch and what the record shows then; absent if the kind has no PATCH. */
-  patch?: { body: object; shows: object }
-  /** A body for POST that names a public host, of kinds that have one. */
-  hosted?: object
-  /** The record does not say where it is, and has no tags. */
-  isBrief?: boolean
-  /** What GET of the scale says, of kinds that have one. */
-  scale?: { minScale: number; maxScale: number }
-}
-
-type World = {
-  server: Server
-  base: string
-  call: (method: Method, at: string, caller?: string) => request.Test
-  create: (name?: string, body?: object) => request.Test
-  /** Whether the kind has this route, below its collection. */
-  has: (method: Method, below: string) => boolean
-}
 
 /** What every resource of a group does alike. An area tests only what is its own. */
 export function resourceSuite(given: ResourceCase): void {
@@ -238,47 +201,6 @@ function listTests({ kind, body }: ResourceCase, segment: string, world: World):
       expect(config.names.reserved).to.include('config')
     })
   }
-}
-
-function hostTests({ body, hosted }: ResourceCase, world: World): void {
-  const { base, create } = world
-
-  const sent = (app: Server['app'], method: 'post' | 'patch', name: string) =>
-    request(app)[method](`${base}/${name}`).set('authorization', bearer(OWNER)).send(hosted)
-
-  it('get a host that several new ones ask for at once: one of them', async () => {
-    const answers = await askAtOnce(world.server, (app, index) => sent(app, 'post', `site-${index}`))
-    expect(outcomes(answers)).to.deep.equal(['201', ...Array(answers.length - 1).fill('409 HOST_TAKEN')])
-    const fields = new Set(answers.filter(({ status }) => status === 409).map((refusal) => refusal.body.field))
-    expect(Object.keys(hosted ?? {}), 'the field that names it').to.include.members([...fields])
-  })
-
-  it('get a host that several are changed to at once: one of them', async () => {
-    for (let index = 0; index < 6; index += 1) expect((await create(`site-${index}`, body)).status).to.equal(201)
-    const answers = await askAtOnce(world.server, (app, index) => sent(app, 'patch', `site-${index}`))
-    expect(outcomes(answers)).to.deep.equal(['200', ...Array(answers.length - 1).fill('409 HOST_TAKEN')])
-  })
-
-  const takesDomains = hosted !== undefined && 'customDomains' in hosted
-  const itOfDomains = takesDomains ? it : () => undefined
-  itOfDomains('get no host below the domain of a cluster, their own or another', async () => {
-    const { server } = world
-    server.put(PlatformCluster, randomUUID(), {
-      displayName: 'East',
-      domain: 'apps.east.example.org',
-      isPlatform: false,
-    })
-    for (const host of ['a.apps.east.example.org', 'apps.east.example.org', 'a.b.svc.cluster.local']) {
-      const refused = await create(NAME, { ...hosted, customDomains: [host] })
-      expect([refused.status, refused.body.errors?.[0]?.field], host).to.deep.equal([400, 'customDomains'])
-    }
-  })
-
-  it('leave no host taken by what was refused', async () => {
-    const refused = await create(NAME, { ...hosted, tags: { 'freehold.dev/x': 'y' } })
-    expect(refused.status).to.equal(400)
-    expect((await create('another', hosted ?? {})).status).to.equal(201)
-  })
 }
 
 function changeTests({ body, shows }: { body: object; shows: object }, world: World): void {

@@ -1,0 +1,49 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import request from 'supertest'
+import { PlatformCluster } from '../../src/crds/clusters.ts'
+import { bearer } from '../worlds/facadeServer.ts'
+import { askAtOnce, outcomes } from './contest.ts'
+import { NAME, OWNER, type ResourceCase, type Server, type World } from './resourceCase.ts'
+
+/** What every kind with a public host does alike: a host belongs to one. */
+export function hostTests({ body, hosted }: ResourceCase, world: World): void {
+  const { base, create } = world
+
+  const sent = (app: Server['app'], method: 'post' | 'patch', name: string) =>
+    request(app)[method](`${base}/${name}`).set('authorization', bearer(OWNER)).send(hosted)
+
+  it('get a host that several new ones ask for at once: one of them', async () => {
+    const answers = await askAtOnce(world.server, (app, index) => sent(app, 'post', `site-${index}`))
+    expect(outcomes(answers)).to.deep.equal(['201', ...Array(answers.length - 1).fill('409 HOST_TAKEN')])
+    const fields = new Set(answers.filter(({ status }) => status === 409).map((refusal) => refusal.body.field))
+    expect(Object.keys(hosted ?? {}), 'the field that names it').to.include.members([...fields])
+  })
+
+  it('get a host that several are changed to at once: one of them', async () => {
+    for (let index = 0; index < 6; index += 1) expect((await create(`site-${index}`, body)).status).to.equal(201)
+    const answers = await askAtOnce(world.server, (app, index) => sent(app, 'patch', `site-${index}`))
+    expect(outcomes(answers)).to.deep.equal(['200', ...Array(answers.length - 1).fill('409 HOST_TAKEN')])
+  })
+
+  const takesDomains = hosted !== undefined && 'customDomains' in hosted
+  const itOfDomains = takesDomains ? it : () => undefined
+  itOfDomains('get no host below the domain of a cluster, their own or another', async () => {
+    const { server } = world
+    server.put(PlatformCluster, randomUUID(), {
+      displayName: 'East',
+      domain: 'apps.east.example.org',
+      isPlatform: false,
+    })
+    for (const host of ['a.apps.east.example.org', 'apps.east.example.org', 'a.b.svc.cluster.local']) {
+      const refused = await create(NAME, { ...hosted, customDomains: [host] })
+      expect([refused.status, refused.body.errors?.[0]?.field], host).to.deep.equal([400, 'customDomains'])
+    }
+  })
+
+  it('leave no host taken by what was refused', async () => {
+    const refused = await create(NAME, { ...hosted, tags: { 'freehold.dev/x': 'y' } })
+    expect(refused.status).to.equal(400)
+    expect((await create('another', hosted ?? {})).status).to.equal(201)
+  })
+}

@@ -1,0 +1,40 @@
+import type request from 'supertest'
+import type { AnyKind } from '../../src/crds/define.ts'
+import type { startFacade } from '../worlds/facadeServer.ts'
+
+export type Server = Awaited<ReturnType<typeof startFacade>>
+export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
+
+export const BOUNDARY = '11111111-1111-4111-8111-111111111111'
+export const OWNER = '22222222-2222-4222-8222-222222222222'
+export const NAME = 'orders'
+
+/** A kind of resource group, with what its generic routes need to have something to show. */
+export type ResourceCase = {
+  kind: AnyKind
+  /** The word of its paths; the plural of the kind if absent. */
+  segment?: string
+  /** Puts what one refers to, plans for example. */
+  world?: (server: Server) => void
+  /** The least body for POST. */
+  body: object
+  /** A body for POST that means another spec. */
+  other: object
+  /** A merge patch and what the record shows then; absent if the kind has no PATCH. */
+  patch?: { body: object; shows: object }
+  /** A body for POST that names a public host, of kinds that have one. */
+  hosted?: object
+  /** The record does not say where it is, and has no tags. */
+  isBrief?: boolean
+  /** What GET of the scale says, of kinds that have one. */
+  scale?: { minScale: number; maxScale: number }
+}
+
+export type World = {
+  server: Server
+  base: string
+  call: (method: Method, at: string, caller?: string) => request.Test
+  create: (name?: string, body?: object) => request.Test
+  /** Whether the kind has this route, below its collection. */
+  has: (method: Method, below: string) => boolean
+}
