@@ -6,6 +6,15 @@ import { Configuration } from '../../src/config.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { VERSION } from '../../src/core/release.ts'
+import {
+  COMMON_SCHEMA,
+  commonValues,
+  PART_SCHEMA,
+  partOf,
+  resourcesOf,
+  withPodSlots,
+  withPodValues,
+} from './chartPods.ts'
 
 const deploy = join(import.meta.dirname, '../../deploy')
 const read = (path: string) => readFileSync(join(deploy, path), 'utf8')
@@ -15,10 +24,17 @@ const CHART = 'deploy/helm/freehold'
 type Kustomization = {
   resources: string[]
   images: { name: string; newName: string; newTag: string }[]
+  labels: { pairs: Record<string, string> }[]
   configMapGenerator: { name: string; namespace: string; options: { labels: Record<string, string> } }[]
 }
 type Workload = KubeObject & {
-  spec: { replicas: number; template: { metadata: object; spec: { containers: { image: string; env: object[] }[] } } }
+  spec: {
+    replicas: number
+    template: {
+      metadata: { labels?: Record<string, string>; annotations?: Record<string, string> }
+      spec: { containers: { image: string; env: object[]; resources?: object }[] }
+    }
+  }
 }
 
 /** What is installed, in the order in which kubectl applies it: what kustomize builds from the same files. */
@@ -26,7 +42,12 @@ export type Installation = { definitions: readonly KubeObject[]; manifests: read
 
 /** @param generated the files of deploy that are being generated, by path: on the disk they may be old */
 export function readInstallation(generated: ReadonlyMap<string, string>): Installation {
-  const { resources, images, configMapGenerator } = load(read('manifests/kustomization.yaml')) as Kustomization
+  const {
+    resources,
+    images,
+    labels: common,
+    configMapGenerator,
+  } = load(read('manifests/kustomization.yaml')) as Kustomization
   const textOf = (path: string) => generated.get(`deploy/${path}`) ?? read(path)
   const files = resources.map((name) => textOf(`manifests/${name}`))
   const settings = read(`manifests/${CONFIGURATION}`)
@@ -43,7 +64,7 @@ export function readInstallation(generated: ReadonlyMap<string, string>): Instal
     manifests: [
       ...manifests.map((object) => withImage(object, images[0] ?? required('images'))),
       { ...configuration, data: { [CONFIGURATION]: settings } } as KubeObject,
-    ],
+    ].map((object) => withLabels(object, (common[0] ?? required('labels')).pairs)),
     settings,
   }
 }
@@ -61,6 +82,17 @@ function withImage(object: KubeObject, { name, newName, newTag }: Kustomization[
   const changed = structuredClone(object)
   for (const container of changed.spec.template.spec.containers) {
     if (container.image === name) container.image = `${newName}:${newTag}`
+  }
+  return changed
+}
+
+/** As `labels` of kustomize with `includeTemplates`, which leaves selectors as they are. */
+function withLabels(object: KubeObject, pairs: Record<string, string>): KubeObject {
+  const changed = structuredClone(object)
+  changed.metadata.labels = { ...changed.metadata.labels, ...pairs }
+  if (isWorkload(changed)) {
+    const { metadata } = changed.spec.template
+    metadata.labels = { ...metadata.labels, ...pairs }
   }
   return changed
 }
@@ -83,6 +115,7 @@ export function installFile({ definitions, manifests }: Installation): string {
 const slot = (name: string) => `SLOT-${name}-END`
 const SLOTS: Readonly<Record<string, string>> = {
   image: '{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}',
+  instance: '{{ .Release.Name | quote }}',
   facadeReplicas: '{{ .Values.facade.replicas }}',
   controllersReplicas: '{{ .Values.controllers.replicas }}',
   activatorReplicas: '{{ .Values.activator.replicas }}',
@@ -95,22 +128,31 @@ export function chartFiles(installation: Installation, monitoring: readonly Kube
   // Helm keeps its release in the namespace of the platform, which must be there before; it makes others itself.
   const isNamespace = ({ kind, metadata }: KubeObject) => kind === 'Namespace' && metadata.name === SYSTEM_NAMESPACE
   const isConfiguration = ({ kind }: KubeObject) => kind === 'ConfigMap'
-  const plain = installation.manifests.filter((object) => !isNamespace(object) && !isConfiguration(object))
+  const manifests = installation.manifests.map(ofRelease)
+  const plain = manifests.filter((object) => !isNamespace(object) && !isConfiguration(object))
   const files: [string, string][] = [
     ['Chart.yaml', dump(CHART_FILE)],
-    ['values.yaml', values(installation.settings)],
+    ['values.yaml', values(installation.settings, plain.filter(isWorkload))],
     ['values.schema.json', `${JSON.stringify(VALUES_SCHEMA, null, 2)}\n`],
     ['templates/definitions.yaml', installation.definitions.map(definitionTemplate).join('---\n')],
     ['templates/platform.yaml', plain.map(template).join('---\n')],
-    [
-      'templates/configuration.yaml',
-      installation.manifests.filter(isConfiguration).map(configurationTemplate).join(''),
-    ],
-    ['templates/namespace.yaml', when('createNamespace', yaml(installation.manifests.filter(isNamespace)))],
+    ['templates/configuration.yaml', manifests.filter(isConfiguration).map(configurationTemplate).join('')],
+    ['templates/namespace.yaml', REFUSAL + when('createNamespace', yaml(manifests.filter(isNamespace)))],
     ['templates/monitoring.yaml', when('monitoring.enabled', yaml(monitoring))],
   ]
-  return new Map(files.map(([name, text]) => [`${CHART}/${name}`, text]))
+  return new Map(files.map(([name, text]) => [`${CHART}/${name}`, filled(text)]))
 }
+
+const INSTANCE = 'app.kubernetes.io/instance'
+const ofRelease = (object: KubeObject) => withLabels(object, { [INSTANCE]: slot('instance') })
+const filled = (text: string) =>
+  Object.entries(SLOTS).reduce((done, [name, value]) => done.replaceAll(slot(name), value), text)
+
+/** Policies, roles and the code know the platform by the name of its namespace, so a release elsewhere is a mistake. */
+const REFUSAL = `{{- if and (ne .Release.Namespace "${SYSTEM_NAMESPACE}") (not .Values.createNamespace) }}
+{{- fail (printf "Freehold runs in the namespace ${SYSTEM_NAMESPACE} only, not in %s: use -n ${SYSTEM_NAMESPACE}. With createNamespace=true the record of the release alone may be elsewhere." .Release.Namespace) }}
+{{- end }}
+`
 
 /** What looks like a template in a manifest means itself. */
 const literal = (text: string) => text.replaceAll('{{', '{{ "{{" }}')
@@ -130,18 +172,18 @@ function definitionTemplate(definition: KubeObject): string {
 
 function template(object: KubeObject): string {
   if (!isWorkload(object)) return literal(yaml([object]))
-  const changed = structuredClone(object) as Omit<Workload, 'spec'> & {
+  const changed = withPodSlots(object) as Omit<Workload, 'spec'> & {
     spec: Omit<Workload['spec'], 'replicas'> & { replicas: unknown }
   }
-  const part = object.metadata.name.replace('freehold-', '')
+  const part = partOf(object)
   changed.spec.replicas = slot(`${part}Replicas`)
   changed.spec.template.metadata = {
     ...changed.spec.template.metadata,
-    annotations: { 'freehold.dev/configuration': slot('checksum') },
+    annotations: { 'freehold.dev/configuration': slot('checksum'), ...changed.spec.template.metadata.annotations },
   }
   for (const container of changed.spec.template.spec.containers) container.image = slot('image')
   const text = literal(yaml([changed])).replace(/^ {10}ports:\n/m, `${ENVIRONMENT}          ports:\n`)
-  return Object.entries(SLOTS).reduce((filled, [name, value]) => filled.replaceAll(slot(name), value), text)
+  return withPodValues(part, text)
 }
 
 function configurationTemplate({ data: _data, ...object }: KubeObject): string {
@@ -158,26 +200,32 @@ const CHART_FILE = {
   kubeVersion: '>=1.34.0-0',
 }
 
-function values(settings: string): string {
+/** Why a part has as many replicas as it has. */
+const REPLICAS: Readonly<Record<string, string>> = {
+  controllers: '  # The holder of the lease works, the other takes over.\n',
+  activator: '  # One counts calls and holds them; another would wait for its lease.\n',
+}
+
+function partValues(part: Workload): string {
+  const said = dump({ replicas: part.spec.replicas, resources: resourcesOf(part) }).replace(/^(?=.)/gm, '  ')
+  return `${partOf(part)}:\n${REPLICAS[partOf(part)] ?? ''}${said}`
+}
+
+function values(settings: string, parts: readonly Workload[]): string {
   const indented = settings.replace(/^(?=.)/gm, '  ')
   return `# Values of the chart. docs/install.md says how to install it.
 image:
   repository: ghcr.io/freehold-dev/freehold
   # The version of the chart if empty.
   tag: ""
-facade:
-  replicas: 2
-controllers:
-  # The holder of the lease works, the other takes over.
-  replicas: 2
-activator:
-  # One counts calls and holds them; another would wait for its lease.
-  replicas: 1
-# Whether the chart makes the namespace ${SYSTEM_NAMESPACE}; Helm needs it before, unless the release lives elsewhere.
+# Of the pods of all parts. A part may have each under its own name (facade.tolerations), which counts instead of this one;
+# annotations and labels are added to these. A part also takes topologySpreadConstraints; as installed, it spreads over nodes.
+${commonValues()}${parts.map(partValues).join('')}# Whether the chart makes the namespace ${SYSTEM_NAMESPACE}. Helm needs it before, unless the record of the release is elsewhere,
+# which is refused without this.
 createNamespace: false
 # Whether the definitions, and with them every record, stay when the release is uninstalled.
 keepDefinitions: true
-# Further environment of both, in the form of a container: secrets, such as PLATFORM_SMTP_URL.
+# Further environment of all parts, in the form of a container: secrets, such as PLATFORM_SMTP_URL.
 env: []
 # PodMonitor, alerts and a dashboard; they need the kinds of the Prometheus operator.
 monitoring:
@@ -197,19 +245,16 @@ const VALUES_SCHEMA = {
       additionalProperties: false,
       properties: { repository: { type: 'string', minLength: 1 }, tag: { type: 'string' } },
     },
-    facade: replicasSchema(),
-    controllers: replicasSchema(),
-    activator: replicasSchema(),
+    ...COMMON_SCHEMA,
+    facade: PART_SCHEMA,
+    controllers: PART_SCHEMA,
+    activator: PART_SCHEMA,
     createNamespace: { type: 'boolean' },
     keepDefinitions: { type: 'boolean' },
     env: { type: 'array', items: { type: 'object', required: ['name'] } },
     monitoring: { type: 'object', additionalProperties: false, properties: { enabled: { type: 'boolean' } } },
     configuration: settingsSchema(),
   },
-}
-
-function replicasSchema() {
-  return { type: 'object', additionalProperties: false, properties: { replicas: { type: 'integer', minimum: 1 } } }
 }
 
 /** Names, and what a value must be where the declaration can be said in JSON Schema: Helm refuses others. */

@@ -116,9 +116,11 @@ export function ownSecretsPolicy(): KubeObject[] {
         scope: 'Namespaced',
       },
     ],
+    // Writes of Secrets elsewhere neither wait for this policy nor depend on it. The API server itself sets the label.
+    namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': SYSTEM_NAMESPACE } },
     validations: [
       {
-        expression: `request.namespace != '${SYSTEM_NAMESPACE}' || request.userInfo.username != '${accountName(CONTROLLERS_ACCOUNT)}' || (request.operation == 'DELETE' ? oldObject : object).metadata.?labels[?'${OWNER_KIND_LABEL}'].orValue('') == 'ManagedIdentity' || (request.operation == 'CREATE' && object.metadata.name == '${DIGEST_SECRET}')`,
+        expression: `request.userInfo.username != '${accountName(CONTROLLERS_ACCOUNT)}' || (request.operation == 'DELETE' ? oldObject : object).metadata.?labels[?'${OWNER_KIND_LABEL}'].orValue('') == 'ManagedIdentity' || (request.operation == 'CREATE' && object.metadata.name == '${DIGEST_SECRET}')`,
         message: `the controllers write only Secrets of managed identities in ${SYSTEM_NAMESPACE}, and make ${DIGEST_SECRET}`,
         reason: 'Forbidden',
       },

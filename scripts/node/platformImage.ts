@@ -37,9 +37,10 @@ export function productionPackages(locked: LockedPackages): string[] {
 export async function platformImage(name: string, search: ToolSearch, root = PROJECT): Promise<Image> {
   const { copied, config } = lastStageOf(await readFile(join(root, 'Containerfile'), 'utf8'))
   const [node = '', to = ''] = [config.Entrypoint?.[0], config.WorkingDir?.slice(1)]
-  const ignored = (await readFile(join(root, '.containerignore'), 'utf8'))
+  // What it lets into the context at all is no more than what is copied. A tree of another version may have none.
+  const ignored = (await readFile(join(PROJECT, '.dockerignore'), 'utf8'))
     .split('\n')
-    .filter((line) => line !== '')
+    .filter((line) => line !== '' && !/^[*!#]/.test(line))
     .map((line) => line.replace('**/', '*'))
   const locked = JSON.parse(await readFile(join(PROJECT, 'package-lock.json'), 'utf8')).packages as LockedPackages
   if (copied.includes(BUNDLE)) await bundle(root)

@@ -104,6 +104,78 @@ describe('the ways to install', () => {
       expect(refusal).to.contain('regoin')
     })
 
+    it('place and mark the pods of each part as the values say, and of all parts where one says nothing', async () => {
+      const said = {
+        imagePullSecrets: [{ name: 'pull' }],
+        nodeSelector: { pool: 'platform' },
+        tolerations: [{ key: 'all', operator: 'Exists' }],
+        affinity: { nodeAffinity: {} },
+        priorityClassName: 'system-cluster-critical',
+        podLabels: { team: 'platform' },
+        podAnnotations: { 'example.com/scrape': 'true' },
+      }
+      const facade = {
+        tolerations: [],
+        nodeSelector: { pool: 'front' },
+        podLabels: { team: 'front', tier: 'web' },
+        topologySpreadConstraints: [],
+        resources: { limits: { memory: '2Gi' } },
+      }
+      const path = join(folder, 'values.json')
+      await writeFile(path, JSON.stringify({ ...said, facade }))
+      const rendered = await template('--kube-version', '1.36.0', '-f', path)
+      const podOf = (name: string) => {
+        const found = rendered.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === name)
+        return (found as Workload).spec.template as unknown as {
+          metadata: { labels: object; annotations: object }
+          spec: { containers: { resources: object }[]; topologySpreadConstraints: object[] }
+        }
+      }
+      const { podLabels, podAnnotations, ...placement } = said
+      for (const name of ['freehold-controllers', 'freehold-activator']) {
+        const { metadata, spec } = podOf(name)
+        expect(metadata.labels, name).to.include({ ...podLabels, 'app.kubernetes.io/name': name })
+        expect(metadata.annotations, name).to.include(podAnnotations).and.to.have.property('freehold.dev/configuration')
+        expect(spec, name).to.deep.include(placement)
+        expect(spec.topologySpreadConstraints, name).to.have.length(1)
+      }
+      const { metadata, spec } = podOf('freehold-facade')
+      expect(metadata.labels).to.include(facade.podLabels)
+      expect(spec).to.deep.include({ nodeSelector: facade.nodeSelector, topologySpreadConstraints: [] })
+      expect(spec).not.to.have.property('tolerations')
+      expect(spec.containers[0]?.resources).to.deep.equal({
+        requests: { cpu: '200m', memory: '256Mi' },
+        limits: { memory: '2Gi' },
+      })
+    })
+
+    it('refuse labels of pods that the platform goes by', async () => {
+      const refused = await template('--set-string', 'facade.podLabels.app\\.kubernetes\\.io/name=mine').catch(
+        ({ stderr }) => String(stderr),
+      )
+      expect(refused).to.contain('/facade/podLabels')
+    })
+
+    it('name the release on what they install, and select nothing by it', async () => {
+      const words = ['template', 'mine', CHART, '-n', 'freehold-system', '--kube-version', '1.36.0']
+      const rendered = objectsOf((await run(helm, words, BUFFER)).stdout)
+      const installed = rendered.filter(({ kind }) => kind !== 'CustomResourceDefinition')
+      for (const object of installed) {
+        expect(object.metadata.labels, keyOf(object)).to.include({ 'app.kubernetes.io/instance': 'mine' })
+        expect(JSON.stringify((object as { spec?: { selector?: object } }).spec?.selector) ?? '').not.to.contain('mine')
+      }
+    })
+
+    it('refuse a release in another namespace, which the platform would not be in', async () => {
+      const elsewhere = (...words: string[]) =>
+        run(helm, ['template', 'freehold', CHART, '-n', 'apps', '--kube-version', '1.36.0', ...words], BUFFER).then(
+          () => 'rendered',
+          ({ stderr }) => String(stderr),
+        )
+      expect(await elsewhere()).to.contain('Freehold runs in the namespace freehold-system only, not in apps')
+      expect(await elsewhere('--set', 'createNamespace=true')).to.equal('rendered')
+    })
+
     it('take monitoring along when asked to', async () => {
       const monitoring = compared(objectsOf(await kustomize(join(DEPLOY, 'monitoring'))))
       const rendered = compared(await template('--kube-version', '1.36.0', '--set', 'monitoring.enabled=true'))

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { announce, openOwnAuthority } from '../../src/composition/ownAuthority.ts'
+import { DIGEST_SECRET } from '../../src/contracts/functions.ts'
 import { VELERO_SECRET } from '../../src/contracts/platformbackups/names.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
@@ -203,6 +204,18 @@ describe('installing into a cluster with kubectl apply -k', () => {
       expect(said, space).to.contain('the platform runs pods only in namespaces that carry the label')
     }
     expect(await createIn('freehold-builds')).to.equal('admitted')
+  })
+
+  it('makes no Secrets in its own namespace beside those it is for', async () => {
+    const account = `--as=system:serviceaccount:${SYSTEM_NAMESPACE}:freehold-controllers`
+    const words = (name: string) => ['create', 'secret', 'generic', name, '-n', SYSTEM_NAMESPACE, '--dry-run=server']
+    const make = (name: string) =>
+      kubectl(...words(name), account).then(
+        () => 'admitted',
+        (error: { stderr?: string }) => error.stderr ?? '',
+      )
+    expect(await make('theirs')).to.contain('the controllers write only Secrets of managed identities')
+    expect(await make(DIGEST_SECRET)).to.equal('admitted')
   })
 
   it('lets a node be drained of pods that are not ready', async () => {

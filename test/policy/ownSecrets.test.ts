@@ -20,8 +20,11 @@ describe('the Secrets of the platform that the controllers write', () => {
     expect(made).not.to.deep.equal([])
   })
 
+  it('are looked at in its own namespace alone', () => {
+    expect(policy).to.include(`namespaceSelector: matchLabels: kubernetes.io/metadata.name: ${SYSTEM_NAMESPACE}`)
+  })
+
   it('are those of managed identities, and what keys of functions are digested with, which is only made', () => {
-    expect(policy).to.include(`request.namespace != '${SYSTEM_NAMESPACE}'`)
     expect(policy).to.include("== 'ManagedIdentity'")
     expect(policy).to.include(`(request.operation == 'CREATE' && object.metadata.name == '${DIGEST_SECRET}')`)
   })

@@ -1,0 +1,112 @@
+import type { KubeObject } from '../../src/core/object.ts'
+
+/** How the chart lets an administrator place and mark the pods of each part. */
+
+type Pod = { containers: { resources?: object }[]; topologySpreadConstraints?: object[] }
+export type Part = KubeObject & { spec: { template: { spec: Pod } } }
+
+/** Values that stand for all parts, each with what it is when nothing is said; a part may have its own. */
+const PLACEMENT = {
+  imagePullSecrets: [],
+  nodeSelector: {},
+  tolerations: [],
+  affinity: {},
+  priorityClassName: '',
+} as const
+const MARKS = { podAnnotations: {}, podLabels: {} } as const
+
+const list = { type: 'array', items: { type: 'object' } } as const
+const words = { type: 'object', additionalProperties: { type: 'string' } } as const
+/** Selectors, policies and rollouts go by ours. */
+const marks = { ...words, patternProperties: { '^(app\\.kubernetes\\.io|freehold\\.dev)/': false } } as const
+
+export const COMMON_SCHEMA = {
+  imagePullSecrets: {
+    type: 'array',
+    items: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['name'],
+      properties: { name: { type: 'string', minLength: 1 } },
+    },
+  },
+  nodeSelector: words,
+  tolerations: list,
+  affinity: { type: 'object' },
+  priorityClassName: { type: 'string' },
+  podAnnotations: marks,
+  podLabels: marks,
+}
+
+export const PART_SCHEMA = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    replicas: { type: 'integer', minimum: 1 },
+    resources: { type: 'object' },
+    topologySpreadConstraints: list,
+    ...COMMON_SCHEMA,
+  },
+}
+
+/** What the values say of all parts. */
+export const commonValues = () =>
+  Object.entries({ ...PLACEMENT, ...MARKS })
+    .map(([name, value]) => `${name}: ${JSON.stringify(value)}\n`)
+    .join('')
+
+export const partOf = ({ metadata }: KubeObject) => metadata.name.replace('freehold-', '')
+
+export const resourcesOf = (part: Part): object => part.spec.template.spec.containers[0]?.resources ?? {}
+
+/** Lines of the template of a pod, in place of properties of these names. */
+const LINES = {
+  placement: 'SLOT-placement',
+  spread: 'SLOT-spread',
+  annotations: 'SLOT-annotations',
+  labels: 'SLOT-labels',
+}
+const RESOURCES = 'SLOT-resources'
+
+/** The part with slots where `withPodValues` puts what the values say. */
+export function withPodSlots<T extends Part>(part: T): T {
+  const changed = structuredClone(part) as T & { spec: { template: { metadata: { labels: object } } } }
+  const { template } = changed.spec
+  const { topologySpreadConstraints, ...pod } = template.spec
+  for (const container of pod.containers) Object.assign(container, { resources: RESOURCES })
+  Object.assign(template, {
+    metadata: {
+      ...template.metadata,
+      labels: { ...template.metadata.labels, [LINES.labels]: 0 },
+      annotations: { [LINES.annotations]: 0 },
+    },
+    spec: { [LINES.placement]: 0, [LINES.spread]: 0, topologySpreadConstraints, ...pod },
+  })
+  return changed
+}
+
+/** @param text the manifest of a part with slots */
+export function withPodValues(name: string, text: string): string {
+  const values = `.Values.${name}`
+  const own = (key: string) => `hasKey ${values} "${key}" | ternary ${values}.${key} .Values.${key}`
+  const placement = Object.keys(PLACEMENT).map((key) => block(`with ${own(key)}`, `${key}: ${nested('.', key)}`))
+  const marked = (key: string) =>
+    block(`with merge dict (${values}.${key} | default dict) .Values.${key}`, '{{- toYaml . | nindent 8 }}')
+  const spread = /^ {6}SLOT-spread: 0\n( {6}topologySpreadConstraints:\n(?: {8}.*\n)+)/m
+  return text
+    .replace(`      ${LINES.placement}: 0\n`, () => placement.join(''))
+    .replace(`        ${LINES.annotations}: 0\n`, () => marked('podAnnotations'))
+    .replace(`        ${LINES.labels}: 0\n`, () => marked('podLabels'))
+    .replace(spread, (_all, lines: string) => {
+      const key = 'topologySpreadConstraints'
+      return `      {{- if hasKey ${values} "${key}" }}\n      ${key}: {{- toYaml ${values}.${key} | nindent 8 }}\n      {{- else }}\n${lines}      {{- end }}\n`
+    })
+    .replaceAll(`resources: ${RESOURCES}`, () => `resources: {{- toYaml ${values}.resources | nindent 12 }}`)
+}
+
+const nested = (value: string, key: string) =>
+  key === 'priorityClassName' ? `{{ ${value} | quote }}` : `{{- toYaml ${value} | nindent 8 }}`
+
+function block(condition: string, line: string): string {
+  return `      {{- ${condition} }}\n      ${line}\n      {{- end }}\n`
+}
