@@ -149,7 +149,7 @@ async function run({ group, programs, files, progress, version, node, nodes }: R
   const { flagOptions } = files
   const client = adminClient(files.server, { caPem: files.authorities.ca.certPem, ...files.admin })
   // Collecting garbage is an eighth of the API server's time: a control plane of a test takes memory for it, within bounds.
-  const environment = flagOptions.durable ? process.env : { ...process.env, GOGC: '600', GOMEMLIMIT: '1GiB' }
+  const environment = flagOptions.durable ? process.env : { ...process.env, GOGC: '500', GOMEMLIMIT: '768MiB' }
   const launch = (name: ProgramName, args: readonly string[]) =>
     group.start(within(node?.inNetwork, { name, program: programs[name], args, environment }))
   const isOk = async (path: string) => (await client.send('GET', path)).status === 200
