@@ -63,6 +63,7 @@ describe('npm run up', () => {
       'registry',
       'registryAddress',
       'certificateAuthority',
+      'settings',
     )
     expect(file.kubernetes).to.have.all.keys('source', 'version', 'simulated')
     expect((await stat(join(folder, 'dev.json'))).mode & 0o077, 'it holds a secret').to.equal(0)
