@@ -1,88 +1,61 @@
-import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
+import type { RequestListener } from 'node:http'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { commandLine } from '../../test/make/commandLine.ts'
-import { run } from './run.ts'
+import { CommandsAtServer } from '../../test/worlds/commandsAtServer.ts'
 
 const BOUNDARY = '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391'
 const GROUP = `/boundaries/${BOUNDARY}/resourcegroups/shop`
 
 describe('defaults', () => {
-  let server: Server
-  let home: string
-  let said: string
+  let commands: CommandsAtServer
   /** Paths below these are not there any more. */
   let gone: string
 
   beforeEach(async () => {
     gone = 'nothing'
-    server = createServer(({ url = '', method }, response) => {
+    const listener: RequestListener = ({ url = '', method }, response) => {
       const isGone = method === 'GET' && url.startsWith(gone)
       const item = { items: [{ name: 'shop' }], pagination: { hasNextPage: false } }
       response
         .writeHead(isGone ? 404 : 200)
         .end(JSON.stringify(isGone ? { error: 'Not there.', code: 'NOT_FOUND' } : item))
-    })
-    await once(server.listen(0, '127.0.0.1'), 'listening')
-    home = await mkdtemp(join(tmpdir(), 'freehold-defaults-'))
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    await freehold(
-      'setup',
-      '--facade-url',
-      url,
-      '--issuer',
-      'http://127.0.0.1:1/realms/x',
-      '-b',
-      BOUNDARY,
-      '-g',
-      'shop',
-    )
-  })
-  afterEach(async () => {
-    server.close()
-    await rm(home, { recursive: true })
-  })
-
-  function freehold(...words: string[]): Promise<number> {
-    said = ''
-    const say = (text: string) => {
-      said += text
     }
-    const environment = { PLATFORM_TOKEN: 'a-token' }
-    return run(words, commandLine(home, { environment, terminal: { out: say, err: say } }))
-  }
-  const settings = async () => JSON.parse(await readFile(join(home, '.config/freehold/config.json'), 'utf8'))
+    commands = await CommandsAtServer.start(listener, { setup: () => ['-b', BOUNDARY, '-g', 'shop'] })
+  })
+  afterEach(() => commands.stop())
+
+  const freehold = (...words: string[]) => commands.freehold(...words)
+  const settings = async () => JSON.parse(await readFile(join(commands.home, '.config/freehold/config.json'), 'utf8'))
 
   it('that are gone are told of, and how to clear them', async () => {
     gone = GROUP
     expect(await freehold('get', 'vc', 'x')).to.equal(1)
-    expect(said).to.match(/default resource group "shop" does not exist any more: `freehold use --group ''` clears it/)
+    expect(commands.said).to.match(
+      /default resource group "shop" does not exist any more: `freehold use --group ''` clears it/,
+    )
     gone = `/boundaries/${BOUNDARY}`
     expect(await freehold('get', 'vc', 'x')).to.equal(1)
-    expect(said).to.match(/default boundary .* does not exist any more/)
+    expect(commands.said).to.match(/default boundary .* does not exist any more/)
   })
 
   it('are not to blame for what is missing in them', async () => {
     gone = `${GROUP}/resources/vectorclusters/x`
     expect(await freehold('get', 'vc', 'x')).to.equal(1)
-    expect(said).to.not.include('default')
+    expect(commands.said).to.not.include('default')
   })
 
   it('are not to blame where others were named', async () => {
     gone = GROUP
     expect(await freehold('get', 'vc', 'x', '-b', BOUNDARY, '-g', 'shop')).to.equal(1)
-    expect(said).to.not.include('default')
+    expect(commands.said).to.not.include('default')
   })
 
   it('are forgotten with what is deleted, and only with that', async () => {
     await freehold('delete', 'rg', 'other')
     expect(await settings()).to.include({ boundary: BOUNDARY, group: 'shop' })
     await freehold('delete', 'rg', 'shop')
-    expect(said).to.include('It was your default resource group')
+    expect(commands.said).to.include('It was your default resource group')
     expect(await settings())
       .to.include({ boundary: BOUNDARY })
       .and.to.not.have.property('group')

@@ -1,20 +1,13 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import type { RequestListener } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { expect } from 'chai'
-import { commandLine } from '../../test/make/commandLine.ts'
-import { run } from './run.ts'
+import { CommandsAtServer } from '../../test/worlds/commandsAtServer.ts'
 
 const WORD = 'Correct-horse-7'
 
 /** A facade that knows two links: a new person is invited by `new`, one with an account by `known`. */
 describe('joining from the command line', () => {
-  let server: Server
-  let home: string
-  let said: string
+  let commands: CommandsAtServer
   let calls: { what: string; token: string | undefined; body: unknown }[]
 
   const invitationOf = (requiresPassword: boolean) => ({
@@ -35,36 +28,29 @@ describe('joining from the command line', () => {
 
   beforeEach(async () => {
     calls = []
-    server = createServer(async (request, response) => {
+    const listener: RequestListener = async (request, response) => {
       const what = `${request.method} ${request.url}`
       const body = request.method === 'GET' ? undefined : await json(request)
       calls.push({ what, token: request.headers.authorization, body })
       const answer = answers[what]
       response.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' })
       response.end(JSON.stringify(answer ?? { error: 'The invitation was not found.', code: 'not_found' }))
-    })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    home = await mkdtemp(join(tmpdir(), 'freehold-joining-'))
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    expect(await freehold('setup', '--facade-url', url, '--issuer', 'http://127.0.0.1:1/realms/x')).to.equal(0)
-  })
-  afterEach(async () => {
-    server.close()
-    await rm(home, { recursive: true })
-  })
-
-  function freehold(...words: string[]): Promise<number> {
-    said = ''
-    const say = (text: string) => {
-      said += text
     }
-    const terminal = { out: say, err: say, readPassword: () => Promise.resolve(WORD) }
-    return run(words, commandLine(home, { environment: { PLATFORM_TOKEN: 'carls-token' }, terminal }))
-  }
+    commands = await CommandsAtServer.start(listener, {
+      token: 'carls-token',
+      readPassword: () => Promise.resolve(WORD),
+    })
+  })
+  afterEach(() => commands.stop())
+
+  const freehold = (...words: string[]) => commands.freehold(...words)
 
   it('makes the account of an invited person, as nobody, and says what comes next', async () => {
     const link = 'https://platform.example/invitations/new'
-    expect(await freehold('invitation', 'accept', link, '--first-name', 'Carl', '--last-name', 'C'), said).to.equal(0)
+    expect(
+      await freehold('invitation', 'accept', link, '--first-name', 'Carl', '--last-name', 'C'),
+      commands.said,
+    ).to.equal(0)
     expect(calls).to.deep.equal([
       { what: 'GET /invitations/new', token: undefined, body: undefined },
       {
@@ -73,36 +59,36 @@ describe('joining from the command line', () => {
         body: { password: WORD, firstName: 'Carl', lastName: 'C' },
       },
     ])
-    expect(said).to.include('freehold login').and.not.include(WORD)
+    expect(commands.said).to.include('freehold login').and.not.include(WORD)
   })
 
   it('wants the names of a person without an account', async () => {
     expect(await freehold('invitation', 'accept', 'new')).to.equal(2)
-    expect(said).to.include('--first-name')
+    expect(commands.said).to.include('--first-name')
   })
 
   it('accepts as the person who is signed in', async () => {
-    expect(await freehold('invitation', 'accept', 'known'), said).to.equal(0)
+    expect(await freehold('invitation', 'accept', 'known'), commands.said).to.equal(0)
     expect(calls.at(-1)).to.deep.equal({
       what: 'POST /invitations/accept',
       token: 'Bearer carls-token',
       body: { token: 'known' },
     })
-    expect(said).to.equal('You are Reader in Shop.\n')
+    expect(commands.said).to.equal('You are Reader in Shop.\n')
   })
 
   it('says what the platform says of a link that cannot be used', async () => {
     expect(await freehold('invitation', 'accept', 'gone')).to.equal(1)
-    expect(said).to.include('The invitation was not found.')
+    expect(commands.said).to.include('The invitation was not found.')
   })
 
   it('asks for the link of a reset, uses it, and changes a password', async () => {
-    expect(await freehold('password', 'reset', 'carl@example.com'), said).to.equal(0)
+    expect(await freehold('password', 'reset', 'carl@example.com'), commands.said).to.equal(0)
     expect(
       await freehold('password', 'reset', 'https://platform.example/identity/password-reset/fresh'),
-      said,
+      commands.said,
     ).to.equal(0)
-    expect(await freehold('password', 'change'), said).to.equal(0)
+    expect(await freehold('password', 'change'), commands.said).to.equal(0)
     expect(calls).to.deep.equal([
       { what: 'POST /identity/password-reset', token: undefined, body: { email: 'carl@example.com' } },
       { what: 'GET /identity/password-reset/fresh', token: undefined, body: undefined },

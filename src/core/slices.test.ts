@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { turnsDuring } from '../../test/make/turns.ts'
 import { atOnce, inSlices, pausing, type Sliced } from './slices.ts'
 
 describe('work in slices', () => {
@@ -12,16 +13,7 @@ describe('work in slices', () => {
   }
   async function turnsOf(...lengths: number[]): Promise<number> {
     const clock = { now: 0 }
-    let turns = 0
-    let isOver = false
-    const count = () => {
-      turns += 1
-      if (!isOver) setImmediate(count)
-    }
-    setImmediate(count)
-    await inSlices(steps(clock, ...lengths), () => clock.now)
-    isOver = true
-    return turns
+    return (await turnsDuring(() => inSlices(steps(clock, ...lengths), () => clock.now))).turns
   }
 
   it('gives others their turn after each long step', async () => expect(await turnsOf(9, 9, 9)).to.equal(3))

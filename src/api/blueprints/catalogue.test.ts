@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { turnsDuring } from '../../../test/make/turns.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
 import { blueprintOf, blueprintsOf, readingWhole, readWhole, type TemplateObject } from './catalogue.ts'
 
@@ -48,16 +49,8 @@ describe('templates in the catalogue', () => {
       peekAll: (_: unknown, { namespace }: { namespace: string }) => (namespace.includes(BOUNDARY) ? objects : []),
     }
     const turnsOf = async () => {
-      let turns = 0
-      let isOver = false
-      const count = () => {
-        turns += 1
-        if (!isOver) setImmediate(count)
-      }
-      setImmediate(count)
-      const found = await blueprintsOf({ records } as never, BOUNDARY)
-      isOver = true
-      expect(found).to.have.length(4)
+      const { turns, result } = await turnsDuring(() => blueprintsOf({ records } as never, BOUNDARY))
+      expect(result).to.have.length(4)
       return turns
     }
     expect(await turnsOf()).to.be.at.least(4)

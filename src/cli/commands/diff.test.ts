@@ -1,12 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
+import type { RequestListener } from 'node:http'
 import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { expect } from 'chai'
-import { commandLine } from '../../../test/make/commandLine.ts'
-import { run } from '../run.ts'
+import { CommandsAtServer } from '../../../test/worlds/commandsAtServer.ts'
 import { changesOf } from './diff.ts'
 
 describe('what an apply would change', () => {
@@ -44,9 +41,7 @@ describe('what an apply would change at the API server', () => {
   // What every object has is there as well.
   const WHOLE = { ...TEMPLATES.properties, apiVersion: {}, kind: {}, metadata: {} }
   const SCHEMAS = { components: { schemas: { A: { ...TEMPLATES, properties: WHOLE } } } }
-  let server: Server
-  let home: string
-  let said: string
+  let commands: CommandsAtServer
   let stored: object | undefined
   /** A field that the API server does not know, and what the caller may not read. */
   let unknown: string | undefined
@@ -57,7 +52,7 @@ describe('what an apply would change at the API server', () => {
     writes = []
     unknown = undefined
     forbidden = undefined
-    server = createServer(async (request, response) => {
+    const listener: RequestListener = async (request, response) => {
       const answer = (status: number, body: object) =>
         response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
       const { url = '', method } = request
@@ -69,16 +64,10 @@ describe('what an apply would change at the API server', () => {
       if (unknown !== undefined && !stringData)
         return answer(500, { message: `${unknown}: field not declared in schema` })
       answer(200, { ...wanted, ...(stringData && { data: stringData }), status: {} })
-    })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    home = await mkdtemp(join(tmpdir(), 'freehold-diff-'))
-    await freehold('setup', '--facade-url', url, '--issuer', 'http://127.0.0.1:1/realms/x', '--kubernetes-url', url)
+    }
+    commands = await CommandsAtServer.start(listener, { setup: (url) => ['--kubernetes-url', url] })
   })
-  afterEach(async () => {
-    server.close()
-    await rm(home, { recursive: true })
-  })
+  afterEach(() => commands.stop())
 
   /** What is there besides the object that is asked for. */
   function readable(url: string): [number, object] | undefined {
@@ -87,23 +76,16 @@ describe('what an apply would change at the API server', () => {
     return forbidden?.test(url) === true ? [403, { message: 'is forbidden' }] : undefined
   }
 
-  function freehold(...words: string[]): Promise<number> {
-    said = ''
-    const say = (text: string) => {
-      said += text
-    }
-    const environment = { PLATFORM_TOKEN: 'a-token' }
-    return run(words, commandLine(home, { environment, terminal: { out: say, err: say } }))
-  }
+  const freehold = (...words: string[]) => commands.freehold(...words)
   async function diff(manifest: string): Promise<number> {
-    await writeFile(join(home, 'a.yaml'), manifest)
-    return freehold('diff', '-f', join(home, 'a.yaml'), '-b', BOUNDARY)
+    await writeFile(join(commands.home, 'a.yaml'), manifest)
+    return freehold('diff', '-f', join(commands.home, 'a.yaml'), '-b', BOUNDARY)
   }
 
   it('is asked of it, and nothing is written', async () => {
     stored = { metadata: { resourceVersion: '1' }, spec: { content: 'old', kept: 1 } }
-    expect(await diff(TEMPLATE), said).to.equal(1)
-    expect(said).to.equal(
+    expect(await diff(TEMPLATE), commands.said).to.equal(1)
+    expect(commands.said).to.equal(
       'BlueprintTemplate "search"\n  ~ content: "old" -> "new"\n  - kept: 1\nSomething would change.\n',
     )
     expect(writes).to.have.length(1)
@@ -112,28 +94,30 @@ describe('what an apply would change at the API server', () => {
 
   it('is nothing where all is as wanted', async () => {
     stored = { spec: { content: 'new' }, status: { x: 1 } }
-    expect(await diff(TEMPLATE), said).to.equal(0)
-    expect(said).to.equal('')
+    expect(await diff(TEMPLATE), commands.said).to.equal(0)
+    expect(commands.said).to.equal('')
   })
 
   it('is all of it where there is nothing', async () => {
     stored = undefined
     expect(await diff(TEMPLATE)).to.equal(1)
-    expect(said).to.include('+ it would be created')
+    expect(commands.said).to.include('+ it would be created')
   })
 
   it('is nothing where it refuses a field, which is more than a difference', async () => {
     unknown = '.spec.contnt'
     stored = { spec: { content: 'old' } }
-    expect(await diff(TEMPLATE.replace('content:', 'contnt:')), said).to.equal(2)
-    expect(said).to.match(/a.yaml, document 1: BlueprintTemplate "search": spec.contnt is not a field.*"content"\?\n$/)
+    expect(await diff(TEMPLATE.replace('content:', 'contnt:')), commands.said).to.equal(2)
+    expect(commands.said).to.match(
+      /a.yaml, document 1: BlueprintTemplate "search": spec.contnt is not a field.*"content"\?\n$/,
+    )
   })
 
   it('is compared of what may be read where other things may not be', async () => {
     forbidden = /secrets/
     stored = { spec: { content: 'old' } }
-    expect(await diff(`${SECRET}\n---\n${TEMPLATE}`), said).to.equal(2)
-    expect(said)
+    expect(await diff(`${SECRET}\n---\n${TEMPLATE}`), commands.said).to.equal(2)
+    expect(commands.said)
       .to.include('~ content: "old" -> "new"')
       .and.to.match(/document 1: Secret "token": .*403/)
   })
@@ -141,9 +125,9 @@ describe('what an apply would change at the API server', () => {
   it('is refused by `apply` before anything is sent, too', async () => {
     unknown = '.spec.contnt'
     stored = { spec: { content: 'old' } }
-    await writeFile(join(home, 'a.yaml'), `${SECRET}\n---\n${TEMPLATE.replace('content:', 'contnt:')}`)
-    expect(await freehold('apply', '-f', join(home, 'a.yaml'), '-b', BOUNDARY), said).to.equal(1)
-    expect(said)
+    await writeFile(join(commands.home, 'a.yaml'), `${SECRET}\n---\n${TEMPLATE.replace('content:', 'contnt:')}`)
+    expect(await freehold('apply', '-f', join(commands.home, 'a.yaml'), '-b', BOUNDARY), commands.said).to.equal(1)
+    expect(commands.said)
       .to.match(/document 2: .*spec.contnt is not a field/)
       .and.to.include('Nothing was applied.')
     expect(writes.filter((path) => path?.includes('dryRun') !== true)).to.deep.equal([])
@@ -152,6 +136,6 @@ describe('what an apply would change at the API server', () => {
   it('shows no secret', async () => {
     stored = { data: { token: 'whisper' } }
     expect(await diff(SECRET)).to.equal(1)
-    expect(said).to.equal('Secret "token"\n  ~ data\nSomething would change.\n')
+    expect(commands.said).to.equal('Secret "token"\n  ~ data\nSomething would change.\n')
   })
 })

@@ -1,0 +1,13 @@
+/** How many turns of the event loop others had while it went on, and what it gave. */
+export async function turnsDuring<Result>(work: () => Promise<Result>): Promise<{ turns: number; result: Result }> {
+  let turns = 0
+  let isOver = false
+  const count = () => {
+    turns += 1
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  const result = await work()
+  isOver = true
+  return { turns, result }
+}
