@@ -1,4 +1,5 @@
 import { chmod, mkdir, readFile } from 'node:fs/promises'
+import { totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { loadAll } from 'js-yaml'
@@ -145,11 +146,16 @@ type RunOptions = {
   nodes: number
 }
 
+/**
+ * Collecting garbage would be a third of what the API server does: a control plane of a test takes memory for it instead,
+ * up to a twelfth of the machine's, as three of them run at once.
+ */
+const ROOM_FOR_GARBAGE = { GOGC: '500', GOMEMLIMIT: String(Math.round(totalmem() / 12)) }
+
 async function run({ group, programs, files, progress, version, node, nodes }: RunOptions): Promise<AdminClient> {
   const { flagOptions } = files
   const client = adminClient(files.server, { caPem: files.authorities.ca.certPem, ...files.admin })
-  // Collecting garbage is an eighth of the API server's time: a control plane of a test takes memory for it, within bounds.
-  const environment = flagOptions.durable ? process.env : { ...process.env, GOGC: '500', GOMEMLIMIT: '768MiB' }
+  const environment = flagOptions.durable ? process.env : { ...process.env, ...ROOM_FOR_GARBAGE }
   const launch = (name: ProgramName, args: readonly string[]) =>
     group.start(within(node?.inNetwork, { name, program: programs[name], args, environment }))
   const isOk = async (path: string) => (await client.send('GET', path)).status === 200
