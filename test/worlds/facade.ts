@@ -290,7 +290,8 @@ function callerOf(services: Services) {
       scope: undefined,
     } as unknown as Context
     const answer = await draft.handler(context)
-    const text = answer.stream === undefined ? '' : Buffer.concat(await answer.stream.toArray()).toString()
+    const bytes = answer.bytes ?? (answer.stream && Buffer.concat(await answer.stream.toArray()))
+    const text = Buffer.from(bytes ?? []).toString()
     const body = answer.parts === undefined ? answer.body : JSON.parse(answer.parts.join(''))
     // What a route answers is what its schema says, field for field.
     if (body !== undefined) expectSchema(draft, answer.status, body)

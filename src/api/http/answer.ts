@@ -2,12 +2,16 @@ import type { Readable } from 'node:stream'
 import type { z } from 'zod'
 import { datesInUtc } from '../../crds/dates.ts'
 
-/** What a handler answers. `body` becomes JSON; `parts` is JSON already, piece by piece; `stream` goes out as it comes. */
+/**
+ * What a handler answers. `body` becomes JSON; `parts` is JSON already, piece by piece; `bytes` are kept encoded; `stream`
+ * goes out as it comes.
+ */
 export type Answer<Body = unknown> = {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Body
   readonly parts?: readonly string[]
+  readonly bytes?: Uint8Array
   readonly stream?: Readable
   /** Of a stream: the headers go out at once, because its first byte may be long in coming. */
   readonly isOpenEnded?: boolean

@@ -184,3 +184,29 @@ describe('a large body', () => {
     })
   }
 })
+
+describe('an answer that is kept encoded', () => {
+  const sent = async (answer: Parameters<typeof send>[2]) => {
+    const spent: number[] = []
+    const server = createServer((asked, response) => {
+      const sending = { turn: () => undefined, spend: (bytes: number) => void spent.push(bytes) }
+      void send(asked, response, answer, sending)
+    }).listen(0)
+    await once(server, 'listening')
+    const heard = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    const text = await heard.text()
+    server.close()
+    return { heard, text, spent }
+  }
+
+  it('goes out as it is, with its length, and is paid for', async () => {
+    const { heard, text, spent } = await sent({ status: 200, bytes: Buffer.from('Größe') })
+    expect([text, heard.headers.get('content-length')]).to.deep.equal(['Größe', '7'])
+    expect(spent).to.deep.equal([7])
+  })
+
+  it('says nothing about the length of what the caller has', async () => {
+    const { heard } = await sent({ status: 304, headers: { etag: '"1"' } })
+    expect([heard.status, heard.headers.get('content-length')]).to.deep.equal([304, null])
+  })
+})

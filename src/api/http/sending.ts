@@ -32,9 +32,15 @@ export async function send(
     await pump(answer.stream, response)
     return
   }
+  if (answer.bytes !== undefined) {
+    spend(answer.bytes.length)
+    response.setHeader('content-length', answer.bytes.length)
+    response.end(answer.bytes)
+    return
+  }
   const parts = answer.parts ?? (answer.body === undefined ? undefined : [JSON.stringify(answer.body)])
   if (parts === undefined) {
-    if (answer.status !== 204) response.setHeader('content-length', '0')
+    if (answer.status !== 204 && answer.status !== 304) response.setHeader('content-length', '0')
     response.end()
     return
   }

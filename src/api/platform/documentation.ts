@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { type EncodedDocument, encoded } from './encodedDocument.ts'
 
 export const DocsManifestDto = z
   .object({
@@ -67,6 +68,7 @@ export type DocumentationFile = {
 export class Documentation {
   readonly #sources: ReadonlyMap<string, () => readonly DocumentationFile[]>
   readonly #modules = new Map<string, ReadonlyMap<string, DocumentationFile>>()
+  readonly #encoded = new WeakMap<DocumentationFile, Promise<EncodedDocument>>()
   readonly #version: string
 
   /** @param files by module, called when a module is first asked for: the documents of all of them take a while */
@@ -104,6 +106,15 @@ export class Documentation {
 
   file(module: string, path: string): DocumentationFile | undefined {
     return this.#filesOf(module)?.get(path)
+  }
+
+  /** Encoded when it is first asked for. */
+  encoded(file: DocumentationFile): Promise<EncodedDocument> {
+    const known = this.#encoded.get(file)
+    if (known !== undefined) return known
+    const made = encoded(file.content)
+    this.#encoded.set(file, made)
+    return made
   }
 
   #filesOf(module: string): ReadonlyMap<string, DocumentationFile> | undefined {

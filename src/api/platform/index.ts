@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
 import { notFound } from '../../core/errors.ts'
@@ -8,7 +7,7 @@ import type { ReadinessCheck } from '../http/management.ts'
 import { anonymous, authenticated, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, HealthCheckDto } from '../resources/dto.ts'
 import { DocsManifestDto, type Documentation, DocumentedModules } from './documentation.ts'
-import type { EncodedDocument } from './reference.ts'
+import { documentAnswer, type EncodedDocument } from './encodedDocument.ts'
 
 /** What the process knows of itself and of the cluster under it. */
 export type Platform = {
@@ -52,24 +51,18 @@ function findManifest({ services, parameters }: Context<'module'>) {
   return ok(manifest)
 }
 
-function findFile({ services, parameters }: Context<'module' | 'path'>) {
+async function findFile(context: Context<'module' | 'path'>) {
+  const { services, parameters } = context
   const file = services.documentation.file(parameters.module, parameters.path)
   if (file === undefined) throw notFound('This documentation file')
-  const { content, mediaType } = file
-  return { status: 200, headers: { 'content-type': mediaType }, stream: Readable.from([Buffer.from(content)]) }
+  return documentAnswer(await services.documentation.encoded(file), context, { 'content-type': file.mediaType })
 }
 
 async function sendWholeDocument(context: Context) {
-  const { json, gzip, etag } = await context.services.wholeDocument()
-  const isZipped = /\bgzip\b/.test(context.header('accept-encoding') ?? '')
-  const headers = {
+  return documentAnswer(await context.services.wholeDocument(), context, {
     'content-type': 'application/json; charset=utf-8',
     'cache-control': 'public, max-age=300',
-    vary: 'Accept-Encoding',
-    etag,
-    ...(isZipped && { 'content-encoding': 'gzip' }),
-  }
-  return { status: 200, headers, stream: Readable.from([isZipped ? gzip : json]) }
+  })
 }
 
 /** Names and states only: anybody may ask, and messages of a failing part could tell them about the inside. */

@@ -1,0 +1,32 @@
+import { hash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { gzip as gzipWith } from 'node:zlib'
+import type { Answer } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+
+const gzip = promisify(gzipWith)
+
+/** A text that many ask for, as it is sent. */
+export type EncodedDocument = { readonly plain: Buffer; readonly gzip: Buffer; readonly etag: string }
+
+export async function encoded(text: string): Promise<EncodedDocument> {
+  const plain = Buffer.from(text)
+  return { plain, gzip: await gzip(plain), etag: `"${hash('sha256', plain, 'base64url').slice(0, 22)}"` }
+}
+
+/** Nothing is encoded anew, and nothing sent to who has it (RFC 9110, section 13.1.2). */
+export function documentAnswer(
+  { plain, gzip, etag }: EncodedDocument,
+  context: Pick<Context, 'header'>,
+  headers: Readonly<Record<string, string>>,
+): Answer<never> {
+  const known = { ...headers, etag, vary: 'Accept-Encoding' }
+  if (isKnown(context.header('if-none-match'), etag)) return { status: 304, headers: known }
+  if (!/\bgzip\b/.test(context.header('accept-encoding') ?? '')) return { status: 200, headers: known, bytes: plain }
+  return { status: 200, headers: { ...known, 'content-encoding': 'gzip' }, bytes: gzip }
+}
+
+/** Proxies that compress make a tag weak. */
+function isKnown(tags: string | undefined, etag: string): boolean {
+  return tags?.split(',').some((tag) => ['*', etag, `W/${etag}`].includes(tag.trim())) ?? false
+}
