@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { Agent, request } from 'undici'
 import { Authority } from '../../scripts/controlplane/pki.ts'
+import { ManualClock } from '../../test/make/clock.ts'
 import { until } from '../../test/make/until.ts'
 import { readConfiguration } from '../config.ts'
 import { silentLog } from '../core/log.ts'
@@ -19,7 +20,8 @@ describe('the webhooks of the facade', () => {
   let foreign: Authority
   let webhooks: Webhooks | undefined
   const noCaches = { get: () => ({ get: () => undefined, subscribe: () => () => undefined }) }
-  const options = { services: {}, caches: noCaches, client: {}, isReady: () => false, log: silentLog } as never
+  const clock = new ManualClock()
+  const options = { services: { clock }, caches: noCaches, client: {}, isReady: () => false, log: silentLog } as never
   const configuration = (more: Record<string, string>) =>
     readConfiguration({ PLATFORM_ISSUER: 'https://issuer.example.com', ...more })
 
@@ -39,6 +41,7 @@ describe('the webhooks of the facade', () => {
         PLATFORM_WEBHOOK_CERTIFICATE: path('crt'),
         PLATFORM_WEBHOOK_KEY: path('key'),
         PLATFORM_WEBHOOK_CLIENT_AUTHORITY: path('authority'),
+        PLATFORM_REQUESTS_PER_MINUTE: '60',
       }),
       options,
     )
@@ -81,6 +84,23 @@ describe('the webhooks of the facade', () => {
   it('speak with nobody whom the cluster does not know, nor with who shows nothing', async () => {
     expect(await refusal(post(foreign, CALLER_NAME))).to.equal('refused')
     expect(await refusal(post(undefined, ''))).to.equal('refused')
+  })
+
+  it('slow down a tenant who asks more often than REST may be asked, and nobody else', async () => {
+    const [greedy, modest] = ['p:11111111-1111-4111-8111-111111111111', 'p:22222222-2222-4222-8222-222222222222']
+    const ask = (user: string) =>
+      post(authority, CALLER_NAME, JSON.stringify({ ...JSON.parse(review), spec: { user } }))
+    for (let at = 0; at < 60; at += 1) expect((await ask(greedy)).status).to.equal(200)
+    let isAnswered = false
+    const further = ask(greedy).finally(() => {
+      isAnswered = true
+    })
+    await until('the question waits', () => clock.pending === 1)
+    expect((await ask(modest)).status).to.equal(200)
+    expect((await ask('system:serviceaccount:flux-system:kustomize-controller')).status).to.equal(200)
+    expect(isAnswered).to.equal(false)
+    await clock.advance(1_000)
+    expect((await further).status).to.equal(200)
   })
 
   it('take reviews only, at their own path', async () => {

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { Standing } from '../api/callers/standing.ts'
 import type { Services } from '../api/http/context.ts'
+import { requestRate } from '../api/http/limits.ts'
 import type { Staleness } from '../api/http/pipeline.ts'
 import type { ActivityRecorder } from '../api/records/activity/recorder.ts'
 import { isThere } from '../api/records/activity/subjects.ts'
@@ -12,6 +13,7 @@ import { messageOf } from '../core/errors.ts'
 import { FairShare } from '../core/fairShare.ts'
 import type { Log } from '../core/log.ts'
 import { oneByOne } from '../core/oneByOne.ts'
+import { Pace } from '../core/pace.ts'
 import { readWithin } from '../core/readWithin.ts'
 import { isSameText } from '../core/sameText.ts'
 import { WEBHOOK_SERVER_NAME } from '../core/webhook.ts'
@@ -19,7 +21,15 @@ import type { CacheSet } from '../kube/caches.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { createAdmission } from '../webhooks/admission/index.ts'
 import { createAuditor } from '../webhooks/audit/index.ts'
-import { createReviewer, followPlaces, givenToPods, partOwners, podOwners } from '../webhooks/authorizer/index.ts'
+import {
+  createReviewer,
+  followPlaces,
+  givenToPods,
+  partOwners,
+  podOwners,
+  tenantOf,
+} from '../webhooks/authorizer/index.ts'
+import type { PlaceOfNamespace } from '../webhooks/authorizer/question.ts'
 import { keepAnnounced, type OwnAuthority, openOwnAuthority } from './ownAuthority.ts'
 
 /** The common name of the API server's client certificate: nobody else may ask who may do what. */
@@ -46,6 +56,9 @@ export type Webhooks = { readonly port: number; stop(): Promise<void> }
 
 /** By path: answers the body of a review, undefined if it is not a review. */
 type Reviews = ReadonlyMap<string, (body: unknown) => unknown>
+
+/** Milliseconds. The API server gives up after 3 s, and its caller would see a 500. */
+const LONGEST_WAIT = 1_500
 
 /**
  * Where the API server asks the facade, over https on a port of its own: who may do what, and whether a write of access
@@ -89,6 +102,8 @@ export async function runWebhooks(
     staleness,
     standing,
   })
+  const { clock } = services
+  const pace = new Pace({ ...requestRate(configuration.requestsPerMinute), longest: LONGEST_WAIT }, clock)
   const isKnown = (resource: Parameters<typeof isThere>[1]) => isThere(services.records, resource)
   const audit = createAuditor({
     placeOf: places.placeOf,
@@ -98,7 +113,7 @@ export async function runWebhooks(
     isReady,
   })
   const reviews: Reviews = new Map<string, (body: unknown) => unknown>([
-    [AUTHORIZE, review],
+    [AUTHORIZE, pacedReview(review, pace, places.placeOf)],
     [ADMIT, admit],
     [AUDIT, audit],
   ])
@@ -112,6 +127,18 @@ export async function runWebhooks(
     if (socket.getPeerCertificate().subject?.CN === CALLER_NAME) callers.add(socket)
   })
   return withEnd(await serve(server, configuration), () => places.stop())
+}
+
+/**
+ * Asks no faster than REST may be asked: the API server has no such limit of its own, and each of its requests is a
+ * question. Tenants only; a controller of the cluster may well ask for much.
+ */
+function pacedReview(review: (body: unknown) => Promise<unknown>, pace: Pace, placeOf: PlaceOfNamespace) {
+  return async (body: unknown) => {
+    const tenant = tenantOf(askedFor(body), placeOf)
+    if (tenant !== undefined) await pace.take(tenant)
+    return review(body)
+  }
 }
 
 const LIMITS = { requestTimeout: 10_000, keepAliveTimeout: KEEP_ALIVE, minVersion: 'TLSv1.2' } as const

@@ -17,7 +17,7 @@ import {
 } from './question.ts'
 
 export { followPlaces, givenToPods, partOwners, podOwners } from './places.ts'
-export { principalOfUser } from './question.ts'
+export { principalOfUser, tenantOf } from './question.ts'
 
 /** Which object the token was issued for, as the API server's authentication maps it from the claim. */
 const PRINCIPAL_UID_EXTRA = 'freehold.dev/principal-uid'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { actionsInsidePod } from './podAccess.ts'
-import { principalOfUser, type Question, questionOf } from './question.ts'
+import { principalOfUser, type Question, questionOf, tenantOf } from './question.ts'
 
 const PRINCIPAL = '11111111-1111-4111-8111-111111111111'
 const B = '6f1c3a52-0f0e-4d67-9b2e-3c1f2f8f7a1b'
@@ -266,4 +266,16 @@ describe('a way into a pod', () => {
       expect(actionsInsidePod({ actions: prefix }, subresource, verb)).to.deep.equal(expected)
     })
   }
+})
+
+describe('who pays for a question', () => {
+  const cases: [sentence: string, user: string, tenant: string | undefined][] = [
+    ['a principal for its own', `p:${PRINCIPAL}`, `p:${PRINCIPAL}`],
+    ['a namespace of a tenant for its accounts', `system:serviceaccount:${SPACE}:x`, `system:serviceaccount:${SPACE}`],
+    ['nobody for a controller of the cluster', 'system:serviceaccount:flux-system:kustomize-controller', undefined],
+    ['nobody for an administrator', 'kubernetes-admin', undefined],
+    ['nobody for a name that only looks like a principal', 'p:anna', undefined],
+  ]
+  for (const [sentence, user, tenant] of cases)
+    it(`is ${sentence}`, () => expect(tenantOf(user, placeOf)).to.equal(tenant))
 })

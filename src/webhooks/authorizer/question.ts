@@ -75,6 +75,14 @@ export function principalOfUser(user: string | undefined): string | undefined {
   return isUuid(id) ? id : undefined
 }
 
+/** Who pays for a question: a principal, or the namespace of a tenant for all its service accounts; else nobody. */
+export function tenantOf(user: string, placeOf: PlaceOfNamespace): string | undefined {
+  if (principalOfUser(user) !== undefined) return user
+  const [system, kind, namespace] = user.split(':')
+  if (system !== 'system' || kind !== 'serviceaccount' || namespace === undefined) return undefined
+  return placeOf(namespace) === undefined ? undefined : `system:serviceaccount:${namespace}`
+}
+
 /**
  * Reads a request to the API server as a question of authorization: an action at the scope that the namespace and the
  * name spell. Pure; what is not ours, and whoever is not a principal, is left to the authorizers that come after.
