@@ -87,6 +87,13 @@ function creationTests({ kind, body, other, isBrief = false }: ResourceCase, seg
     expect(answer.body.module).to.equal(module)
   })
 
+  it('answer 200 to the POST of what was read, which changes nothing', async () => {
+    await create()
+    const read = await call('get', `${base}/${NAME}`)
+    const answer = await create(NAME, read.body)
+    expect([answer.status, answer.headers.etag], JSON.stringify(answer.body)).to.deep.equal([200, read.headers.etag])
+  })
+
   it('are not made under If-Match, which compares what is there', async () => {
     const [some, any] = ['"1-1-abcdef01"', '*']
     for (const version of [some, any]) {

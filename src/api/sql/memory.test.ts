@@ -73,4 +73,10 @@ describe('the memory of a SQL engine, over REST', () => {
     expect((await call('put', { ...body, ...SMALL })).body.memoryLimitMb).to.equal(1000)
     expect((await call('patch', { memoryLimitMb: null })).body.memoryLimitMb).to.equal(3276)
   })
+
+  it('leaves MariaDB without terms to accept, which a read tells as accepted', async () => {
+    const { status, body } = await call('post', { engine: 'MariaDb' })
+    expect([status, body.acceptEula]).to.deep.equal([201, true])
+    expect((await call('get')).body.acceptEula).to.equal(true)
+  })
 })

@@ -45,7 +45,7 @@ function refine(draft: Partial<SqlSpec>, view: WriteView<typeof SqlInstance>, pl
     const message = 'This platform has no target for backups of SQL instances.'
     throw unprocessable('BACKUP_TARGET_MISSING', 'backupEnabled', 'true', message)
   }
-  const memoryLimitMb = chooseMemoryMb(draft, view)
+  const memoryLimitMb = chooseMemoryMb(draft, view, plan)
   const { memoryLimit } = effectiveSizes(draft, plan)
   // The kind's rules judge the spec; this also judges what it gets from its plan.
   const fault = memoryLimit === null ? undefined : memoryFault({ engine, memoryLimitMb }, memoryLimit)
@@ -64,9 +64,11 @@ function shownMemoryMb(spec: Partial<SqlSpec>, plan: Plan | undefined): number |
   return spec.memoryLimitMb ?? (memoryLimit === null ? undefined : engineShareMb(memoryLimit))
 }
 
-/** What a read showed as the share of the engine stays the share when it is written back. */
-function chooseMemoryMb({ memoryLimitMb }: Partial<SqlSpec>, view: WriteView<typeof SqlInstance>): number | undefined {
+/** A share that equals the one of the plan is the plan's. So is what a read showed as the share, when it is written back. */
+function chooseMemoryMb(draft: Partial<SqlSpec>, view: WriteView<typeof SqlInstance>, plan: Plan | undefined) {
+  const { memoryLimitMb, ...others } = draft
   const before = view.previous?.spec
-  if (before === undefined || before.memoryLimitMb !== undefined || view.form !== 'put') return memoryLimitMb
+  if (before === undefined) return memoryLimitMb === shownMemoryMb(others, plan) ? undefined : memoryLimitMb
+  if (before.memoryLimitMb !== undefined || view.form !== 'put') return memoryLimitMb
   return memoryLimitMb === shownMemoryMb(before, planOf(view.services, 'Sql', before)) ? undefined : memoryLimitMb
 }
