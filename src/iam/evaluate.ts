@@ -8,12 +8,13 @@ import {
   denies,
   firstPermitting,
   grantedSet,
+  grantsAtRoot,
+  grantsBelowRoot,
   isBelow,
   isExcluded,
   isWithin,
   permits,
   subjectDenies,
-  subjectGrants,
   upwards,
   type Wanted,
   wantedAction,
@@ -35,7 +36,7 @@ import {
   unite,
 } from './permissions.ts'
 import { PolicyIndex, type TrustEntry } from './policyIndex.ts'
-import { type Denial, type Grant, groupsOf, PrincipalNode } from './principals.ts'
+import { closureOf, type Denial, type Grant, PrincipalNode } from './principals.ts'
 import type { Decision } from './records.ts'
 import { type ScopeNode, scopeText } from './scopeTree.ts'
 
@@ -184,11 +185,18 @@ export class Evaluator {
   }
 
   #grantedByAssignment(principal: PrincipalNode, wanted: Wanted, place: ScopeNode, at: number): boolean {
-    if (subjectGrants(this.policy.reach, principal, wanted, place, at)) return true
-    const groups = groupsOf(principal)
-    for (let index = 0; index < groups.length; index += 1) {
+    const { reach } = this.policy
+    if (grantsAtRoot(principal, wanted, at)) return true
+    if (reach.mayHold(principal.number, place.boundary) && grantsBelowRoot(principal, wanted, place, at)) return true
+    const { groups, numbers, atRoot } = closureOf(principal)
+    for (let index = 0; index < atRoot.length; index += 1) {
+      const group = atRoot[index]
+      if (group !== undefined && grantsAtRoot(group, wanted, at)) return true
+    }
+    for (let index = 0; index < numbers.length; index += 1) {
+      if (!reach.mayHold(numbers[index] ?? 0, place.boundary)) continue
       const group = groups[index]
-      if (group !== undefined && subjectGrants(this.policy.reach, group, wanted, place, at)) return true
+      if (group !== undefined && grantsBelowRoot(group, wanted, place, at)) return true
     }
     return false
   }
@@ -196,9 +204,9 @@ export class Evaluator {
   #isDenied(principal: PrincipalNode, wanted: Wanted, place: ScopeNode, at: number): boolean {
     if (subjectDenies(this.policy.everyone, principal, wanted, place, at)) return true
     if (subjectDenies(principal, principal, wanted, place, at)) return true
-    const groups = groupsOf(principal)
-    for (let index = 0; index < groups.length; index += 1) {
-      const group = groups[index]
+    const { denied } = closureOf(principal)
+    for (let index = 0; index < denied.length; index += 1) {
+      const group = denied[index]
       if (group !== undefined && subjectDenies(group, principal, wanted, place, at)) return true
     }
     return false

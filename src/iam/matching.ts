@@ -1,7 +1,6 @@
 import { type ActionDefinition, findAction, isOpenAction } from '../core/actions.ts'
 import { type ActionSet, coversOpenAction, hasAction } from './permissions.ts'
 import { type Denial, type Grant, groupsOf, type PrincipalNode, scopeBit } from './principals.ts'
-import type { Reach } from './reach.ts'
 import type { ScopeNode } from './scopeTree.ts'
 
 /** What is asked about: an action of the interface, or one below an open prefix. */
@@ -12,16 +11,13 @@ export function wantedAction(name: string): Wanted | undefined {
   return known !== undefined || isOpenAction(name) ? { known, name } : undefined
 }
 
-export function subjectGrants(
-  reach: Reach,
-  subject: PrincipalNode,
-  wanted: Wanted,
-  place: ScopeNode,
-  at: number,
-): boolean {
-  const { rootGrants } = subject
-  if (rootGrants !== undefined && firstPermitting(rootGrants, wanted, at)) return true
-  if (!reach.mayHold(subject.number, place.boundary)) return false
+/** By an assignment at the root, which every question asks about. */
+export function grantsAtRoot({ rootGrants }: PrincipalNode, wanted: Wanted, at: number): boolean {
+  return rootGrants !== undefined && firstPermitting(rootGrants, wanted, at)
+}
+
+/** By an assignment at the place or above it, below the root. */
+export function grantsBelowRoot(subject: PrincipalNode, wanted: Wanted, place: ScopeNode, at: number): boolean {
   for (let node: ScopeNode = place; node.parent !== undefined; node = node.parent) {
     if ((subject.grantedScopes & scopeBit(node)) === 0) continue
     const head = subject.grants?.get(node)

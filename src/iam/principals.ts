@@ -41,6 +41,20 @@ export type Denial = {
   next: Denial | undefined
 }
 
+/**
+ * Every group that holds a principal, however deep, and of them what most decisions ask, close together: each group that
+ * is looked at itself waits for the memory.
+ */
+export type Closure = {
+  readonly groups: readonly PrincipalNode[]
+  /** Of each of the groups. */
+  readonly numbers: readonly number[]
+  /** Those that have assignments at the root. */
+  readonly atRoot: readonly PrincipalNode[]
+  /** Those that denies name, and perhaps some that no deny names any more. */
+  readonly denied: readonly PrincipalNode[]
+}
+
 /** A person, service principal or group with all that names it. */
 export class PrincipalNode {
   readonly id: string
@@ -55,8 +69,8 @@ export class PrincipalNode {
   /** The groups that list it. */
   parents: Set<PrincipalNode> | undefined = undefined
   members: Set<PrincipalNode> | undefined = undefined
-  /** Every group that holds it, however deep; undefined until asked for again after a change. */
-  closure: readonly PrincipalNode[] | undefined = undefined
+  /** Undefined until asked for again after a change. */
+  closure: Closure | undefined = undefined
 
   constructor(id: string, number = 0) {
     this.id = id
@@ -92,7 +106,9 @@ export function linkGrant(grant: Grant): void {
   principal.grants ??= new Map()
   link(principal.grants, grant)
   principal.grantedScopes |= scopeBit(scope)
-  if (scope.parent === undefined) principal.rootGrants = grant
+  if (scope.parent !== undefined) return
+  if (principal.rootGrants === undefined) forgetClosures(principal)
+  principal.rootGrants = grant
 }
 
 export function unlinkGrant(grant: Grant): void {
@@ -104,6 +120,7 @@ export function unlinkGrant(grant: Grant): void {
 
 /** A deny comes into the index of its principal. */
 export function linkDenial(denial: Denial): void {
+  if (denial.principal.denials === undefined) forgetClosures(denial.principal)
   denial.principal.denials ??= new Map()
   link(denial.principal.denials, denial)
   denial.scope.denials += 1
@@ -173,19 +190,31 @@ export class PrincipalIndex {
 }
 
 const NO_GROUPS: readonly PrincipalNode[] = []
+const NO_CLOSURE: Closure = { groups: NO_GROUPS, numbers: [], atRoot: NO_GROUPS, denied: NO_GROUPS }
 
 /** Every group that holds the principal, directly or through groups. A loop of groups ends where it meets itself. */
-export function groupsOf(node: PrincipalNode): readonly PrincipalNode[] {
-  if (node.parents === undefined) return NO_GROUPS
+export function closureOf(node: PrincipalNode): Closure {
+  if (node.parents === undefined) return NO_CLOSURE
   if (node.closure !== undefined) return node.closure
   const seen = new Set([node])
   for (const next of seen) for (const parent of next.parents ?? NO_GROUPS) seen.add(parent)
   seen.delete(node)
-  node.closure = [...seen]
+  const groups = [...seen]
+  const those = (is: (group: PrincipalNode) => boolean) => (groups.some(is) ? groups.filter(is) : NO_GROUPS)
+  node.closure = {
+    groups,
+    numbers: groups.map(({ number }) => number),
+    atRoot: those(({ rootGrants }) => rootGrants !== undefined),
+    denied: those(({ denials }) => denials !== undefined),
+  }
   return node.closure
 }
 
-/** Whoever is below a changed membership must look its groups up again. */
+export function groupsOf(node: PrincipalNode): readonly PrincipalNode[] {
+  return closureOf(node).groups
+}
+
+/** Whoever is below a change must look its groups up again. */
 function forgetClosures(member: PrincipalNode): void {
   const below = new Set([member])
   for (const node of below) {
