@@ -12,7 +12,7 @@ export function unknownField(schema: z.ZodType, path: readonly PropertyKey[], fi
 }
 
 /** The schemas of the records that may stand at a path. */
-function recordsAt(schema: z.ZodType, path: readonly PropertyKey[]): z.ZodObject[] {
+export function recordsAt(schema: z.ZodType, path: readonly PropertyKey[]): z.ZodObject[] {
   if (
     schema instanceof z.ZodOptional ||
     schema instanceof z.ZodNullable ||
@@ -21,6 +21,7 @@ function recordsAt(schema: z.ZodType, path: readonly PropertyKey[]): z.ZodObject
   )
     return recordsAt(schema.unwrap() as z.ZodType, path)
   if (schema instanceof z.ZodUnion) return schema.options.flatMap((option) => recordsAt(option as z.ZodType, path))
+  if (schema instanceof z.ZodPipe) return recordsAt(schema.in as z.ZodType, path)
   const [name, ...rest] = path
   if (name === undefined) return schema instanceof z.ZodObject ? [schema] : []
   const inner = innerOf(schema, name)

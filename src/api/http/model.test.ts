@@ -149,6 +149,63 @@ describe('what a body lacks or has in another form', () => {
   }
 })
 
+describe('null in bodies', () => {
+  const seen = new Set<z.ZodType>()
+  const records = SERVED_ROUTES.flatMap(({ method, path, body }) =>
+    body === undefined ? [] : parts(body, `${method} ${path} `, seen),
+  ).filter(({ schema }) => schema instanceof z.ZodObject)
+  const withNull = (schema: z.ZodType, name: string) => {
+    try {
+      readModel(schema, { [name]: null })
+      return []
+    } catch (error) {
+      return ((error as PlatformError).extras.errors as { field: string; message: string }[]) ?? []
+    }
+  }
+
+  it('is the same as absent, for every field of any route that may be absent', () => {
+    let asked = 0
+    const refused = records.flatMap(({ path, schema }) =>
+      Object.entries((schema as z.ZodObject).shape).flatMap(([name, field]) => {
+        if (!(field as z.ZodType).safeParse(undefined).success) return []
+        asked += 1
+        const faults = withNull(schema, name).filter((fault) => fault.field === name)
+        return faults.map(({ message }) => `${path}.${name}: ${message}`)
+      }),
+    )
+    expect(asked).to.be.above(500)
+    expect(refused).to.deep.equal([])
+  })
+
+  const model = z.strictObject({
+    must: z.string(),
+    may: z.enum(['A', 'B']).default('A'),
+    inner: z.strictObject({ may: z.number().default(1), must: z.number() }).optional(),
+    map: z.record(z.string(), z.string()).default({}),
+    list: z.array(z.string()).default([]),
+  })
+  const refused: [sentence: string, body: object, said: RegExp][] = [
+    [
+      'where a field must be there, as what was sent',
+      { must: null, may: null },
+      /"must" (?!.*required)/,
+    ],
+    ['in a map', { must: '', map: { a: null } }, /"map.a"/],
+    ['in a list', { must: '', list: [null] }, /"list.0"/],
+    ['below', { must: '', inner: { must: null } }, /"inner.must"/],
+  ]
+  for (const [sentence, body, said] of refused) {
+    it(`is refused ${sentence}`, () => {
+      expect(() => readModel(model, body)).to.throw(said)
+    })
+  }
+
+  it('is read away below, beside an enumeration in another case', () => {
+    const read = readModel(model, { must: '', may: 'b', list: null, inner: { must: 2, may: null } })
+    expect(read).to.deep.equal({ must: '', may: 'B', inner: { must: 2, may: 1 }, map: {}, list: [] })
+  })
+})
+
 describe('enumerations in bodies', () => {
   const seen = new Set<z.ZodType>()
   const enumerations = SERVED_ROUTES.flatMap(({ method, path, body }) =>

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { type ErrorCode, type FieldError, firstReason, PlatformError } from '../../core/errors.ts'
 import { isUncallable } from '../../core/outgoingUrl.ts'
 import { reasonOf } from '../../core/reasonOf.ts'
-import { unknownField } from '../../core/unknownField.ts'
+import { recordsAt, unknownField } from '../../core/unknownField.ts'
 
 type Issue = z.core.$ZodIssue
 
@@ -54,11 +54,38 @@ function isUncalled(issue: Issue): boolean {
   return issue.code === 'invalid_format' && isUncallable(issue.pattern, issue.input)
 }
 
-/** Reads a value, enumerations without regard to case. */
+/** Reads a value, enumerations without regard to case, and null as absent where a field may be absent. */
 export function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown) {
-  const first = schema.safeParse(value, { reportInput: true })
-  const folded = first.success ? undefined : withCaseOfChoices(value, first.error.issues)
-  return folded === undefined ? first : schema.safeParse(folded, { reportInput: true })
+  const read = (given: unknown) => schema.safeParse(given, { reportInput: true })
+  const first = read(value)
+  if (first.success) return first
+  const { issues } = first.error
+  const nulls = issues.filter((issue) => isNullField(schema, issue)).map(({ path }) => path)
+  const folded = withCaseOfChoices(value, issues)
+  if (nulls.length === 0) return folded === undefined ? first : read(folded)
+  const result = read(withoutFields(folded ?? value, nulls))
+  if (result.success) return result
+  // What is required stays null, so that the refusal tells what was sent.
+  const missing = new Set(result.error.issues.map(({ path }) => path.join('.')))
+  const absent = nulls.filter((path) => !missing.has(path.join('.')))
+  return read(withoutFields(folded ?? value, absent))
+}
+
+/** An entry of a map is no field: there null is a value. */
+function isNullField(schema: z.ZodType, { code, input, path }: Issue): boolean {
+  const [name] = path.slice(-1)
+  if (code === 'unrecognized_keys' || input !== null || typeof name !== 'string') return false
+  return recordsAt(schema, path.slice(0, -1)).some(({ shape }) => Object.hasOwn(shape, name))
+}
+
+function withoutFields(value: unknown, paths: readonly (readonly PropertyKey[])[]): unknown {
+  const copy = structuredClone(value)
+  for (const path of paths) {
+    let holder = copy as Record<PropertyKey, unknown>
+    for (const name of path.slice(0, -1)) holder = holder[name] as Record<PropertyKey, unknown>
+    delete holder[path.at(-1) ?? '']
+  }
+  return copy
 }
 
 /** The value with each enumerated text as its enumeration writes it; undefined if none differs by case alone. */
