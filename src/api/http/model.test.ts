@@ -185,11 +185,7 @@ describe('null in bodies', () => {
     list: z.array(z.string()).default([]),
   })
   const refused: [sentence: string, body: object, said: RegExp][] = [
-    [
-      'where a field must be there, as what was sent',
-      { must: null, may: null },
-      /"must" (?!.*required)/,
-    ],
+    ['where a field must be there, as what was sent', { must: null, may: null }, /"must" (?!.*required)/],
     ['in a map', { must: '', map: { a: null } }, /"map.a"/],
     ['in a list', { must: '', list: [null] }, /"list.0"/],
     ['below', { must: '', inner: { must: null } }, /"inner.must"/],

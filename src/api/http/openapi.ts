@@ -2,6 +2,7 @@ import { z } from 'zod'
 import {
   createDocument,
   type ZodOpenApiOperationObject,
+  type ZodOpenApiOverride,
   type ZodOpenApiPathsObject,
   type ZodOpenApiResponseObject,
   type ZodOpenApiResponsesObject,
@@ -110,9 +111,42 @@ export function documentOf(title: string, routes: readonly Route[], words: Docum
         schemas: { PlatformError, ProblemDetails },
       },
     },
-    // A body without a known record, such as a merge patch, may be anything.
-    { allowEmptySchema: { unknown: true, any: true, custom: true, undefined: true } },
+    {
+      // A body without a known record, such as a merge patch, may be anything.
+      allowEmptySchema: { unknown: true, any: true, custom: true, undefined: true },
+      // Records in bodies take no further fields; what holds the parameters of queries does.
+      override: ({ jsonSchema, io }) => {
+        if (io === 'input' && jsonSchema.additionalProperties === false) allowNulls(jsonSchema)
+      },
+    },
   )
+}
+
+type DocumentedSchema = Parameters<ZodOpenApiOverride>[0]['jsonSchema']
+
+function nullable(schema: DocumentedSchema | boolean): DocumentedSchema | boolean {
+  if (typeof schema === 'boolean' || isNullable(schema) || schema.readOnly === true) return schema
+  const { description, default: byDefault, ...value } = schema
+  return {
+    anyOf: [value, { type: 'null' }],
+    ...(description !== undefined && { description }),
+    ...(byDefault !== undefined && { default: byDefault }),
+  }
+}
+
+/** What says nothing of its type may be null. */
+function isNullable({ type, anyOf, oneOf, allOf, $ref, const: only }: DocumentedSchema): boolean {
+  if (type !== undefined) return type === 'null' || (Array.isArray(type) && type.includes('null'))
+  const either = anyOf ?? oneOf
+  if (either !== undefined) return either.some((one) => typeof one === 'object' && isNullable(one as DocumentedSchema))
+  return allOf === undefined && $ref === undefined && only === undefined
+}
+
+/** Null is the same as absent in a body, where a field may be absent (ADR "What a body leaves out"). */
+function allowNulls({ properties = {}, required = [] }: DocumentedSchema): void {
+  for (const [name, property] of Object.entries(properties)) {
+    if (!required.includes(name)) properties[name] = nullable(property)
+  }
 }
 
 /** Two paths that differ in the names of parameters alone are one to OpenAPI (4.8.8): that of the first route. */
