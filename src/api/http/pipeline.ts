@@ -204,23 +204,18 @@ export class Pipeline {
   }
 
   /**
-   * The path of what was made (RFC 9110 section 15.3.2): the one that was written to, or below it the id, or another
-   * field that a route there is named after. Some of these paths have no GET, and only change or delete it.
+   * The path of what was made (RFC 9110 section 15.3.2): the one that was written to, or below it the field that a route
+   * there is named after. Some of these paths have no GET, and only change or delete it.
    */
   #located(route: Route, path: string, answer: Answer): Answer {
-    const fields = Object.entries((answer.body ?? {}) as Record<string, unknown>)
-    const below = fields.flatMap(([name, value]) =>
-      typeof value === 'string' && (name === 'id' || name.endsWith('Id'))
-        ? { name, place: `${path}/${encodeURIComponent(value)}` }
-        : [],
-    )
-    const isThere = (method: string, { name, place }: { name: string; place: string }) => {
+    const isOwn = route.path.endsWith('}')
+    const places = isOwn ? [{ name: undefined, place: path }] : placesBelow(path, answer.body)
+    const isThere = (method: string, { name, place }: { name: string | undefined; place: string }) => {
       const found = this.#router.find(method, place)?.route
-      return found?.isBuilt === true && (name === 'id' || found.path.endsWith(`{${name}}`))
+      return found?.isBuilt === true && (name === undefined || isNamedAfter(found, name))
     }
-    const own = route.path.endsWith('}') ? [{ name: 'id', place: path }] : []
     const methods = ['GET', 'PATCH', 'DELETE']
-    const place = methods.flatMap((method) => [...own, ...below].filter((one) => isThere(method, one)))[0]?.place
+    const place = methods.flatMap((method) => places.filter((one) => isThere(method, one)))[0]?.place
     return place === undefined ? answer : { ...answer, headers: { location: place, ...answer.headers } }
   }
 
@@ -368,10 +363,32 @@ export class Pipeline {
   }
 }
 
+/** What a record could be called below the path of its collection: by each of its short texts, its id and name last. */
+function placesBelow(path: string, body: unknown): { name: string; place: string }[] {
+  const fields = Object.entries((body ?? {}) as Record<string, unknown>)
+  const isGeneral = ([name]: readonly [string, unknown]) => Number(name === 'id' || name === 'name')
+  return fields
+    .toSorted((one, other) => isGeneral(one) - isGeneral(other))
+    .flatMap(([name, value]) =>
+      typeof value === 'string' && value.length > 0 && value.length <= KEY_MAX
+        ? [{ name, place: `${path}/${encodeURIComponent(value)}` }]
+        : [],
+    )
+}
+
+/** `{denyId}` is the field `denyId`, or the id; `{bucketName}` the field of that name, or the name. */
+function isNamedAfter({ path }: Route, field: string): boolean {
+  const parameter = path.slice(path.lastIndexOf('{') + 1, -1)
+  return parameter === field || (/^(id|name)$/.test(field) && parameter.toLowerCase().endsWith(field))
+}
+
 /** Whose limits and turns a request takes. */
 function takerOf({ caller, address }: Passage): Taker {
   if (caller !== undefined) return { kind: 'principal', key: caller.principalId }
   return { kind: 'address', key: addressKey(address) }
 }
+
+/** In characters: no key of the interface is longer. */
+const KEY_MAX = 256
 
 const NEVER_STALE: Staleness = { age: () => 0, bound: Number.POSITIVE_INFINITY }
