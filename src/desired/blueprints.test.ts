@@ -1,6 +1,15 @@
 import { expect } from 'chai'
 import type { KubeObject } from '../core/object.ts'
-import { awaitedBy, plainField, plainOutput, READY_WITHIN, readinessOf, startOf, timeLeft } from './blueprints.ts'
+import {
+  awaitedBy,
+  plainField,
+  plainOutput,
+  READY_WITHIN,
+  readinessOf,
+  settled,
+  startOf,
+  timeLeft,
+} from './blueprints.ts'
 
 const object = (status: object, generation = 1): KubeObject => ({
   apiVersion: 'data.freehold.dev/v1alpha1',
@@ -61,6 +70,21 @@ describe('the steps of a deployment', () => {
       'c Ready',
       'd Creating',
     ])
+  })
+
+  it('end with an execution that failed: none is told as under way', () => {
+    const states = ['Ready', 'Failed', 'Skipped', 'Creating', 'Waiting', 'Pending'] as const
+    const ended = settled(
+      states.map((status) => ({ component: status, status })),
+      now,
+    )
+    expect(ended.map(({ status }) => status)).to.deep.equal([
+      ...['Ready', 'Failed', 'Skipped'],
+      ...['Skipped', 'Skipped', 'Skipped'],
+    ])
+    expect(ended.map(({ finishedAt }) => finishedAt)).to.deep.equal([undefined, undefined, undefined, now, now, now])
+    expect(ended[3]?.message).to.contain('was begun')
+    expect(ended[4]?.message).to.contain('not begun')
   })
 
   it('wait for what they depend on, unless that is left out', () => {

@@ -64,6 +64,18 @@ export function startOf({ spec, status }: Pick<BlueprintExecution, 'spec' | 'sta
 const DONE: ReadonlySet<StepState> = new Set<StepState>(['Ready', 'Skipped'])
 export const isStepDone = ({ status }: Pick<StepProgress, 'status'>) => DONE.has(status)
 
+/** The steps of an execution that failed: none of them goes on. What was made stays, and a retry looks at it again. */
+export function settled(steps: readonly StepProgress[], now: string): StepProgress[] {
+  return steps.map((one) => {
+    if (isStepDone(one) || one.status === 'Failed') return one
+    const message =
+      one.status === 'Creating'
+        ? 'It was begun; the deployment failed before it was ready.'
+        : 'It was not begun: the deployment failed before.'
+    return { ...one, status: 'Skipped', message, finishedAt: now }
+  })
+}
+
 /** The components that a step still waits for. */
 export function awaitedBy({ dependsOn = [] }: ExecutionStep, steps: readonly StepProgress[]): string[] {
   return dependsOn.filter((name) => !steps.some((one) => one.component === name && isStepDone(one)))

@@ -12,6 +12,7 @@ import {
   type Readiness,
   readinessOf,
   type StepProgress,
+  settled,
   startOf,
   timeLeft,
 } from '../../desired/blueprints.ts'
@@ -162,7 +163,7 @@ async function judge(
 /** What was made stays. */
 function fail(pass: ExecutionPass, progress: StepProgress[], message: string): Outcome {
   pass.report({
-    steps: progress,
+    steps: settled(progress, pass.now),
     state: 'Failed',
     stage: 'Finished',
     message: message.slice(0, 1024),
