@@ -10,6 +10,7 @@ import { gatewayOf } from '../workload/home.ts'
 import { judgeHost } from '../workload/hosts.ts'
 import { judgeStart, judgeStop, wasComplete } from '../workload/judge.ts'
 import { placeOfPass } from '../workload/pass.ts'
+import { missingStorageClass } from '../workload/storage.ts'
 import type { InstancePass } from './types.ts'
 
 /** Pods of the instance that are still there, in any state. */
@@ -147,12 +148,16 @@ function judgeComponents(pass: InstancePass): Outcome | undefined {
 }
 
 function troubleIn(
-  { state }: InstancePass,
+  { object, state, workloads }: InstancePass,
   { name, image }: ComponentSpec,
   pods: readonly LivePod[],
 ): Outcome | undefined {
   const { cpuRequest = '', memoryRequest = '', memoryLimit = '' } = state.plans.get(name) ?? {}
-  const asked = { what: `component "${name}"`, image, cpuRequest, memoryRequest, memoryLimit }
+  const missingClass = missingStorageClass(
+    workloads,
+    object.spec.volumes.map(({ storageClass }) => storageClass),
+  )
+  const asked = { what: `component "${name}"`, image, cpuRequest, memoryRequest, memoryLimit, missingClass }
   return troubleOf(asked, ofComponent(pods, name), state.deployments.get(name))
 }
 

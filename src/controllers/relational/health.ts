@@ -187,7 +187,9 @@ function judgeInstances(pass: RelationalPass): Outcome | undefined {
   const counts = `${readyInstances(state.engine)} of ${state.replicas} instances are ready.${phase === HEALTHY ? '' : said}`
   const pods = podsOfEngine(pass)
   // The engine says that it waits for an instance, and not why that one does not start.
-  const progress = [progressWords(counts, pods, planOf(pass)), podTroubleOf(pods)?.message].filter(Boolean).join(' ')
+  const progress = [progressWords(pass, counts, pods, planOf(pass)), podTroubleOf(pods)?.message]
+    .filter(Boolean)
+    .join(' ')
   if (HOPELESS.includes(phase)) return stalled('EngineRefused', progress)
   const before = object.status
   if (isStarting(pass)) return waiting('Starting', progress)

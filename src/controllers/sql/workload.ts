@@ -139,7 +139,7 @@ function judgePod(pass: SqlPass): Outcome | undefined {
   if (isRolledOut(workload)) return undefined
   const trouble = podTroubleOf(podsOfStateful(pass))
   if (trouble !== undefined) return judgeTrouble(pass, trouble)
-  const message = progressWords('The engine is not ready yet.', podsOfStateful(pass), planOf(pass))
+  const message = progressWords(pass, 'The engine is not ready yet.', podsOfStateful(pass), planOf(pass))
   const starting = judgeStart(pass, message)
   if (starting !== undefined) return starting
   const { phase, observedGeneration } = pass.object.status ?? {}

@@ -1,6 +1,8 @@
 import { degraded, type Outcome, stalled } from '../../core/outcome.ts'
 import type { EffectivePlan } from '../../core/sizing/plans.ts'
 import { placementWords } from '../../desired/workload/trouble.ts'
+import { missingStorageClass } from '../workload/storage.ts'
+import type { StatefulPass } from './pass.ts'
 import type { Pod, StatefulSet } from './types.ts'
 
 /** Every wanted pod runs the current template, and is ready. */
@@ -28,8 +30,16 @@ export const cannotStart = (found: Pod): boolean =>
   placementWords({ what: '', cpuRequest: '', memoryRequest: '' }, found) !== undefined
 
 /** How far it is, and why no node takes one of its pods, if none does: a node that is added may. */
-export function progressWords(progress: string, found: readonly Pod[], plan: EffectivePlan): string {
-  const why = found.flatMap((each) => placementWords({ what: `pod ${each.metadata.name}`, ...plan }, each) ?? [])
+export function progressWords(
+  { workloads }: Pick<StatefulPass, 'workloads'>,
+  progress: string,
+  found: readonly Pod[],
+  plan: EffectivePlan,
+): string {
+  const missingClass = missingStorageClass(workloads, [plan.storageClass])
+  const why = found.flatMap(
+    (each) => placementWords({ what: `pod ${each.metadata.name}`, ...plan, missingClass }, each) ?? [],
+  )
   return [progress, ...why.slice(0, 1)].join(' ')
 }
 

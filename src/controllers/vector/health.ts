@@ -53,7 +53,7 @@ function judgePeers(pass: VectorPass): Outcome | undefined {
   const trouble = podTroubleOf(podsOfStateful(pass))
   if (trouble !== undefined) return trouble
   const ready = workload?.status?.readyReplicas ?? 0
-  const progress = progressWords(`${ready} of ${peers} peers are ready.`, podsOfStateful(pass), planOf(pass))
+  const progress = progressWords(pass, `${ready} of ${peers} peers are ready.`, podsOfStateful(pass), planOf(pass))
   if (keys?.pending !== undefined || keys?.retired !== undefined) return waiting('RotatingKey', progress)
   const starting = judgeStart(pass, progress)
   if (starting !== undefined) return starting

@@ -30,6 +30,20 @@ const failing = (type: string, status: string, reason: string, message = ''): Li
   conditions: [{ type, status, reason, message }],
 })
 
+describe('a pod whose volumes cannot be made', () => {
+  const words = 'pod has unbound immediate PersistentVolumeClaims'
+  const told = (missingClass?: string) => {
+    const outcome = troubleOf({ ...ASKED, missingClass }, [unschedulable(words)], undefined)
+    return outcome !== undefined && 'message' in outcome ? outcome.message : undefined
+  }
+
+  it('says which storage class the cluster does not have', () =>
+    expect(told('fast')).to.equal('The cluster has no storage class "fast" for the volumes of component "web".'))
+
+  it('says that it waits for them where the class is there', () =>
+    expect(told()).to.equal('No node can take component "web" together with its volumes yet.'))
+})
+
 describe('why a component does not run', () => {
   type Case = [sentence: string, pods: LivePod[], status: LiveDeployment['status'], expected: string]
   const crash = 'CrashLooping: A container of component "web"'

@@ -62,7 +62,15 @@ export function isDeployed(workload: LiveDeployment | undefined): boolean {
   )
 }
 
-export type Asked = { what: string; image: string; cpuRequest: string; memoryRequest: string; memoryLimit: string }
+export type Asked = {
+  what: string
+  image: string
+  cpuRequest: string
+  memoryRequest: string
+  memoryLimit: string
+  /** The storage class of its volumes that the cluster does not have, if there is one. */
+  missingClass?: string | undefined
+}
 
 const IMAGE_TROUBLE = new Set(['ErrImagePull', 'ImagePullBackOff', 'InvalidImageName', 'ErrImageNeverPull'])
 const CREATE_TROUBLE = new Set(['CreateContainerConfigError', 'CreateContainerError'])
@@ -122,7 +130,12 @@ function placementTrouble(asked: Asked, pod: LivePod): Outcome | undefined {
 
 /** Why no node takes a pod; undefined where one has, or where nobody has looked yet. */
 export function placementWords(
-  { what, cpuRequest, memoryRequest }: Pick<Asked, 'what' | 'cpuRequest' | 'memoryRequest'>,
+  {
+    what,
+    cpuRequest,
+    memoryRequest,
+    missingClass,
+  }: Pick<Asked, 'what' | 'cpuRequest' | 'memoryRequest' | 'missingClass'>,
   { status }: LivePod,
 ): string | undefined {
   const scheduled = status?.conditions?.find(({ type }) => type === 'PodScheduled')
@@ -133,6 +146,8 @@ export function placementWords(
     ...(message.includes('Insufficient memory') ? [`${memoryRequest} memory`] : []),
   ]
   if (short.length > 0) return `No node has ${short.join(' and ')} left for ${what}.`
+  if (/persistentvolumeclaim|volume/i.test(message) && missingClass !== undefined)
+    return `The cluster has no storage class "${missingClass}" for the volumes of ${what}.`
   if (/persistentvolumeclaim|volume/i.test(message)) return `No node can take ${what} together with its volumes yet.`
   return `No node takes ${what} now.`
 }

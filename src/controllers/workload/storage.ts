@@ -1,0 +1,11 @@
+import { storageClass } from '../../kube/builtin.ts'
+import type { Workspace } from '../engine/controller.ts'
+
+/** The first class that is named and that the cluster does not have. */
+export function missingStorageClass(
+  workloads: Workspace,
+  classes: readonly (string | undefined)[],
+): string | undefined {
+  const known = workloads.cache(storageClass)
+  return classes.find((name) => name !== undefined && name !== '' && known.get(undefined, name) === undefined)
+}
