@@ -6,6 +6,7 @@ import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/c
 import { PlatformJob } from '../../src/crds/jobs.ts'
 import { DenyAssignment } from '../../src/crds/rbac.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
+import { until } from '../make/until.ts'
 import { bearer, CLUSTER, startFacade } from '../worlds/facadeServer.ts'
 import { askAtOnce, outcomes } from './contest.ts'
 import { hostTests } from './hostSuite.ts'
@@ -92,6 +93,23 @@ function creationTests({ kind, body, other, isBrief = false }: ResourceCase, seg
     const read = await call('get', `${base}/${NAME}`)
     const answer = await create(NAME, read.body)
     expect([answer.status, answer.headers.etag], JSON.stringify(answer.body)).to.deep.equal([200, read.headers.etag])
+  })
+
+  it('answer 200 to the same POST after what only actions and kubectl set', async () => {
+    const { body: record } = await create()
+    const ref = { namespace: groupNamespace(BOUNDARY, 'shop'), name: NAME }
+    const { shape } = kind.spec as { shape: object }
+    const set = { running: false, restartedAt: '2026-01-02T00:00:00Z', redeployedAt: {}, onDelete: 'Retain' }
+    const isUnseen = (name: string) => Object.hasOwn(shape, name) && !Object.hasOwn(record, name)
+    const known = Object.fromEntries(Object.entries(set).filter(([name]) => isUnseen(name)))
+    await world.server.client.edit(kind.resource, ref, ({ spec }) => Object.assign(spec as object, known))
+    const answer = await until('the POST sees it', async () => {
+      const again = await create()
+      return again.status !== 200 || again.headers.etag?.startsWith('"2-') || Object.keys(known).length === 0
+        ? again
+        : undefined
+    })
+    expect([answer.status, answer.body.code]).to.deep.equal([200, undefined])
   })
 
   it('are not made under If-Match, which compares what is there', async () => {

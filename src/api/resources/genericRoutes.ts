@@ -7,8 +7,10 @@ import type { AnyKind } from '../../crds/define.ts'
 import { type Answer, acceptedEmpty, created, noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf, versionOf } from '../http/etag.ts'
+import { readModel } from '../http/model.ts'
 import type { RouteDraft } from '../http/route.ts'
-import { checkSpec } from '../records/kubeRecords.ts'
+import { checkSpec, withoutAbsent } from '../records/kubeRecords.ts'
+import { isEqual } from '../records/mergePatch.ts'
 import type { RecordOf } from '../records/records.ts'
 import { changeResource } from './change.ts'
 import { ListConfigDto, pagedListOf } from './dto.ts'
@@ -131,12 +133,15 @@ async function create<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>
   checkNewName(place.name, context.services.reservedNames)
   await requireMatch(kind, ref, context)
   const spec = await specForCreate(context, place, declaration)
+  const bodyOf = (given: unknown) => declaration.toBody({ spec: readModel(kind.spec, given) } as RecordOf<K>)
   const write = (incarnation?: string) =>
     context.services.records.create(kind, {
       ...ref,
       spec,
       caller: context.caller,
       incarnation,
+      // What actions or kubectl have set since is no part of what a body says: a lost answer is asked for again.
+      isSame: (stored) => isEqual(bodyOf(stored.spec), bodyOf(withoutAbsent(spec))),
       ...(hasFinalizer && { finalizers: [FINALIZER] }),
     })
   const { object, isNew } = await underQuota(kind, place, context, async (reserve) => {
