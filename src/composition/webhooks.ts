@@ -57,6 +57,8 @@ export type Webhooks = { readonly port: number; stop(): Promise<void> }
 /** By path: answers the body of a review, undefined if it is not a review. */
 type Reviews = ReadonlyMap<string, (body: unknown) => unknown>
 
+/** Of a tenant's questions, so many seconds' worth at once: an apply of a hundred objects asks a few hundred. */
+const SECONDS_AT_ONCE = 5
 /** Milliseconds. The API server gives up after 3 s, and its caller would see a 500. */
 const LONGEST_WAIT = 1_500
 
@@ -103,7 +105,8 @@ export async function runWebhooks(
     standing,
   })
   const { clock } = services
-  const pace = new Pace({ ...requestRate(configuration.requestsPerMinute), longest: LONGEST_WAIT }, clock)
+  const { perSecond } = requestRate(configuration.requestsPerMinute)
+  const pace = new Pace({ perSecond, burst: SECONDS_AT_ONCE * perSecond, longest: LONGEST_WAIT }, clock)
   const isKnown = (resource: Parameters<typeof isThere>[1]) => isThere(services.records, resource)
   const audit = createAuditor({
     placeOf: places.placeOf,
