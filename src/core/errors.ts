@@ -254,8 +254,15 @@ export function renamed(error: unknown, nameOf: (field: string) => string): unkn
   const errors = before?.map((one) => ({ ...one, field: nameOf(one.field) }))
   const field = typeof extras.field === 'string' && { field: nameOf(extras.field) }
   const isOfFields = before !== undefined && before.length > 0 && message === firstReason(before)
-  const words = isOfFields && errors !== undefined ? firstReason(errors) : message
+  const words = isOfFields && errors !== undefined ? firstReason(errors) : withSubject(message, extras.field, nameOf)
   return new PlatformError(code, words, { ...extras, ...field, ...(errors && { errors }) }, { cause: error })
+}
+
+/** The sentence of a rule about one field, with the name that is known of it. */
+function withSubject(message: string, field: unknown, nameOf: (field: string) => string): string {
+  const subject = `The field "${field}" `
+  if (typeof field !== 'string' || !message.startsWith(subject)) return message
+  return `The field "${nameOf(field)}" ${message.slice(subject.length)}`
 }
 
 /** 400 for the name of something new, in a path. */
@@ -270,9 +277,25 @@ export function refusedFields(errors: FieldError[]): PlatformError {
 }
 
 export function firstReason([first]: readonly FieldError[]): string {
-  const where = first === undefined || first.field === '' ? 'The body' : `The field "${first.field}"`
-  return sentence(`${where} was refused: ${first?.message ?? 'not valid'}`)
+  return refusalSentence(first ?? { field: '', message: 'is not valid' })
 }
+
+/**
+ * One sentence about one field. A reason that has no subject, or the field as its subject, goes on about the field; one about
+ * something else is told as what it is.
+ */
+export function refusalSentence({ field, message }: FieldError): string {
+  const subject = field === '' ? 'The body' : `The field "${field}"`
+  const own = [field, field.split('.').at(-1)].find((name) => name !== '' && message.startsWith(`${name} `))
+  const rest = own === undefined ? message : message.slice(own.length + 1)
+  const isAboutField = own === undefined ? PREDICATE.test(rest) : !CONNECTIVE.test(rest)
+  return sentence(isAboutField ? `${subject} ${rest}` : `${subject} was refused: ${message}`)
+}
+
+/** What begins so says something of a subject that stands before it. */
+const PREDICATE = /^(is|are|was|must|has|have|can|cannot|may|needs|lies|differs|does|holds|exceeds)\b/
+/** What goes on so names more than the one field: `cpuLimit and cpuRequest ...`, `size of a volume ...`. */
+const CONNECTIVE = /^(and|or|of|in|with|names)\b/
 
 /** Ends a text like a sentence, if it does not yet. */
 export function sentence(text: string): string {

@@ -1,4 +1,4 @@
-import { PlatformError } from './errors.ts'
+import { firstReason, PlatformError } from './errors.ts'
 
 const DEPTH_MAX = 64
 /** Nothing of ours has near as many; very many different names take long to read and to copy. */
@@ -30,10 +30,8 @@ export function readJson(bytes: Uint8Array): ReadJson {
 /** @throws PlatformError MODEL_BINDING_FAILED if it was refused */
 export function valueRead(read: ReadJson): unknown {
   if ('value' in read) return read.value
-  const message = read.refusal
-  throw new PlatformError('MODEL_BINDING_FAILED', `The body was refused: ${message}.`, {
-    errors: [{ field: '', message }],
-  })
+  const errors = [{ field: '', message: read.refusal }]
+  throw new PlatformError('MODEL_BINDING_FAILED', firstReason(errors), { errors })
 }
 
 function parse(bytes: Uint8Array): unknown {

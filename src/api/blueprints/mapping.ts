@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { VALUE_KEY, valueSecretName } from '../../contracts/blueprints/executions.ts'
 import type { RenderedComponent } from '../../contracts/blueprints/render.ts'
-import { badRequest, invalidName, PlatformError } from '../../core/errors.ts'
+import { invalidName, PlatformError, refusedFields } from '../../core/errors.ts'
 import { boundaryNamespace, groupNamespace, isResourceName } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { parseScope, scopeContains } from '../../core/scope.ts'
@@ -94,9 +94,7 @@ export async function specOf(deploying: Deploying, located: Located, planned: Un
         ? partSpec(located, read)
         : await declaredSpec(deploying, located, read, planned)
   if (part !== undefined && !isResourceName(String(read[part.parentField])))
-    throw badRequest('The component names no resource that holds it.', [
-      { field: part.parentField, message: 'must be the name of a resource' },
-    ])
+    throw refusedFields([{ field: part.parentField, message: 'must be the name of the resource that holds it' }])
   return checkSpec(kind, spec, previous?.spec)
 }
 
@@ -149,7 +147,7 @@ async function grantSpec(deploying: Deploying, body: z.output<typeof GrantBody>)
   const scope = body.scope ?? groupScope(boundaryId, resourceGroup)
   const parsedScope = parseScope(scope)
   if (parsedScope === undefined || !scopeContains({ level: 'resourceGroup', boundaryId, resourceGroup }, parsedScope))
-    throw badRequest('The role would reach beyond the group.', [{ field: 'scope', message: 'must lie in the group' }])
+    throw refusedFields([{ field: 'scope', message: 'must lie in the group' }])
   const role = findRole(services, roleDefinitionName)
   if (isRootOnly(role)) throw rootOnlyRefused(role, scope)
   const principal = (await findNameable(services, caller, [principalId], boundaryId)).get(principalId)

@@ -9,7 +9,7 @@ import {
   SOURCES_MAX,
   TOO_MANY_SOURCES,
 } from '../../contracts/blueprints/sources.ts'
-import { badRequest, PlatformError, sentence } from '../../core/errors.ts'
+import { PlatformError, refusedFields, sentence } from '../../core/errors.ts'
 import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import type { Context } from '../http/context.ts'
@@ -133,9 +133,7 @@ function creationSpec(context: Context<string, unknown, Creation>, { namespace, 
     (installationId == null) !== (repositoryId == null)
   ) {
     const message = 'is needed, or installationId with repositoryId, and not both'
-    throw badRequest('repositoryUrl is needed, or installationId with repositoryId, and not both.', [
-      { field: 'repositoryUrl', message },
-    ])
+    throw refusedFields([{ field: 'repositoryUrl', message }])
   }
   if (hasUrl) vetSourceUrl(services, repositoryUrl, 'repositoryUrl')
   else requireUseOfSources(context as Context, boundaryId)

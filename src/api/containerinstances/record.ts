@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { CONTENT_FIELDS, unknownParameters, unsharedUse } from '../../contracts/containerinstances.ts'
-import { badRequest, PlatformError, within } from '../../core/errors.ts'
+import { PlatformError, refusedFields, within } from '../../core/errors.ts'
 import { BackupPolicyField } from '../../crds/containerFields.ts'
 import {
   ContainerInstance,
@@ -181,8 +181,8 @@ function refuseUnknownParameters({ components, parameters }: Draft): void {
   for (const [at, { command, args, env }] of components.entries()) {
     const [name] = unknownParameters({ command, args, env }, parameters)
     if (name === undefined) continue
-    const message = `asks for the parameter "${name}", which parameters does not hold`
-    throw badRequest(`Component ${at} ${message}.`, [{ field: `components.${at}`, message }])
+    const message = `needs the parameter "${name}", which parameters does not hold`
+    throw refusedFields([{ field: `components.${at}`, message }])
   }
 }
 

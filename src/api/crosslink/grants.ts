@@ -10,7 +10,7 @@ import {
   withGrant,
 } from '../../contracts/crosslink.ts'
 import { timestamp } from '../../core/clock.ts'
-import { badRequest, notFound, PlatformError } from '../../core/errors.ts'
+import { notFound, PlatformError, refusedFields } from '../../core/errors.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { secretData, secretTexts } from '../../core/secretData.ts'
 import { BoundaryCrosslink } from '../../crds/crosslink.ts'
@@ -56,7 +56,7 @@ async function grant(context: Here<unknown, Grant | undefined>) {
   if (body === undefined) return issue(context, found)
   const now = services.clock.now()
   const given = Date.parse(body.expiresUtc)
-  if (given <= now) throw badRequest('The grant is over.', [{ field: 'expiresUtc', message: 'must be in the future' }])
+  if (given <= now) throw refusedFields([{ field: 'expiresUtc', message: 'must be in the future' }])
   const stored = { ...body, expiresUtc: timestamp(Math.min(given, now + GRANT_LIFETIME)) }
   await changing(context, found, ({ reported }) => ({
     answer: undefined,

@@ -1,5 +1,5 @@
 import { functionObjectName } from '../../contracts/functions.ts'
-import { badRequest } from '../../core/errors.ts'
+import { refusedFields } from '../../core/errors.ts'
 import { groupNamespace, isResourceName } from '../../core/names.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import { ServerlessFunction } from '../../crds/functions.ts'
@@ -23,7 +23,7 @@ export async function deployedFunction(
   if (isResourceName(name) && (await context.services.records.get(ServerlessFunction, ref)) !== undefined)
     return ownerName
   const message = 'must be functions/<functionName>, with a function of this namespace'
-  throw badRequest(`source ${message}.`, [{ field: 'source', message }])
+  throw refusedFields([{ field: 'source', message }])
 }
 
 /** An image is code too. @throws PlatformError FORBIDDEN */

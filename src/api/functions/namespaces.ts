@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { FUNCTION_RUNTIME_NAMES, newestVersion, versionsOf } from '../../contracts/functions.ts'
-import { badRequest } from '../../core/errors.ts'
+import { refusedFields } from '../../core/errors.ts'
 import { FunctionNamespace } from '../../crds/functions.ts'
 import { hostFields, refuseOwnDomain } from '../resources/hosts.ts'
 import { enumeration, flag, number } from '../resources/paging.ts'
@@ -52,7 +52,7 @@ function chosenVersion({ runtime, runtimeVersion }: Draft, { previous }: Write):
   const choice = `choose one of ${offered.join(', ')}`
   if (ended.includes(runtimeVersion))
     throw unprocessable('RUNTIME_ENDED', 'runtimeVersion', runtimeVersion, `${words} gets no more fixes: ${choice}.`)
-  throw badRequest(`The platform has no ${words}: ${choice}.`, [{ field: 'runtimeVersion', message: choice }])
+  throw refusedFields([{ field: 'runtimeVersion', message: `is not one that the platform has of ${runtime}: ${choice}` }])
 }
 
 export const namespaceFields = {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { badRequest } from '../../core/errors.ts'
+import { refusedFields } from '../../core/errors.ts'
 import { groupNamespace } from '../../core/names.ts'
 import {
   BUILD_STATES,
@@ -116,12 +116,12 @@ function refuse(draft: Draft, view: Write): void {
   refuseMissingReferences({ env: draft.env, triggers: keysOf(triggers) }, known, view)
   for (const [at, { timeZone = 'UTC', schedule }] of triggers.entries()) {
     if (schedule !== undefined && !everRuns(schedule)) {
-      const message = 'never comes: ranges go upwards, and months have the days'
-      throw badRequest(`Trigger ${at}: its schedule ${message}.`, [{ field: `triggers.${at}.schedule`, message }])
+      const message = 'must come at some time: ranges go upwards, and months have the days'
+      throw refusedFields([{ field: `triggers.${at}.schedule`, message }])
     }
     if (isTimeZone(timeZone)) continue
     const message = `"${timeZone}" is no time zone that the platform knows`
-    throw badRequest(`Trigger ${at}: ${message}.`, [{ field: `triggers.${at}.timeZone`, message }])
+    throw refusedFields([{ field: `triggers.${at}.timeZone`, message }])
   }
 }
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { z } from 'zod'
-import type { PlatformError } from '../../core/errors.ts'
+import { type PlatformError, refusalSentence } from '../../core/errors.ts'
 import { reasonOf } from '../../core/reasonOf.ts'
 import { KINDS } from '../../crds/index.ts'
 import { SERVED_ROUTES } from '../index.ts'
@@ -86,7 +86,50 @@ describe('the reasons of refused values', () => {
     }
     expect([...unhelpful]).to.deep.equal([])
   })
+
+  it('are sentences that name the field, whatever is sent', () => {
+    const malformed = new Set<string>()
+    let told = 0
+    for (const { path, schema } of [...bodies, ...specs]) {
+      for (const value of WRONG) {
+        const refusal = refusalOf(schema, value)
+        if (refusal === undefined) continue
+        told += 1
+        if (!isSentence(refusal)) malformed.add(`${path}: ${refusal.message}`)
+      }
+    }
+    expect(told).to.be.above(5_000)
+    expect([...malformed]).to.deep.equal([])
+  })
+
+  it('are sentences that name the field, of every rule of every kind', () => {
+    const told = KINDS.flatMap(({ kind, rules }) =>
+      rules.map(({ field, message }) => ({ kind, field, message: refusalSentence({ field, message }) })),
+    )
+    const malformed = told.filter(({ field, message }) => !isSentence({ message, extras: { errors: [{ field }] } }))
+    expect(told).to.have.length.above(100)
+    expect(malformed).to.deep.equal([])
+  })
 })
+
+function refusalOf(schema: z.ZodType, value: unknown): PlatformError | undefined {
+  try {
+    readModel(schema, value)
+    return undefined
+  } catch (error) {
+    return error as PlatformError
+  }
+}
+
+/** What follows a subject: a verb, or what was refused as a clause of its own. */
+const SAYS =
+  /^(was refused: (?!(is|are|must|has|have|cannot|needs|may) )\S|(?!was refused|and |or )[a-z]+,? \S).*[^.][.?]$/s
+
+function isSentence({ message, extras }: Pick<PlatformError, 'message' | 'extras'>): boolean {
+  const { field = '' } = (extras.errors as { field?: string }[])[0] ?? {}
+  const subject = field === '' ? 'The body ' : `The field "${field}" `
+  return message.startsWith(subject) && SAYS.test(message.slice(subject.length))
+}
 
 /** Names of fields that hold the id of something of the platform, or a moment. */
 const READ_AS_MODEL = /\.(\w+Id|\w+Ids\[\]|\w+(At|On|Time|Before))$/

@@ -1,5 +1,5 @@
 import { isOwnedBy } from '../../contracts/workloads.ts'
-import { badRequest, PlatformError } from '../../core/errors.ts'
+import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { groupNamespace } from '../../core/names.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import type { Context } from '../http/context.ts'
@@ -27,12 +27,11 @@ export type Place =
 /** @throws PlatformError BAD_REQUEST for a missing part */
 export function checkEnds(ends: { from: EndRequest; to: EndRequest }): void {
   const faults = [...faultsOf(ends.from, 'from'), ...faultsOf(ends.to, 'to')]
-  const [first] = faults
-  if (first !== undefined) throw badRequest(`The field "${first.field}" was refused: ${first.message}.`, faults)
+  if (faults.length > 0) throw refusedFields(faults)
   const isOurs = ({ kind }: EndRequest) => kind === 'Resource' || kind === 'Pods'
   if (isOurs(ends.from) || isOurs(ends.to)) return
   const message = 'one end at least must be a Resource or Pods of the boundary'
-  throw badRequest(`The field "to.kind" was refused: ${message}.`, [{ field: 'to.kind', message }])
+  throw refusedFields([{ field: 'to.kind', message }])
 }
 
 /** @throws PlatformError REFERENCE_NOT_FOUND */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { isConsumersKey, KEYS_OF_ONE_OWNER, keyState } from '../../contracts/objectstorage.ts'
-import { badRequest, notFound, PlatformError } from '../../core/errors.ts'
+import { firstReason, notFound, PlatformError, refusedFields } from '../../core/errors.ts'
 import { idOf } from '../../core/ids.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { ManagedIdentity } from '../../crds/managedidentities.ts'
@@ -67,7 +67,7 @@ async function issue(context: Context<string, unknown, IssueAccessKeyRequest>, o
   const now = services.clock.now()
   const expiresAt = body.expiresAt ?? undefined
   if (expiresAt !== undefined && (parseDateTime(expiresAt) ?? 0) <= now) {
-    throw badRequest('The key would already have expired.', [{ field: 'expiresAt', message: 'must lie in the future' }])
+    throw refusedFields([{ field: 'expiresAt', message: 'must be in the future' }])
   }
   refuseUnknownBuckets(context, account, { field: 'buckets', buckets: body.buckets ?? [] })
   const spec = {
@@ -98,9 +98,8 @@ async function issue(context: Context<string, unknown, IssueAccessKeyRequest>, o
 function accountOfBody(context: Context<string, unknown, IssueAccessKeyRequest>, namespace: string): AccountObject {
   const { accountName } = context.body
   if (accountName === undefined || accountName === null) {
-    throw new PlatformError('MODEL_BINDING_FAILED', 'The field "accountName" is required.', {
-      errors: [{ field: 'accountName', message: 'is required (string)' }],
-    })
+    const errors = [{ field: 'accountName', message: 'is required (a string)' }]
+    throw new PlatformError('MODEL_BINDING_FAILED', firstReason(errors), { errors })
   }
   const account = context.services.records.peek(ObjectStorageAccount, { namespace, name: accountName })
   if (account !== undefined) return account
@@ -207,7 +206,7 @@ const ofAccount = keysAt({
     const { accountName } = context.body
     if (accountName !== undefined && accountName !== null && accountName !== account.metadata.name) {
       const message = 'differs from the path of the request'
-      throw badRequest('The body names a different account than the path.', [{ field: 'accountName', message }])
+      throw refusedFields([{ field: 'accountName', message }])
     }
     return issue(context, { namespace, account })
   },

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { keyState, SESSIONS_OF_ACCOUNT } from '../../contracts/objectstorage.ts'
 import { timestamp } from '../../core/clock.ts'
-import { badRequest, PlatformError } from '../../core/errors.ts'
+import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { BucketName, KEY_PERMISSIONS, type KeyPermission, ObjectAccessKey } from '../../crds/objectstorage.ts'
 import { isAllowedNow } from '../callers/visibility.ts'
 import { created } from '../http/answer.ts'
@@ -62,7 +62,7 @@ async function refuseWider(context: Context, permission: KeyPermission): Promise
 function checkRequest(context: Context, body: IssueStsRequest, account: AccountObject): void {
   const bucket = body.bucket ?? undefined
   if (bucket === undefined && (body.prefix ?? undefined) !== undefined) {
-    throw badRequest('A prefix needs a bucket.', [{ field: 'prefix', message: 'needs bucket' }])
+    throw refusedFields([{ field: 'prefix', message: 'needs a bucket to be in: name it with bucket' }])
   }
   if (bucket !== undefined) refuseUnknownBuckets(context, account, { field: 'bucket', buckets: [bucket] })
 }

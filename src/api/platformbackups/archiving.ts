@@ -3,7 +3,7 @@ import { type DatabaseCluster, isArchiving, isUnderPressure } from '../../contra
 import { backupConditions, overallOf } from '../../contracts/platformbackups/conditions.ts'
 import { relationalNames } from '../../contracts/relational.ts'
 import { timestamp } from '../../core/clock.ts'
-import { PlatformError } from '../../core/errors.ts'
+import { firstReason, PlatformError } from '../../core/errors.ts'
 import { keyOf } from '../../core/object.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import { ok } from '../http/answer.ts'
@@ -33,7 +33,7 @@ async function find(context: Request): Promise<SeenDatabase> {
   const empty = Object.entries({ namespace, name }).find(([, value]) => value === '')?.[0]
   if (empty !== undefined) {
     const errors = [{ field: empty, message: 'is required' }]
-    throw new PlatformError('invalid-cluster', `The field "${empty}" names no database: it is empty.`, { errors })
+    throw new PlatformError('invalid-cluster', firstReason(errors), { errors })
   }
   const { cluster } = services.platformBackups
   const found = isName(namespace) && isName(name) ? await cluster.database({ namespace, name }) : undefined

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { TARGET_CODES, type TargetAccess } from '../../adapters/backuptarget/port.ts'
 import { TARGET_SECRET_KEYS } from '../../contracts/platformbackups/names.ts'
 import { timestamp } from '../../core/clock.ts'
-import { PlatformError } from '../../core/errors.ts'
+import { firstReason, PlatformError } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { plainLine } from '../../core/plainLine.ts'
 import { secretText } from '../../core/secretData.ts'
@@ -107,9 +107,8 @@ function expiryOf(pem: string): string {
     const ends = blocks.map((block) => new X509Certificate(block).validToDate.getTime())
     return timestamp(Math.min(...ends))
   } catch (cause) {
-    const message = 'The field "caCertificate" was refused: must be certificates in PEM.'
     const errors = [{ field: 'caCertificate', message: 'must be certificates in PEM' }]
-    throw new PlatformError('invalid-target', message, { errors }, { cause })
+    throw new PlatformError('invalid-target', firstReason(errors), { errors }, { cause })
   }
 }
 

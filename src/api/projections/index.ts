@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { clusterStateOf } from '../../contracts/clusters.ts'
 import { RESOURCE_STATES, summarize } from '../../core/conditions.ts'
-import { badRequest, PlatformError } from '../../core/errors.ts'
+import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { FINALIZER } from '../../core/labels.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { BoundaryProjection } from '../../crds/projections.ts'
@@ -55,8 +55,8 @@ function checkNamespaces({ services }: Context, boundaryId: string, named: reado
   const known = new Set(groupsOfBoundary(services, boundaryId).map(({ namespace }) => namespace))
   const index = (named ?? []).findIndex((name) => !known.has(name))
   if (index < 0) return
-  const message = 'is not the namespace of a group of this boundary'
-  throw badRequest(`"${named?.[index]}" ${message}.`, [{ field: `namespaces.${index}`, message }])
+  const message = `"${named?.[index]}" is not the namespace of a group of this boundary`
+  throw refusedFields([{ field: `namespaces.${index}`, message }])
 }
 
 /** @throws PlatformError REFERENCE_NOT_FOUND, INVALID_STATE */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { badRequest, PlatformError } from '../../core/errors.ts'
+import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { Description, DisplayName, Uuid } from '../../crds/fields.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
 import { isRootOnly } from '../../iam/roles.ts'
@@ -68,9 +68,7 @@ async function makeAssignment(context: Create, { boundaryId }: BoundaryHome) {
   if (isRootOnly(role)) throw rootOnlyRefused(role, text)
   readScope(services, text, boundaryId)
   if (body.expiresAt != null && !(Date.parse(body.expiresAt) > services.clock.now())) {
-    throw badRequest('The role cannot end before it begins.', [
-      { field: 'expiresAt', message: 'must be in the future' },
-    ])
+    throw refusedFields([{ field: 'expiresAt', message: 'must be in the future' }])
   }
   const principal = (await findNameable(services, caller, [principalId], boundaryId)).get(principalId)
   const isOtherType = body.principalType != null && body.principalType !== principal?.principalType

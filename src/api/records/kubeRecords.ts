@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { ATTEMPTS, pauseAfterConflict } from '../../core/conflicts.ts'
-import { notFound, PlatformError, refusedFields } from '../../core/errors.ts'
+import { notFound, PlatformError, refusalSentence, refusedFields } from '../../core/errors.ts'
 import {
   ACTOR_ANNOTATION,
   CREATED_BY_ANNOTATION,
@@ -386,5 +386,5 @@ function refusedByRule(kind: AnyKind, { code, field, message }: BrokenRule, next
   const value = (next as Record<string, unknown>)[field] ?? null
   const policy = `${kind.plural}.${kind.resource.group}`
   const extras = code === 'RULE_VIOLATION' ? { policy, errors: [{ field, message }] } : { field, value }
-  return new PlatformError(code, `${message}.`, extras)
+  return new PlatformError(code, refusalSentence({ field, message }), extras)
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { parseRepository, repositoryObjectName } from '../../contracts/registry/names.ts'
 import { timestamp } from '../../core/clock.ts'
-import { badRequest, PlatformError } from '../../core/errors.ts'
+import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { objectId } from '../../core/ids.ts'
 import { ACTOR_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace } from '../../core/names.ts'
@@ -56,7 +56,7 @@ async function mayPin(context: Context, boundary: string, repository: string): P
   const name = parseRepository(repository)
   if (name?.boundaryId === boundary && actionPrefix(name.collection) !== undefined) return
   const message = `must be <boundaryId>/<resourceGroup>/<collection>/<name> and begin with ${boundary}/`
-  throw badRequest(`The repository ${message}.`, [{ field: 'repository', message }])
+  throw refusedFields([{ field: 'repository', message }])
 }
 
 /** Whoever made them, and under whatever name: kubectl and Git choose names of their own. The oldest first. */
@@ -71,8 +71,7 @@ async function putPin(context: Context<string, unknown, z.output<typeof PinUpser
   const { repository } = given
   await mayPin(context, boundary, repository)
   if (Date.parse(body.expiresAt) <= services.clock.now()) {
-    const errors = [{ field: 'expiresAt', message: 'must be in the future' }]
-    throw badRequest('The field "expiresAt" was refused: must be in the future.', errors)
+    throw refusedFields([{ field: 'expiresAt', message: 'must be in the future' }])
   }
   await findBoundary(context, boundary)
   const spec = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null))

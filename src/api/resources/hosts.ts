@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { CERTIFICATE_STATES, type CertificateState } from '../../contracts/certificates.ts'
 import { defaultHost, hostSuffixOf, isHostOf, platformDomainOf } from '../../contracts/workloads.ts'
-import { badRequest } from '../../core/errors.ts'
+import { refusedFields } from '../../core/errors.ts'
 import { groupNamespace } from '../../core/names.ts'
 import type { ObjectMeta } from '../../core/object.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
@@ -66,8 +66,8 @@ export function refuseOwnDomain(
   const isOfPlatform = (one: string) => platformDomainOf(one, [domain, ...domains])
   const host = customDomains.find((one) => isOfPlatform(one) !== undefined)
   if (host === undefined) return domain
-  const message = `must not lie below "${isOfPlatform(host)}", whose hosts the platform gives`
-  throw badRequest(`Custom domain "${host}" ${message}.`, [{ field: 'customDomains', message }])
+  const message = `"${host}" must not lie below "${isOfPlatform(host)}", whose hosts the platform gives`
+  throw refusedFields([{ field: 'customDomains', message }])
 }
 
 /** @throws PlatformError BAD_REQUEST, HOST_TAKEN */
@@ -131,7 +131,7 @@ export function chooseHost(
   if (host === previous?.spec.ingressHost) return host
   if (!isHostOf(boundaryId, host, domain)) {
     const message = `must end with ${hostSuffixOf(boundaryId, domain)}, as hosts of this boundary do`
-    throw badRequest(`ingressHost ${message}.`, [{ field: 'ingressHost', message }])
+    throw refusedFields([{ field: 'ingressHost', message }])
   }
   refuseHeldHost(services, host, { kind, namespace, name }, 'ingressHost')
   return host

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
 import { summarize } from '../../core/conditions.ts'
-import { badRequest, PlatformError } from '../../core/errors.ts'
+import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { idOf } from '../../core/ids.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { ComputePlan } from '../../crds/plans.ts'
@@ -42,7 +42,7 @@ async function setScale<K extends AnyKind>(
   const { targetScale } = context.body
   if (targetScale < scale.min || targetScale > scale.max) {
     const message = `must be from ${scale.min} to ${scale.max}`
-    throw badRequest(`targetScale ${message}.`, [{ field: 'targetScale', message }])
+    throw refusedFields([{ field: 'targetScale', message }])
   }
   const located = await locate(context, parameter)
   const { object, isChanged } = await changeResource(kind, located, context, async (stored, reserve) => {

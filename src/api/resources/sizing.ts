@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { badRequest, type ErrorCode, PlatformError } from '../../core/errors.ts'
+import { badRequest, type ErrorCode, PlatformError, refusedFields } from '../../core/errors.ts'
 import { RESOURCE_NAME_PATTERN } from '../../core/names.ts'
 import { compareQuantities } from '../../core/quantity.ts'
 import {
@@ -107,8 +107,8 @@ function planIdOf(body: SizedBody, { form, context }: SizedView): string | undef
   const [namesOne, namesOther] = [Object.hasOwn(named, 'computePlan'), Object.hasOwn(named, 'resourcePlanId')]
   if (form === 'patch' && namesOne !== namesOther) return namesOne ? one : other
   if (one !== undefined && other !== undefined && one !== other) {
-    throw badRequest('computePlan and resourcePlanId are the same thing and must not differ.', [
-      { field: 'resourcePlanId', message: 'differs from computePlan' },
+    throw refusedFields([
+      { field: 'resourcePlanId', message: 'differs from computePlan, and the two are the same thing' },
     ])
   }
   return one ?? other
@@ -125,8 +125,8 @@ export function planOfFamily(services: Services, family: PlanFamily, id: string)
   const plan = planNamed(services, id)
   if (plan === undefined) throw planNotFound(services, family, id, `There is no compute plan "${id}".`)
   if (plan.spec.family === family) return plan
-  throw badRequest(`Compute plan "${id}" is for ${plan.spec.family} resources.`, [
-    { field: 'computePlan', message: `must be a plan of family ${family}` },
+  throw refusedFields([
+    { field: 'computePlan', message: `must be a plan of family ${family}: "${id}" is one of family ${plan.spec.family}` },
   ])
 }
 

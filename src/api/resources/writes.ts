@@ -1,5 +1,5 @@
 import { summarize } from '../../core/conditions.ts'
-import { badRequest, type FieldError, firstReason, invalidName, PlatformError } from '../../core/errors.ts'
+import { badRequest, type FieldError, firstReason, invalidName, PlatformError, refusedFields } from '../../core/errors.ts'
 import { isResourceName, isUuid } from '../../core/names.ts'
 import type { ObjectRef } from '../../core/object.ts'
 import type { AnyKind } from '../../crds/define.ts'
@@ -62,7 +62,7 @@ function writablePart<K extends AnyKind>(
   if (unreadable.length > 0) {
     throw new PlatformError('MODEL_BINDING_FAILED', firstReason(unreadable), { errors: unreadable })
   }
-  if (errors.length > 0) throw badRequest('The body names a different resource than the path.', errors)
+  if (errors.length > 0) throw refusedFields(errors)
   return writable
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { badRequest, notFound, PlatformError } from '../../core/errors.ts'
+import { notFound, PlatformError, refusedFields } from '../../core/errors.ts'
 import { DeploymentRecord, stageOf } from '../../crds/deployments.ts'
 import { StaticWebApp } from '../../crds/staticwebapps.ts'
 import { ok } from '../http/answer.ts'
@@ -54,8 +54,8 @@ function target(history: readonly StoredDeployment[], asked: Request): { id: str
   const given = Object.entries(asked).filter(([, value]) => value !== undefined && value !== null)
   const [first] = given
   if (first === undefined || given.length > 1) {
-    const message = 'A rollback names exactly one of deploymentId, number and image.'
-    throw badRequest(message, [{ field: 'deploymentId', message: 'or number, or image: exactly one of them' }])
+    const message = 'a rollback names exactly one of deploymentId, number and image'
+    throw refusedFields([{ field: 'deploymentId', message }])
   }
   const [by, value] = first
   const found = history.find(({ metadata, status }) => {

@@ -9,7 +9,7 @@ import {
   newestFirst,
   OWNER_LOG_BYTES,
 } from '../../../contracts/deployments.ts'
-import { notFound, PlatformError } from '../../../core/errors.ts'
+import { notFound, PlatformError, refusedFields } from '../../../core/errors.ts'
 import type { AnyKind } from '../../../crds/define.ts'
 import { DeploymentRecord, loggedOf, stageOf } from '../../../crds/deployments.ts'
 import { type Answer, ok } from '../../http/answer.ts'
@@ -103,9 +103,7 @@ async function upload(
 ): Promise<BuildLogState> {
   const { lines, text, offset, isFinal } = body
   if ((lines ?? undefined) === undefined ? (text ?? undefined) === undefined : (text ?? undefined) !== undefined)
-    throw new PlatformError('BAD_REQUEST', 'A log is sent as lines or as text: exactly one of them.', {
-      errors: [{ field: 'lines', message: 'or text, and not both' }],
-    })
+    throw refusedFields([{ field: 'lines', message: 'a log is sent as lines or as text: exactly one of them' }])
   const given = lines ?? [(text ?? '').replace(/\n$/, '')]
   refuseTooManyLines(given)
   const whole = given.flatMap((line) => line.split('\n'))

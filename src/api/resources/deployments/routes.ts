@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { DEPLOYMENT_PHASES, isEnd, isOfSite } from '../../../contracts/deployments.ts'
-import { badRequest, notFound, PlatformError, renamed } from '../../../core/errors.ts'
+import { notFound, PlatformError, refusedFields, renamed } from '../../../core/errors.ts'
 import type { AnyKind } from '../../../crds/define.ts'
 import { DeploymentRecord, stageOf } from '../../../crds/deployments.ts'
 import { created, ok } from '../../http/answer.ts'
@@ -102,7 +102,7 @@ function refuseOtherPlace(
     const value = body[field as keyof DeploymentBody]
     if (value === undefined || value === null || value === expected) continue
     const message = `must be "${expected}", as in the path`
-    throw badRequest(`${field} ${message}.`, [{ field, message }])
+    throw refusedFields([{ field, message }])
   }
 }
 
@@ -138,7 +138,7 @@ async function begin<K extends AnyKind>(
   const found = await findReported(kind, context, given)
   const { object, place, ref, reporter } = found
   if (body.id && body.deploymentId && body.id !== body.deploymentId)
-    throw badRequest('id and deploymentId differ.', [{ field: 'deploymentId', message: 'must be the same as id' }])
+    throw refusedFields([{ field: 'deploymentId', message: 'must be the same as id' }])
   refuseOtherPlace(body, place, undefined)
   await given.refuse(object as DeployedObject, body, context, place)
   const id = body.id ?? body.deploymentId ?? randomUUID()
