@@ -1,4 +1,6 @@
+import type { RequestListener } from 'node:http'
 import { expect } from 'chai'
+import { CommandsAtServer } from '../../test/worlds/commandsAtServer.ts'
 import { PlatformApiError } from '../client/index.ts'
 import { ownerOfClaim, withKeptVolumes } from './keptData.ts'
 
@@ -32,5 +34,52 @@ describe('kept volumes', () => {
   it('are no part of other refusals', () => {
     for (const error of [refusal('DELETION_PROTECTED', 'vectorclusters/x'), refusal('IN_USE'), new Error('x')])
       expect(withKeptVolumes(error, 'shop', [])).to.equal(error)
+  })
+})
+
+describe('volumes that an earlier deletion kept', () => {
+  const HERE = ['-b', '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391', '-g', 'shop']
+  let written: string[] = []
+  let entries: object[] = []
+  let retainedStorage: object[] = []
+  let commands: CommandsAtServer
+
+  before(async () => {
+    const listener: RequestListener = ({ method = '', url = '' }, response) => {
+      if (method !== 'GET') written.push(`${method} ${url.split('/').slice(-2).join('/')}`)
+      const status = method === 'GET' && url.endsWith('/vectorclusters/old') ? 404 : 200
+      const body = url.startsWith('/apis/')
+        ? { status: { retainedStorage } }
+        : { items: url.includes('/activity') ? entries : [], pagination: { hasNextPage: false } }
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+    }
+    commands = await CommandsAtServer.start(listener, { setup: (url) => ['--kubernetes-url', url] })
+  })
+  after(() => commands.stop())
+  beforeEach(() => {
+    written = []
+    entries = []
+    retainedStorage = []
+  })
+  const deleteKept = () => commands.freehold('delete', 'vc', 'old', ...HERE, '--kept-data')
+
+  it('are none of a name that never existed, and nothing is made', async () => {
+    entries = [{ outcome: 'Refused', channel: 'Rest' }]
+    retainedStorage = [{ kind: 'VectorCluster', name: 'another' }]
+    expect(await deleteKept()).to.equal(2)
+    expect(commands.said).to.match(/There was no "old" of vectorclusters.*Nothing was made or deleted\.\n$/)
+    expect(written).to.deep.equal([])
+  })
+
+  it('go where the group tells of them', async () => {
+    retainedStorage = [{ kind: 'VectorCluster', name: 'old', storage: '20Gi' }]
+    expect(await deleteKept(), commands.said).to.equal(0)
+    expect(written).to.deep.equal(['POST vectorclusters/old', 'DELETE vectorclusters/old'])
+  })
+
+  it('go where a resource of the name is known to have been there', async () => {
+    entries = [{ outcome: 'Succeeded', channel: 'Rest' }]
+    expect(await deleteKept(), commands.said).to.equal(0)
+    expect(written).to.have.length(2)
   })
 })

@@ -1,9 +1,15 @@
 import { PlatformApiError, RESOURCE_KINDS } from '../client/index.ts'
+import { boundaryNamespace } from '../core/names.ts'
 import { quoted } from '../core/shellWord.ts'
+import { activityOf } from './activity.ts'
 import { chooseRoute } from './collections.ts'
+import type { Context } from './command.ts'
 import { describeFailure } from './describeFailure.ts'
 import { CommandFailure, usage } from './failure.ts'
+import { accessOfSession, openKubernetes } from './kubernetes.ts'
 import { type Prepared, send } from './requests.ts'
+import { openSession } from './session.ts'
+import { kindOf } from './story.ts'
 
 const CLAIMS = 'persistentvolumeclaims/'
 
@@ -37,9 +43,13 @@ export function withKeptVolumes(error: unknown, group: string, placed: readonly 
 /**
  * Takes kept volumes back by a resource of the same kind and name, so that its deletion takes them away.
  *
- * @throws CommandFailure (usage) where there is such a resource, whose data nobody asked to delete
+ * @throws CommandFailure (usage) where there is such a resource, whose data nobody asked to delete, and where there never was
  */
-export async function takeBack(reading: Prepared, given: { body: unknown; create: Prepared }): Promise<void> {
+export async function takeBack(
+  reading: Prepared,
+  given: { body: unknown; create: Prepared; name: string },
+  context: Context,
+): Promise<void> {
   const isThere = await send(reading).then(
     () => true,
     (error: unknown) => {
@@ -50,6 +60,7 @@ export async function takeBack(reading: Prepared, given: { body: unknown; create
   const { noun } = reading.collection
   if (isThere)
     throw usage(`There is such a thing in ${noun}: \`freehold delete\` without --kept-data deletes it with its data.`)
+  await requireFormerOne(reading, given.name, context)
   await send(given.create, given.body).catch((error: unknown) => {
     if (!(error instanceof PlatformApiError) || error.status !== 400) throw error
     const { lines, exitCode } = describeFailure(error)
@@ -57,6 +68,47 @@ export async function takeBack(reading: Prepared, given: { body: unknown; create
     throw new CommandFailure(exitCode, [...lines, hint].join('\n'), { cause: error })
   })
 }
+
+/**
+ * For volumes of what was mistyped, or never there: nothing is made to take them back.
+ *
+ * @throws CommandFailure (usage) where neither the group tells of kept volumes, nor the activity of such a resource
+ */
+async function requireFormerOne(reading: Prepared, name: string, context: Context): Promise<void> {
+  if (await isToldByGroup(reading, name, context)) return
+  const done = await activityOf(reading, ENTRIES_ASKED).catch((error: unknown) => {
+    // Of a name that nobody used there may be no activity at all; whoever may not read it is told so.
+    if (error instanceof PlatformApiError && error.status === 404) return []
+    throw error
+  })
+  if (done?.some(({ outcome, channel }) => outcome === 'Succeeded' && channel !== 'Reported') === true) return
+  const { noun } = reading.collection
+  throw usage(
+    `There was no "${name}" of ${noun} in the last 90 days, and the group tells of no volume of it: check the name. Nothing was made or deleted.`,
+  )
+}
+
+const ENTRIES_ASKED = 100
+
+/** Whether the API server, if `setup` named one, tells of volumes in the group that such a resource may have back. */
+async function isToldByGroup({ target, collection }: Prepared, name: string, context: Context): Promise<boolean> {
+  const access = accessOfSession(await openSession(context))
+  const kind = kindOf({ target, collection })
+  const { boundaryId = '', resourceGroupName: group = '' } = target.values
+  if (access === undefined || kind === undefined) return false
+  const { apiVersion, plural } = GROUPS
+  const path = `/apis/${apiVersion}/namespaces/${boundaryNamespace(boundaryId)}/${plural}/${encodeURIComponent(group)}`
+  try {
+    const { body } = await (await openKubernetes(access, context.signal))(path)
+    const { retainedStorage = [] } = (body.status ?? {}) as { retainedStorage?: { kind: string; name: string }[] }
+    return retainedStorage.some((kept) => kept.kind === kind.kind && kept.name === name)
+  } catch (error) {
+    if (error instanceof CommandFailure) return false
+    throw error
+  }
+}
+
+const GROUPS = RESOURCE_KINDS.find(({ kind }) => kind === 'ResourceGroup') as (typeof RESOURCE_KINDS)[number]
 
 /** The creation of the thing whose deletion is asked for. @throws CommandFailure (usage) for a kind that has none */
 export function creationOf({ collection, target, ...prepared }: Prepared, name: string): Prepared {

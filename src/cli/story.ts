@@ -14,9 +14,7 @@ export async function storyFor(
   context: Context,
 ): Promise<Story | undefined> {
   const access = accessOfSession(await openSession(context))
-  const kind = RESOURCE_KINDS.find(
-    (each) => 'collection' in each && isIn(each.collection, collection.noun, target.route.path),
-  )
+  const kind = kindOf({ collection, target })
   if (access === undefined || kind === undefined) return undefined
   const { boundaryId = '', resourceGroupName: group = '' } = target.values
   const { placement } = kind
@@ -25,6 +23,10 @@ export async function storyFor(
   const place = { ...kind, namespace, name }
   return storyOf(place, await openKubernetes(access, context.signal))
 }
+
+/** The kind whose objects a request is about; undefined for what is no object. */
+export const kindOf = ({ collection, target }: Pick<Prepared, 'collection' | 'target'>) =>
+  RESOURCE_KINDS.find((each) => 'collection' in each && isIn(each.collection, collection.noun, target.route.path))
 
 /** Whether a path is that of things in a collection: `blueprints/sources` is not `sources`. */
 function isIn(words: string, noun: string, path: string): boolean {

@@ -1,5 +1,5 @@
-import { OPERATIONS, pathOf } from '../../client/index.ts'
-import { findCollection, placeOf, type Verb } from '../collections.ts'
+import { type ActivityEntry, activityOf } from '../activity.ts'
+import { findCollection, type Verb } from '../collections.ts'
 import type { Command, Context, Input, Option } from '../command.ts'
 import { usage } from '../failure.ts'
 import { ONE, PLACES, type Prepared, prepare, routesBelow, send, sendBelow, WHERE } from '../requests.ts'
@@ -20,10 +20,8 @@ export const events: Command = {
     const limit = Number(input.text('limit') ?? SHOWN)
     if (!Number.isInteger(limit) || limit < 1 || limit > 500) throw usage('--limit is a number from 1 to 500.')
     const prepared = await prepareItem(input, context)
-    const path = activityOf(prepared, limit)
-    if (path === undefined) return show(await eventsFor(prepared, limit, input, context), input, context)
-    const { text } = await prepared.client.request({ method: 'GET', path })
-    const { items } = JSON.parse(text) as { items: Entry[] }
+    const items = await activityOf(prepared, limit)
+    if (items === undefined) return show(await eventsFor(prepared, limit, input, context), input, context)
     show(input.text('output') === 'json' ? items : items.map(shown), input, context)
   },
 }
@@ -34,16 +32,6 @@ async function prepareItem(input: Input, context: Context): Promise<Prepared> {
   const verbs: readonly Verb[] = ['get', 'update', 'patch', 'delete']
   const verb = verbs.find((each) => routes.some((route) => route.verb === each)) ?? 'get'
   return prepare(verb, input, context)
-}
-
-/** Of resources of a group themselves there is a record of what was done; undefined for all else. */
-function activityOf({ collection, target }: Prepared, limit: number): string | undefined {
-  const { boundaryId = '', resourceGroupName: resourceGroup = '' } = target.values
-  const resourceName = target.values[target.route.nameParameter ?? '']
-  const isOfGroup = placeOf(target.route) === `/boundaries/{}/resourcegroups/{}/resources/${collection.noun}/{}`
-  if (!isOfGroup || resourceName === undefined) return undefined
-  const values = { boundaryId, resourceGroup, resourceType: collection.noun, resourceName }
-  return pathOf(OPERATIONS.GetActivityRecords.path, values, { pageSize: limit })
 }
 
 /** What Kubernetes tells of anything that is an object of it. */
@@ -65,16 +53,7 @@ async function eventsFor(
   return (story?.events ?? []).slice(-limit).reverse()
 }
 
-type Entry = {
-  occurredAt: string
-  action: string
-  operation: string
-  outcome: string
-  channel: string
-  actor?: { displayName?: string; name?: string; id?: string; type?: string }
-}
-
-function shown({ occurredAt, operation, actor, channel, outcome }: Entry) {
+function shown({ occurredAt, operation, actor, channel, outcome }: ActivityEntry) {
   return { occurredAt, operation, by: actor?.displayName ?? actor?.name ?? actor?.id ?? actor?.type, channel, outcome }
 }
 

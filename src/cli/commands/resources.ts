@@ -134,11 +134,13 @@ async function takeBackKept(
   prepared: Prepared,
   reading: () => Prepared,
   input: Input,
-  { terminal }: Context,
+  context: Context,
 ): Promise<void> {
   if (input.has('keep-data')) throw usage('--keep-data and --kept-data say opposite things.')
-  const create = creationOf(prepared, input.positionals[1] ?? '')
-  await takeBack(reading(), { create, body: await dataOf(input.text('data') ?? '{}', terminal) })
+  const name = input.positionals[1] ?? ''
+  const create = creationOf(prepared, name)
+  const body = await dataOf(input.text('data') ?? '{}', context.terminal)
+  await takeBack(reading(), { create, body, name }, context)
 }
 
 /** @throws CommandFailure (usage) unless nothing else is lost, or a person types what the thing is called */
