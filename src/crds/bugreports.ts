@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineKind, type ObjectOf } from './define.ts'
-import { PlainText, Prose, Uuid } from './fields.ts'
+import { Explanation, Line, PlainText, Uuid } from './fields.ts'
 
 export const BUG_SEVERITIES = ['Low', 'Normal', 'High'] as const
 export const BUG_STATES = ['Open', 'Closed'] as const
@@ -30,8 +30,8 @@ export const BugReport = defineKind({
   description:
     'What somebody found wrong with the platform, without what looked like secrets. Administrators read and close it.',
   spec: z.strictObject({
-    title: PlainText.min(1).max(256).describe('What is wrong, in a line'),
-    description: Prose.min(1).max(16_384).describe('What was done, expected and seen'),
+    title: Line.min(1).max(256).describe('What is wrong, in a line'),
+    description: Explanation.min(1).max(16_384).describe('What was done, expected and seen'),
     severity: z.enum(BUG_SEVERITIES).default('Normal').describe('How bad it is, as the reporter says'),
     area: PlainText.max(128).optional().describe('Part of the platform that it is about'),
     url: PlainText.max(2_048).optional().describe('Page or path where it was seen'),

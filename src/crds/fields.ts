@@ -3,6 +3,7 @@ import { ADDRESS_MAX_LENGTH, ADDRESS_PATTERN } from '../core/address.ts'
 import { RESOURCE_NAME_MAX_LENGTH, RESOURCE_NAME_PATTERN } from '../core/names.ts'
 import { compareQuantities, isQuantity, parseQuantity, QUANTITY_PATTERN } from '../core/quantity.ts'
 import { SCOPE_MAX_LENGTH, SCOPE_PATTERN } from '../core/scope.ts'
+import { re2, SHOWN_LINE, SHOWN_NAME, SHOWN_PROSE, type ShownText } from '../core/shownText.ts'
 
 /** Field types that kinds share. Patterns are RE2, because the API server runs them too. */
 
@@ -57,19 +58,38 @@ const NO_CONTROLS = /^[^\x00-\x1f\x7f-\x9f]*$/
 const TRIMMED = /^[^ \x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^ \x00-\x1f\x7f-\x9f])?$/
 const TRIMMED_MESSAGE = 'must have no space at either end and no control characters'
 
+/** Text for programs, or that people choose for themselves: `Line` is what others are shown. */
 export const PlainText = z.string().regex(NO_CONTROLS, 'must have no control characters')
 
-/** Display names: 1 to 128 characters without control characters. REST takes spaces at the ends away, kubectl is refused. */
-export const DisplayName = z
-  .string()
-  .trim()
-  .min(1)
-  .max(128)
-  .regex(TRIMMED, TRIMMED_MESSAGE)
-  .describe('A name for people, 1 to 128 characters without spaces at either end')
+/**
+ * What is asked of texts that people are shown. The API server asks it in each write, and forgives what an object has had
+ * already; so does the facade, once it knows the object (`hiddenTexts`). A body is read before that.
+ */
+export const SHOWN_TEXTS = z.registry<{ readonly shown: ShownText }>()
+
+function shownAs(shown: ShownText, schema: z.ZodString): z.ZodString {
+  const rule = `self.matches(r'${re2(shown)}')`
+  const validations = [{ rule, message: shown.message, reason: 'FieldValueInvalid' }]
+  return schema.meta({ ...schema.meta(), 'x-kubernetes-validations': validations }).register(SHOWN_TEXTS, { shown })
+}
+
+/** Without spaces at the ends, of any width; what is only such spaces is refused, as by the API server. */
+const trimmed = (text: string) => text.trim() || text.replaceAll(/^ +| +$/g, '')
+const Named = z.string().overwrite(trimmed).min(1).max(128).regex(TRIMMED, TRIMMED_MESSAGE)
+
+/** Display names, 1 to 128 characters. REST takes spaces at the ends away, kubectl is refused. */
+export const DisplayName = shownAs(SHOWN_NAME, Named).describe(
+  'A name for people, 1 to 128 characters without spaces at either end',
+)
+
+/** The display name of something else, as that has it. */
+export const DisplayNameOf = Named
 
 /** A part of a person's name. */
-export const PersonName = z.string().trim().min(1).max(64).regex(TRIMMED, TRIMMED_MESSAGE)
+export const PersonName = shownAs(SHOWN_NAME, Named).max(64)
+
+/** A title or a description of one line. */
+export const Line = shownAs(SHOWN_LINE, PlainText)
 
 /** Text of several lines. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what the pattern refuses.
@@ -78,7 +98,10 @@ export const Prose = z
   .string()
   .regex(NO_CONTROLS_BUT_LINES, 'must have no control characters other than tabs and line breaks')
 
-export const Description = Prose.max(512).describe('What it is for, in words for people')
+/** Words for people, of several lines. */
+export const Explanation = shownAs(SHOWN_PROSE, Prose)
+
+export const Description = Explanation.max(512).describe('What it is for, in words for people')
 
 /** A map of at most so many names. REST takes none of these in a body: what has one could not be changed there any more. */
 export function mapOf<Value extends z.ZodType>(value: Value, most: number): z.ZodRecord<z.ZodString, Value> {

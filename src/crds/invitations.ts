@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
-import { DateTime, DisplayName, Email, PersonName, PlainText, Prose, Scope, Uuid } from './fields.ts'
+import { DateTime, DisplayNameOf, Email, Explanation, PersonName, PlainText, Scope, Uuid } from './fields.ts'
 
 /** Where an invitation is in its life (interface section 3). */
 export const INVITATION_STATES = ['Pending', 'AwaitingLogin', 'Accepted', 'Revoked', 'Expired'] as const
@@ -24,7 +24,7 @@ export const MemberInvitation = defineKind({
     'An invitation of a person to a role. Only the hash of the token in its link is kept: the link is in the mail alone.',
   spec: z.strictObject({
     email: Email.describe('Address that the invitation is sent to, and that whoever accepts must have; immutable'),
-    roleDefinitionName: DisplayName.describe('The display name of the role that accepting gives; immutable'),
+    roleDefinitionName: DisplayNameOf.describe('The display name of the role that accepting gives; immutable'),
     scope: Scope,
     scopeIncarnation: z
       .string()
@@ -48,7 +48,7 @@ export const MemberInvitation = defineKind({
     accountId: Uuid.optional().describe(
       'Id of the account that is made, chosen before so that a second try meets it; immutable',
     ),
-    message: Prose.max(1000).optional().describe('Words of the inviter, which the mail shows'),
+    message: Explanation.max(1000).optional().describe('Words of the inviter, which the mail shows'),
     firstName: PersonName.optional().describe('Given name of the invited person'),
     lastName: PersonName.optional().describe('Family name of the invited person'),
     expiresAt: DateTime.describe('From then on the link cannot be used, and the state becomes Expired'),

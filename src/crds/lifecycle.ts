@@ -11,7 +11,7 @@ import {
 } from '../contracts/lifecycle.ts'
 import { STALLED_REASONS } from '../core/reasons.ts'
 import { defineKind, type ObjectOf, READ, resourceStatus, statusColumns } from './define.ts'
-import { DateTime, DisplayName, listBy, mapOf, PlainText, ResourceName, setOf } from './fields.ts'
+import { DateTime, DisplayName, Line, listBy, mapOf, PlainText, ResourceName, setOf } from './fields.ts'
 
 /** As tags of charts have it: OCI has no `+` in them. */
 export const Version = z.string().max(64).regex(new RegExp(VERSION_PATTERN), 'must be a version, such as 1.20.0')
@@ -61,7 +61,7 @@ const RequiredValue = z.strictObject({
   title: DisplayName,
   type: z.enum(['String', 'Integer', 'Boolean']).optional().describe('What the chart takes there; String if absent'),
   isSecret: z.boolean().optional().describe('True: no answer ever holds it; false if absent'),
-  description: PlainText.max(512).optional().describe('What it is for; nothing is said if absent'),
+  description: Line.max(512).optional().describe('What it is for; nothing is said if absent'),
   default: PlainText.max(1024).optional().describe('What counts when nobody sets it; needed from somebody when absent'),
 })
 export type RequiredValue = z.output<typeof RequiredValue>

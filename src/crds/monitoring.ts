@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ALERT_LEVEL_MAX, ALERT_LEVELS, ALERT_STATES } from '../contracts/monitoring.ts'
 import { defineKind, type ObjectOf, READ, resourceStatus, statusColumns, WRITE } from './define.ts'
-import { DateTime, mapOf, PlainText, Prose } from './fields.ts'
+import { DateTime, Line, mapOf, PlainText, Prose } from './fields.ts'
 
 const Told = z.strictObject({
   times: z.int().min(0).max(2_147_483_647).describe('How often it was told of as Firing'),
@@ -26,7 +26,7 @@ export const PlatformAlert = defineKind({
   platformForms: { 'monitoring/platform/read': READ, 'monitoring/platform/alerts/write': WRITE },
   spec: z.strictObject({
     alertId: PlainText.min(1).max(256).describe('What whoever tells of it calls it; immutable'),
-    title: PlainText.min(1).max(256).describe('What is wrong, in a line'),
+    title: Line.min(1).max(256).describe('What is wrong, in a line'),
     subject: PlainText.max(512).default('').describe('What it is about, in a line'),
     detail: Prose.max(8192).default('').describe('What was seen, and what to do'),
     level: z

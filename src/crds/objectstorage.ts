@@ -8,7 +8,7 @@ import {
   resourceStatus,
   statusColumns,
 } from './define.ts'
-import { DateTime, PlainText, ResourceName, Tags, Uuid } from './fields.ts'
+import { DateTime, Line, ResourceName, Tags, Uuid } from './fields.ts'
 import { HeldBy, notWhileHeld } from './held.ts'
 import { tagKeyRule } from './tags.ts'
 import { ClusterId, DeletionProtection } from './workloadFields.ts'
@@ -271,7 +271,7 @@ const keySpec = z.strictObject({
   managedIdentityId: Uuid.optional().describe(
     'Id of the managed identity that owns the key, and with which it goes; the account when absent; immutable',
   ),
-  description: PlainText.max(128).optional().describe('What it is for, in words for people'),
+  description: Line.max(128).optional().describe('What it is for, in words for people'),
   permission: z
     .enum(KEY_PERMISSIONS)
     .default('ReadWrite')

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { coversAnyAction, coversNothing, type Nature } from '../core/actionPatterns.ts'
 import { MAX_ACTION_LENGTH } from '../core/actions.ts'
 import { defineKind, type ObjectOf, READ, resourceStatus, WRITE } from './define.ts'
-import { DateTime, Description, DisplayName, PrincipalType, Scope, Uuid } from './fields.ts'
+import { DateTime, Description, DisplayName, DisplayNameOf, PrincipalType, Scope, Uuid } from './fields.ts'
 
 const ActionPattern = z.string().min(1).max(MAX_ACTION_LENGTH)
 
@@ -91,7 +91,7 @@ export const RoleAssignment = defineKind({
   spec: z.strictObject({
     principalId: Uuid.describe('Id of the person, service account or group that gets the role; immutable'),
     principalType: PrincipalType,
-    roleDefinitionName: DisplayName.describe('The display name of the role, matched exactly; immutable'),
+    roleDefinitionName: DisplayNameOf.describe('The display name of the role, matched exactly; immutable'),
     scope: Scope,
     scopeIncarnation: ScopeIncarnation,
     expiresAt: ExpiresAt,
@@ -219,7 +219,7 @@ export const JitRequest = defineKind({
   spec: z.strictObject({
     principalId: Uuid.describe('Id of the person or service account that asks for the role; immutable'),
     principalType: PrincipalType,
-    roleDefinitionName: DisplayName.describe('The display name of the role that is asked for; immutable'),
+    roleDefinitionName: DisplayNameOf.describe('The display name of the role that is asked for; immutable'),
     scope: Scope,
     scopeIncarnation: ScopeIncarnation,
     justification: z.string().min(1).max(512).describe('Why the role is needed, for whoever decides; immutable'),

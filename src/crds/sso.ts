@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { CALLED_URL } from '../core/outgoingUrl.ts'
 import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
-import { DateTime, DisplayName, MissingSecrets, ResourceName, Scope, Uuid } from './fields.ts'
+import { DateTime, DisplayName, DisplayNameOf, MissingSecrets, ResourceName, Scope, Uuid } from './fields.ts'
 
 /** An address that the platform or a browser calls: https only. What may be called is judged when it is called. */
 export const HttpsUrl = z
@@ -49,7 +49,7 @@ export const IdpBinding = defineKind({
     groupId: Uuid.optional().describe(
       'Id of the PrincipalGroup that they are put into; absent if a role is given; immutable',
     ),
-    roleDefinitionName: DisplayName.optional().describe(
+    roleDefinitionName: DisplayNameOf.optional().describe(
       'The display name of the role that they get, with scope; absent if there is a group; immutable',
     ),
     scope: Scope.optional().describe(
@@ -135,7 +135,7 @@ export const SsoIdentityProvider = z.strictObject({
     .optional()
     .describe('Whether an address counts as verified because the provider says it; false when absent'),
   enabled: z.boolean().optional().describe('Whether people may sign in through it; true when absent'),
-  defaultRoleDefinitionName: DisplayName.optional().describe('Kept and shown; what people get follows from bindings'),
+  defaultRoleDefinitionName: DisplayNameOf.optional().describe('Kept and shown; what people get follows from bindings'),
 })
 export type SsoIdentityProvider = z.output<typeof SsoIdentityProvider>
 const isSaml = ({ protocol }: SsoIdentityProvider) => protocol === 'Saml'

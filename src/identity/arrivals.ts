@@ -3,6 +3,7 @@ import { isAddress } from '../core/address.ts'
 import { uuidV5 } from '../core/ids.ts'
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
+import { shownName } from '../core/shownText.ts'
 import { PlatformUser } from '../crds/identity.ts'
 import type { IdpBinding } from '../crds/sso.ts'
 import type { KubeClient } from '../kube/client.ts'
@@ -104,13 +105,7 @@ export function personOf(
   }
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what a name must not have.
-const CONTROLS = /[\x00-\x1f\x7f-\x9f]+/g
-
-function nameIn(claim: unknown): string | undefined {
-  const name = typeof claim === 'string' ? claim.replace(CONTROLS, ' ').trim().slice(0, 64).trim() : ''
-  return name === '' ? undefined : name
-}
+const nameIn = (claim: unknown) => (typeof claim === 'string' ? shownName(claim, 64) : undefined)
 
 function askedClaims(claims: Readonly<Record<string, unknown>>, asked: readonly string[]): Record<string, string[]> {
   const found = [...new Set(asked)].slice(0, CLAIMS_MAX).flatMap((name): [string, string[]][] => {

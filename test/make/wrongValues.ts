@@ -5,7 +5,7 @@ const text = (length: number) => 'a'.repeat(length)
 
 const ANY: Values = [null, 5, -1, 1.5, true, 'text', '', [], {}, [{}], [null]]
 
-/** Control characters of C0 and C1, spaces at the ends, other cases and scripts, quoting. */
+/** Control characters of C0 and C1, what cannot be seen, spaces at the ends, other cases and scripts, quoting. */
 const TEXTS: Values = [
   ' x',
   'x ',
@@ -13,6 +13,7 @@ const TEXTS: Values = [
   'a\u0000b',
   'a\u0085b',
   'a\u009fb',
+  ...['a\u200bb', 'a\u202eb', '\u2066a\u2069', '\ufeffa', '\u00a0', 'a\u00a0', 'a\u00a0b', '\u3164', '👩\u200d👧'],
   'É',
   '\\',
   "'",

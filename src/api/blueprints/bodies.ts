@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { BlueprintCollection } from '../../crds/blueprintCollections.ts'
-import { DateTime, Description, DisplayName, Scope, Uuid } from '../../crds/fields.ts'
+import { DateTime, Description, DisplayNameOf, Scope, Uuid } from '../../crds/fields.ts'
 import { declarationOf } from '../resources/declarations.ts'
 import { fieldOf } from '../resources/record.ts'
 import { PRINCIPAL_TYPES } from '../rules/memberRecord.ts'
@@ -9,7 +9,7 @@ import { PRINCIPAL_TYPES } from '../rules/memberRecord.ts'
 export const GrantBody = z.strictObject({
   principalId: Uuid,
   principalType: z.enum(PRINCIPAL_TYPES).nullish(),
-  roleDefinitionName: DisplayName,
+  roleDefinitionName: DisplayNameOf,
   scope: Scope.nullish(),
   expiresAt: DateTime.nullish(),
   reason: Description.nullish(),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { notFound, PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
-import { DisplayName, Uuid } from '../../crds/fields.ts'
+import { DisplayNameOf, Uuid } from '../../crds/fields.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
 import { boundaryScope } from '../callers/visibility.ts'
 import { created, noContent } from '../http/answer.ts'
@@ -21,7 +21,7 @@ const AddBoundaryMemberRequest = z
   .strictObject({
     principalId: Uuid,
     principalType: z.enum(PRINCIPAL_TYPES).nullish().describe('Looked up when absent'),
-    roleDefinitionName: DisplayName.describe('Matched exactly'),
+    roleDefinitionName: DisplayNameOf.describe('Matched exactly'),
   })
   .meta({ id: 'AddBoundaryMemberRequest' })
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
 import { createdAtOf } from '../../core/object.ts'
+import { isShown, SHOWN_NAME } from '../../core/shownText.ts'
 import { PersonName } from '../../crds/fields.ts'
 import { INVITATION_STATES, type MemberInvitation } from '../../crds/invitations.ts'
 import { isOpen, nextResendAt, refuseResend, stateAt } from '../../iam/invitations.ts'
@@ -57,8 +58,10 @@ export const PublicInvitationDto = z
   })
   .meta({ id: 'PublicInvitationDto' })
 
+/** Of an account that is made now: there is no name before, and the identity provider takes any. */
+const NewName = PersonName.refine((text) => isShown(SHOWN_NAME, text), SHOWN_NAME.message)
 export const SetInvitationPasswordRequest = z
-  .strictObject({ password: z.string().max(10_000), firstName: PersonName, lastName: PersonName })
+  .strictObject({ password: z.string().max(10_000), firstName: NewName, lastName: NewName })
   .meta({ id: 'SetInvitationPasswordRequest' })
 
 export const InvitationSignInDto = z

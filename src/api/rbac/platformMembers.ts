@@ -4,7 +4,7 @@ import { notFound, PlatformError } from '../../core/errors.ts'
 import { TENANT_ANNOTATION } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { ROOT_SCOPE } from '../../core/scope.ts'
-import { DisplayName, Uuid } from '../../crds/fields.ts'
+import { DisplayNameOf, Uuid } from '../../crds/fields.ts'
 import { PlatformUser } from '../../crds/identity.ts'
 import { PlatformTenant, RoleAssignment } from '../../crds/rbac.ts'
 import type { Role } from '../../iam/roles.ts'
@@ -29,7 +29,7 @@ const AddMemberRequest = z
   .strictObject({
     userId: Uuid,
     tenantId: Uuid,
-    roleDefinitionName: DisplayName.nullish().describe('Given at the root; null makes a member of the tenant only'),
+    roleDefinitionName: DisplayNameOf.nullish().describe('Given at the root; null makes a member of the tenant only'),
   })
   .meta({ id: 'AddMemberRequest' })
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { PlatformError, refusedFields } from '../../core/errors.ts'
-import { Description, DisplayName, Uuid } from '../../crds/fields.ts'
+import { Description, DisplayNameOf, Uuid } from '../../crds/fields.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
 import { isRootOnly } from '../../iam/roles.ts'
 import { principalNotFound } from '../callers/principals.ts'
@@ -34,7 +34,7 @@ const CreateRoleAssignmentRequest = z
   .strictObject({
     principalId: Uuid,
     principalType: z.enum(PRINCIPAL_TYPES).nullish().describe('Looked up when absent'),
-    roleDefinitionName: DisplayName.describe('Matched exactly'),
+    roleDefinitionName: DisplayNameOf.describe('Matched exactly'),
     scope: z.string().max(300).nullish().describe('The boundary when absent'),
     expiresAt: DateTime.nullish(),
     reason: Description.nullish(),

@@ -10,6 +10,7 @@ import {
 } from '../../core/labels.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
+import { Boundary } from '../../crds/boundaries.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
 import { JitRequest, PrincipalGroup, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
@@ -256,6 +257,23 @@ describe('records over the API server', () => {
       'MODEL_BINDING_FAILED',
     )
     expect(verbs()).to.deep.equal([])
+  })
+
+  it('show nothing that cannot be seen, but stay editable where they have it already', async () => {
+    const hidden = { displayName: 'Te\u200bam' }
+    const made = records.create(Boundary, { name: B, spec: hidden, caller })
+    expect(await made.catch((error: Error) => error.message)).to.equal(
+      'The field "displayName" must have no invisible characters, and no space at either end.',
+    )
+    const { apiVersion, kind, resource } = Boundary
+    client.seed(resource, { apiVersion, kind, metadata: { name: B, uid: 'u', generation: 1 }, spec: hidden })
+    const change = (spec: object) =>
+      records.update(Boundary, { name: B }, { caller, change: (stored) => ({ ...stored.spec, ...spec }) })
+    const tags = { team: 'search' }
+    await change({ tags, displayName: hidden.displayName })
+    expect((await records.get(Boundary, { name: B }))?.spec).to.deep.include({ ...hidden, tags })
+    expect(await codeOf(change({ displayName: 'Te\u202eam' }))).to.equal('BAD_REQUEST')
+    await change({ displayName: '👩\u200d👧' })
   })
 
   it('are not there only once the API server has said so', async () => {

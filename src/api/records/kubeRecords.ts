@@ -14,6 +14,7 @@ import { currentOrigin } from '../../core/origin.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { datesInUtc } from '../../crds/dates.ts'
 import { type AnyKind, type BrokenRule, brokenRules } from '../../crds/define.ts'
+import { hiddenTexts } from '../../crds/hiddenTexts.ts'
 import {
   incarnationsNamedBy,
   type PrincipalLookup,
@@ -366,6 +367,8 @@ function sameOrTaken<K extends AnyKind>(
  */
 export function checkSpec(kind: AnyKind, spec: object, previous: object | undefined): object {
   const next = datesInUtc(kind.spec)(readModel(kind.spec, withoutAbsent(spec)), previous) as object
+  const hidden = hiddenTexts(kind.spec, next, previous)
+  if (hidden.length > 0) throw refusedFields(hidden)
   const broken = brokenRules<unknown>(kind as never, next, previous)
   const [first] = broken
   if (first === undefined) return next

@@ -3,7 +3,7 @@ import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { parseScope, type Scope } from '../../core/scope.ts'
 import { Boundary } from '../../crds/boundaries.ts'
-import { DisplayName, Scope as ScopeText, Uuid } from '../../crds/fields.ts'
+import { DisplayNameOf, Scope as ScopeText, Uuid } from '../../crds/fields.ts'
 import { PlatformUser } from '../../crds/identity.ts'
 import { PrincipalGroup } from '../../crds/rbac.ts'
 import { ClaimName, HttpsUrl, IdpBinding } from '../../crds/sso.ts'
@@ -29,7 +29,7 @@ const CreateBindingRequest = z
     claim: ClaimName.default('groups'),
     claimValue: z.string().min(1).max(256),
     groupId: Uuid.nullish(),
-    roleDefinitionName: DisplayName.nullish(),
+    roleDefinitionName: DisplayNameOf.nullish(),
     scope: ScopeText.nullish(),
   })
   .meta({ id: 'CreateBindingRequest' })

@@ -5,7 +5,7 @@ import { brokerCallback, verificationRecord } from '../../contracts/sso.ts'
 import { completeProvider } from '../../contracts/ssoProviders.ts'
 import { notFound } from '../../core/errors.ts'
 import { isUuid, SYSTEM_NAMESPACE } from '../../core/names.ts'
-import { DisplayName, ResourceName } from '../../crds/fields.ts'
+import { DisplayName, DisplayNameOf, ResourceName } from '../../crds/fields.ts'
 import { PlatformTenant } from '../../crds/rbac.ts'
 import { ClaimName, SSO_PROTOCOLS, type SsoConnection, type SsoIdentityProvider } from '../../crds/sso.ts'
 import type { Context, Services } from '../http/context.ts'
@@ -100,7 +100,7 @@ const writable = {
   emailClaim: ClaimName.nullish().describe('email where absent'),
   trustEmail: z.boolean().nullish().describe('False if absent'),
   enabled: z.boolean().nullish().describe('True if absent'),
-  defaultRoleDefinitionName: DisplayName.nullish().describe('Kept and shown; what people get follows from bindings'),
+  defaultRoleDefinitionName: DisplayNameOf.nullish().describe('Kept and shown; what people get follows from bindings'),
 }
 
 export const CreateSsoIdentityProviderRequest = z

@@ -1,0 +1,60 @@
+/**
+ * Texts that people are shown: what cannot be seen in them would make two names look alike, hide what stands there, or turn
+ * the direction of what follows. Patterns are JavaScript with the flag u; `re2` has the spelling of the API server.
+ */
+
+/** Controls (Cc), format characters (Cf) such as U+200B and U+202E, and separators of lines (Zl, Zp). */
+const HIDDEN = String.raw`\p{Cc}\p{Cf}\p{Zl}\p{Zp}`
+/** Spaces of any width, and letters that have no shape: fillers of Hangul, a pattern of Braille without dots. */
+const BLANK = String.raw`\p{Zs}\u115f\u1160\u2800\u3164\uffa0`
+/** Format characters that shape what is seen: joiners of emoji and of scripts, and the letters of a flag behind it. */
+const JOINER = String.raw`[\u200c\u200d]`
+const FLAG = String.raw`\u{1f3f4}[\u{e0020}-\u{e007e}]{3,6}\u{e007f}`
+
+const within = (others: string) => `([^${HIDDEN}]|${JOINER}|${FLAG}${others})*`
+/** What begins with a mark belongs to nothing. */
+const FIRST = String.raw`([^${HIDDEN}${BLANK}\p{M}]|${FLAG})`
+const LAST = `([^${HIDDEN}${BLANK}]|${FLAG})`
+
+/** What a text that people are shown must be, and how a refusal says it. */
+export type ShownText = { readonly pattern: string; readonly message: string }
+
+/** A name: something is seen of it, from its first character to its last. */
+export const SHOWN_NAME: ShownText = {
+  pattern: `^${FIRST}(${within('')}${LAST})?$`,
+  message: 'must have no invisible characters, and no space at either end',
+}
+/** One line, of which something is seen unless it is empty. */
+export const SHOWN_LINE: ShownText = {
+  pattern: `^(${within('')}${FIRST}${within('')})?$`,
+  message: 'must have no invisible characters, and more than spaces',
+}
+/** Lines and tabs. */
+export const SHOWN_PROSE: ShownText = {
+  pattern: `^${within(String.raw`|[\t\n\r]`)}$`,
+  message: 'must have no invisible characters other than tabs and line breaks',
+}
+
+const compiled = new Map<string, RegExp>()
+
+export function isShown({ pattern }: ShownText, text: string): boolean {
+  const known = compiled.get(pattern) ?? new RegExp(pattern, 'u')
+  compiled.set(pattern, known)
+  return known.test(text)
+}
+
+/** The pattern as RE2 spells it, which the API server runs. */
+export const re2 = ({ pattern }: ShownText): string =>
+  pattern.replaceAll(/\\u(?:\{([0-9a-f]+)\}|([0-9a-f]{4}))/g, (_whole, long, short) => `\\x{${long ?? short}}`)
+
+/** A name that somebody else gave, as it can be shown; undefined where nothing of it can. */
+export function shownName(text: string, most: number): string | undefined {
+  const seen = text.replaceAll(new RegExp(`[${HIDDEN}]+`, 'gu'), (hidden) => (hidden === '\u200d' ? hidden : ' '))
+  // Not in the middle of a character of two halves.
+  const name = seen
+    .trim()
+    .slice(0, most)
+    .replace(/[\ud800-\udbff]$/, '')
+    .trim()
+  return isShown(SHOWN_NAME, name) ? name : undefined
+}

@@ -1,0 +1,54 @@
+import { expect } from 'chai'
+import type { z } from 'zod'
+import { Boundary } from './boundaries.ts'
+import { SHOWN_TEXTS } from './fields.ts'
+import { hiddenTexts } from './hiddenTexts.ts'
+import { KINDS } from './index.ts'
+import { PlatformComponent } from './lifecycle.ts'
+import { structuralSchema } from './structural.ts'
+
+const refused = (next: object, previous?: object) =>
+  hiddenTexts(Boundary.spec, next, previous).map(({ field }) => field)
+
+describe('texts that people are shown', () => {
+  it('are refused where they hold what cannot be seen', () => {
+    expect(refused({ displayName: 'Ac\u200bme' })).to.deep.equal(['displayName'])
+    expect(refused({ displayName: 'Acme' })).to.deep.equal([])
+  })
+
+  it('are forgiven what they held before', () => {
+    const before = { displayName: 'Ac\u200bme', tags: {} }
+    expect(refused({ ...before, tags: { a: 'b' } }, before)).to.deep.equal([])
+    expect(refused({ displayName: 'Ac\u200b\u200bme' }, before)).to.deep.equal(['displayName'])
+  })
+
+  it('are found in lists, by their place', () => {
+    const required = [
+      { key: 'a', title: 'A' },
+      { key: 'b', title: 'B\u202e' },
+    ]
+    const found = hiddenTexts(PlatformComponent.spec, { title: 'Shop', required }, undefined)
+    expect(found.map(({ field }) => field)).to.deep.equal(['required.1.title'])
+  })
+
+  it('say to the API server what they say to REST', () => {
+    const { properties } = structuralSchema(Boundary.spec, 'spec') as { properties: Record<string, object> }
+    const message = hiddenTexts(Boundary.spec, { displayName: '\u200b' }, undefined)[0]?.message
+    expect(JSON.stringify(properties.displayName)).to.include(message)
+  })
+
+  const NAMED = /^(displayName|title|description|firstName|lastName)$/
+  for (const { kind, spec } of KINDS) {
+    const named = Object.entries(spec.shape as Record<string, z.ZodType>).filter(([name]) => NAMED.test(name))
+    if (named.length === 0) continue
+    it(`are all that people give names and descriptions with: ${kind}`, () => {
+      const open = named.filter(([, schema]) => SHOWN_TEXTS.get(unwrapped(schema)) === undefined)
+      expect(open.map(([name]) => name)).to.deep.equal([])
+    })
+  }
+})
+
+function unwrapped(schema: z.ZodType): z.ZodType {
+  const inner = (schema as { unwrap?: () => z.ZodType }).unwrap?.()
+  return inner === undefined ? schema : unwrapped(inner)
+}
