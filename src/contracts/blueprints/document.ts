@@ -83,9 +83,16 @@ function readable<Result>(read: () => Result): Result {
     if (!(error instanceof YAMLException)) throw new DocumentError('cannot be read as YAML')
     const { reason, mark } = error
     const position = mark === undefined || mark === null ? undefined : { line: mark.line + 1, column: mark.column + 1 }
-    throw new DocumentError(String(reason).slice(0, 200), position)
+    const own = OWN_WORDS.find(([words]) => words.test(reason))?.[1]
+    throw new DocumentError(own ?? reason.slice(0, 200), position)
   }
 }
+
+/** Where the parser speaks of its own settings and types. */
+const OWN_WORDS: readonly (readonly [RegExp, string])[] = [
+  [/maxDepth/, `is nested deeper than ${DEPTH_MAX} levels`],
+  [/complex keys/, 'has a list or a map as a name'],
+]
 
 const isNode = ({ type }: Event) => type !== EVENT_ID.DOCUMENT && type !== EVENT_ID.POP
 
@@ -101,7 +108,7 @@ function depthThatCounts(): number {
     if (left < 0) throw new DocumentError(TOO_MANY)
     return DEPTH_MAX
   }
-  return { valueOf: depth } as unknown as number
+  return { valueOf: depth, toString: () => String(DEPTH_MAX) } as unknown as number
 }
 
 /** A copy in which each alias has values of its own, so that whoever walks over it cannot be made to walk for ever. */

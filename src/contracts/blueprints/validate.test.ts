@@ -43,6 +43,24 @@ describe('the document of a template', () => {
   for (const [why, content] of refused)
     it(`is refused if it ${why}`, () => expect(() => readDocument(content)).to.throw(DocumentError))
 
+  for (const [why, content, said] of [
+    ['nests very deeply', '['.repeat(500), 'is nested deeper than 40 levels'],
+    ['nests a level too deep', `${'['.repeat(41)}1${']'.repeat(41)}`, 'is nested deeper than 40 levels'],
+    ['has a list as a name', '? [a]\n: 1', 'has a list or a map as a name'],
+  ] as const)
+    it(`says what is wrong if it ${why}`, () =>
+      expect(() => readDocument(content))
+        .to.throw(DocumentError)
+        .with.property('message', said))
+
+  it('says of nothing that it is an object', () => {
+    for (const [, content] of refused)
+      expect(() => readDocument(content))
+        .to.throw(DocumentError)
+        .with.property('message')
+        .that.does.not.match(/\[object|undefined|NaN/)
+  })
+
   it('is not parsed to its end if it has too many values', () => {
     // What follows is no YAML: a parser that came so far would say so.
     expect(() => readDocument(`[${'a,'.repeat(50_000)}}`)).to.throw(DocumentError, /5,000 names and values/)
