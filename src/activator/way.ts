@@ -1,6 +1,7 @@
 import type { RequestOptions } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type FarCopy, isFarCopy, readFarCopyPath } from '../contracts/farCopies.ts'
+import { agreed, counted } from '../core/counted.ts'
 import { messageOf } from '../core/errors.ts'
 
 /** Opens a connection to a copy in another cluster. @throws Error if there is no way to it now */
@@ -65,8 +66,12 @@ export function bounded(reach: ReachCopy, most = MOST_OF_A_CLUSTER): ReachCopy {
     const { clusterId, namespace } = copy
     const left = most - countOf(clusterId)
     const own = countOf(`${clusterId}/${namespace}`)
-    if (left <= 0) throw new Error(`${most} calls go to cluster "${clusterId}" already.`)
-    if (own >= left) throw new Error(`${own} calls of the group go to cluster "${clusterId}" already.`)
+    if (left <= 0)
+      throw new Error(`${counted(most, 'call')} ${agreed(most, 'goes', 'go')} to cluster "${clusterId}" already.`)
+    if (own >= left)
+      throw new Error(
+        `${counted(own, 'call')} of the group ${agreed(own, 'goes', 'go')} to cluster "${clusterId}" already.`,
+      )
     count(copy, 1)
     try {
       const connection = await reach(copy)

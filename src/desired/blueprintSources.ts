@@ -5,6 +5,7 @@ import {
   sourceTemplateName,
 } from '../contracts/blueprints/sources.ts'
 import type { TemplateProblem } from '../contracts/blueprints/template.ts'
+import { agreed, counted } from '../core/counted.ts'
 import { sentence } from '../core/errors.ts'
 import { plainLine } from '../core/plainLine.ts'
 import type { BlueprintSource } from '../crds/blueprintSources.ts'
@@ -119,7 +120,8 @@ export function staleWords(invalid: readonly Invalid[]): string | undefined {
   const [error] = first?.errors ?? []
   if (first === undefined || error === undefined) return undefined
   const line = error.line === undefined ? '' : ` at line ${error.line}`
-  const more = stale.length === 1 ? '' : ` So do ${stale.length - 1} others.`
+  const others = stale.length - 1
+  const more = others === 0 ? '' : ` So ${agreed(others, 'does', 'do')} ${counted(others, 'other')}.`
   const why = [error.path, error.message].filter((words) => words !== '').join(' ')
   const head = sentence(`"${first.path}" is not valid${line}: ${why}`)
   return `${head} Blueprint "${first.keeps}" stays as it was before.${more}`.slice(0, 1024)

@@ -1,3 +1,4 @@
+import { counted } from '../core/counted.ts'
 import type { MemberInvitation } from '../crds/invitations.ts'
 
 /**
@@ -73,7 +74,10 @@ export function refuseResend(
   const next = nextResendAt(facts, now, limits)
   if (next === undefined) return undefined
   const when = new Date(next).toISOString()
-  return refuse('resend_limit', `The invitation was sent ${facts.resendCount} times again: once more from ${when} on.`)
+  return refuse(
+    'resend_limit',
+    `The invitation was sent again ${counted(facts.resendCount, 'time')}: once more from ${when} on.`,
+  )
 }
 
 /**

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { BUILD_LOG_BYTES, BUILD_LOG_LINES, deploymentLogPart } from '../../contracts/deployments.ts'
 import { ownerSelector } from '../../contracts/workloads.ts'
 import { pauseAfterConflict } from '../../core/conflicts.ts'
+import { counted } from '../../core/counted.ts'
 import { PlatformError } from '../../core/errors.ts'
 import type { BlobOwner, BlobStore } from '../blobs/port.ts'
 import type { BuildLogPage, BuildLogState, BuildLogs, LoggedDeployment } from './port.ts'
@@ -70,7 +71,7 @@ class KeptLog {
       const { head, version } = await this.#head()
       const start = offset ?? head.lineCount
       if (start > head.lineCount) {
-        const message = `The log has ${head.lineCount} lines: what comes next begins there, not at ${start}.`
+        const message = `The log has ${counted(head.lineCount, 'line')}: what comes next begins there, not at ${start}.`
         throw new PlatformError('LOG_GAP', message, { expectedOffset: head.lineCount })
       }
       const fresh = lines.slice(head.lineCount - start)

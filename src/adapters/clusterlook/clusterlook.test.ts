@@ -109,7 +109,7 @@ describe('what objects mean', () => {
     const role = object('ClusterRole', { rules: [rule('get'), rule('list')] })
     expect(lackingRules({ x: [rule('get', 'list')] }, [role])).to.deep.equal([])
     expect(lackingRules({ x: [rule('get', 'watch')], y: [] }, [role])).to.deep.equal([
-      'x lacks 1 rights',
+      'x lacks 1 right',
       'ClusterRole y is not there',
     ])
   })

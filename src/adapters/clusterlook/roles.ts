@@ -1,3 +1,4 @@
+import { counted } from '../../core/counted.ts'
 import type { KubeObject } from '../../core/object.ts'
 import type { RoleRule, WantedRoles } from './port.ts'
 
@@ -59,6 +60,6 @@ export function lackingRules(wanted: WantedRoles, found: readonly KubeObject[]):
   return roleChanges(wanted, found).flatMap(({ name, stored, added }) => {
     if (stored === undefined) return [`ClusterRole ${name} is not there`]
     const count = added.reduce((sum, { verbs }) => sum + verbs.length, 0)
-    return count === 0 ? [] : [`${name} lacks ${count} rights`]
+    return count === 0 ? [] : [`${name} lacks ${counted(count, 'right')}`]
   })
 }

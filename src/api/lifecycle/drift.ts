@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { COMPONENT_KINDS, isSameVersion } from '../../contracts/lifecycle.ts'
 import { timestamp } from '../../core/clock.ts'
+import { agreed, counted } from '../../core/counted.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
@@ -65,7 +66,11 @@ export function driftOf({ metadata, spec, status = {} }: ComponentRecord, stock:
       : found('Unexpected', `Version ${running} is installed, and none is wanted.`)
   if (running === undefined) return found('Missing', `Version ${spec.version} is wanted, and none is installed.`)
   const gone = spec.workloads.length - (status.workloads ?? []).length
-  if (gone > 0) return found('Missing', `${gone} of its ${spec.workloads.length} workloads are not there.`)
+  if (gone > 0)
+    return found(
+      'Missing',
+      `${gone} of its ${counted(spec.workloads.length, 'workload')} ${agreed(spec.workloads.length, 'is', 'are')} not there.`,
+    )
   if (!isSameVersion(running, spec.version))
     return found('Version', `Version ${spec.version} is wanted, and ${running} is installed.`)
   if (release !== undefined && status.digest !== undefined && status.digest !== release.spec.digest)

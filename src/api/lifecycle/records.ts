@@ -11,6 +11,7 @@ import {
   newestOf,
   STEP_STATES,
 } from '../../contracts/lifecycle.ts'
+import { readyOf } from '../../core/counted.ts'
 import { createdAtOf } from '../../core/object.ts'
 import type { ComponentInstall, ComponentRelease, PlatformComponent } from '../../crds/lifecycle.ts'
 import type { RecordOf } from '../records/records.ts'
@@ -160,7 +161,7 @@ function healthOf({ spec, status }: ComponentRecord): z.output<typeof HealthRepo
     status.conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime ?? '1970-01-01T00:00:00Z'
   const checks = spec.workloads.map(({ kind, name, namespace = spec.namespace }) => {
     const found = seen.find((one) => one.kind === kind && one.name === name && one.namespace === namespace)
-    const message = found === undefined ? 'It is not there.' : `${found.ready} of ${found.wanted} replicas are ready.`
+    const message = found === undefined ? 'It is not there.' : `${readyOf(found.ready, found.wanted, 'replica')}.`
     const isWhole = found !== undefined && found.ready >= found.wanted
     const state = isWhole ? 'Healthy' : (found?.ready ?? 0) > 0 ? 'Degraded' : 'Unhealthy'
     return { name: `${kind} ${namespace}/${name}`, status: state, message, durationMs: null, observedAt } as const

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { parseRepository, repositoryObjectName } from '../../contracts/registry/names.ts'
 import { timestamp } from '../../core/clock.ts'
+import { counted } from '../../core/counted.ts'
 import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { objectId } from '../../core/ids.ts'
 import { ACTOR_ANNOTATION } from '../../core/labels.ts'
@@ -77,7 +78,7 @@ async function putPin(context: Context<string, unknown, z.output<typeof PinUpser
   const spec = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null))
   const [found, ...others] = await pinsOf(context, boundary, repository)
   if (found === undefined && context.header('if-match') !== undefined) throw nothingToMatch()
-  await record(context, 'Pin', { repository, detail: `${body.digests.length} digests` })
+  await record(context, 'Pin', { repository, detail: counted(body.digests.length, 'digest') })
   const ref = { namespace: boundaryNamespace(boundary), name: repositoryObjectName(repository) }
   const change = () => spec
   const { object } =

@@ -3,6 +3,7 @@ import type { RegistryAccess } from '../../adapters/registry/port.ts'
 import { TOKEN_SECONDS } from '../../contracts/registry/audit.ts'
 import { parseRepository } from '../../contracts/registry/names.ts'
 import { timestamp } from '../../core/clock.ts'
+import { counted } from '../../core/counted.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { isRunActing, RetentionRun } from '../../crds/registry.ts'
@@ -130,7 +131,7 @@ async function recordNotGranted(
 }
 
 function severalOf(first: AskedScope, all: readonly AskedScope[]): string {
-  return all.length === 1 ? scopeText(first) : `${scopeText(first)} and ${all.length - 1} others`
+  return all.length === 1 ? scopeText(first) : `${scopeText(first)} and ${counted(all.length - 1, 'other')}`
 }
 
 async function byBasic(context: Context<string, z.output<typeof TokenQuery>>): Promise<Answer<never>> {

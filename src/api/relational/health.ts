@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
+import { readyOf } from '../../core/counted.ts'
 import type { Context } from '../http/context.ts'
 import { type HealthCheckDto, healthReportFields } from '../resources/dto.ts'
 import { editorDatabase } from './editor.ts'
@@ -83,7 +84,7 @@ function runningChecks({ spec, status }: RelationalObject): Said[] {
   const replicas: Said = {
     name: 'Replicas',
     status: ready >= wanted ? 'Healthy' : 'Degraded',
-    message: ready >= wanted ? null : `${ready} of ${wanted} instances are ready.`,
+    message: ready >= wanted ? null : `${readyOf(ready, wanted, 'instance')}.`,
   }
   return [
     primary,

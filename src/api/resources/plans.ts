@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { agreed, counted } from '../../core/counted.ts'
 import { notFound } from '../../core/errors.ts'
 import { parseQuantity } from '../../core/quantity.ts'
 import type { PlanFamily } from '../../core/sizing/plans.ts'
@@ -65,7 +66,7 @@ export function verdictOf(
   const each = { cpu: parseQuantity(plan.cpuRequest), memory: parseQuantity(plan.memoryRequest) }
   const placed = place(each, plan.replicas, rooms)
   if (placed < plan.replicas) {
-    const verdictReason = `Only ${placed} of ${plan.replicas} replicas with ${plan.cpuRequest} cpu and ${plan.memoryRequest} memory find a node.`
+    const verdictReason = `Only ${placed} of ${counted(plan.replicas, 'replica')} with ${plan.cpuRequest} cpu and ${plan.memoryRequest} memory ${agreed(plan.replicas, 'finds', 'find')} a node.`
     return { verdict: 'DoesNotFit', verdictReason }
   }
   const more = {

@@ -1,7 +1,7 @@
 import { type CollectionShards, isEngineError, type PeerAddress, type QdrantPort } from '../../adapters/qdrant/port.ts'
 import { decodeVectorKeys, vectorNames } from '../../contracts/vector.ts'
 import { timestamp } from '../../core/clock.ts'
-import { counted } from '../../core/counted.ts'
+import { counted, readyOf } from '../../core/counted.ts'
 import { PlatformError } from '../../core/errors.ts'
 import type { Services } from '../http/context.ts'
 import type { HealthCheckDto } from '../resources/dto.ts'
@@ -83,7 +83,7 @@ function podsCheck({ spec, status }: VectorObject): Asked {
   const ready = status?.readyReplicas ?? 0
   if (wanted === 0) return { state: 'Unknown', message: 'It is stopped, so its health is unknown.' }
   if (ready >= wanted) return { state: 'Healthy', message: null }
-  return { state: ready === 0 ? 'Unhealthy' : 'Degraded', message: `${ready} of ${wanted} peers are ready.` }
+  return { state: ready === 0 ? 'Unhealthy' : 'Degraded', message: `${readyOf(ready, wanted, 'peer')}.` }
 }
 
 async function peerOf(object: VectorObject, services: Services): Promise<PeerAddress> {

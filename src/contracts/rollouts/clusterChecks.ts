@@ -1,3 +1,4 @@
+import { agreed, counted } from '../../core/counted.ts'
 import { type Check, failed, over, passed, skipped, type Verdict, warns } from './verdicts.ts'
 
 const HOUR = 3_600_000
@@ -50,7 +51,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
         unless(
           nodes.filter(({ isReady }) => !isReady),
           'These nodes are not ready',
-          `${nodes.length} nodes are ready.`,
+          `${counted(nodes.length, 'node')} ${agreed(nodes.length, 'is', 'are')} ready.`,
         ),
     ),
   },
@@ -111,7 +112,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
         unless(
           found.filter(({ hasPrimary }) => !hasPrimary),
           'These databases have no primary',
-          `${found.length} databases have a primary.`,
+          `${counted(found.length, 'database')} ${agreed(found.length, 'has', 'have')} a primary.`,
         ),
     ),
   },
@@ -197,7 +198,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
         return unless(
           found.filter(isBad),
           'These certificates are not valid for a week',
-          `${found.length} certificates are valid.`,
+          `${counted(found.length, 'certificate')} ${agreed(found.length, 'is', 'are')} valid.`,
         )
       },
     ),

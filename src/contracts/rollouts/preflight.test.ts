@@ -86,7 +86,7 @@ describe('the checks before a rollout', () => {
       'Failed',
     ],
     ['crd-bundle-order', 'no plan is looked at', { plan: undefined }, 'Skipped'],
-    ['projector-ceiling', 'a role lacks a rule', inCluster({ ceiling: { value: ['x lacks 1 rights'] } }), 'Failed'],
+    ['projector-ceiling', 'a role lacks a rule', inCluster({ ceiling: { value: ['x lacks 1 right'] } }), 'Failed'],
     [
       'cluster-reachable',
       'the cluster says nothing',

@@ -1,3 +1,4 @@
+import { agreed, counted } from '../../core/counted.ts'
 import { isNewer, meets, minorOf } from '../lifecycle.ts'
 import { CLUSTER_CHECKS } from './clusterChecks.ts'
 import type { Facts } from './facts.ts'
@@ -93,7 +94,8 @@ export const CHECKS: readonly Check[] = [
       const known = agents.filter(({ version }) => version !== undefined)
       if (known.length === 0) return passed('There are no other clusters with an agent.')
       const old = known.filter(({ version = '' }) => !meets(version, `~${minorOf(operatorVersion) ?? '0.0'}.0`))
-      if (old.length === 0) return passed(`${known.length} agents are of this minor version.`)
+      if (old.length === 0)
+        return passed(`${counted(known.length, 'agent')} ${agreed(known.length, 'is', 'are')} of this minor version.`)
       return failed(
         `These agents are of another minor version: ${old.map(({ name, version }) => `${name} ${version}`).join(', ')}.`,
       )

@@ -52,7 +52,7 @@ describe('the controller of container instances', () => {
     [
       'one that does not get ready',
       'slow',
-      'RollingOut: 1 of 1 copies are ready. A container of component "web" runs, but its readiness probe',
+      'RollingOut: 1 of 1 copy is ready. A container of component "web" runs, but its readiness probe',
     ],
   ]
   for (const [sentence, tag, expected] of fates) {

@@ -1,5 +1,6 @@
 import { COMPONENT_LABEL, digestOfImage, namesOf, RELEASE_COMPONENT } from '../../contracts/containerinstances.ts'
 import { isOwnedBy, publicUrl } from '../../contracts/workloads.ts'
+import { agreed, counted, readyOf } from '../../core/counted.ts'
 import { degraded, done, type Outcome, waiting } from '../../core/outcome.ts'
 import type { ComponentSpec } from '../../crds/containerFields.ts'
 import { isDeployed, isReady, type LivePod, troubleOf, unreadyWords } from '../../desired/workload/trouble.ts'
@@ -95,7 +96,11 @@ export function judgeHealth(pass: InstancePass): Outcome {
   const { object, state } = pass
   if (!object.spec.running || state.replicas === 0) {
     const left = podsOf(pass).length
-    return judgeStop(left, `${left} copies are shutting down.`, 'No copy runs; volumes are kept.')
+    return judgeStop(
+      left,
+      `${counted(left, 'copy', 'copies')} ${agreed(left, 'is', 'are')} shutting down.`,
+      'No copy runs; volumes are kept.',
+    )
   }
   return (
     judgeComponents(pass) ??
@@ -133,7 +138,7 @@ function judgeComponents(pass: InstancePass): Outcome | undefined {
     )
     .find((found) => found !== undefined)
   const held = state.heldBack && `Component "${state.heldBack.component}" waits for "${state.heldBack.by}".`
-  const progress = [`${ready} of ${state.replicas} copies are ready.`, words ?? held].filter(Boolean).join(' ')
+  const progress = [`${readyOf(ready, state.replicas, 'copy', 'copies')}.`, words ?? held].filter(Boolean).join(' ')
   const starting = judgeStart(pass, progress)
   if (starting !== undefined) return starting
   const isRolling = pending.some(({ name }) => {

@@ -93,7 +93,7 @@ describe('a controller', () => {
   })
 
   it('tells each transition once, as an event with the reason of the condition', async () => {
-    let outcome: Outcome = waiting('WaitingForWorkload', '0 of 1 peers is ready.')
+    let outcome: Outcome = waiting('WaitingForWorkload', '0 of 1 peer is ready.')
     world.make({ reconcile: () => outcome })
     world.seed('orders')
     await world.bench.start()
@@ -104,7 +104,7 @@ describe('a controller', () => {
       })
       await world.bench.rest()
     }
-    await touch(waiting('WaitingForWorkload', 'Still 0 of 1 peers is ready.'))
+    await touch(waiting('WaitingForWorkload', 'Still 0 of 1 peer is ready.'))
     await touch(done())
     await touch(stalled('PlanNotFound', 'No plan "huge".'))
     expect(world.bench.events.map(({ type, reason }) => `${type} ${reason}`)).to.deep.equal([

@@ -1,6 +1,7 @@
 import { farCopyEntry } from '../../contracts/farCopies.ts'
 import { functionNames, pathClaim } from '../../contracts/functions.ts'
 import { isOwnedBy } from '../../contracts/workloads.ts'
+import { readyOf } from '../../core/counted.ts'
 import { keyOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { FunctionNamespace, httpPaths, ServerlessFunction, triggersOf } from '../../crds/functions.ts'
@@ -237,7 +238,7 @@ function judge(pass: FunctionPass): Outcome {
   // Copies come and go with calls: that is not a change that somebody asked for.
   if (ready > 0 || object.status?.firstReadyAt !== undefined)
     return done({ message: `${ready} of ${wanted} copies serve; calls wait for the others.` })
-  return waiting('WaitingForWorkload', `${ready} of ${wanted} copies are ready.`)
+  return waiting('WaitingForWorkload', `${readyOf(ready, wanted, 'copy', 'copies')}.`)
 }
 
 /** In another cluster nobody collects what is left there. */

@@ -1,5 +1,6 @@
 import { ACTIVATOR_PORT, ACTIVATOR_SERVICE, functionRouteName } from '../../contracts/functions.ts'
 import { publicUrl } from '../../contracts/workloads.ts'
+import { agreed, counted } from '../../core/counted.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { refOf } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
@@ -189,7 +190,9 @@ async function removeFunctions({ object, records }: NamespacePass): Promise<Outc
   for (const each of left)
     if (each.metadata.deletionTimestamp === undefined)
       await records.client.remove(ServerlessFunction.resource, refOf(each), { uid: each.metadata.uid })
-  return left.length === 0 ? done() : waiting('TearingDown', `${left.length} functions are being deleted.`)
+  return left.length === 0
+    ? done()
+    : waiting('TearingDown', `${counted(left.length, 'function')} ${agreed(left.length, 'is', 'are')} being deleted.`)
 }
 
 /** They stand in another namespace, where no garbage collector takes them along. */

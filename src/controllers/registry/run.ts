@@ -1,4 +1,5 @@
 import { isRegistryError, type RegistryError, type RegistryPort } from '../../adapters/registry/port.ts'
+import { agreed, counted } from '../../core/counted.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { ageOf, type KubeObject, keyOf } from '../../core/object.ts'
 import { done, ended, type Outcome, waiting } from '../../core/outcome.ts'
@@ -78,7 +79,11 @@ async function act(pass: RunPass, port: RegistryPort): Promise<Outcome> {
   }
   if (planned.length === 0) pass.report({ state: 'CollectingGarbage' })
   else pass.report({ removing: planned.slice(0, CHUNK) })
-  return waiting('ApplyingWorkload', `${planned.length} manifests are to be removed.`, 1)
+  return waiting(
+    'ApplyingWorkload',
+    `${counted(planned.length, 'manifest')} ${agreed(planned.length, 'is', 'are')} to be removed.`,
+    1,
+  )
 }
 
 async function removeChunk(pass: RunPass, port: RegistryPort, removing: readonly Removal[]): Promise<Outcome> {
@@ -104,7 +109,11 @@ async function removeChunk(pass: RunPass, port: RegistryPort, removing: readonly
   })
   // What cannot be removed would be planned again for ever; there is no more of it than can be remembered.
   if (stuck.length === removing.length) pass.report({ state: 'CollectingGarbage' })
-  return waiting('ApplyingWorkload', `${gone.length} manifests were removed.`, 1)
+  return waiting(
+    'ApplyingWorkload',
+    `${counted(gone.length, 'manifest')} ${agreed(gone.length, 'was', 'were')} removed.`,
+    1,
+  )
 }
 
 /** @returns false if the registry will not */

@@ -1,5 +1,5 @@
 import { ENGINE_CLUSTER_LABEL, RELATIONAL_PORT, relationalNames } from '../../contracts/relational.ts'
-import { counted } from '../../core/counted.ts'
+import { counted, readyOf } from '../../core/counted.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { archivingGaps, type EngineView, recoveryOf, relationalImage } from '../../desired/relational/index.ts'
 import { pod } from '../../kube/builtin.ts'
@@ -184,7 +184,7 @@ function judgeInstances(pass: RelationalPass): Outcome | undefined {
   const { status = {} } = state.engine ?? {}
   const { phase = '', phaseReason = '' } = status
   const said = phase === '' ? '' : ` ${[phase, phaseReason].filter((part) => part !== '').join(': ')}.`
-  const counts = `${readyInstances(state.engine)} of ${state.replicas} instances are ready.${phase === HEALTHY ? '' : said}`
+  const counts = `${readyOf(readyInstances(state.engine), state.replicas, 'instance')}.${phase === HEALTHY ? '' : said}`
   const pods = podsOfEngine(pass)
   // The engine says that it waits for an instance, and not why that one does not start.
   const progress = [progressWords(pass, counts, pods, planOf(pass)), podTroubleOf(pods)?.message]

@@ -2,6 +2,7 @@ import { type DriftItem, driftKey } from '../../contracts/rollouts/drift.ts'
 import { busyWith, latestScan } from '../../contracts/rollouts/gather.ts'
 import { DRIFT_MAX, SCAN_INTERVAL, SCANS_KEPT } from '../../contracts/rollouts/states.ts'
 import { timestamp } from '../../core/clock.ts'
+import { agreed, counted } from '../../core/counted.ts'
 import { ageOf, type KubeObject, keyOf } from '../../core/object.ts'
 import { done, ended, type Outcome, waiting } from '../../core/outcome.ts'
 import { PlatformComponent } from '../../crds/lifecycle.ts'
@@ -77,7 +78,10 @@ async function look(pass: ScanPass, { look: cluster }: RolloutOptions): Promise<
     )
     const seenFirst = (item: DriftItem) => ({ ...item, firstSeenAt: known.get(driftKey(item)) ?? pass.now })
     const left = found.items.length - DRIFT_MAX
-    const problems = [...found.problems, ...(left > 0 ? [`${left} more fields are not shown.`] : [])]
+    const problems = [
+      ...found.problems,
+      ...(left > 0 ? [`${counted(left, 'more field')} ${agreed(left, 'is', 'are')} not shown.`] : []),
+    ]
     pass.report({
       ...{ state: 'Finished', finishedAt: momentOf(pass), scanned: found.scanned, configVersion },
       items: found.items.slice(0, DRIFT_MAX).map(seenFirst),

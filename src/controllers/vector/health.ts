@@ -1,6 +1,6 @@
 import { VECTOR_PORTS, vectorNames } from '../../contracts/vector.ts'
 import { ownerLabelSelector, publicUrl } from '../../contracts/workloads.ts'
-import { counted } from '../../core/counted.ts'
+import { counted, readyOf } from '../../core/counted.ts'
 import { degraded, done, type Outcome, waiting } from '../../core/outcome.ts'
 import { isRolledOut, podTroubleOf, progressWords } from '../stateful/health.ts'
 import { podsLeft, podsOfStateful } from '../stateful/pass.ts'
@@ -53,7 +53,7 @@ function judgePeers(pass: VectorPass): Outcome | undefined {
   const trouble = podTroubleOf(podsOfStateful(pass))
   if (trouble !== undefined) return trouble
   const ready = workload?.status?.readyReplicas ?? 0
-  const progress = progressWords(pass, `${ready} of ${peers} peers are ready.`, podsOfStateful(pass), planOf(pass))
+  const progress = progressWords(pass, `${readyOf(ready, peers, 'peer')}.`, podsOfStateful(pass), planOf(pass))
   if (keys?.pending !== undefined || keys?.retired !== undefined) return waiting('RotatingKey', progress)
   const starting = judgeStart(pass, progress)
   if (starting !== undefined) return starting

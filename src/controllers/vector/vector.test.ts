@@ -327,7 +327,7 @@ describe('the controller of vector databases', () => {
         Object.assign(object.status as object, { readyReplicas: 0 })
       })
       await world.pass()
-      expect(await world.says()).to.match(/0 of 1 peers are ready\. No node has \S+ cpu left for pod vc-products-0\.$/)
+      expect(await world.says()).to.match(/0 of 1 peer is ready\. No node has \S+ cpu left for pod vc-products-0\.$/)
     })
 
     const cases: [sentence: string, reason: string, expected: string][] = [
@@ -342,7 +342,7 @@ describe('the controller of vector databases', () => {
         'Failed ImagePullFailed: Pod vc-products-0: ImagePullBackOff.',
       ],
       ['that crash', 'CrashLoopBackOff', 'Failed CrashLooping: Pod vc-products-0: CrashLoopBackOff.'],
-      ['that are missing', 'ContainerCreating', 'Failed PartiallyAvailable: 0 of 1 peers are ready.'],
+      ['that are missing', 'ContainerCreating', 'Failed PartiallyAvailable: 0 of 1 peer is ready.'],
     ]
     for (const [sentence, reason, expected] of cases) {
       it(sentence, async () => {

@@ -7,6 +7,7 @@ import {
   SNAPSHOT_LIMIT,
 } from '../../contracts/rollouts/states.ts'
 import { timestamp } from '../../core/clock.ts'
+import { agreed, counted } from '../../core/counted.ts'
 import { applying, batchUnderWay, ended, mayGoWithoutSnapshot } from './batches.ts'
 import type { Batch, Execution, Observed, Paused } from './types.ts'
 
@@ -123,7 +124,7 @@ function begin(execution: Execution, batch: Batch, seen: Observed, now: number):
   const { drift, componentOf } = seen
   if (drift === undefined) return execution
   if (drift.length > 0) {
-    const message = `${drift.length} fields of ${batch.components.map(({ name }) => name).join(', ')} were changed by hand.`
+    const message = `${counted(drift.length, 'field')} of ${batch.components.map(({ name }) => name).join(', ')} ${agreed(drift.length, 'was', 'were')} changed by hand.`
     return paused(execution, seen, { code: 'PlatformDrift', message, platformDrift: drift })
   }
   const startedAt = timestamp(now)
