@@ -27,8 +27,7 @@ describe('the sentence of a refusal', () => {
     ],
     ['a sentence has one end', error('', 'it is not JSON.'), 'The body was refused: it is not JSON.'],
   ]
-  for (const [sentence, refusal, told] of cases)
-    it(sentence, () => expect(refusalSentence(refusal)).to.equal(told))
+  for (const [sentence, refusal, told] of cases) it(sentence, () => expect(refusalSentence(refusal)).to.equal(told))
 
   const toRecord = (field: string) => (field === 'image' ? 'containerImage' : field)
   it('has the names that whoever asked knows, of fields', () => {

@@ -293,7 +293,7 @@ export function refusalSentence({ field, message }: FieldError): string {
 }
 
 /** What begins so says something of a subject that stands before it. */
-const PREDICATE = /^(is|are|was|must|has|have|can|cannot|may|needs|lies|differs|does|holds|exceeds)\b/
+const PREDICATE = /^(is|are|was|must|has|have|can|cannot|may|needs|lies|differs|does|holds|asks)\b/
 /** What goes on so names more than the one field: `cpuLimit and cpuRequest ...`, `size of a volume ...`. */
 const CONNECTIVE = /^(and|or|of|in|with|names)\b/
 
@@ -319,5 +319,7 @@ export function alreadyGone(error: unknown): undefined {
 
 /** The text of anything that was thrown, for logs and conditions. */
 export function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown)
+  if (typeof thrown !== 'object' || thrown === null) return String(thrown)
+  const { message } = thrown as { message?: unknown }
+  return typeof message === 'string' ? message : 'A failure without a message.'
 }

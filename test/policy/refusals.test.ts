@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { expect } from 'chai'
 import { admissionPolicies } from '../../scripts/generate/policies.ts'
 import { reservedNames } from '../../src/api/index.ts'
@@ -10,6 +12,29 @@ import { gateKey, REFUSED_WRITES } from '../cases/refusedWrites.ts'
 type Policy = KubeObject & { spec: { matchConstraints?: { resourceRules: { resources: string[] }[] } } }
 const policies = admissionPolicies(KINDS, reservedNames()) as Policy[]
 const rulesOf = (code: string) => KINDS.filter(({ rules }) => rules.some((rule) => rule.code === code))
+
+const SOURCES = resolve(import.meta.dirname, '../../src')
+/** The first sentence of a refusal, and the first field that it is about, where both are written out. */
+const WRITTEN_OUT = /badRequest\(\s*(['`])((?:(?!\1).)*)\1,\s*\[\s*\{\s*field: '([A-Za-z]+)'/gs
+
+describe('sentences of refusals', () => {
+  const files = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
+    .map((path) => ({ path, text: readFileSync(join(SOURCES, path), 'utf8') }))
+
+  it('are made in one place', () => {
+    const others = files.filter(({ path, text }) => path !== join('core', 'errors.ts') && text.includes('The field "'))
+    expect(others.map(({ path }) => path)).to.deep.equal([])
+  })
+
+  it('name the field that they are about where they are written out', () => {
+    const found = files.flatMap(({ path, text }) =>
+      [...text.matchAll(WRITTEN_OUT)].map(([, , sentence = '', field = '']) => ({ path, sentence, field })),
+    )
+    expect(found).to.have.length.above(1)
+    expect(found.filter(({ sentence, field }) => !sentence.includes(field))).to.deep.equal([])
+  })
+})
 
 /** Phases and the codes of the webhook are provoked beside the code that they come from. */
 describe('the list of refusals', () => {

@@ -262,7 +262,7 @@ components:
     await post(template())
     const parameter = await deploy({ parameters: { plann: 'vector-dev' } })
     expect(parameter.body.error).to.equal(
-      'The field "parameters.plann" was refused: is no parameter of this blueprint; did you mean "plan"?',
+      'The field "parameters.plann" is no parameter of this blueprint; did you mean "plan"?',
     )
     const { body } = await deploy({ componentOverrides: [{ name: 'vector' }, { name: 'web' }] })
     expect(body.errors).to.deep.equal([

@@ -181,7 +181,7 @@ function refuseUnknownParameters({ components, parameters }: Draft): void {
   for (const [at, { command, args, env }] of components.entries()) {
     const [name] = unknownParameters({ command, args, env }, parameters)
     if (name === undefined) continue
-    const message = `needs the parameter "${name}", which parameters does not hold`
+    const message = `asks for the parameter "${name}", which parameters does not hold`
     throw refusedFields([{ field: `components.${at}`, message }])
   }
 }

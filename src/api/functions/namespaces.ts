@@ -52,7 +52,9 @@ function chosenVersion({ runtime, runtimeVersion }: Draft, { previous }: Write):
   const choice = `choose one of ${offered.join(', ')}`
   if (ended.includes(runtimeVersion))
     throw unprocessable('RUNTIME_ENDED', 'runtimeVersion', runtimeVersion, `${words} gets no more fixes: ${choice}.`)
-  throw refusedFields([{ field: 'runtimeVersion', message: `is not one that the platform has of ${runtime}: ${choice}` }])
+  throw refusedFields([
+    { field: 'runtimeVersion', message: `is not one that the platform has of ${runtime}: ${choice}` },
+  ])
 }
 
 export const namespaceFields = {

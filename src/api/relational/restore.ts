@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { outsideRecoveryWindow } from '../../contracts/relational.ts'
 import { timestamp } from '../../core/clock.ts'
 import { summarize } from '../../core/conditions.ts'
-import { permissionMissing, PlatformError, refusedFields } from '../../core/errors.ts'
+import { PlatformError, permissionMissing, refusedFields } from '../../core/errors.ts'
 import { RESTORE_ANNOTATION } from '../../core/labels.ts'
 import { groupNamespace, RESOURCE_NAME_PATTERN } from '../../core/names.ts'
 import { objectKey } from '../../core/object.ts'
@@ -88,7 +88,10 @@ export async function restoreSnapshot(context: Context): Promise<Answer<z.input<
 
 function badTakeOver(): PlatformError {
   return refusedFields([
-    { field: 'takeOverName', message: 'cannot be combined with another resourceGroup: a name is taken over in its group' },
+    {
+      field: 'takeOverName',
+      message: 'cannot be combined with another resourceGroup: a name is taken over in its group',
+    },
   ])
 }
 

@@ -126,7 +126,10 @@ export function planOfFamily(services: Services, family: PlanFamily, id: string)
   if (plan === undefined) throw planNotFound(services, family, id, `There is no compute plan "${id}".`)
   if (plan.spec.family === family) return plan
   throw refusedFields([
-    { field: 'computePlan', message: `must be a plan of family ${family}: "${id}" is one of family ${plan.spec.family}` },
+    {
+      field: 'computePlan',
+      message: `must be a plan of family ${family}: "${id}" is one of family ${plan.spec.family}`,
+    },
   ])
 }
 

@@ -1,5 +1,12 @@
 import { summarize } from '../../core/conditions.ts'
-import { badRequest, type FieldError, firstReason, invalidName, PlatformError, refusedFields } from '../../core/errors.ts'
+import {
+  badRequest,
+  type FieldError,
+  firstReason,
+  invalidName,
+  PlatformError,
+  refusedFields,
+} from '../../core/errors.ts'
 import { isResourceName, isUuid } from '../../core/names.ts'
 import type { ObjectRef } from '../../core/object.ts'
 import type { AnyKind } from '../../crds/define.ts'
