@@ -1,10 +1,12 @@
 import { dump } from 'js-yaml'
 import { operationIds } from '../../src/api/http/openapi.ts'
 import { facadeReads, reservedNames, SERVED_ROUTES } from '../../src/api/index.ts'
+import { RESOURCE_KINDS } from '../../src/client/generated.ts'
 import { agentRights, operatorRights, operatorSystemRights } from '../../src/controllers/index.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { KINDS } from '../../src/crds/index.ts'
 import { crdManifest } from '../../src/crds/manifest.ts'
+import { bodiesModule } from './bodies.ts'
 import { clientModule } from './client.ts'
 import { iamWebhook } from './iamPolicies.ts'
 import { chartFiles, installFile, monitoringObjects, readInstallation } from './installation.ts'
@@ -44,6 +46,7 @@ export function generatedFiles(): Map<string, string> {
   files.set('docs/reference/metrics.md', metricsPage())
   files.set('docs/reference/troubleshooting.md', troubleshootingPage())
   files.set('src/client/generated.ts', clientModule(SERVED_ROUTES, operationIds(SERVED_ROUTES), KINDS))
+  files.set('src/client/bodies.ts', bodiesModule(SERVED_ROUTES, KINDS, RESOURCE_KINDS))
   files.set('docs/reference/configuration.md', configurationPage())
   files.set('docs/reference/refusals.md', refusalsPage(KINDS))
   files.set('docs/reference/roles.md', rolesPage())

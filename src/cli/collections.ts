@@ -164,7 +164,11 @@ export type Given = {
   readonly group?: string | undefined
   /** `--param name=value`. */
   readonly parameters?: Readonly<Record<string, string>>
+  /** What of the place is that of the configuration: nobody has to say it. */
+  readonly defaults?: Place
 }
+
+type Place = { readonly boundary?: string | undefined; readonly group?: string | undefined }
 
 const BOUNDARY_PARAMETER = 'boundaryId'
 export const GROUP_PARAMETERS = ['resourceGroupName', 'resourceGroup']
@@ -269,15 +273,18 @@ function misfit(
   if (command === null) return gapOf(candidates, given)
   const isNamedByPlatform = given.name !== undefined && candidates.every((route) => route.nameParameter === undefined)
   const why = isNamedByPlatform && command.name === 'create' ? ' The platform, or the body, names what is created.' : ''
-  const forms = formsOf(candidates, noun, command)
+  const forms = formsOf(candidates, noun, command, given.defaults)
   const shown = forms.map((form) => `  ${form}`).join('\n')
   return `${gapOf(candidates, given)}${why} Valid form${forms.length === 1 ? '' : 's'}:\n${shown}`
 }
 
 /** The command lines that lead to each of these routes of one verb. */
-export const formsOf = (candidates: readonly CollectionRoute[], noun: string, command: CommandWords): string[] => [
-  ...new Set(candidates.map((route) => formOf(route, candidates, noun, command))),
-]
+export const formsOf = (
+  candidates: readonly CollectionRoute[],
+  noun: string,
+  command: CommandWords,
+  defaults: Place = {},
+): string[] => [...new Set(candidates.map((route) => formOf(route, candidates, noun, command, defaults)))]
 
 /** `--boundary and --group are missing.`, by the form that what was given comes nearest to. */
 function gapOf(candidates: readonly CollectionRoute[], given: Given): string {
@@ -306,19 +313,23 @@ const sentenceOf = (words: readonly string[], what: string) =>
   words.length === 0 ? '' : `${words.join(' and ')} ${words.length === 1 ? 'is' : 'are'} ${what}.`
 
 /** The command line that leads to this route, and to no other of the candidates. */
-function formOf(
+export function formOf(
   route: CollectionRoute,
   candidates: readonly CollectionRoute[],
   noun: string,
   { name, positionals }: CommandWords,
+  defaults: Place = {},
 ): string {
   const { nameParameter } = route
   const further = route.parameters.filter((parameter) => parameter !== nameParameter)
   const isPlace = (parameter: string) => parameter in FLAGS
+  const isInGroup = further.some((parameter) => GROUP_PARAMETERS.includes(parameter))
+  // The default group would lead to the list of the group.
+  const isAcross = !isInGroup && defaults.group !== undefined && TAKES_ALL_GROUPS.includes(name)
   const exact: Given = {
     name: nameParameter && 'NAME',
-    boundary: further.includes(BOUNDARY_PARAMETER) ? 'ID' : undefined,
-    group: further.some((parameter) => GROUP_PARAMETERS.includes(parameter)) ? 'NAME' : undefined,
+    boundary: further.includes(BOUNDARY_PARAMETER) ? 'ID' : defaults.boundary,
+    group: isInGroup ? 'NAME' : isAcross ? undefined : defaults.group,
     parameters: Object.fromEntries(further.filter((each) => !isPlace(each)).map((each) => [each, '...'])),
   }
   const possible = targetsOf(candidates, exact)
@@ -330,12 +341,17 @@ function formOf(
     if (!/^\[?NAME\]?$/.test(positional)) return positional
     return nameParameter === undefined ? [] : 'NAME'
   })
-  const flags = further.map(flagOf).map((flag) => `${flag}${FLAG_VALUES[flag] ?? ''}`)
+  const isSet = (parameter: string) =>
+    (parameter === BOUNDARY_PARAMETER ? defaults.boundary : GROUP_PARAMETERS.includes(parameter) && defaults.group) ||
+    undefined
+  const said = further.filter((parameter) => isSet(parameter) === undefined).map(flagOf)
+  const flags = [...said.map((flag) => `${flag}${FLAG_VALUES[flag] ?? ''}`), ...(isAcross ? ['--all-groups'] : [])]
   const body = route.needsBody === true && TAKES_BODY.includes(name) ? ["-d '{...}'"] : []
   return ['freehold', name, ...words, ...flags, ...body].join(' ')
 }
 
 const TAKES_BODY = ['create']
+const TAKES_ALL_GROUPS = ['list', 'get']
 
 const targetsOf = (routes: readonly CollectionRoute[], given: Given): Target[] =>
   routes.flatMap((route) => {

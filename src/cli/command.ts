@@ -71,6 +71,8 @@ export type Command = {
   readonly options?: readonly Option[]
   /** Further paragraphs of the help. */
   readonly details?: string
+  /** The help of what the words name, where it says more than that of the command. */
+  readonly helpFor?: (input: Input, context: Context) => Promise<string | undefined>
   readonly run: (input: Input, context: Context) => Promise<void>
 }
 

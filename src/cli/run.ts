@@ -22,7 +22,7 @@ export async function run(words: readonly string[], context: Context): Promise<E
     const command = findCommand(name === '--version' || name === '-v' ? 'version' : name)
     const input = readInput(command, rest)
     read = input
-    if (input.has('help')) terminal.out(helpOf(command))
+    if (input.has('help')) terminal.out((await command.helpFor?.(input, context)) ?? helpOf(command))
     else await command.run(input, context)
     return EXIT.ok
   } catch (error) {

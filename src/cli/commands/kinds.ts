@@ -1,21 +1,34 @@
-import { type Collection, type CollectionRoute, GROUP_PARAMETERS, verbsNotBuilt } from '../collections.ts'
+import { creationHelp } from '../bodyFields.ts'
+import {
+  type Collection,
+  type CollectionRoute,
+  findCollection,
+  GROUP_PARAMETERS,
+  verbsNotBuilt,
+} from '../collections.ts'
 import type { Command } from '../command.ts'
 import { table } from '../output.ts'
+import { KIND } from '../requests.ts'
 
 export const kinds: Command = {
   name: 'kinds',
-  summary: 'List the kinds, where each is, and what can be done with it',
+  summary: 'List the kinds, where each is, and what can be done with it; of one, also the fields that create it',
+  positionals: [{ ...KIND, isOptional: true }],
   details:
     'KIND, or a name of ALSO, stands for KIND of other commands. IN is what it stands in: a group (-g), a boundary (-b), the\nplatform, or a thing that --param names.',
-  async run(_input, { collections, terminal }) {
-    const rows = collections.map(rowOf)
+  async run({ positionals: [word] }, { collections, terminal }) {
+    const found = word === undefined ? undefined : findCollection(word, collections)
+    const rows = (found === undefined ? collections : [found]).map(rowOf)
     // All that is part of the interface is built, at times: a column of nothing says nothing.
     const isPartial = rows.some((row) => row.missing !== '')
     const heads = ['KIND', 'ALSO', 'IN', 'VERBS', ...(isPartial ? ['NOT BUILT'] : [])]
     const shown = rows.map(({ missing, cells }) => [...cells, ...(isPartial ? [missing] : [])])
     terminal.out(table([heads, ...shown]))
+    if (found !== undefined) terminal.out(`\n${await creationHelp(found, CREATE)}`)
   },
 }
+
+const CREATE = { name: 'create', positionals: [KIND.name, '[NAME]'] }
 
 function rowOf(collection: Collection): { cells: string[]; missing: string } {
   const { noun, singular, also, routes } = collection

@@ -1,0 +1,47 @@
+import type { BodyField } from '../client/bodyField.ts'
+import { type Collection, type CommandWords, formOf } from './collections.ts'
+import { printable, table } from './output.ts'
+
+/** A way to create something, with what its body may hold. */
+type Creation = { readonly form: string; readonly fields: readonly BodyField[] }
+
+/** By each of the places that such a thing may be made at; those with the same body are told together. */
+async function creationsOf({ routes, noun }: Collection, command: CommandWords): Promise<Creation[][]> {
+  // Long, and only needed here.
+  const { BODIES } = await import('../client/bodies.ts')
+  const made = routes.filter(({ verb, notBuilt }) => verb === 'create' && notBuilt !== true)
+  const wanted = made.length > 0 ? made : routes.filter(({ verb }) => verb === 'update')
+  const alike = new Map<string, Creation[]>()
+  for (const route of wanted) {
+    const fields = BODIES[`${route.method} ${route.path}`] ?? []
+    const key = JSON.stringify(fields)
+    const form = formOf(route, wanted, noun, command)
+    const others = alike.get(key) ?? []
+    if (others.every((other) => other.form !== form)) alike.set(key, [...others, { form, fields }])
+  }
+  return [...alike.values()]
+}
+
+/** What one says to create a thing of a kind: the command lines, and the fields of `--data`. */
+export async function creationHelp(collection: Collection, command: CommandWords): Promise<string> {
+  const creations = await creationsOf(collection, command)
+  if (creations.length === 0) return `The platform makes ${collection.noun} itself.\n`
+  return creations
+    .map((alike) => {
+      const forms = alike.map(({ form }) => `  ${form}\n`).join('')
+      return `${forms}\n${fieldTable(alike[0]?.fields ?? [])}`
+    })
+    .join('\n')
+}
+
+function fieldTable(fields: readonly BodyField[]): string {
+  if (fields.length === 0) return '--data is not needed: there is nothing to say.\n'
+  const rows = fields.map(({ name, type, isRequired, default: standard, about }) => [
+    `  ${name}`,
+    type,
+    isRequired === true ? 'required' : (standard ?? ''),
+    about,
+  ])
+  const shown = [['  FIELD', 'TYPE', 'DEFAULT', 'MEANING'], ...rows]
+  return `Fields of --data\n${table(shown.map((row) => row.map((text) => printable(text))))}`
+}
