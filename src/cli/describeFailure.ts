@@ -1,6 +1,6 @@
 import { NetworkError, PlatformApiError } from '../client/index.ts'
 import { messageOf } from '../core/errors.ts'
-import { CommandFailure, EXIT, type ExitCode } from './failure.ts'
+import { CommandFailure, EXIT, type ExitCode, exitOfAnswer } from './failure.ts'
 import { networkRemedy } from './networkTrouble.ts'
 import { printable } from './output.ts'
 
@@ -11,10 +11,7 @@ export function describeFailure(error: unknown): { lines: string[]; exitCode: Ex
     const remedy = networkRemedy(error)
     return { lines: [printable(error.message), ...(remedy === undefined ? [] : [remedy])], exitCode: EXIT.network }
   }
-  if (error instanceof PlatformApiError) {
-    const exitCode = error.status === 401 ? EXIT.notSignedIn : EXIT.refused
-    return { lines: describeRefusal(error), exitCode }
-  }
+  if (error instanceof PlatformApiError) return { lines: describeRefusal(error), exitCode: exitOfAnswer(error.status) }
   return { lines: [`${printable(messageOf(error))}`], exitCode: EXIT.refused }
 }
 
@@ -30,7 +27,7 @@ function describeRefusal({ status, code, message, body, correlationId, retryAfte
     `${printable(message)} (${printable(code)}, ${status})`,
     ...fields.map((entry) => {
       const { field = '', message: reason = '' } = (entry ?? {}) as Record<string, unknown>
-      return `  ${printable(`${field === '' ? 'body' : field}: ${reason}`)}`
+      return `  ${printable(`${field === '' ? 'body' : plainText(field)}: ${plainText(reason)}`)}`
     }),
     ...blocking(body),
     ...(correlationId === undefined ? [] : [`Correlation id: ${printable(correlationId)}`]),

@@ -3,9 +3,9 @@ import { messageOf } from '../core/errors.ts'
 /** What the process ends with (docs/cli.md). */
 export const EXIT = {
   ok: 0,
-  /** The platform refused. */
+  /** The platform refused: for want of a right, or because of what is there. */
   refused: 1,
-  /** The command line, or something that it names, is wrong. */
+  /** What was given is wrong, whoever says so: the command line, a manifest or a body. */
   usage: 2,
   notSignedIn: 3,
   network: 4,
@@ -18,6 +18,12 @@ export const EXIT = {
   interrupted: 130,
 } as const
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
+
+/** What an answer of REST, or of the API server, comes to. Nobody can make a request work that says something impossible. */
+export function exitOfAnswer(status: number): ExitCode {
+  if (status === 401) return EXIT.notSignedIn
+  return status === 400 ? EXIT.usage : EXIT.refused
+}
 
 /** An end of a command that is not the platform's refusal: one sentence for the person, and what the process ends with. */
 export class CommandFailure extends Error {

@@ -8,7 +8,11 @@ const COLLECTIONS = collectionsOf()
 const COMMAND_OF = { list: 'list', get: 'get', create: 'create', update: 'get', patch: 'get', delete: 'delete' }
 
 /** Where a command line leads, read as the command line reads it. */
-function ledTo(form: string, verb: (typeof VERBS)[number]): string {
+function ledTo(
+  form: string,
+  verb: (typeof VERBS)[number],
+  defaults: { boundary?: string; group?: string } = {},
+): string {
   const [, name, ...words] = form.split(' ')
   const command = COMMANDS.find((each) => each.name === name)
   if (command === undefined) throw new Error(`There is no command ${name}.`)
@@ -16,8 +20,8 @@ function ledTo(form: string, verb: (typeof VERBS)[number]): string {
   const [word = '', thing] = input.positionals
   const given = {
     name: thing,
-    boundary: input.text('boundary'),
-    group: input.text('group'),
+    boundary: input.text('boundary') ?? defaults.boundary,
+    group: input.text('group') ?? (input.has('all-groups') ? undefined : defaults.group),
     parameters: Object.fromEntries(pairsOf('param', input.all('param'))),
   }
   return placeOf(chooseRoute(findCollection(word, COLLECTIONS), verb, given).route)
@@ -39,6 +43,23 @@ describe('valid forms that a refusal names', () => {
           ).command,
         )
         const places = new Set(forms.map((form) => ledTo(form, verb)))
+        expect(places, forms.join('\n')).to.deep.equal(new Set(candidates.map(placeOf)))
+      })
+    }
+})
+
+describe('valid forms where the configuration says the place', () => {
+  const defaults = { boundary: 'b', group: 'g' }
+  for (const { noun, routes } of COLLECTIONS)
+    for (const verb of VERBS) {
+      const candidates = routes.filter((route) => route.verb === verb)
+      const command = COMMANDS.find((each) => each.name === COMMAND_OF[verb])
+      if (candidates.length === 0 || command === undefined) continue
+      it(`leave it out, and lead to where they say: ${verb} ${noun}`, () => {
+        const words = (command.positionals ?? []).map(({ name }) => name)
+        const forms = formsOf(candidates, noun, readInput(command, words).command, defaults)
+        expect(forms.join('\n')).to.not.match(/--boundary|--group /)
+        const places = new Set(forms.map((form) => ledTo(form, verb, defaults)))
         expect(places, forms.join('\n')).to.deep.equal(new Set(candidates.map(placeOf)))
       })
     }

@@ -16,27 +16,34 @@ describe('what the API server refuses', () => {
     [
       'names the file, the document and the object',
       answered(422, 'is invalid'),
-      EXIT.refused,
+      EXIT.usage,
       /^a.yaml, document 2: Pod "one": is invalid \(422 of the API server\)$/,
     ],
     [
       'is no error of the server where a value is of another type',
       answered(500, `${TYPED}.spec.a: expected numeric, got string`),
-      EXIT.refused,
+      EXIT.usage,
       /: spec.a: expected numeric, got string\.$/,
     ],
     [
       'has a line for each value of another type',
       answered(500, `${TYPED}errors:\n  .spec.a: expected numeric\n  .spec.b: expected map`),
-      EXIT.refused,
+      EXIT.usage,
       /:\n {2}spec.a: expected numeric\.\n {2}spec.b: expected map\.$/,
     ],
     ['is a matter of rights', answered(403, 'you cannot'), EXIT.refused, /--kubeconfig/],
     ['is nobody who is known', answered(401, 'Unauthorized'), EXIT.notSignedIn, /does not know you/],
     ['is what others write', answered(409, 'conflict with "flux"'), EXIT.refused, /flux.*--force-conflicts/],
+    [
+      'is what a policy denies',
+      answered(422, "ValidatingAdmissionPolicy 'a' with binding 'a' denied request: not here"),
+      EXIT.refused,
+      /not here/,
+    ],
+    ['is a field that the kind has not', answered(400, 'unknown field "spec.a"'), EXIT.usage, /spec.a/],
     ['is too much', answered(429, 'later'), EXIT.refused, /too much to do/],
     ['has nowhere to stand', answered(404, 'namespaces "a" not found'), EXIT.refused, /must be there first/],
-    ['holds no order to the terminal', answered(422, 'a\u001b[2Jb'), EXIT.refused, /a�\[2Jb/],
+    ['holds no order to the terminal', answered(422, 'a\u001b[2Jb'), EXIT.usage, /a�\[2Jb/],
   ] as const) {
     it(sentence, () => {
       const refusal = refusalOf(MANIFEST as NonNullable<typeof MANIFEST>, answer)

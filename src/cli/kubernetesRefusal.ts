@@ -1,5 +1,5 @@
 import { suggestion } from '../core/suggestion.ts'
-import { CommandFailure, EXIT, type ExitCode } from './failure.ts'
+import { CommandFailure, EXIT, type ExitCode, exitOfAnswer } from './failure.ts'
 import type { KubernetesAnswer } from './kubernetes.ts'
 import { printable } from './output.ts'
 
@@ -12,6 +12,9 @@ export const hasUnknownFields = (answer: KubernetesAnswer): boolean =>
 
 /** A field with a value of another type is an error of the server to it, and is none. */
 const TYPED = /^failed to create typed patch object \([^)]*\): (?:errors:\s*)?([\s\S]*)$/
+
+/** A policy looks at more than the object, such as who writes it; all else that is invalid is so in itself. */
+const DENIED = /denied (the )?request/
 
 /** Whether it depends on nothing but the manifest: whatever else is there, it is refused. */
 export const isOfSchema = (answer: KubernetesAnswer): boolean =>
@@ -26,7 +29,7 @@ export const titleOf = ({ kind, name, where }: Titled): string =>
 
 /** What the API server did not take, with what can be done about it. @param fields those that the kind has not */
 export function refusalOf(manifest: Titled, answer: KubernetesAnswer, fields: readonly string[] = []): CommandFailure {
-  const [exitCode, ...sentences] = fields.length > 0 ? [EXIT.refused, ...fields] : sentencesOf(answer)
+  const [exitCode, ...sentences] = fields.length > 0 ? [EXIT.usage, ...fields] : sentencesOf(answer)
   return failureAbout(titleOf(manifest), sentences, exitCode)
 }
 
@@ -43,7 +46,7 @@ function sentencesOf(answer: KubernetesAnswer): [ExitCode, ...string[]] {
   const typed = TYPED.exec(message)?.[1]
   if (typed !== undefined) {
     const lines = typed.split('\n').map((line) => line.trim().replace(/^\./, ''))
-    return [EXIT.refused, ...lines.filter((line) => line !== '').map((line) => `${line}.`)]
+    return [EXIT.usage, ...lines.filter((line) => line !== '').map((line) => `${line}.`)]
   }
   switch (answer.status) {
     case 401:
@@ -59,8 +62,10 @@ function sentencesOf(answer: KubernetesAnswer): [ExitCode, ...string[]] {
       ]
     case 429:
       return [EXIT.refused, `the API server has too much to do now (429): try again in a moment.`]
+    case 422:
+      return [DENIED.test(message) ? EXIT.refused : EXIT.usage, said]
     default:
-      return [EXIT.refused, said]
+      return [hasUnknownFields(answer) ? EXIT.usage : exitOfAnswer(answer.status), said]
   }
 }
 

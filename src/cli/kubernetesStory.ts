@@ -40,15 +40,32 @@ const EVENTS_SHOWN = 10
 
 /** As far as the caller may read it; undefined where nothing may be read, or the API server does not answer. */
 export async function storyOf(place: ObjectPlace, send: SendToKubernetes): Promise<Story | undefined> {
-  const { apiVersion, plural, namespace, kind, name } = place
-  const inNamespace = namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`
+  const { namespace, kind, name } = place
+  const status = await statusOfObject(place, send)
+  if (status === undefined) return undefined
+  const { statusMessage, conditions = [], selector = ownerLabelSelector(kind, name) } = status
+  const events = namespace === undefined ? [] : await unlessSilent(eventsOf(place, within(namespace), selector, send))
+  return { message: statusMessage, conditions, events: events ?? [] }
+}
+
+const within = (namespace: string | undefined) =>
+  namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`
+
+/** As far as the caller may read it; undefined where nothing may be read, or the API server does not answer. */
+export async function statusOfObject(
+  { apiVersion, plural, namespace, name }: ObjectPlace,
+  send: SendToKubernetes,
+): Promise<NonNullable<KubernetesObject['status']> | undefined> {
+  const found = await unlessSilent(
+    send(`/apis/${apiVersion}${within(namespace)}/${plural}/${encodeURIComponent(name)}`),
+  )
+  if (found === undefined || found.status >= 400) return undefined
+  return (found.body as KubernetesObject).status ?? {}
+}
+
+async function unlessSilent<Result>(asked: Promise<Result>): Promise<Result | undefined> {
   try {
-    const found = await send(`/apis/${apiVersion}${inNamespace}/${plural}/${encodeURIComponent(name)}`)
-    if (found.status >= 400) return undefined
-    const { status = {} } = found.body as KubernetesObject
-    const { statusMessage, conditions = [], selector = ownerLabelSelector(kind, name) } = status
-    const events = namespace === undefined ? [] : await eventsOf(place, `${inNamespace}`, selector, send)
-    return { message: statusMessage, conditions, events }
+    return await asked
   } catch (error) {
     if (error instanceof CommandFailure) return undefined
     throw error

@@ -26,11 +26,20 @@ export function statusOf(record: unknown): string | undefined {
   return [status, state].find((word) => typeof word === 'string')
 }
 
-/** `Updating: Two of three peers are ready.` */
+/** `Updating: Two of three peers are ready.`, and of what says no more than its phase, `Failed: NameOccupied`. */
 export function statusLine(record: unknown): string {
-  const { statusMessage } = (record ?? {}) as { statusMessage?: unknown }
-  const message = typeof statusMessage === 'string' && statusMessage !== '' ? `: ${statusMessage}` : ''
-  return `${statusOf(record) ?? 'there'}${message}`
+  const status = statusOf(record) ?? 'there'
+  const { statusMessage, phase } = (record ?? {}) as { statusMessage?: unknown; phase?: unknown }
+  const isFine = ['Running', 'Succeeded', status].includes(String(phase)) || phase === 'Available'
+  const reason = [statusMessage, isFine ? undefined : phase].find((text) => typeof text === 'string' && text !== '')
+  return reason === undefined ? status : `${status}: ${reason}`
+}
+
+/** Whether the record of a thing that is not well has no field that would say why. */
+export function lacksReason(record: unknown): boolean {
+  if (typeof record !== 'object' || record === null || 'statusMessage' in record) return false
+  const status = statusOf(record)
+  return status !== undefined && !['Running', 'Succeeded', 'Stopped'].includes(status)
 }
 
 const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000 }
@@ -44,6 +53,13 @@ export function duration(text: string): number | undefined {
 /** Whether its copies are a field of its own, as those of an app are. */
 export function hasReplicas(record: unknown): boolean {
   return typeof ((record ?? {}) as { replicas?: unknown }).replicas === 'number'
+}
+
+/** `web 2`: of what is made of components, each of which has copies of its own. */
+export function replicasOfComponents(record: unknown): string[] {
+  const { components } = (record ?? {}) as { components?: unknown }
+  if (!Array.isArray(components)) return []
+  return components.flatMap(({ name, replicas }) => (typeof replicas === 'number' ? [`${name} ${replicas}`] : []))
 }
 
 /** Whether an autoscaler decides on the copies. */

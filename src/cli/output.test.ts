@@ -80,7 +80,7 @@ describe('failures', () => {
     [
       'a refusal names code, fields and correlation id',
       refused(400, body),
-      1,
+      2,
       /No\. \(BAD_REQUEST, 400\)\n {2}color: unknown\nCorrelation id: c-1$/,
     ],
     [
@@ -118,7 +118,7 @@ describe('failures', () => {
       /https:\/\/a\.test: refused/,
     ],
     ['a sentence of ours stands alone', notSignedIn('Not signed in.'), 3, /^Not signed in\.$/],
-    ['text from outside cannot move the cursor', refused(400, { error: 'a\u001b[1Ab' }), 1, /^a�\[1Ab/],
+    ['text from outside cannot move the cursor', refused(400, { error: 'a\u001b[1Ab' }), 2, /^a�\[1Ab/],
   ]
   for (const [what, error, exitCode, text] of cases) {
     it(what, () => {

@@ -9,7 +9,9 @@ export type NameField = string
 /** Shown first where a record has them; the rest of the width goes to other plain fields in the order of the record. */
 const FIRST = ['name', 'displayName', 'id', 'resourceGroup', 'status', 'phase', 'computePlan', 'replicas', 'createdAt']
 /** In the record, but no use in a list. */
-const NEVER = new Set(['statusMessage', 'scope', 'namespace', 'boundary', 'boundaryId', 'etag'])
+const NEVER = new Set(['scope', 'namespace', 'boundary', 'boundaryId', 'etag'])
+/** Why a thing is as it is. */
+const REASON = 'statusMessage'
 const COLUMNS_MAX = 7
 const CELL_MAX = 60
 
@@ -66,13 +68,15 @@ export function columnsOf(
   const isPlain = (name: string) => items.every((item) => typeof (item[name] ?? '') !== 'object')
   const isUsed = (name: string) => items.some((item) => (item[name] ?? '') !== '')
   const names = [...new Set(items.flatMap((item) => Object.keys(item)))]
-  const usable = names.filter((name) => isPlain(name) && isUsed(name) && !NEVER.has(name))
+  const usable = names.filter((name) => isPlain(name) && isUsed(name) && !NEVER.has(name) && name !== REASON)
   // An id that commands take is shown; one beside a name that they take is not.
   const isNamed = usable.includes('name') && !usable.includes('displayName') && nameField === 'name'
   const hidden = isNamed ? ['id'] : []
   const first = FIRST.filter((name) => usable.includes(name) && !hidden.includes(name))
   const others = usable.filter((name) => !first.includes(name) && !hidden.includes(name))
-  return [...first, ...others].slice(0, most)
+  // Long, and so the last of a table that has room for all.
+  const reason = most === Number.POSITIVE_INFINITY && names.includes(REASON) && isUsed(REASON) ? [REASON] : []
+  return [...[...first, ...others].slice(0, most), ...reason]
 }
 
 /** `resourceGroup` is RESOURCE GROUP. */
@@ -87,7 +91,7 @@ function cell(value: unknown, longest = CELL_MAX): string {
 /** Names and messages come from tenants: a control character among them would be an order to the terminal. */
 export function printable(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
-  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]/g, '�')
+  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, '�')
 }
 
 /** Rows with their cells one below the other, two spaces apart. */

@@ -35,12 +35,20 @@ export async function prepare(verb: Verb, input: Input, context: Context): Promi
   const place = placeOf(input, settings)
   const group = input.has('all-groups') ? undefined : place.group
   const parameters = Object.fromEntries(pairsOf('param', input.all('param')))
-  const given: Given = { name, boundary: place.boundary, group, parameters }
+  const given: Given = { name, boundary: place.boundary, group, parameters, defaults: defaultsIn(input, place) }
   const collection = findCollection(word, context.collections)
   const target = chooseRoute(collection, verb, given, input.command)
   const query: Record<string, string[]> = {}
   for (const [key, value] of pairsOf('query', input.all('query'))) query[key] = [...(query[key] ?? []), value]
   return { client, collection, target, query }
+}
+
+/** What of the place the configuration gives. */
+function defaultsIn(input: Input, { boundary, group }: ReturnType<typeof placeOf>) {
+  return {
+    ...(input.text('boundary') === undefined && { boundary }),
+    ...(input.text('group') === undefined && !input.has('all-groups') && { group }),
+  }
 }
 
 /** Sends and reads JSON; undefined if the answer has no body. */

@@ -1,9 +1,12 @@
 import { RESOURCE_KINDS } from '../client/index.ts'
+import { functionObjectName } from '../contracts/functions.ts'
+import { entryName } from '../contracts/vaults/names.ts'
 import { boundaryNamespace, groupNamespace } from '../core/names.ts'
 import { literalsOf } from './collections.ts'
 import type { Context } from './command.ts'
-import { accessOfSession, openKubernetes } from './kubernetes.ts'
-import { type Story, storyOf } from './kubernetesStory.ts'
+import { accessOfSession, openKubernetes, type SendToKubernetes } from './kubernetes.ts'
+import { type ObjectPlace, type Story, statusOfObject, storyOf } from './kubernetesStory.ts'
+import { lacksReason } from './outlook.ts'
 import type { Prepared } from './requests.ts'
 import { openSession } from './session.ts'
 
@@ -14,14 +17,52 @@ export async function storyFor(
   context: Context,
 ): Promise<Story | undefined> {
   const access = accessOfSession(await openSession(context))
-  const kind = kindOf({ collection, target })
-  if (access === undefined || kind === undefined) return undefined
-  const { boundaryId = '', resourceGroupName: group = '' } = target.values
+  const place = objectPlaceOf({ collection, target }, name)
+  if (access === undefined || place === undefined) return undefined
+  return storyOf(place, await openKubernetes(access, context.signal))
+}
+
+/**
+ * Reads why a thing is as it is, of what has no field for that in its record: a job, a vault. One connection for all readings;
+ * nothing is told where `setup` named no API server, or the caller may not ask it.
+ */
+export function reasonReader(
+  prepared: Prepared,
+  name: string,
+  context: Context,
+): (record: unknown) => Promise<unknown> {
+  let send: Promise<SendToKubernetes | undefined> | undefined
+  return async (record) => {
+    const place = lacksReason(record) ? objectPlaceOf(prepared, name) : undefined
+    if (place === undefined) return record
+    send ??= senderFor(context)
+    const ask = await send
+    const statusMessage = ask === undefined ? undefined : (await statusOfObject(place, ask))?.statusMessage
+    return statusMessage === undefined ? record : { ...(record as object), statusMessage }
+  }
+}
+
+async function senderFor(context: Context): Promise<SendToKubernetes | undefined> {
+  const access = accessOfSession(await openSession(context))
+  return access === undefined ? undefined : openKubernetes(access, context.signal)
+}
+
+/** Where the object stands that a request is about; undefined for what is no object. */
+function objectPlaceOf(prepared: Pick<Prepared, 'collection' | 'target'>, name: string): ObjectPlace | undefined {
+  const kind = kindOf(prepared)
+  if (kind === undefined) return undefined
+  const { boundaryId = '', resourceGroupName: group = '', ...parents } = prepared.target.values
   const { placement } = kind
   const inBoundary = placement === 'boundary' ? boundaryNamespace(boundaryId) : undefined
   const namespace = placement === 'group' ? groupNamespace(boundaryId, group) : inBoundary
-  const place = { ...kind, namespace, name }
-  return storyOf(place, await openKubernetes(access, context.signal))
+  return { ...kind, namespace, name: NAMES_WITHIN[kind.kind]?.(parents, name) ?? name }
+}
+
+/** What stands in another thing has the name of that in its own. */
+const NAMES_WITHIN: Readonly<Record<string, (parents: Readonly<Record<string, string>>, name: string) => string>> = {
+  ServerlessFunction: ({ namespaceName = '' }, name) => functionObjectName(namespaceName, name),
+  AccountBucket: ({ accountName = '' }, name) => `${accountName}.${name}`,
+  VaultEntry: ({ resourceName = '' }, name) => entryName(resourceName, name),
 }
 
 /** The kind whose objects a request is about; undefined for what is no object. */

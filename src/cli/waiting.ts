@@ -7,6 +7,7 @@ import { CommandFailure, EXIT, usage } from './failure.ts'
 import { duration, outlookOf, statusLine, statusOf } from './outlook.ts'
 import { printable } from './output.ts'
 import { type Prepared, routesBelow, send, sendBelow } from './requests.ts'
+import { reasonReader } from './story.ts'
 
 const WAIT: Option = { long: 'wait', summary: 'Wait until it has come to rest, and show how it gets there' }
 const TIMEOUT: Option = { long: 'timeout', value: 'TIME', summary: 'How long to wait, such as 90s; 10m where absent' }
@@ -67,11 +68,12 @@ export async function waitFor(prepared: Prepared, wanted: Wanted, input: Input, 
   const { signal, terminal } = context
   const until = performance.now() + timeoutOf(input)
   const title = input.positionals.join(' ')
+  const withReason = reasonReader(prepared, nameIn(prepared), context)
   let told = ''
   let rests = 0
   for (;;) {
     const record = await readIfThere(prepared)
-    const line = record === undefined ? 'gone' : printable(statusLine(record))
+    const line = record === undefined ? 'gone' : printable(statusLine(await withReason(record)))
     if (line !== told) terminal.err(`${title}: ${line}\n`)
     told = line
     const end = endOf(record, wanted)
@@ -88,6 +90,10 @@ export async function waitFor(prepared: Prepared, wanted: Wanted, input: Input, 
     await delay(ASK_EVERY, undefined, { signal })
   }
 }
+
+/** The name of the one thing that a request is about. */
+export const nameIn = ({ target }: Pick<Prepared, 'target'>): string =>
+  target.values[target.route.nameParameter ?? ''] ?? ''
 
 /** Whether waiting is over. */
 export function endOf(record: unknown, { status, isGone = false }: Wanted): 'reached' | 'missed' | undefined {

@@ -31,7 +31,7 @@ describe('the command line, from a folder to an address', () => {
     const first = await freehold('deploy', folder)
     if (first.err.includes('ENGINE_MISSING')) this.skip()
     expect(first.code, first.err).to.equal(0)
-    expect(first.err).to.include('Sending 1 files').and.to.include('Succeeded').and.to.include(`https://${name}-`)
+    expect(first.err).to.include('Sending 1 file,').and.to.include('Succeeded').and.to.include(`https://${name}-`)
     expect(first.out).to.include('played')
     expect((await succeeds('open', 'app', name)).out).to.match(new RegExp(`^https://${name}-`))
     await succeeds('env', 'set', 'app', name, 'COLOUR=blue', 'SIZE=2', '--wait')

@@ -166,7 +166,7 @@ spec:
         () => freehold(['create', 'vectorcluster', 'never'], { env: { PLATFORM_TOKEN: reader.token } }),
         /FORBIDDEN, 403/,
       ],
-      ['a field that is refused', 1, () => freehold(['create', 'vc', 'never', '-d', '{"color":"blue"}']), /color/],
+      ['a field that is refused', 2, () => freehold(['create', 'vc', 'never', '-d', '{"color":"blue"}']), /color/],
       ['a kind that there is not', 2, () => freehold(['list', 'nothings']), /no kind/],
       ['an option that there is not', 2, () => freehold(['list', 'boundaries', '--all']), /--all/],
       [

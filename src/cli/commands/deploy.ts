@@ -1,9 +1,11 @@
 import { basename, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { PlatformApiError, pathOf } from '../../client/index.ts'
+import { counted } from '../../core/counted.ts'
 import { packed } from '../archive.ts'
 import type { Command, Context, Input } from '../command.ts'
 import { CommandFailure, EXIT, usage } from '../failure.ts'
+import { statusLine } from '../outlook.ts'
 import { printable } from '../output.ts'
 import { type Prepared, prepare, routesBelow, send, sendBelow, WHERE } from '../requests.ts'
 import { TIMEOUTS, timeoutOf } from '../waiting.ts'
@@ -72,7 +74,7 @@ async function begin(reading: Prepared, { sourceKind }: Record, folder: string, 
   if (sourceKind === 'Upload' && takesSources(reading)) {
     const { bytes, files } = await packed(folder)
     if (files === 0) throw usage(`There is nothing in ${printable(folder)} to send.`)
-    context.terminal.err(`Sending ${files} files, ${bytes.length} bytes\n`)
+    context.terminal.err(`Sending ${counted(files, 'file')}, ${counted(bytes.length, 'byte')}\n`)
     const headers = { 'content-type': 'application/gzip' }
     const path = `${pathOf(target.route.path, target.values)}/source`
     return JSON.parse((await client.request({ method: 'PUT', path, body: bytes, headers })).text) as Deployment
@@ -108,15 +110,29 @@ async function follow(
       if (phase === 'Succeeded') return void (await Promise.race([log, delay(ASK_EVERY * 5)]))
       if (ENDS.has(phase)) {
         await Promise.race([log, delay(ASK_EVERY * 5)])
-        throw new CommandFailure(EXIT.failed, `${name} is not served: ${printable(line)}`)
+        throw new CommandFailure(
+          EXIT.failed,
+          `${name} is not served: ${printable(line)}${await stateOf(reading, line)}`,
+        )
       }
       if (performance.now() + ASK_EVERY > until)
-        throw new CommandFailure(EXIT.overdue, `${name} is still "${printable(line)}"; it goes on without you.`)
+        throw new CommandFailure(
+          EXIT.overdue,
+          `${name} is still "${printable(line)}"; it goes on without you.${await stateOf(reading, line)}`,
+        )
       await delay(ASK_EVERY, undefined, { signal: context.signal })
     }
   } finally {
     over.abort()
   }
+}
+
+/** What the thing itself says, such as why its copies do not start, in a line of its own; empty where that was told. */
+async function stateOf(reading: Prepared, told: string): Promise<string> {
+  const record = await send(reading).catch(() => undefined)
+  const { statusMessage } = (record ?? {}) as { statusMessage?: string | null }
+  if (!statusMessage || told.includes(statusMessage)) return ''
+  return `\n${printable(statusLine(record))}`
 }
 
 async function phaseOf(reading: Prepared, id: string): Promise<Deployment> {

@@ -126,7 +126,7 @@ describe('what an apply would change at the API server', () => {
     unknown = '.spec.contnt'
     stored = { spec: { content: 'old' } }
     await writeFile(join(commands.home, 'a.yaml'), `${SECRET}\n---\n${TEMPLATE.replace('content:', 'contnt:')}`)
-    expect(await freehold('apply', '-f', join(commands.home, 'a.yaml'), '-b', BOUNDARY), commands.said).to.equal(1)
+    expect(await freehold('apply', '-f', join(commands.home, 'a.yaml'), '-b', BOUNDARY), commands.said).to.equal(2)
     expect(commands.said)
       .to.match(/document 2: .*spec.contnt is not a field/)
       .and.to.include('Nothing was applied.')

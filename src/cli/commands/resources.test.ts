@@ -85,7 +85,13 @@ describe('things from the command line', () => {
   const scaled: [what: string, words: string[], record: object, said: RegExp | undefined][] = [
     ['an app, whose copies are a field', ['app', 'shop'], { name: 'shop', replicas: 1, minReplicas: null }, undefined],
     ['an app that scales by itself', ['app', 'shop'], { replicas: 1, minReplicas: 1 }, /app shop scales by itself/],
-    ['what has no copies of its own', ['cti', 'site'], { components: [] }, /have no replicas to change/],
+    [
+      'what is made of components',
+      ['cti', 'site'],
+      { components: [{ name: 'web', replicas: 2 }] },
+      /components of cti site have copies of their own \(web 2\).*components\[\]\.replicas/,
+    ],
+    ['what has no copies at all', ['osa', 'site'], { name: 'site' }, /have no replicas to change/],
     ['what cannot be changed', ['job', 'report'], { replicas: 1 }, /have no replicas to change/],
   ]
   for (const [what, words, record, said] of scaled)
@@ -159,6 +165,25 @@ describe('things from the command line', () => {
     )
     expect(await freehold('create', 'secret', 'x', '-b', BOUNDARY, '-g', 'shop', '-d', '{}')).to.equal(2)
     expect(err).to.match(/^--param resourceName=\.\.\. is missing\. Valid form:\n {2}freehold create secrets NAME /)
+  })
+
+  it('are created with the fields that the help of the kind names', async () => {
+    expect(await freehold('create', 'vc', '--help'), err).to.equal(0)
+    expect(out)
+      .to.match(/^Create something: vectorclusters\.\n\n {2}freehold create vectorclusters NAME /)
+      .and.to.match(/\n {2}replicas +integer, 0 to 99 +Peers/)
+      .and.to.match(/\n {2}apiKeyEnabled +boolean +true /)
+      .and.to.match(/\n {2}storageSize +quantity of bytes from 1Mi to 1Ei /)
+    const said = out.slice(out.indexOf('Fields of'))
+    expect(await freehold('kinds', 'vc'), err).to.equal(0)
+    expect(out)
+      .to.match(/^KIND .*\nvectorclusters /)
+      .and.to.include(said)
+    expect(await freehold('create', 'cti', '--help'), err).to.equal(0)
+    expect(out).to.match(/\n {2}components\[\]\.image +string, 1 to 512 characters +required/)
+    expect(await freehold('create', 'deploys', '--help'), err).to.equal(0)
+    expect(out).to.include('The platform makes deploys itself.')
+    expect(await freehold('kinds', 'zebra')).to.equal(2)
   })
 
   it('are not waited for with a status that they never have', async () => {

@@ -1,16 +1,19 @@
 import { pagesOf, type QueryValue } from '../../client/index.ts'
 import { counted } from '../../core/counted.ts'
+import { creationHelp } from '../bodyFields.ts'
 import { findCollection, nameFieldOf, type Verb } from '../collections.ts'
 import type { Command, Context, Input, Option } from '../command.ts'
 import { forgetDefault } from '../defaults.ts'
 import { CommandFailure, EXIT, usage } from '../failure.ts'
 import { creationOf, takeBack, withKeptVolumes } from '../keptData.ts'
+import { lacksReason, statusLine, statusOf } from '../outlook.ts'
 import { printable } from '../output.ts'
 import { referrersOf } from '../referrers.ts'
 import { KIND, MORE, NAME, ONE, PLACES, type Prepared, prepare, send } from '../requests.ts'
 import { OUTPUT, show } from '../session.ts'
+import { reasonReader } from '../story.ts'
 import { dataOf } from '../text.ts'
-import { readingOf, WAITING, waitFor } from '../waiting.ts'
+import { nameIn, readingOf, WAITING, waitFor } from '../waiting.ts'
 
 const DATA: Option = { long: 'data', short: 'd', value: 'JSON', summary: 'The body: JSON, @file, or - for stdin' }
 const LIST_OPTIONS: readonly Option[] = [
@@ -38,10 +41,12 @@ async function listItems(input: Input, context: Context): Promise<void> {
     if (items.length >= limit) break
     items.push(item)
   }
-  const isForPeople = context.terminal.isTerminal || ['table', 'wide'].includes(input.text('output') ?? '')
-  if (items.length === 0 && isForPeople) context.terminal.err('No items found.\n')
+  if (items.length === 0 && isForPeople(input, context)) context.terminal.err('No items found.\n')
   show(items, input, context, nameFieldOf(prepared.collection))
 }
+
+const isForPeople = (input: Input, { terminal }: Context) =>
+  ['table', 'wide'].includes(input.text('output') ?? (terminal.isTerminal ? 'table' : ''))
 
 function limitOf(input: Input): number {
   const text = input.text('limit')
@@ -68,7 +73,12 @@ export const get: Command = {
   async run(input, context) {
     if (input.positionals.length === 1) return listItems(input, context)
     const prepared = await prepare('get', input, context)
-    show(await send(prepared), input, context, nameFieldOf(prepared.collection))
+    const record = await send(prepared)
+    show(record, input, context, nameFieldOf(prepared.collection))
+    // Programs read the record as it is; a person wants to know why.
+    if (!isForPeople(input, context) || !lacksReason(record)) return
+    const told = statusLine(await reasonReader(prepared, nameIn(prepared), context)(record))
+    if (told !== statusOf(record)) context.terminal.err(`${printable(told)}\n`)
   },
 }
 
@@ -77,7 +87,12 @@ export const create: Command = {
   summary: 'Create something',
   positionals: [KIND, NAME],
   options: [...MORE, DATA, ...WAITING, OUTPUT],
-  details: `${PLACES}\nNAME is left out where the platform gives it: freehold create boundary -d '{"displayName":"Acme"}'\nA secret of a vault: freehold create secret PaymentToken --param resourceName=acme-shop -d '{"value":"..."}'`,
+  details: `${PLACES}\n\`freehold create KIND --help\` names the fields of --data.\nNAME is left out where the platform gives it: freehold create boundary -d '{"displayName":"Acme"}'\nA secret of a vault: freehold create secret PaymentToken --param resourceName=acme-shop -d '{"value":"..."}'`,
+  async helpFor({ positionals: [word], command }, { collections }) {
+    if (word === undefined) return undefined
+    const collection = findCollection(word, collections)
+    return `Create something: ${collection.noun}.\n\n${await creationHelp(collection, command)}`
+  },
   async run(input, context) {
     const data = input.text('data')
     // A secret is made by its first value, like each further one.

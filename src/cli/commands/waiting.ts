@@ -1,13 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { pagesOf } from '../../client/index.ts'
+import { pagesOf, pathOf } from '../../client/index.ts'
+import { quoted } from '../../core/shellWord.ts'
 import { nameFieldOf } from '../collections.ts'
 import type { Command, Context, Input } from '../command.ts'
 import { usage } from '../failure.ts'
-import { hasReplicas, isAutoscaled, statusLine } from '../outlook.ts'
+import { hasReplicas, isAutoscaled, replicasOfComponents, statusLine } from '../outlook.ts'
 import { printable } from '../output.ts'
 import { KIND, NAME, ONE, PLACES, type Prepared, prepare, routesBelow, send, sendBelow, WHERE } from '../requests.ts'
 import { OUTPUT, show } from '../session.ts'
-import { checkStatus, DELETED, TIMEOUTS, WAITING, waitFor } from '../waiting.ts'
+import { reasonReader } from '../story.ts'
+import { checkStatus, DELETED, nameIn, TIMEOUTS, WAITING, waitFor } from '../waiting.ts'
 
 export const wait: Command = {
   name: 'wait',
@@ -56,12 +58,21 @@ async function patchReplicas(prepared: Prepared, replicas: number, input: Input,
   const cannot = `${noun} have no replicas to change.`
   if (routes.every(({ verb }) => verb !== 'patch')) throw usage(cannot)
   const record = await send(prepared)
-  if (!hasReplicas(record)) throw usage(cannot)
+  const title = input.positionals.join(' ')
   // The platform would accept the number, and the autoscaler would decide.
   if (isAutoscaled(record))
-    throw usage(`${input.positionals.join(' ')} scales by itself: change its minReplicas and maxReplicas instead.`)
+    throw usage(`${title} scales by itself: change its minReplicas and maxReplicas instead.${patchHint(prepared)}`)
+  const components = replicasOfComponents(record)
+  if (components.length > 0)
+    throw usage(
+      `The components of ${title} have copies of their own (${components.join(', ')}): change components[].replicas in its manifest, and \`freehold apply\` it.`,
+    )
+  if (!hasReplicas(record)) throw usage(cannot)
   return send(await prepare('patch', input, context), { replicas })
 }
+
+const patchHint = ({ target }: Prepared) =>
+  ` freehold call PATCH ${quoted(pathOf(target.route.path, target.values))} -d '{"minReplicas":1,"maxReplicas":3}'`
 
 /** What each comes to: the status of before would end the waiting too early. A restart ends where it began. */
 const END_OF: Readonly<Record<string, string | undefined>> = { start: 'Running', stop: 'Stopped' }
@@ -96,12 +107,16 @@ export const watch: Command = {
     const isOne = input.positionals.length > 1
     const prepared = await prepare(isOne ? 'get' : 'list', input, context)
     const nameField = nameFieldOf(prepared.collection)
+    const withReason = isOne ? reasonReader(prepared, nameIn(prepared), context) : undefined
     const told = new Map<string, string>()
     for (;;) {
       const now = new Map<string, string>()
       for await (const record of isOne ? [await send(prepared)] : itemsOf(prepared)) {
         const fields = (record ?? {}) as Record<string, unknown>
-        now.set(String(fields[nameField] ?? fields.name ?? fields.id ?? ''), statusLine(record))
+        now.set(
+          String(fields[nameField] ?? fields.name ?? fields.id ?? ''),
+          statusLine((await withReason?.(record)) ?? record),
+        )
       }
       for (const line of changes(told, now)) context.terminal.out(`${printable(line)}\n`)
       told.clear()
