@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
+import { z } from 'zod'
 import { OWNER_INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
 import type { KubeObject, Resource } from '../../src/core/object.ts'
+import { Description, DisplayName } from '../../src/crds/fields.ts'
+import { structuralSchema } from '../../src/crds/structural.ts'
 import { applyIfChanged } from '../../src/kube/apply.ts'
 import * as builtin from '../../src/kube/builtin.ts'
 import { CacheSet } from '../../src/kube/caches.ts'
@@ -12,6 +15,7 @@ import { LeaderLease } from '../../src/kube/lease.ts'
 import { loadKubeconfig, parseKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
 import { startTestControlPlane, type TestControlPlane } from '../cluster/index.ts'
 import { type FaultProxy, startProxy } from '../faults/proxy.ts'
+import { until as seen } from '../make/until.ts'
 import { kubeClientContract, until } from '../suites/kubeContract.ts'
 
 const { configMap, statefulSet, namespace: namespaceResource, service, secret } = builtin
@@ -311,4 +315,44 @@ describe('kube room on a real API server', () => {
       await client.remove(builtin.customResourceDefinition, definition.metadata)
     }
   })
+
+  it('refuses new texts that hold what cannot be seen, and forgives those that are there', async () => {
+    const asked = { displayName: DisplayName, description: Description.optional(), n: z.int().optional() }
+    const spec = structuralSchema(z.strictObject(asked), 'spec')
+    const { displayName: _, ...others } = spec.properties as Record<string, object>
+    const before = definitionOf({ spec: { ...spec, properties: { ...others, displayName: { type: 'string' } } } })
+    const after = structuredClone(before) as KubeObject & { spec: { versions: Versions } }
+    for (const { schema } of after.spec.versions) schema.openAPIV3Schema.properties.spec = spec
+    const [resource] = resourcesOf(before) as [Resource]
+    const object = (name: string, displayName: string) => ({
+      ...{ apiVersion: `${resource.group}/${resource.version}`, kind: resource.kind },
+      ...{ metadata: { name, namespace }, spec: { displayName, description: 'one\ntwo' } },
+    })
+    const refusal = (asking: Promise<unknown>) =>
+      asking.then(
+        () => 'none',
+        (error: { causes?: { message: string }[] }) => JSON.stringify([String(error), error.causes]),
+      )
+    try {
+      await installManifests(client, [before])
+      for (const [name, text] of Object.entries(HIDDEN)) await client.create(resource, object(name, text))
+      await installManifests(client, [after])
+      await seen('the new definition counts', async () =>
+        (await refusal(client.create(resource, object('late', '\u00a0'), { dryRun: true }))).includes('invisible'),
+      )
+      for (const [name, text] of Object.entries(HIDDEN)) {
+        const ref = { namespace, name }
+        expect(await refusal(client.mergePatch(resource, ref, { spec: { n: 1 } })), name).to.equal('none')
+        const again = client.mergePatch(resource, ref, { spec: { displayName: `${text}\u200b` } })
+        expect(await refusal(again), name).to.include('invisible')
+      }
+      const joined = { spec: { displayName: '👩\u200d👩\u200d👧' } }
+      expect(await refusal(client.mergePatch(resource, { namespace, name: 'lone' }, joined))).to.equal('none')
+    } finally {
+      await client.remove(builtin.customResourceDefinition, before.metadata)
+    }
+  })
 })
+
+type Versions = { schema: { openAPIV3Schema: { properties: Record<string, object> } } }[]
+const HIDDEN = { lone: '\u00a0', inside: 'Te\u200bam', turned: 'Te\u202eam', marked: '\ufeffTeam' }
