@@ -29,7 +29,8 @@ const ADVICE: Readonly<Record<Reason, Advice>> = {
   ApplyingWorkload: { means: 'Its parts are being written.', remedy: PATIENCE },
   WaitingForWorkload: {
     means: 'Its pods are starting.',
-    remedy: 'Read its log (`freehold logs`); the message names what a pod waits for.',
+    remedy:
+      'The message names what a pod waits for: room on a node, a storage class that the cluster lacks, an image. Databases wait for a node that may still come.',
   },
   WaitingForVolume: {
     means: 'Its volume is being made or grown.',
