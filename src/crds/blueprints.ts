@@ -24,7 +24,7 @@ const templateSpec = z.strictObject({
 
 const slugRule: Rule<z.output<typeof templateSpec>> = {
   cel: "!(self.slug in ['config', 'catalog', 'deploys', 'sources', 'templates']) && !self.slug.matches('^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$')",
-  message: 'slug is no uuid, and none of config, catalog, deploys, sources and templates',
+  message: 'slug must not be a uuid, nor one of config, catalog, deploys, sources and templates',
   code: 'BAD_REQUEST',
   field: 'slug',
   test: ({ slug }) => slugRefusal(slug) === undefined,
@@ -56,7 +56,7 @@ export const BlueprintTemplate = defineKind({
     {
       on: 'WRITE',
       cel: 'variables.isExempt || !has(object.spec) || (!has(object.spec.sourceId) && !has(object.spec.sourcePath) && object.metadata.name == object.spec.slug)',
-      message: 'a template is named like its slug, and only the platform writes what comes from a source',
+      message: 'a template must be named like its slug, and only the platform writes what comes from a source',
     },
     {
       on: 'DELETE',

@@ -75,7 +75,7 @@ export const variableRules = (list: string, { volumes: hasVolumes } = { volumes:
   ofEachIn(list)(
     {
       cel: `!has(c.env) || c.env.all(e, ${count('value', 'secret', 'output')} == 1)`,
-      message: 'each variable in env has exactly one of value, secret and output',
+      message: 'each variable in env must have exactly one of value, secret and output',
     },
     ({ env }) => env.every(({ value, secret, output }) => present(value, secret, output) === 1),
   ),
@@ -150,14 +150,14 @@ const componentRules: readonly Rule<Sparse>[] = [
   ofEach(
     {
       cel: '!has(c.dependsOn) || c.dependsOn.all(d, self.components.exists(o, o.name == d))',
-      message: 'dependsOn names other components',
+      message: 'dependsOn must name other components of the resource',
     },
     ({ dependsOn }, { components }) => dependsOn.every((one) => components.some(({ name }) => name === one)),
   ),
   refuse(
     {
       cel: `self.components.exists(c, has(c.dependsOn) && c.dependsOn.exists(d, !self.components.exists(o, o.name == d))) || [['']].all(r0, ${acyclicInCel(0)})`,
-      message: 'dependsOn leads from no component back to itself',
+      message: 'dependsOn must not lead from a component back to itself',
     },
     ({ components }) => {
       const names = components.map(({ name }) => name)
@@ -168,7 +168,7 @@ const componentRules: readonly Rule<Sparse>[] = [
   ofEach(
     {
       cel: "!has(c.ports) || c.ports.all(a, c.ports.exists_one(b, a.port == b.port && (has(a.protocol) ? a.protocol : 'Tcp') == (has(b.protocol) ? b.protocol : 'Tcp')))",
-      message: 'no two ports of a component have one number and protocol',
+      message: 'no two ports of a component may have the same number and protocol',
     },
     ({ ports }) => isUnique(ports.map(({ port, protocol }) => `${port}/${protocol}`)),
   ),
@@ -190,7 +190,7 @@ const componentRules: readonly Rule<Sparse>[] = [
   ofEach(
     {
       cel: '!has(c.runAsUser) || c.runAsUser > 0',
-      message: 'runAsUser is not 0: containers never run as root',
+      message: 'runAsUser must not be 0: containers never run as root',
       code: 'RULE_VIOLATION',
     },
     ({ runAsUser }) => runAsUser !== 0,
@@ -198,7 +198,7 @@ const componentRules: readonly Rule<Sparse>[] = [
   ofEach(
     {
       cel: '!has(c.mounts) || c.mounts.all(m, self.volumes.exists(v, v.name == m.volume))',
-      message: 'mounts name volumes of the resource',
+      message: 'mounts must name volumes of the resource',
     },
     ({ mounts }, { volumes }) => mounts.every(({ volume }) => volumes.some(({ name }) => name === volume)),
   ),
@@ -301,7 +301,7 @@ export const publicRule: Rule<Sparse & Omit<Public, keyof Containers>> = {
 /** Also while nothing is public: a name that nothing has is a mistake, and would be found only once it is to be public. */
 export const publicComponentRule: Rule<Sparse & Pick<Public, 'publicComponent'>> = {
   cel: '!has(self.publicComponent) || self.components.exists(c, c.name == self.publicComponent)',
-  message: 'publicComponent names one of the components',
+  message: 'publicComponent must name one of the components',
   code: 'BAD_REQUEST',
   field: 'publicComponent',
   test: ({ publicComponent, components }) =>
@@ -331,14 +331,14 @@ export const backupRules: readonly Rule<BackedUp>[] = [
   },
   {
     cel: "!has(self.backupPolicy) || !has(self.backupPolicy.volumes) || self.backupPolicy.volumes.all(n, self.volumes.exists(v, v.name == n && v.kind == 'Persistent'))",
-    message: 'volumes of backupPolicy names Persistent volumes of the resource',
+    message: 'volumes of backupPolicy must name Persistent volumes of the resource',
     code: 'BAD_REQUEST',
     field: 'backupPolicy',
     test: ({ backupPolicy, ...spec }) => (backupPolicy?.volumes ?? []).every((name) => persistent(spec).includes(name)),
   },
   {
     cel: '!has(self.backupPolicy) || self.backupPolicy.hooks.all(h, self.components.exists(c, c.name == h.component))',
-    message: 'hooks of backupPolicy name components of the resource',
+    message: 'hooks of backupPolicy must name components of the resource',
     code: 'BAD_REQUEST',
     field: 'backupPolicy',
     test: ({ backupPolicy, components }) =>

@@ -113,7 +113,7 @@ const rules: Rule<Spec>[] = [
   allowedCidrsRule,
   namesRule('parameters', {
     cel: "k.matches('^[A-Za-z0-9_.-]{1,128}$')",
-    message: 'names of parameters are 1 to 128 letters, digits or _.-',
+    message: 'names of parameters must have 1 to 128 letters, digits or _.-',
     test: (name) => /^[A-Za-z0-9_.-]{1,128}$/.test(name),
   }),
 ]

@@ -90,7 +90,7 @@ export const BoundaryCrosslink = defineKind({
     },
     {
       cel: 'self.pkiVersion == oldSelf.pkiVersion || self.pkiVersion == oldSelf.pkiVersion + 1',
-      message: 'pkiVersion stays, or grows by one',
+      message: 'pkiVersion must stay or grow by one',
       code: 'BAD_REQUEST',
       field: 'pkiVersion',
       test: (next, { pkiVersion }) => next.pkiVersion === pkiVersion || next.pkiVersion === pkiVersion + 1,

@@ -79,14 +79,14 @@ const rules: Rule<Spec>[] = [
   },
   {
     cel: "!has(self.phase) || !(self.phase in ['Deploying', 'Succeeded']) || has(self.image)",
-    message: 'what is deployed has an image, which is needed from phase Deploying on',
+    message: 'image is needed from phase Deploying on',
     code: 'BAD_REQUEST',
     field: 'image',
     test: ({ phase, image }) => (phase !== 'Deploying' && phase !== 'Succeeded') || image !== undefined,
   },
   {
     cel: `!has(oldSelf.phase) || (has(self.phase) && (self.phase == oldSelf.phase || ${ORDER}[self.phase] > ${ORDER}[oldSelf.phase] && ${ORDER}[oldSelf.phase] < 5))`,
-    message: 'phases go forward only, and a deployment that is over does not change',
+    message: 'phase must go forward, and a deployment that is over cannot be changed',
     code: 'INVALID_STATE',
     field: 'phase',
     test: (next, previous) =>

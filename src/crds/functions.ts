@@ -101,7 +101,7 @@ export const FunctionNamespace = defineKind({
     {
       on: 'WRITE',
       cel: `variables.isExempt || !has(object.spec.runtimeVersion) || ${unchanged('runtimeVersion')} || object.spec.runtimeVersion in ${versionMap('Supported', 'Deprecated')}`,
-      message: 'runtimeVersion is not one that the platform still has for this runtime',
+      message: 'runtimeVersion must be one that the platform still has for this runtime',
     },
   ],
   columns: [
@@ -247,7 +247,7 @@ export const ServerlessFunction = defineKind({
     {
       on: 'CREATE',
       cel: "object.metadata.name == object.spec.namespaceName + '.' + object.spec.functionName",
-      message: 'the name of a ServerlessFunction is <namespaceName>.<functionName>',
+      message: 'the name of a ServerlessFunction must be <namespaceName>.<functionName>',
     },
     ...environmentAdmission(`variables.isExempt || ${unchanged('env', 'handler', 'image', 'source')}`, variablesOf()),
     listAdmission(

@@ -100,7 +100,7 @@ const rules: Rule<Spec>[] = [
   tagKeyRule,
   namesRule('env', {
     cel: "k.matches('^[A-Za-z_][A-Za-z0-9_]*$') && size(k) <= 128",
-    message: 'names in env are letters, digits and underscores, at most 128, and do not begin with a digit',
+    message: 'names in env must have at most 128 letters, digits and underscores, and must not begin with a digit',
     test: (name) => isEnvironmentName(name) && name.length <= 128,
   }),
   {

@@ -47,7 +47,7 @@ export const ManagedIdentity = defineKind({
   rules: [
     {
       cel: 'self.secretVersion >= oldSelf.secretVersion && self.secretVersion <= oldSelf.secretVersion + 1',
-      message: 'secretVersion grows by one at a time: each step makes one new secret',
+      message: 'secretVersion must grow by one at a time: each step makes one new secret',
       code: 'BAD_REQUEST',
       field: 'secretVersion',
       test: (next, previous) =>
@@ -55,7 +55,7 @@ export const ManagedIdentity = defineKind({
     },
     {
       cel: '!self.mounted || oldSelf.mounted || self.secretVersion > oldSelf.secretVersion',
-      message: 'mounted needs new credentials, since nobody may read those before: secretVersion grows with it',
+      message: 'mounted needs new credentials, since nobody may read those before: secretVersion must grow with it',
       code: 'BAD_REQUEST',
       field: 'mounted',
       test: (next, previous) => !next.mounted || previous.mounted || next.secretVersion > previous.secretVersion,

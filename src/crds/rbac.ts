@@ -181,14 +181,14 @@ export const DenyAssignment = defineKind({
   rules: [
     {
       cel: 'has(self.principalId) != self.isEveryone',
-      message: 'a deny names exactly one of principalId and isEveryone',
+      message: 'a deny must name exactly one of principalId and isEveryone',
       code: 'BAD_REQUEST',
       field: 'principalId',
       test: ({ principalId, isEveryone }) => (principalId !== undefined) !== isEveryone,
     },
     {
       cel: 'size(self.actions) + size(self.dataActions) > 0',
-      message: 'a deny takes away at least one action',
+      message: 'a deny must take away at least one action',
       code: 'BAD_REQUEST',
       field: 'actions',
       test: ({ actions, dataActions }) => actions.length + dataActions.length > 0,
@@ -296,7 +296,7 @@ export const BoundaryTrust = defineKind({
   rules: [
     {
       cel: 'self.boundaryId != self.trustedBoundaryId',
-      message: 'a boundary needs no trust in itself',
+      message: 'a boundary cannot trust itself',
       code: 'BAD_REQUEST',
       field: 'trustedBoundaryId',
       test: ({ boundaryId, trustedBoundaryId }) => boundaryId !== trustedBoundaryId,

@@ -187,7 +187,7 @@ const rules: Rule<Spec>[] = [
   growsOnly('walStorageSize'),
   {
     cel: '!has(oldSelf.walStorageSize) || has(self.walStorageSize)',
-    message: 'walStorageSize stays once it is set: the log cannot move back to the data volume',
+    message: 'walStorageSize cannot be removed once it is set: the log cannot move back to the data volume',
     code: 'BAD_REQUEST',
     field: 'walStorageSize',
     test: (next, previous) => previous.walStorageSize === undefined || next.walStorageSize !== undefined,
@@ -215,7 +215,7 @@ const rules: Rule<Spec>[] = [
   },
   namesRule('parameters', {
     cel: `k.matches('${PARAMETER_NAME}')`,
-    message: 'a name in parameters has 1 to 63 lower-case letters, digits, underscores and dots',
+    message: 'a name in parameters must have 1 to 63 lower-case letters, digits, underscores and dots',
     test: (name) => new RegExp(PARAMETER_NAME).test(name),
   }),
   namesRule('parameters', {

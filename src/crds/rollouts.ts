@@ -97,7 +97,7 @@ export const RolloutPlan = defineKind({
   rules: [
     {
       cel: "(self.kind == 'Rollback') == has(self.rollbackOf) && (self.kind == 'Rollback' || size(self.targetVersions) > 0)",
-      message: 'a plan names versions, or as a Rollback the rollout that it takes back',
+      message: 'a plan must name versions, or as a Rollback the rollout that it takes back',
       code: 'BAD_REQUEST',
       field: 'targetVersions',
       test: ({ kind, rollbackOf, targetVersions }) =>

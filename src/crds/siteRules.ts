@@ -44,7 +44,7 @@ export const siteRules: readonly Rule<Site>[] = [
   sourceRule,
   {
     cel: 'has(self.repositoryUrl) != has(self.image)',
-    message: 'repositoryUrl and image exclude each other, and one of them is needed',
+    message: 'either repositoryUrl or image must be set, and not both',
     code: 'BAD_REQUEST',
     field: 'image',
     test: ({ repositoryUrl, image }) => (repositoryUrl === undefined) !== (image === undefined),
@@ -58,7 +58,7 @@ export const siteRules: readonly Rule<Site>[] = [
   },
   {
     cel: "!has(self.proxyUrl) || !self.proxyUrl.matches('^https://([^/:]*[.])?(localhost|local|internal|intranet|lan|home|corp|svc|home[.]arpa|localdomain)(:|/|$)')",
-    message: 'proxyUrl leads to a host that everybody on the Internet can reach',
+    message: 'proxyUrl must lead to a host that everybody on the Internet can reach',
     code: 'URL_NOT_ALLOWED',
     field: 'proxyUrl',
     test: ({ proxyUrl }) => proxyUrl === undefined || vetOutgoingUrl(proxyUrl).isAllowed,

@@ -81,7 +81,7 @@ export const IdpBinding = defineKind({
   rules: [
     {
       cel: 'has(self.groupId) != has(self.roleDefinitionName) && has(self.roleDefinitionName) == has(self.scope)',
-      message: 'a binding names either groupId, or roleDefinitionName and scope',
+      message: 'a binding must name either groupId, or roleDefinitionName and scope',
       code: 'BAD_REQUEST',
       field: 'groupId',
       test: ({ groupId, roleDefinitionName, scope }) =>
@@ -201,14 +201,14 @@ export const SsoConnection = defineKind({
   rules: [
     {
       cel: 'self.domains.all(d, self.domains.exists_one(e, e == d))',
-      message: 'domains are named once',
+      message: 'each domain must be named once',
       code: 'BAD_REQUEST',
       field: 'domains',
       test: ({ domains }) => new Set(domains).size === domains.length,
     },
     {
       cel: 'self.identityProviders.all(p, self.identityProviders.exists_one(q, q.alias == p.alias))',
-      message: 'identity providers have an alias each',
+      message: 'each identity provider must have an alias of its own',
       code: 'BAD_REQUEST',
       field: 'identityProviders',
       test: ({ identityProviders: all }) => new Set(aliases(all)).size === all.length,

@@ -70,7 +70,7 @@ function checkBody(body: WantedDeny, now: number): void {
     errors.push({ field: 'principalId', message: 'give exactly one of principalId and isEveryone' })
   }
   if (body.actions.length + body.dataActions.length === 0) {
-    errors.push({ field: 'actions', message: 'a deny takes away at least one action' })
+    errors.push({ field: 'actions', message: 'a deny must take away at least one action' })
   }
   if (typeof body.expiresAt === 'string' && Date.parse(body.expiresAt) <= now) {
     errors.push({ field: 'expiresAt', message: 'must lie in the future' })

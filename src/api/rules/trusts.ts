@@ -25,7 +25,7 @@ export function checkTrust(services: Services, wanted: WantedTrust): void {
     LENDABLE.has(name) ? [] : [{ field: `actions.${index}`, message: NOT_LENDABLE }],
   )
   if (boundaryId === trustedBoundaryId) {
-    errors.push({ field: 'trustedBoundaryId', message: 'a boundary needs no trust in itself' })
+    errors.push({ field: 'trustedBoundaryId', message: 'a boundary cannot trust itself' })
   }
   if (typeof wanted.expiresAt === 'string' && Date.parse(wanted.expiresAt) <= services.clock.now()) {
     errors.push({ field: 'expiresAt', message: 'must lie in the future' })

@@ -58,7 +58,7 @@ function targetOf({ services, caller, body }: Create): Target {
   const isRole = typeof roleDefinitionName === 'string' && typeof scope === 'string'
   const isHalf = (typeof roleDefinitionName === 'string') !== (typeof scope === 'string')
   if (isHalf || isRole === (typeof groupId === 'string')) {
-    const message = 'a binding names either groupId, or roleDefinitionName and scope'
+    const message = 'a binding must name either groupId, or roleDefinitionName and scope'
     throw refusedFields([{ field: 'groupId', message }])
   }
   if (!isRole) {

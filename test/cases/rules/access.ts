@@ -12,9 +12,9 @@ import {
 } from '../../../src/crds/rbac.ts'
 import { cases, fixed, ID, OTHER, type RuleCase, THIRD } from './case.ts'
 
-const SECRETS = 'secretVersion grows by one at a time: each step makes one new secret'
+const SECRETS = 'secretVersion must grow by one at a time: each step makes one new secret'
 
-const ONE_SUBJECT = 'a deny names exactly one of principalId and isEveryone'
+const ONE_SUBJECT = 'a deny must name exactly one of principalId and isEveryone'
 
 const RESET = {
   userId: ID,
@@ -68,7 +68,7 @@ export const ACCESS_RULES: readonly RuleCase[] = [
     ['refuses to become one on everyone', {}, { isEveryone: true }, ONE_SUBJECT],
     ['refuses another scope', {}, { scope: `/boundaries/${ID}` }, fixed('scope')],
     ['refuses another incarnation', {}, { scopeIncarnation: ID }, fixed('scopeIncarnation')],
-    ['refuses to deny nothing', undefined, { actions: [] }, 'a deny takes away at least one action'],
+    ['refuses to deny nothing', undefined, { actions: [] }, 'a deny must take away at least one action'],
   ]),
   ...cases(
     JitRequest,
@@ -90,7 +90,7 @@ export const ACCESS_RULES: readonly RuleCase[] = [
     ['refuses another trusted boundary', {}, { trustedBoundaryId: THIRD }, fixed('trustedBoundaryId')],
     ['refuses another incarnation', {}, { boundaryIncarnation: ID }, fixed('boundaryIncarnation')],
     ['refuses another trusted one', {}, { trustedBoundaryIncarnation: ID }, fixed('trustedBoundaryIncarnation')],
-    ['refuses a trust in itself', undefined, { trustedBoundaryId: ID }, 'a boundary needs no trust in itself'],
+    ['refuses a trust in itself', undefined, { trustedBoundaryId: ID }, 'a boundary cannot trust itself'],
   ]),
   ...cases(PrincipalGroup, { displayName: 'Operators' }, [
     ['admits a group with members', undefined, { description: 'On call', memberIds: [ID, OTHER] }],
@@ -111,7 +111,7 @@ export const ACCESS_RULES: readonly RuleCase[] = [
       'refuses to be mounted with a secret that nobody may read',
       { secretVersion: 1 },
       { secretVersion: 1, mounted: true },
-      'mounted needs new credentials, since nobody may read those before: secretVersion grows with it',
+      'mounted needs new credentials, since nobody may read those before: secretVersion must grow with it',
     ],
     ['refuses another resource', {}, { resourceName: 'mail' }, fixed('resourceName')],
     ['refuses another collection', {}, { resourceType: 'jobs' }, fixed('resourceType')],

@@ -13,7 +13,7 @@ const hook = { component: 'app', when: 'Before', command: ['sync'] }
 const many = (count: number, variable: object) =>
   Array.from({ length: count }, (_, index) => ({ name: `A${index}`, ...variable }))
 
-const ONE = 'each variable in env has exactly one of value, secret and output'
+const ONE = 'each variable in env must have exactly one of value, secret and output'
 const NAMED = `outputs are, of ${Object.entries(OUTPUTS)
   .map(([name, { plain, secret: more }]) => `${name}: ${[...plain, ...more].join(', ')}`)
   .join('; of ')}`
@@ -32,7 +32,7 @@ const DOCKERFILE = 'runtime is not for what a Dockerfile builds'
 const VERSION = 'runtimeVersion is one of a runtime, which has to be named'
 const BOUNDS = 'minReplicas and maxReplicas are set together, and minReplicas is not the larger one'
 const NOTHING = 'backupPolicy needs a Persistent volume to back up'
-const CHOSEN = 'volumes of backupPolicy names Persistent volumes of the resource'
+const CHOSEN = 'volumes of backupPolicy must name Persistent volumes of the resource'
 const HOOKS = 'hooks of backupPolicy name the component app, the only one'
 
 const APPS: readonly RuleCase[] = cases(PlatformApp, { sourceKind: 'Image', image: IMAGE }, [
@@ -84,7 +84,7 @@ const APPS: readonly RuleCase[] = cases(PlatformApp, { sourceKind: 'Image', imag
   ],
 ])
 
-const FORWARD = 'phases go forward only, and a deployment that is over does not change'
+const FORWARD = 'phase must go forward, and a deployment that is over cannot be changed'
 const REPORTED = 'phase is reported of what is built elsewhere only'
 
 const DEPLOYMENTS: readonly RuleCase[] = cases(
@@ -99,12 +99,7 @@ const DEPLOYMENTS: readonly RuleCase[] = cases(
     ['refuses another strategy', {}, { strategy: 'Build' }, fixed('strategy')],
     ['refuses to release no image', undefined, { strategy: 'Image' }, 'strategy Image needs an image'],
     ['refuses a phase of what is built here', undefined, { strategy: 'Build', phase: 'Building' }, REPORTED],
-    [
-      'refuses to deploy nothing',
-      undefined,
-      { phase: 'Succeeded' },
-      'what is deployed has an image, which is needed from phase Deploying on',
-    ],
+    ['refuses to deploy nothing', undefined, { phase: 'Succeeded' }, 'image is needed from phase Deploying on'],
     ['refuses to go back', { phase: 'Building' }, { phase: 'Cloning' }, FORWARD],
     ['refuses to change an end', { phase: 'Failed' }, { phase: 'Superseded' }, FORWARD],
     [

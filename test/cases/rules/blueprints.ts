@@ -4,7 +4,7 @@ import { DEFAULT_BLUEPRINTS } from '../../../src/crds/defaultBlueprints.ts'
 import { cases, fixed, ID, OTHER, type RuleCase } from './case.ts'
 
 const TEMPLATE = { slug: 'vector-database', content: DEFAULT_BLUEPRINTS[0] }
-const SLUG = 'slug is no uuid, and none of config, catalog, deploys, sources and templates'
+const SLUG = 'slug must not be a uuid, nor one of config, catalog, deploys, sources and templates'
 const STEP = { component: 'db', collection: 'vectorclusters', resourceName: 'shop', objectName: 'shop', body: '{}' }
 const EXECUTION = {
   slug: 'vector-database',

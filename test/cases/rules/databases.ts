@@ -169,7 +169,7 @@ export const DATABASE_RULES: readonly RuleCase[] = [
       'refuses to give up the volume of the log',
       { walStorageSize: '2Gi' },
       {},
-      'walStorageSize stays once it is set: the log cannot move back to the data volume',
+      'walStorageSize cannot be removed once it is set: the log cannot move back to the data volume',
     ],
     [
       'refuses an older engine',
@@ -189,7 +189,7 @@ export const DATABASE_RULES: readonly RuleCase[] = [
       'refuses a parameter that is not a name',
       undefined,
       { parameters: { 'work mem': '1' } },
-      'a name in parameters has 1 to 63 lower-case letters, digits, underscores and dots',
+      'a name in parameters must have 1 to 63 lower-case letters, digits, underscores and dots',
     ],
     ['refuses a parameter that runs a command', undefined, { parameters: { archive_command: 'sh' } }, CODE],
     ['refuses a parameter that includes a file', undefined, { parameters: { include: '/etc/passwd' } }, CODE],

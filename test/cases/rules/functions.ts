@@ -4,7 +4,7 @@ import { CIDRS, cases, fixed, ID, type RuleCase, TAGS } from './case.ts'
 
 type Case = [name: string, previous: object | undefined, next: object, ...refused: string[]]
 
-const ONE = 'each variable in env has exactly one of value, secret and output'
+const ONE = 'each variable in env must have exactly one of value, secret and output'
 const OUTPUT = `outputs are, of ${Object.keys(OUTPUTS)
   .map((name) => `${name}: ${outputsOf(name as OutputCollection).join(', ')}`)
   .join('; of ')}`
@@ -36,9 +36,9 @@ const variables: Case[] = [
   ['refuses twenty-one', undefined, { env: many(21, { secret: keySecret }) }, REFERENCES],
 ]
 
-const FORM = 'an Http trigger has a path and no schedule, a Timer a schedule and no path'
-const KEY = 'a trigger of authLevel Secret has a keySecret, and no other has one'
-const PATHS = 'no two triggers of a function have one path'
+const FORM = 'an Http trigger must have a path and no schedule, a Timer trigger a schedule and no path'
+const KEY = 'a trigger of authLevel Secret must have a keySecret, and no other may have one'
+const PATHS = 'no two triggers of a function may have the same path'
 const NAMES = 'the names of a function and of its namespace have at most 62 characters together'
 const web = { name: 'web', kind: 'Http', path: '/' }
 const timer = { name: 'night', kind: 'Timer', schedule: '0 2 * * *' }

@@ -86,8 +86,8 @@ export const PLATFORM_RULES: readonly RuleCase[] = [
     ['admits links through a hub', {}, { enabled: true, hubClusterId: ID }],
     ['admits the next authority', { pkiVersion: 2 }, { pkiVersion: 3 }],
     ['refuses links without a hub', undefined, { enabled: true }, 'hubClusterId is needed while enabled'],
-    ['refuses to skip an authority', {}, { pkiVersion: 3 }, 'pkiVersion stays, or grows by one'],
-    ['refuses the authority before', { pkiVersion: 2 }, { pkiVersion: 1 }, 'pkiVersion stays, or grows by one'],
+    ['refuses to skip an authority', {}, { pkiVersion: 3 }, 'pkiVersion must stay or grow by one'],
+    ['refuses the authority before', { pkiVersion: 2 }, { pkiVersion: 1 }, 'pkiVersion must stay or grow by one'],
   ]),
   ...cases(NameClaim, { type: 'Host', value: 'a.example.com', holder }, [
     ['admits an unchanged claim', {}, {}],

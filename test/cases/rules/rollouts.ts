@@ -2,7 +2,7 @@ import { PlatformDriftScan, RolloutExecution, RolloutPlan } from '../../../src/c
 import { cases, fixed, ID, type RuleCase } from './case.ts'
 
 const TARGETS = { targetVersions: { cnpg: '1.1.0' } }
-const WHAT = 'a plan names versions, or as a Rollback the rollout that it takes back'
+const WHAT = 'a plan must name versions, or as a Rollback the rollout that it takes back'
 
 export const ROLLOUT_RULES: readonly RuleCase[] = [
   ...cases(RolloutPlan, TARGETS, [

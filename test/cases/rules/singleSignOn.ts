@@ -3,7 +3,7 @@ import { cases, fixed, ID, OTHER, type RuleCase } from './case.ts'
 
 const BINDING = { tenantId: ID, issuer: 'https://login.example.com', claimValue: 'staff' }
 
-const BINDING_TARGET = 'a binding names either groupId, or roleDefinitionName and scope'
+const BINDING_TARGET = 'a binding must name either groupId, or roleDefinitionName and scope'
 
 const ROLE = { roleDefinitionName: 'Reader', scope: `/boundaries/${ID}` }
 
@@ -47,12 +47,12 @@ export const SINGLE_SIGN_ON_RULES: readonly RuleCase[] = [
   ...cases(SsoConnection, {}, [
     ['admits an empty spec', undefined, {}],
     ['admits domains and a provider', undefined, { domains: ['a.example', 'b.example'], identityProviders: [OIDC] }],
-    ['refuses a domain twice', undefined, { domains: ['a.example', 'a.example'] }, 'domains are named once'],
+    ['refuses a domain twice', undefined, { domains: ['a.example', 'a.example'] }, 'each domain must be named once'],
     [
       'refuses an alias twice',
       undefined,
       { identityProviders: [OIDC, { ...OIDC, displayName: 'Acme two' }] },
-      'identity providers have an alias each',
+      'each identity provider must have an alias of its own',
     ],
     [
       'admits a provider by its endpoints',

@@ -3,8 +3,8 @@ import { cases, fixed, ID, type RuleCase, TAGS } from './case.ts'
 
 const IMAGE = 'docker.io/nginxinc/nginx-unprivileged:1.29'
 const REPOSITORY = { image: undefined, repositoryUrl: 'https://git.example.com/team/site' }
-const EITHER = 'repositoryUrl and image exclude each other, and one of them is needed'
-const PUBLIC = 'proxyUrl leads to a host that everybody on the Internet can reach'
+const EITHER = 'either repositoryUrl or image must be set, and not both'
+const PUBLIC = 'proxyUrl must lead to a host that everybody on the Internet can reach'
 const HEADERS =
   'a header has letters, digits and hyphens in its name, and is none of cache-control, connection, content-encoding, content-length, content-range, content-type, date, etag, keep-alive, last-modified, location, server, trailer, transfer-encoding, upgrade, vary'
 const now = '2026-11-22T12:00:00Z'

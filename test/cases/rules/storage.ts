@@ -118,7 +118,7 @@ export const STORAGE_RULES: readonly RuleCase[] = [
       'refuses a prefix that is a pattern',
       undefined,
       { buckets: ['photos'], prefix: 'in/*' },
-      'prefix holds no *, ? or $',
+      'prefix must not hold *, ? or $',
     ],
     ['admits a session with an end', undefined, { isSession: true, expiresAt: '2026-12-01T00:00:00Z' }],
     ['refuses a session without end', undefined, { isSession: true }, 'a session needs expiresAt'],

@@ -19,7 +19,7 @@ const OTHERS = {
   runAsUser: 1000,
   tags: { team: 'search' },
 }
-const NAMES = 'names in env are letters, digits and underscores, at most 128, and do not begin with a digit'
+const NAMES = 'names in env must have at most 128 letters, digits and underscores, and must not begin with a digit'
 const SUM = 'values in env have at most 262144 characters in all'
 const long = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`A${index}`, 'x'.repeat(32_768)]))
@@ -42,7 +42,7 @@ const PROBED = (probe: string) =>
 const OUTPUT_WORDS = `outputs are, of ${Object.entries(OUTPUTS)
   .map(([name, { plain, secret: hidden }]) => `${name}: ${[...plain, ...hidden].join(', ')}`)
   .join('; of ')}`
-const CYCLE = 'dependsOn leads from no component back to itself'
+const CYCLE = 'dependsOn must not lead from a component back to itself'
 
 const CONTAINER_RULES: readonly RuleCase[] = cases(ContainerInstance, { components: [web] }, [
   [
@@ -88,7 +88,7 @@ const CONTAINER_RULES: readonly RuleCase[] = cases(ContainerInstance, { componen
     'refuses a dependency that is not there',
     undefined,
     only({ dependsOn: ['db'] }),
-    'dependsOn names other components',
+    'dependsOn must name other components of the resource',
   ],
   ['refuses a component that depends on itself', undefined, only({ dependsOn: ['web'] }), CYCLE],
   [
@@ -122,7 +122,7 @@ const CONTAINER_RULES: readonly RuleCase[] = cases(ContainerInstance, { componen
         { name: 'b', port: 80 },
       ],
     }),
-    'no two ports of a component have one number and protocol',
+    'no two ports of a component may have the same number and protocol',
   ],
   ...['livenessProbe', 'readinessProbe', 'startupProbe'].map(
     (probe) =>
@@ -145,18 +145,18 @@ const CONTAINER_RULES: readonly RuleCase[] = cases(ContainerInstance, { componen
     only({ memoryRequest: '2Gi', memoryLimit: '1Gi' }),
     'memoryLimit of a component must not be less than its memoryRequest',
   ],
-  ['refuses root', undefined, only({ runAsUser: 0 }), 'runAsUser is not 0: containers never run as root'],
+  ['refuses root', undefined, only({ runAsUser: 0 }), 'runAsUser must not be 0: containers never run as root'],
   [
     'refuses a mount of a volume that is not there',
     undefined,
     { components: [mounted] },
-    'mounts name volumes of the resource',
+    'mounts must name volumes of the resource',
   ],
   [
     'refuses a variable with two values',
     undefined,
     only({ env: [{ name: 'A', value: '1', secret }] }),
-    'each variable in env has exactly one of value, secret and output',
+    'each variable in env must have exactly one of value, secret and output',
   ],
   [
     'refuses an output that there is not',
@@ -202,7 +202,7 @@ const CONTAINER_RULES: readonly RuleCase[] = cases(ContainerInstance, { componen
     'refuses a public component that is not there, also while nothing is public',
     undefined,
     { publicComponent: 'db' },
-    'publicComponent names one of the components',
+    'publicComponent must name one of the components',
   ],
   [
     'refuses a volume where the credentials of its identity are',
@@ -225,19 +225,19 @@ const CONTAINER_RULES: readonly RuleCase[] = cases(ContainerInstance, { componen
     'refuses a backup of a volume that is not there',
     undefined,
     { volumes: [disk], backupPolicy: { ...policy, volumes: ['attic'] } },
-    'volumes of backupPolicy names Persistent volumes of the resource',
+    'volumes of backupPolicy must name Persistent volumes of the resource',
   ],
   [
     'refuses a hook in a component that is not there',
     undefined,
     { volumes: [disk], backupPolicy: { ...policy, hooks: [{ component: 'db', when: 'After', command: ['sync'] }] } },
-    'hooks of backupPolicy name components of the resource',
+    'hooks of backupPolicy must name components of the resource',
   ],
   [
     'refuses a name of a parameter with a space',
     undefined,
     { parameters: { 'a b': '1' } },
-    'names of parameters are 1 to 128 letters, digits or _.-',
+    'names of parameters must have 1 to 128 letters, digits or _.-',
   ],
 ])
 
