@@ -8,6 +8,7 @@ import { lifecycleSettings } from './config/lifecycle.ts'
 import { registrySettings } from './config/registry.ts'
 import { LOG_LEVELS } from './core/log.ts'
 import { reasonOf } from './core/reasonOf.ts'
+import { REQUEST_LIMITS } from './core/requestLimits.ts'
 
 export const ROLES = ['facade', 'controllers', 'activator', 'all', 'agent'] as const
 
@@ -31,12 +32,19 @@ export const Configuration = z.strictObject({
     .default('0.0.0.0')
     .describe('Where /livez, /readyz and /metrics listen, apart from the public port'),
   managementPort: Port.default(9090).describe('Port of that'),
-  requestsPerMinute: Whole.min(1).default(6000).describe('Per principal, a sixth of them at once; over it: 429'),
+  requestsPerMinute: Whole.min(1)
+    .default(REQUEST_LIMITS.requestsPerMinute)
+    .describe('Per principal, a sixth of them at once; over it: 429'),
   answerBytesPerSecond: Whole.min(1)
-    .default(8 * 1_048_576)
+    .default(REQUEST_LIMITS.answerBytesPerSecond)
     .describe('Per principal or address, on average, of answers over 64 KiB; over it: 429'),
+  uploadBytesPerSecond: Whole.min(1_048_576)
+    .default(REQUEST_LIMITS.uploadBytesPerSecond)
+    .describe(
+      "Per principal or address, on average, of uploads, eight seconds' worth at once; what comes faster is read more slowly",
+    ),
   anonymousRequestsPerMinute: Whole.min(1)
-    .default(600)
+    .default(REQUEST_LIMITS.anonymousRequestsPerMinute)
     .describe('Per address, on routes without a token and for refused tokens'),
   staleReadSeconds: Whole.min(0)
     .default(60)

@@ -189,11 +189,13 @@ async function tracer(configuration: Configuration, closing: Closing) {
 }
 
 function limitsOf(configuration: Configuration) {
-  const { requestsPerMinute, anonymousRequestsPerMinute, answerBytesPerSecond, trustedProxies } = configuration
+  const { requestsPerMinute, anonymousRequestsPerMinute, ...others } = configuration
+  const { answerBytesPerSecond, uploadBytesPerSecond, trustedProxies } = others
   return {
-    requestsPerPrincipal: requestsPerMinute,
-    anonymousRequestsPerAddress: anonymousRequestsPerMinute,
+    requestsPerMinute,
+    anonymousRequestsPerMinute,
     answerBytesPerSecond,
+    uploadBytesPerSecond,
     trustedProxies,
   }
 }

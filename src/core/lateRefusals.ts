@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts'
+import { pauseFor } from './pause.ts'
 
 /** Milliseconds. */
 const DELAY = 1_000
@@ -23,13 +24,7 @@ export class LateRefusals {
   async wait(signal?: AbortSignal): Promise<void> {
     if (this.#delay === 0 || this.#waiting >= WAITING_MAX || signal?.aborted === true) return
     this.#waiting += 1
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const timer = this.#clock.setTimeout(resolve, this.#delay)
-    const stop = () => resolve()
-    signal?.addEventListener('abort', stop, { once: true })
-    await promise
-    signal?.removeEventListener('abort', stop)
-    timer.cancel()
+    await pauseFor(this.#clock, this.#delay, signal)
     this.#waiting -= 1
   }
 }

@@ -17,15 +17,15 @@ export type JudgeSecret = (clientId: string, isRight: () => boolean | Promise<bo
 /** @param current the request that is being answered */
 export function secretJudge(
   guesses: Guesses,
-  current: () => { address: string; retryAfter(seconds: number): void },
+  current: () => { address: string; retryAfter(seconds: number): void; signal: AbortSignal | undefined },
   refusals: LateRefusals,
 ): JudgeSecret {
   return async (clientId, isRight) => {
-    const { address, retryAfter } = current()
+    const { address, retryAfter, signal } = current()
     const judged = await guesses.judge(address, clientId, async () => ((await isRight()) ? true : undefined))
     if ('value' in judged) return judged.value === true
     retryAfter(judged.blockedFor)
-    await refusals.wait()
+    await refusals.wait(signal)
     const refusal = new errors.OIDCProviderError(429, 'temporarily_unavailable')
     refusal.error_description = `too many refused secrets for this client; try again in ${judged.blockedFor} s`
     throw refusal

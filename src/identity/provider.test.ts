@@ -1,8 +1,12 @@
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import request from 'supertest'
+import { ManualClock } from '../../test/make/clock.ts'
 import { systemClock } from '../core/clock.ts'
 import { type Log, silentLog } from '../core/log.ts'
 import { KubeError } from '../kube/errors.ts'
@@ -291,6 +295,51 @@ describe('the local identity provider', () => {
     expect(refused.status).to.equal(429)
     expect(refused.headers).to.have.property('retry-after')
   })
+
+  const others = [
+    ['discovery', DISCOVERY],
+    ['the keys', CERTS],
+    ['what a token says of a person', TOKEN.replace('token', 'userinfo')],
+    ['a page that is not there', '/realms/other'],
+  ] as const
+  for (const [what, path] of others) {
+    it(`limits the requests of an address for ${what}, and not those for tokens with them`, async () => {
+      provider.stop()
+      provider = create({ limits: { otherRequestsPerMinute: 2 } })
+      const { status } = await request(provider.handler).get(path)
+      expect((await request(provider.handler).get(CERTS)).status).to.equal(200)
+      const refused = await request(provider.handler).get(path)
+      expect([status < 429, refused.status, refused.body.error]).to.deep.equal([true, 429, 'temporarily_unavailable'])
+      expect(refused.headers).to.have.property('retry-after')
+      for (let count = 0; count < 3; count += 1) await ask().expect(200)
+    })
+  }
+
+  for (const [whose, path] of [
+    ['the address', TOKEN],
+    ['the secrets of a client', TOKEN.replace('token', 'auth/device')],
+  ] as const) {
+    it(`does not hold the refusal of a caller that has gone: by the limit of ${whose}`, async () => {
+      provider.stop()
+      const clock = new ManualClock()
+      const limits = { tokenRequestsPerMinute: 1, refusedSecretsPerMinute: 1, refusalDelay: 60_000 }
+      provider = create({ limits, clock })
+      const server = createServer(provider.handler).listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`
+      const body = new URLSearchParams({ client_id: CLIENT_ID, client_secret: 'no' })
+      const gone = new AbortController()
+      const guess = () => fetch(url, { method: 'POST', body, signal: gone.signal })
+      expect((await guess()).status).to.be.below(429)
+      const refused = guess().catch(({ name }: Error) => name)
+      while (clock.pending === 0) await setImmediate()
+      gone.abort()
+      expect(await refused).to.equal('AbortError')
+      while (clock.pending > 0) await setImmediate()
+      server.close()
+      server.closeAllConnections()
+    })
+  }
 
   it('believes no forwarded address of a caller whom nobody told it to trust', async () => {
     provider.stop()

@@ -3,10 +3,11 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import express from 'express'
 import { rateLimit } from 'express-rate-limit'
 import Provider, { type Client, type errors, type KoaContextWithOIDC } from 'oidc-provider'
-import { systemClock } from '../core/clock.ts'
+import { type Clock, systemClock } from '../core/clock.ts'
 import { messageOf } from '../core/errors.ts'
 import { LateRefusals } from '../core/lateRefusals.ts'
 import type { Log } from '../core/log.ts'
+import { signalOf } from '../core/signalOf.ts'
 import { accountRouter, type ChangePassword, type Invitations } from './account.ts'
 import { adapterFor, secretJudge } from './adapter.ts'
 import type { ClientStore } from './clients.ts'
@@ -38,6 +39,8 @@ export type IdentityLimits = {
   refusedSecretsPerMinute: number
   /** Requests per address to what anybody may ask: sign-in pages, device codes. Each may store something. */
   signInRequestsPerMinute: number
+  /** Requests per address to all else: discovery, keys, userinfo. Behind one address many clients may be. */
+  otherRequestsPerMinute: number
   /** Codes of devices that an address may type. */
   deviceCodesPerMinute: number
   /** Wrong passwords, each in five minutes. */
@@ -78,6 +81,8 @@ export type IdentityProviderOptions = {
   /** How long verifiers may keep the published keys without asking; 31. */
   keysMaxAgeSeconds?: number
   limits?: Partial<IdentityLimits>
+  /** Of refusals that come late; the system's. */
+  clock?: Clock
   /** Addresses or networks whose X-Forwarded-For is believed; none. */
   trustedProxies?: readonly string[]
 }
@@ -94,6 +99,7 @@ const DEFAULT_LIMITS: IdentityLimits = {
   tokenRequestsPerMinute: 600,
   refusedSecretsPerMinute: WRONG_SECRETS_PER_MINUTE,
   signInRequestsPerMinute: 120,
+  otherRequestsPerMinute: 6_000,
   deviceCodesPerMinute: 10,
   passwords: DEFAULT_GUESS_LIMITS,
 }
@@ -124,7 +130,7 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
   const secrets = options.secretGuesses ?? limitSecrets(limits.refusedSecretsPerMinute)
   const guesses = options.guesses ?? limitPasswords(limits.passwords)
-  const refusals = new LateRefusals(systemClock, limits.refusalDelay)
+  const refusals = new LateRefusals(options.clock ?? systemClock, limits.refusalDelay)
   const signInPath = `${mountPath}${SIGN_IN}`
   const build = () => {
     const built = { ...options, tokenLifetimeSeconds, sessionLifetimeSeconds, signInPath }
@@ -142,15 +148,17 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
   app.set('trust proxy', options.trustedProxies ?? false)
   app.use(onlyPaths)
   const protocol = `${mountPath}/protocol/openid-connect`
-  app.post(`${protocol}/token`, addressLimit(limits.tokenRequestsPerMinute, refusals))
-  app.post(`${protocol}/revoke`, addressLimit(limits.tokenRequestsPerMinute, refusals))
   const brokerPath = `${mountPath}/broker`
+  const counted = addressLimits(refusals)
+  app.post(`${protocol}/token`, counted(limits.tokenRequestsPerMinute))
+  app.post(`${protocol}/revoke`, counted(limits.tokenRequestsPerMinute))
   app.use(
     [`${protocol}/auth`, `${protocol}/logout`, signInPath, brokerPath, `${mountPath}/account`],
-    addressLimit(limits.signInRequestsPerMinute, refusals),
+    counted(limits.signInRequestsPerMinute),
   )
-  app.post(`${mountPath}/device`, addressLimit(limits.deviceCodesPerMinute, refusals))
-  app.use(`${mountPath}/device`, addressLimit(limits.signInRequestsPerMinute, refusals))
+  app.post(`${mountPath}/device`, counted(limits.deviceCodesPerMinute))
+  app.use(`${mountPath}/device`, counted(limits.signInRequestsPerMinute))
+  app.use(counted.others(limits.otherRequestsPerMinute))
   app.all(`${protocol}/userinfo`, userinfo(options))
   const shared = { provider: () => current.provider, guesses, formKey: () => formKey(options.keys) }
   const external = options.external && createExternalSignIn(options.external, options)
@@ -180,19 +188,31 @@ function onlyPaths(request: IncomingMessage, response: ServerResponse, next: () 
   response.end(JSON.stringify({ error: 'invalid_request', error_description: 'the request target must be a path' }))
 }
 
-function addressLimit(perMinute: number, refusals: LateRefusals) {
-  return rateLimit({
-    windowMs: 60_000,
-    limit: perMinute,
-    standardHeaders: 'draft-8',
-    legacyHeaders: false,
-    // Forwarded addresses count behind `trustedProxies` only. Whoever sends one else is not worth a line on the console.
-    validate: { xForwardedForHeader: false, forwardedHeader: false },
-    message: { error: 'temporarily_unavailable', error_description: 'too many requests from this address' },
-    handler: async (_request, response, _next, { statusCode, message }) => {
-      await refusals.wait()
-      response.status(statusCode).json(message)
-    },
+/** Limits by address. Each request counts at the limits of its path; `others` is the one of those that have none. */
+function addressLimits(refusals: LateRefusals) {
+  const isCounted = new WeakSet<IncomingMessage>()
+  const limit = (perMinute: number, skip: (request: IncomingMessage) => boolean) =>
+    rateLimit({
+      windowMs: 60_000,
+      limit: perMinute,
+      skip,
+      standardHeaders: 'draft-8',
+      legacyHeaders: false,
+      // Forwarded addresses count behind `trustedProxies` only. Whoever sends one else is not worth a line on the console.
+      validate: { xForwardedForHeader: false, forwardedHeader: false },
+      message: { error: 'temporarily_unavailable', error_description: 'too many requests from this address' },
+      handler: async (_request, response, _next, { statusCode, message }) => {
+        await refusals.wait(signalOf(response))
+        response.status(statusCode).json(message)
+      },
+    })
+  const ofPath = (perMinute: number) =>
+    limit(perMinute, (request) => {
+      isCounted.add(request)
+      return false
+    })
+  return Object.assign(ofPath, {
+    others: (perMinute: number) => limit(perMinute, (request) => isCounted.has(request)),
   })
 }
 
@@ -211,6 +231,7 @@ function buildProvider(options: BuildOptions, issuer: URL, { secrets, refusals }
   const current = () => ({
     address: addressOf(Provider.ctx),
     retryAfter: (seconds: number) => void Provider.ctx?.set('retry-after', String(seconds)),
+    signal: Provider.ctx && signalOf(Provider.ctx.res),
   })
   const judgeSecret = secretJudge(secrets, current, refusals)
   const provider = new Provider(options.issuer, {

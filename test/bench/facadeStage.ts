@@ -74,7 +74,7 @@ export async function makeFacade(count: number, specs: 'own' | 'alike' = 'own', 
     log: silentLog,
     keys: keepTokenKeys({ fetchKeys: async () => keys, clock: systemClock, log: silentLog }),
   })
-  const limits = { requestsPerPrincipal: 1e9, anonymousRequestsPerAddress: 1e9 }
+  const limits = { requestsPerMinute: 1e9, anonymousRequestsPerMinute: 1e9 }
   const late: { standing?: ReturnType<typeof createStanding> } = {}
   const world = await startFacade({
     tokens,

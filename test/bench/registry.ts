@@ -19,7 +19,7 @@ const DAY = 86_400_000
  */
 export async function runRegistry({ rounds, seconds, count = ASSIGNMENTS }: BenchmarkOptions): Promise<object> {
   const { service } = makeRegistry()
-  const limits = { anonymousRequestsPerAddress: 100_000_000, requestsPerPrincipal: 100_000_000 }
+  const limits = { anonymousRequestsPerMinute: 100_000_000, requestsPerMinute: 100_000_000 }
   const facade = await startFacade({ limits, checkReplies: false }, { registry: service })
   try {
     for (const role of BUILT_IN_ROLES) facade.put(RoleDefinition, role.name, specOf(role))

@@ -117,10 +117,13 @@ async function declaredSpec(
 
 /** The same caller with another body, as if it had asked for that alone. */
 function asking(context: Context, body: unknown, parameters: Record<string, string>): Context {
-  const { services, caller, address, isAnonymous, correlationId, log, scope, request, list, signal } = context
+  const { services, caller, address, isAnonymous, correlationId, log, scope, list, signal } = context
   return {
-    ...{ services, caller, address, isAnonymous, correlationId, log, scope, request, list, signal },
+    ...{ services, caller, address, isAnonymous, correlationId, log, scope, list, signal },
     ...{ body, parameters, query: {}, ifMatch: undefined, fresh: false, header: () => undefined },
+    get rawBody() {
+      return context.rawBody
+    },
     get whilePermitted() {
       return context.whilePermitted
     },

@@ -35,7 +35,7 @@ export function hasBody(request: IncomingMessage): boolean {
 }
 
 /** Whether the client waits for leave to send (RFC 9110 section 10.1.1); it comes only after authorization. */
-function awaitsLeave({ headers }: IncomingMessage): boolean {
+export function awaitsLeave({ headers }: IncomingMessage): boolean {
   return headers.expect?.toLowerCase() === '100-continue'
 }
 
@@ -55,7 +55,7 @@ export function checkMediaType(request: IncomingMessage, accepted: readonly stri
   if (charset !== undefined && charset !== 'utf-8' && charset !== 'utf8') throw refuse('The body must be UTF-8.')
 }
 
-function refuseEncoding({ headers: { 'content-encoding': encoding } }: IncomingMessage): void {
+export function refuseEncoding({ headers: { 'content-encoding': encoding } }: IncomingMessage): void {
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
     throw refuse('Compressed bodies are not accepted: leave Content-Encoding out.')
 }
@@ -91,43 +91,12 @@ export async function readJsonBody(
   return valueRead(bytes.length <= LARGE_BYTES ? readJson(bytes) : await rules.readLarge(bytes))
 }
 
-/**
- * For handlers that read the stream themselves, of whatever media type (`rawBody`, `wholeRawBody`). These count what has no
- * announced length.
- *
- * @throws PlatformError BODY_TOO_LARGE, MODEL_BINDING_FAILED
- */
-export function beginRawBody(request: IncomingMessage, response: ServerResponse, limitBytes: number): void {
-  refuseEncoding(request)
-  if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw tooLarge(limitBytes)
-  if (awaitsLeave(request)) response.writeContinue()
-}
-
-/**
- * A stream as it comes. Who stops reading leaves the rest alone: destroying it would end the connection before the answer.
- *
- * @throws PlatformError BODY_TOO_LARGE as soon as there are more
- */
-export async function* rawBody(request: Readable, limitBytes: number): AsyncGenerator<Uint8Array> {
-  let size = 0
-  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-    size += chunk.length
-    if (size > limitBytes) throw tooLarge(limitBytes)
-    yield chunk
-  }
-}
-
-/** A stream to its end, for what is short. @throws PlatformError BODY_TOO_LARGE, MODEL_BINDING_FAILED if its end does not come */
-export function wholeRawBody(request: Readable, limitBytes: number, clock: Clock): Promise<Uint8Array> {
-  return collect(request, { limitBytes }, 0, clock)
-}
-
-function tooLarge(limitBytes: number): PlatformError {
+export function tooLarge(limitBytes: number): PlatformError {
   return new PlatformError('BODY_TOO_LARGE', `The body is larger than ${limitBytes} bytes.`, { limitBytes })
 }
 
 /** @param announced bytes that are spent already */
-function collect(
+export function collect(
   request: Readable,
   { limitBytes, spend }: Pick<BodyRules, 'limitBytes' | 'spend'>,
   announced: number,

@@ -1,19 +1,17 @@
 import type { Clock } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { LateRefusals } from '../../core/lateRefusals.ts'
-import { answerRate, BODY_RATE, Budget, requestRate, SMALL_ANSWER, SMALL_BODY } from './limits.ts'
+import type { RequestLimits } from '../../core/requestLimits.ts'
+import { BODY_RATE, Budget, byteRate, requestRate, SMALL_ANSWER, SMALL_BODY, wholeSeconds } from './limits.ts'
 import type { HttpMetrics } from './metrics.ts'
 
-export type RequestLimits = {
-  /** In a minute. */
-  requestsPerPrincipal: number
-  /** In a minute, on routes without a token and with refused tokens. */
-  anonymousRequestsPerAddress: number
-  /** On average, of answers that are not small. */
-  answerBytesPerSecond: number
+export type CallerLimitsOptions = RequestLimits & {
   /** How long whoever is over a limit waits to hear of it, in milliseconds. Absent: a second. */
   refusalDelay?: number
 }
+
+/** Milliseconds that an upload waits. Whoever owes more has very many under way, each with a piece in memory. */
+const LONGEST_WAIT = 5_000
 
 /** Whose limits a request takes: those of its principal, or without one those of its address. */
 export type Taker = { readonly kind: 'principal' | 'address'; readonly key: string }
@@ -22,17 +20,19 @@ export type Taker = { readonly kind: 'principal' | 'address'; readonly key: stri
 export class CallerLimits {
   readonly #requests: Record<Taker['kind'], Budget>
   readonly #bodies = new Budget(BODY_RATE)
+  readonly #uploads: Budget
   readonly #answers: Budget
   readonly #refusals: LateRefusals
   readonly #clock: Clock
   readonly #metrics: HttpMetrics
 
-  constructor(limits: RequestLimits, clock: Clock, metrics: HttpMetrics) {
+  constructor(limits: CallerLimitsOptions, clock: Clock, metrics: HttpMetrics) {
     this.#requests = {
-      principal: new Budget(requestRate(limits.requestsPerPrincipal)),
-      address: new Budget(requestRate(limits.anonymousRequestsPerAddress)),
+      principal: new Budget(requestRate(limits.requestsPerMinute)),
+      address: new Budget(requestRate(limits.anonymousRequestsPerMinute)),
     }
-    this.#answers = new Budget(answerRate(limits.answerBytesPerSecond))
+    this.#uploads = new Budget(byteRate(limits.uploadBytesPerSecond))
+    this.#answers = new Budget(byteRate(limits.answerBytesPerSecond))
     this.#refusals = new LateRefusals(clock, limits.refusalDelay)
     this.#clock = clock
     this.#metrics = metrics
@@ -40,13 +40,31 @@ export class CallerLimits {
 
   /** @throws PlatformError TOO_MANY_REQUESTS, also while long answers of before are owed */
   takeRequest(taker: Taker): void {
-    this.#take(taker, this.#requests[taker.kind], 1)
-    this.#take(taker, this.#answers, 0)
+    const now = this.#clock.monotonic()
+    this.#refuseFor(taker, this.#requests[taker.kind].take(taker.key, 1, now))
+    this.#refuseFor(taker, this.#answers.until(taker.key, 0, now))
   }
 
   /** @throws PlatformError TOO_MANY_REQUESTS */
   takeBody(taker: Taker, bytes: number): void {
-    if (bytes > SMALL_BODY) this.#take(taker, this.#bodies, bytes)
+    if (bytes > SMALL_BODY) this.#refuseFor(taker, this.#bodies.take(taker.key, bytes, this.#clock.monotonic()))
+  }
+
+  /** Before a body that is read as it comes. @throws PlatformError TOO_MANY_REQUESTS */
+  beginUpload(taker: Taker): void {
+    const wait = this.#uploads.until(taker.key, 0, this.#clock.monotonic()) ?? 0
+    if (wait > LONGEST_WAIT) this.#refuseFor(taker, wait - LONGEST_WAIT)
+  }
+
+  /**
+   * Such a body is slowed and not refused: nobody sends half a gigabyte again because it came too fast.
+   *
+   * @returns milliseconds until the next piece of it may be read
+   */
+  payUpload({ key }: Taker, bytes: number): number {
+    const now = this.#clock.monotonic()
+    this.#uploads.owe(key, bytes, now)
+    return this.#uploads.until(key, 0, now) ?? 0
   }
 
   /** How long an answer is shows only once it is there: the next request waits for it. */
@@ -59,9 +77,9 @@ export class CallerLimits {
     return this.#refusals.wait(signal)
   }
 
-  #take({ kind, key }: Taker, budget: Budget, amount: number): void {
-    const retryAfterSeconds = budget.take(key, amount, this.#clock.monotonic())
-    if (retryAfterSeconds === undefined) return
+  #refuseFor({ kind }: Taker, milliseconds: number | undefined): void {
+    if (milliseconds === undefined) return
+    const retryAfterSeconds = wholeSeconds(milliseconds)
     this.#metrics.limited(kind)
     throw new PlatformError('TOO_MANY_REQUESTS', `Too many requests: try again in ${retryAfterSeconds} s.`, {
       retryAfterSeconds,

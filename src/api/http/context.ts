@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream'
 import type { ActionName } from '../../core/actions.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Log } from '../../core/log.ts'
@@ -9,6 +8,7 @@ import type { Caller } from '../callers/tokens.ts'
 import type { Records } from '../records/records.ts'
 import type { ListRequest } from '../resources/paging.ts'
 import type { SeenVersion } from './etag.ts'
+import type { RawBody } from './rawBody.ts'
 
 export type { Caller, TokenVerifier } from '../callers/tokens.ts'
 
@@ -65,8 +65,8 @@ export type Context<Parameters extends string = string, Query = unknown, Body = 
   /** `Cache-Control: no-cache`: read through to the API server. */
   readonly fresh: boolean
   header(name: string): string | undefined
-  /** The body of a route that reads it itself. */
-  readonly request: Readable
+  /** Of routes with `bodyKind: 'raw'` only. */
+  readonly rawBody: RawBody
   readonly correlationId: string
   readonly log: Log
   /** Aborted when the client disconnects or the request times out. */

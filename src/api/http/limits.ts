@@ -14,23 +14,34 @@ export type Rate = { readonly perSecond: number; readonly burst: number }
  */
 export class Budget {
   readonly #rate: Rate
-  readonly #left = new LRUCache<string, { amount: number; at: number }>({ max: KEYS_MAX })
+  readonly #left: LRUCache<string, { amount: number; at: number }>
 
-  constructor(rate: Rate) {
+  constructor(rate: Rate, keys = KEYS_MAX) {
     this.#rate = rate
+    this.#left = new LRUCache({ max: keys })
   }
 
   /**
-   * @param amount 0 asks whether the key owes nothing
+   * Takes the amount if it is there.
+   *
    * @param now milliseconds, monotonic
-   * @returns undefined if the amount was there and is taken, else the seconds until it is there
+   * @returns undefined if it is taken, else the milliseconds until it is there
    */
   take(key: string, amount: number, now: number): number | undefined {
-    const left = this.#leftOf(key, now)
-    const wanted = Math.min(amount, this.#rate.burst)
-    const isEnough = left >= wanted
-    this.#left.set(key, { amount: isEnough ? left - amount : left, at: now })
-    return isEnough ? undefined : Math.max(1, Math.ceil((wanted - left) / this.#rate.perSecond))
+    const wait = this.until(key, amount, now)
+    if (wait === undefined) this.owe(key, amount, now)
+    return wait
+  }
+
+  /**
+   * Changes nothing.
+   *
+   * @param amount 0 asks whether the key owes nothing
+   * @returns undefined if the amount is there, else the milliseconds until it is
+   */
+  until(key: string, amount: number, now: number): number | undefined {
+    const lacking = Math.min(amount, this.#rate.burst) - this.#leftOf(key, now)
+    return lacking > 0 ? (lacking / this.#rate.perSecond) * 1000 : undefined
   }
 
   /** Takes what is known only now, though the key may not have it. */
@@ -50,18 +61,21 @@ export function requestRate(perMinute: number): Rate {
   return { perSecond: perMinute / 60, burst: Math.max(perMinute / 6, Math.min(perMinute, 60)) }
 }
 
+/** As Retry-After says it. */
+export const wholeSeconds = (milliseconds: number) => Math.max(1, Math.ceil(milliseconds / 1000))
+
 /** Of bodies that are not {@link SMALL_BODY}: parsing and checking one keeps the thread that answers everybody. */
 export const BODY_RATE: Rate = { perSecond: MIB, burst: 4 * MIB }
 /** In bytes. Smaller bodies cost nothing: requests are limited as well. */
 export const SMALL_BODY = 16_384
 
-/** Of answers that are not {@link SMALL_ANSWER}: encoding and sending one keeps the thread as well. */
-export function answerRate(bytesPerSecond: number): Rate {
-  return { perSecond: bytesPerSecond, burst: 8 * bytesPerSecond }
-}
-/** In bytes. */
+/** In bytes, of answers. Encoding and sending longer ones keeps the thread as well. */
 export const SMALL_ANSWER = 65_536
 
+/** Eight seconds' worth at once. */
+export function byteRate(bytesPerSecond: number): Rate {
+  return { perSecond: bytesPerSecond, burst: 8 * bytesPerSecond }
+}
 /** The key of an address. Of IPv6 the network counts, since one customer holds all of it. */
 export function addressKey(address: string | undefined): string {
   return address === undefined ? 'unknown' : ipKeyGenerator(address)

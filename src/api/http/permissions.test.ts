@@ -30,7 +30,7 @@ function filled(route: Route): string {
 describe('every route for everybody', () => {
   let server: Awaited<ReturnType<typeof startFacade>>
   before(async () => {
-    const limits = { requestsPerPrincipal: 1_000_000, anonymousRequestsPerAddress: 1_000_000 }
+    const limits = { requestsPerMinute: 1_000_000, anonymousRequestsPerMinute: 1_000_000 }
     server = await startFacade({ limits, checkReplies: false })
     for (const id of [B, OTHER]) server.boundary(id)
     server.grant(ids.foreignOwner, 'Owner', `/boundaries/${OTHER}`)

@@ -5,6 +5,7 @@ import { FairShare } from '../../core/fairShare.ts'
 import { ambiguityOf } from '../../core/framing.ts'
 import type { Log } from '../../core/log.ts'
 import { onBehalfOf } from '../../core/origin.ts'
+import { signalOf } from '../../core/signalOf.ts'
 import { holdsNow } from '../callers/holdsNow.ts'
 import { type PathPlaces, placesOf, scopeOfPath } from '../callers/scopes.ts'
 import type { Standing } from '../callers/standing.ts'
@@ -12,8 +13,8 @@ import { authorizationHeader } from '../callers/tokens.ts'
 import { type Answer, withDatesInUtc } from './answer.ts'
 import { badName } from './badName.ts'
 import { beside } from './beside.ts'
-import { beginRawBody, hasBody, JSON_LIMIT_BYTES, readJsonBody } from './body.ts'
-import { CallerLimits, type RequestLimits, type Taker } from './callerLimits.ts'
+import { hasBody, JSON_LIMIT_BYTES, readJsonBody } from './body.ts'
+import { CallerLimits, type CallerLimitsOptions, type Taker } from './callerLimits.ts'
 import { causesOf } from './causes.ts'
 import { checkRefusal, checkReply } from './checkReply.ts'
 import type { Caller, Context, Services, TokenVerifier } from './context.ts'
@@ -24,8 +25,9 @@ import { readModel } from './model.ts'
 import { negotiate } from './negotiation.ts'
 import { toPlatformError } from './problem.ts'
 import { parseQuery } from './query.ts'
+import { beginRawBody, type RawBody } from './rawBody.ts'
 import { sendRefusal } from './refusal.ts'
-import { isReadThrough, type Parts, RequestContext, signalOf, single } from './requestContext.ts'
+import { isReadThrough, type Parts, RequestContext, single } from './requestContext.ts'
 import { makesUnnamed, type Route } from './route.ts'
 import { type Match, Router } from './router.ts'
 import { send } from './sending.ts'
@@ -40,7 +42,7 @@ export type PipelineOptions = {
   standing?: Standing | undefined
   log: Log
   metrics: HttpMetrics
-  limits: RequestLimits
+  limits: CallerLimitsOptions
   checkReplies?: boolean
   /** False until the caches are filled; once true, it stays true. */
   isReady?: () => boolean
@@ -193,7 +195,8 @@ export class Pipeline {
     if (makesUnnamed(route) && single(request, 'if-match') !== undefined) throw nothingToMatch()
     const { query, list } = parseQuery(route, mark < 0 ? '' : url.slice(mark + 1))
     const body = await this.#body(passage, route)
-    const context = this.#context(passage, passage.match, { query, list, body, scope })
+    const rawBody = this.#rawBody(passage, route)
+    const context = this.#context(passage, passage.match, { query, list, body, rawBody, scope })
     const { attendance } = passage
     const answer = await (attendance === undefined
       ? route.handler(context)
@@ -318,11 +321,21 @@ export class Pipeline {
       const rules = { mediaTypes: ANY_JSON, isOptional: true, limitBytes: JSON_LIMIT_BYTES, ...costs }
       readModel(NOTHING, (await readJsonBody(request, response, rules, clock)) ?? {})
     }
-    if (route.bodyKind === 'raw') beginRawBody(request, response, route.bodyLimit ?? JSON_LIMIT_BYTES)
     if (route.bodyKind !== 'json') return undefined
     const { mediaTypes, isBodyOptional: isOptional, bodyLimit: limitBytes = JSON_LIMIT_BYTES } = route
     const value = await readJsonBody(request, response, { mediaTypes, isOptional, limitBytes, ...costs }, clock)
     return route.body === undefined || (value === undefined && isOptional) ? value : readModel(route.body, value)
+  }
+
+  #rawBody(passage: Passage, { bodyKind, bodyLimit: limitBytes = JSON_LIMIT_BYTES }: Route): RawBody | undefined {
+    if (bodyKind !== 'raw') return undefined
+    const taker = takerOf(passage)
+    const rules = {
+      limitBytes,
+      begin: () => this.#limits.beginUpload(taker),
+      pay: (bytes: number) => this.#limits.payUpload(taker, bytes),
+    }
+    return beginRawBody(passage.request, passage.response, rules, this.#options.services.clock)
   }
 
   #context(passage: Passage, match: Match, parts: Parts): Context {

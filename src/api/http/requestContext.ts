@@ -1,13 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { PlatformError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
+import { signalOf } from '../../core/signalOf.ts'
 import type { Caller, Context, Services } from './context.ts'
 import { parseIfMatch } from './etag.ts'
+import type { RawBody } from './rawBody.ts'
 import type { Match } from './router.ts'
 import type { Trace } from './tracing.ts'
 
 /** What the stages before the handler found out. */
-export type Parts = Pick<Context, 'query' | 'list' | 'body' | 'scope'>
+export type Parts = Pick<Context, 'query' | 'list' | 'body' | 'scope'> & { readonly rawBody: RawBody | undefined }
 
 /** What comes from the connection, and who asks. */
 export type Origin = {
@@ -32,11 +34,12 @@ export class RequestContext implements Context {
   readonly parameters: Context['parameters']
   readonly address: string | undefined
   readonly correlationId: string
-  readonly request: IncomingMessage
   readonly ifMatch: Context['ifMatch']
   readonly fresh: boolean
   readonly isAnonymous: boolean
+  readonly #request: IncomingMessage
   readonly #response: ServerResponse
+  readonly #rawBody: RawBody | undefined
   readonly #caller: Caller | undefined
   readonly #isPermitted: () => Promise<boolean>
 
@@ -57,7 +60,8 @@ export class RequestContext implements Context {
     this.parameters = match.parameters
     this.address = address
     this.correlationId = trace.correlationId
-    this.request = request
+    this.#request = request
+    this.#rawBody = parts.rawBody
     this.ifMatch = parseIfMatch(single(request, 'if-match'))
     this.fresh = isReadThrough(request)
     this.isAnonymous = caller === undefined
@@ -71,8 +75,13 @@ export class RequestContext implements Context {
     return this.#caller
   }
 
+  get rawBody(): RawBody {
+    if (this.#rawBody === undefined) throw new TypeError('The route has no body that its handler reads.')
+    return this.#rawBody
+  }
+
   header(name: string): string | undefined {
-    return single(this.request, name)
+    return single(this.#request, name)
   }
 
   /** Most handlers never wait for anything that could be aborted. */
@@ -100,21 +109,4 @@ export function isReadThrough(request: IncomingMessage): boolean {
 export function single(request: IncomingMessage, name: string): string | undefined {
   const value = request.headers[name]
   return Array.isArray(value) ? value[0] : value
-}
-
-/** One of each answer: a listener for each slice of a long one would be a leak. */
-const SIGNALS = new WeakMap<ServerResponse, AbortSignal>()
-
-/** Aborted when the client disconnects before the answer is complete. */
-export function signalOf(response: ServerResponse): AbortSignal {
-  const known = SIGNALS.get(response)
-  if (known !== undefined) return known
-  const controller = new AbortController()
-  const onClose = () => {
-    if (!response.writableFinished) controller.abort(new Error('The client has gone.'))
-  }
-  if (response.closed) onClose()
-  else response.once('close', onClose)
-  SIGNALS.set(response, controller.signal)
-  return controller.signal
 }

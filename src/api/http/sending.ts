@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline as pump } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
+import { signalOf } from '../../core/signalOf.ts'
 import type { Answer } from './answer.ts'
-import { signalOf } from './requestContext.ts'
 import { closeAfterUnreadBody } from './unreadBody.ts'
 
 /** Undefined if the caller may go on at once; of a caller who keeps the thread busy, until it is its turn again. */

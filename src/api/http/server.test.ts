@@ -18,7 +18,7 @@ const ITEM = `${RG}/vectorclusters/orders`
 describe('the facade as a server', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
-    server = await startShop({ limits: { requestsPerPrincipal: 200, anonymousRequestsPerAddress: 20 } })
+    server = await startShop({ limits: { requestsPerMinute: 200, anonymousRequestsPerMinute: 20 } })
     server.client.calls.length = 0
   })
   afterEach(() => server.stop())

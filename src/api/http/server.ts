@@ -4,8 +4,9 @@ import express from 'express'
 import helmet from 'helmet'
 import type { Log } from '../../core/log.ts'
 import { oneByOne } from '../../core/oneByOne.ts'
+import { REQUEST_LIMITS } from '../../core/requestLimits.ts'
 import type { Standing } from '../callers/standing.ts'
-import type { RequestLimits } from './callerLimits.ts'
+import type { CallerLimitsOptions } from './callerLimits.ts'
 import type { Services, TokenVerifier } from './context.ts'
 import { type HttpMetrics, noMetrics } from './metrics.ts'
 import { Pipeline, type Staleness } from './pipeline.ts'
@@ -15,19 +16,13 @@ import type { Witness } from './witness.ts'
 
 const HEADERS_MAX = 100
 
-export type ServerLimits = RequestLimits & {
+export type ServerLimits = CallerLimitsOptions & {
   /** Addresses or networks whose X-Forwarded-For is trusted. */
   trustedProxies: readonly string[]
   maxConnections: number
 }
 
-export const DEFAULT_LIMITS: ServerLimits = {
-  requestsPerPrincipal: 6000,
-  anonymousRequestsPerAddress: 600,
-  answerBytesPerSecond: 8 * 1_048_576,
-  trustedProxies: [],
-  maxConnections: 10_000,
-}
+const MOST_CONNECTIONS = 10_000
 
 export type FacadeOptions = {
   routes: readonly Route[]
@@ -77,7 +72,8 @@ function headersOf(middleware: (request: IncomingMessage, response: ServerRespon
 
 /** The facade's HTTP server (interface section 4): Express carries it, our own table dispatches. */
 export function createFacade(options: FacadeOptions): Facade {
-  const limits = { ...DEFAULT_LIMITS, ...options.limits }
+  const own = { trustedProxies: [], maxConnections: MOST_CONNECTIONS }
+  const limits: ServerLimits = { ...REQUEST_LIMITS, ...own, ...options.limits }
   const pipeline = new Pipeline({ ...options, metrics: options.metrics ?? noMetrics, limits })
   const app = express()
   app.disable('x-powered-by')

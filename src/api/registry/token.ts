@@ -8,7 +8,6 @@ import { PlatformError } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { isRunActing, RetentionRun } from '../../crds/registry.ts'
 import { type Answer, ok } from '../http/answer.ts'
-import { wholeRawBody } from '../http/body.ts'
 import type { Context, Services } from '../http/context.ts'
 import { anonymous, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from '../resources/dto.ts'
@@ -177,7 +176,7 @@ async function readForm(context: Context): Promise<URLSearchParams> {
     const message = `The body must be sent as ${FORM}.`
     throw new PlatformError('MODEL_BINDING_FAILED', message, { errors: [{ field: '', message }] })
   }
-  const bytes = await wholeRawBody(context.request, FORM_BYTES, context.services.clock)
+  const bytes = await context.rawBody.whole()
   return new URLSearchParams(Buffer.from(bytes).toString('utf8'))
 }
 

@@ -6,7 +6,6 @@ import { type FileAnswer, type FileEntry, type FileRequest, isAboutVolumes } fro
 import { PlatformError } from '../../core/errors.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { type Answer, created, noContent, ok } from '../http/answer.ts'
-import { rawBody } from '../http/body.ts'
 import type { Context } from '../http/context.ts'
 import { Flag } from '../http/query.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
@@ -145,9 +144,7 @@ function writingRoutes(files: string, auth: Authorization, asker: AskerOf): Rout
       async (context) => {
         const { component, ...target } = context.query
         const { ask } = await asker(context, component)
-        return entryAnswer(
-          only(await ask({ op: 'upload', ...target }, rawBody(context.request, UPLOAD_LIMIT)), 'entry'),
-        )
+        return entryAnswer(only(await ask({ op: 'upload', ...target }, context.rawBody.pieces()), 'entry'))
       },
     ),
     route(

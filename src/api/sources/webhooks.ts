@@ -7,7 +7,6 @@ import { PlatformError } from '../../core/errors.ts'
 import { readJson } from '../../core/json.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { accepted } from '../http/answer.ts'
-import { JSON_LIMIT_BYTES, wholeRawBody } from '../http/body.ts'
 import { credentialsOf, webhookSecretOf } from './connection.ts'
 import { type OfType, type SourceRecord, sourceIn, sourcesIn, sourceUnknown } from './record.ts'
 
@@ -73,9 +72,9 @@ async function candidatesOf(context: Delivered): Promise<readonly SourceRecord[]
 }
 
 /** @throws PlatformError BODY_TOO_LARGE, webhook-not-acceptable if it does not come to its end */
-async function bytesOf({ request, services }: Delivered): Promise<Uint8Array> {
+async function bytesOf({ rawBody }: Delivered): Promise<Uint8Array> {
   try {
-    return await wholeRawBody(request, JSON_LIMIT_BYTES, services.clock)
+    return await rawBody.whole()
   } catch (error) {
     if (error instanceof PlatformError && error.code === 'BODY_TOO_LARGE') throw error
     throw notAcceptable('its body ended too early, or did not arrive in time')

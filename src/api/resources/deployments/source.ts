@@ -6,7 +6,6 @@ import { repositoryText } from '../../../contracts/registry/names.ts'
 import { badRequest, PlatformError } from '../../../core/errors.ts'
 import type { AnyKind } from '../../../crds/define.ts'
 import { stageOf } from '../../../crds/deployments.ts'
-import { rawBody } from '../../http/body.ts'
 import type { Context, Services } from '../../http/context.ts'
 import { type Authorization, type RouteDraft, route } from '../../http/route.ts'
 import { findResource, type Place } from '../places.ts'
@@ -61,11 +60,11 @@ function hasFailed(record: StoredDeployment): boolean {
 }
 
 /** @throws PlatformError BAD_REQUEST, BODY_TOO_LARGE, UPSTREAM_FAILED, ENGINE_MISSING */
-async function keep({ services, request }: Context, { boundaryId, resourceGroup, collection, name }: Kept) {
+async function keep({ services, rawBody }: Context, { boundaryId, resourceGroup, collection, name }: Kept) {
   const archives = archivesOf(services)
   const repository = repositoryText({ boundaryId, resourceGroup, collection, name })
   try {
-    return await archives.keep(repository, Readable.from(rawBody(request, UPLOAD_LIMIT)))
+    return await archives.keep(repository, Readable.from(rawBody.pieces()))
   } catch (error) {
     if (error instanceof ArchiveRefused) throw badRequest(`The source is refused: ${error.message}`, [])
     if (!isRegistryError(error)) throw error

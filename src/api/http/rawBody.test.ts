@@ -1,0 +1,110 @@
+import { EventEmitter } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
+import { expect } from 'chai'
+import { ManualClock } from '../../../test/make/clock.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { REQUEST_LIMITS } from '../../core/requestLimits.ts'
+import { CallerLimits, type Taker } from './callerLimits.ts'
+import { noMetrics } from './metrics.ts'
+import { beginRawBody } from './rawBody.ts'
+
+const MIB = 1_048_576
+const ANNA = { kind: 'principal', key: 'anna' } as const
+const BERT = { kind: 'principal', key: 'bert' } as const
+
+describe('bodies that are passed on as they come', () => {
+  let clock: ManualClock
+  let limits: CallerLimits
+  beforeEach(() => {
+    clock = new ManualClock()
+    // Eight at once, then one a second.
+    limits = new CallerLimits({ ...REQUEST_LIMITS, uploadBytesPerSecond: MIB }, clock, noMetrics)
+  })
+
+  function sent(mebibytes: number, taker: Taker = ANNA) {
+    const pieces = Array.from({ length: mebibytes }, () => Buffer.alloc(MIB))
+    const request = Object.assign(Readable.from(pieces), { headers: {} })
+    const response = Object.assign(new EventEmitter(), { closed: false, writableFinished: false })
+    const rules = {
+      limitBytes: 512 * MIB,
+      begin: () => limits.beginUpload(taker),
+      pay: (bytes: number) => limits.payUpload(taker, bytes),
+    }
+    const asked = [request as unknown as IncomingMessage, response as unknown as ServerResponse] as const
+    return { body: beginRawBody(...asked, rules, clock), response }
+  }
+
+  /** Counts what is read, in MiB. */
+  function reading({ body }: ReturnType<typeof sent>) {
+    const seen = { read: 0, isEnded: false }
+    const read = async () => {
+      for await (const piece of body.pieces()) seen.read += piece.length / MIB
+      seen.isEnded = true
+    }
+    void read()
+    return seen
+  }
+
+  /** Seconds that pass until it holds. Reading takes turns of the event loop, so that there may be more of them. */
+  async function secondsUntil(condition: () => boolean): Promise<number> {
+    const began = clock.monotonic()
+    for (let turn = 0; turn < 50 && !condition(); turn += 1) await setImmediate()
+    for (let steps = 0; steps < 1_000 && !condition(); steps += 1) await clock.advance(100)
+    return (clock.monotonic() - began) / 1000
+  }
+
+  it('are read at once up to what their caller has saved up, and then no faster than it may send', async () => {
+    const seen = reading(sent(12))
+    expect(await secondsUntil(() => seen.read === 8)).to.equal(0)
+    expect(await secondsUntil(() => seen.isEnded)).to.be.at.least(4)
+    expect(seen.read).to.equal(12)
+  })
+
+  it('share what their caller may send, and nothing of it with another', async () => {
+    const [one, two, other] = [reading(sent(8)), reading(sent(8)), reading(sent(8, BERT))]
+    expect(await secondsUntil(() => other.isEnded && one.read + two.read === 8)).to.equal(0)
+    expect(await secondsUntil(() => one.isEnded && two.isEnded)).to.be.at.least(8)
+  })
+
+  it('take nothing of what their caller may send as JSON', () => {
+    reading(sent(100))
+    limits.takeBody(ANNA, 4 * MIB)
+  })
+
+  it('are waited for no longer once their caller has gone', async () => {
+    const upload = sent(9)
+    const seen = reading(upload)
+    await secondsUntil(() => clock.pending === 1)
+    upload.response.emit('close')
+    expect(await secondsUntil(() => seen.isEnded)).to.equal(0)
+    expect(clock.pending).to.equal(0)
+  })
+
+  it('count where they are read as a whole', async () => {
+    let read = 0
+    const whole = async () => {
+      for (let count = 0; count < 3; count += 1) read += (await sent(4).body.whole()).length / MIB
+    }
+    void whole()
+    expect(await secondsUntil(() => read === 8)).to.equal(0)
+    expect(await secondsUntil(() => read === 12)).to.be.at.least(4)
+  })
+
+  it('are refused before they begin where very many of their caller wait already, and it is true when to come again', async () => {
+    for (let count = 0; count < 15; count += 1) reading(sent(1))
+    for (let turn = 0; clock.pending < 7 && turn < 1_000; turn += 1) await setImmediate()
+    const refusalOf = () => {
+      try {
+        sent(1)
+      } catch (error) {
+        return error instanceof PlatformError ? [error.code, error.extras.retryAfterSeconds] : error
+      }
+    }
+    expect(refusalOf()).to.deep.equal(['TOO_MANY_REQUESTS', 2])
+    await clock.advance(2_000)
+    expect(refusalOf()).to.equal(undefined)
+    sent(1, BERT)
+  })
+})

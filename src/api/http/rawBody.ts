@@ -1,0 +1,68 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Readable } from 'node:stream'
+import type { Clock } from '../../core/clock.ts'
+import { pauseFor } from '../../core/pause.ts'
+import { signalOf } from '../../core/signalOf.ts'
+import { awaitsLeave, collect, refuseEncoding, tooLarge } from './body.ts'
+
+/** The body of a route whose handler reads it, of whatever media type; no faster than its caller may send. */
+export interface RawBody {
+  /**
+   * As it comes. Who stops reading leaves the rest alone: destroying it would end the connection before the answer.
+   *
+   * @throws PlatformError BODY_TOO_LARGE as soon as there is more
+   */
+  pieces(): AsyncGenerator<Uint8Array>
+  /** To its end, for what is short. @throws PlatformError BODY_TOO_LARGE, MODEL_BINDING_FAILED if its end does not come */
+  whole(): Promise<Uint8Array>
+}
+
+export type RawBodyRules = {
+  limitBytes: number
+  /** @throws PlatformError if the caller may send none now */
+  begin(): void
+  /** @returns milliseconds until more of it may be read */
+  pay(bytes: number): number
+}
+
+/** @throws PlatformError BODY_TOO_LARGE, MODEL_BINDING_FAILED, TOO_MANY_REQUESTS */
+export function beginRawBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { limitBytes, begin, pay }: RawBodyRules,
+  clock: Clock,
+): RawBody {
+  refuseEncoding(request)
+  if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw tooLarge(limitBytes)
+  begin()
+  if (awaitsLeave(request)) response.writeContinue()
+  const waited = async (milliseconds: number) => {
+    if (milliseconds > 0) await pauseFor(clock, milliseconds, signalOf(response))
+  }
+  return {
+    pieces: () => piecesOf(request, limitBytes, (bytes) => waited(pay(bytes))),
+    async whole() {
+      let wait = 0
+      const spend = (bytes: number) => {
+        wait = pay(bytes)
+      }
+      const bytes = await collect(request, { limitBytes, spend }, 0, clock)
+      await waited(wait)
+      return bytes
+    },
+  }
+}
+
+async function* piecesOf(
+  request: Readable,
+  limitBytes: number,
+  paid: (bytes: number) => Promise<void>,
+): AsyncGenerator<Uint8Array> {
+  let size = 0
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    size += chunk.length
+    if (size > limitBytes) throw tooLarge(limitBytes)
+    await paid(chunk.length)
+    yield chunk
+  }
+}

@@ -1,0 +1,19 @@
+/** What a caller may ask of the thread that answers everybody. */
+export type RequestLimits = {
+  /** Of a principal, a sixth of them at once. */
+  requestsPerMinute: number
+  /** Of an address, on routes without a token and with refused tokens. */
+  anonymousRequestsPerMinute: number
+  /** On average, of answers that are not small. */
+  answerBytesPerSecond: number
+  /** On average, of bodies that are passed on as they come. */
+  uploadBytesPerSecond: number
+}
+
+/** Of a platform as it comes. */
+export const REQUEST_LIMITS: RequestLimits = {
+  requestsPerMinute: 6_000,
+  anonymousRequestsPerMinute: 600,
+  answerBytesPerSecond: 8 * 1_048_576,
+  uploadBytesPerSecond: 16 * 1_048_576,
+}
