@@ -3,7 +3,7 @@ import { PlatformError } from '../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import { lease } from './builtin.ts'
 import { FakeKubeClient } from './fake.ts'
-import { LeaseTurns } from './leaseTurns.ts'
+import { LeaseTurns, TIMINGS } from './leaseTurns.ts'
 
 const QUICK = { duration: 60_000, patience: 20_000, pause: { least: 1, most: 3 } }
 
@@ -24,6 +24,33 @@ describe('turns over processes', () => {
     expect((await Promise.all(asked)).sort()).to.deep.equal(['a', 'a', 'a', 'a', 'b', 'b', 'b', 'b'])
     expect(most).to.equal(1)
     expect((await server.list(lease, { namespace: SYSTEM_NAMESPACE })).items, 'leases left').to.deep.equal([])
+  })
+
+  it('has those of one process wait for each other, in order, and one of them ask the API server', async () => {
+    const server = new FakeKubeClient()
+    const turns = new LeaseTurns(server, QUICK)
+    const done: number[] = []
+    const work = (number: number) => async () => {
+      await new Promise((resolve) => setImmediate(resolve))
+      done.push(number)
+    }
+    await Promise.all(Array.from({ length: 10 }, (_, number) => turns.take('a', work(number))))
+    expect(done).to.deep.equal([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+    const asked = server.calls.map(({ verb }) => verb)
+    expect(asked).to.deep.equal(Array.from({ length: 10 }, () => ['create', 'delete']).flat())
+  })
+
+  it('waits at its usual patience for longer than it takes to take over what was left behind', () => {
+    expect(TIMINGS.patience).to.be.greaterThan(TIMINGS.duration + 8_000)
+  })
+
+  it('counts the time behind others of its process', async () => {
+    const server = new FakeKubeClient()
+    const turns = new LeaseTurns(server, { ...QUICK, patience: 20 })
+    const slow = turns.take('a', () => new Promise((resolve) => setTimeout(resolve, 40)))
+    const waited = turns.take('a', async () => 'not refused').catch(({ code }: PlatformError) => code)
+    await slow
+    expect(await waited).to.equal('SERVICE_UNAVAILABLE')
   })
 
   it('gives the turn back when the work fails', async () => {

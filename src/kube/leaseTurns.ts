@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { PlatformError } from '../core/errors.ts'
 import { SYSTEM_NAMESPACE, sha256 } from '../core/names.ts'
+import { Turns } from '../core/turns.ts'
 import { lease } from './builtin.ts'
 import type { KubeClient } from './client.ts'
 import { isKubeError } from './errors.ts'
@@ -12,14 +13,16 @@ import type { LeaseObject } from './lease.ts'
 export type TurnTimings = {
   /** After this long a turn counts as left behind by a process that ended: longer than any request may take. */
   duration: number
-  /** How long a caller waits for its turn. */
+  /** How long a caller waits for its turn: longer than it takes until what was left behind is taken over. */
   patience: number
   /** Between two attempts, chosen at random. */
   pause: { least: number; most: number }
 }
 
-const TIMINGS: TurnTimings = { duration: 15_000, patience: 8_000, pause: { least: 10, most: 60 } }
+export const TIMINGS: TurnTimings = { duration: 15_000, patience: 30_000, pause: { least: 10, most: 60 } }
 const SEEN_MAX = 1_000
+/** As a caller hears it that has waited in vain. */
+const RETRY_SECONDS = 5
 
 /**
  * One at a time for each key, over all processes: a Lease of that key in our own namespace, there while the work lasts.
@@ -27,6 +30,8 @@ const SEEN_MAX = 1_000
  * from the API server.
  */
 export class LeaseTurns {
+  /** One of a process asks for the Lease: many that ask at once would keep the API server busy, and each other waiting. */
+  readonly #here = new Turns()
   readonly #client: Pick<KubeClient, 'get' | 'create' | 'remove'>
   readonly #timings: TurnTimings
   /** Leases of others by name, and since when this process has seen them: no process relies on another's clock. */
@@ -38,9 +43,18 @@ export class LeaseTurns {
   }
 
   /** @throws PlatformError SERVICE_UNAVAILABLE if others keep the turn; what `work` throws */
-  async take<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
+  take<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
+    const giveUp = performance.now() + this.#timings.patience
+    return this.#here.take(key, () => {
+      // Whoever asked may have gone by now.
+      if (performance.now() > giveUp) throw busy()
+      return this.#takeLease(key, giveUp, work)
+    })
+  }
+
+  async #takeLease<Result>(key: string, giveUp: number, work: () => Promise<Result>): Promise<Result> {
     const ref = { namespace: SYSTEM_NAMESPACE, name: `turn-${sha256(key).slice(0, 40)}` }
-    const uid = await this.#acquire(ref)
+    const uid = await this.#acquire(ref, giveUp)
     try {
       return await work()
     } finally {
@@ -50,10 +64,9 @@ export class LeaseTurns {
   }
 
   /** @returns the uid of the Lease */
-  async #acquire(ref: { namespace: string; name: string }): Promise<string> {
+  async #acquire(ref: { namespace: string; name: string }, giveUp: number): Promise<string> {
     const holder = randomUUID()
-    const { duration, patience, pause } = this.#timings
-    const giveUp = performance.now() + patience
+    const { duration, pause } = this.#timings
     for (;;) {
       const held = (await this.#create(ref, holder, duration)) ?? (await this.#read(ref))
       if (held?.spec?.holderIdentity === holder) return held.metadata.uid ?? ''
@@ -100,6 +113,6 @@ export class LeaseTurns {
 }
 
 function busy(): PlatformError {
-  const message = 'Another change that this one must not cross is still being made.'
-  return new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 5 })
+  const message = `Another change that this one must not cross is still being made: try again in ${RETRY_SECONDS} s.`
+  return new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: RETRY_SECONDS })
 }
