@@ -1,14 +1,18 @@
 import { BUILD_NAMESPACE } from '../../src/contracts/builds/progress.ts'
 import { ACTIVATOR_FIELDS, DIGEST_SECRET } from '../../src/contracts/functions.ts'
+import { operatorRights } from '../../src/controllers/index.ts'
 import { BOUNDARY_LABEL, OWNER_KIND_LABEL, RESERVED_LABEL } from '../../src/core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { ServerlessFunction } from '../../src/crds/functions.ts'
+import { KINDS } from '../../src/crds/index.ts'
+import { namespace, roleBinding } from '../../src/kube/builtin.ts'
 import {
   ACTIVATOR_ACCOUNT,
   accountName,
   CALLER_VARIABLES,
   CONTROLLERS_ACCOUNT,
+  IS_PLATFORM,
   namespaceLabel,
   policyWithBinding,
   ruleFor,
@@ -66,7 +70,22 @@ export function ownAccountsPolicy(): KubeObject[] {
       ],
     }),
     ...ownWorkloadsPolicy(),
+    ...ownObjectsPolicy(),
   ]
+}
+
+const rule = (apiGroup: string, resources: readonly string[]) => ({
+  apiGroups: [apiGroup],
+  apiVersions: ['*'],
+  resources,
+  operations: ['CREATE', 'UPDATE', 'DELETE'] as const,
+  scope: 'Namespaced' as const,
+})
+
+const WORKLOADS: Readonly<Record<string, readonly string[]>> = {
+  '': ['pods', 'replicationcontrollers'],
+  apps: ['daemonsets', 'deployments', 'replicasets', 'statefulsets'],
+  batch: ['cronjobs', 'jobs'],
 }
 
 /**
@@ -74,25 +93,48 @@ export function ownAccountsPolicy(): KubeObject[] {
  * tenants' namespaces are, so this does.
  */
 function ownWorkloadsPolicy(): KubeObject[] {
-  const rule = (apiGroup: string, resources: string[]) => ({
-    apiGroups: [apiGroup],
-    apiVersions: ['*'],
-    resources,
-    operations: ['CREATE', 'UPDATE', 'DELETE'] as const,
-    scope: 'Namespaced' as const,
-  })
   return policyWithBinding({
     name: 'freehold-own-workloads',
-    rules: [
-      rule('', ['pods', 'replicationcontrollers']),
-      rule('apps', ['daemonsets', 'deployments', 'replicasets', 'statefulsets']),
-      rule('batch', ['cronjobs', 'jobs']),
-    ],
-    variables: CALLER_VARIABLES,
+    rules: Object.entries(WORKLOADS).map(([group, plurals]) => rule(group, plurals)),
+    // Looked at first, so that writes of everybody else cost next to nothing.
+    matchConditions: [IS_PLATFORM],
     validations: [
       {
-        expression: `!variables.isPlatform || ${namespaceLabel(BOUNDARY_LABEL)} != '' || request.namespace == '${BUILD_NAMESPACE}'`,
+        expression: `${namespaceLabel(BOUNDARY_LABEL)} != '' || request.namespace == '${BUILD_NAMESPACE}'`,
         message: `the platform runs pods only in namespaces that carry the label ${BOUNDARY_LABEL}, and in ${BUILD_NAMESPACE}`,
+        reason: 'Forbidden',
+      },
+    ],
+  })
+}
+
+/** Of others, written where others are: events beside what they tell of, Velero's beside it, Clusters of administrators. */
+const ELSEWHERE = ['events.k8s.io', 'velero.io', 'postgresql.cnpg.io']
+/** What leads hosts of functions to the activator stands beside that. */
+const ROUTES = ['ingresses', 'httproutes', 'certificates']
+
+/** What else the roles let the controllers write in every namespace, from what these declare. */
+function ownObjectsPolicy(): KubeObject[] {
+  const ours = new Set(KINDS.map(({ resource }) => resource.group))
+  const isBounded = ({ resource, verbs }: ReturnType<typeof operatorRights>[number]) =>
+    verbs.some((verb) => ['update', 'patch', 'delete'].includes(verb)) &&
+    ![...ours, ...ELSEWHERE].includes(resource.group) &&
+    ![namespace, roleBinding].some(({ group, plural }) => group === resource.group && plural === resource.plural) &&
+    resource.plural !== 'secrets' &&
+    !WORKLOADS[resource.group]?.includes(resource.plural)
+  const groups = Map.groupBy(operatorRights().filter(isBounded), ({ resource }) => resource.group)
+  const plurals = (rights: ReturnType<typeof operatorRights>) => [
+    ...new Set(rights.map(({ resource }) => resource.plural)),
+  ]
+  return policyWithBinding({
+    name: 'freehold-own-objects',
+    rules: [...groups].sort().map(([group, rights]) => rule(group, plurals(rights).sort())),
+    // Looked at first, so that writes of everybody else cost next to nothing.
+    matchConditions: [IS_PLATFORM],
+    validations: [
+      {
+        expression: `${namespaceLabel(BOUNDARY_LABEL)} != '' || request.namespace == '${BUILD_NAMESPACE}' || (request.namespace == '${SYSTEM_NAMESPACE}' && request.resource.resource in [${ROUTES.map((plural) => `'${plural}'`).join(', ')}])`,
+        messageExpression: `'the platform writes ' + request.resource.resource + ' only in namespaces that carry the label ${BOUNDARY_LABEL}, and in ${BUILD_NAMESPACE}'`,
         reason: 'Forbidden',
       },
     ],

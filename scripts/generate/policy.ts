@@ -9,12 +9,14 @@ export const ACTIVATOR_ACCOUNT = 'freehold-activator'
 
 export const accountName = (account: string) => `system:serviceaccount:${SYSTEM_NAMESPACE}:${account}`
 
+export const IS_PLATFORM = {
+  name: 'isPlatform',
+  expression: `request.userInfo.username in ['${accountName(CONTROLLERS_ACCOUNT)}', '${accountName(FACADE_ACCOUNT)}']`,
+}
+
 /** Who writes: ours, a cluster administrator, or the parts of Kubernetes that clean up and stamp out children. */
 export const CALLER_VARIABLES = [
-  {
-    name: 'isPlatform',
-    expression: `request.userInfo.username in ['${accountName(CONTROLLERS_ACCOUNT)}', '${accountName(FACADE_ACCOUNT)}']`,
-  },
+  IS_PLATFORM,
   {
     name: 'isAdministrator',
     expression: `('system:masters' in request.userInfo.?groups.orValue([])) || authorizer.group('*').resource('*').check('*').allowed()`,

@@ -206,6 +206,31 @@ describe('installing into a cluster with kubectl apply -k', () => {
     expect(await createIn('freehold-builds')).to.equal('admitted')
   })
 
+  it('writes nothing else of what its roles name in every namespace there either, and routes beside the activator', async () => {
+    const account = `--as=system:serviceaccount:${SYSTEM_NAMESPACE}:freehold-controllers`
+    const made = (kind: string[], space: string, ...who: string[]) =>
+      kubectl('create', ...kind, '-n', space, '--dry-run=server', ...who).then(
+        () => 'admitted',
+        (error: { stderr?: string }) => error.stderr ?? '',
+      )
+    const settings = ['configmap', 'theirs']
+    const service = ['service', 'clusterip', 'theirs', '--tcp=80']
+    const route = ['ingress', 'theirs', '--rule=a.example.com/=activator:80']
+    for (const [kind, space] of [
+      [settings, 'kube-system'],
+      [settings, SYSTEM_NAMESPACE],
+      [service, 'default'],
+      [service, SYSTEM_NAMESPACE],
+      [route, 'default'],
+    ] as const) {
+      expect(await made(kind, space, account), `${kind[0]} in ${space}`).to.contain(
+        'only in namespaces that carry the label',
+      )
+      expect(await made(kind, space)).to.equal('admitted')
+    }
+    expect(await made(route, SYSTEM_NAMESPACE, account)).to.equal('admitted')
+  })
+
   it('makes no Secrets in its own namespace beside those it is for', async () => {
     const account = `--as=system:serviceaccount:${SYSTEM_NAMESPACE}:freehold-controllers`
     const words = (name: string) => ['create', 'secret', 'generic', name, '-n', SYSTEM_NAMESPACE, '--dry-run=server']

@@ -232,7 +232,7 @@ describe('an option of a vector database', () => {
     [
       'three peers may lose one at a time',
       () => one(vectorInput({ computePlan: 'vector-medium' }), 'PodDisruptionBudget').map(({ spec }) => spec),
-      [{ maxUnavailable: 1, selector: { matchLabels: selector } }],
+      [{ maxUnavailable: 1, unhealthyPodEvictionPolicy: 'AlwaysAllow', selector: { matchLabels: selector } }],
     ],
     ['stopped runs no peer', () => vectorWorkload(vectorInput({}, { peers: 0 })).spec.replicas, 0],
     [

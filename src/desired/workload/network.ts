@@ -118,6 +118,11 @@ export function podDisruptionBudget(
   replicas: number,
 ): Child<'PodDisruptionBudget'> | undefined {
   if (replicas < 2) return undefined
-  const spec = { maxUnavailable: 1, selector: { matchLabels: input.selector } }
+  const spec = {
+    maxUnavailable: 1,
+    // A pod that does not serve anyway must not keep its node from being drained.
+    unhealthyPodEvictionPolicy: 'AlwaysAllow',
+    selector: { matchLabels: input.selector },
+  }
   return child(input, { apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', name }, { spec })
 }

@@ -66,6 +66,11 @@ describe('the children that workloads of any kind share', () => {
     ],
     ['have no disruption budget for one pod', () => podDisruptionBudget(input(), 'p', 1), undefined],
     [
+      'keep no node from being drained where they have crashed',
+      () => podDisruptionBudget(input(), 'p', 2)?.spec.unhealthyPodEvictionPolicy,
+      'AlwaysAllow',
+    ],
+    [
       'run without volumes: nobody owns them then',
       () => restrictedPod({ user: 1000 }, { containers: [] }),
       {
