@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import { expect } from 'chai'
 import request from 'supertest'
 import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
+import { type Clock, systemClock } from '../../core/clock.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 
@@ -9,10 +10,23 @@ const SOURCE = '55555555-5555-4555-8555-555555555555'
 const NOBODY = '99999999-9999-4999-8999-999999999999'
 const MISSING = '66666666-6666-4666-8666-666666666666'
 
+/** Its moments of refusals come at once; every other timer as the system has it. */
+class HastyClock implements Clock {
+  #ahead = 0
+  now = () => systemClock.now()
+  monotonic = () => systemClock.monotonic() + this.#ahead
+  setTimeout(task: () => void, milliseconds: number) {
+    if (milliseconds > 1_000) return systemClock.setTimeout(task, milliseconds)
+    this.#ahead += milliseconds
+    return systemClock.setTimeout(task, 0)
+  }
+}
+
 describe('a delivery that nobody has asked for', () => {
   let server: Awaited<ReturnType<typeof startShop>>
+  const clock = new HastyClock()
   before(async () => {
-    server = await startShop()
+    server = await startShop({}, { clock })
     const spec = { displayName: 'Git', provider: 'GitLab', baseUrl: 'https://git.example.com' }
     server.put(DeploymentSource, SOURCE, spec, boundaryNamespace(B))
   })
@@ -41,6 +55,43 @@ describe('a delivery that nobody has asked for', () => {
       })
     }
   }
+
+  describe('where the boundary has sources of its type', () => {
+    const CROWDED = '77777777-7777-4777-8777-777777777777'
+    const named = 'github/webhooks'
+    before(() => {
+      server.boundary(CROWDED)
+      for (let count = 10; count < 60; count += 1) {
+        const id = `55555555-5555-4555-8555-5555555555${count}`
+        const spec = { displayName: `Git ${count}`, provider: 'GitHub', baseUrl: 'https://github.com' }
+        server.put(DeploymentSource, id, spec, boundaryNamespace(CROWDED))
+      }
+    })
+
+    for (const [form, headers] of Object.entries({ signed: { ...signed, 'x-github-event': 'push' }, unsigned: {} })) {
+      it(`hears what it hears where there is none (${form})`, async () => {
+        const here = await answerTo(CROWDED, named, headers)
+        expect(here.status).to.equal(404)
+        expect(await answerTo(B, named, headers)).to.deep.equal(here)
+        expect(await answerTo(NOBODY, named, headers)).to.deep.equal(here)
+      })
+    }
+
+    it('hears it at the same moment, however much was tried', async () => {
+      const moments = async (boundaryId: string) => {
+        const began = clock.monotonic()
+        await answerTo(boundaryId, named, { ...signed, 'x-github-event': 'push' })
+        return Math.floor((clock.monotonic() - began) / 1_000)
+      }
+      expect([await moments(CROWDED), await moments(B), await moments(NOBODY)]).to.deep.equal([1, 1, 1])
+    })
+
+    it('hears what is wrong with it where it names one of them', async () => {
+      const path = `${named}?source=55555555-5555-4555-8555-555555555510`
+      expect((await answerTo(CROWDED, path, {})).status).to.equal(406)
+      expect((await answerTo(CROWDED, path, { ...signed, 'x-github-event': 'push' })).status).to.equal(406)
+    })
+  })
 
   it('has the same work done for it', async () => {
     const work = async (boundaryId: string) => {

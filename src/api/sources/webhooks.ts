@@ -6,9 +6,10 @@ import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { readJson } from '../../core/json.ts'
 import { boundaryNamespace } from '../../core/names.ts'
+import { pauseFor } from '../../core/pause.ts'
 import { accepted } from '../http/answer.ts'
 import { credentialsOf, webhookSecretOf } from './connection.ts'
-import { type OfType, type SourceRecord, sourceIn, sourcesIn, sourceUnknown } from './record.ts'
+import { type OfType, requireProvider, type SourceRecord, sourceIn, sourcesIn, sourceUnknown } from './record.ts'
 
 export const WebhookReceiptDto = z
   .object({
@@ -22,6 +23,8 @@ type Delivered = OfType<z.output<typeof WebhookQuery>>
 
 /** Connections that a delivery without a name is tried on. */
 const TRIED = 50
+/** Milliseconds: longer than it takes to try all of them. If it takes longer, the refusal waits for the next such moment. */
+const TOLD_EVERY = 1_000
 
 function notAcceptable(why: string): PlatformError {
   return new PlatformError('webhook-not-acceptable', `The delivery is not accepted: ${why}.`)
@@ -29,46 +32,69 @@ function notAcceptable(why: string): PlatformError {
 
 /**
  * POST {B}/sources/{sourceName}/webhooks. Nothing of the body is read before its raw bytes are shown to come from who
- * knows the secret; what has no signature of the right form is refused before anything is looked up.
+ * knows the secret.
  *
  * @throws PlatformError source-unknown, webhook-not-acceptable, BODY_TOO_LARGE
  */
 export async function receiveWebhook(context: Delivered) {
-  const { services, query } = context
-  const candidates = await candidatesOf(context)
-  const [first] = candidates
-  if (first === undefined) throw sourceUnknown('A source that this delivery could be of')
-  const { provider } = first.spec
+  const { services, parameters, query } = context
+  const provider = requireProvider(context)
+  const namespace = boundaryNamespace(parameters.boundaryId)
   const claim = claimOf(provider, (name) => context.header(name))
-  if (claim === undefined) throw notAcceptable('it has no signature, or names no event')
-  const body = await bytesOf(context)
-  const source = await senderOf(context, candidates, claim, body)
-  if (source === undefined) {
-    const whose = query.source === undefined ? 'of no source here' : 'not that of the source'
-    throw notAcceptable(`its signature is ${whose}`)
-  }
+  const proved =
+    query.source === undefined
+      ? await provedByAny(context, namespace, claim)
+      : await provedByNamed(context, namespace, query.source.toLowerCase(), claim)
+  const { source, body } = proved
   const read = readJson(body)
-  const event = 'value' in read ? readEvent(provider, claim.event, read.value) : undefined
+  const event = 'value' in read ? readEvent(provider, proved.claim.event, read.value) : undefined
   if (event === undefined) throw notAcceptable('it is of a kind that cannot be read')
-  const id = claim.deliveryId ?? randomUUID()
+  const id = proved.claim.deliveryId ?? randomUUID()
   const ref = { namespace: source.metadata.namespace ?? '', name: source.metadata.name }
-  const keys = deliveryKeys(claim, body)
+  const keys = deliveryKeys(proved.claim, body)
   const at = timestamp(services.clock.now())
   const isNew = await services.sources.journal.record(ref, { id, keys, event, at })
   return accepted({ deliveryId: id, accepted: isNew && event.kind !== 'Ignored' })
 }
 
+/** A delivery of whoever knows the secret of the source. */
+type Proved = { readonly source: SourceRecord; readonly body: Uint8Array; readonly claim: Claim }
+
+const isThere = ({ metadata }: SourceRecord) => metadata.deletionTimestamp === undefined
+const noneHere = () => sourceUnknown('A source that this delivery could be of')
+
+/** Who names a source knows its id, and hears what is wrong. */
+async function provedByNamed(
+  context: Delivered,
+  namespace: string,
+  id: string,
+  claim: Claim | undefined,
+): Promise<Proved> {
+  const named = await sourceIn(context, namespace, id)
+  if (!isThere(named)) throw noneHere()
+  if (claim === undefined) throw notAcceptable('it has no signature, or names no event')
+  const body = await bytesOf(context)
+  const source = await senderOf(context, [named], claim, body)
+  if (source === undefined) throw notAcceptable('its signature is not that of the source')
+  return { source, body, claim }
+}
+
 /**
- * The boundary itself is not looked up: anybody may send a delivery, and would learn from another answer, or a slower
- * one, which boundaries there are.
+ * Anybody may send a delivery that names none, and would learn from another answer, or a slower one, which boundaries there
+ * are and where their code comes from: the boundary is not looked up, and whether nothing is there or nothing there knows
+ * the secret, the answer and its time are the same.
  */
-async function candidatesOf(context: Delivered): Promise<readonly SourceRecord[]> {
-  const { parameters, query } = context
-  const isThere = ({ metadata }: SourceRecord) => metadata.deletionTimestamp === undefined
-  const namespace = boundaryNamespace(parameters.boundaryId)
-  if (query.source !== undefined)
-    return [await sourceIn(context, namespace, query.source.toLowerCase())].filter(isThere)
-  return (await sourcesIn(context, namespace)).filter(isThere).slice(0, TRIED)
+async function provedByAny(context: Delivered, namespace: string, claim: Claim | undefined): Promise<Proved> {
+  if (claim === undefined) throw noneHere()
+  const body = await bytesOf(context)
+  const { clock } = context.services
+  const began = clock.monotonic()
+  const candidates = (await sourcesIn(context, namespace)).filter(isThere).slice(0, TRIED)
+  const source = await senderOf(context, candidates, claim, body)
+  if (source !== undefined) return { source, body, claim }
+  const taken = clock.monotonic() - began
+  await pauseFor(clock, Math.ceil(taken / TOLD_EVERY) * TOLD_EVERY - taken, context.signal)
+  throw noneHere()
 }
 
 /** @throws PlatformError BODY_TOO_LARGE, webhook-not-acceptable if it does not come to its end */
