@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { PassThrough, type Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { request } from 'undici'
@@ -6,7 +5,8 @@ import { ArchiveRefused } from '../../contracts/builds/archive.ts'
 import { sha256 } from '../../core/names.ts'
 import { RegistryError } from '../registry/port.ts'
 import type { SourceArchives, StoredArchive } from './port.ts'
-import { unpack } from './unpack.ts'
+import { type ArchiveReader, ReaderGone, type ReadingArchive } from './reading/port.ts'
+import { threadedReader } from './reading/reader.ts'
 
 /** As they come in. */
 const MOST_BYTES = 512 * 1024 ** 2
@@ -19,6 +19,8 @@ export type SourceArchiveOptions = {
   readonly url: string
   readonly tokenFor: (type: 'repository', name: string, actions: readonly string[]) => Promise<string>
   readonly mostBytes?: number
+  /** What reads them; a thread of its own. */
+  readonly reader?: ArchiveReader
 }
 
 type Sent = {
@@ -29,62 +31,86 @@ type Sent = {
 }
 
 /** As artifacts of the OCI: what is no image, kept as one is. @see https://github.com/opencontainers/image-spec */
-export function sourceArchives({ url, tokenFor, mostBytes = MOST_BYTES }: SourceArchiveOptions): SourceArchives {
-  async function send(token: string, wanted: number, target: string | URL, sent: Sent): Promise<URL> {
-    const { method, body, type = 'application/octet-stream', signal } = sent
-    const headers = { authorization: `Bearer ${token}`, 'content-type': type }
-    const address = new URL(target, url)
-    try {
-      const answer = await request(address, { method, headers, ...(body && { body }), signal: signal ?? null })
-      await answer.body.dump()
-      if (answer.statusCode === wanted) return new URL(String(answer.headers.location ?? address), url)
-      throw new RegistryError('Refused', `The registry answered ${answer.statusCode} to a part of an uploaded source.`)
-    } catch (error) {
-      if (error instanceof RegistryError || error instanceof ArchiveRefused) throw error
-      throw new RegistryError('Unreachable', 'The registry did not take an uploaded source.', error)
-    }
-  }
+export function sourceArchives(options: SourceArchiveOptions): SourceArchives {
+  const { url, tokenFor, mostBytes = MOST_BYTES, reader = threadedReader() } = options
+
+  const send = (...asked: [token: string, wanted: number, target: string | URL, sent: Sent]) => sendTo(url, ...asked)
   const finished = (place: URL, digest: string) => {
     place.searchParams.set('digest', digest)
     return place
   }
 
+  async function keepRead(
+    repository: string,
+    archive: Readable,
+    reading: ReadingArchive,
+    signal: AbortSignal | undefined,
+  ): Promise<StoredArchive> {
+    const token = await tokenFor('repository', repository, ['pull', 'push'])
+    const uploads = `/v2/${repository}/blobs/uploads/`
+    const begun = await send(token, 202, uploads, { method: 'POST', signal })
+    const body = new PassThrough()
+    const sent = send(token, 202, begun, { method: 'PATCH', body, signal })
+    reading.read.catch((error: Error) => body.destroy(error))
+    let bytes = 0
+    const split = pipeline(archive, async (source) => {
+      bytes = await passOn(source, { body, reading, mostBytes })
+    })
+    const results = await Promise.allSettled([reading.read, unlessRefused(split, [reading.read, sent]), sent])
+    const [read, , place] = results
+    const refused = results
+      .map((one) => (one.status === 'rejected' ? one.reason : undefined))
+      .filter((one) => one !== undefined)
+    if (read.status === 'rejected' || place.status === 'rejected' || refused.length > 0) {
+      await send(token, 204, begun, { method: 'DELETE' }).catch(() => {})
+      // What happened first; what follows of it says less.
+      const own = [ArchiveRefused, ReaderGone, RegistryError].map((kind) =>
+        refused.find((error) => error instanceof kind),
+      )
+      throw own.find((error) => error !== undefined) ?? refused[0]
+    }
+    const archived = read.value
+    await send(token, 201, finished(place.value, archived.digest), { method: 'PUT', signal })
+    const config = { mediaType: 'application/vnd.oci.empty.v1+json', ...described(EMPTY) }
+    const empty = await send(token, 202, uploads, { method: 'POST', signal })
+    await send(token, 201, finished(empty, config.digest), { method: 'PUT', body: EMPTY, signal })
+    const layers = [{ mediaType: `${SOURCE}.tar+gzip`, digest: archived.digest, size: bytes }]
+    const manifest = JSON.stringify({ schemaVersion: 2, mediaType: MANIFEST, artifactType: SOURCE, config, layers })
+    const { digest } = described(manifest)
+    await send(token, 201, `/v2/${repository}/manifests/${digest}`, {
+      method: 'PUT',
+      body: manifest,
+      type: MANIFEST,
+      signal,
+    })
+    return { reference: `${repository}@${digest}`, sizeBytes: bytes, ...archived }
+  }
+
   return {
-    async keep(repository, archive, { signal } = {}): Promise<StoredArchive> {
-      const token = await tokenFor('repository', repository, ['pull', 'push'])
-      const uploads = `/v2/${repository}/blobs/uploads/`
-      const begun = await send(token, 202, uploads, { method: 'POST', signal })
-      const [measured, body, judged] = [new Measured(mostBytes), new PassThrough(), new PassThrough()]
-      const sent = send(token, 202, begun, { method: 'PATCH', body, signal })
-      const verdict = unpack(judged, undefined)
-      const split = pipeline(archive, (source) => measured.into(source, [body, judged]))
-      const results = await Promise.allSettled([verdict, unlessRefused(split, [verdict, sent]), sent])
-      const [unpacked, , place] = results
-      const refused = results
-        .map((one) => (one.status === 'rejected' ? one.reason : undefined))
-        .filter((one) => one !== undefined)
-      if (unpacked.status === 'rejected' || place.status === 'rejected' || refused.length > 0) {
-        await send(token, 204, begun, { method: 'DELETE' }).catch(() => {})
-        // What happened first; what follows of it says less.
-        const own = [ArchiveRefused, RegistryError].map((kind) => refused.find((error) => error instanceof kind))
-        throw own.find((error) => error !== undefined) ?? refused[0]
+    async keep(repository, archive, { signal, who = repository } = {}): Promise<StoredArchive> {
+      const reading = await reader.begin(who)
+      try {
+        return await keepRead(repository, archive, reading, signal)
+      } finally {
+        reading.cut()
       }
-      await send(token, 201, finished(place.value, measured.digest), { method: 'PUT', signal })
-      const config = { mediaType: 'application/vnd.oci.empty.v1+json', ...described(EMPTY) }
-      const empty = await send(token, 202, uploads, { method: 'POST', signal })
-      await send(token, 201, finished(empty, config.digest), { method: 'PUT', body: EMPTY, signal })
-      const layers = [{ mediaType: `${SOURCE}.tar+gzip`, digest: measured.digest, size: measured.bytes }]
-      const manifest = JSON.stringify({ schemaVersion: 2, mediaType: MANIFEST, artifactType: SOURCE, config, layers })
-      const { digest } = described(manifest)
-      await send(token, 201, `/v2/${repository}/manifests/${digest}`, {
-        method: 'PUT',
-        body: manifest,
-        type: MANIFEST,
-        signal,
-      })
-      const { files } = unpacked.value
-      return { reference: `${repository}@${digest}`, digest: measured.digest, sizeBytes: measured.bytes, files }
     },
+  }
+}
+
+/** One call of the registry. @returns where it goes on. @throws RegistryError, ArchiveRefused if the body was refused meanwhile */
+async function sendTo(url: string, token: string, wanted: number, target: string | URL, sent: Sent): Promise<URL> {
+  const { method, body, type = 'application/octet-stream', signal } = sent
+  const headers = { authorization: `Bearer ${token}`, 'content-type': type }
+  const address = new URL(target, url)
+  try {
+    const answer = await request(address, { method, headers, ...(body && { body }), signal: signal ?? null })
+    await answer.body.dump()
+    if (answer.statusCode === wanted) return new URL(String(answer.headers.location ?? address), url)
+    throw new RegistryError('Refused', `The registry answered ${answer.statusCode} to a part of an uploaded source.`)
+  } catch (error) {
+    if (error instanceof RegistryError || error instanceof ArchiveRefused) throw error
+    throw new RegistryError('Unreachable', 'The registry did not take an uploaded source.', error)
   }
 }
 
@@ -101,33 +127,25 @@ function unlessRefused(split: Promise<void>, others: readonly Promise<unknown>[]
 const digestOf = (text: string) => `sha256:${sha256(text)}`
 const described = (text: string) => ({ digest: digestOf(text), size: Buffer.byteLength(text) })
 
-/** Passes on what comes in to both, as fast as the slower takes it, and knows what it was. */
-class Measured {
-  readonly #hash = createHash('sha256')
-  readonly #most: number
-  bytes = 0
+type Targets = { body: PassThrough; reading: ReadingArchive; mostBytes: number }
 
-  constructor(most: number) {
-    this.#most = most
-  }
-
-  get digest(): string {
-    return `sha256:${this.#hash.copy().digest('hex')}`
-  }
-
-  async into(source: AsyncIterable<Buffer>, targets: readonly PassThrough[]): Promise<void> {
-    try {
-      for await (const chunk of source) {
-        this.bytes += chunk.length
-        if (this.bytes > this.#most) throw new ArchiveRefused(`It is longer than ${this.#most} bytes.`)
-        this.#hash.update(chunk)
-        for (const target of targets) await give(target, chunk)
-      }
-      for (const target of targets) target.end()
-    } catch (error) {
-      for (const target of targets) target.destroy(error as Error)
-      throw error
+/** To both, as fast as the slower takes it. @returns how many bytes came */
+async function passOn(source: AsyncIterable<Buffer>, { body, reading, mostBytes }: Targets): Promise<number> {
+  let bytes = 0
+  try {
+    for await (const chunk of source) {
+      bytes += chunk.length
+      if (bytes > mostBytes) throw new ArchiveRefused(`It is longer than ${mostBytes} bytes.`)
+      await reading.take(chunk)
+      await give(body, chunk)
     }
+    reading.end()
+    body.end()
+    return bytes
+  } catch (error) {
+    reading.cut()
+    body.destroy(error as Error)
+    throw error
   }
 }
 

@@ -14,7 +14,12 @@ export interface SourceArchives {
   /**
    * Judges a tar.gz while it comes in and keeps it if nothing in it is refused. The same bytes have the same reference.
    *
-   * @throws ArchiveRefused for what is in it, or its length; RegistryError
+   * @param options.who of whom few are read at once; of the repository where nobody sends them
+   * @throws ArchiveRefused for what is in it, or its length; RegistryError; ReaderGone
    */
-  keep(repository: string, archive: Readable, options?: { signal?: AbortSignal | undefined }): Promise<StoredArchive>
+  keep(
+    repository: string,
+    archive: Readable,
+    options?: { signal?: AbortSignal | undefined; who?: string | undefined },
+  ): Promise<StoredArchive>
 }

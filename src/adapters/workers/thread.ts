@@ -1,6 +1,5 @@
-import { readlinkSync } from 'node:fs'
-import { setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
+import { giveWay } from './giveWay.ts'
 import { TASKS } from './tasks.ts'
 
 export type Task = { id: number; name: keyof typeof TASKS; input: unknown }
@@ -9,17 +8,6 @@ export type Outcome = {
   /** Milliseconds of processor time. */
   milliseconds: number
   result: { value: unknown } | { error: unknown }
-}
-
-const NICE = 10
-
-/** The thread that answers requests goes first if there are too few processors. Linux knows threads by number. */
-function giveWay(): void {
-  try {
-    setPriority(Number(readlinkSync('/proc/thread-self').split('/').at(-1)), NICE)
-  } catch {
-    // Elsewhere all threads of a process have the same priority.
-  }
 }
 
 const processorTime = () => {

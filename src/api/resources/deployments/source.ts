@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { ReaderGone } from '../../../adapters/builds/reading/port.ts'
 import { isRegistryError } from '../../../adapters/registry/port.ts'
 import { ArchiveRefused } from '../../../contracts/builds/archive.ts'
 import { type DeployedCollection, isEnd, newestDeployment } from '../../../contracts/deployments.ts'
@@ -59,14 +60,18 @@ function hasFailed(record: StoredDeployment): boolean {
   return isEnd(stage) && stage !== 'Succeeded'
 }
 
-/** @throws PlatformError BAD_REQUEST, BODY_TOO_LARGE, UPSTREAM_FAILED, ENGINE_MISSING */
-async function keep({ services, rawBody }: Context, { boundaryId, resourceGroup, collection, name }: Kept) {
+/** @throws PlatformError BAD_REQUEST, BODY_TOO_LARGE, UPSTREAM_FAILED, ENGINE_MISSING, SERVICE_UNAVAILABLE */
+async function keep({ services, rawBody, caller }: Context, { boundaryId, resourceGroup, collection, name }: Kept) {
   const archives = archivesOf(services)
   const repository = repositoryText({ boundaryId, resourceGroup, collection, name })
   try {
-    return await archives.keep(repository, Readable.from(rawBody.pieces()))
+    return await archives.keep(repository, Readable.from(rawBody.pieces()), { who: caller.principalId })
   } catch (error) {
     if (error instanceof ArchiveRefused) throw badRequest(`The source is refused: ${error.message}`, [])
+    if (error instanceof ReaderGone) {
+      const message = 'What reads uploaded sources has ended: send this one again.'
+      throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 5 }, { cause: error })
+    }
     if (!isRegistryError(error)) throw error
     throw new PlatformError('UPSTREAM_FAILED', 'The registry did not keep the source.', {}, { cause: error })
   }

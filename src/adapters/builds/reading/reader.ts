@@ -1,0 +1,137 @@
+import { Worker } from 'node:worker_threads'
+import { ArchiveRefused } from '../../../contracts/builds/archive.ts'
+import type { FromThread, ToThread } from './messages.ts'
+import { type ArchiveRead, type ArchiveReader, ReaderGone, type ReadingArchive } from './port.ts'
+
+/** Bytes of one archive on their way to the thread. */
+const UNDER_WAY = 256 * 1024
+/** Archives of one principal that are read at once. */
+const AT_ONCE = 4
+/** Paths of the largest archives that may come at once; what takes more ends the thread, and not the process. */
+const HEAP_MEGABYTES = 512
+
+/** With a thread that is started for the first archive. One that ends, as it has no memory left, is replaced by the next. */
+export function threadedReader(): ArchiveReader {
+  return new ThreadedReader()
+}
+
+class ThreadedReader implements ArchiveReader {
+  readonly #underWay = new Map<number, Reading>()
+  readonly #turns = new Map<string, { reading: number; readonly waiting: (() => void)[] }>()
+  #worker: Worker | undefined
+  #ids = 0
+
+  async begin(who: string): Promise<ReadingArchive> {
+    await this.#turn(who)
+    this.#ids += 1
+    const id = this.#ids
+    this.#worker ??= this.#start()
+    const worker = this.#worker
+    const reading = new Reading(id, (message, transferred) => worker.postMessage(message, transferred))
+    this.#underWay.set(id, reading)
+    worker.ref()
+    const over = () => {
+      this.#underWay.delete(id)
+      if (this.#underWay.size === 0) worker.unref()
+      this.#turnOver(who)
+    }
+    reading.read.then(over, over)
+    return reading
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL('./thread.ts', import.meta.url), {
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MEGABYTES },
+    })
+    worker.on('message', (message: FromThread) => this.#underWay.get(message.id)?.hear(message))
+    const gone = () => {
+      if (this.#worker !== worker) return
+      this.#worker = undefined
+      for (const reading of this.#underWay.values()) reading.fail(new ReaderGone('What read the archive has ended.'))
+    }
+    worker.on('error', gone).on('exit', gone)
+    return worker
+  }
+
+  async #turn(who: string): Promise<void> {
+    const line = this.#turns.get(who) ?? { reading: 0, waiting: [] }
+    this.#turns.set(who, line)
+    if (line.reading >= AT_ONCE) await new Promise<void>((resolve) => line.waiting.push(resolve))
+    else line.reading += 1
+  }
+
+  /** Handed on to the next one, if any waits. */
+  #turnOver(who: string): void {
+    const line = this.#turns.get(who)
+    const next = line?.waiting.shift()
+    if (next !== undefined) next()
+    else if (line !== undefined) {
+      line.reading -= 1
+      if (line.reading === 0) this.#turns.delete(who)
+    }
+  }
+}
+
+class Reading implements ReadingArchive {
+  readonly read: Promise<ArchiveRead>
+  readonly #id: number
+  readonly #send: (message: ToThread, transferred: ArrayBuffer[]) => void
+  readonly #outcome = Promise.withResolvers<ArchiveRead>()
+  #isOver = false
+  #underWay = 0
+  #room: PromiseWithResolvers<void> | undefined
+
+  constructor(id: number, send: (message: ToThread, transferred: ArrayBuffer[]) => void) {
+    this.#id = id
+    this.#send = send
+    send({ id, now: 'begin' }, [])
+    this.read = this.#outcome.promise
+    // Who waits for it hears of it; nobody may.
+    this.read.catch(() => {})
+  }
+
+  take(piece: Uint8Array): Promise<void> | undefined {
+    if (this.#isOver) throw new Error('The archive is not read to its end.')
+    // A piece is often a part of something larger, which would be sent as a whole.
+    const copy = new Uint8Array(piece)
+    this.#underWay += copy.length
+    this.#send({ id: this.#id, piece: copy }, [copy.buffer])
+    if (this.#underWay < UNDER_WAY) return undefined
+    this.#room ??= Promise.withResolvers()
+    return this.#room.promise
+  }
+
+  end(): void {
+    if (!this.#isOver) this.#send({ id: this.#id, now: 'end' }, [])
+  }
+
+  cut(): void {
+    if (this.#isOver) return
+    this.#send({ id: this.#id, now: 'cut' }, [])
+    this.fail(new Error('Nobody waits for the archive any more.'))
+  }
+
+  hear(message: FromThread): void {
+    if ('taken' in message) {
+      this.#underWay -= message.taken
+      if (this.#underWay < UNDER_WAY) this.#makeRoom()
+    } else if ('read' in message) this.#over(() => this.#outcome.resolve(message.read))
+    else this.fail('refused' in message ? new ArchiveRefused(message.refused) : new Error(message.failed))
+  }
+
+  fail(error: Error): void {
+    this.#over(() => this.#outcome.reject(error))
+  }
+
+  #over(settle: () => void): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    settle()
+    this.#makeRoom()
+  }
+
+  #makeRoom(): void {
+    this.#room?.resolve()
+    this.#room = undefined
+  }
+}
