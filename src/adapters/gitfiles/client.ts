@@ -1,8 +1,9 @@
+import { inSlices } from '../../core/slices.ts'
 import { OutgoingError, type OutgoingFetch, type OutgoingRequest } from '../outgoing/port.ts'
 import { PackTooLarge, readPack } from './pack.ts'
 import { DELIMITER, FLUSH, line, packets, textOf } from './pktLine.ts'
 import { GIT_LIMITS, type GitFile, type GitFiles, GitFilesError, type GitPlace } from './port.ts'
-import { filesOf, listedIn, textsOf } from './tree.ts'
+import { listing, readingFiles, textsOf } from './tree.ts'
 
 const PROTOCOL = { 'git-protocol': 'version=2' }
 const COMMON = ['agent=freehold', 'object-format=sha1']
@@ -40,7 +41,7 @@ export function gitFiles(fetch: OutgoingFetch): GitFiles {
  */
 async function onlyWanted(session: Session, revision: string, path: string): Promise<GitFile[] | undefined> {
   const trees = await readPack(await session.pack([`want ${revision}`, 'deepen 1', 'filter blob:none']))
-  const listed = listedIn(trees, revision, path)
+  const listed = await inSlices(listing(trees, revision, path))
   const ids = [...new Set(listed.map(({ id }) => id))]
   const texts = ids.length === 0 ? new Map() : await textsById(session, ids)
   return texts === undefined ? undefined : textsOf(listed, texts)
@@ -64,7 +65,7 @@ type Wide = { readonly revision: string; readonly path: string; readonly canFilt
 async function allSmall(session: Session, { revision, path, canFilter }: Wide): Promise<GitFile[]> {
   const filter = canFilter ? [`filter blob:limit=${GIT_LIMITS.file + 1}`] : []
   const pack = await session.pack([`want ${revision}`, 'deepen 1', ...filter])
-  return filesOf(await readPack(pack), revision, path)
+  return inSlices(readingFiles(await readPack(pack), revision, path))
 }
 
 class Session {

@@ -1,10 +1,15 @@
+import type { Sliced } from '../../core/slices.ts'
+
+/** Commands of a change between two cuts: one may copy 16 MiB, and most a few bytes. */
+const BETWEEN_CUTS = 1_024
+
 /**
  * An object made of another one (gitformat-pack, "Deltified representation").
  *
  * @param allow throws if the object may not be so large
  * @throws RangeError if the delta does not fit its base
  */
-export function applyDelta(base: Buffer, delta: Buffer, allow: (size: number) => void): Buffer {
+export function* applyingDelta(base: Buffer, delta: Buffer, allow: (size: number) => void): Sliced<Buffer> {
   const reader = new Reader(delta)
   if (reader.size() !== base.length) throw new RangeError('A change is of another object.')
   const size = reader.size()
@@ -16,7 +21,8 @@ export function applyDelta(base: Buffer, delta: Buffer, allow: (size: number) =>
       throw new RangeError('A change reaches beyond its objects.')
     at += from.copy(whole, at, start, start + length)
   }
-  while (!reader.isAtEnd) {
+  for (let count = 1; !reader.isAtEnd; count += 1) {
+    if (count % BETWEEN_CUTS === 0) yield
     const command = reader.byte()
     if ((command & 0x80) === 0) {
       put(delta, reader.at, command)

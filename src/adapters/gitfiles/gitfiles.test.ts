@@ -7,12 +7,14 @@ import { promisify } from 'node:util'
 import { deflateSync } from 'node:zlib'
 import { expect } from 'chai'
 import { serveGit } from '../../../test/worlds/providers/gitBackend.ts'
+import { atOnce } from '../../core/slices.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
 import { gitFiles } from './client.ts'
+import { applyingDelta } from './delta.ts'
 import { FakeGitFiles } from './fake.ts'
 import { type GitObject, PackTooLarge, readPack } from './pack.ts'
 import { type GitFiles, GitFilesError } from './port.ts'
-import { filesOf } from './tree.ts'
+import { readingFiles } from './tree.ts'
 
 const PASSWORD = 'a-password-of-the-tests'
 const basic = (password: string) => `Basic ${Buffer.from(`git:${password}`).toString('base64')}`
@@ -278,6 +280,17 @@ describe('a pack', () => {
     ],
     ['that is none', Buffer.from('PACK'), RangeError],
   ]
+  it('whose change takes a hundred thousand steps is cut, so that others have their turn', () => {
+    // Each step inserts one byte, so that 70 kilobytes of a pack stand for some seconds.
+    const length = 100_000
+    const announced = Buffer.from([(length & 0x7f) | 0x80, ((length >> 7) & 0x7f) | 0x80, length >> 14])
+    const delta = Buffer.concat([Buffer.from([BASE.length]), announced, Buffer.alloc(2 * length, 1)])
+    const work = applyingDelta(BASE, delta, () => {})
+    let cuts = 0
+    while (work.next().done !== true) cuts += 1
+    expect(cuts).to.be.greaterThan(90)
+  })
+
   it('whose changes stand in the worst order is refused before all of them were tried', async () => {
     const idOf = (bytes: Buffer) => createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest()
     const versions = Array.from({ length: 100 }, (_, index) => Buffer.from([index]))
@@ -321,11 +334,11 @@ describe('a tree', () => {
   it('that stands in itself many times is not walked to its end', () => {
     let tree = treeOf('100644', ['a.txt'], keep('blob', Buffer.from('x')))
     for (let depth = 0; depth < 8; depth += 1) tree = treeOf('40000', names(20), tree)
-    expect(() => filesOf(objects, commitOf(tree), '/')).to.throw(GitFilesError, 'more than 20000')
+    expect(() => atOnce(readingFiles(objects, commitOf(tree), '/'))).to.throw(GitFilesError, 'more than 20000')
   })
 
   it('whose one file has many names is refused before all of them are read', () => {
     const tree = treeOf('100644', names(20, '.yaml'), keep('blob', Buffer.alloc(262_144, 'x')))
-    expect(() => filesOf(objects, commitOf(tree), '/')).to.throw(GitFilesError, 'more than 4194304 bytes')
+    expect(() => atOnce(readingFiles(objects, commitOf(tree), '/'))).to.throw(GitFilesError, 'more than 4194304 bytes')
   })
 })

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { inflate } from 'node:zlib'
-import { applyDelta } from './delta.ts'
+import { inSlices, type Sliced } from '../../core/slices.ts'
+import { applyingDelta } from './delta.ts'
 
 export type GitObjectType = 'commit' | 'tree' | 'blob' | 'tag'
 export type GitObject = { readonly type: GitObjectType; readonly bytes: Buffer }
@@ -29,7 +30,7 @@ type Delta = { readonly at: number; readonly base: number | string; readonly byt
 export async function readPack(pack: Buffer): Promise<ReadonlyMap<string, GitObject>> {
   if (pack.length < HEADER + TRAILER || pack.toString('latin1', 0, 4) !== 'PACK') throw new RangeError('It is no pack.')
   const end = pack.length - TRAILER
-  const sum = createHash('sha1').update(pack.subarray(0, end)).digest()
+  const sum = await inSlices(summing(pack.subarray(0, end)))
   if (!sum.equals(pack.subarray(end))) throw new RangeError('The checksum of the pack is another one.')
   const count = pack.readUInt32BE(8)
   if (count > PACK_LIMITS.objects) throw new PackTooLarge(`It has ${count} objects.`)
@@ -44,13 +45,25 @@ export async function readPack(pack: Buffer): Promise<ReadonlyMap<string, GitObj
     const { bytes, used } = await inflated(pack.subarray(base.next, end), header.size)
     objects.count(bytes.length)
     const type = TYPES[header.type]
-    if (type !== undefined) objects.add(start, { type, bytes })
+    if (type !== undefined) await inSlices(objects.adding(start, { type, bytes }))
     else if (base.of !== undefined) deltas.push({ at: start, base: base.of, bytes })
     else throw new RangeError(`An object is of type ${header.type}.`)
     at = base.next + used
   }
-  objects.resolve(deltas)
+  await inSlices(objects.resolving(deltas))
   return objects.byId
+}
+
+/** Of that many bytes the sum takes half a millisecond. */
+const PIECE = 262_144
+
+function* summing(bytes: Buffer, before = ''): Sliced<Buffer> {
+  const sum = createHash('sha1').update(before)
+  for (let at = 0; at < bytes.length; at += PIECE) {
+    sum.update(bytes.subarray(at, at + PIECE))
+    yield
+  }
+  return sum.digest()
 }
 
 class Objects {
@@ -63,31 +76,35 @@ class Objects {
     if (this.#bytes > PACK_LIMITS.all) throw new PackTooLarge('All its objects together are too large.')
   }
 
-  add(at: number, object: GitObject): void {
+  *adding(at: number, object: GitObject): Sliced<void> {
     const { type, bytes } = object
-    const id = createHash('sha1').update(`${type} ${bytes.length}\0`).update(bytes).digest('hex')
+    const id = (yield* summing(bytes, `${type} ${bytes.length}\0`)).toString('hex')
     this.#byPlace.set(at, object)
     this.byId.set(id, object)
   }
 
   /** A base that is named by its id may come later, so the rest is tried again as long as one more is found. */
-  resolve(deltas: readonly Delta[]): void {
+  *resolving(deltas: readonly Delta[]): Sliced<void> {
     for (let open = deltas, round = 0; open.length > 0; round += 1) {
-      const left = open.filter((delta) => !this.#resolveOne(delta))
+      const left: Delta[] = []
+      for (const delta of open) {
+        yield
+        if (!(yield* this.#resolvingOne(delta))) left.push(delta)
+      }
       if (left.length === open.length || round === ROUNDS)
         throw new RangeError('An object is a change of one that is not there.')
       open = left
     }
   }
 
-  #resolveOne({ at, base, bytes }: Delta): boolean {
+  *#resolvingOne({ at, base, bytes }: Delta): Sliced<boolean> {
     const found = typeof base === 'number' ? this.#byPlace.get(base) : this.byId.get(base)
     if (found === undefined) return false
-    const whole = applyDelta(found.bytes, bytes, (size) => {
+    const whole = yield* applyingDelta(found.bytes, bytes, (size) => {
       if (size > PACK_LIMITS.object) throw new PackTooLarge(`An object has ${size} bytes.`)
       this.count(size)
     })
-    this.add(at, { type: found.type, bytes: whole })
+    yield* this.adding(at, { type: found.type, bytes: whole })
     return true
   }
 }

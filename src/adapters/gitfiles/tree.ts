@@ -1,3 +1,4 @@
+import type { Sliced } from '../../core/slices.ts'
 import type { GitObject, GitObjectType } from './pack.ts'
 import { GIT_LIMITS, type GitFile, GitFilesError } from './port.ts'
 
@@ -17,8 +18,8 @@ export type Listed = { readonly path: string; readonly id: string }
  *
  * @throws GitFilesError NotFound, TooLarge; RangeError if an object is not as Git writes it
  */
-export function filesOf(objects: Objects, commit: string, folder: string): GitFile[] {
-  return textsOf(listedIn(objects, commit, folder), objects)
+export function* readingFiles(objects: Objects, commit: string, folder: string): Sliced<GitFile[]> {
+  return textsOf(yield* listing(objects, commit, folder), objects)
 }
 
 /** The texts of files; none of what the host left out because it is too large. @throws GitFilesError TooLarge */
@@ -37,18 +38,26 @@ export function textsOf(listed: readonly Listed[], objects: Objects): GitFile[] 
  *
  * @throws GitFilesError NotFound, TooLarge; RangeError if an object is not as Git writes it
  */
-export function listedIn(objects: Objects, commit: string, folder: string): Listed[] {
+export function* listing(objects: Objects, commit: string, folder: string): Sliced<Listed[]> {
   const [, tree] = /^tree ([0-9a-f]{40})$/m.exec(read(objects, commit, 'commit').toString('latin1')) ?? []
   if (tree === undefined) throw new RangeError('A commit names no tree.')
   let root = tree
   for (const name of folder.split('/').filter((part) => part !== '')) {
-    const found = entriesOf(read(objects, root, 'tree')).find((entry) => entry.name === name && entry.mode === FOLDER)
+    const found = yield* finding(read(objects, root, 'tree'), name)
     if (found === undefined) throw new GitFilesError('NotFound', `The repository has no folder "${folder}".`)
     root = found.id
   }
   const found = new Found(objects)
-  found.gather(root, '', 0)
+  yield* found.gathering(root, '', 0)
   return found.files.sort((one, other) => (one.path < other.path ? -1 : 1))
+}
+
+function* finding(tree: Buffer, folder: string): Sliced<Entry | undefined> {
+  for (const entry of entriesOf(tree)) {
+    if (entry.name === folder && entry.mode === FOLDER) return entry
+    yield
+  }
+  return undefined
 }
 
 class Found {
@@ -61,12 +70,13 @@ class Found {
   }
 
   /** One folder may stand in another many times: a pack of a kilobyte can be a tree without an end. */
-  gather(tree: string, prefix: string, depth: number): void {
+  *gathering(tree: string, prefix: string, depth: number): Sliced<void> {
     for (const { mode, name, id } of entriesOf(read(this.#objects, tree, 'tree'))) {
+      yield
       this.#entries += 1
       if (this.#entries > GIT_LIMITS.entries) throw tooLarge(`more than ${GIT_LIMITS.entries} files and folders`)
       const path = `${prefix}${name}`
-      if (mode === FOLDER && depth < GIT_LIMITS.depth) this.gather(id, `${path}/`, depth + 1)
+      if (mode === FOLDER && depth < GIT_LIMITS.depth) yield* this.gathering(id, `${path}/`, depth + 1)
       if (FILES.has(mode) && TEXTS.test(name)) this.#add({ path, id })
     }
   }
@@ -94,15 +104,14 @@ function read(objects: Objects, id: string, type: GitObjectType): Buffer {
   return object.bytes
 }
 
-function entriesOf(tree: Buffer): Entry[] {
-  const entries: Entry[] = []
+/** One after the other: a tree of megabytes is read no further than to its limit. */
+function* entriesOf(tree: Buffer): Generator<Entry, void, undefined> {
   for (let at = 0; at < tree.length; ) {
     const space = tree.indexOf(0x20, at)
     const end = tree.indexOf(0, space)
     if (space < 0 || end < 0 || end + 21 > tree.length) throw new RangeError('A tree ends within an entry.')
     const mode = tree.toString('latin1', at, space)
-    entries.push({ mode, name: tree.toString('utf8', space + 1, end), id: tree.toString('hex', end + 1, end + 21) })
+    yield { mode, name: tree.toString('utf8', space + 1, end), id: tree.toString('hex', end + 1, end + 21) }
     at = end + 21
   }
-  return entries
 }

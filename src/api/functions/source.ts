@@ -8,6 +8,7 @@ import { functionNames } from '../../contracts/functions.ts'
 import { ownerSelector } from '../../contracts/workloads.ts'
 import { timestamp } from '../../core/clock.ts'
 import { messageOf, notFound, PlatformError } from '../../core/errors.ts'
+import { inSlices, type Sliced } from '../../core/slices.ts'
 import { FunctionNamespace, hasServer, ServerlessFunction } from '../../crds/functions.ts'
 import { isAllowedNow } from '../callers/visibility.ts'
 import { type Answer, noContent, ok } from '../http/answer.ts'
@@ -98,7 +99,7 @@ async function upload(context: Context<string, unknown, z.output<typeof UploadSo
   const runtime = runtimeOf(context as Context, found)
   if (runtime !== undefined && !hasServer(runtime)) throw notBuilt(runtime)
   refuseForeignCode(found.object.spec, { ...found.at, services, context: context as Context })
-  const files = filesOf(body.files)
+  const files = await inSlices(readingFiles(body.files))
   const { bytes, hash } = await archiveOf(files)
   refuseTooMuch(context as Context, found, bytes.length)
   const { blobs } = services.functions
@@ -157,13 +158,17 @@ function runtimeOf({ services }: Context, { ref, at }: FoundFunction) {
 }
 
 /** @throws PlatformError PATH_NOT_ALLOWED, BODY_TOO_LARGE, BAD_REQUEST */
-function filesOf(given: z.output<typeof SourceFileDto>[]): SourceFile[] {
+function* readingFiles(given: z.output<typeof SourceFileDto>[]): Sliced<SourceFile[]> {
   const obstacle = sourceObstacle(given.map(({ path }) => path))
   if (obstacle !== undefined) {
     const field = `files.${obstacle.at}.path`
     throw new PlatformError('PATH_NOT_ALLOWED', `The path ${obstacle.message}.`, { field })
   }
-  const files = given.map(({ path, content, encoding }, at) => ({ path, content: decoded(content, encoding, at) }))
+  const files: SourceFile[] = []
+  for (const [at, { path, content, encoding }] of given.entries()) {
+    files.push({ path, content: decoded(content, encoding, at) })
+    yield
+  }
   const sum = files.reduce((bytes, { content }) => bytes + content.length, 0)
   if (sum > MOST_SOURCE_BYTES) {
     const message = `The files have ${sum} bytes in all; at most ${MOST_SOURCE_BYTES} are taken.`
