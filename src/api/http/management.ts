@@ -12,6 +12,8 @@ export type ManagementOptions = {
   registry: Registry
   /** Read at each question; the process is ready while all hold. */
   checks: () => readonly ReadinessCheck[]
+  /** Milliseconds that only grow; those of the system. */
+  now?: () => number
 }
 
 export type ManagementServer = { port: number; stop(): Promise<void> }
@@ -42,7 +44,30 @@ export async function startManagementServer(options: ManagementOptions): Promise
   }
 }
 
-function listener({ registry, checks }: ManagementOptions): RequestListener {
+/** Milliseconds. */
+const METRICS_KEPT = 1_000
+
+/**
+ * Put together at most once a second, whoever asks how often: any pod of the cluster reaches the port, and it takes
+ * milliseconds. Nobody is refused, because behind one address are the kubelet and others.
+ */
+function recentMetrics(registry: Registry, now: () => number): () => Promise<string> {
+  let last: { at: number; text: Promise<string> } | undefined
+  return () => {
+    if (last === undefined || now() - last.at >= METRICS_KEPT) {
+      const text = registry.metrics()
+      last = { at: now(), text }
+      // The next one tries again.
+      text.catch(() => {
+        last = undefined
+      })
+    }
+    return last.text
+  }
+}
+
+function listener({ registry, checks, now = () => performance.now() }: ManagementOptions): RequestListener {
+  const metrics = recentMetrics(registry, now)
   const text = (status: number, body: string, type = 'text/plain; charset=utf-8') => ({ status, body, type })
   const answers: Record<string, () => Promise<ReturnType<typeof text>> | ReturnType<typeof text>> = {
     '/livez': () => text(200, 'ok\n'),
@@ -54,7 +79,7 @@ function listener({ registry, checks }: ManagementOptions): RequestListener {
         ? text(200, 'ok\n')
         : text(503, `${waiting.map((name) => `not ready: ${name}`).join('\n')}\n`)
     },
-    '/metrics': async () => text(200, await registry.metrics(), registry.contentType),
+    '/metrics': async () => text(200, await metrics(), registry.contentType),
   }
   return async (request, response) => {
     const answer = request.method === 'GET' ? answers[request.url?.split('?')[0] ?? ''] : undefined

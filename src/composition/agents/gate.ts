@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
 import type { Caller } from '../../api/callers/tokens.ts'
+import { addressKey, Budget, requestRate, wholeSeconds } from '../../api/http/limits.ts'
 import type { Records } from '../../api/records/records.ts'
 import {
   type AgentIdentity,
@@ -15,9 +16,11 @@ import {
 import { type Clock, timestamp } from '../../core/clock.ts'
 import { messageOf, PlatformError } from '../../core/errors.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
+import { LateRefusals } from '../../core/lateRefusals.ts'
 import { readLinkToken } from '../../core/linkToken.ts'
 import type { Log } from '../../core/log.ts'
 import { oneByOne } from '../../core/oneByOne.ts'
+import { signalOf } from '../../core/signalOf.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { limitSecrets } from '../../identity/guesses.ts'
 import type { CacheSet } from '../../kube/caches.ts'
@@ -56,6 +59,8 @@ export type GateOptions = {
 }
 /** Of joins that were refused, from one address. */
 const WRONG_PER_MINUTE = 10
+/** Of an address, whoever is there; each certificate that is asked for is signed. Behind one may be many clusters. */
+const REQUESTS_PER_MINUTE = 600
 /** Milliseconds that whoever is nobody's peer may take for the one thing that is to be said. */
 const VISIT = 60_000
 
@@ -122,10 +127,13 @@ class AgentGate {
   readonly #options: GateOptions
   readonly #presence: AgentPresence
   readonly #guesses = limitSecrets(WRONG_PER_MINUTE)
+  readonly #requests = new Budget(requestRate(REQUESTS_PER_MINUTE))
+  readonly #refusals: LateRefusals
   #port = 0
 
   constructor(options: GateOptions) {
     this.#options = options
+    this.#refusals = new LateRefusals(options.clock)
     this.#presence = new AgentPresence({ ...options, endpoint: () => options.endpoint(this.#port) })
   }
 
@@ -153,11 +161,13 @@ class AgentGate {
   async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       const path = request.url ?? ''
+      const asked = readTunnelPath(request.url)
+      const isOurs = asked !== undefined && isPeer(request.socket as TLSSocket)
+      if (!isOurs) await this.#takeRequest(request, response)
       if (request.method === 'POST' && path === JOIN_PATH) return sendJson(response, 200, await this.#limited(request))
       if (request.method === 'POST' && path === RENEW_PATH) return sendJson(response, 200, await this.#renew(request))
-      const asked = readTunnelPath(request.url)
       if (asked === undefined) return sendJson(response, 404, { message: 'There is no such path.' })
-      if (!isPeer(request.socket as TLSSocket)) return refuse(response, 'Not for you.', 403)
+      if (!isOurs) return refuse(response, 'Not for you.', 403)
       const session = this.#options.tunnels.find(asked.clusterId)
       if (session === undefined) return refuse(response, 'The agent of the cluster is not connected here.')
       await relay(session, asked.path, request, response)
@@ -178,6 +188,14 @@ class AgentGate {
     const session = isOurs ? this.#options.tunnels.find(asked.clusterId) : undefined
     if (isOurs && session !== undefined) relayUpgrade(session, asked.path, upgrade)
     else refuseUpgrade(socket, isOurs ? 503 : 403)
+  }
+
+  /** @throws Refusal a second later, if its address has asked for too much */
+  async #takeRequest({ socket }: IncomingMessage, response: ServerResponse): Promise<void> {
+    const wait = this.#requests.take(addressKey(socket.remoteAddress), 1, this.#options.clock.monotonic())
+    if (wait === undefined) return
+    await this.#refusals.wait(signalOf(response))
+    throw new Refusal(429, `Too many requests from this address. Try again in ${wholeSeconds(wait)} s.`)
   }
 
   /** Within the limit on refused joins; a slow sender takes no place of it. */
