@@ -1,5 +1,5 @@
 import { ipKeyGenerator } from 'express-rate-limit'
-import { LRUCache } from 'lru-cache'
+import { recentlyUsed } from '../../core/recentlyUsed.ts'
 
 /** Further callers push out those that have asked for nothing the longest, with what they owe. */
 const KEYS_MAX = 50_000
@@ -14,7 +14,7 @@ export type Rate = { readonly perSecond: number; readonly burst: number }
  */
 export class Budget {
   readonly #rate: Rate
-  readonly #left = new LRUCache<string, { amount: number; at: number }>({ max: KEYS_MAX })
+  readonly #left = recentlyUsed<string, { amount: number; at: number }>(KEYS_MAX)
 
   constructor(rate: Rate) {
     this.#rate = rate
