@@ -10,6 +10,7 @@ import { isKubeError } from '../../src/kube/errors.ts'
 import { loadKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
 import { type OwnControlPlane, startOwnControlPlane } from '../cluster/index.ts'
 import type { OwnPlatform } from '../cluster/platform.ts'
+import { TEST_CONFIG } from '../config.ts'
 import { until } from '../make/until.ts'
 import { tokenFor } from './tenant.ts'
 
@@ -116,6 +117,7 @@ export class FarCluster {
       env: {
         PATH,
         HOME,
+        ...TEST_CONFIG.compiled,
         PLATFORM_ROLE: 'agent',
         PLATFORM_KUBECONFIG: this.agentKubeconfig,
         PLATFORM_MANAGEMENT_HOST: '127.0.0.1',
