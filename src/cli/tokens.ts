@@ -7,7 +7,7 @@ import type { StoredLogin } from './storedLogin.ts'
 
 const REQUEST_SECONDS = 30
 
-/** Renewals, and tokens for service accounts. What signs people in is read where somebody does: it takes a fifth of a start. */
+/** Renewals, and tokens for service accounts. What signs people in is read where somebody does: it takes a seventh of a start. */
 export function tokenIssuer(provider: Provider): TokenIssuer {
   return {
     clientToken: async (clientId, clientSecret) => (await clientToken(provider, clientId, clientSecret)).accessToken,
