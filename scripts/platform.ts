@@ -55,7 +55,7 @@ export type PlatformOptions = {
   outgoingHosts?: readonly string[]
   /** Variables of the platform that win over those that follow from all this. */
   environment?: Readonly<Record<string, string>>
-  /** What the operator is started from: the sources where absent, or the bundle of the image, made anew. */
+  /** What the operator is started from: the sources where absent, or the bundle of the image, which is there (scripts/bundle.ts). */
   program?: 'sources' | 'bundle'
 }
 
@@ -209,8 +209,7 @@ async function platformKeys(path: string): Promise<string> {
 async function programOf({ program }: PlatformOptions): Promise<string[]> {
   if (program !== 'bundle') return [...NODE_FLAGS, join(import.meta.dirname, '..', 'src', 'main.ts')]
   // Only here: who runs the sources has no need of what bundles them.
-  const { bundle, bundledProgram } = await import('./bundle.ts')
-  await bundle()
+  const { bundledProgram } = await import('./bundle.ts')
   return bundledProgram()
 }
 

@@ -21,6 +21,9 @@ const WEIGHTS = { unit: 0.8, crashes: 1, shared: 1.2, alone: 0.4 }
 /** Slowest files that a run names at its end. */
 const SLOWEST = 10
 
+/** Read by test/config.ts. */
+const BUNDLED = { FREEHOLD_TEST_BUNDLED: 'true' }
+
 const PARTS = ['--unit', '--e2e', '--node', '--hours']
 
 const NOT_BUILT = 'its programs are not built yet, which `npm run test:node` does in a quarter of an hour.'
@@ -67,14 +70,28 @@ class TestRun {
       ...(checks ? await this.#onNodeInEveryRun() : []),
     ]
     const works = [
-      ...longestFirst([...onPlatforms, ...(unit ? this.#unit() : [])]),
-      ...(hours ? [this.#mocha(WEIGHTS.shared, { title: 'first hours', files: this.#filesIn('test/hours') })] : []),
+      ...longestFirst([...this.#onBundle(onPlatforms), ...(unit ? this.#unit() : [])]),
+      ...(hours
+        ? this.#onBundle([this.#mocha(WEIGHTS.shared, { title: 'first hours', files: this.#filesIn('test/hours') })])
+        : []),
     ]
     this.#isHeldBack = works.length > 1
     await runSideBySide(works, CORES)
     if (e2e && this.#selection.rest.length === 0) this.#add(await covered(this.#seenRoutes))
     rmSync(this.#folder, { recursive: true })
     this.#tell()
+  }
+
+  /** Operators of tests are started from what is shipped, which is made once for all of them. */
+  #onBundle(works: readonly Work[]): Work[] {
+    let made: Promise<void> | undefined
+    const make = async () => (await import('./bundle.ts')).bundle()
+    const run = async (work: Work) => {
+      made ??= make()
+      await made
+      await work.run()
+    }
+    return works.map((work) => ({ weight: work.weight, run: () => run(work) }))
   }
 
   get #options(): string[] {
@@ -170,7 +187,7 @@ class TestRun {
       weight,
       run: async () => {
         const options = [...(run.options ?? []), ...this.#options]
-        const environment = { [SEEN_VARIABLE]: this.#seenRoutes, ...run.environment }
+        const environment = { [SEEN_VARIABLE]: this.#seenRoutes, ...BUNDLED, ...run.environment }
         const { milliseconds, ...counts } = await runMocha({
           ...run,
           options,

@@ -100,7 +100,7 @@ export async function startTestPlatform({
         ? { gitHost: findGitHost(progress, signal) }
         : { otherGitHost: { url: `https://${git.host}/circuit`, tokenFile: git.tokenFile } }),
       outgoingHosts: [git.host, git.ssh.host],
-      // What most tests run is what is shipped. Platforms of one test's own, and `up`, run the sources.
+      // Tests run what is shipped; `up` runs the sources.
       program: 'bundle',
       // All tests call from one address, many of them to be refused, and most as one principal.
       environment: {

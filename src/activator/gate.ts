@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import { KEY_HEADER, keyDigest } from '../contracts/functions.ts'
+import { recentlyUsed } from '../core/recentlyUsed.ts'
 import { isSameText } from '../core/sameText.ts'
 import type { FunctionTrigger } from '../crds/functionFields.ts'
 import type { Home, Line } from './switchboard.ts'
@@ -21,7 +21,7 @@ const ANSWER = 10_000
 /** Decides who may call. Whoever may not is told nothing but that. */
 export class Gate {
   readonly #options: GateOptions
-  readonly #answers = new LRUCache<string, Promise<boolean>>({ max: 10_000, ttl: ANSWER })
+  readonly #answers = recentlyUsed<string, Promise<boolean>>(10_000, ANSWER)
   #digestKey: Promise<string | undefined> | undefined
 
   constructor(options: GateOptions) {

@@ -1,4 +1,4 @@
-import { decodeJwt } from 'jose'
+import { decodeJwt } from 'jose/jwt/decode'
 import type { KubernetesServer } from './devFile.ts'
 
 const EXEC_API = 'client.authentication.k8s.io/v1'

@@ -4,8 +4,8 @@ import { type Credential, chooseCredential, tokenSource } from './credentials.ts
 import { filled } from './jsonpath.ts'
 import { FORMATS, type Format, type NameField, rendered } from './output.ts'
 import { type Fetch, fetchOf, readSettings, type Settings } from './settings.ts'
-import { tokenIssuer } from './signIn.ts'
 import { loginStore } from './storedLogin.ts'
+import { tokenIssuer } from './tokens.ts'
 
 export type Session = {
   readonly settings: Settings

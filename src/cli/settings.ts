@@ -105,3 +105,9 @@ export async function fetchOf(settings: Pick<Settings, 'certificateAuthority'>):
   return (url, init) =>
     fetchWith(url, { ...init, dispatcher } as Parameters<typeof fetchWith>[1]) as unknown as Promise<Response>
 }
+
+/** The identity provider of a platform, and how it is asked. */
+export type Provider = { settings: Settings; fetch: Fetch; now: () => number }
+
+/** Codes are ASCII without control characters (RFC 6749 section 5.2); what else came could move the cursor. */
+export const printableCode = (code: string) => code.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 500)

@@ -1,10 +1,8 @@
 import * as oidc from 'openid-client'
 import { NetworkError } from '../client/index.ts'
-import type { TokenIssuer } from './credentials.ts'
-import { readDevFile } from './devFile.ts'
 import { notSignedIn } from './failure.ts'
 import { startLoopback } from './loopback.ts'
-import { type Fetch, isLoopback, type Settings } from './settings.ts'
+import { isLoopback, type Provider, printableCode } from './settings.ts'
 import type { StoredLogin } from './storedLogin.ts'
 
 /** `offline_access` is for a refresh token (OpenID Connect Core section 11). */
@@ -12,7 +10,6 @@ const SCOPES = ['openid', 'profile', 'email', 'offline_access']
 const SIGN_IN_SECONDS = 300
 const REQUEST_SECONDS = 30
 
-type Provider = { settings: Settings; fetch: Fetch; now: () => number }
 type Person = {
   /** A sentence for the person at the terminal. */
   tell: (text: string) => void
@@ -40,8 +37,8 @@ async function attempt<Result>(what: string, issuer: URL, step: () => Promise<Re
   try {
     return await step()
   } catch (error) {
-    if (error instanceof oidc.ResponseBodyError) throw notSignedIn(`${what}: ${printable(error.error)}.`)
-    if (error instanceof oidc.AuthorizationResponseError) throw notSignedIn(`${what}: ${printable(error.error)}.`)
+    if (error instanceof oidc.ResponseBodyError) throw notSignedIn(`${what}: ${printableCode(error.error)}.`)
+    if (error instanceof oidc.AuthorizationResponseError) throw notSignedIn(`${what}: ${printableCode(error.error)}.`)
     if (error instanceof oidc.WWWAuthenticateChallengeError) throw notSignedIn(`${what}: ${error.status}.`)
     if (error instanceof oidc.ClientError) {
       throw notSignedIn(`${what}: ${error.code ?? error.message}.`)
@@ -52,9 +49,6 @@ async function attempt<Result>(what: string, issuer: URL, step: () => Promise<Re
     throw error
   }
 }
-
-/** Codes are ASCII without control characters (RFC 6749 section 5.2); what else came could move the cursor. */
-const printable = (code: string) => code.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 500)
 
 function scopeFor(config: oidc.Configuration): string {
   const { scopes_supported: supported } = config.serverMetadata()
@@ -132,7 +126,7 @@ export async function signInWithDevice(provider: Provider, person: Person): Prom
   const device = await attempt('The device flow could not begin', issuer, () =>
     oidc.initiateDeviceAuthorization(config, { scope: scopeFor(config) }),
   )
-  const [page, code] = [printable(device.verification_uri), printable(device.user_code)]
+  const [page, code] = [printableCode(device.verification_uri), printableCode(device.user_code)]
   person.tell(`On any device, go to\n\n  ${page}\n\nand enter the code ${code}\n`)
   const tokens = await attempt('The sign-in did not succeed', issuer, () =>
     oidc.pollDeviceAuthorizationGrant(config, device, undefined, { signal: person.signal }),
@@ -150,63 +144,14 @@ export async function revoke(provider: Provider, login: StoredLogin): Promise<bo
   return true
 }
 
-/** Renewals, and tokens for service accounts. */
-export function tokenIssuer(provider: Provider): TokenIssuer {
-  return {
-    clientToken: async (clientId, clientSecret) => (await clientToken(provider, clientId, clientSecret)).accessToken,
-    async refresh(login) {
-      const { refreshToken, credentialsFile } = login
-      if (credentialsFile !== undefined) return loginFromFile(provider, credentialsFile)
-      if (refreshToken === undefined) throw notSignedIn('The login has ended: run `freehold login`.')
-      const config = await discover(provider)
-      const tokens = await attempt(
-        'The login has ended and could not be renewed; run `freehold login`',
-        new URL(login.issuer),
-        () => oidc.refreshTokenGrant(config, refreshToken),
-      )
-      // A provider that does not rotate leaves the former one in use.
-      return { refreshToken, ...loginOf(provider, tokens) }
-    },
-  }
-}
-
-/**
- * Signs in as the service account of a dev.json.
- *
- * @throws CommandFailure (local) if the file is gone, (notSignedIn) if the provider refuses its secret
- */
-export async function loginFromFile(provider: Provider, credentialsFile: string): Promise<StoredLogin> {
-  const { clientId, clientSecret } = await readDevFile(credentialsFile)
-  const { accessToken, seconds } = await clientToken(provider, clientId, clientSecret)
-  const obtainedAt = provider.now()
-  const { issuer, clientId: publicClient } = provider.settings
-  const expiresAt = obtainedAt + seconds * 1000
-  return { issuer, clientId: publicClient, accessToken, credentialsFile, obtainedAt, expiresAt }
-}
-
-/** client_credentials at the place that interface section 5 names; no discovery, which would double the requests. */
-async function clientToken({ settings, fetch }: Provider, clientId: string, clientSecret: string) {
-  const url = `${settings.issuer}/protocol/openid-connect/token`
-  let answer: Response
-  try {
-    answer = await fetch(url, {
-      method: 'POST',
-      redirect: 'error',
-      headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
-      body: new URLSearchParams({
-        grant_type: 'client_credentials',
-        client_id: clientId,
-        client_secret: clientSecret,
-      }).toString(),
-      signal: AbortSignal.timeout(REQUEST_SECONDS * 1000),
-    })
-  } catch (error) {
-    throw new NetworkError(url, error)
-  }
-  const body = (await answer.json().catch(() => ({}))) as Record<string, unknown>
-  if (answer.ok && typeof body.access_token === 'string') {
-    return { accessToken: body.access_token, seconds: typeof body.expires_in === 'number' ? body.expires_in : 300 }
-  }
-  const code = typeof body.error === 'string' ? printable(body.error) : `status ${answer.status}`
-  throw notSignedIn(`The identity provider gave no token for the client "${printable(clientId)}": ${code}.`)
+/** @throws CommandFailure (notSignedIn) if the provider does not take the refresh token any more */
+export async function renew(provider: Provider, issuer: string, refreshToken: string): Promise<StoredLogin> {
+  const config = await discover(provider)
+  const tokens = await attempt(
+    'The login has ended and could not be renewed; run `freehold login`',
+    new URL(issuer),
+    () => oidc.refreshTokenGrant(config, refreshToken),
+  )
+  // A provider that does not rotate leaves the former one in use.
+  return { refreshToken, ...loginOf(provider, tokens) }
 }

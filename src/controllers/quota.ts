@@ -1,8 +1,9 @@
-import { LRUCache } from 'lru-cache'
+import type { LRUCache } from 'lru-cache'
 import { BOUNDARY_LABEL, GROUP_LABEL } from '../core/labels.ts'
 import { boundaryNamespace, boundaryOfNamespace } from '../core/names.ts'
 import { type KubeObject, keyOf } from '../core/object.ts'
 import { done, type Outcome } from '../core/outcome.ts'
+import { recentlyUsed } from '../core/recentlyUsed.ts'
 import { demandUnderPlans, type Sizable } from '../core/sizing/demand.ts'
 import {
   besideOthers,
@@ -40,7 +41,7 @@ const knownOf = new WeakMap<Workspace, Known>()
 function quotaUsers(records: Workspace, boundaryId: string): SeenUser[] {
   const plans = records.cache<Cached<ComputePlan>>(ComputePlan.resource).list()
   const planVersions = plans.map(({ metadata }) => metadata.resourceVersion).join()
-  const known: Known = knownOf.get(records) ?? new LRUCache({ maxSize: MOST_KNOWN, sizeCalculation: () => 1 })
+  const known: Known = knownOf.get(records) ?? recentlyUsed(MOST_KNOWN)
   knownOf.set(records, known)
   const homes = records
     .cache(namespaces)

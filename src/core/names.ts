@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
+import { recentlyUsed } from './recentlyUsed.ts'
 
 /** RFC 1123 label of at most 52 characters: room for the suffixes that workloads add before the limit of 63. */
 export const RESOURCE_NAME_PATTERN = '^[a-z0-9]([a-z0-9-]{0,50}[a-z0-9])?$'
@@ -46,7 +46,7 @@ export function groupNamespace(boundaryId: string, group: string): string {
 }
 
 /** Every request asks for one. */
-const groupNamespaces = new LRUCache<string, string>({ max: 10_000 })
+const groupNamespaces = recentlyUsed<string, string>(10_000)
 
 const CHILD_NAME_MAX_LENGTH = 50
 /** Hexadecimal digits: so many that nobody finds another name with the same ones. */

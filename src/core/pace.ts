@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache'
 import type { Clock } from './clock.ts'
+import { recentlyUsed } from './recentlyUsed.ts'
 
 /** Further keys push out those that have been quiet the longest. */
 const KEYS_MAX = 50_000
@@ -21,7 +21,7 @@ export class Pace {
   readonly #options: PaceOptions
   readonly #clock: Clock
   /** When all that a key has done so far would have been done at its rate, in monotonic milliseconds. */
-  readonly #doneAt = new LRUCache<string, number>({ max: KEYS_MAX })
+  readonly #doneAt = recentlyUsed<string, number>(KEYS_MAX)
 
   constructor(options: PaceOptions, clock: Clock) {
     this.#options = options

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { LRUCache } from 'lru-cache'
 import { PlatformError } from '../core/errors.ts'
 import { SYSTEM_NAMESPACE, sha256 } from '../core/names.ts'
+import { recentlyUsed } from '../core/recentlyUsed.ts'
 import { Turns } from '../core/turns.ts'
 import { lease } from './builtin.ts'
 import type { KubeClient } from './client.ts'
@@ -35,7 +35,7 @@ export class LeaseTurns {
   readonly #client: Pick<KubeClient, 'get' | 'create' | 'remove'>
   readonly #timings: TurnTimings
   /** Leases of others by name, and since when this process has seen them: no process relies on another's clock. */
-  readonly #seen = new LRUCache<string, { uid: string; since: number }>({ max: SEEN_MAX })
+  readonly #seen = recentlyUsed<string, { uid: string; since: number }>(SEEN_MAX)
 
   constructor(client: Pick<KubeClient, 'get' | 'create' | 'remove'>, timings: TurnTimings = TIMINGS) {
     this.#client = client

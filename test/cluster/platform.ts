@@ -13,6 +13,7 @@ import { type Platform, platformAccess, preparePlatform, untilReady } from '../.
 import { keepSeenRoutes, SEEN_VARIABLE } from '../../scripts/test/coverage.ts'
 import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
 import { loadKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
+import { TEST_CONFIG } from '../config.ts'
 import { type FaultProxy, startProxy } from '../faults/proxy.ts'
 import { startWire, type Wire } from '../faults/wire.ts'
 import { type OwnControlPlane, startOwnControlPlane } from './index.ts'
@@ -89,6 +90,7 @@ export class OwnPlatform {
       ports,
       progress: silentProgress,
       signal,
+      program: TEST_CONFIG.isBundled ? 'bundle' : 'sources',
       ...(options.withGit === true ? { gitHost: findGitHost(silentProgress, signal) } : {}),
       ...(options.withStore === true ? { objectStore: findObjectStore(silentProgress, signal) } : {}),
     })

@@ -19,10 +19,10 @@ function sshServerIsMissing(): string | undefined {
   return debianIsMissing('openssh-server')
 }
 
-/** A pair as ssh-keygen makes it. */
+/** A pair as ssh-keygen makes it. One round behind a passphrase is enough where nobody guesses it. */
 export function makeKey(folder: string, name: string, words: readonly string[] = ['-t', 'ed25519'], passphrase = '') {
   const file = join(folder, name)
-  spawnSync('ssh-keygen', ['-q', ...words, '-N', passphrase, '-C', name, '-f', file])
+  spawnSync('ssh-keygen', ['-q', '-a', '1', ...words, '-N', passphrase, '-C', name, '-f', file])
   return file
 }
 
@@ -83,7 +83,8 @@ export class SshServer {
   async renewHostKeys(): Promise<void> {
     for (const type of ['ed25519', 'rsa', 'ecdsa']) {
       await rm(join(this.folder, type), { force: true })
-      makeKey(this.folder, type, ['-t', type])
+      // A longer key of RSA takes up to a second to find.
+      makeKey(this.folder, type, ['-t', type, ...(type === 'rsa' ? ['-b', '2048'] : [])])
     }
   }
 

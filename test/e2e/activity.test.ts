@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { dump } from 'js-yaml'
-import { groupNamespace, SYSTEM_NAMESPACE, sha256 } from '../../src/core/names.ts'
+import { SYSTEM_NAMESPACE, sha256 } from '../../src/core/names.ts'
 import { ContainerInstance } from '../../src/crds/containerinstances.ts'
 import { secret } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
@@ -14,9 +14,8 @@ import {
   call,
   expectCall,
   itemsOf,
-  makeBoundary,
   makeCaller,
-  makeGroup,
+  makeGroupPlace,
   type TestCaller,
   uniqueName,
   until,
@@ -55,10 +54,11 @@ describe('the record of activity', () => {
 
   before(async () => {
     admin = await administrator()
-    boundaryId = (await makeBoundary()).id
-    group = (await makeGroup(boundaryId)).name
-    namespace = groupNamespace(boundaryId, group)
-    base = `/boundaries/${boundaryId}/resourcegroups/${group}/resources/containerinstances`
+    const place = await makeGroupPlace()
+    boundaryId = place.boundaryId
+    group = place.group
+    namespace = place.namespace
+    base = place.resources('containerinstances')
     const caller = () => makeCaller({ Contributor: `/boundaries/${boundaryId}` })
     callers = { rest: await caller(), kubectl: await caller(), git: await caller() }
     clients = {

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { groupNamespace } from '../../src/core/names.ts'
 import { PlatformApp } from '../../src/crds/apps.ts'
 import { DeploymentRecord } from '../../src/crds/deployments.ts'
 import { RoleDefinition } from '../../src/crds/rbac.ts'
@@ -8,7 +7,7 @@ import { horizontalPodAutoscaler } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { call, expectCall, makeCaller, uniqueName, until } from '../worlds/platform.ts'
 import { administrator } from '../worlds/tenant.ts'
-import { makeVault, type VaultPlace } from '../worlds/vaultWorld.ts'
+import { makeBesideVault, type VaultPlace } from '../worlds/vaultWorld.ts'
 
 type App = {
   status: string
@@ -36,10 +35,10 @@ describe('apps', () => {
 
   before(async () => {
     client = await administrator()
-    at = await makeVault()
-    namespace = groupNamespace(at.boundaryId, at.group)
-    base = `/boundaries/${at.boundaryId}/resourcegroups/${at.group}/resources/apps`
-    await expectCall(200, 'PUT', at.secret('Token'), { value: 'a-canary-for-apps' })
+    const place = await makeBesideVault('apps', 'a-canary-for-apps')
+    at = place
+    namespace = place.namespace
+    base = place.base
   })
   after(() => client.close())
 

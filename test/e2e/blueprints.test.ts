@@ -9,9 +9,8 @@ import { SecretVault } from '../../src/crds/vaults.ts'
 import { secret } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
-import { call, expectCall, uniqueName, until } from '../worlds/platform.ts'
+import { call, expectCall, makeGroupPlace, uniqueName, until } from '../worlds/platform.ts'
 import { administrator, makeServiceAccount } from '../worlds/tenant.ts'
-import { makeGroupPlace } from '../worlds/vaultWorld.ts'
 
 type Step = { component: string; status: string; message: string | null; resourceId: string | null }
 type Execution = {

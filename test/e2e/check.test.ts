@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { TEST_CONFIG } from '../config.ts'
 import { testPlatform } from '../worlds/tenant.ts'
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts')
@@ -20,7 +21,7 @@ describe('a check of the installation', () => {
   })
   const check = (settings: Record<string, string>) =>
     new Promise<{ code: number; out: string; lines: Map<string, string> }>((resolve) => {
-      const env = { PATH: process.env.PATH ?? '', ...settings }
+      const env = { PATH: process.env.PATH ?? '', ...TEST_CONFIG.compiled, ...settings }
       execFile(process.execPath, [MAIN, '--check'], { env }, (error, stdout, stderr) => {
         const rows = stdout.split('\n').flatMap((line) => {
           const [, verdict, name] = /^(ok|off|fault) +(.+?) {2,}/.exec(line) ?? []

@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { containerNames } from '../../src/contracts/containerinstances.ts'
-import { groupNamespace } from '../../src/core/names.ts'
 import { ContainerInstance } from '../../src/crds/containerinstances.ts'
 import { deployment, persistentVolumeClaim } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { call, expectCall, makeCaller, uniqueName, until } from '../worlds/platform.ts'
 import { administrator, clientWithToken } from '../worlds/tenant.ts'
-import { makeVault, type VaultPlace } from '../worlds/vaultWorld.ts'
+import { makeBesideVault, type VaultPlace } from '../worlds/vaultWorld.ts'
 
 type Instance = {
   status: string
@@ -31,10 +30,10 @@ describe('container instances', () => {
 
   before(async () => {
     client = await administrator()
-    at = await makeVault()
-    namespace = groupNamespace(at.boundaryId, at.group)
-    base = `/boundaries/${at.boundaryId}/resourcegroups/${at.group}/resources/containerinstances`
-    await expectCall(200, 'PUT', at.secret('Token'), { value: 'a-canary-for-containers' })
+    const place = await makeBesideVault('containerinstances', 'a-canary-for-containers')
+    at = place
+    namespace = place.namespace
+    base = place.base
   })
   after(() => client.close())
 

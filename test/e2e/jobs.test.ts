@@ -1,13 +1,12 @@
 import { expect } from 'chai'
 import { jobNames } from '../../src/contracts/jobs.ts'
-import { groupNamespace } from '../../src/core/names.ts'
 import { PlatformJob } from '../../src/crds/jobs.ts'
 import { job, pod, secret } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { call, expectCall, makeCaller, uniqueName, until } from '../worlds/platform.ts'
 import { administrator, clientWithToken } from '../worlds/tenant.ts'
-import { makeVault, type VaultPlace } from '../worlds/vaultWorld.ts'
+import { makeBesideVault, type VaultPlace } from '../worlds/vaultWorld.ts'
 
 type JobDto = {
   name: string
@@ -28,10 +27,10 @@ describe('jobs', () => {
 
   before(async () => {
     client = await administrator()
-    at = await makeVault()
-    namespace = groupNamespace(at.boundaryId, at.group)
-    base = `/boundaries/${at.boundaryId}/resourcegroups/${at.group}/resources/jobs`
-    await expectCall(200, 'PUT', at.secret('Token'), { value: 'a-canary-for-jobs' })
+    const place = await makeBesideVault('jobs', 'a-canary-for-jobs')
+    at = place
+    namespace = place.namespace
+    base = place.base
   })
   after(() => client.close())
 

@@ -1,6 +1,5 @@
 import { expect } from 'chai'
 import type { RelationalClusterDto } from '../../src/client/generated.ts'
-import { groupNamespace } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { RelationalCluster } from '../../src/crds/relational.ts'
 import { service } from '../../src/kube/builtin.ts'
@@ -13,9 +12,9 @@ import {
   call,
   expectCall,
   itemsOf,
-  makeBoundary,
   makeCaller,
   makeGroup,
+  makeGroupPlace,
   type TestCaller,
   uniqueName,
   until,
@@ -38,10 +37,11 @@ describe('relational databases over REST', () => {
   let reader: TestCaller
   before(async () => {
     admin = await administrator()
-    boundaryId = (await makeBoundary()).id
-    group = (await makeGroup(boundaryId)).name
-    home = groupNamespace(boundaryId, group)
-    base = `/boundaries/${boundaryId}/resourcegroups/${group}/resources/relationalclusters`
+    const place = await makeGroupPlace()
+    boundaryId = place.boundaryId
+    group = place.group
+    home = place.namespace
+    base = place.resources('relationalclusters')
     reader = await makeCaller({ Reader: `/boundaries/${boundaryId}` })
   })
   after(async () => {

@@ -9,9 +9,9 @@ import { SecretVault, VaultEntry } from '../../src/crds/vaults.ts'
 import { secret } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
-import { call, type ErrorBody, expectCall, makeCaller, uniqueName, until } from '../worlds/platform.ts'
+import { call, type ErrorBody, expectCall, makeCaller, makeGroupPlace, uniqueName, until } from '../worlds/platform.ts'
 import { administrator, clientWithToken, testPlatform } from '../worlds/tenant.ts'
-import { canary, makeGroupPlace, makeVault, type SecretBody, type VaultPlace } from '../worlds/vaultWorld.ts'
+import { canary, makeVault, type SecretBody, type VaultPlace } from '../worlds/vaultWorld.ts'
 
 type Ran = { code: number; stdout: string; stderr: string }
 

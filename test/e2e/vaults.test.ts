@@ -12,11 +12,12 @@ import {
   itemsOf,
   type Method,
   makeCaller,
+  makeGroupPlace,
   uniqueName,
   until,
 } from '../worlds/platform.ts'
 import { administrator } from '../worlds/tenant.ts'
-import { canary, makeGroupPlace, makeVault, type SecretBody, type VaultPlace } from '../worlds/vaultWorld.ts'
+import { canary, makeVault, type SecretBody, type VaultPlace } from '../worlds/vaultWorld.ts'
 
 const codeOf = async (method: Method, path: string, body?: unknown, token?: string) => {
   const answer = await call<ErrorBody>(method, path, body, token === undefined ? {} : { token })

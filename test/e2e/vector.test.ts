@@ -7,9 +7,8 @@ import {
   call,
   expectCall,
   itemsOf,
-  makeBoundary,
   makeCaller,
-  makeGroup,
+  makeGroupPlace,
   type TestCaller,
   uniqueName,
   until,
@@ -26,9 +25,10 @@ describe('vector databases over REST', () => {
   let reader: TestCaller
   before(async () => {
     admin = await administrator()
-    boundaryId = (await makeBoundary()).id
-    group = (await makeGroup(boundaryId)).name
-    base = `/boundaries/${boundaryId}/resourcegroups/${group}/resources/vectorclusters`
+    const place = await makeGroupPlace()
+    boundaryId = place.boundaryId
+    group = place.group
+    base = place.resources('vectorclusters')
     reader = await makeCaller({ Reader: `/boundaries/${boundaryId}` })
   })
   after(async () => {

@@ -8,19 +8,22 @@ import type { RegistryAuditEntry } from '../../src/contracts/registry/audit.ts'
 import { UNUSED, type Uses } from '../../src/contracts/registry/retention.ts'
 
 const YEAR_2026 = new Date('2026-01-01T00:00:00Z')
-let authority: Promise<Pair> | undefined
+let keys: Promise<RegistryKeys> | undefined
 
-/** Keys below one authority, the same for all tests of a process. */
-export function testKeys(): RegistryKeys {
-  authority ??= createAuthority('registry of tests', YEAR_2026)
+async function makeKeys(): Promise<RegistryKeys> {
+  const authority = await createAuthority('registry of tests', YEAR_2026)
   const certify = (pair: Pair, now: Date) => issueCertificate(pair, { commonName: 'tokens', purpose: 'client' }, now)
-  const keys = authority.then((pair) =>
-    createRegistryKeys({ authority: pair, certify, issuer: 'freehold', service: 'registry.test' }),
-  )
+  return createRegistryKeys({ authority, certify, issuer: 'freehold', service: 'registry.test' })
+}
+
+/** The same for all tests of a process. */
+export function testKeys(): RegistryKeys {
+  keys ??= makeKeys()
+  const made = keys
   return {
-    token: async (...given) => (await keys).token(...given),
-    issue: async (credential) => (await keys).issue(credential),
-    read: async (...given) => (await keys).read(...given),
+    token: async (...given) => (await made).token(...given),
+    issue: async (credential) => (await made).issue(credential),
+    read: async (...given) => (await made).read(...given),
   }
 }
 

@@ -8,7 +8,7 @@ import { Router } from '../../src/api/http/router.ts'
 import { statusesOf } from '../../src/api/http/statuses.ts'
 import { SERVED_ROUTES } from '../../src/api/index.ts'
 import type { ResourceGroupDto } from '../../src/api/resourcegroups/record.ts'
-import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import { parseScope } from '../../src/core/scope.ts'
 import { RoleAssignment, RoleDefinition } from '../../src/crds/rbac.ts'
 import { actionNames, compilePermissions } from '../../src/iam/permissions.ts'
@@ -155,6 +155,26 @@ export async function makeGroup(boundaryId: string, name = uniqueName('group')):
     const { body } = await expectCall<ResourceGroupDto>(200, 'GET', path)
     return body.status === 'Running' && body
   })
+}
+
+export type GroupPlace = {
+  boundaryId: string
+  group: string
+  namespace: string
+  /** The path of its resources of a kind. */
+  resources: (segment: string) => string
+}
+
+/** A group in a boundary of the test's own. */
+export async function makeGroupPlace(): Promise<GroupPlace> {
+  const { id: boundaryId } = await makeBoundary()
+  const { name: group } = await makeGroup(boundaryId)
+  return {
+    boundaryId,
+    group,
+    namespace: groupNamespace(boundaryId, group),
+    resources: (segment) => `/boundaries/${boundaryId}/resourcegroups/${group}/resources/${segment}`,
+  }
 }
 
 /** All items of a list, page after page. */

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { entryName } from '../../src/contracts/vaults/names.ts'
-import { groupNamespace } from '../../src/core/names.ts'
-import { expectCall, makeBoundary, makeGroup, uniqueName, until } from './platform.ts'
+import { expectCall, type GroupPlace, makeGroupPlace, uniqueName, until } from './platform.ts'
 
 export type SecretBody = {
   name: string
@@ -31,15 +30,9 @@ export type VaultPlace = {
   entry: (name: string) => string
 }
 
-export async function makeGroupPlace() {
-  const { id: boundaryId } = await makeBoundary()
-  const { name: group } = await makeGroup(boundaryId)
-  return { boundaryId, group, namespace: groupNamespace(boundaryId, group) }
-}
-
 export async function makeVault(
   body: object = {},
-  given?: { boundaryId: string; group: string; namespace: string },
+  given?: Pick<GroupPlace, 'boundaryId' | 'group' | 'namespace'>,
 ): Promise<VaultPlace> {
   const { boundaryId, group, namespace } = given ?? (await makeGroupPlace())
   const vault = uniqueName('vault')
@@ -59,6 +52,14 @@ export async function makeVault(
     secret: (name) => `${scope}/secrets/${name}`,
     entry: (name) => entryName(vault, name),
   }
+}
+
+/** A group with a vault in which the secret `Token` has this value. `base` is where resources of a kind go beside it. */
+export async function makeBesideVault(segment: string, token: string): Promise<VaultPlace & { base: string }> {
+  const place = await makeGroupPlace()
+  const vault = await makeVault({}, place)
+  await expectCall(200, 'PUT', vault.secret('Token'), { value: token })
+  return { ...vault, base: place.resources(segment) }
 }
 
 /** A value that is nowhere else. */

@@ -38,6 +38,8 @@ async function real(): Promise<RealWorld> {
     (await promisify(execFile)('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.c', ...args], { cwd: home })).stdout
   await git('init', '--quiet', '--initial-branch=main')
   await git('config', 'uploadpack.allowFilter', 'true')
+  // What is random does not get smaller.
+  await git('config', 'core.compression', '1')
   await symlink('/etc/hostname', join(home, 'outside.yaml'))
   const served = await serveGit(root, { username: 'git', password: PASSWORD })
   return {

@@ -72,15 +72,19 @@ describe('plain Git over ssh, of a real sshd', () => {
 
   const refused: [string, () => string | Promise<string>, RegExp][] = [
     ['a key that the host does not know', () => readFile(makeKey(server.folder, 'stranger'), 'utf8'), /deploy key/],
-    ['a key with a passphrase', () => readFile(makeKey(server.folder, 'locked', [], 'secret'), 'utf8'), /passphrase/],
+    [
+      'a key with a passphrase',
+      () => readFile(makeKey(server.folder, 'locked', ['-t', 'rsa', '-b', '2048'], 'secret'), 'utf8'),
+      /passphrase/,
+    ],
     [
       'a PEM key with a passphrase',
-      () => readFile(makeKey(server.folder, 'locked-pem', ['-t', 'rsa', '-m', 'PEM'], 'secret'), 'utf8'),
+      () => readFile(makeKey(server.folder, 'locked-pem', ['-t', 'rsa', '-b', '2048', '-m', 'PEM'], 'secret'), 'utf8'),
       /passphrase/,
     ],
     [
       'a PKCS #8 key with a passphrase',
-      () => readFile(makeKey(server.folder, 'locked-8', ['-t', 'rsa', '-m', 'PKCS8'], 'secret'), 'utf8'),
+      () => readFile(makeKey(server.folder, 'locked-8', ['-t', 'rsa', '-b', '2048', '-m', 'PKCS8'], 'secret'), 'utf8'),
       /passphrase/,
     ],
     ['the public half', () => readFile(`${file}.pub`, 'utf8'), /from BEGIN to END/],

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { LRUCache } from 'lru-cache'
 import type { FileRequest } from '../../contracts/files.ts'
 import { PlatformError } from '../../core/errors.ts'
 import type { KubeObject } from '../../core/object.ts'
+import { recentlyUsed } from '../../core/recentlyUsed.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import type { Exec, ExecSession } from '../../kube/exec.ts'
 import { KeyedSemaphore } from './keyedSemaphore.ts'
@@ -46,7 +46,7 @@ type Job = KubeObject & { status?: { conditions?: { type: string; status: string
 export function podVolumeFiles({ image, isPlayed, other, ...own }: PodVolumeFilesOptions): VolumeFiles {
   const places = new KeyedSemaphore(AT_ONCE)
   /** The pods that answered last, by the name of their Job. */
-  const known = new LRUCache<string, string>({ max: MOST_KNOWN })
+  const known = recentlyUsed<string, string>(MOST_KNOWN)
 
   async function open(place: FilePlace, key: string, signal: AbortSignal): Promise<ExecSession> {
     const { client, exec } = place.clusterId === undefined ? own : other(place.clusterId)

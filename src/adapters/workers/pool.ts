@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { LRUCache } from 'lru-cache'
+import { recentlyUsed } from '../../core/recentlyUsed.ts'
 import { type Workers, type WorkRefusal, WorkRefused } from './port.ts'
 import type { TaskName } from './tasks.ts'
 import type { Outcome, Task } from './thread.ts'
@@ -145,7 +145,7 @@ class Pool implements Workers {
 /** What each principal has under way and has spent in this minute. */
 function usePerPrincipal({ perMinute, perPrincipal }: PoolLimits) {
   const underWay = new Map<string, number>()
-  const spent = new LRUCache<string, { milliseconds: number; until: number }>({ max: PRINCIPALS_MAX, ttl: MINUTE })
+  const spent = recentlyUsed<string, { milliseconds: number; until: number }>(PRINCIPALS_MAX, MINUTE)
   return {
     /** @throws WorkRefused TooMany */
     refuse(who: string): void {

@@ -1,7 +1,7 @@
-import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../core/clock.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
+import { recentlyUsed } from '../../core/recentlyUsed.ts'
 import { parseScope, type Scope } from '../../core/scope.ts'
 import { DenyAssignment, PrincipalGroup, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
 import { scopeObject } from '../../crds/scopeObjects.ts'
@@ -38,7 +38,7 @@ type Group = PrincipalGroup & KubeObject
 type Window = { readonly until: number; readonly looks: Map<string, Promise<void>> }
 
 export function createLateGrants({ client, caches, clock }: LateGrantsOptions): LateGrants {
-  const windows = new LRUCache<string, Window>({ max: MAX_PRINCIPALS })
+  const windows = recentlyUsed<string, Window>(MAX_PRINCIPALS)
   const reading = new Reading(client, caches)
   return (principalId, text) => {
     const scope = parseScope(text)

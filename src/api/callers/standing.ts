@@ -1,7 +1,7 @@
-import { LRUCache } from 'lru-cache'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { isUuid, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
+import { recentlyUsed } from '../../core/recentlyUsed.ts'
 import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
 import type { WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
@@ -46,7 +46,7 @@ const MAX_ANSWERS = 1_000
 
 /** Standing by the PlatformClient and PlatformUser objects of the local provider. */
 export function createStanding({ client, caches, clock = systemClock }: StandingOptions): Standing {
-  const answers = new LRUCache<string, { until: number; answer: Promise<Ended | undefined> }>({ max: MAX_ANSWERS })
+  const answers = recentlyUsed<string, { until: number; answer: Promise<Ended | undefined> }>(MAX_ANSWERS)
 
   /** A new principal may have a token before our watch reports it. */
   async function ask(

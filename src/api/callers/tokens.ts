@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify, type ProtectedHeaderParameters } from 'jose'
-import { LRUCache } from 'lru-cache'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { isUuid } from '../../core/names.ts'
+import { recentlyUsed } from '../../core/recentlyUsed.ts'
 import { type KeySet, keepTokenKeys, keyFetcher, type TokenKeys } from './tokenKeys.ts'
 
 /** Who calls, as the access token says. Times are milliseconds since the epoch. */
@@ -222,7 +222,7 @@ type Remembered = { caller: Caller; kid: string; thumbprint: string | undefined 
 
 /** Verified tokens by the SHA-256 of their whole text, the least recently used forgotten first. */
 class RememberedCallers {
-  readonly #entries = new LRUCache<string, Remembered>({ max: MAX_REMEMBERED })
+  readonly #entries = recentlyUsed<string, Remembered>(MAX_REMEMBERED)
   readonly #clock: Clock
 
   constructor(clock: Clock) {

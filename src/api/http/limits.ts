@@ -1,5 +1,5 @@
 import { ipKeyGenerator } from 'express-rate-limit'
-import { LRUCache } from 'lru-cache'
+import { recentlyUsed } from '../../core/recentlyUsed.ts'
 
 /** Further callers push out those that have asked for nothing the longest, with what they owe. */
 const KEYS_MAX = 50_000
@@ -18,7 +18,7 @@ export class Budget {
 
   constructor(rate: Rate, keys = KEYS_MAX) {
     this.#rate = rate
-    this.#left = new LRUCache({ max: keys })
+    this.#left = recentlyUsed(keys)
   }
 
   /**

@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../core/clock.ts'
+import { recentlyUsed } from '../../core/recentlyUsed.ts'
 
 const KEYS_MAX = 10_000
 
@@ -8,7 +8,7 @@ export class AttemptLimit {
   readonly #max: number
   readonly #window: number
   readonly #clock: Clock
-  readonly #attempts = new LRUCache<string, number[]>({ max: KEYS_MAX })
+  readonly #attempts = recentlyUsed<string, number[]>(KEYS_MAX)
 
   constructor(max: number, clock: Clock, window = 3_600_000) {
     this.#max = max

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import {
   NOTIFY_HEADER,
@@ -9,6 +8,7 @@ import {
 import { PlatformError } from '../../core/errors.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { boundaryNamespace, isUuid, sha256 } from '../../core/names.ts'
+import { recentlyUsed } from '../../core/recentlyUsed.ts'
 import { isSameText } from '../../core/sameText.ts'
 import { DIGESTS_MAX, Digest, RegistryRepository } from '../../crds/registry.ts'
 import { accepted } from '../http/answer.ts'
@@ -36,7 +36,7 @@ const Envelope = z.object({ events: z.array(Event).max(1000) }).meta({ id: 'Regi
 const RegistryNotifyResult = z.object({ accepted: z.int(), duplicates: z.int() }).meta({ id: 'RegistryNotifyResult' })
 
 /** Deliveries that were taken. Another replica that takes one again writes the same. */
-const seen = new LRUCache<string, true>({ max: 10_000 })
+const seen = recentlyUsed<string, true>(10_000)
 
 /** In whose name what the registry tells is written down. */
 const REGISTRY: Caller = {

@@ -2,6 +2,7 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { TEST_CONFIG } from '../../../test/config.ts'
 import type { Context, Input } from '../command.ts'
 import { check } from './check.ts'
 
@@ -106,7 +107,7 @@ describe('freehold check --dev', () => {
   it('looks with the settings that the platform runs with', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'freehold-check-'))
     const address = 'http://127.0.0.1:1'
-    const settings = { PLATFORM_STALE_READ_SECONDS: 'soon' }
+    const settings = { ...TEST_CONFIG.compiled, PLATFORM_STALE_READ_SECONDS: 'soon' }
     const dev = { facadeUrl: address, tokenUrl: address, clientId: 'id', clientSecret: 'secret', settings }
     await writeFile(join(folder, 'dev.json'), JSON.stringify(dev))
     expect((await ask(join(folder, 'dev.json'))).said).to.contain('PLATFORM_STALE_READ_SECONDS')

@@ -2,7 +2,6 @@ import { lstatSync, readdirSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BuildRefusal, type SourceFiles } from '../../contracts/builds/files.ts'
-import { planBuild } from '../../contracts/builds/plan.ts'
 import { RUNTIMES } from '../../contracts/builds/runtimes.ts'
 import type { Command, Input } from '../command.ts'
 import { localTrouble, usage } from '../failure.ts'
@@ -26,7 +25,7 @@ export const init: Command = {
   ],
   async run(input, { terminal }) {
     const folder = input.positionals[0] ?? '.'
-    const plan = planOf(filesOf(folder), input)
+    const plan = await planOf(filesOf(folder), input)
     const { dockerfile, server, runtime, runtimeVersion } = plan
     if (dockerfile === undefined) {
       terminal.err('The folder has a Dockerfile, which is used as it is; --runtime shows another one.\n')
@@ -47,9 +46,11 @@ export const init: Command = {
   },
 }
 
-function planOf(files: SourceFiles, input: Input) {
+async function planOf(files: SourceFiles, input: Input) {
   const port = Number(input.text('port') ?? 8080)
   if (!Number.isInteger(port) || port < 1 || port > 65_535) throw usage('--port is a number from 1 to 65535.')
+  // Only here: it knows every runtime, and no other command asks.
+  const { planBuild } = await import('../../contracts/builds/plan.ts')
   try {
     return planBuild(files, {
       purpose: input.has('site') ? 'Site' : 'Service',

@@ -1,4 +1,4 @@
-import { decodeJwt } from 'jose'
+import { decodeJwt } from 'jose/jwt/decode'
 import { messageOf } from '../../core/errors.ts'
 import type { Command } from '../command.ts'
 import { CREDENTIAL_NAMES } from '../credentials.ts'
@@ -6,7 +6,6 @@ import { localTrouble } from '../failure.ts'
 import { execCredential } from '../kubeconfig.ts'
 import { OUTPUT, openSession, show } from '../session.ts'
 import { fetchOf, readSettings } from '../settings.ts'
-import { revoke, signInWithBrowser, signInWithDevice } from '../signIn.ts'
 import { loginStore } from '../storedLogin.ts'
 
 export const login: Command = {
@@ -18,6 +17,7 @@ export const login: Command = {
     const provider = { settings, fetch: await fetchOf(settings), now }
     const { openBrowser } = terminal
     const tell = (text: string) => terminal.err(`${text}\n`)
+    const { signInWithBrowser, signInWithDevice } = await import('../signIn.ts')
     const usesDevice = input.has('device') || openBrowser === undefined
     const signIn = usesDevice ? signInWithDevice : signInWithBrowser
     const stored = await signIn(provider, { tell, signal, openBrowser: openBrowser ?? (() => undefined) })
@@ -54,6 +54,7 @@ export const logout: Command = {
     try {
       const { issuer, clientId } = stored
       const settings = { ...(await readSettings(places.settings)), issuer, clientId }
+      const { revoke } = await import('../signIn.ts')
       const isRevoked = await revoke({ settings, fetch: await fetchOf(settings), now }, stored)
       terminal.err(isRevoked ? 'Signed out.\n' : 'Signed out here; the identity provider cannot revoke a login.\n')
     } catch (error) {

@@ -13,8 +13,8 @@ import {
   withoutAbsent,
   writeSettings,
 } from '../settings.ts'
-import { loginFromFile } from '../signIn.ts'
 import { loginStore } from '../storedLogin.ts'
+import { loginFromFile } from '../tokens.ts'
 
 export const setup: Command = {
   name: 'setup',

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
-import { LRUCache } from 'lru-cache'
 import { Agent, request } from 'undici'
 import { z } from 'zod'
 import type { Configuration } from '../../config.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { sha256 } from '../../core/names.ts'
+import { recentlyUsed } from '../../core/recentlyUsed.ts'
 import type { SecretCheck } from '../../identity/clientSecrets.ts'
 import type { Guesses } from '../../identity/guesses.ts'
 
@@ -29,7 +29,7 @@ export function clientSignIn<T extends object>(
   { looksAgain = false }: { looksAgain?: boolean } = {},
 ) {
   // Guesses of others at the same address must not keep out who signed in a moment ago.
-  const known = new LRUCache<string, T>({ max: 10_000, ttl: REMEMBERED })
+  const known = recentlyUsed<string, T>(10_000, REMEMBERED)
   return {
     /**
      * What was found; undefined if the secret is not that of the account.

@@ -1,5 +1,4 @@
 import { setImmediate } from 'node:timers/promises'
-import { LRUCache } from 'lru-cache'
 import { OWN_TEMPLATES_MAX } from '../../contracts/blueprints/sources.ts'
 import type { TemplateProblem } from '../../contracts/blueprints/template.ts'
 import { readingTemplate } from '../../contracts/blueprints/validate.ts'
@@ -7,6 +6,7 @@ import { sentence } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE, sha256 } from '../../core/names.ts'
 import { ageOf, type KubeObject } from '../../core/object.ts'
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
+import { recentlyUsed } from '../../core/recentlyUsed.ts'
 import { inSlices } from '../../core/slices.ts'
 import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
@@ -38,7 +38,7 @@ type Verdict = {
 }
 
 /** By the digest of the content: a pass does not read again what did not change. */
-const VERDICTS = new LRUCache<string, Verdict>({ max: 2_000 })
+const VERDICTS = recentlyUsed<string, Verdict>(2_000)
 
 async function verdictOf(content: string, digest: string): Promise<Verdict> {
   const known = VERDICTS.get(digest)

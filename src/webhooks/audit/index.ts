@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache'
 import type { ActivityRecorder } from '../../api/records/activity/recorder.ts'
+import { recentlyUsed } from '../../core/recentlyUsed.ts'
 import type { PlaceOfNamespace } from '../authorizer/question.ts'
 import { readEvents } from './events.ts'
 import { type Surroundings, toldByEvent } from './told.ts'
@@ -17,7 +17,7 @@ const REMEMBERED = 2_000
  * again. Undefined for what is no audit log.
  */
 export function createAuditor(options: AuditOptions): (body: unknown) => Promise<object | undefined> {
-  const places = new LRUCache<string, NonNullable<ReturnType<PlaceOfNamespace>>>({ max: REMEMBERED })
+  const places = recentlyUsed<string, NonNullable<ReturnType<PlaceOfNamespace>>>(REMEMBERED)
   const placeOf: PlaceOfNamespace = (namespace) => {
     const found = options.placeOf(namespace)
     if (found !== undefined) places.set(namespace, found)

@@ -26,6 +26,8 @@ const GIT = [
   // Longer files go from the network to the disk without being in memory.
   ['core.bigFileThreshold', '16m'],
   ['advice.detachedHead', 'false'],
+  // The repository lives for seconds: nobody tidies it up.
+  ['maintenance.auto', 'false'],
 ].flatMap(([name, value]) => ['-c', `${name}=${value}`])
 
 /** @returns the commit. @throws BuildRefusal */
@@ -43,7 +45,7 @@ export async function clone({ url, branch, commit }: Git, { settings }: BuildOrd
     if (code !== 0) throw failureOfGit(said)
     return output.trim()
   }
-  await git(['init', '--quiet'])
+  await git(['init', '--quiet', '--template='])
   const wanted = commit ?? `refs/heads/${branch}`
   await git(['fetch', '--quiet', '--depth=1', '--no-tags', '--end-of-options', named(url), wanted])
   const judge = new CommitJudge()

@@ -1,36 +1,39 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { buffer, text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { expectClear } from '../../../../test/cases/hostileSources/reasons.ts'
 import { HOSTILE_TREES, type HostileTree } from '../../../../test/cases/hostileSources/trees.ts'
 import { GitObjects } from '../../../../test/make/gitObjects.ts'
+import type { Asked, PartPlayed } from '../../../../test/make/partsApart.ts'
 import { readWord } from '../../../contracts/builds/pod.ts'
 
 const HOST = join(import.meta.dirname, '../../../../test/node/builds/host.ts')
-const PROGRAM = join(import.meta.dirname, 'main.ts')
+const PROGRAM = join(import.meta.dirname, '../../../../test/make/partsApart.ts')
 /** Of the program itself; git holds what it reads outside. */
 const MEMORY_MIB = 96
 const CANARY = 'a-canary-that-nobody-reads'
 
-/** The program of builds, as its first container runs it, with a folder in the place of its own root. */
+/** What the first container of a build runs, with a folder in the place of its own root. */
 describe('a hostile commit fails with a reason, and nothing outside is touched', () => {
   let above: string
   let host: ChildProcess
+  let program: ChildProcess
   let url: string
   before(async () => {
     above = await mkdtemp(join(tmpdir(), 'freehold-commits-'))
     const git = new GitObjects(join(above, 'git/hostile.git'))
     for (const [at, { tree }] of HOSTILE_TREES.entries()) git.branch(`case-${at}`, git.tree(...tree(git)))
     host = spawn(process.execPath, [HOST, above, '127.0.0.1', '0'], { stdio: ['ignore', 'pipe', 'inherit'] })
+    program = fork(PROGRAM, { execArgv: [`--max-old-space-size=${MEMORY_MIB}`] })
     const [ready] = host.stdout === null ? [] : await once(host.stdout, 'data')
     url = `http://127.0.0.1:${JSON.parse(String(ready)).port}/git/hostile.git`
   })
   after(async () => {
     host?.kill()
+    program?.kill()
     await rm(above, { recursive: true, force: true })
   })
 
@@ -47,18 +50,30 @@ describe('a hostile commit fails with a reason, and nothing outside is touched',
       canary: CANARY,
     }
     await writeFile(join(root, 'run/build/order.json'), JSON.stringify(order))
-    const program = [`--max-old-space-size=${MEMORY_MIB}`, PROGRAM, 'source', root]
-    const child = spawn(process.execPath, program, { stdio: ['ignore', 'pipe', 'pipe'] })
-    const [log, errors] = await Promise.all([text(child.stdout), buffer(child.stderr), once(child, 'close')])
+    const { log, status } = await run({ name: 'source', root })
     const last = await readFile(join(root, 'dev/termination-log'), 'utf8').catch(() => '')
-    return { below, root, log: `${log}${errors}`, last }
+    return { below, root, log, last, status }
+  }
+
+  async function run(asked: Asked): Promise<PartPlayed> {
+    const over = new AbortController()
+    const answer = once(program, 'message', over)
+    const ended = once(program, 'exit', over).then(() => Promise.reject(new Error('The program ended.')))
+    program.send(asked)
+    try {
+      return (await Promise.race([answer, ended]))[0]
+    } finally {
+      over.abort()
+      await Promise.allSettled([answer, ended])
+    }
   }
 
   for (const [at, one] of HOSTILE_TREES.entries()) {
     it(one.sentence, async () => {
-      const { below, root, log, last } = await play(one, at)
+      const { below, root, log, last, status } = await play(one, at)
       const { failure, message = '' } = readWord(last)
       expect(failure, `${message}\n${last}\n${log}`).to.equal(one.failure)
+      expect(status).to.equal(1)
       expect(message).to.match(one.says)
       expectClear(message)
       expect(log + last).to.not.include(CANARY)

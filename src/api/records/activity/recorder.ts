@@ -1,8 +1,8 @@
-import { LRUCache } from 'lru-cache'
 import type { ActivityStore, ResourcePath, Sighting } from '../../../adapters/activity/port.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { messageOf } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
+import { recentlyUsed } from '../../../core/recentlyUsed.ts'
 
 /** Milliseconds that entries are gathered: many of one resource cost one write. */
 const GATHERED = 1_000
@@ -24,8 +24,8 @@ export type RecorderOptions = { store: ActivityStore; clock: Clock; log: Log }
 export class ActivityRecorder {
   readonly #options: RecorderOptions
   /** What this process tells itself, so that the same from elsewhere is no news; false until it is kept. */
-  readonly #own = new LRUCache<string, boolean>({ max: WAITING_MAX })
-  readonly #refusals = new LRUCache<string, number>({ max: 20_000, ttl: HOUR })
+  readonly #own = recentlyUsed<string, boolean>(WAITING_MAX)
+  readonly #refusals = recentlyUsed<string, number>(20_000, HOUR)
   #waiting: Told[] = []
   #timer: { cancel(): void } | undefined
   #writing: Promise<void> | undefined

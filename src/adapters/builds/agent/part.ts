@@ -1,0 +1,44 @@
+import { writeFileSync } from 'node:fs'
+import { BuildRefusal } from '../../../contracts/builds/files.ts'
+import type { BuildWord } from '../../../contracts/builds/pod.ts'
+import type { BuildContainer } from '../../../contracts/builds/progress.ts'
+import { buildImage } from './build.ts'
+import type { Places } from './places.ts'
+import { pushImage } from './push.ts'
+import { fetchSource } from './source.ts'
+
+const PARTS: Readonly<Record<BuildContainer, (places: Places) => Promise<BuildWord>>> = {
+  source: fetchSource,
+  build: buildImage,
+  push: pushImage,
+}
+
+/**
+ * Runs one part of a build and leaves its last word.
+ *
+ * @returns the exit status
+ * @throws Error for an unknown name, and what is our own fault
+ */
+export async function runPart(name: string | undefined, places: Places): Promise<number> {
+  const part = Object.entries(PARTS).find(([known]) => known === name)?.[1]
+  if (part === undefined) throw new Error(`Usage: main.ts ${Object.keys(PARTS).join(' | ')}`)
+  try {
+    writeFileSync(places.lastWord, JSON.stringify(await part(places)))
+    return 0
+  } catch (error) {
+    const refusal = refusalOf(error)
+    console.log(refusal.message)
+    const { failure, message } = refusal
+    writeFileSync(places.lastWord, JSON.stringify({ failure, message } satisfies BuildWord))
+    return 1
+  }
+}
+
+/** @throws what is our own fault */
+function refusalOf(error: unknown): BuildRefusal {
+  if (error instanceof BuildRefusal) return error
+  const { code } = error as { code?: unknown }
+  if (code === 'ENOSPC' || code === 'EDQUOT')
+    return new BuildRefusal('OutOfDisk', 'The build wrote more than a build may.')
+  throw error
+}

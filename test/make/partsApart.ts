@@ -1,0 +1,26 @@
+import { runPart } from '../../src/adapters/builds/agent/part.ts'
+import { placesBelow } from '../../src/adapters/builds/agent/places.ts'
+
+export type Asked = { readonly name: string; readonly root: string }
+/** What it wrote to its log, and its exit status; undefined if it broke, which the log then tells. */
+export type PartPlayed = { readonly log: string; readonly status: number | undefined }
+
+/** Runs parts of builds, one after the other, in a process with bounds of its own: to start one for each takes longer. */
+async function play({ name, root }: Asked): Promise<PartPlayed> {
+  const written: string[] = []
+  const write = process.stdout.write
+  process.stdout.write = ((chunk: string | Uint8Array) => {
+    written.push(Buffer.from(chunk).toString())
+    return true
+  }) as typeof write
+  try {
+    return { status: await runPart(name, placesBelow(root)), log: written.join('') }
+  } catch (error) {
+    return { status: undefined, log: `${written.join('')}${(error as Error).stack}` }
+  } finally {
+    process.stdout.write = write
+  }
+}
+
+process.on('message', async (asked: Asked) => process.send?.(await play(asked)))
+process.once('disconnect', () => process.exit())
