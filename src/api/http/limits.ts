@@ -1,4 +1,5 @@
 import { ipKeyGenerator } from 'express-rate-limit'
+import type { LRUCache } from 'lru-cache'
 import { recentlyUsed } from '../../core/recentlyUsed.ts'
 
 /** Further callers push out those that have asked for nothing the longest, with what they owe. */
