@@ -56,6 +56,23 @@ describe('answers that are not JSON', () => {
   }
 })
 
+describe('names of what has none of its own', () => {
+  for (const [sentence, words, said] of [
+    ['are those of the items of a page', ['call', 'GET', '/boundaries', '-o', 'name'], 'one\ntwo\n'],
+    ['are that of what was scaled', ['scale', 'vc', 'r1', '2', '-b', 'b', '-g', 'g', '-o', 'name'], 'r1\n'],
+  ] as const) {
+    it(sentence, async () => {
+      const commands = await CommandsAtServer.start(({ url = '' }, response) => {
+        const items = [{ id: 'one' }, { id: 'two' }]
+        response.end(JSON.stringify(url.endsWith('/scale') ? { targetScale: 2 } : { items }))
+      })
+      expect(await commands.freehold(...words), commands.said).to.equal(0)
+      expect(commands.said).to.equal(said)
+      await commands.stop()
+    })
+  }
+})
+
 describe('describe shows no secret', () => {
   const collections = collectionsOf()
   const operations: readonly Operation[] = Object.values(OPERATIONS)

@@ -1,4 +1,5 @@
 import type { RawAnswer } from '../client/index.ts'
+import { isRecord } from '../core/isRecord.ts'
 import type { Context, Input } from './command.ts'
 import { CommandFailure, EXIT, usage } from './failure.ts'
 import { printable } from './output.ts'
@@ -42,9 +43,15 @@ export function showAnswer(answer: RawAnswer, input: Input, context: Context): v
   const { terminal } = context
   const form = formOf(answer)
   const media = printable(mediaOf(answer.headers))
-  if (form === 'json') show(jsonOf(answer), input, context)
+  if (form === 'json') show(namedIn(jsonOf(answer), input), input, context)
   else if (input.text('output') !== undefined) throw usage(`The answer is ${media}: --output is for records.`)
   else if (form === 'text') terminal.out(answer.text)
   else if (terminal.isTerminal) throw usage(`The answer is ${media}, which is not for a terminal: add \`> FILE\`.`)
   else terminal.outBytes(answer.bytes)
+}
+
+/** A page has no name, and its items have. */
+function namedIn(value: unknown, input: Input): unknown {
+  const isPage = isRecord(value) && Array.isArray(value.items)
+  return isPage && input.text('output') === 'name' ? value.items : value
 }
