@@ -11,6 +11,8 @@ export type CollectionRoute = Operation & {
   readonly parameters: readonly string[]
   /** The last parameter of a path that ends in one: it stands for the name on the command line. */
   readonly nameParameter: string | undefined
+  /** The segment alone means another place: this one is said as `blueprints/sources`. */
+  readonly isLower?: boolean
 }
 
 /** What kubectl calls it by, and the words before it that say where it stands. */
@@ -62,12 +64,28 @@ export function collectionsOf(
   }
   return [...found]
     .filter(([, routes]) => isSomething(routes.map(({ verb }) => verb)))
-    .map(([noun, routes]) => {
-      const kind = kinds.find(({ plural }) => plural === noun)
-      const singular = kind?.kind.toLowerCase() ?? singularOf(noun)
+    .map(([noun, all]) => {
+      const routes = all.map((route) => ({ ...route, isLower: isLower(route, all) }))
+      const namesake = kinds.find(({ plural }) => plural === noun)
+      const singular = namesake?.kind.toLowerCase() ?? singularOf(noun)
+      const kind = namesake ?? kinds.find((each) => isWrittenIn(each, noun, routes))
       return { noun, singular, also: kinds.flatMap((each) => aliasOf(each, noun) ?? []), kind, routes }
     })
     .sort((a, b) => a.noun.localeCompare(b.noun))
+}
+
+/**
+ * Whether a collection of another name takes the manifests of a kind, as `sqlclusters` those of SqlInstance: things of a group
+ * that the caller names. What stands below another thing needs its name, which no manifest has.
+ */
+function isWrittenIn(found: ResourceKind, noun: string, routes: readonly CollectionRoute[]): boolean {
+  const { placement, collection } = { collection: undefined, ...found }
+  const isOfGroup = ({ verb, parameters, nameParameter }: CollectionRoute) =>
+    verb === 'create' &&
+    nameParameter !== undefined &&
+    parameters.length === 3 &&
+    parameters.some((name) => GROUP_PARAMETERS.includes(name))
+  return placement === 'group' && collection === noun && routes.some(isOfGroup)
 }
 
 function aliasOf(found: ResourceKind, noun: string): Alias | undefined {
@@ -124,9 +142,23 @@ export function findCollection(word: string, collections: readonly Collection[])
   // What REST calls it comes first: a name of a kind may be a word of REST for something else.
   const found = collections.find(isCalled) ?? collections.find((each) => aliasIn(each) !== undefined)
   const below = found === undefined || isCalled(found) ? [] : (aliasIn(found)?.below ?? [])
-  const routes = found?.routes.filter(({ path }) => isBelow(literalsOf(path), before.length > 0 ? before : below))
-  if (found === undefined || routes === undefined || routes.length === 0) throw unknownKind(word, last, collections)
-  return { ...found, routes }
+  const asked = before.length > 0 ? before : below
+  const fitting = found?.routes.filter(({ path }) => isBelow(literalsOf(path), asked)) ?? []
+  if (found === undefined || fitting.length === 0) throw unknownKind(word, last, collections)
+  return { ...found, routes: asked.length > 0 ? fitting.map((route) => ({ ...route, isLower: false })) : fitting }
+}
+
+/**
+ * A word alone means the highest of several places that only their words tell apart, whatever is done there: else
+ * `create` would make another thing than `list` shows.
+ */
+function isLower(route: CollectionRoute, all: readonly CollectionRoute[]): boolean {
+  const outerOf = ({ parameters, nameParameter }: CollectionRoute) =>
+    parameters.filter((name) => name !== nameParameter).join(' ')
+  const heightOf = (each: CollectionRoute) => literalsOf(each.path).length
+  return all.some(
+    (list) => list.verb === 'list' && outerOf(list) === outerOf(route) && heightOf(list) < heightOf(route),
+  )
 }
 
 function unknownKind(word: string, last: string, collections: readonly Collection[]): CommandFailure {
@@ -208,9 +240,12 @@ export function chooseRoute(
   given: Given,
   command: CommandWords | null = { name: verb, positionals: ['KIND', '[NAME]'] },
 ): Target {
-  const candidates = collection.routes.filter((route) => route.verb === verb)
+  const ofVerb = collection.routes.filter((route) => route.verb === verb)
+  const candidates = ofVerb.filter((route) => route.isLower !== true)
   if (candidates.length === 0) {
-    throw usage(`The interface cannot ${verb} ${collection.noun}; \`freehold kinds\` shows what it can.`)
+    const [lower] = ofVerb
+    const meant = lower && `; did you mean ${literalsOf(lower.path)[0]}/${collection.noun}?`
+    throw usage(`The interface cannot ${verb} ${collection.noun}${meant ?? '; `freehold kinds` shows what it can.'}`)
   }
   const possible = targetsOf(candidates, given)
   const [best, ...rivals] = foremost(possible)
@@ -334,7 +369,8 @@ export function formOf(
   }
   const possible = targetsOf(candidates, exact)
   const found = foremost(possible)
-  const isPlain = found.length === 1 && found.every((target) => placeOf(target.route) === placeOf(route))
+  const isPlain =
+    route.isLower !== true && found.length === 1 && found.every((target) => placeOf(target.route) === placeOf(route))
   const word = isPlain ? noun : spellingOf({ route, values: {} }, possible, noun)
   const words = positionals.flatMap((positional) => {
     if (positional === 'KIND') return word

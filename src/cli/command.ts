@@ -16,6 +16,8 @@ export type Option = {
   readonly choices?: readonly string[]
   /** A choice that takes a value of its own: `jsonpath=...`. */
   readonly openChoice?: string
+  /** Refuses a value that would only be looked at when something was done already. @throws CommandFailure (usage) */
+  readonly check?: (value: string) => void
   readonly summary: string
 }
 
@@ -30,6 +32,8 @@ export type Positional = {
 
 export interface Terminal {
   out(text: string): void
+  /** What is no text: an archive, a file. */
+  outBytes(bytes: Uint8Array): void
   err(text: string): void
   /** Whether a person reads stdout. */
   readonly isTerminal: boolean
@@ -144,6 +148,7 @@ function check(command: Command, input: Input): void {
   for (const option of optionsOf(command)) {
     const { long, choices, openChoice } = option
     const value = input.text(long)
+    if (value !== undefined) option.check?.(value)
     const isOpen = openChoice !== undefined && value?.startsWith(`${openChoice}=`) === true
     if (choices !== undefined && value !== undefined && !choices.includes(value) && !isOpen) {
       throw usage(`--${long} is one of ${choicesOf(option)}, not "${value}".`)

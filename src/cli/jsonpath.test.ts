@@ -21,6 +21,12 @@ describe('templates of output', () => {
     it(what, () => expect(filled(template, value)).to.equal(expected))
   }
 
+  for (const template of ['{.status', '.status}', '{.a}{', 'x{.a}}']) {
+    it(`refuse a brace without its other half: ${template}`, () => {
+      expect(() => filled(template, record)).to.throw(/a brace without its other half/)
+    })
+  }
+
   it('refuse what is no path', () => {
     expect(() => filled('{.a[?(@.b)]}', record)).to.throw(/no path of fields/)
   })

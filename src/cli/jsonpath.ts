@@ -11,6 +11,8 @@ type Step = { readonly key: string } | { readonly index: number } | 'all'
 export function filled(template: string, value: unknown): string {
   const root = Array.isArray(value) ? Object.assign([...value], { items: value }) : value
   const whole = template.includes('{') ? template : `{${template}}`
+  const rest = whole.replaceAll(/\{[^{}]*\}/g, '')
+  if (/[{}]/.test(rest)) throw usage(`"${template}" has a brace without its other half: paths stand in {braces}.`)
   return whole.replaceAll(/\{([^}]*)\}/g, (_whole, inner: string) => {
     const text = /^"(.*)"$/.exec(inner)?.[1]
     if (text !== undefined) return text.replaceAll('\\n', '\n').replaceAll('\\t', '\t')

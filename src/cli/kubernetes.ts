@@ -10,7 +10,7 @@ export type KubernetesAnswer = { readonly status: number; readonly body: Readonl
 /** Asks the API server. @throws CommandFailure (network) where no answer of an API server came */
 export type SendToKubernetes = (
   path: string,
-  init?: { method?: string; body?: string; accept?: string },
+  init?: { method?: string; body?: string; accept?: string; contentType?: string },
 ) => Promise<KubernetesAnswer>
 
 /** The API server of a kubeconfig's current context, as the user whom it names. @throws CommandFailure (local) */
@@ -38,6 +38,8 @@ export function accessOfSession({
   }
 }
 
+const APPLY = 'application/apply-patch+yaml'
+
 /** One connection for the requests of a command. @throws CommandFailure (local) where the credentials cannot be read */
 export async function openKubernetes(access: KubernetesAccess, signal: AbortSignal): Promise<SendToKubernetes> {
   const { server, proxyUrl } = access
@@ -48,11 +50,11 @@ export async function openKubernetes(access: KubernetesAccess, signal: AbortSign
     proxyUrl === undefined
       ? new Agent({ connect: shown.tls })
       : new ProxyAgent({ uri: proxyUrl, requestTls: shown.tls })
-  return async (path, { method = 'GET', body, accept = 'application/json' } = {}) => {
+  return async (path, { method = 'GET', body, accept = 'application/json', contentType = APPLY } = {}) => {
     const headers = {
       accept,
       ...(shown.authorization && { authorization: shown.authorization }),
-      ...(body !== undefined && { 'content-type': 'application/apply-patch+yaml' }),
+      ...(body !== undefined && { 'content-type': contentType }),
     }
     const init = { method, headers, dispatcher, signal, ...(body !== undefined && { body }) }
     const asked = fetch(`${server}${path}`, init).then(async (answer) => [answer.status, await answer.text()] as const)

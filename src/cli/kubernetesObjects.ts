@@ -3,13 +3,14 @@ import { RESOURCE_KINDS } from '../client/index.ts'
 import { CommandFailure, EXIT } from './failure.ts'
 import type { KubernetesAnswer, SendToKubernetes } from './kubernetes.ts'
 import {
+  breaksRule,
   hasUnknownFields,
   isOfSchema,
-  messageOfAnswer,
   refusalOf,
   type ServedKind,
   strangeKind,
   titleOf,
+  waitsForNamespace,
 } from './kubernetesRefusal.ts'
 import { type Schemas, schemaOfKind, unknownFields } from './kubernetesSchema.ts'
 import type { Manifest } from './manifests.ts'
@@ -59,19 +60,43 @@ export async function dryRunAtKubernetes(manifest: Manifest, send: SendToKuberne
   return { before: before.status === 404 ? undefined : before.body, after: after.body }
 }
 
-export type Verdict = { readonly refusal: CommandFailure; readonly isOfSchema: boolean } | undefined
+export type Verdict =
+  | {
+      readonly refusal: CommandFailure
+      /** It depends on nothing but the manifest: whatever else is there, and however it is written, it is refused. */
+      readonly isFinal: boolean
+      /** What it stands in is not there yet: the same files may make it. */
+      readonly waitsForPlace: boolean
+    }
+  | undefined
 
 /**
  * Whether the API server would take a manifest that REST is to write: it asks for more than REST does, and knows fields
  * that REST does not. Others that write the same object are no obstacle to REST.
  *
- * @returns the refusal, and whether it depends on nothing but the manifest
+ * @returns the refusal, and what it depends on
  */
 export async function judgeAtKubernetes(manifest: Manifest, send: SendToKubernetes): Promise<Verdict> {
   const path = await pathOfObject(manifest, send)
   const answer = await patch(manifest, path, send, '&dryRun=All&force=true')
   if (answer.status < 400) return undefined
-  return { refusal: await refused(manifest, answer, send), isOfSchema: isOfSchema(answer) }
+  const isFinal = isOfSchema(answer) || breaksRule(answer)
+  if (isFinal && !isOfSchema(answer) && (await isReplaceable(manifest, path, send))) return undefined
+  return { refusal: await refused(manifest, answer, send), isFinal, waitsForPlace: waitsForNamespace(answer) }
+}
+
+/**
+ * Whether what is there may be replaced by what is wanted. REST keeps fewer fields than a server-side apply does, of which
+ * one may break a rule together with what is new, and more than a replacement: what both refuse REST refuses too.
+ */
+async function isReplaceable({ spec }: Manifest, path: string, send: SendToKubernetes): Promise<boolean> {
+  const before = await send(path)
+  if (before.status >= 400) return false
+  const { managedFields: _, ...metadata } = (before.body.metadata ?? {}) as Record<string, unknown>
+  const body = JSON.stringify({ ...before.body, metadata, spec })
+  const query = `fieldManager=${FIELD_MANAGER}&dryRun=All`
+  const answer = await send(`${path}?${query}`, { method: 'PUT', body, contentType: 'application/json' })
+  return !breaksRule(answer)
 }
 
 function patch(manifest: Manifest, path: string, send: SendToKubernetes, more = ''): Promise<KubernetesAnswer> {
@@ -83,13 +108,6 @@ function outcome(before: KubernetesAnswer, after: KubernetesAnswer): string {
   if (before.status === 404) return 'created'
   const versionOf = ({ body }: KubernetesAnswer) => (body.metadata as { resourceVersion?: string })?.resourceVersion
   return versionOf(before) === versionOf(after) ? 'unchanged' : 'configured'
-}
-
-/** A namespace that is not there yet, or that nobody has taken into possession yet. */
-function waitsForNamespace(answer: KubernetesAnswer): boolean {
-  return (
-    (answer.status === 404 || answer.status === 422) && /namespaces? "|stands only in/.test(messageOfAnswer(answer))
-  )
 }
 
 /** With all fields that the kind has not: the API server names one at most, and nothing that is near. */
@@ -106,7 +124,7 @@ const baseOf = (apiVersion: string) => (apiVersion.includes('/') ? `/apis/${apiV
 
 /** The API server knows which kinds have a namespace, and how they are called in a path. */
 async function pathOfObject(manifest: Manifest, send: SendToKubernetes): Promise<string> {
-  const { apiVersion, kind, name = '', namespace } = manifest
+  const { apiVersion, kind, name = '', namespace = manifest.home } = manifest
   const base = baseOf(apiVersion)
   const answer = await send(base)
   if (answer.status >= 400 && answer.status !== 404) throw refusalOf(manifest, answer)

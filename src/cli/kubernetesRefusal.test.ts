@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { RESOURCE_KINDS } from '../client/index.ts'
 import { EXIT } from './failure.ts'
-import { hasUnknownFields, isOfSchema, refusalOf, strangeKind } from './kubernetesRefusal.ts'
+import { breaksRule, hasUnknownFields, isOfSchema, refusalOf, strangeKind } from './kubernetesRefusal.ts'
 import { parseManifests } from './manifests.ts'
 
 const [, MANIFEST] = parseManifests(
@@ -64,6 +64,23 @@ describe('what the API server refuses', () => {
         schema,
       ])
     })
+  }
+})
+
+describe('a rule of a kind', () => {
+  for (const [sentence, status, message, expected] of [
+    ['is broken by a value out of bounds', 422, 'A "x" is invalid: spec.replicas: Invalid value: 1000: too many', true],
+    ['is not broken by what REST fills in', 422, 'A "x" is invalid: spec.plan: Required value', false],
+    [
+      'is not broken by null, which is absent to REST',
+      422,
+      'A "x" is invalid: spec.plan: Invalid value: "null"',
+      false,
+    ],
+    ['is none of a policy', 422, 'a "x" is invalid: : ValidatingAdmissionPolicy "p" denied request: no', false],
+    ['is none of rights', 403, 'a is forbidden', false],
+  ] as const) {
+    it(sentence, () => expect(breaksRule(answered(status, message))).to.equal(expected))
   }
 })
 

@@ -20,6 +20,19 @@ const DENIED = /denied (the )?request/
 export const isOfSchema = (answer: KubernetesAnswer): boolean =>
   hasUnknownFields(answer) || TYPED.test(messageOfAnswer(answer))
 
+/**
+ * Whether a value or a rule of the kind's own was broken. What is required REST may fill in, null is
+ * absent to it, and policies look at who writes.
+ */
+export const breaksRule = (answer: KubernetesAnswer): boolean =>
+  answer.status === 422 &&
+  / is invalid: /.test(messageOfAnswer(answer)) &&
+  !/denied (the )?request|Required value|Invalid value: "null"/.test(messageOfAnswer(answer))
+
+/** A namespace that is not there yet, or that nobody has taken into possession yet. */
+export const waitsForNamespace = (answer: KubernetesAnswer): boolean =>
+  (answer.status === 404 || answer.status === 422) && /namespaces? "|stands only in/.test(messageOfAnswer(answer))
+
 /** An object with the file and the document that it is in. */
 type Titled = { readonly where: string; readonly kind: string; readonly name: string | undefined }
 

@@ -43,6 +43,20 @@ describe('what the cluster tells of a thing', () => {
     expect(await storyOf(PLACE, async () => ({ status: 403, body: {} }))).to.equal(undefined)
   })
 
+  it('is nothing of a former one that had the name', async () => {
+    const items = [
+      event('PlatformJob', 'report', 'TearingDown', '2026-01-01T00:00:00Z'),
+      event('Job', 'pjob-report', 'Killed', '2026-01-01T00:00:00Z'),
+      event('PlatformJob', 'report', 'Completed', '2026-01-02T00:00:00.500000Z'),
+    ]
+    const metadata = { creationTimestamp: '2026-01-02T00:00:00Z' }
+    const story = await storyOf(PLACE, async (path) => ({
+      status: 200,
+      body: path.endsWith('/events') ? { items } : { metadata, items: [] },
+    }))
+    expect(story?.events.map(({ reason }) => reason)).to.deep.equal(['Completed'])
+  })
+
   it('are its conditions where only events may not be read', async () => {
     const conditions = [{ type: 'Ready', status: 'False', reason: 'ReferenceMissing', message: 'No vault.' }]
     const status = { statusMessage: 'No vault.', conditions }

@@ -24,7 +24,7 @@ type KubernetesEvent = {
   metadata?: { creationTimestamp?: string }
 }
 type KubernetesObject = {
-  metadata?: { name?: string }
+  metadata?: { name?: string; creationTimestamp?: string }
   status?: { statusMessage?: string; selector?: string; conditions?: Condition[] }
 }
 
@@ -41,26 +41,37 @@ const EVENTS_SHOWN = 10
 /** As far as the caller may read it; undefined where nothing may be read, or the API server does not answer. */
 export async function storyOf(place: ObjectPlace, send: SendToKubernetes): Promise<Story | undefined> {
   const { namespace, kind, name } = place
-  const status = await statusOfObject(place, send)
-  if (status === undefined) return undefined
-  const { statusMessage, conditions = [], selector = ownerLabelSelector(kind, name) } = status
+  const found = await objectAt(place, send)
+  if (found === undefined) return undefined
+  const { statusMessage, conditions = [], selector = ownerLabelSelector(kind, name) } = found.status ?? {}
   const events = namespace === undefined ? [] : await unlessSilent(eventsOf(place, within(namespace), selector, send))
-  return { message: statusMessage, conditions, events: events ?? [] }
+  // Kubernetes keeps events for an hour: those from before are of another one that had the name.
+  const since = Date.parse(found.metadata?.creationTimestamp ?? '') || 0
+  const own = (events ?? []).filter(({ time }) => !(Date.parse(time) < since))
+  return { message: statusMessage, conditions, events: own }
 }
 
 const within = (namespace: string | undefined) =>
   namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`
 
-/** As far as the caller may read it; undefined where nothing may be read, or the API server does not answer. */
+/** Likewise. */
 export async function statusOfObject(
-  { apiVersion, plural, namespace, name }: ObjectPlace,
+  place: ObjectPlace,
   send: SendToKubernetes,
 ): Promise<NonNullable<KubernetesObject['status']> | undefined> {
+  const found = await objectAt(place, send)
+  return found === undefined ? undefined : (found.status ?? {})
+}
+
+async function objectAt(
+  { apiVersion, plural, namespace, name }: ObjectPlace,
+  send: SendToKubernetes,
+): Promise<KubernetesObject | undefined> {
   const found = await unlessSilent(
     send(`/apis/${apiVersion}${within(namespace)}/${plural}/${encodeURIComponent(name)}`),
   )
   if (found === undefined || found.status >= 400) return undefined
-  return (found.body as KubernetesObject).status ?? {}
+  return found.body as KubernetesObject
 }
 
 async function unlessSilent<Result>(asked: Promise<Result>): Promise<Result | undefined> {

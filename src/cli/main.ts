@@ -22,6 +22,7 @@ function terminalOf(environment: Environment): Terminal {
   const browser = browserOf(environment)
   return {
     out: (line) => void process.stdout.write(line),
+    outBytes: (bytes) => void process.stdout.write(bytes),
     err: (line) => void process.stderr.write(line),
     isTerminal: process.stdout.isTTY === true,
     readInput: () => text(process.stdin),

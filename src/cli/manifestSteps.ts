@@ -116,6 +116,6 @@ export async function verdictOn({ manifest, plan }: Step, kubernetes: SendToKube
     return await judgeAtKubernetes(manifest, kubernetes)
   } catch (error) {
     if (!(error instanceof CommandFailure)) throw error
-    return plan === undefined ? { refusal: error, isOfSchema: true } : undefined
+    return plan === undefined ? { refusal: error, isFinal: true, waitsForPlace: false } : undefined
   }
 }

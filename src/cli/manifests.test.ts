@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { expect } from 'chai'
-import { pathOf } from '../client/index.ts'
+import { pathOf, RESOURCE_KINDS } from '../client/index.ts'
 import { groupNamespace } from '../core/names.ts'
 import { collectionsOf, type Target } from './collections.ts'
 import { parseManifests, planManifest } from './manifests.ts'
@@ -99,6 +99,18 @@ describe('manifests', () => {
       { boundary: BOUNDARY, group: 'search' },
       /^VectorCluster needs a metadata\.name\.$/,
     ],
+    [
+      'with a name that nothing can have are refused before anything is asked',
+      vector('{name: DD_6}'),
+      { boundary: BOUNDARY, group: 'search' },
+      /^VectorCluster "DD_6": "DD_6" is not a valid name/,
+    ],
+    [
+      'of what stands below another thing name the command that makes it',
+      '{apiVersion: compute.freehold.dev/v1alpha1, kind: ServerlessFunction, metadata: {name: x}}',
+      { boundary: BOUNDARY, group: 'search' },
+      /cannot be written by REST from a manifest \(`freehold create functions` makes one\)/,
+    ],
     ['that are no YAML are refused with the line', 'a: [', {}, /a.yaml is not YAML/],
     ['that are empty hold nothing', '---\n# nothing\n---\n', {}, []],
   ]
@@ -106,6 +118,45 @@ describe('manifests', () => {
     it(what, () => {
       if (expected instanceof RegExp) expect(() => planned(text, defaults)).to.throw(expected)
       else expect(planned(text, defaults)).to.deep.equal(expected)
+    })
+  }
+
+  it('of every kind that REST creates by name in a group are written by REST', () => {
+    const kinds = RESOURCE_KINDS.filter((each) => each.placement === 'group' && 'collection' in each)
+    const byName = kinds.filter((each) =>
+      collections.some(({ routes }) =>
+        routes.some(
+          ({ verb, path }) =>
+            verb === 'create' &&
+            'collection' in each &&
+            path.endsWith(`/{resourceGroupName}/resources/${each.collection}/{${path.split('{').at(-1)}`),
+        ),
+      ),
+    )
+    for (const { kind, apiVersion } of byName) {
+      const text = `{apiVersion: ${apiVersion}, kind: ${kind}, metadata: {name: one}}`
+      expect(planned(text, { boundary: BOUNDARY, group: 'g' })[0], kind).to.match(/ \| POST .*\/one$/)
+    }
+    expect(byName.map(({ kind }) => kind)).to.include.members([
+      'SqlInstance',
+      'PlatformJob',
+      'PlatformApp',
+      'VectorCluster',
+    ])
+  })
+
+  for (const { kind, apiVersion, ...more } of RESOURCE_KINDS) {
+    it(`of ${kind} are placed, or say who writes them`, () => {
+      const text = `{apiVersion: ${apiVersion}, kind: ${kind}, metadata: {name: ${BOUNDARY}}}`
+      let said = ''
+      try {
+        planned(text, { boundary: BOUNDARY, group: 'g' })
+      } catch (error) {
+        said = (error as Error).message
+      }
+      const [, collection] = /freehold create (\S+)`/.exec(said) ?? []
+      expect(said).to.match(/^$|cannot be written by REST|cannot be placed/)
+      if (collection !== undefined) expect(collection).to.equal('collection' in more ? more.collection : undefined)
     })
   }
 

@@ -2,8 +2,15 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { loadAll } from 'js-yaml'
 import { RESOURCE_KINDS } from '../client/index.ts'
-import { messageOf } from '../core/errors.ts'
-import { boundaryNamespace, boundaryOfNamespace, groupNamespace, isUuid, SYSTEM_NAMESPACE } from '../core/names.ts'
+import { invalidName, messageOf } from '../core/errors.ts'
+import {
+  boundaryNamespace,
+  boundaryOfNamespace,
+  groupNamespace,
+  isResourceName,
+  isUuid,
+  SYSTEM_NAMESPACE,
+} from '../core/names.ts'
 import { type Collection, chooseRoute, type Target } from './collections.ts'
 import type { Terminal } from './command.ts'
 import { eachOrRefusals, usage } from './failure.ts'
@@ -35,6 +42,8 @@ export type Manifest = {
   readonly kind: string
   readonly name: string | undefined
   readonly namespace: string | undefined
+  /** Where it stands by the options, if its kind stands in a namespace: only the API server knows that of kinds of others. */
+  readonly home?: string | undefined
   readonly spec: Readonly<Record<string, unknown>>
   /** As it was written, with what is neither name nor spec. */
   readonly document: Readonly<Record<string, unknown>>
@@ -106,10 +115,11 @@ export function placed(found: Manifest, { boundary, group }: Defaults): Manifest
   if (found.namespace !== undefined || boundary === undefined || !isUuid(boundary)) return found
   const kind = RESOURCE_KINDS.find((each) => each.kind === found.kind && each.apiVersion === found.apiVersion)
   const inGroup = group === undefined ? undefined : groupNamespace(boundary, group)
+  if (kind === undefined) return { ...found, home: inGroup ?? boundaryNamespace(boundary) }
   const namespace = {
     ...{ cluster: undefined, platform: undefined },
     ...{ boundary: boundaryNamespace(boundary), boundaryOrPlatform: boundaryNamespace(boundary), group: inGroup },
-  }[kind?.placement ?? 'cluster']
+  }[kind.placement]
   if (namespace === undefined) return found
   const metadata = { ...(found.document.metadata as object | undefined), namespace }
   return { ...found, namespace, document: { ...found.document, metadata } }
@@ -140,7 +150,7 @@ export function planManifest(found: Manifest, collections: readonly Collection[]
   const title = `${found.kind}${found.name === undefined ? '' : ` "${found.name}"`}`
   if (collection === undefined) {
     throw usage(
-      `${title} (${found.apiVersion}) cannot be written by REST: name a kubeconfig that may with --kubeconfig, or use kubectl.`,
+      `${title} (${found.apiVersion}) cannot be written by REST${madeBy(found, collections)}: name a kubeconfig that may with --kubeconfig, or use kubectl.`,
     )
   }
   const isNamedByCaller = collection.routes.every(({ verb, nameParameter }) => verb !== 'create' || nameParameter)
@@ -159,8 +169,27 @@ export function planManifest(found: Manifest, collections: readonly Collection[]
   const change = found.name === undefined ? undefined : (routeOf('update', onItem) ?? routeOf('patch', onItem))
   // Where the platform gives the name (boundaries), a manifest with a name can only change what is there.
   const create = found.name === undefined ? routeOf('create') : routeOf('create', onItem)
-  if (change === undefined && create === undefined) throw usage(`${title} needs a metadata.name.`)
+  if (change === undefined && create === undefined)
+    throw usage(
+      `${title} cannot be written by REST${madeBy(found, collections)}: it has no name there that a caller gives. Name a kubeconfig that may with --kubeconfig, or use kubectl.`,
+    )
+  if (found.name !== undefined && isNamedAsResource(create) && !isResourceName(found.name))
+    throw usage(`${title}: ${invalidName(found.name).message}`)
   return { title, name: found.name, collection, change, create, body: found.spec }
+}
+
+/** Names of groups, and of what stands in one. */
+const isNamedAsResource = (create: Target | undefined) =>
+  create !== undefined && /\/(resourcegroups|resources\/[a-z]+)\/\{\w+\}$/.test(create.route.path)
+
+/** What stands below another thing is made by a command that is told the name of that thing. */
+function madeBy({ kind, apiVersion }: Manifest, collections: readonly Collection[]): string {
+  const found = RESOURCE_KINDS.find((each) => each.kind === kind && each.apiVersion === apiVersion)
+  if (found === undefined || !('collection' in found)) return ''
+  const noun = found.collection.split('/').at(-1)
+  const routes = collections.find((each) => each.noun === noun)?.routes ?? []
+  const isMade = routes.some(({ verb }) => verb === 'create' || verb === 'update')
+  return isMade ? ` from a manifest (\`freehold create ${found.collection}\` makes one)` : ''
 }
 
 /** Of the namespace of a group: the rest of it is a hash. */

@@ -1,4 +1,5 @@
-import { type Client, OPERATIONS, type Operation, pathOf, type QueryValue } from '../client/index.ts'
+import { type Client, OPERATIONS, type Operation, pathOf, type QueryValue, type RawAnswer } from '../client/index.ts'
+import { jsonOf } from './answers.ts'
 import { type Collection, chooseRoute, findCollection, type Given, type Target, type Verb } from './collections.ts'
 import type { Context, Input, Option, Positional } from './command.ts'
 import { openSession, PLACE_OPTIONS, placeOf } from './session.ts'
@@ -52,10 +53,13 @@ function defaultsIn(input: Input, { boundary, group }: ReturnType<typeof placeOf
 }
 
 /** Sends and reads JSON; undefined if the answer has no body. */
-export async function send({ client, target, query }: Omit<Prepared, 'collection'>, body?: unknown): Promise<unknown> {
+export const send = async (prepared: Omit<Prepared, 'collection'>, body?: unknown): Promise<unknown> =>
+  jsonOf(await answerTo(prepared, body))
+
+/** Sends, and takes the answer as it comes. */
+export function answerTo({ client, target, query }: Omit<Prepared, 'collection'>, body?: unknown): Promise<RawAnswer> {
   const { route, values } = target
-  const { text } = await client.request({ method: route.method, path: pathOf(route.path, values, query), body })
-  return text === '' ? undefined : JSON.parse(text)
+  return client.request({ method: route.method, path: pathOf(route.path, values, query), body })
 }
 
 /** A route below one thing: its words behind the thing's own path, such as `scale` or `actions/{action}`. */
@@ -80,13 +84,21 @@ export function routesBelow(
   })
 }
 
+type Below = { values?: Record<string, string>; body?: unknown }
+
 /** Sends to a route below a thing, and reads JSON. */
-export async function sendBelow(
+export const sendBelow = async (
+  prepared: Pick<Prepared, 'client' | 'target'>,
+  route: RouteBelow,
+  more?: Below,
+): Promise<unknown> => jsonOf(await answerBelow(prepared, route, more))
+
+/** Sends to a route below a thing, and takes the answer as it comes. */
+export function answerBelow(
   { client, target }: Pick<Prepared, 'client' | 'target'>,
   { operation }: RouteBelow,
-  { values = {}, body }: { values?: Record<string, string>; body?: unknown } = {},
-): Promise<unknown> {
+  { values = {}, body }: Below = {},
+): Promise<RawAnswer> {
   const path = pathOf(operation.path, { ...target.values, ...values })
-  const { text } = await client.request({ method: operation.method, path, body })
-  return text === '' ? undefined : JSON.parse(text)
+  return client.request({ method: operation.method, path, body })
 }

@@ -37,19 +37,24 @@ export async function openSession(context: Context): Promise<Session> {
   }
 }
 
+const JSONPATH = 'jsonpath'
+
 export const OUTPUT: Option = {
   long: 'output',
   short: 'o',
   value: 'FORMAT',
   choices: FORMATS,
-  openChoice: 'jsonpath',
+  openChoice: JSONPATH,
+  check: (text) => {
+    if (text.startsWith(`${JSONPATH}=`)) filled(text.slice(JSONPATH.length + 1), undefined)
+  },
   summary: 'table on a terminal, else json',
 }
 
 export function show(value: unknown, input: Input, { terminal }: Context, nameField?: NameField): void {
   const asked = input.text('output')
-  if (asked?.startsWith('jsonpath=') === true) {
-    terminal.out(`${filled(asked.slice('jsonpath='.length), value)}\n`)
+  if (asked?.startsWith(`${JSONPATH}=`) === true) {
+    terminal.out(`${filled(asked.slice(JSONPATH.length + 1), value)}\n`)
     return
   }
   const format = (asked as Format | undefined) ?? (terminal.isTerminal ? 'table' : 'json')

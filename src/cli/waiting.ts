@@ -10,7 +10,12 @@ import { type Prepared, routesBelow, send, sendBelow } from './requests.ts'
 import { reasonReader } from './story.ts'
 
 const WAIT: Option = { long: 'wait', summary: 'Wait until it has come to rest, and show how it gets there' }
-const TIMEOUT: Option = { long: 'timeout', value: 'TIME', summary: 'How long to wait, such as 90s; 10m where absent' }
+const TIMEOUT: Option = {
+  long: 'timeout',
+  value: 'TIME',
+  summary: 'How long to wait, such as 90s; 10m where absent',
+  check: (text) => void timeIn(text),
+}
 export const TIMEOUTS: readonly Option[] = [TIMEOUT]
 export const WAITING: readonly Option[] = [WAIT, TIMEOUT]
 
@@ -21,7 +26,11 @@ const ASK_EVERY = 1_000
 /** @throws CommandFailure (usage) */
 export function timeoutOf(input: Input): number {
   const text = input.text('timeout')
-  const time = text === undefined ? DEFAULT_TIMEOUT : duration(text)
+  return text === undefined ? DEFAULT_TIMEOUT : timeIn(text)
+}
+
+function timeIn(text: string): number {
+  const time = duration(text)
   if (time === undefined) throw usage(`--timeout is a time such as 90s, 10m or 1h, not "${text}".`)
   return time
 }
@@ -71,9 +80,12 @@ export async function waitFor(prepared: Prepared, wanted: Wanted, input: Input, 
   const withReason = reasonReader(prepared, nameIn(prepared), context)
   let told = ''
   let rests = 0
+  // What was never seen may never have been.
+  let absent = 'not there'
   for (;;) {
     const record = await readIfThere(prepared)
-    const line = record === undefined ? 'gone' : printable(statusLine(await withReason(record)))
+    const line = record === undefined ? absent : printable(statusLine(await withReason(record)))
+    absent = 'gone'
     if (line !== told) terminal.err(`${title}: ${line}\n`)
     told = line
     const end = endOf(record, wanted)

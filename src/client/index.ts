@@ -17,6 +17,8 @@ export type Operation = {
   readonly isData?: true
   /** Refused without one: something in the body has no default. */
   readonly needsBody?: true
+  /** Of its answers, where they are not JSON: logs, files, archives. */
+  readonly media?: string
   /** Those that the record of one thing may have. */
   readonly statuses?: readonly string[]
 }
@@ -59,7 +61,13 @@ export type RawRequest = {
   headers?: Record<string, string>
   signal?: AbortSignal
 }
-export type RawAnswer = { status: number; headers: Headers; text: string }
+export type RawAnswer = {
+  status: number
+  headers: Headers
+  text: string
+  /** The same as it came: an archive is no text. */
+  bytes: Uint8Array
+}
 
 /** What a paged list is: awaited its first page, iterated all items, page after page. */
 export type Paged<Reply, Item> = PromiseLike<Reply> & AsyncIterable<Item>
@@ -185,7 +193,8 @@ function requester(options: ClientOptions, open: Open): Client['request'] {
   const once = async (request: RawRequest, token: string | undefined): Promise<RawAnswer> => {
     const answer = await open(request, token)
     try {
-      return { status: answer.status, headers: answer.headers, text: await answer.text() }
+      const bytes = new Uint8Array(await answer.arrayBuffer())
+      return { status: answer.status, headers: answer.headers, text: new TextDecoder().decode(bytes), bytes }
     } catch (error) {
       if (request.signal?.aborted) throw error
       throw new NetworkError(`${base}${request.path}`, error)

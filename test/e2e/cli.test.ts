@@ -122,6 +122,34 @@ spec:
     await succeeds('delete', 'resourcegroup', 'search')
   })
 
+  it('applies what REST writes by REST, under whatever name of the kind, and sees no difference afterwards', async () => {
+    const job = uniqueName('job')
+    const [data, compute] = ['data', 'compute'].map((each) => `${each}.freehold.dev/v1alpha1`)
+    const manifests = [
+      `{apiVersion: ${compute}, kind: PlatformJob, metadata: {name: ${job}}, spec: {image: docker.io/library/busybox, tag: '1'}}`,
+      `{apiVersion: ${data}, kind: SqlInstance, metadata: {name: ${uniqueName('sql')}}, spec: {engine: MariaDb}}`,
+      `{apiVersion: ${compute}, kind: ContainerInstance, metadata: {name: ${uniqueName('cti')}}, spec: {components: [{name: a, image: 'nginx:1'}]}}`,
+      `{apiVersion: ${compute}, kind: FunctionNamespace, metadata: {name: ${uniqueName('fn')}}, spec: {runtime: nodejs, env: [{name: STAGE, value: production}]}}`,
+    ]
+    const file = join(home, 'kinds.yaml')
+    await writeFile(file, manifests.join('\n---\n'))
+    expect((await succeeds('apply', '-f', file)).out).to.match(/^(?:\w+ "[\w-]+" created\n){4}$/)
+    const same = await freehold(['diff', '-f', file])
+    expect(same.code, same.out + same.err).to.equal(0)
+    expect((await succeeds('apply', '-f', file)).out).to.match(/^(?:\w+ "[\w-]+" unchanged\n){4}$/)
+    expect((await freehold(['wait', 'job', job])).err).to.include(job)
+  })
+
+  it('describes a secret without its value', async () => {
+    const vault = uniqueName('vault')
+    await succeeds('create', 'secretvault', vault, '--wait')
+    await succeeds('create', 'secret', 'Tok', '--param', `resourceName=${vault}`, '-d', '{"value":"s3cr3t"}')
+    const { out, err } = await succeeds('describe', 'secret', 'Tok', '--param', `resourceName=${vault}`)
+    expect(out).to.include('Tok').and.to.include(`freehold get secret Tok -p resourceName=${vault}`)
+    expect(out + err).not.to.include('s3cr3t')
+    await succeeds('delete', 'secretvault', vault, '--yes')
+  })
+
   it('is set up from dev.json as its first Owner, and forgets that at logout', async () => {
     const own = await mkdtemp(join(tmpdir(), 'freehold-cli-'))
     const alone = { env: {}, home: own }

@@ -19,6 +19,7 @@ export function commandLine(home: string, { environment = {}, terminal }: Given)
       readPassword: () => Promise.resolve(''),
       ask: undefined,
       openBrowser: undefined,
+      outBytes: (bytes) => terminal.out(Buffer.from(bytes).toString('latin1')),
       ...terminal,
     },
     collections: collectionsOf(),

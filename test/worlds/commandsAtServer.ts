@@ -42,12 +42,21 @@ export class CommandsAtServer {
 
   /** @returns the exit code */
   freehold(...words: string[]): Promise<number> {
+    return this.#run(words, false)
+  }
+
+  /** The same where a person reads stdout. */
+  atTerminal(...words: string[]): Promise<number> {
+    return this.#run(words, true)
+  }
+
+  #run(words: readonly string[], isTerminal: boolean): Promise<number> {
     this.said = ''
     const say = (text: string) => {
       this.said += text
     }
     const { token = 'a-token', readPassword } = this.#options
-    const terminal = { out: say, err: say, ...(readPassword && { readPassword }) }
+    const terminal = { out: say, err: say, isTerminal, ...(readPassword && { readPassword }) }
     return run(words, commandLine(this.home, { environment: { PLATFORM_TOKEN: token }, terminal }))
   }
 

@@ -12,11 +12,23 @@ export function badName(
     part === 'resource'
       ? /resources\/[^/]+\/\{[^/]+\}$/.test(route.path)
       : /resourcegroups\/\{[^/]+\}$/.test(route.path)
-  const [, boundary = '', , group = '', , collection = '', name = ''] = segments.map((segment) => segment.slice(0, 64))
+  const [, boundary = '', , group = '', , collection = '', name = ''] = segments.map((segment) =>
+    decoded(segment).slice(0, 64),
+  )
   if (!isCreation || !isLast) {
     if (part === 'boundary') return notFound(`Boundary "${boundary}"`)
     if (part === 'resourceGroup') return notFound(`Resource group "${group}" of boundary "${boundary}"`)
     return notFound(`"${name}" of ${collection} in group "${group}"`)
   }
   return invalidName(part === 'resource' ? name : group)
+}
+
+/** As the caller wrote it, where that is text that can be shown. */
+function decoded(segment: string): string {
+  try {
+    const text = decodeURIComponent(segment)
+    return /\p{C}/u.test(text) ? segment : text
+  } catch {
+    return segment
+  }
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Client, PlatformApiError, pathOf } from '../../client/index.ts'
+import { type Client, PlatformApiError, pathOf, RESOURCE_KINDS } from '../../client/index.ts'
 import type { Target } from '../collections.ts'
 import type { Command, Context, Input } from '../command.ts'
 import { describeFailure } from '../describeFailure.ts'
@@ -36,20 +36,44 @@ export const apply: Command = {
     const steps = await stepsOf(input, session, context, kubernetes)
     await refuseUnknownFields(steps, kubernetes)
     const to = { client: session.client, kubernetes, hasHolders: steps.some(({ manifest }) => isHolder(manifest)) }
-    for (const step of inOrder(steps)) context.terminal.out(`${await applied(step, to, context)}\n`)
-    const waited = input.has('wait') ? steps.flatMap(({ plan }) => plan ?? []) : []
-    for (const plan of waited) await atRest(plan, session.client, input, context)
+    await applyAll(inOrder(steps), to, context)
+    if (!input.has('wait')) return
+    for (const step of steps) {
+      if (step.plan !== undefined) await atRest(step.plan, session.client, input, context)
+      else if (isOurs(step.manifest)) context.terminal.err(`${notWaitedFor(step.manifest)}\n`)
+    }
   },
 }
 
 /** All that can be told of beforehand is told at once, before anything is sent. @throws CommandFailure */
 async function refuseUnknownFields(steps: readonly Step[], kubernetes: SendToKubernetes | undefined): Promise<void> {
   const verdicts = await Promise.all(steps.map((step) => verdictOn(step, kubernetes)))
-  const refusals = verdicts.flatMap((verdict) => (verdict?.isOfSchema === true ? [verdict.refusal] : []))
+  const refusals = verdicts.flatMap((verdict) => (verdict?.isFinal === true ? [verdict.refusal] : []))
   const [first] = refusals
   if (first === undefined) return
   const lines = [...refusals.map(({ message }) => message), 'Nothing was applied.']
   throw new CommandFailure(first.exitCode, lines.join('\n'))
+}
+
+/** @throws CommandFailure at the first that is refused, which says whether anything was applied */
+async function applyAll(steps: readonly Step[], to: Reach, context: Context): Promise<void> {
+  for (const [at, step] of steps.entries()) {
+    try {
+      context.terminal.out(`${await applied(step, to, context)}\n`)
+    } catch (error) {
+      if (!(error instanceof CommandFailure) || at === 0) throw error
+      throw new CommandFailure(error.exitCode, `${error.message}\nWhat came before it stands.`, { cause: error })
+    }
+  }
+}
+
+const isOurs = ({ kind, apiVersion }: Manifest) =>
+  RESOURCE_KINDS.some((each) => each.kind === kind && each.apiVersion === apiVersion)
+
+/** REST shows no such thing by what a manifest says. */
+function notWaitedFor({ kind, name = '', namespace }: Manifest): string {
+  const where = namespace === undefined ? '' : ` -n ${namespace}`
+  return `${kind} "${printable(name)}" is not waited for: \`kubectl wait --for=condition=Ready ${kind.toLowerCase()}/${printable(name)}${where}\` does.`
 }
 
 /** What holds others comes before them, as Git tools have it too; else the order of the files stays. */
@@ -81,10 +105,9 @@ async function applied({ manifest, plan }: Step, to: Reach, context: Context): P
   } catch (error) {
     if (kubernetes !== undefined && manifest.name !== undefined && isBeyondRest(error)) return atApiServer(kubernetes)
     if (!(error instanceof PlatformApiError)) throw error
-    context.terminal.err(`${printable(titleOf(manifest))} was not applied:\n`)
     const { lines, exitCode } = describeFailure(error)
-    for (const line of lines) context.terminal.err(`${line}\n`)
-    throw new CommandFailure(exitCode, hasUnknownFields(error) ? ONLY_KUBECTL : 'What came before it stands.')
+    const told = [`${printable(titleOf(manifest))} was not applied:`, ...lines]
+    throw new CommandFailure(exitCode, [...told, ...(hasUnknownFields(error) ? [ONLY_KUBECTL] : [])].join('\n'))
   }
 }
 
@@ -149,13 +172,15 @@ async function whenReady<Result>(
 }
 
 /** Changes what is there, or creates it. @returns what was done, for people */
-async function write({ title, change, create, body }: ManifestPlan, client: Client): Promise<string> {
+async function write(plan: ManifestPlan, client: Client): Promise<string> {
+  const { title, change, create, body } = plan
   const send = ({ route, values }: Target) =>
     client.request({ method: route.method, path: pathOf(route.path, values), body })
   if (change !== undefined) {
     try {
-      await send(change)
-      return `${title} configured`
+      const before = await versionOf(plan, client)
+      const { headers } = await send(change)
+      return `${title} ${before !== null && before === headers.get('etag') ? 'unchanged' : 'configured'}`
     } catch (error) {
       if (!(error instanceof PlatformApiError && error.status === 404)) throw error
       if (create === undefined) {
@@ -168,4 +193,20 @@ async function write({ title, change, create, body }: ManifestPlan, client: Clie
   if (create === undefined) throw usage(`${title} cannot be created by REST.`)
   const { status } = await send(create)
   return `${title} ${status === 201 ? 'created' : 'unchanged'}`
+}
+
+/** The version of what is there; null where that cannot be seen. */
+async function versionOf({ collection, change }: ManifestPlan, client: Client): Promise<string | null> {
+  const { values = {} } = change ?? {}
+  const route = collection.routes.find(
+    ({ verb, parameters }) => verb === 'get' && parameters.every((name) => name in values),
+  )
+  if (route === undefined) return null
+  const isUnseen = (error: unknown) => error instanceof PlatformApiError && error.status !== 401
+  try {
+    return (await client.request({ method: 'GET', path: pathOf(route.path, values) })).headers.get('etag')
+  } catch (error) {
+    if (isUnseen(error)) return null
+    throw error
+  }
 }

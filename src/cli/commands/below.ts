@@ -1,8 +1,10 @@
 import { pathOf } from '../../client/index.ts'
+import { quoted } from '../../core/shellWord.ts'
+import { showAnswer } from '../answers.ts'
 import type { Command, Option } from '../command.ts'
 import { usage } from '../failure.ts'
-import { ONE, PLACES, type Prepared, prepare, routesBelow, sendBelow, WHERE } from '../requests.ts'
-import { OUTPUT, show } from '../session.ts'
+import { answerBelow, ONE, PLACES, type Prepared, prepare, routesBelow, WHERE } from '../requests.ts'
+import { OUTPUT } from '../session.ts'
 import { pairsOf } from '../text.ts'
 
 /** Whatever stands below a thing: its key, its address, its health. */
@@ -26,7 +28,7 @@ export const read: Command = {
       context.terminal.out(names.map((name) => `${name}\n`).join(''))
       return
     }
-    show(await sendBelow(prepared, route, { values: given }), input, context)
+    showAnswer(await answerBelow(prepared, route, { values: given }), input, context)
   },
 }
 
@@ -53,8 +55,13 @@ export const logs: Command = {
     const route = all.find(({ words }) => pattern.test(words))
     if (route === undefined) {
       const parts = all.find(({ words }) => words.endsWith('}/logs'))?.words.split('/')[0]
-      const hint = parts === undefined ? 'have no log' : `have logs of each of their ${parts}: name one`
-      throw usage(`${prepared.collection.noun} ${hint}.`)
+      const { nameParameter = '' } = prepared.target.route
+      const named = `${nameParameter}=${prepared.target.values[nameParameter] ?? ''}`
+      const hint =
+        parts === undefined
+          ? 'have no log.'
+          : `have logs of each of their ${parts}: name one; \`freehold list ${parts} -p ${quoted(named)}\` lists them.`
+      throw usage(`${prepared.collection.noun} ${hint}`)
     }
     const name = pattern.exec(route.words)?.[1]
     const values = { ...prepared.target.values, ...(name !== undefined && { [name]: part ?? '' }) }

@@ -1,8 +1,7 @@
-import { parsedJson } from '../../core/parsedJson.ts'
+import { showAnswer } from '../answers.ts'
 import type { Command } from '../command.ts'
 import { usage } from '../failure.ts'
-import type { Format } from '../output.ts'
-import { OUTPUT, openSession, show } from '../session.ts'
+import { OUTPUT, openSession } from '../session.ts'
 import { dataOf } from '../text.ts'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
@@ -25,6 +24,7 @@ export const call: Command = {
     if (!path.startsWith('/')) throw usage('PATH begins with a slash: it is below the address of the platform.')
     const headers = Object.fromEntries(input.all('header').map(headerOf))
     const data = input.text('data')
+    if (data !== undefined && method === 'GET') throw usage('GET takes no body: leave --data out.')
     const body = data === undefined ? undefined : await dataOf(data, context.terminal)
     const { client, settings } = await openSession(context)
     const whole = path.replaceAll(/\{(boundary|group)\}/g, (_whole, name: 'boundary' | 'group') => {
@@ -34,11 +34,7 @@ export const call: Command = {
     })
     const answer = await client.request({ method, path: whole, body, headers })
     if (answer.text === '') return
-    const value = parsedJson(answer.text)
-    const isAsked = input.text('output') as Format | undefined
-    // What is not JSON (files, logs) goes out as it came.
-    if (value === undefined && isAsked === undefined) context.terminal.out(answer.text)
-    else show(value ?? answer.text, input, context)
+    showAnswer(answer, input, context)
   },
 }
 

@@ -1,10 +1,11 @@
+import { stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { PlatformApiError, pathOf } from '../../client/index.ts'
 import { counted } from '../../core/counted.ts'
 import { packed } from '../archive.ts'
 import type { Command, Context, Input } from '../command.ts'
-import { CommandFailure, EXIT, usage } from '../failure.ts'
+import { CommandFailure, EXIT, localTrouble, usage } from '../failure.ts'
 import { statusLine } from '../outlook.ts'
 import { printable } from '../output.ts'
 import { type Prepared, prepare, routesBelow, send, sendBelow, WHERE } from '../requests.ts'
@@ -31,8 +32,11 @@ export const deploy: Command = {
     const kind = input.text('kind') ?? 'app'
     const asked = { ...input, positionals: [kind, name] }
     const reading = await prepare('get', asked, context)
-    const record = await readOrMake(reading, asked, context)
-    const begun = await begin(reading, record, folder, context)
+    const found = await findIfMade(reading)
+    // What is made and then has nothing to serve would stay behind.
+    const source = isSent(reading, found) ? await sourceIn(folder) : undefined
+    const record = found ?? (await make(asked, context))
+    const begun = source === undefined ? await build(reading, record) : await sendSource(reading, source, context)
     context.terminal.err(`${name}: deployment ${begun.id}\n`)
     await follow(reading, begun, name, asked, context)
     const { publicUrl } = ((await send(reading)) ?? {}) as { publicUrl?: string | null }
@@ -53,33 +57,56 @@ export function nameOf(folder: string): string {
 
 type Record = { sourceKind?: string }
 
-async function readOrMake(reading: Prepared, input: Input, context: Context): Promise<Record> {
+/** The record; undefined where there is none yet, and the thing can be made. */
+async function findIfMade(reading: Prepared): Promise<Record | undefined> {
   try {
     return ((await send(reading)) ?? {}) as Record
   } catch (error) {
     const isAbsent = error instanceof PlatformApiError && error.status === 404
     if (!isAbsent || !takesSources(reading)) throw error
-    const creating = await prepare('create', input, context)
-    context.terminal.err(`${input.positionals[1]}: is made\n`)
-    return ((await send(creating, { sourceKind: 'Upload' })) ?? {}) as Record
+    return undefined
   }
+}
+
+async function make(input: Input, context: Context): Promise<Record> {
+  const creating = await prepare('create', input, context)
+  const made = ((await send(creating, { sourceKind: 'Upload' })) ?? {}) as Record
+  context.terminal.err(`${input.positionals[1]}: is made\n`)
+  return made
+}
+
+/** Whether the folder is what is served: of what is made, it is. */
+const isSent = (reading: Prepared, found: Record | undefined) =>
+  takesSources(reading) && (found === undefined || found.sourceKind === 'Upload')
+
+/** @throws CommandFailure (usage) for a folder that there is not, or with nothing in it */
+async function sourceIn(folder: string): Promise<Awaited<ReturnType<typeof packed>>> {
+  const found = await stat(folder).catch(() => undefined)
+  if (found === undefined) throw localTrouble(`There is no folder ${printable(folder)}.`)
+  if (!found.isDirectory()) throw localTrouble(`${printable(folder)} is no folder: name the one that it is in.`)
+  const source = await packed(folder)
+  if (source.files === 0) throw usage(`There is nothing in ${printable(folder)} to send.`)
+  return source
 }
 
 /** The route is an addition to the interface, and so not in the table of its operations. */
 const takesSources = ({ target }: Prepared) => /\/apps\/\{\w+\}$/.test(target.route.path)
 
-async function begin(reading: Prepared, { sourceKind }: Record, folder: string, context: Context): Promise<Deployment> {
-  const { target, client, collection } = reading
-  const build = routesBelow(target, 'POST').find(({ words }) => words === 'deploy')
-  if (sourceKind === 'Upload' && takesSources(reading)) {
-    const { bytes, files } = await packed(folder)
-    if (files === 0) throw usage(`There is nothing in ${printable(folder)} to send.`)
-    context.terminal.err(`Sending ${counted(files, 'file')}, ${counted(bytes.length, 'byte')}\n`)
-    const headers = { 'content-type': 'application/gzip' }
-    const path = `${pathOf(target.route.path, target.values)}/source`
-    return JSON.parse((await client.request({ method: 'PUT', path, body: bytes, headers })).text) as Deployment
-  }
-  if (build !== undefined) return (await sendBelow(reading, build, { body: {} })) as Deployment
+async function sendSource(
+  { target, client }: Prepared,
+  { bytes, files }: Awaited<ReturnType<typeof packed>>,
+  { terminal }: Context,
+): Promise<Deployment> {
+  terminal.err(`Sending ${counted(files, 'file')}, ${counted(bytes.length, 'byte')}\n`)
+  const headers = { 'content-type': 'application/gzip' }
+  const path = `${pathOf(target.route.path, target.values)}/source`
+  return JSON.parse((await client.request({ method: 'PUT', path, body: bytes, headers })).text) as Deployment
+}
+
+async function build(reading: Prepared, { sourceKind }: Record): Promise<Deployment> {
+  const { target, collection } = reading
+  const route = routesBelow(target, 'POST').find(({ words }) => words === 'deploy')
+  if (route !== undefined) return (await sendBelow(reading, route, { body: {} })) as Deployment
   const how = sourceKind === 'Image' ? 'change its image instead' : 'push to its repository instead'
   throw usage(`This one of ${collection.noun} takes no source: ${how}.`)
 }

@@ -1,21 +1,13 @@
-import { PlatformApiError, pathOf } from '../../client/index.ts'
+import { type Operation, PlatformApiError, pathOf, type RawAnswer } from '../../client/index.ts'
 import { quoted } from '../../core/shellWord.ts'
+import { formOf, isSecret, jsonOf } from '../answers.ts'
 import { type CollectionRoute, placeOf } from '../collections.ts'
 import type { Command, Input } from '../command.ts'
 import type { Story } from '../kubernetesStory.ts'
+import { openRecord } from '../openRecord.ts'
 import { hasReplicas, isAutoscaled, outlookOf, statusLine, statusOf } from '../outlook.ts'
 import { printable, rendered } from '../output.ts'
-import {
-  ONE,
-  PLACES,
-  type Prepared,
-  prepare,
-  type RouteBelow,
-  routesBelow,
-  send,
-  sendBelow,
-  WHERE,
-} from '../requests.ts'
+import { answerBelow, ONE, PLACES, type Prepared, prepare, type RouteBelow, routesBelow, WHERE } from '../requests.ts'
 import { storyFor } from '../story.ts'
 
 export const describe: Command = {
@@ -26,18 +18,20 @@ export const describe: Command = {
   details: `${PLACES}\nSecrets are not shown: what gives them is named at the end.`,
   async run(input, context) {
     const prepared = await prepare('get', input, context)
-    const record = await send(prepared)
+    const { record, hidden } = await openRecord(prepared, input.positionals[1] ?? '')
     const below = routesBelow(prepared.target, 'GET').filter(({ words }) => isPlain(words))
     const { out } = context.terminal
     const story = await storyFor(prepared, input.positionals[1] ?? '', context)
     const told = { statusMessage: story?.message, ...(record as object | undefined) }
     out(`${input.positionals.join(' ')}: ${printable(statusLine(told))}\n\n${rendered(record, 'table')}`)
-    for (const route of below.filter(({ operation }) => operation.isData !== true && operation.paged !== true)) {
-      const shown = await readable(prepared, route)
-      if (shown !== undefined) out(`\n${route.words}\n${indented(rendered(shown, 'table'))}`)
+    for (const route of below.filter(({ operation }) => isShown(operation))) {
+      const answer = await readable(prepared, route)
+      if (answer === undefined || formOf(answer) !== 'json') continue
+      if (isSecret(answer)) hidden.push(route.words)
+      else out(`\n${route.words}\n${indented(rendered(jsonOf(answer), 'table'))}`)
     }
     for (const [title, rows] of tablesOf(story)) out(`\n${title}\n${indented(rendered(rows, 'wide'))}`)
-    const steps = nextSteps(input.positionals, record, { ...prepared, placed: placedBy(input) })
+    const steps = nextSteps(input.positionals, record, { ...prepared, placed: placedBy(input), hidden })
     if (steps.length > 0) out(`\nNext\n${indented(steps.join('\n'))}`)
   },
 }
@@ -66,23 +60,30 @@ function placedBy(input: Input): string[] {
 /** One word behind the thing, such as `health`: neither a parameter nor something deeper, such as what lists offer. */
 const isPlain = (words: string) => !/[{/]/.test(words) && words !== 'config'
 
+/** What is neither secret, nor a page of many, nor a file. */
+const isShown = ({ isData, paged, media }: Operation) => isData !== true && paged !== true && media === undefined
+
 /** What the caller may not see, or what is not there yet, is left out: it is not what was asked for. */
-async function readable(prepared: Prepared, route: RouteBelow): Promise<unknown> {
+async function readable(prepared: Prepared, route: RouteBelow): Promise<RawAnswer | undefined> {
   try {
-    return await sendBelow(prepared, route)
+    return await answerBelow(prepared, route)
   } catch (error) {
     if (error instanceof PlatformApiError && error.status !== 401) return undefined
     throw error
   }
 }
 
-type Found = Pick<Prepared, 'collection' | 'target'> & { readonly placed: readonly string[] }
+type Found = Pick<Prepared, 'collection' | 'target'> & {
+  readonly placed: readonly string[]
+  /** Words behind the thing that answered with a secret; an empty one is the thing itself. */
+  readonly hidden?: readonly string[]
+}
 
 /** Commands that make sense now, of those that the interface has a route for. */
 export function nextSteps(
   positionals: readonly string[],
   record: unknown,
-  { collection, target, placed }: Found,
+  { collection, target, placed, hidden = [] }: Found,
 ): string[] {
   const said = (command: string, ...more: string[]) =>
     ['freehold', command, ...[...positionals, ...more, ...placed].map(quoted)].join(' ')
@@ -91,7 +92,9 @@ export function nextSteps(
   if (statusOf(record) === 'Deleting') return [said('wait', '--for', 'deleted')]
   const read = routesBelow(target, 'GET').filter(({ words }) => isPlain(words))
   const sent = routesBelow(target, 'POST')
-  const secrets = read.filter(({ operation }) => operation.isData === true && !/logs|files|editor/.test(operation.path))
+  const secrets = read.filter(
+    ({ operation }) => operation.isData === true && !isFile(operation) && !/logs|files|editor/.test(operation.path),
+  )
   const again = sent.filter(({ words }) => REMEDIES[words]?.((record ?? {}) as Record<string, unknown>) === true)
   const isDeletion = (route: CollectionRoute) =>
     route.verb === 'delete' && route.notBuilt !== true && placeOf(route) === placeOf(target.route)
@@ -105,10 +108,14 @@ export function nextSteps(
     ...again.map(({ operation }) => `freehold call POST ${quoted(pathOf(operation.path, target.values))}`),
     ...(read.some(({ words }) => words === 'logs') ? [said('logs')] : []),
     ...(sent.some(({ words }) => words === 'scale') || isScaledByPatch ? [`${said('scale', 'REPLICAS')} --wait`] : []),
+    ...hidden.map((words) => (words === '' ? said('get') : said('read', words))),
     ...secrets.map(({ words }) => said('read', words)),
+    ...read.filter(({ operation }) => isFile(operation)).map(({ words }) => `${said('read', words)} > FILE`),
     ...(collection.routes.some(isDeletion) ? [said('delete')] : []),
   ]
 }
+
+const isFile = ({ media }: Operation) => media !== undefined && !media.startsWith('text/')
 
 /** What takes up work that came to a bad end, and of which records the platform accepts it. */
 const REMEDIES: Readonly<Record<string, (record: Record<string, unknown>) => boolean>> = {

@@ -18,6 +18,18 @@ describe('what an apply would change', () => {
     ],
     ['is no field that only got defaults', { quota: { cpu: '1' } }, { quota: { cpu: '1', memory: null } }, []],
     ['is a list that differs in one item', { list: [1, 2] }, { list: [1] }, ['~ list: [1] -> [1,2]']],
+    [
+      'is no item that only got defaults',
+      { env: [{ name: 'STAGE', value: 'production' }] },
+      { env: [{ name: 'STAGE', value: 'production', secret: null, output: null }] },
+      [],
+    ],
+    [
+      'is an item whose field differs',
+      { env: [{ name: 'A', value: '2' }] },
+      { env: [{ name: 'A', value: '1', secret: null }] },
+      ['~ env: [{"name":"A","value":"1","secret":null}] -> [{"name":"A","value":"2"}]'],
+    ],
     ['cannot be told of what REST does not show', { onDelete: 'Retain' }, {}, ['? onDelete is not shown by REST']],
   ] as const) {
     it(sentence, () => expect(changesOf(wanted, record)).to.deep.equal(lines))

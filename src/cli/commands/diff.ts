@@ -68,9 +68,9 @@ async function differenceOf(step: Step, client: Client, kubernetes: SendToKubern
   try {
     if (plan === undefined) return { lines: await changesAtApiServer(manifest, kubernetes as SendToKubernetes) }
     const verdict = await verdictOn(step, kubernetes)
-    if (verdict?.isOfSchema === true) return { lines: [], refusal: verdict.refusal }
+    if (verdict?.isFinal === true) return { lines: [], refusal: verdict.refusal }
     const lines = changesOf(plan.body, await recordOf(plan, client))
-    return { lines, refusal: verdict?.refusal, mayPass: manifest.namespace !== undefined }
+    return { lines, refusal: verdict?.refusal, mayPass: verdict?.waitsForPlace === true }
   } catch (error) {
     if (!(error instanceof CommandFailure || error instanceof PlatformApiError)) throw error
     return { lines: [], refusal: refusalFrom(error, manifest) }
@@ -133,8 +133,10 @@ export function changesOf(wanted: Readonly<Record<string, unknown>>, record: obj
   })
 }
 
-/** Maps hold further fields, which are defaults; lists and values are compared as a whole. */
+/** Maps hold further fields, which are defaults, also those that are items of a list; all else is compared as a whole. */
 function isHeld(wanted: unknown, held: unknown): boolean {
+  if (Array.isArray(wanted) && Array.isArray(held))
+    return wanted.length === held.length && wanted.every((item, at) => isHeld(item, held[at]))
   if (typeof wanted !== 'object' || wanted === null || Array.isArray(wanted)) return isDeepStrictEqual(wanted, held)
   const fields = (held ?? {}) as Record<string, unknown>
   return Object.entries(wanted).every(([name, value]) => isHeld(value, fields[name]))

@@ -4,6 +4,7 @@ import {
   type CollectionRoute,
   findCollection,
   GROUP_PARAMETERS,
+  literalsOf,
   verbsNotBuilt,
 } from '../collections.ts'
 import type { Command } from '../command.ts'
@@ -18,7 +19,7 @@ export const kinds: Command = {
     'KIND, or a name of ALSO, stands for KIND of other commands. IN is what it stands in: a group (-g), a boundary (-b), the\nplatform, or a thing that --param names.',
   async run({ positionals: [word] }, { collections, terminal }) {
     const found = word === undefined ? undefined : findCollection(word, collections)
-    const rows = (found === undefined ? collections : [found]).map(rowOf)
+    const rows = (found === undefined ? collections : [found]).flatMap(placesOf).map(rowOf)
     // All that is part of the interface is built, at times: a column of nothing says nothing.
     const isPartial = rows.some((row) => row.missing !== '')
     const heads = ['KIND', 'ALSO', 'IN', 'VERBS', ...(isPartial ? ['NOT BUILT'] : [])]
@@ -29,6 +30,30 @@ export const kinds: Command = {
 }
 
 const CREATE = { name: 'create', positionals: [KIND.name, '[NAME]'] }
+
+/** Of a word that stands at several places, each that has to be said with its parent is a kind of its own. */
+function placesOf(collection: Collection): Collection[] {
+  const { noun, also, routes } = collection
+  const lower = routes.filter(({ isLower }) => isLower === true)
+  if (lower.length === 0) return [collection]
+  const parentOf = ({ path }: CollectionRoute) => literalsOf(path)[0] ?? ''
+  const parents = [...new Set(lower.map(parentOf))]
+  const isOf = (parent: string) => (alias: Collection['also'][number]) => alias.below[0] === parent
+  return [
+    {
+      ...collection,
+      also: also.filter((alias) => !parents.some((parent) => isOf(parent)(alias))),
+      routes: routes.filter((route) => !lower.includes(route)),
+    },
+    ...parents.map((parent) => ({
+      ...collection,
+      noun: `${parent}/${noun}`,
+      singular: `${parent}/${collection.singular}`,
+      also: also.filter(isOf(parent)),
+      routes: lower.filter((route) => parentOf(route) === parent),
+    })),
+  ]
+}
 
 function rowOf(collection: Collection): { cells: string[]; missing: string } {
   const { noun, singular, also, routes } = collection

@@ -1,4 +1,4 @@
-import type { Client } from '../../client/index.ts'
+import { type Client, PlatformApiError } from '../../client/index.ts'
 import { suggestion } from '../../core/suggestion.ts'
 import type { Command } from '../command.ts'
 import { isKnown } from '../defaults.ts'
@@ -16,7 +16,8 @@ export const use: Command = {
     { long: 'boundary', short: 'b', value: 'ID', summary: 'Default boundary; an empty text takes both defaults away' },
     { long: 'group', short: 'g', value: 'NAME', summary: 'Default resource group; an empty text takes it away' },
   ],
-  details: 'Both have to exist: they are looked up before they are kept.',
+  details:
+    'Both have to exist: they are looked up before they are kept. A group that you may not see is kept as you say it.',
   async run(input, context) {
     const { places, terminal } = context
     const { boundary, group, ...settings } = await readSettings(places.settings)
@@ -26,15 +27,21 @@ export const use: Command = {
     const kept = nextBoundary === boundary ? group : undefined
     const nextGroup = (newGroup ?? kept) || undefined
     if (nextGroup !== undefined && nextBoundary === undefined) throw usage('--group needs --boundary.')
-    if (newBoundary || newGroup) await lookUp((await openSession(context)).client, nextBoundary ?? '', newGroup ?? '')
+    const { client } = newBoundary || newGroup ? await openSession(context) : {}
+    const doubt = client && (await lookUp(client, nextBoundary ?? '', newGroup ?? ''))
     const next = { ...settings, ...withoutAbsent({ boundary: nextBoundary, group: nextGroup }) }
     if (newBoundary !== undefined || newGroup !== undefined) await writeSettings(places.settings, next)
+    if (doubt !== undefined) terminal.err(`${doubt}\n`)
     terminal.err(`Boundary ${nextBoundary ?? 'none'}, resource group ${nextGroup ?? 'none'}.\n`)
   },
 }
 
-/** @param group empty where none is named @throws CommandFailure (usage) with what exists */
-async function lookUp(client: Client, boundary: string, group: string): Promise<void> {
+/**
+ * @param group empty where none is named
+ * @returns what cannot be told: whoever has no role at a group may not learn whether it is there
+ * @throws CommandFailure (usage) with what exists
+ */
+async function lookUp(client: Client, boundary: string, group: string): Promise<string | undefined> {
   const path = { boundaryId: boundary }
   // The list of groups needs no role at the boundary itself: whoever may work in one group passes.
   const names: string[] = []
@@ -43,9 +50,18 @@ async function lookUp(client: Client, boundary: string, group: string): Promise<
     names.push(...items.map(({ name }) => name))
   })
   if (!isBoundary) throw usage(await unknownBoundary(client, boundary))
-  if (group === '' || names.includes(group)) return
+  if (group === '' || names.includes(group)) return undefined
   const one = { ...path, resourceGroupName: group }
-  if (await isKnown(() => client.operations.GetBoundariesResourcegroupsByResourceGroupName({ path: one }))) return
+  let isHidden = false
+  const look = () => client.operations.GetBoundariesResourcegroupsByResourceGroupName({ path: one })
+  const isThere = await isKnown(() =>
+    look().catch((error: unknown) => {
+      isHidden = error instanceof PlatformApiError && error.status === 403
+      throw error
+    }),
+  )
+  if (isThere && !isHidden) return undefined
+  if (isThere) return `You may not see whether there is a resource group "${group}": it is kept as you said it.`
   const create = `; \`freehold create resourcegroup ${group} --boundary ${boundary}\` creates it.`
   const hint = suggestion(group, names) || existing(names, create)
   throw usage(`There is no resource group "${group}" in boundary ${boundary}${hint}`)

@@ -48,7 +48,9 @@ export const scale: Command = {
         ? await patchReplicas(prepared, Number(replicas), withoutLast(input), context)
         : await sendBelow(prepared, route, { body: { targetScale: Number(replicas) } })
     const last = input.has('wait') ? await waitFor(prepared, { isChanged: true }, withoutLast(input), context) : answer
-    show(last, input, context)
+    // What answers is the scale, which has no name of its own.
+    const named = { name: prepared.target.values[prepared.target.route.nameParameter ?? ''], ...(last as object) }
+    show(input.text('output') === 'name' ? named : last, input, context)
   },
 }
 

@@ -205,7 +205,9 @@ async function lookAtGateway(scene: Scene): Promise<Finding> {
   return judgeGateway(named, await servesGroup(scene, 'gateway.networking.k8s.io'))
 }
 
-async function lookAtMail({ configuration: { smtpUrl } }: Scene): Promise<Finding> {
+async function lookAtMail({ configuration: { smtpUrl, mailFolder } }: Scene): Promise<Finding> {
+  if (smtpUrl === undefined && mailFolder !== undefined)
+    return ok(`No mail is sent: each is a file in ${mailFolder}, with the link in it.`)
   if (smtpUrl === undefined)
     return off('No mail server is set: nobody gets links by mail.', 'Set smtpUrl and mailFrom.')
   const { hostname, port, protocol } = new URL(smtpUrl)

@@ -1,0 +1,57 @@
+import type { RawAnswer } from '../client/index.ts'
+import { isRecord } from '../core/isRecord.ts'
+import type { Context, Input } from './command.ts'
+import { CommandFailure, EXIT, usage } from './failure.ts'
+import { printable } from './output.ts'
+import { show } from './session.ts'
+
+/** What an answer is, by what it says of itself; one that says nothing is taken as the platform's own, which are JSON. */
+export function formOf({ headers }: Pick<RawAnswer, 'headers'>): 'json' | 'text' | 'bytes' {
+  const media = mediaOf(headers)
+  if (media === '' || /[/+]json$/.test(media)) return 'json'
+  return media.startsWith('text/') ? 'text' : 'bytes'
+}
+
+const mediaOf = (headers: Headers) => (headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
+
+/** The platform marks so what must not stay anywhere on the way: keys, values of secrets, tokens. */
+export const isSecret = ({ headers }: Pick<RawAnswer, 'headers'>): boolean =>
+  /\bno-store\b/.test(headers.get('cache-control') ?? '')
+
+/** What was read; undefined if the answer has no body. @throws CommandFailure for what is no JSON */
+export function jsonOf(answer: RawAnswer): unknown {
+  if (answer.text === '') return undefined
+  try {
+    if (formOf(answer) === 'json') return JSON.parse(answer.text)
+  } catch {
+    // Told below.
+  }
+  const media = mediaOf(answer.headers)
+  const what = printable(media === '' ? 'something' : media)
+  throw new CommandFailure(
+    EXIT.refused,
+    `The platform answered with ${what} where JSON was expected; \`freehold call\` shows answers as they come.`,
+  )
+}
+
+/**
+ * Shows an answer as it came: JSON in the format that is asked for, text and bytes as they are.
+ *
+ * @throws CommandFailure (usage) for bytes on a terminal, and in a format for records
+ */
+export function showAnswer(answer: RawAnswer, input: Input, context: Context): void {
+  const { terminal } = context
+  const form = formOf(answer)
+  const media = printable(mediaOf(answer.headers))
+  if (form === 'json') show(namedIn(jsonOf(answer), input), input, context)
+  else if (input.text('output') !== undefined) throw usage(`The answer is ${media}: --output is for records.`)
+  else if (form === 'text') terminal.out(answer.text)
+  else if (terminal.isTerminal) throw usage(`The answer is ${media}, which is not for a terminal: add \`> FILE\`.`)
+  else terminal.outBytes(answer.bytes)
+}
+
+/** A page has no name, and its items have. */
+function namedIn(value: unknown, input: Input): unknown {
+  const isPage = isRecord(value) && Array.isArray(value.items)
+  return isPage && input.text('output') === 'name' ? value.items : value
+}

@@ -1,0 +1,152 @@
+import { writeFile } from 'node:fs/promises'
+import type { RequestListener } from 'node:http'
+import { join } from 'node:path'
+import { json } from 'node:stream/consumers'
+import { expect } from 'chai'
+import { CommandsAtServer } from '../../../test/worlds/commandsAtServer.ts'
+import { groupNamespace } from '../../core/names.ts'
+
+const BOUNDARY = '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391'
+const vector = (name: string, replicas = 1) =>
+  `{apiVersion: data.freehold.dev/v1alpha1, kind: VectorCluster, metadata: {name: ${name}}, spec: {replicas: ${replicas}}}`
+const FUNCTION =
+  '{apiVersion: compute.freehold.dev/v1alpha1, kind: ServerlessFunction, metadata: {name: hook}, spec: {}}'
+const CONFIG = '{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {a: b}}'
+
+/** REST and the API server at one address: both know what was written, and the latter has rules. */
+class Platform {
+  readonly versions = new Map<string, number>()
+  readonly writes: string[] = []
+  isUnchanging = true
+  /** Names that REST refuses when it writes them. */
+  refused: string | undefined
+
+  readonly listener: RequestListener = async (request, response) => {
+    const { url = '', method = '' } = request
+    const answer = (status: number, body: object, headers: Record<string, string> = {}) =>
+      response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
+    const name = /\/([\w-]+)(\?.*)?$/.exec(url)?.[1] ?? ''
+    if (/\/apis\/[^/]+\/v1alpha1$/.test(url) || url === '/api/v1') return answer(200, { resources: RESOURCES })
+    if (url.startsWith('/api')) return this.atKubernetes({ url, method, name }, (await bodyOf(request)) ?? {}, answer)
+    const version = this.versions.get(name)
+    const etag = (value: number) => ({ etag: `"${value}"` })
+    if (method === 'GET') return version === undefined ? answer(404, {}) : answer(200, { name }, etag(version))
+    if (method === 'PUT' && version === undefined) return answer(404, {})
+    if (name === this.refused) return answer(422, { code: 'PLAN_NOT_FOUND', error: 'There is no such plan.' })
+    this.writes.push(`${method} ${name}`)
+    const next = (version ?? 0) + (this.isUnchanging && version !== undefined ? 0 : 1)
+    this.versions.set(name, next)
+    answer(method === 'POST' ? 201 : 200, { name }, etag(next))
+  }
+
+  atKubernetes(
+    { url, method, name }: { url: string; method: string; name: string },
+    object: { spec?: { replicas?: number } },
+    answer: (status: number, body: object) => void,
+  ) {
+    if (method === 'GET') return answer(this.versions.has(name) ? 200 : 404, {})
+    // What a server-side apply leaves as it is does not go with two copies; a replacement takes it away.
+    if (method === 'PATCH' && object.spec?.replicas === 2)
+      return answer(422, { message: `VectorCluster "${name}" is invalid: spec: Invalid value: not both` })
+    if ((object.spec?.replicas ?? 0) > 100)
+      return answer(422, { message: `VectorCluster "${name}" is invalid: spec.replicas: Invalid value: 1000` })
+    if (!url.includes('dryRun')) this.writes.push(url.split('?')[0] ?? '')
+    answer(201, object)
+  }
+}
+
+const RESOURCES = [
+  { name: 'vectorclusters', kind: 'VectorCluster', namespaced: true },
+  { name: 'serverlessfunctions', kind: 'ServerlessFunction', namespaced: true },
+  { name: 'configmaps', kind: 'ConfigMap', namespaced: true },
+]
+const bodyOf = (request: Parameters<typeof json>[0]) =>
+  json(request).catch(() => undefined) as Promise<object | undefined>
+
+describe('apply', () => {
+  let platform: Platform
+  let commands: CommandsAtServer
+
+  beforeEach(async () => {
+    platform = new Platform()
+    commands = await CommandsAtServer.start(platform.listener, { setup: (url) => ['--kubernetes-url', url] })
+  })
+  afterEach(() => commands.stop())
+
+  async function run(command: 'apply' | 'diff', manifests: string[], ...more: string[]): Promise<number> {
+    const file = join(commands.home, 'a.yaml')
+    await writeFile(file, manifests.join('\n---\n'))
+    return commands.freehold(command, '-f', file, '-b', BOUNDARY, '-g', 'shop', ...more)
+  }
+
+  it('says of what stays as it is that it is unchanged', async () => {
+    platform.versions.set('one', 1)
+    expect(await run('apply', [vector('one')]), commands.said).to.equal(0)
+    expect(commands.said).to.equal('VectorCluster "one" unchanged\n')
+    platform.isUnchanging = false
+    expect(await run('apply', [vector('one')]), commands.said).to.equal(0)
+    expect(commands.said).to.equal('VectorCluster "one" configured\n')
+  })
+
+  for (const [what, manifests] of [
+    ['alone', [vector('large', 1000)]],
+    ['before another new one', [vector('large', 1000), vector('one')]],
+    ['behind another new one', [vector('one'), vector('large', 1000)]],
+  ] as const) {
+    it(`and diff refuse what breaks a rule of its kind: ${what}`, async () => {
+      expect(await run('diff', [...manifests]), commands.said).to.equal(2)
+      expect(commands.said).to.include('spec.replicas: Invalid value: 1000')
+      expect(await run('apply', [...manifests]), commands.said).to.be.oneOf([1, 2])
+      expect(commands.said).to.include('spec.replicas: Invalid value: 1000').and.include('Nothing was applied.')
+      expect(platform.writes).to.deep.equal([])
+    })
+  }
+
+  it('and diff refuse what breaks a rule together with what is there', async () => {
+    platform.versions.set('large', 1)
+    for (const command of ['apply', 'diff'] as const) {
+      expect(await run(command, [vector('large', 1000), vector('one')]), commands.said).to.be.oneOf([1, 2])
+      expect(commands.said).to.include('Invalid value: 1000')
+    }
+    expect(platform.writes).to.deep.equal([])
+  })
+
+  it('and diff take what a replacement mends', async () => {
+    platform.versions.set('one', 1)
+    expect(await run('apply', [vector('one', 2)]), commands.said).to.equal(0)
+    await run('diff', [vector('one', 2)])
+    expect(commands.said).not.to.include('not both')
+  })
+
+  it('and diff refuse a name that nothing can have in the same words', async () => {
+    const said: string[] = []
+    for (const command of ['apply', 'diff'] as const) {
+      expect(await run(command, [vector('DD_6')])).to.equal(2)
+      said.push(commands.said)
+    }
+    expect(said[0]).to.include('"DD_6" is not a valid name').and.to.equal(said[1])
+  })
+
+  it('says that something was applied only where it was', async () => {
+    platform.refused = 'second'
+    expect(await run('apply', [vector('second')])).to.be.oneOf([1, 2])
+    expect(commands.said).to.include('There is no such plan').and.not.to.include('What came before')
+    expect(await run('apply', [vector('first'), vector('second')])).to.be.oneOf([1, 2])
+    expect(commands.said).to.include('There is no such plan').and.to.include('What came before it stands.')
+  })
+
+  it('places what is of no kind of ours where the options say', async () => {
+    expect(await run('apply', [CONFIG]), commands.said).to.equal(0)
+    expect(platform.writes).to.deep.equal([
+      `/api/v1/namespaces/${groupNamespace(BOUNDARY, 'shop')}/configmaps/settings`,
+    ])
+  })
+
+  it('says what it does not wait for', async () => {
+    expect(await run('apply', [FUNCTION, CONFIG], '--wait'), commands.said).to.equal(0)
+    expect(commands.said).to.match(
+      /ServerlessFunction "hook" is not waited for: `kubectl wait .*serverlessfunction\/hook -n shop-/,
+    )
+    expect(commands.said).not.to.include('"settings" is not waited for')
+  })
+})

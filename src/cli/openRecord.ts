@@ -1,0 +1,36 @@
+import { pagesOf, type QueryValue } from '../client/index.ts'
+import { isRecord } from '../core/isRecord.ts'
+import { isSecret, jsonOf } from './answers.ts'
+import { nameFieldOf } from './collections.ts'
+import { usage } from './failure.ts'
+import { answerTo, type Prepared, send } from './requests.ts'
+
+/** What may be shown of a thing, and a word for what may not: an empty one is the thing itself. */
+export type OpenRecord = { readonly record: unknown; readonly hidden: string[] }
+
+/**
+ * The record of a thing without what is secret. Where the record itself is, it is not even read: its entry in the list says
+ * what everybody may see who may list.
+ *
+ * @throws CommandFailure (usage) where the list has no such thing
+ */
+export async function openRecord(prepared: Prepared, name: string): Promise<OpenRecord> {
+  if (prepared.target.route.isData !== true) {
+    const answer = await answerTo(prepared)
+    if (!isSecret(answer)) return { record: jsonOf(answer), hidden: [] }
+  }
+  return { record: await entryOf(prepared, name), hidden: [''] }
+}
+
+async function entryOf({ client, collection, target }: Prepared, name: string): Promise<unknown> {
+  const { route, values } = target
+  const path = route.path.split('/').slice(0, -1).join('/')
+  const list = collection.routes.find((each) => each.verb === 'list' && each.path === path)
+  const field = nameFieldOf(collection)
+  if (list === undefined) return { [field]: name }
+  const fetchPage = (query: Record<string, QueryValue>) =>
+    send({ client, target: { route: list, values }, query: list.paged === true ? { ...query, pageSize: 500 } : {} })
+  for await (const item of pagesOf(fetchPage, {}))
+    if (isRecord(item) && [item[field], item.name, item.id].includes(name)) return item
+  throw usage(`There is no ${collection.singular} "${name}" there.`)
+}

@@ -1,0 +1,46 @@
+import { expect } from 'chai'
+import { CommandsAtServer } from '../../test/worlds/commandsAtServer.ts'
+import { optionsOf } from './command.ts'
+import { COMMANDS } from './commands/index.ts'
+
+/** Values that are only looked at when the work is done. */
+const WRONG: Readonly<Record<string, string>> = { timeout: 'soon', output: 'jsonpath={.status' }
+
+describe('a command line that is wrong', () => {
+  const cases = COMMANDS.flatMap((command) =>
+    optionsOf(command).flatMap(({ long, check }) => (check === undefined ? [] : [{ command, long }])),
+  )
+
+  for (const { command, long } of cases) {
+    it(`is refused by \`${command.name} --${long}\` before anything is sent`, async () => {
+      let requests = 0
+      const commands = await CommandsAtServer.start((_request, response) => {
+        requests += 1
+        response.end('{}')
+      })
+      const words = (command.positionals ?? []).map(({ name }) => (name === 'REPLICAS' ? '2' : 'x'))
+      expect(await commands.freehold(command.name, ...words, `--${long}`, WRONG[long] ?? ''), commands.said).to.equal(2)
+      expect(commands.said).to.match(/a time such as|brace without its other half/)
+      expect(requests).to.equal(0)
+      await commands.stop()
+    })
+  }
+
+  it('is looked at by all commands that change something', () => {
+    const names = cases.map(({ command, long }) => `${command.name} ${long}`)
+    expect(names).to.include.members([
+      'create timeout',
+      'create output',
+      'scale output',
+      'apply timeout',
+      'delete timeout',
+    ])
+  })
+
+  it('has a body where none is sent', async () => {
+    const commands = await CommandsAtServer.start((_request, response) => response.end('{}'))
+    expect(await commands.freehold('call', 'GET', '/boundaries', '-d', '{}')).to.equal(2)
+    expect(commands.said).to.equal('GET takes no body: leave --data out.\n')
+    await commands.stop()
+  })
+})
