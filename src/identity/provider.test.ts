@@ -7,15 +7,15 @@ import { expect } from 'chai'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import request from 'supertest'
 import { ManualClock } from '../../test/make/clock.ts'
+import { KeysByHand } from '../../test/make/keysByHand.ts'
 import { systemClock } from '../core/clock.ts'
 import { type Log, silentLog } from '../core/log.ts'
 import { KubeError } from '../kube/errors.ts'
 import { FakeKubeClient } from '../kube/fake.ts'
 import type { ClientStore, IdentityClient } from './clients.ts'
 import { limitSecrets } from './guesses.ts'
-import { generateSigningKey, type KeyRing, type SigningKey, withKey } from './keyRing.ts'
+import { generateSigningKey, type SigningKey } from './keyRing.ts'
 import { createIdentityProvider, type IdentityProvider, type IdentityProviderOptions } from './provider.ts'
-import type { SigningKeys } from './signingKeys.ts'
 import { secretStateStore } from './state.ts'
 
 const ISSUER = 'https://identity.example:8443/realms/freehold'
@@ -30,33 +30,6 @@ const SECRET = randomBytes(32).toString('base64url')
 async function afterAWhile<T>(answer: () => T): Promise<T> {
   for (let turn = 0; turn < 20; turn += 1) await setImmediate()
   return answer()
-}
-
-/** Keys whose ring and signing key a test sets by hand. */
-class KeysByHand implements SigningKeys {
-  #ring: KeyRing
-  #signing: SigningKey
-  readonly #listeners = new Set<() => void>()
-
-  constructor(key: SigningKey) {
-    this.#ring = [key]
-    this.#signing = key
-  }
-  ring = () => this.#ring
-  signing = () => this.#signing
-  look = async () => {}
-  stop = () => this.#listeners.clear()
-  onChange(listener: () => void) {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
-  }
-  publish(key: SigningKey) {
-    this.#ring = withKey(this.#ring, key)
-    for (const listener of this.#listeners) listener()
-  }
-  use(key: SigningKey) {
-    this.#signing = key
-  }
 }
 
 describe('the local identity provider', () => {

@@ -20,6 +20,7 @@ import { checkRefusal, checkReply } from './checkReply.ts'
 import type { Caller, Context, Services, TokenVerifier } from './context.ts'
 import { nothingToMatch } from './etag.ts'
 import { addressKey } from './limits.ts'
+import { located } from './location.ts'
 import type { HttpMetrics } from './metrics.ts'
 import { readModel } from './model.ts'
 import { negotiate } from './negotiation.ts'
@@ -203,23 +204,7 @@ export class Pipeline {
       : onBehalfOf(attendance, () => route.handler(context)))
     if (this.#options.checkReplies === true) checkReply(route, answer)
     const told = withDatesInUtc(answer, route.reply)
-    return told.status === 201 ? this.#located(route, mark < 0 ? url : url.slice(0, mark), told) : told
-  }
-
-  /**
-   * The path of what was made (RFC 9110 section 15.3.2): the one that was written to, or below it the field that a route
-   * there is named after. Some of these paths have no GET, and only change or delete it.
-   */
-  #located(route: Route, path: string, answer: Answer): Answer {
-    const isOwn = route.path.endsWith('}')
-    const places = isOwn ? [{ name: undefined, place: path }] : placesBelow(path, answer.body)
-    const isThere = (method: string, { name, place }: { name: string | undefined; place: string }) => {
-      const found = this.#router.find(method, place)?.route
-      return found?.isBuilt === true && (name === undefined || isNamedAfter(found, name))
-    }
-    const methods = ['GET', 'PATCH', 'DELETE']
-    const place = methods.flatMap((method) => places.filter((one) => isThere(method, one)))[0]?.place
-    return place === undefined ? answer : { ...answer, headers: { location: place, ...answer.headers } }
+    return told.status === 201 ? located(this.#router, route, mark < 0 ? url : url.slice(0, mark), told) : told
   }
 
   /** Before the first listing is complete, every answer would be a wrong 403 or 404. */
@@ -376,32 +361,10 @@ export class Pipeline {
   }
 }
 
-/** What a record could be called below the path of its collection: by each of its short texts, its id and name last. */
-function placesBelow(path: string, body: unknown): { name: string; place: string }[] {
-  const fields = Object.entries((body ?? {}) as Record<string, unknown>)
-  const isGeneral = ([name]: readonly [string, unknown]) => Number(name === 'id' || name === 'name')
-  return fields
-    .toSorted((one, other) => isGeneral(one) - isGeneral(other))
-    .flatMap(([name, value]) =>
-      typeof value === 'string' && value.length > 0 && value.length <= KEY_MAX
-        ? [{ name, place: `${path}/${encodeURIComponent(value)}` }]
-        : [],
-    )
-}
-
-/** `{denyId}` is the field `denyId`, or the id; `{bucketName}` the field of that name, or the name. */
-function isNamedAfter({ path }: Route, field: string): boolean {
-  const parameter = path.slice(path.lastIndexOf('{') + 1, -1)
-  return parameter === field || (/^(id|name)$/.test(field) && parameter.toLowerCase().endsWith(field))
-}
-
 /** Whose limits and turns a request takes. */
 function takerOf({ caller, address }: Passage): Taker {
   if (caller !== undefined) return { kind: 'principal', key: caller.principalId }
   return { kind: 'address', key: addressKey(address) }
 }
-
-/** In characters: no key of the interface is longer. */
-const KEY_MAX = 256
 
 const NEVER_STALE: Staleness = { age: () => 0, bound: Number.POSITIVE_INFINITY }
