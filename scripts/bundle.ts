@@ -46,7 +46,7 @@ export async function bundle(root = PROJECT): Promise<void> {
     // Looks for files beside its own, and for native parts that may not be built.
     external: ['ssh2'],
     logLevel: 'warning',
-    plugins: [asInPlace(root, fresh), withoutMaps],
+    plugins: [asInPlace(root, fresh), laterFromPackages(root), withoutMaps],
   })
   // Somebody may read the files of the bundle before.
   await rm(folder, { recursive: true, force: true })
@@ -82,6 +82,18 @@ const asInPlace = (root: string, folder: string): Plugin => ({
       )
       return { loader: 'ts', contents }
     }),
+})
+
+/**
+ * A package that a source of ours imports when it is needed comes from `node_modules`, as Node reads it: of one in CommonJS a
+ * bundle would have the default export alone, and none of the names.
+ */
+const laterFromPackages = (root: string): Plugin => ({
+  name: 'later-from-packages',
+  setup: ({ onResolve }) =>
+    onResolve({ filter: /^[^./]/ }, ({ path, kind, importer }) =>
+      kind === 'dynamic-import' && importer.startsWith(join(root, 'src')) ? { path, external: true } : undefined,
+    ),
 })
 
 const withoutMaps: Plugin = {
