@@ -1,3 +1,4 @@
+import { BACKUP_STEMS } from '../../src/contracts/backups.ts'
 import { BUILD_NAMESPACE } from '../../src/contracts/builds/progress.ts'
 import { ACTIVATOR_FIELDS, DIGEST_SECRET } from '../../src/contracts/functions.ts'
 import { operatorRights } from '../../src/controllers/index.ts'
@@ -112,6 +113,10 @@ function ownWorkloadsPolicy(): KubeObject[] {
 const ELSEWHERE = ['events.k8s.io', 'velero.io', 'postgresql.cnpg.io']
 /** What leads hosts of functions to the activator stands beside that. */
 const ROUTES = ['ingresses', 'httproutes', 'certificates']
+/** Policies of volumes stand beside Velero, wherever that is. */
+const OF_BACKUPS = `request.resource.resource == 'configmaps' && [${Object.values(BACKUP_STEMS)
+  .map((stem) => `'${stem}-'`)
+  .join(', ')}].exists(stem, request.name.startsWith(stem))`
 
 /** What else the roles let the controllers write in every namespace, from what these declare. */
 function ownObjectsPolicy(): KubeObject[] {
@@ -133,7 +138,7 @@ function ownObjectsPolicy(): KubeObject[] {
     matchConditions: [IS_PLATFORM],
     validations: [
       {
-        expression: `${namespaceLabel(BOUNDARY_LABEL)} != '' || request.namespace == '${BUILD_NAMESPACE}' || (request.namespace == '${SYSTEM_NAMESPACE}' && request.resource.resource in [${ROUTES.map((plural) => `'${plural}'`).join(', ')}])`,
+        expression: `${namespaceLabel(BOUNDARY_LABEL)} != '' || request.namespace == '${BUILD_NAMESPACE}' || (request.namespace == '${SYSTEM_NAMESPACE}' && request.resource.resource in [${ROUTES.map((plural) => `'${plural}'`).join(', ')}]) || (${OF_BACKUPS})`,
         messageExpression: `'the platform writes ' + request.resource.resource + ' only in namespaces that carry the label ${BOUNDARY_LABEL}, and in ${BUILD_NAMESPACE}'`,
         reason: 'Forbidden',
       },

@@ -3,13 +3,16 @@ import type { KubeObject } from '../core/object.ts'
 
 /** What the facade and the controllers both make of Velero: where backups go, what is in the way, and what was taken. */
 
+/** Of those that are backed up, what the names of their Schedules begin with. */
+export const BACKUP_STEMS = { ContainerInstance: 'ctibackup', PlatformApp: 'pappbackup' } as const
+
 /** The Schedule, and the ConfigMap with its volume policy, of a resource. They stand beside those of every namespace. */
 export function backupName({
   kind,
   metadata: { namespace = '', name },
 }: Pick<KubeObject, 'kind' | 'metadata'>): string {
-  const stem = kind === 'ContainerInstance' ? 'cti' : 'papp'
-  return childName(`${stem}backup`, name, sha256(`${namespace}/${name}`).slice(0, 10))
+  const stem = BACKUP_STEMS[kind === 'ContainerInstance' ? kind : 'PlatformApp']
+  return childName(stem, name, sha256(`${namespace}/${name}`).slice(0, 10))
 }
 
 export type BackupLocation = KubeObject & {

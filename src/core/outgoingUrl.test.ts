@@ -61,6 +61,7 @@ const INSIDE = [
   '[2002:0a00:0001::1]',
   '[2001:0:a00:1::1]',
   // Link-local, and where clouds answer about themselves.
+  '168.63.129.16',
   '169.254.169.254',
   '0xa9fea9fe',
   '2852039166',

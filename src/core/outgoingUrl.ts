@@ -31,6 +31,8 @@ const SPECIAL_V4 = [
   '10.0.0.0/8',
   '100.64.0.0/10',
   '127.0.0.0/8',
+  // Public by its number, and answered by the host under a machine of Azure.
+  '168.63.129.16/32',
   '169.254.0.0/16',
   '172.16.0.0/12',
   '192.0.0.0/24',

@@ -114,6 +114,6 @@ describe('the network and the links of a boundary', () => {
       { namespace, name: 'crosslink' },
       { spec: { pkiVersion: 9 } },
     )
-    expect(await refused(skip)).to.match(/stays, or grows by one/)
+    expect(await refused(skip)).to.match(/must stay or grow by one/)
   })
 })
