@@ -68,11 +68,22 @@ async function outgrow({ own: { admin }, home }: Scene, versions: number): Promi
     await admin.mergePatch(configMap, ref, { data: { round: String(round) } })
 }
 
+/** A short outage first: what is only loaded and compiled in one is no growth of the next. */
+async function warmUp(scene: Scene, name: string): Promise<void> {
+  const path = scene.resources + vector(name)
+  const change = () => scene.call('PATCH', path, { tags: { warm: 'up' } })
+  await scene.withoutControlPlane(() =>
+    everySecond(3, async () => void (await Promise.all([scene.call('GET', path), scene.readiness(), change()]))),
+  )
+  await within('writes are accepted', promised(60_000), async () => (await change()).status === 200)
+}
+
 /** The control plane is away. `bound` is how long reads may be answered, in seconds. */
 export async function away(scene: Scene, duration: number, bound: number): Promise<Oracle[]> {
   const { resources, own } = scene
   const name = `away-${Date.now()}`
   await scene.call('POST', resources + vector(name), {})
+  await warmUp(scene, name)
   const before = await scene.memory()
   const reads: (Heard & { second: number })[] = []
   const ready: (Heard & { second: number })[] = []
