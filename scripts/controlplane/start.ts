@@ -148,9 +148,10 @@ type RunOptions = {
 
 /**
  * Collecting garbage would be a third of what the API server does: a control plane of a test takes memory for it instead,
- * up to a twelfth of the machine's, as three of them run at once.
+ * up to a twelfth of the machine's, as three of them run at once. With less than the least, what lives would hardly fit.
  */
-const ROOM_FOR_GARBAGE = { GOGC: '500', GOMEMLIMIT: String(Math.round(totalmem() / 12)) }
+const LEAST = 768 * 1024 ** 2
+const ROOM_FOR_GARBAGE = { GOGC: '500', GOMEMLIMIT: String(Math.max(LEAST, Math.round(totalmem() / 12))) }
 
 async function run({ group, programs, files, progress, version, node, nodes }: RunOptions): Promise<AdminClient> {
   const { flagOptions } = files
