@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { suggestion } from './suggestion.ts'
+import { unwrapped } from './unwrapped.ts'
 
 /**
  * What is said of a field that a record does not have.
@@ -12,14 +13,8 @@ export function unknownField(schema: z.ZodType, path: readonly PropertyKey[], fi
 }
 
 /** The schemas of the records that may stand at a path. */
-export function recordsAt(schema: z.ZodType, path: readonly PropertyKey[]): z.ZodObject[] {
-  if (
-    schema instanceof z.ZodOptional ||
-    schema instanceof z.ZodNullable ||
-    schema instanceof z.ZodDefault ||
-    schema instanceof z.ZodPrefault
-  )
-    return recordsAt(schema.unwrap() as z.ZodType, path)
+export function recordsAt(wrapped: z.ZodType, path: readonly PropertyKey[]): z.ZodObject[] {
+  const schema = unwrapped(wrapped)
   if (schema instanceof z.ZodUnion) return schema.options.flatMap((option) => recordsAt(option as z.ZodType, path))
   if (schema instanceof z.ZodPipe) return recordsAt(schema.in as z.ZodType, path)
   const [name, ...rest] = path

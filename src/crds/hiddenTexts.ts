@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { FieldError } from '../core/errors.ts'
 import { isShown, type ShownText } from '../core/shownText.ts'
+import { unwrapped } from '../core/unwrapped.ts'
 import { SHOWN_TEXTS } from './fields.ts'
 
 type Place = readonly string[]
@@ -32,16 +33,11 @@ function shownIn(schema: z.ZodType): readonly Shown[] {
   return found
 }
 
-function shownBelow(schema: z.ZodType, place: Place): Shown[] {
-  const shown = SHOWN_TEXTS.get(schema)?.shown
+function shownBelow(given: z.ZodType, place: Place): Shown[] {
+  const schema = unwrapped(given)
+  // The text may be known with its default or without.
+  const shown = (SHOWN_TEXTS.get(given) ?? SHOWN_TEXTS.get(schema))?.shown
   if (shown !== undefined) return [{ place, shown }]
-  if (
-    schema instanceof z.ZodOptional ||
-    schema instanceof z.ZodNullable ||
-    schema instanceof z.ZodDefault ||
-    schema instanceof z.ZodPrefault
-  )
-    return shownBelow(schema.unwrap() as z.ZodType, place)
   if (schema instanceof z.ZodArray) return shownBelow(schema.element as z.ZodType, [...place, ITEM])
   if (!(schema instanceof z.ZodObject)) return []
   return Object.entries(schema.shape).flatMap(([name, part]) => shownBelow(part as z.ZodType, [...place, name]))

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { unwrapped } from '../../core/unwrapped.ts'
 
 /**
  * The body of a write that takes what a read answered: `body`, and the other fields of the record, which are ignored.
@@ -42,20 +43,7 @@ export function mergePatchOf(body: z.ZodObject): z.ZodObject {
 function partOf(schema: z.ZodType): z.ZodType {
   const { readOnly, description } = schema.meta() ?? {}
   if (readOnly === true) return schema
-  const value = withoutWrappers(schema)
+  const value = unwrapped(schema)
   const part = value instanceof z.ZodRecord ? z.record(z.string(), (value.valueType as z.ZodType).nullable()) : value
   return description === undefined ? part.nullish() : part.nullish().describe(description)
-}
-
-function withoutWrappers(schema: z.ZodType): z.ZodType {
-  let value = schema
-  while (
-    value instanceof z.ZodOptional ||
-    value instanceof z.ZodNullable ||
-    value instanceof z.ZodDefault ||
-    value instanceof z.ZodPrefault
-  ) {
-    value = value.unwrap() as z.ZodType
-  }
-  return value
 }

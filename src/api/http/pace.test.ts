@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { ManualClock, settle } from '../../test/make/clock.ts'
+import { ManualClock, settle } from '../../../test/make/clock.ts'
 import { Pace } from './pace.ts'
 
 /** Ten a second, five at once. */
