@@ -147,11 +147,11 @@ export class OwnPlatform {
     if (operator !== undefined) await end(operator, signal)
   }
 
-  /** Stops everything, lets `between` work on the files of the control plane, and starts everything again. */
-  async restart(between: () => Promise<void>): Promise<void> {
+  /** Stops everything, lets `between` work on the files of the control plane, and starts everything again, with `more`. */
+  async restart(more: Record<string, string>, between: () => Promise<void>): Promise<void> {
     await this.endOperator('SIGTERM')
     await this.controlPlane.restart(platformAccess(this.ports), between)
-    await this.startOperator()
+    await this.startOperator(more)
   }
 
   /**

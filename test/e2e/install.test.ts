@@ -1,4 +1,4 @@
-// @alone: starts a control plane of its own.
+// @alone @long: starts a control plane of its own.
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'

@@ -1,4 +1,4 @@
-// @alone: installs the kinds of Velero in a cluster of its own.
+// @inTurn proxied: installs the kinds of Velero in the cluster.
 import { randomUUID } from 'node:crypto'
 import { CreateBucketCommand } from '@aws-sdk/client-s3'
 import { expect } from 'chai'
@@ -24,7 +24,8 @@ import { isKubeError } from '../../src/kube/errors.ts'
 import { postgresqlCluster } from '../../src/kube/postgresql.ts'
 import { veleroBackup, veleroDeletion, veleroLocation, veleroSchedule } from '../../src/kube/velero.ts'
 import { gatewayApiIsMissing } from '../cluster/gatewayApi.ts'
-import { OwnPlatform } from '../cluster/platform.ts'
+import { borrowPlatform, giveBack } from '../cluster/lent.ts'
+import type { OwnPlatform } from '../cluster/platform.ts'
 import { veleroDefinitions } from '../cluster/velero.ts'
 import { s3Client } from '../make/s3Client.ts'
 import { until } from '../make/until.ts'
@@ -55,7 +56,7 @@ describe('backups of the platform', () => {
       console.log(`    skipped: ${missing}`)
       this.skip()
     }
-    own = await OwnPlatform.prepare({ withStore: true })
+    own = await borrowPlatform('proxied')
     if (!own.hasStore) {
       console.log('    skipped: no object store runs here, because no Go was found that builds it')
       this.skip()
@@ -85,7 +86,7 @@ describe('backups of the platform', () => {
   })
   after(async () => {
     await store?.close()
-    await own?.stop()
+    await giveBack(own)
   })
 
   async function call(method: string, path: string, body?: object) {

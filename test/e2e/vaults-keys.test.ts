@@ -1,4 +1,4 @@
-// @alone: fills a platform of its own, reads its etcd, replaces its platform keys and kills its operator.
+// @inTurn plain: fills the platform, reads its etcd, replaces its platform keys and kills its operator.
 import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { cp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -12,7 +12,8 @@ import type { KubeObject } from '../../src/core/object.ts'
 import { SecretVault, VaultEntry } from '../../src/crds/vaults.ts'
 import { configMap, event, secret } from '../../src/kube/builtin.ts'
 import { etcdContent } from '../cluster/etcd.ts'
-import { OwnPlatform } from '../cluster/platform.ts'
+import { borrowPlatform, giveBack } from '../cluster/lent.ts'
+import type { OwnPlatform } from '../cluster/platform.ts'
 import { TEST_CONFIG } from '../config.ts'
 import { until } from '../make/until.ts'
 
@@ -21,6 +22,12 @@ const VERSIONS = 10
 const AT_ONCE = 16
 const READS_PER_SECOND = 50
 const VAULT = 'safe'
+const SETTINGS = {
+  PLATFORM_REQUESTS_PER_MINUTE: '1000000',
+  PLATFORM_LOG_LEVEL: 'debug',
+  // The full size takes longer than a token lives.
+  PLATFORM_ACCESS_TOKEN_SECONDS: '36000',
+}
 
 type Answer = { status: number; text: string }
 /** What a Secret holds, past the encryption at rest of the API server and past each base64. */
@@ -98,15 +105,8 @@ describe(`${SECRETS} secrets of ${VERSIONS} versions`, function () {
   }
 
   before(async () => {
-    own = await OwnPlatform.prepare({
-      environment: {
-        PLATFORM_REQUESTS_PER_MINUTE: '1000000',
-        PLATFORM_LOG_LEVEL: 'debug',
-        // The full size takes longer than a token lives.
-        PLATFORM_ACCESS_TOKEN_SECONDS: '36000',
-      },
-    })
-    await own.startOperator()
+    own = await borrowPlatform('plain')
+    await own.startOperator(SETTINGS)
     token = await newToken()
     const { id } = JSON.parse(await expectCall(201, 'POST', '/boundaries', { displayName: 'Keys' })) as { id: string }
     group = `/boundaries/${id}/resourcegroups/keys`
@@ -131,7 +131,7 @@ describe(`${SECRETS} secrets of ${VERSIONS} versions`, function () {
       `      ${planted.size} values in ${seconds.toFixed(1)} s, ${(planted.size / seconds).toFixed(0)} a second`,
     )
   })
-  after(() => own?.stop())
+  after(() => giveBack(own))
 
   it('are all readable, each version of each', async () => {
     await inParallel([...planted], async ([key, value]) => {
@@ -214,7 +214,7 @@ describe(`${SECRETS} secrets of ${VERSIONS} versions`, function () {
       return items.some((item) => (item as unknown as VaultEntry).status?.keyId === 'third')
     })
     await own.endOperator('SIGKILL')
-    await own.startOperator()
+    await own.startOperator(SETTINGS)
     token = await newToken()
     await untilWrappedBy('third')
     await expectReadable(nameOf(0))
@@ -233,7 +233,7 @@ describe(`${SECRETS} secrets of ${VERSIONS} versions`, function () {
   it('do not come back from a backup of etcd once they were purged and the platform key was retired', async () => {
     const { etcdData } = layout(own.controlPlane.folder)
     const backup = `${etcdData}-backup`
-    await own.restart(() => cp(etcdData, backup, { recursive: true }))
+    await own.restart(SETTINGS, () => cp(etcdData, backup, { recursive: true }))
     token = await newToken()
     const name = nameOf(0)
     await expectReadable(name)
@@ -252,7 +252,7 @@ describe(`${SECRETS} secrets of ${VERSIONS} versions`, function () {
     })
     await expectReadable(nameOf(1))
 
-    await own.restart(async () => {
+    await own.restart(SETTINGS, async () => {
       await rm(etcdData, { recursive: true })
       await cp(backup, etcdData, { recursive: true })
     })
