@@ -1,3 +1,5 @@
+import { codesOf } from '../core/connectionFailure.ts'
+
 /** What is wrong where no answer came, by the code of the error: what a person can do about it. */
 const REMEDIES: readonly [code: RegExp, remedy: string][] = [
   [/^ECONNREFUSED$/, 'Nothing listens there: is the platform running, and is the address right?'],
@@ -15,15 +17,4 @@ const REMEDIES: readonly [code: RegExp, remedy: string][] = [
 export function networkRemedy(error: unknown): string | undefined {
   const codes = codesOf(error)
   return REMEDIES.find(([pattern]) => codes.some((code) => pattern.test(code)))?.[1]
-}
-
-/** Of the error and of those that it came from, among them the tries at each address of a name. */
-function codesOf(error: unknown): string[] {
-  const { code, cause, errors } = (error ?? {}) as { code?: unknown; cause?: unknown; errors?: unknown }
-  const inner = Array.isArray(errors) ? errors : []
-  return [
-    ...(typeof code === 'string' ? [code] : []),
-    ...(cause === undefined ? [] : codesOf(cause)),
-    ...inner.flatMap(codesOf),
-  ]
 }

@@ -16,6 +16,7 @@ type Volume = z.output<typeof VolumeField> & { mountPath: string }
 type App = Pick<Code, 'repositoryUrl' | 'deploymentSourceId'> & {
   sourceKind: string
   image?: string | undefined
+  rollback?: object | undefined
   dockerfilePath?: string | undefined
   runtime?: string | undefined
   runtimeVersion?: string | undefined
@@ -59,6 +60,13 @@ export const appRules: readonly Rule<App>[] = [
     "(self.sourceKind == 'Image') == has(self.image)",
     'image is needed for sourceKind Image, and for no other',
     ({ sourceKind, image }) => (sourceKind === 'Image') === (image !== undefined),
+  ),
+  // Else the image of the spec would be deployed again over the earlier one.
+  refuse(
+    'rollback',
+    "!has(self.rollback) || self.sourceKind != 'Image'",
+    'rollback is for apps whose code is built: name the earlier image in image',
+    ({ sourceKind, rollback }) => rollback === undefined || sourceKind !== 'Image',
   ),
   refuse(
     'runtime',

@@ -92,7 +92,7 @@ const spec = z.strictObject({
       requestedAt: DateTime.describe('When that was asked for; a later time asks again'),
     })
     .optional()
-    .describe('Serves an earlier image again, without a build, until something newer is deployed'),
+    .describe('Serves an image that was built earlier again, without a build, until something newer is deployed'),
   restartedAt: RestartedAt,
   onDelete: OnDelete.describe('Delete removes the volumes with it; Retain keeps them for an app of the same name'),
   tags: Tags.prefault({}),

@@ -1,3 +1,4 @@
+import { type ConnectionFailure, causesOf, codesOf, connectionFailure } from '../../core/connectionFailure.ts'
 import { ADDRESS_NOT_ALLOWED } from '../outgoing/vettedLookup.ts'
 import type { TargetCode, TargetVerdict } from './port.ts'
 
@@ -21,14 +22,15 @@ export function verdict(code: TargetCode, message = SENTENCES[code]): TargetVerd
   return { code, message }
 }
 
-/** Of the connection, by its code: nothing has answered, so nothing is said of how. */
-const UNREACHED: Readonly<Record<string, string>> = {
-  ENOTFOUND: 'The name of the endpoint cannot be resolved.',
-  EAI_AGAIN: 'The name of the endpoint cannot be resolved now: the name servers do not answer.',
-  ECONNREFUSED: 'Nothing listens at the endpoint: look at the port.',
-  ECONNRESET: 'The endpoint ended the connection: look at the port, and at http or https.',
-  EHOSTUNREACH: 'There is no way to the host of the endpoint.',
-  ENETUNREACH: 'There is no way to the network of the endpoint.',
+/** Of the connection: nothing has answered, so nothing is said of how. */
+const UNREACHED: Readonly<Record<ConnectionFailure, TargetVerdict>> = {
+  Untrusted: verdict('TlsFailed'),
+  NoTls: verdict('TlsFailed'),
+  NameUnknown: verdict('Unreachable', 'The name of the endpoint cannot be resolved.'),
+  NobodyListens: verdict('Unreachable', 'Nothing listens at the endpoint: look at the port.'),
+  NoWay: verdict('Unreachable', 'There is no way to the host of the endpoint.'),
+  Closed: verdict('Unreachable', 'The endpoint ended the connection: look at the port, and at http or https.'),
+  Late: verdict('Timeout'),
 }
 
 /** Codes of S3 ("Error responses", list of error codes). */
@@ -52,27 +54,15 @@ const BY_STATUS: Readonly<Record<number, TargetCode>> = {
   404: 'BucketMissing',
 }
 
-/** Of OpenSSL through Node (tls, "X509 certificate error codes"). */
-const TLS =
-  /^(CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|ERR_TLS_|ERR_SSL_|ERR_OSSL_|INVALID_CA$|INVALID_PURPOSE$|HOSTNAME_MISMATCH$|EPROTO$)/
-
-type Failure = { name?: unknown; code?: unknown; cause?: unknown; $metadata?: { httpStatusCode?: number } }
+type Answered = { name?: unknown; $metadata?: { httpStatusCode?: number } }
 
 /** What a call that failed says of the target. */
 export function verdictOf(error: unknown): TargetVerdict {
-  const chain: Failure[] = []
-  for (let next = error as Failure | undefined; typeof next === 'object' && next !== null && chain.length < 8; ) {
-    chain.push(next)
-    next = next.cause as Failure | undefined
-  }
-  const codes = chain.flatMap(({ code }) => (typeof code === 'string' ? [code] : []))
-  if (codes.includes(ADDRESS_NOT_ALLOWED)) return NOT_ALLOWED
-  if (codes.some((code) => TLS.test(code))) return verdict('TlsFailed')
-  if (chain.some(({ name }) => name === 'TimeoutError' || name === 'AbortError')) return verdict('Timeout')
-  if (codes.includes('ETIMEDOUT')) return verdict('Timeout')
-  const [unreached] = codes.flatMap((code) => UNREACHED[code] ?? [])
-  if (unreached !== undefined) return verdict('Unreachable', unreached)
-  const { name, $metadata } = chain[0] ?? {}
+  if (codesOf(error).includes(ADDRESS_NOT_ALLOWED)) return NOT_ALLOWED
+  const failure = connectionFailure(error)
+  if (failure !== undefined) return UNREACHED[failure]
+  if (causesOf(error).some(({ name }) => name === 'TimeoutError' || name === 'AbortError')) return verdict('Timeout')
+  const { name, $metadata } = (error ?? {}) as Answered
   const named = typeof name === 'string' ? BY_NAME[name] : undefined
   return verdict(named ?? BY_STATUS[$metadata?.httpStatusCode ?? 0] ?? 'Unreachable')
 }

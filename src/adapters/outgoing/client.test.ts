@@ -73,7 +73,11 @@ describe('calls of addresses that tenants named', () => {
     expect(await open().document(`https://${host}/`)).to.equal('{"ok":true}')
     const stranger = createOutgoing({ allowedHosts: [host] })
     opened.push(stranger)
-    expect((await failure(stranger.document(`https://${host}/`))).reason).to.equal('Unreachable')
+    const { reason, message } = await failure(stranger.document(`https://${host}/`))
+    expect(reason).to.equal('Unreachable')
+    expect(message).to.equal(
+      `${host} shows a certificate that is not valid for it, or not signed by an authority that the platform trusts.`,
+    )
   })
 
   it('do not reach this machine where it is not listed, by number or by name', async () => {

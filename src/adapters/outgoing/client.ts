@@ -1,5 +1,6 @@
 import { lookup as resolve } from 'node:dns'
 import { Agent, fetch as send } from 'undici'
+import { type ConnectionFailure, codesOf, connectionFailure } from '../../core/connectionFailure.ts'
 import { isPublicAddress, vetOutgoingUrl } from '../../core/outgoingUrl.ts'
 import { readWithin } from '../../core/readWithin.ts'
 import { OutgoingError, type OutgoingPort, type OutgoingRequest } from './port.ts'
@@ -114,7 +115,19 @@ function outgoingError(error: unknown, host: string): OutgoingError {
     const why = `${host} has an address that is not a public one`
     return new OutgoingError('NotAllowed', `The address is not called: ${why}.`, { cause: error })
   }
-  return new OutgoingError('Unreachable', `${host} does not answer over TLS in time.`, { cause: error })
+  const why = UNREACHED[connectionFailure(error) ?? 'Late']
+  return new OutgoingError('Unreachable', `${host} ${why}.`, { cause: error })
+}
+
+/** What is said of a host. A call that the deadline ends has no code. */
+const UNREACHED: Readonly<Record<ConnectionFailure, string>> = {
+  Untrusted: 'shows a certificate that is not valid for it, or not signed by an authority that the platform trusts',
+  NoTls: 'does not speak TLS',
+  NameUnknown: 'is a name that cannot be resolved',
+  NobodyListens: 'does not listen at that port',
+  NoWay: 'cannot be reached from here',
+  Closed: 'closed the connection before it had answered',
+  Late: 'does not answer over TLS in time',
 }
 
 async function limited(body: AsyncIterable<Uint8Array> | null, { maxBytes, host }: Read): Promise<Buffer> {
@@ -126,11 +139,4 @@ async function limited(body: AsyncIterable<Uint8Array> | null, { maxBytes, host 
 function withoutCredentials(headers: Record<string, string>): Record<string, string> {
   const secret = new Set(['authorization', 'cookie', 'proxy-authorization'])
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !secret.has(name.toLowerCase())))
-}
-
-/** Of an error and its causes: fetch wraps what the connection failed with. */
-function codesOf(error: unknown): unknown[] {
-  const codes: unknown[] = []
-  for (let next = error; next instanceof Error; next = next.cause) codes.push((next as { code?: unknown }).code)
-  return codes
 }

@@ -28,6 +28,8 @@ const PATHS = 'each volume has a mountPath of its own, other than /var/run/secre
 const SOURCE = 'deploymentSourceId is for a repository: repositoryUrl names it'
 const URL = 'repositoryUrl is needed for sourceKind Repository, and for no other'
 const PICTURE = 'image is needed for sourceKind Image, and for no other'
+const BUILT = 'rollback is for apps whose code is built: name the earlier image in image'
+const BACK = { deploymentId: '5b0c1a6e-6c0e-4d49-8a3b-0d9a7cf3b1f2', requestedAt: '2026-01-01T00:00:00Z' }
 const DOCKERFILE = 'runtime is not for what a Dockerfile builds'
 const VERSION = 'runtimeVersion is one of a runtime, which has to be named'
 const BOUNDS = 'minReplicas and maxReplicas are set together, and minReplicas is not the larger one'
@@ -37,6 +39,8 @@ const HOOKS = 'hooks of backupPolicy name the component app, the only one'
 
 const APPS: readonly RuleCase[] = cases(PlatformApp, { sourceKind: 'Image', image: IMAGE }, [
   ['admits an image', undefined, {}],
+  ['admits what was built earlier', undefined, { ...REPOSITORY, rollback: BACK }],
+  ['refuses what was built earlier where an image is named', {}, { rollback: BACK }, BUILT],
   [
     'admits a repository',
     undefined,

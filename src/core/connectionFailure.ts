@@ -1,0 +1,37 @@
+/** Why nothing was answered. */
+export type ConnectionFailure = 'Untrusted' | 'NoTls' | 'NameUnknown' | 'NobodyListens' | 'NoWay' | 'Closed' | 'Late'
+
+/** Codes of the network (errno), of TLS in Node ("X509 certificate error codes", OpenSSL) and of undici. */
+const FAILURES: readonly [codes: RegExp, failure: ConnectionFailure][] = [
+  [/^(CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|INVALID_CA$|INVALID_PURPOSE$|HOSTNAME_MISMATCH$)/, 'Untrusted'],
+  [/^ERR_TLS_CERT_/, 'Untrusted'],
+  [/^(ERR_TLS_|ERR_SSL_|ERR_OSSL_|EPROTO$)/, 'NoTls'],
+  [/^(ENOTFOUND|EAI_AGAIN)$/, 'NameUnknown'],
+  [/^ECONNREFUSED$/, 'NobodyListens'],
+  [/^(EHOSTUNREACH|ENETUNREACH)$/, 'NoWay'],
+  [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'Closed'],
+  [/^(ETIMEDOUT|UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT)$/, 'Late'],
+]
+
+/** By the codes of an error, of what it came from, and of the tries at each address of a name. */
+export function connectionFailure(error: unknown): ConnectionFailure | undefined {
+  const codes = codesOf(error)
+  return FAILURES.find(([pattern]) => codes.some((code) => pattern.test(code)))?.[1]
+}
+
+export function codesOf(error: unknown): string[] {
+  return causesOf(error).flatMap(({ code }) => (typeof code === 'string' ? [code] : []))
+}
+
+/** Causes can go in a circle. */
+const DEEPEST = 8
+
+type Failed = { name?: unknown; code?: unknown; cause?: unknown; errors?: unknown }
+
+/** The error, what it came from, and the tries at each address of a name. */
+export function causesOf(error: unknown, depth = 0): Failed[] {
+  if (typeof error !== 'object' || error === null || depth === DEEPEST) return []
+  const { cause, errors }: Failed = error
+  const inner = Array.isArray(errors) ? errors : []
+  return [error, ...[cause, ...inner].flatMap((next) => causesOf(next, depth + 1))]
+}
