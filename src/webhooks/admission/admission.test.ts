@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { GRANTING_CASES, type GrantingCase, type GrantingWorld } from '../../../test/cases/grantingCases.ts'
+import { ManualClock } from '../../../test/make/clock.ts'
 import { type MemoryRecords, makeFacade } from '../../../test/worlds/facade.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
@@ -31,7 +32,8 @@ function cachesOver(records: MemoryRecords) {
 }
 
 function prepare(isReady = true) {
-  const { records, services, boundary } = makeFacade()
+  const clock = new ManualClock()
+  const { records, services, boundary } = makeFacade({}, { clock })
   const world: GrantingWorld = {
     boundaryId: randomUUID(),
     foreignId: randomUUID(),
@@ -58,7 +60,7 @@ function prepare(isReady = true) {
     records.put(RoleAssignment, { namespace, name: randomUUID() }, spec)
   }
   const admit = createAdmission({ services, caches: cachesOver(records), isReady: () => isReady })
-  return { world, first, records, assign, admit }
+  return { world, first, records, assign, admit, clock }
 }
 
 type Prepared = ReturnType<typeof prepare>
@@ -188,6 +190,23 @@ describe('admission of writes of access control', () => {
     const { response } = (await admit(reviewOf(prepared, one))) ?? {}
     expect(response?.status).to.include({ code: 422, reason: 'UnprocessableEntity' })
     expect(response?.status?.details?.causes[0]?.reason).to.equal('LAST_OWNER')
+  })
+
+  it('refuses with 429 what has waited for the reviews before it until the API server goes on without an answer', async () => {
+    const prepared = prepare()
+    const { world, records, assign, admit, clock } = prepared
+    assign(world.me, 'Owner', `/boundaries/${world.boundaryId}`)
+    const one = { ...anything, operation: 'create' }
+    const list = records.list.bind(records)
+    const { promise: opened, resolve: open } = Promise.withResolvers<void>()
+    Object.assign(records, { list: (...given: Parameters<typeof list>) => opened.then(() => list(...given)) })
+    const [first, second] = [admit(reviewOf(prepared, one)), admit(reviewOf(prepared, one))]
+    await clock.advance(3_001)
+    open()
+    expect((await first)?.response.allowed).to.equal(true)
+    const { response } = (await second) ?? {}
+    expect(response?.status).to.include({ code: 429, reason: 'TooManyRequests' })
+    expect(response?.status?.details?.retryAfterSeconds).to.equal(1)
   })
 
   it('takes reviews only', async () => {

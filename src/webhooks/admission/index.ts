@@ -40,7 +40,13 @@ const Review = z.object({
 })
 type Request = z.output<typeof Review>['request']
 
-type Status = { code: number; reason: string; message: string; details?: { causes: { reason: string }[] } }
+type Status = {
+  code: number
+  reason: string
+  message: string
+  /** `retryAfterSeconds` becomes a Retry-After header, by which clients of Kubernetes ask again by themselves. */
+  details?: { causes: { reason: string }[]; retryAfterSeconds?: number }
+}
 export type AdmissionAnswer = {
   apiVersion: string
   kind: 'AdmissionReview'
@@ -75,8 +81,10 @@ export function createAdmission({ services, caches, isReady }: AdmissionOptions)
       if (!isReady()) throw new PlatformError('SERVICE_UNAVAILABLE', 'The platform is starting: try again in a moment.')
       const change = changeOf(request)
       const boundaryId = boundaryOfNamespace(change.namespace ?? '')
+      const late = services.clock.monotonic() + PATIENCE
       // Where REST changes owners and denies one at a time, this waits for its turn.
       await oneAtATimeHere(boundaryId === undefined ? '/' : boundaryScope(boundaryId), async () => {
+        if (services.clock.monotonic() > late) throw busy()
         const everywhere = change.kind === RoleDefinition
         await judge(await servicesOfNow(services, caches, { boundaryId, everywhere }), change)
       })
@@ -86,6 +94,17 @@ export function createAdmission({ services, caches, isReady }: AdmissionOptions)
       throw error
     }
   }
+}
+
+/**
+ * Milliseconds that a review may wait for those before it. The API server gives up after five seconds and answers 500,
+ * and whoever asked would still be judged: those behind would wait for nobody.
+ */
+const PATIENCE = 3_000
+
+function busy(): PlatformError {
+  const message = 'Other changes of access control are being judged: try again in a moment.'
+  return new PlatformError('TOO_MANY_REQUESTS', message, { retryAfterSeconds: 1 })
 }
 
 /** @throws PlatformError FORBIDDEN if the caller is not a principal, or the kind is not one of access control */
@@ -114,6 +133,8 @@ function statusOf({ code, message, extras }: PlatformError): Status {
   const fields = errors.map(({ field, message: why }) => ` ${field}: ${why}.`).join('')
   const details = { causes: [{ reason: code, message }] }
   if (ERROR_STATUS[code] === 403) return { code: 403, reason: 'Forbidden', message, details }
+  if (ERROR_STATUS[code] === 429)
+    return { code: 429, reason: 'TooManyRequests', message, details: { ...details, retryAfterSeconds: 1 } }
   if (ERROR_STATUS[code] === 503) return { code: 503, reason: 'ServiceUnavailable', message, details }
   return { code: 422, reason: 'UnprocessableEntity', message: message + fields, details }
 }
