@@ -37,6 +37,11 @@ describe('texts that people are shown', () => {
     expect(JSON.stringify(properties.displayName)).to.include(message)
   })
 
+  for (const { kind, spec } of KINDS)
+    it(`lie in lists that the API server merges by a key, so that it forgives what an item held before: ${kind}`, () => {
+      expect(listsOfTexts(structuralSchema(spec, 'spec'), 'spec')).to.deep.equal([])
+    })
+
   const NAMED = /^(displayName|title|description|firstName|lastName)$/
   for (const { kind, spec } of KINDS) {
     const named = Object.entries(spec.shape as Record<string, z.ZodType>).filter(([name]) => NAMED.test(name))
@@ -51,4 +56,22 @@ describe('texts that people are shown', () => {
 function unwrapped(schema: z.ZodType): z.ZodType {
   const inner = (schema as { unwrap?: () => z.ZodType }).unwrap?.()
   return inner === undefined ? schema : unwrapped(inner)
+}
+
+type Node = {
+  type?: string
+  items?: Node
+  properties?: Record<string, Node>
+  'x-kubernetes-list-type'?: string
+  'x-kubernetes-validations'?: { message: string }[]
+}
+const CANNOT_BE_SEEN = hiddenTexts(Boundary.spec, { displayName: '\u200b' }, undefined)[0]?.message
+
+/** Lists that the API server judges as a whole although they hold such texts. */
+function listsOfTexts(node: Node, path: string): string[] {
+  if (node.items !== undefined) {
+    const isWhole = node['x-kubernetes-list-type'] !== 'map' && JSON.stringify(node.items).includes(`${CANNOT_BE_SEEN}`)
+    return [...(isWhole ? [path] : []), ...listsOfTexts(node.items, `${path}[]`)]
+  }
+  return Object.entries(node.properties ?? {}).flatMap(([name, part]) => listsOfTexts(part, `${path}.${name}`))
 }

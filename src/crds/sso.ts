@@ -162,6 +162,8 @@ export const SsoConnection = defineKind({
     identityProviders: z
       .array(SsoIdentityProvider)
       .max(20)
+      // Else the API server would judge each provider anew when one of them changes.
+      .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['alias'] })
       .default([])
       .describe(
         'Where people of the domains sign in, each under an alias of its own; the first enabled one takes them',

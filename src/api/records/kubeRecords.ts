@@ -29,9 +29,9 @@ import type { KubeClient } from '../../kube/client.ts'
 import { absent, isKubeError } from '../../kube/errors.ts'
 import { LeaseTurns } from '../../kube/leaseTurns.ts'
 import { isAmong, mayBeNewer, type SeenVersion, stale } from '../http/etag.ts'
-import { readModel } from '../http/model.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { isEqual, mergePatchBetween } from './mergePatch.ts'
+import { readChanged, readStored } from './readChanged.ts'
 import type {
   CreateRequest,
   ListFilter,
@@ -274,7 +274,7 @@ class KubeRecords implements Records {
       if (!isKubeError(error, 'Conflict') || !error.repeated || isOnce) throw error
       // The response to the first attempt was lost: the conflict may be its own success.
       const stored = await this.get(kind, ref, { fresh: true })
-      if (stored?.metadata.uid !== uid || !isEqual(readModel(kind.spec, stored?.spec), spec)) throw error
+      if (stored?.metadata.uid !== uid || !isEqual(readStored(kind.spec, stored?.spec), spec)) throw error
       return { object: stored as RecordOf<K>, isChanged: true }
     }
   }
@@ -353,7 +353,7 @@ function sameOrTaken<K extends AnyKind>(
   { isSame, name }: CreateRequest<K>,
 ): RecordOf<K> {
   refuseWhileDeleting(stored)
-  const isEqualSpec = isEqual(readModel(kind.spec, stored.spec), spec)
+  const isEqualSpec = isEqual(readStored(kind.spec, stored.spec), spec)
   if (isSame === undefined ? isEqualSpec : isSame(stored)) return stored
   const how = isEqualSpec ? '' : ' with different content'
   throw new PlatformError('ALREADY_EXISTS', `"${name}" already exists in ${kind.segment}${how}.`)
@@ -366,7 +366,10 @@ function sameOrTaken<K extends AnyKind>(
  * @throws PlatformError BAD_REQUEST or the code of the first rule that is broken
  */
 export function checkSpec(kind: AnyKind, spec: object, previous: object | undefined): object {
-  const next = datesInUtc(kind.spec)(readModel(kind.spec, withoutAbsent(spec)), previous) as object
+  const next = datesInUtc(kind.spec)(
+    readChanged(kind.spec, withoutAbsent(spec) as object, previous),
+    previous,
+  ) as object
   const hidden = hiddenTexts(kind.spec, next, previous)
   if (hidden.length > 0) throw refusedFields(hidden)
   const broken = brokenRules<unknown>(kind as never, next, previous)
