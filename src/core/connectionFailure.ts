@@ -1,16 +1,27 @@
 /** Why nothing was answered. */
-export type ConnectionFailure = 'Untrusted' | 'NoTls' | 'NameUnknown' | 'NobodyListens' | 'NoWay' | 'Closed' | 'Late'
+export type ConnectionFailure =
+  | 'Untrusted'
+  | 'NoTls'
+  | 'NoHttp'
+  | 'NameUnknown'
+  | 'NoNameServer'
+  | 'NobodyListens'
+  | 'NoWay'
+  | 'Closed'
+  | 'Late'
 
-/** Codes of the network (errno), of TLS in Node ("X509 certificate error codes", OpenSSL) and of undici. */
+/** Codes of the network (errno), of TLS in Node ("X509 certificate error codes", OpenSSL), of llhttp and of undici. */
 const FAILURES: readonly [codes: RegExp, failure: ConnectionFailure][] = [
   [/^(CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|INVALID_CA$|INVALID_PURPOSE$|HOSTNAME_MISMATCH$)/, 'Untrusted'],
   [/^ERR_TLS_CERT_/, 'Untrusted'],
   [/^(ERR_TLS_|ERR_SSL_|ERR_OSSL_|EPROTO$)/, 'NoTls'],
-  [/^(ENOTFOUND|EAI_AGAIN)$/, 'NameUnknown'],
+  [/^HPE_/, 'NoHttp'],
+  [/^ENOTFOUND$/, 'NameUnknown'],
+  [/^EAI_AGAIN$/, 'NoNameServer'],
   [/^ECONNREFUSED$/, 'NobodyListens'],
   [/^(EHOSTUNREACH|ENETUNREACH)$/, 'NoWay'],
   [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'Closed'],
-  [/^(ETIMEDOUT|UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT)$/, 'Late'],
+  [/^ETIMEDOUT$|_TIMEOUT$/, 'Late'],
 ]
 
 /** By the codes of an error, of what it came from, and of the tries at each address of a name. */

@@ -3,6 +3,7 @@ import type { ErrorCode, FieldError } from '../core/errors.ts'
 import type { ClaimType } from '../core/nameClaims.ts'
 import type { ObjectMeta, Resource } from '../core/object.ts'
 import type { PlanFamily } from '../core/sizing/plans.ts'
+import { mergedBy } from './fields.ts'
 
 /** API groups: `freehold.dev` for `core`, else `<group>.freehold.dev`. */
 export const API_GROUPS = ['core', 'iam', 'data', 'compute', 'delivery', 'registry', 'monitoring', 'lifecycle'] as const
@@ -191,7 +192,7 @@ export const resourceStatus = z.object({
     ),
   conditions: z
     .array(conditionSchema)
-    .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
+    .meta(mergedBy('type'))
     .optional()
     .describe('Ready, Reconciling and Stalled, as kstatus reads them; kubectl wait asks for Ready'),
   status: z

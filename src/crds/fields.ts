@@ -113,15 +113,17 @@ export function mapOf<Value extends z.ZodType>(value: Value, most: number): z.Zo
     .meta({ maxProperties: most, 'x-kubernetes-validations': validations })
 }
 
+/** Of a list of records: the API server merges it by that field, and forgives an item what it held before. */
+export const mergedBy = (key: string) => ({
+  'x-kubernetes-list-type': 'map',
+  'x-kubernetes-list-map-keys': [key],
+})
+
 /** A list of at most so many records, which the API server merges by the field that tells them apart. */
 export function listBy<Value extends z.ZodType>(key: string, value: Value, most: number): z.ZodArray<Value> {
   const isUnique = (list: z.output<Value>[]) =>
     new Set(list.map((item) => (item as Record<string, unknown>)[key])).size === list.length
-  return z
-    .array(value)
-    .max(most)
-    .refine(isUnique, `must not have one ${key} twice`)
-    .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': [key] })
+  return z.array(value).max(most).refine(isUnique, `must not have one ${key} twice`).meta(mergedBy(key))
 }
 
 /** A list of at most so many texts, none of them twice. */

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import type { z } from 'zod'
+import { unwrapped } from '../core/unwrapped.ts'
 import { Boundary } from './boundaries.ts'
 import { SHOWN_TEXTS } from './fields.ts'
 import { hiddenTexts } from './hiddenTexts.ts'
@@ -53,17 +54,10 @@ describe('texts that people are shown', () => {
   }
 })
 
-function unwrapped(schema: z.ZodType): z.ZodType {
-  const inner = (schema as { unwrap?: () => z.ZodType }).unwrap?.()
-  return inner === undefined ? schema : unwrapped(inner)
-}
-
 type Node = {
-  type?: string
   items?: Node
   properties?: Record<string, Node>
   'x-kubernetes-list-type'?: string
-  'x-kubernetes-validations'?: { message: string }[]
 }
 const CANNOT_BE_SEEN = hiddenTexts(Boundary.spec, { displayName: '\u200b' }, undefined)[0]?.message
 

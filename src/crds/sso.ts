@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { CALLED_URL } from '../core/outgoingUrl.ts'
 import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
-import { DateTime, DisplayName, DisplayNameOf, MissingSecrets, ResourceName, Scope, Uuid } from './fields.ts'
+import { DateTime, DisplayName, DisplayNameOf, MissingSecrets, mergedBy, ResourceName, Scope, Uuid } from './fields.ts'
 
 /** An address that the platform or a browser calls: https only. What may be called is judged when it is called. */
 export const HttpsUrl = z
@@ -163,7 +163,7 @@ export const SsoConnection = defineKind({
       .array(SsoIdentityProvider)
       .max(20)
       // Else the API server would judge each provider anew when one of them changes.
-      .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['alias'] })
+      .meta(mergedBy('alias'))
       .default([])
       .describe(
         'Where people of the domains sign in, each under an alias of its own; the first enabled one takes them',

@@ -26,7 +26,12 @@ export function verdict(code: TargetCode, message = SENTENCES[code]): TargetVerd
 const UNREACHED: Readonly<Record<ConnectionFailure, TargetVerdict>> = {
   Untrusted: verdict('TlsFailed'),
   NoTls: verdict('TlsFailed'),
+  NoHttp: verdict('Unreachable'),
   NameUnknown: verdict('Unreachable', 'The name of the endpoint cannot be resolved.'),
+  NoNameServer: verdict(
+    'Unreachable',
+    'The name of the endpoint cannot be resolved now: the name servers do not answer.',
+  ),
   NobodyListens: verdict('Unreachable', 'Nothing listens at the endpoint: look at the port.'),
   NoWay: verdict('Unreachable', 'There is no way to the host of the endpoint.'),
   Closed: verdict('Unreachable', 'The endpoint ended the connection: look at the port, and at http or https.'),

@@ -123,7 +123,9 @@ function outgoingError(error: unknown, host: string): OutgoingError {
 const UNREACHED: Readonly<Record<ConnectionFailure, string>> = {
   Untrusted: 'shows a certificate that is not valid for it, or not signed by an authority that the platform trusts',
   NoTls: 'does not speak TLS',
+  NoHttp: 'does not answer as HTTP',
   NameUnknown: 'is a name that cannot be resolved',
+  NoNameServer: 'is a name that cannot be resolved now, as the name servers do not answer',
   NobodyListens: 'does not listen at that port',
   NoWay: 'cannot be reached from here',
   Closed: 'closed the connection before it had answered',

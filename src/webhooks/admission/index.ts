@@ -45,7 +45,7 @@ type Status = {
   reason: string
   message: string
   /** `retryAfterSeconds` becomes a Retry-After header, by which clients of Kubernetes ask again by themselves. */
-  details?: { causes: { reason: string }[]; retryAfterSeconds?: number }
+  details?: { causes: { reason: string }[]; retryAfterSeconds?: number | undefined }
 }
 export type AdmissionAnswer = {
   apiVersion: string
@@ -134,7 +134,12 @@ function statusOf({ code, message, extras }: PlatformError): Status {
   const details = { causes: [{ reason: code, message }] }
   if (ERROR_STATUS[code] === 403) return { code: 403, reason: 'Forbidden', message, details }
   if (ERROR_STATUS[code] === 429)
-    return { code: 429, reason: 'TooManyRequests', message, details: { ...details, retryAfterSeconds: 1 } }
+    return {
+      code: 429,
+      reason: 'TooManyRequests',
+      message,
+      details: { ...details, retryAfterSeconds: extras.retryAfterSeconds as number | undefined },
+    }
   if (ERROR_STATUS[code] === 503) return { code: 503, reason: 'ServiceUnavailable', message, details }
   return { code: 422, reason: 'UnprocessableEntity', message: message + fields, details }
 }
