@@ -19,11 +19,17 @@ type Group = KubeObject & { spec: { memberIds: readonly string[] } }
  * issuer no longer says at a sign-in is taken away again, and all of it when the binding goes.
  */
 export const bindingController = controller(IdpBinding, {
-  observes: [{ resource: UserKind.resource, in: 'records', keysOf: bindingsOf }],
-  reads: [
-    { resource: RoleAssignment.resource, in: 'records' },
-    { resource: PrincipalGroup.resource, in: 'records' },
+  observes: [
+    { resource: UserKind.resource, in: 'records', keysOf: bindingsOf },
+    // As it comes and goes: its members are looked at when people change.
+    {
+      resource: PrincipalGroup.resource,
+      in: 'records',
+      keysOf: bindingsTo,
+      relevant: ({ metadata }) => metadata.uid,
+    },
   ],
+  reads: [{ resource: RoleAssignment.resource, in: 'records' }],
   writes: [
     { resource: RoleAssignment.resource, verbs: ['create', 'delete'] },
     { resource: PrincipalGroup.resource, verbs: ['patch'] },
@@ -37,6 +43,11 @@ function bindingsOf(object: KubeObject, records: Workspace): string[] {
   if (externalIdentity === undefined) return []
   const all = records.cache<IdpBinding & KubeObject>(IdpBinding.resource).list({ namespace: SYSTEM_NAMESPACE })
   return all.filter(({ spec }) => spec.tenantId === externalIdentity.tenantId).map(keyOf)
+}
+
+function bindingsTo({ metadata }: KubeObject, records: Workspace): string[] {
+  const all = records.cache<IdpBinding & KubeObject>(IdpBinding.resource).list({ namespace: SYSTEM_NAMESPACE })
+  return all.filter(({ spec }) => spec.groupId === metadata.name).map(keyOf)
 }
 
 function boundPeople({ records, object }: BindingPass): string[] {

@@ -53,8 +53,8 @@ export const crosslinkController = controllerWith<typeof BoundaryCrosslink, Cros
       skupperAccessGrant,
       networkPolicy,
       { resource: BoundaryProjection.resource, keysOf: ofHome },
+      { resource: PlatformCluster.resource, keysOf: withHub, relevant: ({ metadata }) => metadata.uid },
     ],
-    reads: [PlatformCluster.resource],
     writes: [skupperSite, skupperAccessGrant, networkPolicy].map((resource) => ({ resource, verbs: CHILD_RIGHTS })),
   },
   ({ createAuthority }) => {
@@ -248,6 +248,11 @@ function judgeHub(pass: CrosslinkPass): Outcome {
   const hub = status?.sites?.find(({ clusterId }) => clusterId === spec.hubClusterId)
   if (hub?.status === SITE_STATUS.active) return done()
   return waiting('WaitingForCluster', 'The agent of the hub has not told of an active site yet.')
+}
+
+function withHub({ metadata }: KubeObject, records: Workspace): string[] {
+  const all = records.cache<BoundaryCrosslink & KubeObject>(BoundaryCrosslink.resource).list()
+  return all.filter(({ spec }) => spec.hubClusterId === metadata.name).map(keyOf)
 }
 
 function ofHome({ metadata }: KubeObject, records: Workspace): string[] {

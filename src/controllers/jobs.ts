@@ -16,7 +16,6 @@ import { messageOf } from '../core/errors.ts'
 import { keyOf, refOf } from '../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import { PlatformJob } from '../crds/jobs.ts'
-import { SecretVault, VaultEntry } from '../crds/vaults.ts'
 import {
   type BatchJob,
   batchJob,
@@ -27,13 +26,13 @@ import {
   startTrouble,
 } from '../desired/jobs.ts'
 import { job as batchJobs, namespace, pod, secret } from '../kube/builtin.ts'
-import { controllerWith, type Pass, type Step, steps } from './engine/controller.ts'
-import { PHASE_INDEX } from './engine/phaseIndex.ts'
+import { controllerWith, type Pass, type Step, steps, type Workspace } from './engine/controller.ts'
 import { otherClusterOf } from './engine/whereabouts.ts'
 import { vaultValue } from './vaults/open.ts'
 import { findCluster } from './workload/home.ts'
 import { childRights, podObserver, workloadObservers } from './workload/observers.ts'
 import { newWorkloadState, placeOfPass, planOf, type WorkloadState } from './workload/pass.ts'
+import { type Reader, vaultObservers } from './workload/references.ts'
 import { checkQuota, resolvePlan } from './workload/resolve.ts'
 import { removingSecrets, withSecretRights } from './workload/secrets.ts'
 
@@ -65,17 +64,9 @@ export const jobController = controllerWith<typeof PlatformJob, JobOptions, JobP
       podObserver(PlatformJob),
       ...workloadObservers(PlatformJob),
       // A job that could not start for want of a secret starts when it is there.
-      {
-        resource: VaultEntry.resource,
-        keysOf: ({ metadata }, records) =>
-          records
-            .cache(PlatformJob.resource)
-            .byIndex(PHASE_INDEX, 'ReferenceMissing')
-            .filter((waitingJob) => waitingJob.metadata.namespace === metadata.namespace)
-            .map(keyOf),
-      },
+      ...vaultObservers(waitingReaders),
     ],
-    reads: [namespace, { resource: SecretVault.resource, in: 'records' }],
+    reads: [namespace],
     writes: [...childRights([batchJobs]), { resource: PlatformJob.resource, verbs: ['get', 'patch', 'delete'] }],
   },
   (options) => ({
@@ -147,8 +138,7 @@ function startJob(options: JobOptions): JobStep {
       if (references.length > 0) {
         const values: Record<string, string> = {}
         for (const [variable, reference] of references) {
-          const { vault: vaultName, secret: secretName } = reference
-          const value = await vaultValue(pass, { vaultName, secretName }, options.keys)
+          const value = await vaultValue(pass, reference, options.keys)
           if (typeof value !== 'string') return value
           values[variable] = value
         }
@@ -165,8 +155,18 @@ function startJob(options: JobOptions): JobStep {
 const referencesOf = ({ spec }: PlatformJob) =>
   Object.entries(spec.env).flatMap(([variable, value]) => {
     const reference = vaultReference(value)
-    return reference === undefined ? [] : [[variable, reference] as const]
+    if (reference === undefined) return []
+    return [[variable, { vaultName: reference.vault, secretName: reference.secret }] as const]
   })
+
+/** Jobs that have not been started: later nothing is read any more. */
+function waitingReaders(records: Workspace, namespace: string | undefined): Reader[] {
+  return records
+    .cache<PlatformJob & { [key: string]: unknown }>(PlatformJob.resource)
+    .list({ namespace })
+    .filter(({ status }) => status?.jobUid === undefined && !isFinished(status?.state))
+    .map((job) => ({ key: keyOf(job), secrets: referencesOf(job).map(([, reference]) => reference), outputs: [] }))
+}
 
 /** Milliseconds after the end until a log that no node gives is given up, and between two tries. */
 const LOG_PATIENCE = 60_000

@@ -8,7 +8,13 @@ import { pod } from '../../kube/builtin.ts'
 import type { Observed, Rights, Workspace } from '../engine/controller.ts'
 import { quotaObservers } from '../quota.ts'
 
-type Planned = KubeObject & { spec: { computePlan?: string } }
+type Planned = KubeObject & { spec: { computePlan?: string; components?: readonly { computePlan?: string }[] } }
+
+/** Without a name it is the default of its family, which any plan may become. */
+function mayHave({ spec }: Planned, plan: string): boolean {
+  const { computePlan = plan, components = [] } = spec
+  return computePlan === plan || components.some((component) => component.computePlan === plan)
+}
 
 /** Triggers the resource whose labels a pod carries. */
 export function podObserver(kind: AnyKind): Observed {
@@ -25,10 +31,9 @@ export function workloadObservers(kind: AnyKind): Observed[] {
   return [
     {
       resource: ComputePlan.resource,
-      // Without a name it is the default of its family, which any plan may become.
       keysOf: ({ metadata: { name } }, records) =>
         all(records)
-          .filter(({ spec: { computePlan = name } }) => computePlan === name)
+          .filter((each) => mayHave(each, name))
           .map(keyOf),
     },
     { resource: PlatformCluster.resource, keysOf: (_, records) => all(records).map(keyOf), relevant: ofCluster },

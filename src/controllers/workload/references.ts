@@ -1,7 +1,7 @@
 import type { ResourceOutput, VaultReference } from '../../contracts/references.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { ObjectStorageAccount } from '../../crds/objectstorage.ts'
-import { VaultEntry } from '../../crds/vaults.ts'
+import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import type { Observed, Workspace } from '../engine/controller.ts'
 import { OUTPUT_KINDS } from './outputs.ts'
 
@@ -12,11 +12,19 @@ export type Reader = {
   outputs: readonly (ResourceOutput | undefined)[]
 }
 
-/** What wakes exactly those who refer to it: secrets of vaults, and outputs of other resources of the group. */
-export function referenceObservers(
-  readersIn: (records: Workspace, namespace: string | undefined) => readonly Reader[],
-): Observed[] {
+type ReadersIn = (records: Workspace, namespace: string | undefined) => readonly Reader[]
+
+/** What wakes exactly those who refer to it: vaults as they come and go, and their secrets. */
+export function vaultObservers(readersIn: ReadersIn): Observed[] {
   return [
+    {
+      resource: SecretVault.resource,
+      relevant: ({ metadata }) => metadata.uid,
+      keysOf: ({ metadata }, records) =>
+        readersIn(records, metadata.namespace)
+          .filter(({ secrets }) => secrets.some((secret) => secret?.vaultName === metadata.name))
+          .map(({ key }) => key),
+    },
     {
       resource: VaultEntry.resource,
       keysOf: ({ metadata, spec }, records) => {
@@ -31,6 +39,13 @@ export function referenceObservers(
           .map(({ key }) => key)
       },
     },
+  ]
+}
+
+/** The same, and outputs of other resources of the group. */
+export function referenceObservers(readersIn: ReadersIn): Observed[] {
+  return [
+    ...vaultObservers(readersIn),
     ...Object.entries(OUTPUT_KINDS).map(([collection, { resource }]) => ({
       resource,
       relevant: relevantOutputs,
