@@ -70,7 +70,10 @@ const ADVICE: Readonly<Record<Reason, Advice>> = {
   },
   RetainingData: { means: 'It is going, and its volumes are being kept.', remedy: PATIENCE },
   Available: { means: 'It runs as it is wanted.' },
-  Stopped: { means: 'It is stopped, as it is wanted.', remedy: '`freehold start`, or `running: true` in its spec.' },
+  Stopped: {
+    means: 'It is stopped, as it is wanted. The message says what would keep it from being started.',
+    remedy: '`freehold start`, or `running: true` in its spec.',
+  },
   Completed: { means: 'It ran to its end.' },
   PartiallyAvailable: {
     means: 'It serves, with fewer copies than wanted.',

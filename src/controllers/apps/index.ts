@@ -1,6 +1,5 @@
 import { PlatformApp } from '../../crds/apps.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
-import { SecretVault } from '../../crds/vaults.ts'
 import {
   horizontalPodAutoscaler,
   job,
@@ -11,7 +10,7 @@ import {
 } from '../../kube/builtin.ts'
 import { keepAccessKeys, withdrawAccessKeys } from '../containers/accessKeys.ts'
 import { backupObservers, keepBackups, removeBackups } from '../containers/backup.ts'
-import { isMade, judgeHealth, observeInstance, reportStatus } from '../containers/health.ts'
+import { haltInstance, isMade, judgeHealth, observeInstance, reportStatus } from '../containers/health.ts'
 import { CHILDREN, containerObservers, WRITES } from '../containers/observers.ts'
 import { resolveComponents } from '../containers/resolve.ts'
 import { removeSurroundings, removeWorkload, unlessNamespaceGoes } from '../containers/teardown.ts'
@@ -38,7 +37,7 @@ import {
   runReleaseCommand,
   trafficOf,
 } from './release.ts'
-import { type AppPass, type AppState, type CachedApp, newAppState, overApp, viewOfApp } from './types.ts'
+import { type AppPass, type AppState, type CachedApp, instancePass, newAppState, overApp, viewOfApp } from './types.ts'
 
 const OWN_CHILDREN = [horizontalPodAutoscaler, job]
 
@@ -55,7 +54,7 @@ export const appController = controllerWith<typeof PlatformApp, ContainerOptions
       ...backupObservers(PlatformApp),
       ...containerObservers<CachedApp>(PlatformApp, viewOfApp),
     ],
-    reads: [namespace, storageClass, { resource: SecretVault.resource, in: 'records' }],
+    reads: [namespace, storageClass],
     writes: [
       ...WRITES,
       ...childRights(OWN_CHILDREN),
@@ -91,6 +90,7 @@ export const appController = controllerWith<typeof PlatformApp, ContainerOptions
       overApp(reportStatus),
       overApp(judgeHealth),
     ),
+    halt: (pass) => haltInstance(instancePass(pass)),
     finalize: steps(
       endBuilds('apps'),
       removeReleases,

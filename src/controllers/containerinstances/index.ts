@@ -1,9 +1,8 @@
 import { ContainerInstance, completeInstance } from '../../crds/containerinstances.ts'
-import { SecretVault } from '../../crds/vaults.ts'
 import { namespace, persistentVolumeClaim, secret, storageClass } from '../../kube/builtin.ts'
 import { keepAccessKeys, withdrawAccessKeys } from '../containers/accessKeys.ts'
 import { backupObservers, keepBackups, removeBackups } from '../containers/backup.ts'
-import { isMade, judgeHealth, observeInstance, reportStatus } from '../containers/health.ts'
+import { haltInstance, isMade, judgeHealth, observeInstance, reportStatus } from '../containers/health.ts'
 import { CHILDREN, containerObservers, WRITES } from '../containers/observers.ts'
 import { resolveComponents, resolveParameters } from '../containers/resolve.ts'
 import { removeSurroundings, removeWorkload, unlessNamespaceGoes } from '../containers/teardown.ts'
@@ -13,6 +12,7 @@ import {
   type InstanceState,
   newInstanceState,
   overWhole,
+  wholePass,
 } from '../containers/types.ts'
 import { keepValues } from '../containers/values.ts'
 import { keepVolumes, removeVolumes } from '../containers/volumes.ts'
@@ -36,7 +36,7 @@ export const containerController = controllerWith<typeof ContainerInstance, Cont
       ...backupObservers(ContainerInstance),
       ...containerObservers<CachedInstance>(ContainerInstance, completeInstance),
     ],
-    reads: [namespace, storageClass, { resource: SecretVault.resource, in: 'records' }],
+    reads: [namespace, storageClass],
     writes: WRITES,
   },
   (options) => ({
@@ -65,6 +65,7 @@ export const containerController = controllerWith<typeof ContainerInstance, Cont
         judgeHealth,
       ].map(overWhole),
     ),
+    halt: (pass) => haltInstance(wholePass(pass)),
     finalize: steps(
       ...[
         unlessNamespaceGoes(removeWorkload),

@@ -3,10 +3,18 @@ import { isOwnedBy, publicUrl } from '../../contracts/workloads.ts'
 import { agreed, counted, readyOf } from '../../core/counted.ts'
 import { degraded, done, type Outcome, waiting } from '../../core/outcome.ts'
 import type { ComponentSpec } from '../../crds/containerFields.ts'
-import { isDeployed, isReady, type LivePod, troubleOf, unreadyWords } from '../../desired/workload/trouble.ts'
+import {
+  isDeployed,
+  isReady,
+  type LiveDeployment,
+  type LivePod,
+  troubleOf,
+  unreadyWords,
+} from '../../desired/workload/trouble.ts'
 import { deployment, pod } from '../../kube/builtin.ts'
 import { certificate as certificateResource } from '../../kube/certmanager.ts'
 import { type CertificateObject, certificateState, timesOf, worstOf } from '../workload/certificates.ts'
+import { scaleToZero } from '../workload/halt.ts'
 import { gatewayOf } from '../workload/home.ts'
 import { judgeHost } from '../workload/hosts.ts'
 import { judgeStart, judgeStop, wasComplete } from '../workload/judge.ts'
@@ -94,14 +102,7 @@ function shownCertificates(pass: InstancePass) {
 /** The outcome that the resource shows: the most specific pending reason, or Available. */
 export function judgeHealth(pass: InstancePass): Outcome {
   const { object, state } = pass
-  if (!object.spec.running || state.replicas === 0) {
-    const left = podsOf(pass).length
-    return judgeStop(
-      left,
-      `${counted(left, 'copy', 'copies')} ${agreed(left, 'is', 'are')} shutting down.`,
-      'No copy runs; volumes are kept.',
-    )
-  }
+  if (!object.spec.running || state.replicas === 0) return judgeStopped(pass)
   return (
     judgeComponents(pass) ??
     state.volumes ??
@@ -110,6 +111,23 @@ export function judgeHealth(pass: InstancePass): Outcome {
     state.backup ??
     available(pass)
   )
+}
+
+function judgeStopped(pass: InstancePass): Outcome {
+  const left = podsOf(pass).length
+  const going = `${counted(left, 'copy', 'copies')} ${agreed(left, 'is', 'are')} shutting down.`
+  return judgeStop(left, going, 'No copy runs; volumes are kept.')
+}
+
+/** How it is stopped where its own steps cannot be taken to their end. */
+export function haltInstance(pass: InstancePass) {
+  const { components, running } = pass.object.spec
+  const isToRun = running && components.some(({ replicas }) => replicas > 0)
+  if (isToRun || components.every(({ name }) => pass.state.deployments.has(name))) return undefined
+  return async (): Promise<Outcome> => {
+    await scaleToZero(pass, deployment, pass.children.owned<LiveDeployment>(deployment))
+    return judgeStopped(pass)
+  }
 }
 
 function available({ state, clock, ...pass }: InstancePass): Outcome {

@@ -64,8 +64,12 @@ export type InstancePass = Omit<StoredPass, 'object'> & { readonly object: Conta
 export type InstanceStep = (pass: InstancePass) => Outcome | Promise<Outcome>
 export type CachedInstance = StoredPass['object'] & { [key: string]: unknown }
 
+export function wholePass(pass: StoredPass): InstancePass {
+  return { ...pass, object: completeInstance(pass.object) }
+}
+
 /** The step as the engine takes it, under its own name. */
 export function overWhole(step: InstanceStep): Step<typeof ContainerInstance, InstanceState> {
-  const taken = (pass: StoredPass) => step({ ...pass, object: completeInstance(pass.object) })
+  const taken = (pass: StoredPass) => step(wholePass(pass))
   return Object.defineProperty(taken, 'name', { value: step.name })
 }

@@ -1,10 +1,10 @@
 import type { Resource } from '../../core/object.ts'
 import { done } from '../../core/outcome.ts'
 import type { AnyKind, ObjectOf, SpecOf } from '../../crds/define.ts'
-import type { Observed, Rights, Side, Step, Workspace } from './pass.ts'
+import type { Halt, Observed, Rights, Side, Step, Workspace } from './pass.ts'
 import { otherClusterOf, WHEREABOUTS_READS } from './whereabouts.ts'
 
-export type { CacheView, Children, Observed, Pass, Place, Rights, Side, Step, Workspace } from './pass.ts'
+export type { CacheView, Children, Halt, Observed, Pass, Place, Rights, Side, Step, Workspace } from './pass.ts'
 export { steps } from './steps.ts'
 
 export type ControllerOptions<K extends AnyKind, State> = {
@@ -28,6 +28,11 @@ export type ControllerOptions<K extends AnyKind, State> = {
   /** Fields of the spec that are written once, before the first step, if they are absent. */
   fillSpec?: (object: ObjectOf<K>, records: Workspace) => Partial<SpecOf<K>> | undefined
   reconcile: Step<K, State>
+  /**
+   * Of a kind that can be stopped: what runs instead where the steps end early. What keeps an object from running does not
+   * keep it from being stopped.
+   */
+  halt?: Halt<K, State>
   /**
    * Runs during deletion; `done` removes the finalizer. Only for kinds that own a namespace or data: with it
    * comes the finalizer, which is put on before the first step.
@@ -56,11 +61,13 @@ export type ControllerOptions<K extends AnyKind, State> = {
  * kind and state tie the options together and end there: a list of controllers has all kinds in it.
  */
 export type Controller = Readonly<
-  Required<Omit<ControllerOptions<AnyKind, unknown>, 'finalize' | 'clusterOf'>> & {
+  Required<Omit<ControllerOptions<AnyKind, unknown>, 'finalize' | 'clusterOf' | 'halt'>> & {
     kind: AnyKind
     /** The kind in lower case; label of metrics, name of the queue. */
     name: string
     finalize: Step<AnyKind, unknown> | undefined
+    /** Undefined if its objects cannot be stopped. */
+    halt: Halt<AnyKind, unknown> | undefined
     /** Undefined if every object's workload is on the platform's own cluster. */
     clusterOf: ((object: object, records: Workspace) => string | undefined) | undefined
   }
@@ -94,6 +101,7 @@ export function controller<K extends AnyKind, State = undefined>(
     observesOthers: options.observesOthers ?? false,
     fillSpec: options.fillSpec ?? (() => undefined),
     reconcile: options.reconcile,
+    halt: options.halt,
     finalize: options.finalize,
     abandon: options.abandon ?? (() => done()),
     isHeld: options.isHeld ?? (() => true),

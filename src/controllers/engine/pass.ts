@@ -98,6 +98,14 @@ export type Pass<K extends AnyKind = AnyKind, State = undefined> = {
 /** One named part of a reconcile. Its name appears in logs, so it is a function with a name, not an arrow in a list. */
 export type Step<K extends AnyKind = AnyKind, State = undefined> = (pass: Pass<K, State>) => Outcome | Promise<Outcome>
 
+/**
+ * What takes away what runs of an object, and says how far that is; undefined if it is to run, or if the steps of the pass
+ * have seen to it. It is given why they ended early.
+ */
+export type Halt<K extends AnyKind = AnyKind, State = undefined> = (
+  pass: Pass<K, State>,
+) => ((obstacle: Outcome) => Promise<Outcome>) | undefined
+
 /** Kinds of ours stand in `records`, all others in `workloads`, unless a controller says otherwise. */
 export type Side = 'records' | 'workloads'
 

@@ -49,7 +49,8 @@ const FAILURES_BEFORE_CONDITION = 3
 /** The field manager for defaults in a spec, so that kubectl and Git keep their own fields. */
 const FILLING_MANAGER = 'freehold-replicas'
 
-type Draft = { reported: Record<string, unknown>; serving: boolean | undefined }
+type Draft = { reported: Record<string, unknown>; serving: boolean | undefined; isHalted: boolean }
+type Ended = Outcome | (Failed & { error: unknown })
 type Begun = { pass: Pass; draft: Draft; children: PassChildren }
 
 /** Reconciles the keys of one kind, one pass at a time. */
@@ -140,13 +141,26 @@ export class Reconciler {
   }
 
   async #keep(key: string, object: KubeObject, refusal?: Outcome): Promise<Verdict> {
-    const { place, obstacle: misplaced = refusal } = this.#place(object)
+    const { place, obstacle: misplaced } = this.#place(object)
     const where = this.#whereabouts(object, place, false)
     const obstacle = misplaced ?? (where.kind === 'away' ? where.obstacle : undefined)
-    const { pass, draft, children } = this.#begin(key, object, place, where)
-    const step = this.#controller.reconcile
-    const outcome = await this.#run(pass, obstacle === undefined ? step : () => obstacle)
-    return this.#conclude(pass, draft, withUnlike(outcome, children.unlike))
+    const begun = this.#begin(key, object, place, where)
+    const { pass, draft, children } = begun
+    if (obstacle !== undefined) return this.#conclude(pass, draft, obstacle)
+    const outcome = await this.#run(pass, refusal === undefined ? this.#controller.reconcile : () => refusal)
+    return this.#conclude(pass, draft, withUnlike(await this.#halted(begun, outcome), children.unlike))
+  }
+
+  /** What keeps an object from running does not keep it from being stopped: then it is no fault, but still told. */
+  async #halted({ pass, draft }: Begun, outcome: Ended): Promise<Ended> {
+    const stop = outcome.kind === 'done' ? undefined : this.#controller.halt?.(pass as Pass<Pass['kind'], unknown>)
+    if (stop === undefined) return outcome
+    const halted = await this.#run(pass, () => stop(outcome.kind === 'failed' ? done() : outcome))
+    if (halted.kind === 'failed' || outcome.kind === 'failed') return halted.kind === 'failed' ? halted : outcome
+    if (halted.kind !== 'done') return halted
+    draft.isHalted = true
+    const message = `${halted.message} It cannot be started now: ${outcome.message}`
+    return done({ ...halted, message, ...(outcome.after !== undefined && { after: outcome.after }) })
   }
 
   /** What was left out of the spec and is decided once; a refusal if it would not agree with what the spec says. */
@@ -176,10 +190,7 @@ export class Reconciler {
   }
 
   /** The deletion of what is in a cluster that cannot be worked on. What stays there is told, as the object is gone then. */
-  async #leave(
-    pass: Pass,
-    { obstacle, ending }: Whereabouts & { kind: 'away' },
-  ): Promise<Outcome | (Failed & { error: unknown })> {
+  async #leave(pass: Pass, { obstacle, ending }: Whereabouts & { kind: 'away' }): Promise<Ended> {
     if (ending === 'nothing there') return done()
     if (ending === 'waits') return obstacle
     const outcome = await this.#run(pass, this.#controller.abandon)
@@ -229,7 +240,7 @@ export class Reconciler {
     const workloads = where.kind === 'there' ? where.workspace : this.#environment.workloads
     const { kind, childrenIn } = this.#controller
     const incarnation = object.metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
-    const draft: Draft = { reported: {}, serving: undefined }
+    const draft: Draft = { reported: {}, serving: undefined, isHalted: false }
     const home = childrenIn === 'records' ? records : workloads
     const remembered = { expectations: this.#expectations, otherwise: this.#otherwise }
     const childrenOn = (workspace: Workspace) => {
@@ -263,7 +274,7 @@ export class Reconciler {
   }
 
   /** The steps' outcome, with everything thrown turned into one. */
-  async #run(pass: Pass, step: Controller['reconcile']): Promise<Outcome | (Failed & { error: unknown })> {
+  async #run(pass: Pass, step: Controller['reconcile']): Promise<Ended> {
     try {
       return await step(pass as Pass<Pass['kind'], unknown>)
     } catch (error) {
@@ -282,7 +293,7 @@ export class Reconciler {
   }
 
   /** The one place where an outcome becomes conditions, an event, a log line and the key's next turn. */
-  async #conclude(pass: Pass, draft: Draft, outcome: Outcome | (Failed & { error: unknown })): Promise<Verdict> {
+  async #conclude(pass: Pass, draft: Draft, outcome: Ended): Promise<Verdict> {
     switch (outcome.kind) {
       case 'done':
       case 'waiting':
@@ -364,7 +375,7 @@ function describe(error: unknown): string {
 }
 
 /** Children that are not stored as they were written are told of, and written again after a while. */
-function withUnlike<T extends Outcome | (Failed & { error: unknown })>(outcome: T, unlike: ReadonlySet<string>): T {
+function withUnlike<T extends Ended>(outcome: T, unlike: ReadonlySet<string>): T {
   if (unlike.size === 0 || outcome.kind === 'failed') return outcome
   const after = 'after' in outcome && outcome.after !== undefined ? outcome.after : WRITTEN_AGAIN_AFTER
   const message = [...(outcome.message === undefined ? [] : [outcome.message]), ...unlike].join(' ')

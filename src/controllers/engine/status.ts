@@ -12,6 +12,8 @@ export type StatusInput = {
   reported: Record<string, unknown>
   /** Undefined if no step said. */
   serving: boolean | undefined
+  /** Whether its steps have not come to their end, and it is only stopped: that says nothing of whether it was ever ready. */
+  isHalted?: boolean
   outcome: Outcome | Failed
   generation: number
   deleting: boolean
@@ -20,14 +22,14 @@ export type StatusInput = {
 
 /** The whole status after an outcome. Equal input and an equal outcome give an equal status, whatever the time is. */
 export function nextStatus(input: StatusInput): Record<string, unknown> {
-  const { previous, reported, outcome, generation, deleting, now } = input
+  const { previous, reported, isHalted = false, outcome, generation, deleting, now } = input
   const before = previous as ReconcileStatus
   const conditions = nextConditions(before.conditions ?? [], outcome, generation, now)
   const reconcile: ReconcileStatus = {
     // A failed pass looked at the generation but did not finish with it.
     observedGeneration: outcome.kind === 'failed' ? before.observedGeneration : generation,
     conditions,
-    firstReadyAt: before.firstReadyAt ?? (outcome.kind === 'done' && !deleting ? now : undefined),
+    firstReadyAt: before.firstReadyAt ?? (outcome.kind === 'done' && !deleting && !isHalted ? now : undefined),
     serving: input.serving ?? servingOf(outcome, before.serving),
   }
   const { status, phase, statusMessage } = summarize(reconcile, deleting)

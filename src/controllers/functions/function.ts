@@ -1,13 +1,12 @@
 import { farCopyEntry } from '../../contracts/farCopies.ts'
 import { functionNames, pathClaim } from '../../contracts/functions.ts'
 import { isOwnedBy } from '../../contracts/workloads.ts'
-import { readyOf } from '../../core/counted.ts'
+import { agreed, counted, readyOf } from '../../core/counted.ts'
 import { keyOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { FunctionNamespace, httpPaths, ServerlessFunction, triggersOf } from '../../crds/functions.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { everRuns, isTimeZone } from '../../crds/schedule.ts'
-import { SecretVault } from '../../crds/vaults.ts'
 import { environmentOf, functionCopies, wantedCopies } from '../../desired/functions.ts'
 import { isDeployed, isReady, type LiveDeployment, type LivePod, troubleOf } from '../../desired/workload/trouble.ts'
 import { deployment, namespace, pod, secret } from '../../kube/builtin.ts'
@@ -15,7 +14,9 @@ import { deploymentObserver } from '../deployments/owners.ts'
 import { controllerWith, type Observed, steps, type Workspace } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import { CLAIM_RIGHTS, type ClaimObject, claimed, releaseClaims } from '../nameClaims.ts'
+import { scaleToZero } from '../workload/halt.ts'
 import { findCluster } from '../workload/home.ts'
+import { judgeStop } from '../workload/judge.ts'
 import { childRights, podObserver, workloadObservers } from '../workload/observers.ts'
 import { placeOfPass, planOf, withSpec } from '../workload/pass.ts'
 import { type Reader, referenceObservers } from '../workload/references.ts'
@@ -86,7 +87,7 @@ export const functionController = controllerWith<typeof ServerlessFunction, Func
   ServerlessFunction,
   {
     observes: [...CHILDREN, secret, ...OTHERS],
-    reads: [namespace, { resource: SecretVault.resource, in: 'records' }],
+    reads: [namespace],
     writes: [...childRights(CHILDREN), ...DIGEST_RIGHTS, DEPLOYMENT_RIGHTS, CLAIM_RIGHTS],
   },
   (options) => ({
@@ -111,6 +112,7 @@ export const functionController = controllerWith<typeof ServerlessFunction, Func
       reportRelease,
       judge,
     ),
+    halt: haltCopies,
     finalize: steps(removeCopies, releasePaths),
     abandon: releasePaths,
   }),
@@ -216,6 +218,24 @@ function applyCopies({ registryHost }: FunctionOptions) {
   }
 }
 
+const SWITCHED_OFF = 'It is switched off and answers no call.'
+
+/** How its copies go where its own steps cannot be taken to their end. One that is to answer calls, and cannot, is not well. */
+function haltCopies(pass: FunctionPass) {
+  const { object, state, children } = pass
+  if (wantedCopies(object) > 0 || state.deployment !== undefined) return undefined
+  return async (obstacle: Outcome): Promise<Outcome> => {
+    await scaleToZero(pass, deployment, children.owned<LiveDeployment>(deployment))
+    if (object.spec.enabled) return obstacle
+    const left = podsOf(pass).length
+    return judgeStop(
+      left,
+      `${counted(left, 'copy', 'copies')} ${agreed(left, 'is', 'are')} shutting down.`,
+      SWITCHED_OFF,
+    )
+  }
+}
+
 function judge(pass: FunctionPass): Outcome {
   const { object, state } = pass
   const image = imageOf(pass)
@@ -226,7 +246,7 @@ function judge(pass: FunctionPass): Outcome {
     if (source !== undefined) return waiting('Building', 'Its source waits to be built.')
     return done({ reason: 'Stopped', message: 'It has no source yet: upload one to have it built.' })
   }
-  if (!object.spec.enabled) return done({ reason: 'Stopped', message: 'It is switched off and answers no call.' })
+  if (!object.spec.enabled) return done({ reason: 'Stopped', message: SWITCHED_OFF })
   const wanted = wantedCopies(object)
   const plan = planOf(pass)
   const trouble = troubleOf({ what: 'the function', image, ...plan }, podsOf(pass), state.deployment)

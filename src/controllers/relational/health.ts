@@ -1,7 +1,13 @@
 import { ENGINE_CLUSTER_LABEL, RELATIONAL_PORT, relationalNames } from '../../contracts/relational.ts'
 import { counted, readyOf } from '../../core/counted.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
-import { archivingGaps, type EngineView, recoveryOf, relationalImage } from '../../desired/relational/index.ts'
+import {
+  archivingGaps,
+  type EngineView,
+  HIBERNATION_ANNOTATION,
+  recoveryOf,
+  relationalImage,
+} from '../../desired/relational/index.ts'
 import { pod } from '../../kube/builtin.ts'
 import { barmanObjectStore } from '../../kube/postgresql.ts'
 import { podTroubleOf, progressWords } from '../stateful/health.ts'
@@ -162,11 +168,11 @@ async function judge(pass: RelationalPass): Promise<Outcome> {
   return pass.state.volumes ?? judgeVolumes(pass) ?? judgeBackup(pass) ?? judgePublic(pass)
 }
 
-function judgeStopped({ state }: RelationalPass): Outcome {
+export function judgeStopped({ state }: RelationalPass): Outcome {
   const left = readyInstances(state.engine)
   const going = `Waiting for ${counted(left, 'instance')} to stop.`
-  const isHibernated = condition(state.engine, 'cnpg.io/hibernation')?.status === 'True'
-  return isHibernated ? judgeStop(left, going, 'No instance runs; the data is kept.') : waiting('Stopping', going)
+  const isDown = state.engine === undefined || condition(state.engine, HIBERNATION_ANNOTATION)?.status === 'True'
+  return isDown ? judgeStop(left, going, 'No instance runs; the data is kept.') : waiting('Stopping', going)
 }
 
 /** Those of the engine, in any state. */

@@ -29,6 +29,7 @@ import { childRights, workloadObservers } from '../workload/observers.ts'
 import { checkImage, checkQuota, fillReplicas, resolvePlan } from '../workload/resolve.ts'
 import { BACKUP_SECRET, ensureSecrets, resolveBackup } from './backup.ts'
 import { admitEditor } from './editor.ts'
+import { haltEngine } from './halt.ts'
 import { judgeHealth, observeEngine, reportStatus } from './health.ts'
 import { endLog } from './log.ts'
 import { checkEngine, checkReferences, limitConnections, resolveOrigin } from './resolve.ts'
@@ -155,6 +156,7 @@ const relationalController = controllerWith<
       admitEditor(given),
       judgeHealth,
     ),
+    halt: haltEngine,
     finalize: steps(
       releaseConnections,
       takeFinalSnapshot,

@@ -3,6 +3,7 @@ import { newestVersion, SqlInstance } from '../../crds/sql.ts'
 import { configMap, networkPolicy, service, statefulSet } from '../../kube/builtin.ts'
 import { controllerWith, steps } from '../engine/controller.ts'
 import { releaseQuota } from '../quota.ts'
+import { haltStateful } from '../stateful/halt.ts'
 import type { Engine } from '../stateful/keptEngine.ts'
 import { isMade, observeWorkload } from '../stateful/pass.ts'
 import { statefulRights } from '../stateful/rights.ts'
@@ -13,7 +14,7 @@ import { podObserver, workloadObservers } from '../workload/observers.ts'
 import { checkQuota, resolvePlan } from '../workload/resolve.ts'
 import { checkBackup, checkMemory, chooseLicense, ensureLogins, randomPassword } from './resolve.ts'
 import { newSqlState, type SqlOptions, type SqlPass, type SqlState } from './types.ts'
-import { applyWorkload, judgeHealth, prepareEngine, removeHistory, reportStatus } from './workload.ts'
+import { applyWorkload, judgeHealth, judgeStopped, prepareEngine, removeHistory, reportStatus } from './workload.ts'
 
 const engineOf = ({ object: { spec } }: SqlPass): Engine => ({
   name: spec.engine,
@@ -52,6 +53,7 @@ export const sqlController = controllerWith<
       prepareEngine(given),
       judgeHealth,
     ),
+    halt: haltStateful(judgeStopped),
     finalize: steps(
       removeWorkload,
       removeVolumes(engineOf),

@@ -125,11 +125,13 @@ function adminTarget(pass: SqlPass, password: string): SqlTarget {
 /** The editor's, which a namesake must not show. */
 export const removeHistory = removeRecordSecret((name) => sqlNames(name).history)
 
+export function judgeStopped(pass: SqlPass): Outcome {
+  return judgeStop(podsLeft(pass), 'The engine is shutting down.', 'The engine does not run; the data is kept.')
+}
+
 export function judgeHealth(pass: SqlPass): Outcome {
   const { state, object } = pass
-  if (!object.spec.running) {
-    return judgeStop(podsLeft(pass), 'The engine is shutting down.', 'The engine does not run; the data is kept.')
-  }
+  if (!object.spec.running) return judgeStopped(pass)
   const address = judgeAddress(pass, addressesOf(pass), 'The engine is ready.')
   return judgePod(pass) ?? state.engine ?? state.volumes ?? address
 }

@@ -6,8 +6,8 @@ import { siteApp } from '../../desired/staticwebapps.ts'
 import { namespace } from '../../kube/builtin.ts'
 import { chooseDeployment, keepDeployments } from '../apps/deployments.ts'
 import { numberRevision, reportServing, trafficOf } from '../apps/release.ts'
-import { type AppState, newAppState, overApp, viewOfApp } from '../apps/types.ts'
-import { isMade, judgeHealth, observeInstance, reportStatus } from '../containers/health.ts'
+import { type AppState, instancePass, newAppState, overApp, viewOfApp } from '../apps/types.ts'
+import { haltInstance, isMade, judgeHealth, observeInstance, reportStatus } from '../containers/health.ts'
 import { CHILDREN, containerObservers } from '../containers/observers.ts'
 import { resolveComponents } from '../containers/resolve.ts'
 import { removeSurroundings, removeWorkload, unlessNamespaceGoes } from '../containers/teardown.ts'
@@ -25,7 +25,7 @@ import { childRights } from '../workload/observers.ts'
 import { checkQuota, resolvePlan } from '../workload/resolve.ts'
 import { REVISION_RIGHTS, removeRevisions } from '../workload/revisions.ts'
 import { buildSite } from './deployments.ts'
-import { overComponents, overSite, type SitePass, type SiteStep } from './types.ts'
+import { overComponents, overSite, type SitePass, type SiteStep, sitePass } from './types.ts'
 
 type Options = Pick<ContainerOptions, 'registryHost'>
 type Stored = StaticWebApp & { [key: string]: unknown }
@@ -67,6 +67,7 @@ export const siteController = controllerWith<typeof StaticWebApp, Options, AppSt
       overComponents(reportStatus),
       overComponents(judgeHealth),
     ),
+    halt: (pass) => haltInstance(instancePass(sitePass(pass))),
     finalize: steps(
       endBuilds('staticwebapps'),
       overComponents(unlessNamespaceGoes(removeWorkload)),

@@ -37,7 +37,7 @@ export function judgeHealth(pass: VectorPass): Outcome {
   return draining ?? (pass.state.peers === 0 ? judgeStopped(pass) : (judgePeers(pass) ?? volumes ?? judgePublic(pass)))
 }
 
-function judgeStopped(pass: VectorPass): Outcome {
+export function judgeStopped(pass: VectorPass): Outcome {
   const left = podsLeft(pass)
   return judgeStop(left, `Waiting for ${counted(left, 'peer')} to stop.`, 'No peer runs; the data is kept.')
 }

@@ -5,6 +5,7 @@ import { httpRoute } from '../../kube/gateway.ts'
 import { controllerWith, type Observed, steps } from '../engine/controller.ts'
 import { CLAIM_RIGHTS } from '../nameClaims.ts'
 import { releaseQuota } from '../quota.ts'
+import { haltStateful } from '../stateful/halt.ts'
 import { isMade, observeWorkload } from '../stateful/pass.ts'
 import { statefulRights } from '../stateful/rights.ts'
 import { removeSurroundings, removeVolumes, removeWorkload } from '../stateful/teardown.ts'
@@ -14,7 +15,7 @@ import { hostObserver } from '../workload/hosts.ts'
 import { podObserver, workloadObservers } from '../workload/observers.ts'
 import { checkImage, checkQuota, fillReplicas, resolvePlan } from '../workload/resolve.ts'
 import { drainBeforeShrinking } from './drain.ts'
-import { judgeHealth, reportStatus } from './health.ts'
+import { judgeHealth, judgeStopped, reportStatus } from './health.ts'
 import { claimHost, releaseHosts, wantedHost } from './hosts.ts'
 import { ensureKeys, randomVectorKey, trackRotation } from './keys.ts'
 import { newVectorState, type VectorOptions, type VectorState } from './types.ts'
@@ -71,6 +72,7 @@ export const vectorController = controllerWith<
       trackRotation,
       judgeHealth,
     ),
+    halt: haltStateful(judgeStopped),
     finalize: steps(
       removeWorkload,
       removeVolumes(runningEngine),
