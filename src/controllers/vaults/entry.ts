@@ -18,8 +18,18 @@ export function findVault(pass: EntryPass): Outcome {
   }
   const vault = pass.records.cache<CachedVault>(SecretVault.resource).get(namespace, vaultName)
   if (vault === undefined) return stalled('ReferenceMissing', `There is no vault "${vaultName}" in this group.`)
+  if (hasLostName(vault))
+    return stalled('NameOccupied', `Vault "${vaultName}" holds no secrets: ${vault.status?.statusMessage ?? ''}`)
+  if (!isUsable(vault)) return waiting('WaitingForDependency', `Vault "${vaultName}" is not ready yet.`)
   pass.state.vault = vault
   return done()
+}
+
+const hasLostName = ({ status }: CachedVault) => status?.phase === 'NameOccupied'
+
+/** Whether a vault may hold secrets: one that was ready stays of use, unless its name is somebody else's. */
+export function isUsable(vault: CachedVault): boolean {
+  return vault.status?.firstReadyAt !== undefined && !hasLostName(vault)
 }
 
 /** What rules over the secret alone must know of its vault. */

@@ -14,7 +14,7 @@ import { awaitUnseenParts } from '../parts.ts'
 import { quotaObservers, releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { namespaceIsGoing } from '../workload/pass.ts'
-import { findVault, followVault, keepTime, removePurged, reportEntry, stampState } from './entry.ts'
+import { findVault, followVault, isUsable, keepTime, removePurged, reportEntry, stampState } from './entry.ts'
 import { removeSecrets } from './secrets.ts'
 import { type CachedEntry, type CachedVault, type EntryPass, type EntryState, newEntryState } from './types.ts'
 import { mountValue, prune, rewrapKey, takeValue } from './values.ts'
@@ -66,7 +66,7 @@ const vaultController = controllerWith(
   }),
 )
 
-/** Of a vault's changes only those concern a secret that it does not know yet. */
+/** The secrets that do not know yet how their vault is now. */
 function entriesBehind(vault: KubeObject, records: Workspace): string[] {
   const { spec, metadata } = vault as CachedVault
   return records
@@ -74,7 +74,8 @@ function entriesBehind(vault: KubeObject, records: Workspace): string[] {
     .list({ namespace: metadata.namespace })
     .filter((entry) => entry.spec.vaultName === metadata.name)
     .filter(({ spec: { history }, status }) => {
-      if (status?.phase === 'ReferenceMissing') return true
+      const isStopped = ['ReferenceMissing', 'NameOccupied', 'WaitingForDependency'].includes(status?.phase ?? '')
+      if (isStopped === isUsable(vault as CachedVault)) return true
       return history !== undefined && history.purgeProtection !== spec.enablePurgeProtection
     })
     .map((entry) => keyOf(entry as KubeObject))
@@ -97,7 +98,12 @@ const entryController = controllerWith<typeof VaultEntry, PlatformKeys, EntrySta
   {
     observes: [
       secret,
-      { resource: SecretVault.resource, keysOf: entriesBehind },
+      {
+        resource: SecretVault.resource,
+        keysOf: entriesBehind,
+        // Not how many secrets it holds.
+        relevant: (vault) => [vault.metadata.uid, vault.spec, isUsable(vault as CachedVault)],
+      },
       { resource: secretMetadata, keysOf: entriesFed },
     ],
     reads: [namespace],

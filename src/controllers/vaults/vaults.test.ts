@@ -5,6 +5,7 @@ import { openValue, unwrapDataKey, wrappingKeyId } from '../../contracts/vaults/
 import { currentVersion } from '../../contracts/vaults/history.ts'
 import { entryName, keyContext, valueContext, valueNames } from '../../contracts/vaults/names.ts'
 import { jweOf } from '../../contracts/vaults/valueSecret.ts'
+import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { claimName } from '../../core/nameClaims.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
@@ -109,6 +110,44 @@ describe('the controllers of secret vaults', () => {
     await bench.rest()
     expect(await vault()).to.equal(undefined)
     expect(await bench.find(NameClaim.resource, name)).to.equal(undefined)
+  })
+
+  it('make no secret ready in a vault whose name is taken, until it is free', async () => {
+    const { groupSpace: other } = bench.seedGroup('other')
+    bench.seed(SecretVault, 'safe', SecretVault.spec.parse({ softDeleteRetentionDays: 7 }), { namespace: other })
+    await bench.start()
+    seedSource('hunter2')
+    seedEntry()
+    seedVault()
+    await bench.rest()
+    expect((await vault())?.status).to.include({ status: 'Failed', phase: 'NameOccupied' })
+    expect((await entry())?.status).to.include({ status: 'Failed', phase: 'NameOccupied' })
+    expect((await entry())?.status?.statusMessage).to.match(/^Vault "safe" holds no secrets: The name "safe" is taken/)
+    expect((await entry())?.status?.version).to.equal(undefined)
+    await bench.client.remove(SecretVault.resource, { namespace: other, name: 'safe' })
+    await bench.rest()
+    expect((await vault())?.status).to.include({ phase: 'Available' })
+    expect((await entry())?.status).to.include({ phase: 'Available', version: 1 })
+  })
+
+  it('let no secret stay ready in a vault that loses its name', async () => {
+    seedVault()
+    seedSource('hunter2')
+    seedEntry()
+    await bench.start()
+    expect((await entry())?.status).to.include({ phase: 'Available' })
+    const name = claimName('Vault', 'safe')
+    const holder = { kind: 'SecretVault', namespace: 'another-0123456789', name: 'safe', incarnation: 'of-another' }
+    bench.client.edit(NameClaim.resource, { name }, (claim) => {
+      claim.spec = { type: 'Vault', value: 'safe', holder }
+    })
+    bench.seed(SecretVault, 'safe', SecretVault.spec.parse({}), {
+      namespace: holder.namespace,
+      annotations: { [INCARNATION_ANNOTATION]: holder.incarnation },
+    })
+    await bench.rest()
+    expect((await vault())?.status).to.include({ phase: 'NameOccupied' })
+    expect((await entry())?.status).to.include({ phase: 'NameOccupied' })
   })
 
   it('turn a Secret into a version, leave it and what refers to it as they are, and do nothing more at rest', async () => {
