@@ -41,7 +41,8 @@ export const sqlRecord = recordOf(SqlInstance, {
 /** @throws PlatformError BACKUP_TARGET_MISSING, BAD_REQUEST */
 function refine(draft: Partial<SqlSpec>, view: WriteView<typeof SqlInstance>, plan: Plan | undefined) {
   const { engine = 'MsSql', acceptEula = false } = draft
-  if (draft.backupEnabled === true) {
+  // What an earlier version let kubectl store stays editable.
+  if (draft.backupEnabled === true && view.previous?.spec.backupEnabled !== true) {
     const message = 'This platform has no target for backups of SQL instances.'
     throw unprocessable('BACKUP_TARGET_MISSING', 'backupEnabled', 'true', message)
   }

@@ -18,7 +18,7 @@ export function randomPassword(): string {
   return `${randomBytes(24).toString('base64url')}aA1!`
 }
 
-/** What the kind declares and the platform cannot do. */
+/** What the kind declares and the platform cannot do: only an earlier version let it be stored. */
 export function checkBackup({ object }: SqlPass): Outcome {
   if (!object.spec.backupEnabled) return done()
   return stalled('ConfigurationInvalid', 'backupEnabled is true, but this platform has no target for backups.')
