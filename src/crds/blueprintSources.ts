@@ -20,13 +20,18 @@ export const GitRef = z
   .max(244)
   .regex(/^[A-Za-z0-9_][A-Za-z0-9._/+@-]*$/, 'must be the name of a branch or a tag')
 
+/** A name in a tree of Git that is neither `.` nor `..`, without control characters (C0, C1). */
+const [START, PART] = [String.raw`[^./\x00-\x1f\x7f-\x9f]`, String.raw`[^/\x00-\x1f\x7f-\x9f]`]
+const NAME = String.raw`(${START}${PART}*|\.${START}${PART}*|\.\.${PART}+)`
+
+/** A folder from the root of the repository on. `folderOf` gives the one spelling of all that are taken. */
 export const FolderPath = z
   .string()
   .min(1)
   .max(512)
   .regex(
-    /^\/([A-Za-z0-9_+@-][A-Za-z0-9._+@-]*(\/[A-Za-z0-9_+@-][A-Za-z0-9._+@-]*)*)?$/,
-    'must be a path such as /blueprints',
+    new RegExp(String.raw`^(\./|/)?(${NAME}(/${NAME})*/?)?$`),
+    'must be a path such as /blueprints, without the names . and .. and without control characters',
   )
 
 const Installation = z
@@ -47,7 +52,7 @@ const spec = z.strictObject({
   ),
   repositoryId: Repository.optional().describe('Repository of that source, by the id of the provider; immutable'),
   ref: GitRef.default('main').describe('Branch or tag'),
-  path: FolderPath.default('/').describe('Folder of the templates; those below it count too'),
+  path: FolderPath.default('/').describe('Folder of the templates, from the root on; those below it count too'),
   enabled: z.boolean().default(true).describe('Whether it is read and its templates can be deployed'),
   requests: z
     .strictObject({ syncAt: DateTime.optional().describe('When somebody last asked for it to be read at once') })

@@ -1,4 +1,5 @@
 import {
+  folderOf,
   INVALID_SHOWN,
   isSyncAsked,
   SOURCE_TEMPLATES_MAX,
@@ -140,7 +141,7 @@ type Source = Pick<BlueprintSource, 'spec' | 'status'> & {
 }
 
 /** The ref and the folder that a source is read at: what was read at other ones says nothing. */
-export const readAtOf = ({ spec }: Pick<BlueprintSource, 'spec'>): string => `${spec.ref} ${spec.path}`
+export const readAtOf = ({ spec }: Pick<BlueprintSource, 'spec'>): string => `${spec.ref} ${folderOf(spec.path)}`
 
 type Push = { readonly deliveryId: string; readonly receivedAt: string }
 

@@ -54,6 +54,8 @@ describe('sources of blueprints over REST', () => {
     ['a host that is not connected', { installationId: randomUUID(), repositoryId: '7' }, '422 REFERENCE_NOT_FOUND'],
     ['a branch that git would read as an option', { repositoryUrl: URL, ref: '--upload-pack=x' }, '400 BAD_REQUEST'],
     ['a folder outside', { repositoryUrl: URL, path: '/../x' }, '400 BAD_REQUEST'],
+    ['a folder without a name', { repositoryUrl: URL, path: '' }, '400 BAD_REQUEST'],
+    ['a folder with a space in its name', { repositoryUrl: URL, path: '/our blueprints' }, '201 Git'],
   ]
   for (const [sentence, body, expected] of refusals)
     it(`are asked for ${sentence}: ${expected}`, async () => expect(await told(body)).to.equal(expected))
@@ -65,6 +67,25 @@ describe('sources of blueprints over REST', () => {
     expect((await change('/a')).body.code).to.equal('ALREADY_EXISTS')
     expect((await change('/b')).status).to.equal(200)
     expect((await change('/c')).status).to.equal(200)
+  })
+
+  it('have one spelling of a folder', async () => {
+    const { body } = await add({ repositoryUrl: URL, path: './.github/' })
+    expect(body.path).to.equal('/.github')
+    const change = (path: string) => world.ask('patch', `${B}/sources/${body.id}`).send({ path })
+    expect((await change('shop/')).body.path).to.equal('/shop')
+    expect((await change('/shop/..')).body.code).to.equal('BAD_REQUEST')
+    expect((await change('')).body.code).to.equal('BAD_REQUEST')
+    expect(await told({ repositoryUrl: URL, path: './shop' })).to.equal('409 ALREADY_EXISTS')
+    // As kubectl may have written it.
+    world.put(BlueprintSource, randomUUID(), { repositoryUrl: URL, path: './docs/' }, OUTER)
+    expect(await told({ repositoryUrl: URL, path: '/docs' })).to.equal('409 ALREADY_EXISTS')
+  })
+
+  it('have the name of the repository before they were read, if their address tells it', async () => {
+    expect((await add()).body).to.include({ status: 'Pending', repositoryFullName: 'acme/shop' })
+    const connected = await add({ installationId: HOST, repositoryId: '7' })
+    expect(connected.body).to.include({ status: 'Pending', repositoryFullName: null })
   })
 
   it('are one of each repository, branch and folder', async () => {

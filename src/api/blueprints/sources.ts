@@ -2,6 +2,7 @@ import { z } from 'zod'
 import {
   CATALOGUE_PROVIDERS,
   CATALOGUE_STATES,
+  folderOf,
   isBehind,
   isSamePlace,
   isSyncAsked,
@@ -9,6 +10,7 @@ import {
   SOURCES_MAX,
   TOO_MANY_SOURCES,
 } from '../../contracts/blueprints/sources.ts'
+import { repositoryNameOf } from '../../contracts/sources/repositories.ts'
 import { PlatformError, refusedFields, sentence } from '../../core/errors.ts'
 import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
@@ -94,7 +96,7 @@ export function catalogueSourceDto({ metadata, spec, status = {} }: CatalogueSou
   return {
     provider: spec.provider,
     repositoryUrl: spec.repositoryUrl ?? null,
-    repositoryFullName: status.repositoryFullName ?? null,
+    repositoryFullName: (status.repositoryFullName ?? repositoryNameOf(spec.repositoryUrl ?? '')) || null,
     repositoryId: spec.repositoryId ?? null,
     installationId: spec.installationId ?? null,
     ...{ ref: spec.ref, path: spec.path, enabled: spec.enabled },
@@ -139,7 +141,8 @@ function creationSpec(context: Context<string, unknown, Creation>, { namespace, 
   else requireUseOfSources(context as Context, boundaryId)
   const derived = hasUrl ? providerOf(repositoryUrl) : providerBehind(context, namespace, installationId ?? '')
   const provider = body.provider ?? derived
-  const spec = readModel(BlueprintSource.spec, { ...given, provider, requests: {} })
+  const read = readModel(BlueprintSource.spec, { ...given, provider, requests: {} })
+  const spec = { ...read, path: folderOf(read.path) }
   const all = services.records.peekAll(BlueprintSource, { namespace })
   refuseSame(all, spec)
   if (all.length >= SOURCES_MAX) {
@@ -159,7 +162,9 @@ function refuseSame(others: readonly CatalogueSource[], next: CatalogueSource['s
 }
 
 function changed(spec: CatalogueSource['spec'], { ref, path, enabled }: Change): CatalogueSource['spec'] {
-  return { ...spec, ref: ref ?? spec.ref, path: path ?? spec.path, enabled: enabled ?? spec.enabled }
+  // What is no path is refused with the rest of the spec.
+  const folder = path ? folderOf(path) : (path ?? spec.path)
+  return { ...spec, ref: ref ?? spec.ref, path: folder, enabled: enabled ?? spec.enabled }
 }
 
 /** @throws PlatformError REFERENCE_NOT_FOUND */

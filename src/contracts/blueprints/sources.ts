@@ -48,6 +48,11 @@ export function isSyncAsked({ spec: { requests }, status }: Asked): boolean {
   return requests.syncAt !== undefined && requests.syncAt !== status?.syncedAt
 }
 
+/** The one spelling of a folder that may be written in several, such as `./a/`: `/a`. */
+export function folderOf(path: string): string {
+  return path.replace(/^(\.?\/)?/, '/').replace(/(.)\/$/, '$1')
+}
+
 /** Two sources of one repository, branch and folder, however its address is written. */
 export function isSamePlace(one: Place, other: Place): boolean {
   return JSON.stringify(wordsOf(one)) === JSON.stringify(wordsOf(other))
@@ -59,7 +64,7 @@ function wordsOf({ repositoryUrl = '', installationId = '', repositoryId = '', r
     installationId.toLowerCase(),
     repositoryId,
     ref,
-    path,
+    folderOf(path),
   ]
 }
 

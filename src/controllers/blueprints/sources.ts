@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { type GitFile, type GitFiles, GitFilesError, type GitPlace } from '../../adapters/gitfiles/port.ts'
 import { connectionTo, SourceError, type SourcePort } from '../../adapters/sources/port.ts'
-import { isBehind, isSamePlace, SOURCES_MAX, TOO_MANY_SOURCES } from '../../contracts/blueprints/sources.ts'
+import { folderOf, isBehind, isSamePlace, SOURCES_MAX, TOO_MANY_SOURCES } from '../../contracts/blueprints/sources.ts'
 import type { ReadTemplate } from '../../contracts/blueprints/validate.ts'
 import type { RecordedHead } from '../../contracts/sources/journal.ts'
 import { secretNameOf } from '../../contracts/sources/providers.ts'
@@ -244,7 +244,8 @@ async function placeOf(
   { sources, circuitUrl }: Pick<CatalogueOptions, 'sources' | 'circuitUrl'>,
   connected: Connected | undefined,
 ): Promise<GitPlace> {
-  const { repositoryUrl = '', repositoryId = '', ref, path } = pass.object.spec
+  const { repositoryUrl = '', repositoryId = '', ref } = pass.object.spec
+  const path = folderOf(pass.object.spec.path)
   if (connected === undefined) {
     return { url: repositoryUrl, ref, path }
   }

@@ -1,0 +1,45 @@
+import { expect } from 'chai'
+import { folderOf } from '../contracts/blueprints/sources.ts'
+import { FolderPath } from './blueprintSources.ts'
+
+const TAKEN: readonly [written: string, folder: string][] = [
+  ['/', '/'],
+  ['./', '/'],
+  ['/blueprints', '/blueprints'],
+  ['blueprints', '/blueprints'],
+  ['./blueprints/', '/blueprints'],
+  ['/our blueprints/for all', '/our blueprints/for all'],
+  ['/.github/blueprints', '/.github/blueprints'],
+  ['/..hidden/...', '/..hidden/...'],
+  ['/Entwürfe/ünï', '/Entwürfe/ünï'],
+]
+const REFUSED = [
+  '',
+  '.',
+  '..',
+  '/..',
+  '../shop',
+  '/a/../b',
+  '/a/./b',
+  '/a/.',
+  '//a',
+  '/a//b',
+  '/a\tb',
+  '/a\n',
+  '/\u0085',
+]
+
+describe('the folder of a source of blueprints', () => {
+  for (const [written, folder] of TAKEN)
+    it(`may be ${JSON.stringify(written)}, which is ${folder}`, () => {
+      expect(FolderPath.safeParse(written).success).to.equal(true)
+      expect(folderOf(written)).to.equal(folder)
+      expect(folderOf(folder)).to.equal(folder)
+    })
+
+  for (const written of REFUSED)
+    it(`is not ${JSON.stringify(written)}, in whatever spelling`, () => {
+      expect(FolderPath.safeParse(written).success).to.equal(false)
+      if (written !== '') expect(FolderPath.safeParse(folderOf(written)).success).to.equal(false)
+    })
+})
