@@ -22,7 +22,7 @@ export function crdManifest(kind: AnyKind): KubeObject {
         kind: kind.kind,
         listKind: `${kind.kind}List`,
         shortNames: kind.shortNames,
-        categories: ['freehold'],
+        categories: [categoryOf(kind)],
       },
       versions: [
         {
@@ -42,6 +42,13 @@ export function crdManifest(kind: AnyKind): KubeObject {
       ],
     },
   }
+}
+
+/** What readers of a namespace of tenants list there, `kubectl get freehold`; and what administrators of the cluster list. */
+function categoryOf({ placement, actions, forms = {} }: AnyKind): string {
+  const isOfTenants = placement === 'group' || placement === 'boundary' || placement === 'boundaryOrPlatform'
+  const isListed = actions !== undefined || Object.values(forms).some((verbs) => verbs.includes('list'))
+  return isOfTenants && isListed ? 'freehold' : 'freehold-platform'
 }
 
 function printerColumn(column: Column): object {

@@ -75,6 +75,19 @@ describe('kubectl on equal terms', () => {
   })
   const makeDatabase = (name: string) => admin.create(VectorCluster.resource, database(name) as never)
 
+  for (const role of ['Owner', 'Reader'])
+    it(`lets ${role}s list all that stands in the namespaces of a boundary and a group`, async () => {
+      const kubectl = await kubectlOf(await makeCaller({ [role]: `/boundaries/${boundaryId}` }))
+      await makeDatabase(uniqueName('db'))
+      for (const namespace of [space, boundaryNamespace(boundaryId)]) {
+        const { code, stdout, stderr } = await kubectl(`get freehold -n ${namespace} -o name`)
+        expect([code, stderr], namespace).to.deep.equal([0, ''])
+        expect(stdout).to.match(namespace === space ? /^vectorcluster/m : /^resourcegroup/m)
+      }
+      const ofGroup = await kubectlOf(await makeCaller({ [role]: groupScope() }))
+      expect(await ofGroup(`get freehold -n ${space} -o name`)).to.include({ code: 0, stderr: '' })
+    })
+
   it('lets a Reader of a group list its databases, their pods and events, and change nothing', async () => {
     const name = uniqueName('db')
     await makeDatabase(name)

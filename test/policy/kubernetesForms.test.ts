@@ -1,7 +1,10 @@
 import { expect } from 'chai'
 import { ACTIONS } from '../../src/core/actions.ts'
 import { KINDS } from '../../src/crds/index.ts'
+import { crdManifest } from '../../src/crds/manifest.ts'
 import { actionsOfKinds, gatherKubernetesForms } from '../../src/iam/kubernetesForm.ts'
+import { actionNames, compilePermissions } from '../../src/iam/permissions.ts'
+import { BUILT_IN_ROLES } from '../../src/iam/roles.ts'
 
 describe('Kubernetes forms of the kinds that are built', () => {
   const forms = gatherKubernetesForms(actionsOfKinds(KINDS))
@@ -33,4 +36,20 @@ describe('Kubernetes forms of the kinds that are built', () => {
       }
     }
   })
+
+  const inCategory = KINDS.filter((kind) => {
+    const { names } = (crdManifest(kind) as unknown as { spec: { names: { categories: string[] } } }).spec
+    return names.categories.includes('freehold')
+  })
+  for (const roleName of ['Owner', 'Reader'])
+    it(`let ${roleName}s of a boundary list all of the category "freehold" in its namespaces`, () => {
+      const role = BUILT_IN_ROLES.find(({ displayName }) => displayName === roleName)
+      if (role === undefined) throw new Error(`There is no role ${roleName}.`)
+      const held = actionNames(compilePermissions(role).belowRoot)
+      const mayList = KINDS.filter(({ placement, resource: { group, plural } }) => {
+        const action = forms.actionOf(group, plural, 'list')
+        return !['cluster', 'platform'].includes(placement) && action !== undefined && held.includes(action)
+      })
+      expect(inCategory.map(({ kind }) => kind)).to.deep.equal(mayList.map(({ kind }) => kind))
+    })
 })

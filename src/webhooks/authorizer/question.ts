@@ -111,7 +111,8 @@ export function questionOf(
   const what = `${verb} on ${resourceId({ ...kind.resource, plural: whole })}`
   if (action === undefined) return nothing(`${what} is not an action of the platform; the REST interface may have it.`)
   const named = nameOfResource(kind, { namespace, name }, ownerOfPart)
-  const scope = scopeOf(kind, namespace, named, placeOf)
+  const isList = name === '' && READS.includes(verb)
+  const scope = scopeOf(kind, namespace, named, placeOf, isList)
   if (typeof scope === 'string') return nothing(scope)
   // A part that nobody knows may be of any resource: then the action is needed at all of them.
   return {
@@ -221,8 +222,19 @@ function readOfCore(principalId: string, request: CoreRequest, placeOf: PlaceOfN
   }
 }
 
-/** The scope of an object, or of the collection if no name is given; a sentence if there is none. */
-function scopeOf(kind: AnyKind, namespace: string, name: string, placeOf: PlaceOfNamespace): Scope | string {
+/**
+ * The scope of an object, or of the collection if no name is given; a sentence if there is none.
+ *
+ * @param isList whether it is only listed, as `kubectl get freehold` does with all kinds: then nothing is there of those that
+ * cannot stand in the namespace
+ */
+function scopeOf(
+  kind: AnyKind,
+  namespace: string,
+  name: string,
+  placeOf: PlaceOfNamespace,
+  isList = false,
+): Scope | string {
   if (kind.placement === 'cluster') {
     if (kind.kind !== Boundary.kind) return ROOT_SCOPE
     if (isUuid(name)) return { level: 'boundary', boundaryId: name }
@@ -233,7 +245,7 @@ function scopeOf(kind: AnyKind, namespace: string, name: string, placeOf: PlaceO
   const place = placeOf(namespace)
   if (place === undefined) return `Namespace "${namespace}" belongs to no boundary.`
   const { boundaryId, resourceGroup } = place
-  if ((kind.placement === 'group') !== (resourceGroup !== undefined))
+  if (!isList && (kind.placement === 'group') !== (resourceGroup !== undefined))
     return `${kind.kind} objects do not stand in namespace "${namespace}".`
   if (resourceGroup === undefined) {
     if (kind.kind !== ResourceGroup.kind || name === '') return { level: 'boundary', boundaryId }
