@@ -18,6 +18,7 @@ import { operatorEnvironment, writeOperatorKubeconfig } from './platform/operato
 import { type FirstOwners, installFirstOwners } from './platform/owners.ts'
 import type { PlatformPorts } from './platform/ports.ts'
 import { untilAnswers } from './platform/readiness.ts'
+import { untilTenantsAreServed } from './platform/tenants.ts'
 import { type RunningRegistry, startRegistry } from './registry/start.ts'
 
 /** Listeners of the platform on 127.0.0.1. They are chosen before the API server starts, which must know the issuer. */
@@ -96,7 +97,13 @@ export async function installPlatform(
     controlPlane.startProcess({ name: 'freehold', ...operator })
     await Promise.race([untilReady(ports, signal), controlPlane.failed])
   })
-  if (controlPlane.source !== 'kubeconfig') await openGateway(controlPlane, progress)
+  // Whom the API server of a cluster that exists asks, is not known.
+  if (controlPlane.source !== 'kubeconfig') {
+    await progress.step('waiting until the API server serves tenants', () =>
+      Promise.race([untilTenantsAreServed(controlPlane, platform, signal), controlPlane.failed]),
+    )
+    await openGateway(controlPlane, progress)
+  }
   signal.throwIfAborted()
   return { ...platform, store, registry, settings: operator.environment }
 }

@@ -1,10 +1,11 @@
 // @alone: runs `npm run up` and `npm run down` as a user does.
 import { execFile, type PromiseWithChild, spawn } from 'node:child_process'
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
+import { dump, load } from 'js-yaml'
 import type { DevFile } from '../../scripts/up/state.ts'
 import { promised, until } from '../make/until.ts'
 
@@ -45,6 +46,15 @@ describe('npm run up', () => {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
     return { status: answer.status, body: (await answer.json()) as T }
+  }
+
+  /** kubectl with nothing but a token of the first Owner. */
+  async function asTenant(file: DevFile, ...args: string[]): Promise<string> {
+    const own = load(await readFile(file.kubeconfig, 'utf8')) as { users: { user: object }[] }
+    const user = { token: await token(file) }
+    const path = join(folder, 'tenant.kubeconfig')
+    await writeFile(path, dump({ ...own, users: own.users.map((each) => ({ ...each, user })) }), { mode: 0o600 })
+    return (await kubectlOf(path)(...args)).stdout
   }
 
   it('in the background ends with a platform whose dev.json says everything', async () => {
@@ -140,6 +150,7 @@ describe('npm run up', () => {
     expect(await processesOf(folder)).to.deep.equal([])
     await npmRun('up', '--detach')
     const after = await dev()
+    expect(await asTenant(after, 'get', 'roleassignments', '-n', 'freehold-system', '-o', 'name')).to.match(/owner-/)
     expect([after.clientId, after.clientSecret]).to.deep.equal([before.clientId, before.clientSecret])
     const shown = await rest<{ items: { id: string }[] }>('GET', '/boundaries')
     expect(shown.body.items.map(({ id }) => id)).to.include(BOUNDARY)
