@@ -14,12 +14,13 @@ import { KINDS } from '../../src/crds/index.ts'
 import { isReconciled } from '../../src/crds/manifest.ts'
 import { PlatformBackupSettings } from '../../src/crds/platformBackups.ts'
 import { RoleAssignment } from '../../src/crds/rbac.ts'
+import { VectorCluster } from '../../src/crds/vector.ts'
 import { builtinResource, namespace } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { lostFields, noDrift } from '../make/drift.ts'
 import { sampleName, sampleSpec } from '../make/samples.ts'
-import { expectCall, makeBoundary, makeCaller, makeGroup, until } from '../worlds/platform.ts'
+import { call, expectCall, makeBoundary, makeCaller, makeGroup, until } from '../worlds/platform.ts'
 import { administrator, testPlatform } from '../worlds/tenant.ts'
 
 const EXAMPLE = join(import.meta.dirname, '../../examples/git')
@@ -133,6 +134,93 @@ describe('a platform that is kept in Git', () => {
     await kubectl('wait', '--for=condition=Ready', '-f', join(EXAMPLE, 'tenant.yaml'), '--timeout=2m')
     const path = join(EXAMPLE, 'tenant.yaml')
     await until('all of it may go', () => deleted(kubectl, ['-f', path]))
+  })
+
+  describe('has the last word at its next sync', () => {
+    let space: string
+    let path: string
+    const manifest = (spec: object) => ({
+      apiVersion: VectorCluster.apiVersion,
+      kind: VectorCluster.kind,
+      metadata: { name: 'articles', namespace: space },
+      spec,
+    })
+    const stored = async () =>
+      ((await admin.get(VectorCluster.resource, { namespace: space, name: 'articles' })) as unknown as VectorCluster)
+        .spec
+
+    before(async () => {
+      const boundaryId = (await makeBoundary()).id
+      const group = await makeGroup(boundaryId)
+      space = group.namespace
+      path = `/boundaries/${boundaryId}/resourcegroups/${group.name}/resources/vectorclusters/articles`
+    })
+
+    for (const [way, options, forced] of [
+      ['with force, as Flux and Argo CD do', ['--server-side', '--field-manager=git'], ['--force-conflicts']],
+      ['client-side', [], []],
+    ] as const)
+      it(`over what REST changed in a field that it holds, ${way}`, async () => {
+        const tree = await file('field.yaml', [manifest({ replicas: 0 })])
+        await kubectl('apply', ...options, '-f', tree)
+        await until('REST sees it', async () => (await call('GET', path)).status === 200)
+        await expectCall(200, 'PATCH', path, { replicas: 2, tags: { by: 'rest' } })
+        expect(await stored()).to.deep.include({ replicas: 2, tags: { by: 'rest' } })
+        if (forced.length > 0) {
+          const refused = await kubectl('apply', ...options, '-f', tree).catch(({ stderr }) => String(stderr))
+          expect(refused).to.contain('conflict with "freehold-facade"').and.to.contain('.spec.replicas')
+        }
+        await kubectl('apply', ...options, ...forced, '-f', tree)
+        // What the manifest does not name stays as REST wrote it.
+        expect(await stored()).to.deep.include({ replicas: 0, tags: { by: 'rest' } })
+        await kubectl('delete', '-f', tree, '--timeout=1m')
+      })
+
+    it('but not over a field that has left the manifest after REST changed it', async () => {
+      const options = ['--server-side', '--field-manager=git', '--force-conflicts']
+      await kubectl('apply', ...options, '-f', await file('whole.yaml', [manifest({ replicas: 0, tags: { a: '1' } })]))
+      await until('REST sees it', async () => (await call('GET', path)).status === 200)
+      await expectCall(200, 'PATCH', path, { tags: { a: '2' } })
+      await kubectl('apply', ...options, '-f', await file('part.yaml', [manifest({ replicas: 0 })]))
+      expect((await stored()).tags).to.deep.equal({ a: '2' })
+    })
+  })
+
+  it('is given Secrets by an administrator, those that are named, where it is a tenant’s', async () => {
+    const boundaryId = (await makeBoundary()).id
+    const { namespace: space } = await makeGroup(boundaryId)
+    const { principalId } = await makeCaller({ Owner: `/boundaries/${boundaryId}` })
+    const as = async (...args: string[]) =>
+      kubectl(...args, `--as=p:${principalId}`, '-n', space).then(
+        () => 'done',
+        ({ stderr }) => String(stderr),
+      )
+    const metadata = { name: 'smtp', namespace: space }
+    const sealed = await file('smtp.yaml', [{ apiVersion: 'v1', kind: 'Secret', metadata, stringData: { key: 'one' } }])
+    for (const way of [[], ['--server-side']]) expect(await as('apply', ...way, '-f', sealed)).to.contain('forbidden')
+    const rules = [
+      { apiGroups: [''], resources: ['secrets'], verbs: ['create'] },
+      { apiGroups: [''], resources: ['secrets'], resourceNames: ['smtp'], verbs: ['get', 'update', 'patch', 'delete'] },
+    ]
+    const role = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata: { ...metadata, name: 'git-secrets' } }
+    const ref = { apiGroup: 'rbac.authorization.k8s.io' }
+    const binding = {
+      roleRef: { ...ref, kind: 'Role', name: 'git-secrets' },
+      subjects: [{ ...ref, kind: 'User', name: `p:${principalId}` }],
+    }
+    await kubectl(
+      'apply',
+      '-f',
+      await file('role.yaml', [
+        { ...role, kind: 'Role', rules },
+        { ...role, kind: 'RoleBinding', ...binding },
+      ]),
+    )
+    await until('the role counts', async () => (await as('apply', '--server-side', '-f', sealed)) === 'done')
+    expect(await as('apply', '-f', sealed)).to.equal('done')
+    expect(await as('get', 'secret', 'smtp')).to.equal('done')
+    expect(await as('get', 'secrets')).to.contain('forbidden')
+    expect(await as('delete', '-f', sealed)).to.equal('done')
   })
 
   describe('shows no drift', () => {
