@@ -4,6 +4,8 @@ import { expect } from 'chai'
 import { dump } from 'js-yaml'
 import { encodeProductKey, sqlHost, sqlNames } from '../../src/contracts/sql.ts'
 import { groupNamespace } from '../../src/core/names.ts'
+import { DEFAULT_PLANS } from '../../src/crds/defaultPlans.ts'
+import { ComputePlan } from '../../src/crds/plans.ts'
 import { SqlInstance } from '../../src/crds/sql.ts'
 import {
   configMap,
@@ -17,7 +19,7 @@ import {
 import type { KubeClient } from '../../src/kube/client.ts'
 import { announceEdition } from '../make/engines.ts'
 import { until } from '../make/until.ts'
-import { call, expectCall, makeBoundary, makeCaller, makeGroup } from '../worlds/platform.ts'
+import { call, expectCall, makeBoundary, makeCaller, makeGroup, uniqueName } from '../worlds/platform.ts'
 import { administrator, testPlatform } from '../worlds/tenant.ts'
 
 const run = promisify(execFile)
@@ -108,6 +110,27 @@ describe('a SQL instance with kubectl', () => {
     await patch('books', { running: true, restartedAt })
     await until('it was restarted', async () => (await stored('books')).status?.restartedAt === restartedAt)
     await says('books', 'Available')
+  })
+
+  it('stops though its plan is gone, and says so when it is started', async () => {
+    const name = uniqueName('plan')
+    const spec = { ...DEFAULT_PLANS['sql-dev'], isDefault: false }
+    await apply({ apiVersion: ComputePlan.apiVersion, kind: 'ComputePlan', metadata: { name }, spec })
+    await apply(instance('orphan', { engine: 'MariaDb', computePlan: name }))
+    await says('orphan', 'Available')
+    await kubectl('delete', 'computeplan', name)
+    await says('orphan', 'PlanNotFound')
+    await patch('orphan', { running: false })
+    const { statusMessage, readyReplicas } = await says('orphan', 'Stopped')
+    expect(statusMessage).to.equal(
+      `The engine does not run; the data is kept. It cannot be started now: There is no compute plan "${name}".`,
+    )
+    expect(readyReplicas).to.equal(0)
+    const set = await client.get(statefulSet, { namespace, name: 'sqli-orphan' })
+    expect(set.spec).to.have.property('replicas', 0)
+    await patch('orphan', { running: true })
+    expect(await says('orphan', 'PlanNotFound')).to.include({ status: 'Failed' })
+    await kubectl('delete', 'sqli', 'orphan', '--timeout=30s')
   })
 
   it('takes another plan, with which its volume grows while the pod is replaced once', async () => {

@@ -1,5 +1,7 @@
 import { engineHost, relationalNames } from '../../../src/contracts/relational.ts'
 import type { KubeObject } from '../../../src/core/object.ts'
+import { DEFAULT_PLANS } from '../../../src/crds/defaultPlans.ts'
+import { ComputePlan } from '../../../src/crds/plans.ts'
 import { RelationalCluster } from '../../../src/crds/relational.ts'
 import { RelationalSnapshot } from '../../../src/crds/relationalSnapshots.ts'
 import { postgresqlBackup } from '../../../src/kube/postgresql.ts'
@@ -57,6 +59,19 @@ export const relationalFlows: readonly Flow[] = [
       change('stops it', { running: false }, async (world) => (await statusOf(world)) === 'Stopped'),
       change('starts it', { running: true }),
     ],
+  },
+  {
+    ...common,
+    title: 'a relational database whose plan is gone is stopped',
+    given: [
+      {
+        user: 'makes a plan',
+        act: (world) => world.make(ComputePlan, 'mine', { ...DEFAULT_PLANS['relational-small'], isDefault: false }),
+      },
+      make('orders', { computePlan: 'mine', enablePooler: true }),
+      { user: 'deletes the plan', act: (world) => world.remove(ComputePlan, 'mine') },
+    ],
+    steps: [change('stops it', { running: false }, async (world) => (await statusOf(world)) === 'Stopped')],
   },
   {
     ...common,
