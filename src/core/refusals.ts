@@ -126,7 +126,7 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   FeedUnreachable: [NO_REFUSAL],
   LAST_RECOVERY_BASE: [phase('DeletionBlocked')],
   PARAMETER_REFUSED: [rule],
-  BACKUP_TARGET_MISSING: [phase('ConfigurationInvalid'), schema],
+  BACKUP_TARGET_MISSING: [phase('ConfigurationInvalid'), rule],
   OUTSIDE_RECOVERY_WINDOW: [phase('ConfigurationInvalid')],
   NOTHING_TO_BACK_UP: [rule],
   LOG_GAP: [NO_BUILD],

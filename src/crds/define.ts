@@ -33,6 +33,8 @@ export type Rule<Spec> = {
   code: ErrorCode
   /** The field that the message is about, in dots below `spec`. */
   field: string
+  /** It asks about that one field of the spec, which `cel` calls `self`; a value that was stored before is forgiven. */
+  isOfField?: true
   test: (next: Spec, previous: Spec) => boolean
 }
 
@@ -273,8 +275,14 @@ export type BrokenRule = FieldError & { code: ErrorCode }
 export function brokenRules<Spec>(kind: { rules: readonly Rule<Spec>[] }, next: Spec, previous?: Spec): BrokenRule[] {
   return kind.rules
     .filter((rule) => previous !== undefined || !isTransition(rule))
-    .filter((rule) => !rule.test(next, previous ?? next))
+    .filter((rule) => !rule.test(next, previous ?? next) && !isForgiven(rule, next, previous))
     .map(({ field, message, code, explain }) => ({ field, message: explain?.(next) ?? message, code }))
+}
+
+/** As the API server has it (KEP-4008), of a field that is as it was nothing is asked anew. */
+function isForgiven<Spec>({ isOfField, field }: Rule<Spec>, next: Spec, previous: Spec | undefined): boolean {
+  const value = (spec: Spec) => JSON.stringify((spec as Record<string, unknown>)[field])
+  return isOfField === true && previous !== undefined && value(next) === value(previous)
 }
 
 /**

@@ -80,8 +80,12 @@ function rootSchema(kind: AnyKind): StructuralSchema {
   // Unless a rule refuses them: then something has to be said.
   const isEnough = defaults.success && brokenRules(kind as never, defaults.data as never).length === 0
   if (isEnough) spec.default = defaults.data
-  if (kind.rules.length > 0)
-    spec['x-kubernetes-validations'] = kind.rules.map((rule) => validation(rule as Rule<unknown>))
+  const rules = kind.rules as readonly Rule<unknown>[]
+  const ofSpec = rules.filter(({ isOfField }) => isOfField !== true)
+  if (ofSpec.length > 0) spec['x-kubernetes-validations'] = ofSpec.map(validation)
+  const fields = spec.properties as Record<string, StructuralSchema>
+  for (const rule of rules.filter(({ isOfField }) => isOfField))
+    fields[rule.field] = { ...fields[rule.field], 'x-kubernetes-validations': [validation(rule)] }
   return {
     type: 'object',
     description: kind.description,
@@ -125,7 +129,7 @@ function validation(rule: Rule<unknown>): object {
   return {
     rule: rule.cel,
     message: rule.message,
-    ...(isTransition(rule) ? {} : { fieldPath }),
+    ...(isTransition(rule) || rule.isOfField ? {} : { fieldPath }),
     reason: 'FieldValueInvalid',
   }
 }

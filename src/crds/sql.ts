@@ -42,13 +42,6 @@ export function defaultEdition(engine: SqlEngineName): string {
   return SQL_EDITIONS[engine][0]
 }
 
-/** The API server forgives what was stored before it asked this. REST refuses it with a code of its own. */
-const NoBackup = z.boolean().meta({
-  'x-kubernetes-validations': [
-    { rule: '!self', message: 'must be false: SQL instances cannot be backed up yet', reason: 'FieldValueInvalid' },
-  ],
-})
-
 const spec = z.strictObject({
   clusterId: ClusterId,
   computePlan: ResourceName.optional().describe('Name of a ComputePlan of family Sql; the default one when absent'),
@@ -99,7 +92,7 @@ const spec = z.strictObject({
     .describe('Most memory that the engine takes, in MiB; 80 % of memoryLimit when absent'),
   enableLoadBalancer: EnableLoadBalancer,
   allowedCidrs: AllowedCidrs,
-  backupEnabled: NoBackup.default(false).describe('True is refused: SQL instances cannot be backed up yet'),
+  backupEnabled: z.boolean().default(false).describe('True is refused: SQL instances cannot be backed up yet'),
   backupSchedule: CronSchedule.default('0 2 * * *').describe(
     'When to back up, as cron in five fields, UTC; without effect yet',
   ),
@@ -159,6 +152,14 @@ const rules: Rule<Spec>[] = [
       memoryLimitMb === undefined ||
       memoryLimit === undefined ||
       compareQuantities(`${memoryLimitMb}Mi`, memoryLimit) <= 0,
+  },
+  {
+    cel: '!self',
+    message: 'backupEnabled must be false: SQL instances cannot be backed up yet',
+    code: 'BACKUP_TARGET_MISSING',
+    field: 'backupEnabled',
+    isOfField: true,
+    test: ({ backupEnabled }) => !backupEnabled,
   },
   growsOnly('storageSize'),
   {

@@ -20,7 +20,6 @@ import { RelationalCluster } from '../../src/crds/relational.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { RolloutExecution } from '../../src/crds/rollouts.ts'
 import { DeploymentSource } from '../../src/crds/sources.ts'
-import { SqlInstance } from '../../src/crds/sql.ts'
 import { SsoConnection } from '../../src/crds/sso.ts'
 import { SecretVault, VaultEntry } from '../../src/crds/vaults.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
@@ -115,14 +114,6 @@ const closed = (kind: AnyKind, spec: object): RefusedWrite => ({
 const LINK = { email: 'ada@example.org', tokenHash: '0'.repeat(64), expiresAt: '2100-01-01T00:00:00Z' }
 
 export const REFUSED_WRITES: Readonly<Record<string, RefusedWrite>> = {
-  BACKUP_TARGET_MISSING: {
-    write: (world) => {
-      const spec = { engine: 'MariaDb', backupEnabled: true }
-      return world.owner.create(SqlInstance.resource, named(SqlInstance, space(world), 'x', spec), dryRun)
-    },
-    status: 422,
-    says: 'SQL instances cannot be backed up yet',
-  },
   MODEL_BINDING_FAILED: {
     write: (world) =>
       world.owner.create(VectorCluster.resource, named(VectorCluster, space(world), 'x', { replicas: 'many' }), dryRun),

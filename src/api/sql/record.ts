@@ -4,7 +4,7 @@ import { refusedFields } from '../../core/errors.ts'
 import { defaultEdition, LICENSE_STATES, newestVersion, SqlInstance } from '../../crds/sql.ts'
 import type { RecordOf } from '../records/records.ts'
 import { recordOf } from '../resources/record.ts'
-import { effectiveSizes, type Plan, planOf, unprocessable } from '../resources/sizing.ts'
+import { effectiveSizes, type Plan, planOf } from '../resources/sizing.ts'
 import type { ResourceView, WriteView } from '../resources/types.ts'
 
 export type SqlObject = RecordOf<typeof SqlInstance>
@@ -38,14 +38,9 @@ export const sqlRecord = recordOf(SqlInstance, {
   refine,
 })
 
-/** @throws PlatformError BACKUP_TARGET_MISSING, BAD_REQUEST */
+/** @throws PlatformError BAD_REQUEST */
 function refine(draft: Partial<SqlSpec>, view: WriteView<typeof SqlInstance>, plan: Plan | undefined) {
   const { engine = 'MsSql', acceptEula = false } = draft
-  // What an earlier version let kubectl store stays editable.
-  if (draft.backupEnabled === true && view.previous?.spec.backupEnabled !== true) {
-    const message = 'This platform has no target for backups of SQL instances.'
-    throw unprocessable('BACKUP_TARGET_MISSING', 'backupEnabled', 'true', message)
-  }
   const memoryLimitMb = chooseMemoryMb(draft, view, plan)
   const { memoryLimit } = effectiveSizes(draft, plan)
   // The kind's rules judge the spec; this also judges what it gets from its plan.

@@ -32,6 +32,8 @@ const OLDER = 'engineVersion cannot go back: an older engine does not read the n
 
 const LICENSE = 'licenseVersion grows by one at a time: each step is one product key'
 
+const BACKUP = 'backupEnabled must be false: SQL instances cannot be backed up yet'
+
 const FREE = 'licenseVersion changes only with edition Standard or Enterprise of MsSql: no other takes a product key'
 const DEVELOPER = { engine: 'MsSql', acceptEula: true, edition: 'Developer' }
 const PAID = { ...DEVELOPER, edition: 'Standard' }
@@ -79,6 +81,8 @@ export const DATABASE_RULES: readonly RuleCase[] = [
     ['two product keys at once', { ...PAID, licenseVersion: 1 }, { ...PAID, licenseVersion: 3 }, LICENSE],
     ['a product key of what takes none', { licenseVersion: 1 }, { licenseVersion: 2 }, FREE],
     ['a product key of the free edition', { ...DEVELOPER }, { ...DEVELOPER, licenseVersion: 1 }, FREE],
+    ['backups, which are not built', undefined, { backupEnabled: true }, BACKUP],
+    ['backups of what had none', {}, { backupEnabled: true }, BACKUP],
     ['another engine', {}, { engine: 'MsSql', acceptEula: true }, fixed('engine')],
     ['another cluster', { clusterId: ID }, { clusterId: OTHER }, fixed('clusterId')],
     ['another storage class', { storageClass: 'fast' }, {}, fixed('storageClass')],
