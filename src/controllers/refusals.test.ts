@@ -148,6 +148,7 @@ async function installing(spec: object, component: object = {}): Promise<string 
 }
 
 const PROVOCATIONS: readonly [ErrorCode, Reason, Provocation][] = [
+  ['BAD_REQUEST', 'ConfigurationInvalid', () => relational(database({ cpuLimit: '1m' }))],
   [
     'ALREADY_EXISTS',
     'NameOccupied',

@@ -52,7 +52,8 @@ const NO_DRIFT = none('by kubectl one sees what one takes over: the object and t
 /** For each code of REST what refuses the same to everybody else. A code that is missing here does not compile. */
 export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   MODEL_BINDING_FAILED: [schema],
-  BAD_REQUEST: [schema],
+  // A limit below the request of its plan, for example.
+  BAD_REQUEST: [schema, phase('ConfigurationInvalid')],
   BODY_TOO_LARGE: [server(413)],
   INVALID_ACTION: [none('actions are fields there: spec.running and spec.restartedAt')],
   URL_NOT_ALLOWED: [closed('SsoConnection')],
