@@ -91,7 +91,7 @@ function written(schema: z.ZodType | undefined, io: 'input' | 'output', named: M
 }
 
 /** Whether a request without a body is refused: something in it has no default. */
-function needsBody({ bodyKind, isBodyOptional, documentedBody, body = documentedBody }: Route): boolean {
+function needsBody({ bodyKind, isBodyOptional, body: read, documentedBody: body = read }: Route): boolean {
   if (bodyKind !== 'json' || isBodyOptional || body === undefined) return false
   const json = z.toJSONSchema(body, { io: 'input', unrepresentable: 'any', reused: 'inline' }) as Schema
   const { required = [] } = json.$defs?.[json.$ref?.split('/').at(-1) ?? ''] ?? json

@@ -67,6 +67,7 @@ const CASES: readonly ResourceCase[] = [
     world: plan('ContainerInstance'),
     body: SITE,
     other: { ...SITE, tags: { team: 'books' } },
+    former: { components: [{ ...SITE.components[0], gracePeriodSeconds: 9_999 }] },
     patch: { body: { running: false }, shows: { running: false } },
     hosted: {
       components: [{ ...SITE.components[0], ports: [{ name: 'http', port: 80 }] }],

@@ -11,17 +11,18 @@ import {
 } from './containerFields.ts'
 import type { Rule } from './define.ts'
 import { charactersOf, MOST_OF_ALL_VALUES, MOST_REFERENCES } from './environment.ts'
+import { withDefaults } from './sparse.ts'
 import { celList } from './workloadRules.ts'
 
 /** Rules over components and volumes, for each kind that has them. */
 type Containers = { components: ComponentSpec[]; volumes: VolumeSpec[] }
 type Sparse = { components: z.input<typeof ComponentField>[]; volumes: z.input<typeof VolumeField>[] }
 
-function complete<Spec extends Sparse>(spec: Spec): Omit<Spec, keyof Containers> & Containers {
+export function complete<Spec extends Sparse>(spec: Spec): Omit<Spec, keyof Containers> & Containers {
   return {
     ...spec,
-    components: spec.components.map((component) => ComponentField.parse(component)),
-    volumes: spec.volumes.map((volume) => VolumeField.parse(volume)),
+    components: spec.components.map((component) => withDefaults(ComponentField, component)),
+    volumes: spec.volumes.map((volume) => withDefaults(VolumeField, volume)),
   }
 }
 

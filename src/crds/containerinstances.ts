@@ -12,12 +12,19 @@ import {
   VolumeField,
   type VolumeSpec,
 } from './containerFields.ts'
-import { backupRules, containerRules, identityRule, publicComponentRule, publicRule } from './containerRules.ts'
+import {
+  backupRules,
+  complete,
+  containerRules,
+  identityRule,
+  publicComponentRule,
+  publicRule,
+} from './containerRules.ts'
 import { defineKind, detailColumns, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
 import { DateTime, listBy, mapOf, PlainText, ResourceName, setOf, Tags } from './fields.ts'
 import { namesRule } from './mapRules.ts'
 import { referenceAdmission } from './referenceAdmission.ts'
-import { sparse } from './sparse.ts'
+import { sparse, withDefaults } from './sparse.ts'
 import { tagKeyRule } from './tags.ts'
 import {
   AcceptedPlan,
@@ -94,13 +101,8 @@ export type SpecOfContainerInstance = Omit<Spec, 'components' | 'volumes' | 'bac
 }
 
 export function completeSpec(given: Spec): SpecOfContainerInstance {
-  const { backupPolicy, ...rest } = given
-  return {
-    ...rest,
-    components: given.components.map((component) => ComponentField.parse(component)),
-    volumes: given.volumes.map((volume) => VolumeField.parse(volume)),
-    ...(backupPolicy !== undefined && { backupPolicy: BackupPolicyField.parse(backupPolicy) }),
-  }
+  const { backupPolicy, ...rest } = complete(given)
+  return { ...rest, ...(backupPolicy !== undefined && { backupPolicy: withDefaults(BackupPolicyField, backupPolicy) }) }
 }
 
 const rules: Rule<Spec>[] = [

@@ -63,7 +63,7 @@ export const PlainText = z.string().regex(NO_CONTROLS, 'must have no control cha
 
 /**
  * What is asked of texts that people are shown. The API server asks it in each write, and forgives what an object has had
- * already; so does the facade, once it knows the object (`hiddenTexts`). A body is read before that.
+ * already; so does the facade, once it knows the object. A body is read before that.
  */
 export const SHOWN_TEXTS = z.registry<{ readonly shown: ShownText }>()
 

@@ -3,6 +3,7 @@ import type { EnvironmentVariableField } from './containerFields.ts'
 import { variableRules as containerVariableRules, rulesOver } from './containerRules.ts'
 import type { Rule } from './define.ts'
 import { TriggerField, type TriggerInSpec } from './functionFields.ts'
+import { withDefaults } from './sparse.ts'
 
 type Variables = { env: z.output<typeof EnvironmentVariableField>[] }
 type Triggers = { triggers?: z.output<typeof TriggerInSpec>[] | undefined }
@@ -14,7 +15,7 @@ export const variableRules: readonly Rule<Variables>[] = rulesOver(
   'env',
 )
 
-const whole = ({ triggers = [] }: Triggers) => triggers.map((trigger) => TriggerField.parse(trigger))
+const whole = ({ triggers = [] }: Triggers) => triggers.map((trigger) => withDefaults(TriggerField, trigger))
 
 export const triggerRules: readonly Rule<Triggers>[] = [
   {

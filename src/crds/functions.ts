@@ -16,6 +16,7 @@ import { listBy, ResourceName, setOf, Tags } from './fields.ts'
 import { type FunctionTrigger, SourceField, TriggerField, TriggerInSpec } from './functionFields.ts'
 import { triggerRules, variableRules } from './functionRules.ts'
 import { environmentAdmission, identityAdmission, listAdmission, unchanged, variablesOf } from './referenceAdmission.ts'
+import { withDefaults } from './sparse.ts'
 import { tagKeyRule } from './tags.ts'
 import { AcceptedPlan, AllowedCidrs, ClusterId, ReadyReplicas } from './workloadFields.ts'
 import { allowedCidrsRule, celList } from './workloadRules.ts'
@@ -274,7 +275,7 @@ type Triggered = { functionName: string; triggers?: Spec['triggers'] }
 /** The triggers with what their absent fields mean; without any, requests to a path of the function's name. */
 export function triggersOf({ functionName, triggers }: Triggered): FunctionTrigger[] {
   const given = triggers ?? [{ name: 'http', kind: 'Http' as const, path: `/${functionName}` }]
-  return given.map((trigger) => TriggerField.parse(trigger))
+  return given.map((trigger) => withDefaults(TriggerField, trigger))
 }
 
 export function httpPaths(spec: Triggered): string[] {

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { z } from 'zod'
 import { listBy } from './fields.ts'
-import { sparse, sparseValue, wholeSchema } from './sparse.ts'
+import { sparse, sparseValue, wholeSchema, withDefaults } from './sparse.ts'
 import { structuralSchema } from './structural.ts'
 
 const Port = z.strictObject({
@@ -28,6 +28,14 @@ describe('records without defaults', () => {
     expect(whole).to.deep.equal([
       { name: 'a', ports: [{ name: 'http', protocol: 'Tcp' }] },
       { name: 'b', ports: [] },
+    ])
+  })
+
+  it('are completed around what is no longer taken, which stays as it is', () => {
+    const stored = [{ name: 'a', user: 'root', ports: [{ name: 'http', protocol: 'Sctp' }] }, { name: 'b' }]
+    expect(withDefaults(wholeSchema(thin), stored)).to.deep.equal([stored[0], { name: 'b', ports: [] }])
+    expect(withDefaults(wholeSchema(thin), [{ name: 7, ports: [{ name: 'http' }] }])).to.deep.equal([
+      { name: 7, ports: [{ name: 'http', protocol: 'Tcp' }] },
     ])
   })
 

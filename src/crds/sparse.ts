@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
+import { isRecord } from '../core/isRecord.ts'
+import { unwrapped } from '../core/unwrapped.ts'
 
 /**
  * Items of lists have no defaults in a CRD: client-side apply replaces lists whole, and would take out what the API
@@ -59,6 +61,23 @@ export function wholeSchema(schema: z.ZodType): z.ZodType {
   return wholeSchema(element) === element
     ? schema
     : schema.clone({ ...schema.def, element: wholeSchema(element) as never })
+}
+
+/**
+ * What is stored, with what its absent fields mean. It was judged when it was written: what the schema does not take, as an
+ * earlier version did, stays as it is.
+ */
+export function withDefaults<Schema extends z.ZodType>(given: Schema, value: unknown): z.output<Schema>
+export function withDefaults(given: z.ZodType, value: unknown): unknown {
+  const { success, data } = given.safeParse(value)
+  if (success) return data
+  const schema = unwrapped(given)
+  if (schema instanceof z.ZodArray && Array.isArray(value))
+    return value.map((item) => withDefaults(schema.element as z.ZodType, item))
+  if (!(schema instanceof z.ZodObject) || !isRecord(value)) return value
+  const fields = Object.entries(schema.shape as Record<string, z.ZodType>)
+  const read = fields.map(([name, field]) => [name, withDefaults(field, value[name])] as const)
+  return { ...value, ...Object.fromEntries(read.filter(([, part]) => part !== undefined)) }
 }
 
 /** A value without what is absent, and without what the schema would put in for it if it were. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { z } from 'zod'
+import { mergePatchBetween } from '../../src/api/records/mergePatch.ts'
 import { OWNER_INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
 import type { KubeObject, Resource } from '../../src/core/object.ts'
 import { Description, DisplayName } from '../../src/crds/fields.ts'
@@ -13,6 +14,7 @@ import { installManifests, resourcesOf } from '../../src/kube/crds.ts'
 import { EventRecorder } from '../../src/kube/events.ts'
 import { LeaderLease } from '../../src/kube/lease.ts'
 import { loadKubeconfig, parseKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
+import { KEPT_CASES, NARROWED } from '../cases/keptCases.ts'
 import { startTestControlPlane, type TestControlPlane } from '../cluster/index.ts'
 import { type FaultProxy, startProxy } from '../faults/proxy.ts'
 import { until as seen } from '../make/until.ts'
@@ -352,7 +354,46 @@ describe('kube room on a real API server', () => {
       await client.remove(builtin.customResourceDefinition, before.metadata)
     }
   })
+
+  it('forgives what an earlier version stored as REST does', async () => {
+    const strict = structuralSchema(NARROWED, 'spec')
+    const before = definitionOf({ spec: widened(strict) as object })
+    const after = structuredClone(before) as KubeObject & { spec: { versions: Versions } }
+    for (const { schema } of after.spec.versions) schema.openAPIV3Schema.properties.spec = strict
+    const [resource] = resourcesOf(before) as [Resource]
+    const object = (name: string, spec: object) => ({
+      ...{ apiVersion: `${resource.group}/${resource.version}`, kind: resource.kind },
+      ...{ metadata: { name, namespace }, spec },
+    })
+    const isRefused = (asking: Promise<unknown>) =>
+      asking.then(
+        () => false,
+        () => true,
+      )
+    try {
+      await installManifests(client, [before])
+      for (const [at, [, stored]] of KEPT_CASES.entries()) await client.create(resource, object(`case-${at}`, stored))
+      await installManifests(client, [after])
+      await seen('the new definition counts', () =>
+        isRefused(client.create(resource, object('late', { size: 10 }), { dryRun: true })),
+      )
+      for (const [at, [sentence, stored, next, refused]] of KEPT_CASES.entries()) {
+        const patch = { spec: mergePatchBetween(stored, next) }
+        const asking = client.mergePatch(resource, { namespace, name: `case-${at}` }, patch)
+        expect(await isRefused(asking), sentence).to.equal(refused.length > 0)
+      }
+    } finally {
+      await client.remove(builtin.customResourceDefinition, before.metadata)
+    }
+  })
 })
+
+/** A schema that says of what type its values are, and no more; keys of lists the API server wants to be required. */
+const widened = (schema: unknown): unknown =>
+  JSON.parse(JSON.stringify(schema), (name, part) => {
+    if (name === 'required') return (part as string[]).filter((field) => field === 'name')
+    return /^(max\w+|min\w+|pattern|x-kubernetes-validations)$/.test(name) ? undefined : part
+  })
 
 type Versions = { schema: { openAPIV3Schema: { properties: Record<string, object> } } }[]
 const HIDDEN = { lone: '\u00a0', inside: 'Te\u200bam', turned: 'Te\u202eam', marked: '\ufeffTeam' }

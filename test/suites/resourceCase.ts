@@ -22,6 +22,8 @@ export type ResourceCase = {
   other: object
   /** A merge patch and what the record shows then; absent if the kind has no PATCH. */
   patch?: { body: object; shows: object }
+  /** Fields with what only an earlier version took, beside the least body. */
+  former?: object
   /** A body for POST that names a public host, of kinds that have one. */
   hosted?: object
   /** The record does not say where it is, and has no tags. */

@@ -125,13 +125,15 @@ export class MemoryRecords implements Records {
     const present = this.peek(kind, request)
     if (present !== undefined) {
       const { isSame = ({ spec }) => JSON.stringify(spec) === JSON.stringify(kind.spec.parse(request.spec)) } = request
-      if (isSame(present)) return { object: present, isNew: false }
+      if (await isSame(present)) return { object: present, isNew: false }
       throw new PlatformError('ALREADY_EXISTS', 'taken')
     }
     const { namespace, name, finalizers = [] } = request
-    const annotations = { ...request.annotations, ...roleLifeOf(this.peekAll(RoleDefinition), request.spec) }
+    const spec = typeof request.spec === 'function' ? await request.spec() : request.spec
+    await request.reserve?.(spec)
+    const annotations = { ...request.annotations, ...roleLifeOf(this.peekAll(RoleDefinition), spec) }
     const metadata = { name, ...(namespace !== undefined && { namespace }), annotations, finalizers }
-    return { object: this.put(kind, metadata, request.spec), isNew: true }
+    return { object: this.put(kind, metadata, spec), isNew: true }
   }
 
   async update<K extends AnyKind>(kind: K, ref: { namespace?: string; name: string }, request: UpdateRequest<K>) {

@@ -5,6 +5,7 @@ import { PlatformError } from '../../core/errors.ts'
 import { APP_CONTENT } from '../../crds/appRules.ts'
 import { AppRuntime } from '../../crds/appruntimes.ts'
 import { APP_COMPONENT, PlatformApp } from '../../crds/apps.ts'
+import { withDefaults } from '../../crds/sparse.ts'
 import type { Context, Services } from '../http/context.ts'
 import { withoutAbsent } from '../records/kubeRecords.ts'
 import { refuseSource } from '../resources/deployments/owner.ts'
@@ -90,7 +91,7 @@ const record = recordOf(PlatformApp, {
     // Null stands for a check of the connection alone, which is stored as an empty path.
     const healthPath = body?.healthPath === null || body?.healthPath === '' ? '' : (given.healthPath ?? '/')
     const replicas = isScaledByLoad(given) ? view.previous?.spec.replicas : given.replicas
-    const draft = PlatformApp.spec.parse(withoutAbsent({ ...given, healthPath, replicas }))
+    const draft = withDefaults(PlatformApp.spec, withoutAbsent({ ...given, healthPath, replicas }))
     refuseForeign(draft, view)
     refuseSource(draft, view)
     refuseRuntime(draft, view)

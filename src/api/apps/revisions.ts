@@ -3,6 +3,7 @@ import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { PlatformApp } from '../../crds/apps.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
+import { withDefaults } from '../../crds/sparse.ts'
 import type { Context } from '../http/context.ts'
 import { interfaceRow } from '../http/interface.ts'
 import { action, type RouteDraft } from '../http/route.ts'
@@ -46,7 +47,7 @@ function rollback(stored: Stored, content: Content, context: Context, place: Pla
     ...kept
   } = stored.spec
   const spec = { ...kept, ...Object.fromEntries(fields), ...imageOf(stored, content, context) }
-  const draft = PlatformApp.spec.parse(withoutAbsent(spec))
+  const draft = withDefaults(PlatformApp.spec, withoutAbsent(spec))
   refuseForeign(draft, { ...place, services: context.services, context, previous: stored })
   return spec
 }

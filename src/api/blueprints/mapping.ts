@@ -111,7 +111,7 @@ async function declaredSpec(
   const asked = asking(context, body, { boundaryId, resourceGroupName: resourceGroup })
   const declaration = declarationOf(kind)
   if (declaration === undefined) throw new TypeError(`${kind.kind} is not declared.`)
-  if (previous === undefined) return specForCreate(asked, place, declaration, planned)
+  if (previous === undefined) return specForCreate(kind, asked, place, declaration, { planned })
   return specForUpdate(kind, asked, place, declaration, previous, 'put', planned)
 }
 

@@ -5,6 +5,7 @@ import { notFound } from '../../core/errors.ts'
 import { ComponentField, VolumeField } from '../../crds/containerFields.ts'
 import { ContainerInstance, completeInstance, completeSpec } from '../../crds/containerinstances.ts'
 import { CONTENT_FIELDS, type InstanceContent } from '../../crds/containerRevisions.ts'
+import { withDefaults } from '../../crds/sparse.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { action, dataAction, type RouteDraft, route } from '../http/route.ts'
@@ -132,7 +133,7 @@ function rollback(
     .map((volume) => (volume.kind === 'Persistent' ? (now.find(({ name }) => name === volume.name) ?? volume) : volume))
     .concat(now.filter(({ name, kind }) => kind === 'Persistent' && !content.volumes.some((one) => one.name === name)))
   const spec = { ...Object.fromEntries(kept), ...content, volumes }
-  const draft = completeSpec(ContainerInstance.spec.parse(withoutAbsent(spec)))
+  const draft = completeSpec(withDefaults(ContainerInstance.spec, withoutAbsent(spec)))
   refuseForeign(draft, { ...place, services: context.services, context, previous: stored })
   return spec
 }

@@ -10,6 +10,7 @@ import {
   type SpecOfContainerInstance,
 } from '../../crds/containerinstances.ts'
 import { publicTarget } from '../../crds/containerRules.ts'
+import { withDefaults } from '../../crds/sparse.ts'
 import { withoutAbsent } from '../records/kubeRecords.ts'
 import { hostFields, refuseTakenHosts } from '../resources/hosts.ts'
 import { shownSchema, shownValue } from '../resources/items.ts'
@@ -81,7 +82,7 @@ export const instanceRecord = recordOf(ContainerInstance, {
       within(`components.${at}`, () => sizedComponent(component, given.computePlan, view)),
     )
     const components = sized as NonNullable<typeof given.components>
-    const whole = completeSpec(ContainerInstance.spec.parse(withoutAbsent({ ...given, components })))
+    const whole = completeSpec(withDefaults(ContainerInstance.spec, withoutAbsent({ ...given, components })))
     const target = chosenTarget(whole, view)
     const draft = { ...whole, publicComponent: undefined, publicPort: undefined, ...target }
     refuseForeign(draft, view)

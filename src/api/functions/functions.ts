@@ -1,25 +1,24 @@
-import { isDeepStrictEqual } from 'node:util'
 import { functionObjectName } from '../../contracts/functions.ts'
 import { RESOURCE_STATES } from '../../core/conditions.ts'
 import { notFound } from '../../core/errors.ts'
-import { FINALIZER } from '../../core/labels.ts'
 import { BUILD_STATES, FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
 import { type Answer, created, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
-import { checkSpec, withoutAbsent } from '../records/kubeRecords.ts'
+import { checkSpec } from '../records/kubeRecords.ts'
 import type { RecordOf } from '../records/records.ts'
+import { createResource } from '../resources/change.ts'
 import { collection } from '../resources/collection/collection.ts'
 import { inParent } from '../resources/collection/homes.ts'
 import { declare } from '../resources/declarations.ts'
 import type { LivePlace } from '../resources/liveState.ts'
 import { dateTime, enumeration, flag, text } from '../resources/paging.ts'
 import { findResource, livePlaceOf, type Place, viewMaker } from '../resources/places.ts'
-import { namesWanted, underNewAddresses, underPlatformNames } from '../resources/platformNames.ts'
+import { underNewAddresses } from '../resources/platformNames.ts'
 import type { AnyDeclaration } from '../resources/types.ts'
-import { checkNewName, refuseWhileDeleting, requireMatch, specForCreate, specForUpdate } from '../resources/writes.ts'
-import { withRepeated } from '../resources/writtenBody.ts'
+import { refuseWhileDeleting, specForUpdate } from '../resources/writes.ts'
+import { bodyOverStored, withRepeated } from '../resources/writtenBody.ts'
 import { functionRecord } from './record.ts'
 
 export const NAMESPACE = '{RG}/functionnamespaces/{namespaceName}'
@@ -96,7 +95,7 @@ export async function findFunction(context: Context): Promise<FoundFunction> {
 }
 
 const schemas = {
-  body: withRepeated(declaration.body, functionRecord.dto),
+  ...bodyOverStored(withRepeated(declaration.body, functionRecord.dto)),
   example,
   reply: functionRecord.dto,
 }
@@ -120,26 +119,9 @@ export const functionRoutes: readonly RouteDraft[] = [
 async function create(context: Context): Promise<Answer<never>> {
   const { owner, ref, at } = await locateFunction(context)
   refuseWhileDeleting(owner)
-  checkNewName(at.name, context.services.reservedNames)
-  await requireMatch(ServerlessFunction, ref, context)
-  const spec = await specForCreate(context, at, declaration)
-  const wanted = checkSpec(ServerlessFunction, spec, undefined) as Stored['spec']
-  // What was uploaded since is no part of what the body says.
-  const isSame = ({ spec: { source: _, image: __, ...stored } }: Stored) =>
-    isDeepStrictEqual(withoutAbsent(stored), withoutAbsent(wanted))
-  const write = (incarnation?: string) =>
-    context.services.records.create(ServerlessFunction, {
-      ...ref,
-      spec: wanted,
-      caller: context.caller,
-      incarnation,
-      finalizers: [FINALIZER],
-      isSame,
-    })
-  const names = namesWanted(ServerlessFunction, ref, wanted, 'ALREADY_EXISTS')
-  const { object, isNew } = await underPlatformNames(ServerlessFunction, ref, names, context, write)
+  const { object, isNew } = await createResource(ServerlessFunction, { ref, place: at }, declaration, context)
   const dto = recordOfFunction(object, context, at.resourceGroup) as never
-  return isNew ? created(dto, { etag: etagOf(object) }) : ok(dto, { etag: etagOf(object) })
+  return (isNew ? created : ok)(dto, { etag: etagOf(object) })
 }
 
 async function update(context: Context): Promise<Answer<never>> {

@@ -1,5 +1,8 @@
 import { expect } from 'chai'
 import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
+import { functionObjectName } from '../../contracts/functions.ts'
+import { groupNamespace } from '../../core/names.ts'
+import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 
 const SIZES = { cpuRequest: '1', cpuLimit: '2', memoryRequest: '2Gi', memoryLimit: '2Gi', storageSize: '20Gi' }
@@ -19,6 +22,25 @@ describe('the plan of a function', () => {
     ].map(({ body }) => body.computePlan)
     await server.stop()
     expect(plans).to.deep.equal([null, 'function-small', null])
+  })
+})
+
+describe('a function that kubectl made', () => {
+  it('is the same when what was read of it is sent again', async () => {
+    const server = await startShop()
+    const namespace = groupNamespace(B, 'shop')
+    server.put(ComputePlan, 'function-small', { family: 'Function', displayName: 'F', ...SIZES, isDefault: true })
+    server.put(FunctionNamespace, 'home', { runtime: 'nodejs' }, namespace)
+    const spec = { namespaceName: 'home', functionName: 'hello', handler: 'index' }
+    server.put(ServerlessFunction, functionObjectName('home', 'hello'), spec, namespace)
+    const path = `/boundaries/${B}/resourcegroups/shop/resources/functionnamespaces/home/functions/hello`
+    const { body } = await server.ask('get', path)
+    const answers = [body, { handler: 'index' }, { ...body, handler: 'other' }].map((sent) =>
+      server.ask('post', path).send(sent),
+    )
+    const statuses = (await Promise.all(answers)).map(({ status }) => status)
+    await server.stop()
+    expect(statuses, JSON.stringify(body)).to.deep.equal([200, 200, 409])
   })
 })
 

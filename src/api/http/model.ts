@@ -38,15 +38,19 @@ function fieldErrors(schema: z.ZodType, issue: Issue): FieldError[] {
 export function readModel<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const result = parsed(schema, value)
   if (result.success) return result.data
-  const { issues } = result.error
+  throw unreadable(schema, result.error.issues)
+}
+
+/** What `readModel` throws for these issues. */
+export function unreadable(schema: z.ZodType, issues: readonly Issue[]): PlatformError {
   const errors = issues
     .slice(0, SHOWN_MAX)
     .flatMap((issue) => fieldErrors(schema, issue))
     .slice(0, SHOWN_MAX)
   if (issues.every(isUncalled))
-    throw new PlatformError('URL_NOT_ALLOWED', firstReason(errors), { ...errors[0], errors })
+    return new PlatformError('URL_NOT_ALLOWED', firstReason(errors), { ...errors[0], errors })
   const code: ErrorCode = issues.some(isBinding) ? 'MODEL_BINDING_FAILED' : 'BAD_REQUEST'
-  throw new PlatformError(code, firstReason(errors), { errors })
+  return new PlatformError(code, firstReason(errors), { errors })
 }
 
 /** The address breaks no bound of its text, but is none that the platform calls. */

@@ -1,6 +1,11 @@
 import { bucketLacks } from '../../contracts/objectstorage.ts'
 import { PlatformError } from '../../core/errors.ts'
-import { completeCorsRule, completeLifecycleRule, type ObjectStorageAccount } from '../../crds/objectstorage.ts'
+import {
+  AccountBucket,
+  completeCorsRule,
+  completeLifecycleRule,
+  type ObjectStorageAccount,
+} from '../../crds/objectstorage.ts'
 import type { Context } from '../http/context.ts'
 import { isEqual } from '../records/mergePatch.ts'
 import type { ParentHome } from '../resources/collection/homes.ts'
@@ -55,7 +60,7 @@ export type AccountHome = ParentHome<typeof ObjectStorageAccount>
 export function patchedBucket(stored: BucketObject, context: Context, { owner: account }: AccountHome): object {
   const { bucketName, accountName } = stored.spec
   const place = { ...placeOf(context, 'accountName'), name: bucketName, accountName }
-  const spec = bucketSpec(patchedBody(context.body, place, stored, declaration) as BucketBody)
+  const spec = bucketSpec(patchedBody(AccountBucket, context.body, place, stored, declaration) as BucketBody)
   // What the account says is not written down because somebody sends back what he read.
   if (spec.versioning === bucketVersioning(stored, account)) spec.versioning = stored.spec.versioning
   // Nor what absent fields of rules mean.

@@ -24,6 +24,7 @@ import {
 import { RoleDefinition } from '../../crds/rbac.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { roleLifeOf } from '../../crds/roleLife.ts'
+import { withDefaults } from '../../crds/sparse.ts'
 import type { WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { absent, isKubeError } from '../../kube/errors.ts'
@@ -31,7 +32,7 @@ import { LeaseTurns } from '../../kube/leaseTurns.ts'
 import { isAmong, mayBeNewer, type SeenVersion, stale } from '../http/etag.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { isEqual, mergePatchBetween } from './mergePatch.ts'
-import { readChanged, readStored } from './readChanged.ts'
+import { isKept, readChanged } from './readChanged.ts'
 import type {
   CreateRequest,
   ListFilter,
@@ -118,10 +119,12 @@ class KubeRecords implements Records {
     request: CreateRequest<K>,
   ): Promise<{ object: RecordOf<K>; isNew: boolean }> {
     const { namespace, name, caller } = request
-    const spec = checkSpec(kind, request.spec, undefined)
     const ref = { namespace, name }
     const held = this.peek(kind, ref)
-    if (held !== undefined) return { object: sameOrTaken(kind, held, spec, request), isNew: false }
+    if (held !== undefined) return { object: await sameOrTaken(kind, held, request), isNew: false }
+    const asked = typeof request.spec === 'function' ? await request.spec() : request.spec
+    const spec = checkSpec(kind, asked, undefined)
+    const incarnation = await request.reserve?.(spec)
     await this.#refuseInLeaving(kind, ref, spec)
     const { annotations, labels, finalizers } = request
     const object: KubeObject = {
@@ -136,7 +139,7 @@ class KubeRecords implements Records {
           ...annotations,
           ...this.#principalsOf(kind, spec, namespace),
           ...this.#roleOf(spec),
-          [INCARNATION_ANNOTATION]: request.incarnation ?? randomUUID(),
+          [INCARNATION_ANNOTATION]: incarnation ?? randomUUID(),
           [CREATED_BY_ANNOTATION]: caller.principalId,
           [ACTOR_ANNOTATION]: `1 ${caller.principalId}`,
         },
@@ -155,9 +158,9 @@ class KubeRecords implements Records {
       // Another replica or kubectl was first, or the response to this very request was lost.
       const stored = await this.get(kind, ref, { fresh: true, ...(error.maybeApplied && { within: AFTER_SILENCE }) })
       if (stored === undefined) throw error
-      if ((request.incarnation === undefined || error.maybeApplied) && isSameLife(stored, object))
+      if ((incarnation === undefined || error.maybeApplied) && isSameLife(stored, object))
         return { object: stored, isNew: true }
-      return { object: sameOrTaken(kind, stored, spec, request), isNew: false }
+      return { object: await sameOrTaken(kind, stored, request), isNew: false }
     }
   }
 
@@ -274,7 +277,7 @@ class KubeRecords implements Records {
       if (!isKubeError(error, 'Conflict') || !error.repeated || isOnce) throw error
       // The response to the first attempt was lost: the conflict may be its own success.
       const stored = await this.get(kind, ref, { fresh: true })
-      if (stored?.metadata.uid !== uid || !isEqual(readStored(kind.spec, stored?.spec), spec)) throw error
+      if (stored?.metadata.uid !== uid || !isEqual(withDefaults(kind.spec, stored?.spec), spec)) throw error
       return { object: stored as RecordOf<K>, isChanged: true }
     }
   }
@@ -346,15 +349,15 @@ function namespaceMissing(cause: unknown): PlatformError {
 }
 
 /** @throws PlatformError ALREADY_EXISTS, INVALID_STATE */
-function sameOrTaken<K extends AnyKind>(
+async function sameOrTaken<K extends AnyKind>(
   kind: K,
   stored: RecordOf<K>,
-  spec: object,
-  { isSame, name }: CreateRequest<K>,
-): RecordOf<K> {
+  { spec, isSame, name }: CreateRequest<K>,
+): Promise<RecordOf<K>> {
   refuseWhileDeleting(stored)
-  const isEqualSpec = isEqual(readStored(kind.spec, stored.spec), spec)
-  if (isSame === undefined ? isEqualSpec : isSame(stored)) return stored
+  const isEqualSpec =
+    typeof spec === 'object' && isEqual(withDefaults(kind.spec, stored.spec), readSpec(kind, spec, stored.spec))
+  if (isSame === undefined ? isEqualSpec : await isSame(stored)) return stored
   const how = isEqualSpec ? '' : ' with different content'
   throw new PlatformError('ALREADY_EXISTS', `"${name}" already exists in ${kind.segment}${how}.`)
 }
@@ -366,18 +369,22 @@ function sameOrTaken<K extends AnyKind>(
  * @throws PlatformError BAD_REQUEST or the code of the first rule that is broken
  */
 export function checkSpec(kind: AnyKind, spec: object, previous: object | undefined): object {
-  const next = datesInUtc(kind.spec)(
-    readChanged(kind.spec, withoutAbsent(spec) as object, previous),
-    previous,
-  ) as object
-  const hidden = hiddenTexts(kind.spec, next, previous)
-  if (hidden.length > 0) throw refusedFields(hidden)
-  const broken = brokenRules<unknown>(kind as never, next, previous)
+  const next = readSpec(kind, spec, previous)
+  const isChanged = (path: readonly PropertyKey[]) => !isKept(kind.spec, path, next, previous)
+  const hidden = hiddenTexts(kind.spec, next).filter(({ path }) => isChanged(path))
+  if (hidden.length > 0) throw refusedFields(hidden.map(({ path, message }) => ({ field: path.join('.'), message })))
+  // The rules stand at the spec as a whole.
+  const broken = isChanged([]) ? brokenRules<unknown>(kind as never, next, previous) : []
   const [first] = broken
   if (first === undefined) return next
   throw first.code === 'BAD_REQUEST'
     ? refusedFields(broken.map(({ field, message }) => ({ field, message })))
     : refusedByRule(kind, first, next)
+}
+
+/** The spec with its defaults and its dates in UTC. @throws PlatformError BAD_REQUEST for what has changed and is not taken */
+export function readSpec(kind: AnyKind, spec: object, previous: object | undefined): object {
+  return datesInUtc(kind.spec)(readChanged(kind.spec, withoutAbsent(spec), previous), previous) as object
 }
 
 /** Null is absence at any depth, as the API server has it. */

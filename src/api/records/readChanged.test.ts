@@ -1,8 +1,13 @@
 import { expect } from 'chai'
+import { KEPT_CASES, NARROWED } from '../../../test/cases/keptCases.ts'
 import { sampleSpec } from '../../../test/make/samples.ts'
-import { PlatformError } from '../../core/errors.ts'
+import { type FieldError, PlatformError } from '../../core/errors.ts'
+import { isRecord } from '../../core/isRecord.ts'
+import type { AnyKind } from '../../crds/define.ts'
 import { KINDS } from '../../crds/index.ts'
-import { readChanged } from './readChanged.ts'
+import { structuralSchema } from '../../crds/structural.ts'
+import { checkSpec } from './kubeRecords.ts'
+import { isKept, readChanged } from './readChanged.ts'
 
 const WORLD = {
   boundaryId: '11111111-1111-4111-8111-111111111111',
@@ -11,29 +16,84 @@ const WORLD = {
 }
 /** What no field takes that has a type. */
 const ODD = { odd: [true] }
+type Path = readonly (string | number)[]
 
-describe('a spec that an earlier version stored', () => {
+/** The fields that are refused; undefined if nothing is. */
+function refusedBy(read: () => unknown): string[] | undefined {
+  try {
+    read()
+    return undefined
+  } catch (error) {
+    if (!(error instanceof PlatformError)) throw error
+    return (error.extras.errors as FieldError[]).map(({ field }) => field)
+  }
+}
+
+const pathsIn = (value: unknown, path: Path = []): Path[] => {
+  const below = Array.isArray(value) ? [...value.entries()] : isRecord(value) ? Object.entries(value) : []
+  return below.flatMap(([name, part]) => [[...path, name], ...pathsIn(part, [...path, name])])
+}
+
+function withAt(value: unknown, [name, ...rest]: Path, part: unknown): unknown {
+  if (name === undefined) return part
+  const copy = structuredClone(value) as Record<string | number, unknown>
+  copy[name] = withAt(copy[name], rest, part)
+  return copy
+}
+
+describe('what an earlier version stored', () => {
+  const kind = { spec: NARROWED, rules: [] } as unknown as AnyKind
+  for (const [sentence, stored, next, refused] of KEPT_CASES) {
+    it(`is ${refused.length === 0 ? 'forgiven' : 'not forgiven'}: ${sentence}`, () => {
+      expect(refusedBy(() => checkSpec(kind, stored, undefined))).to.not.equal(undefined)
+      expect(refusedBy(() => checkSpec(kind, next, stored)) ?? []).to.deep.equal(refused)
+      if (refused.length === 0) expect(checkSpec(kind, next, stored)).to.deep.equal(next)
+    })
+  }
+
+  it('is judged by no rule of the whole while nothing changes', () => {
+    const never = { code: 'BAD_REQUEST', field: 'size', message: 'is refused', cel: 'false', test: () => false }
+    const ruled = { ...kind, rules: [never] } as unknown as AnyKind
+    expect(refusedBy(() => checkSpec(ruled, { size: 1 }, { size: 1 }))).to.equal(undefined)
+    expect(refusedBy(() => checkSpec(ruled, { size: 2 }, { size: 1 }))).to.deep.equal(['size'])
+  })
+
   for (const kind of KINDS) {
-    const sample = sampleSpec(kind, WORLD) as Record<string, unknown>
-    const isRefused = (spec: object, previous?: object) => {
-      try {
-        readChanged(kind.spec, spec, previous)
-        return false
-      } catch (error) {
-        if (error instanceof PlatformError) return true
-        throw error
+    it(`stays editable wherever it stands: ${kind.kind}`, () => {
+      const sample = sampleSpec(kind, WORLD)
+      const isRefused = (spec: unknown, previous?: unknown) =>
+        refusedBy(() => readChanged(kind.spec, spec, previous)) !== undefined
+      const places = pathsIn(sample).filter((path) => isRefused(withAt(sample, path, ODD)))
+      for (const [index, path] of places.entries()) {
+        const stored = withAt(sample, path, ODD)
+        expect(isRefused(structuredClone(stored), stored), path.join('.')).to.equal(false)
+        expect(isRefused(withAt(sample, path, { odd: [false] }), stored), path.join('.')).to.equal(true)
+        const other = places.at(index - 1) ?? path
+        if (other !== path) expect(isRefused(stored, withAt(sample, other, ODD)), `${path} and ${other}`).to.equal(true)
       }
-    }
-    const fields = Object.keys(kind.spec.shape).filter((name) => isRefused({ ...sample, [name]: ODD }))
+    })
 
-    it(`stays editable beside what is no longer taken: ${kind.kind}`, () => {
-      for (const name of fields) {
-        const stored = { ...sample, [name]: ODD }
-        expect(isRefused(structuredClone(stored), stored), name).to.equal(false)
-        expect(isRefused({ ...sample, [name]: { odd: [false] } }, stored), name).to.equal(true)
-        for (const other of fields.filter((each) => each !== name))
-          expect(isRefused({ ...stored, [other]: ODD }, stored), `${name} and ${other}`).to.equal(true)
-      }
+    it(`is found by the keys of its lists: ${kind.kind}`, () => {
+      for (const { path, next, previous } of mergedLists(structuralSchema(kind.spec, 'spec')))
+        expect(isKept(kind.spec, path, next, previous), path.join('.')).to.equal(true)
     })
   }
 })
+
+type Node = { items?: Node; properties?: Record<string, Node>; 'x-kubernetes-list-map-keys'?: string[] }
+type Moved = { path: Path; next: object; previous: object }
+
+/** An item of each list that is merged by keys, with another one before it in what is stored. */
+function mergedLists({ properties = {}, items, 'x-kubernetes-list-map-keys': keys = [] }: Node): Moved[] {
+  const fields = Object.entries(properties).flatMap(([name, part]) =>
+    mergedLists(part).map(({ path, next, previous }) => ({
+      ...{ path: [name, ...path], next: { [name]: next }, previous: { [name]: previous } },
+    })),
+  )
+  if (items === undefined) return fields
+  const item = (value: string) => Object.fromEntries(keys.map((key) => [key, value]))
+  const below = mergedLists(items).map(({ path, next, previous }) => ({
+    ...{ path: [0, ...path], next: [{ ...item('a'), ...next }], previous: [{ ...item('a'), ...previous }] },
+  }))
+  return keys.length === 0 ? below : [...below, { path: [0], next: [item('a')], previous: [item('b'), item('a')] }]
+}

@@ -1,35 +1,70 @@
 import { z } from 'zod'
-import { type FieldError, PlatformError } from '../../core/errors.ts'
-import { readModel } from '../http/model.ts'
+import { isRecord } from '../../core/isRecord.ts'
+import { unwrapped } from '../../core/unwrapped.ts'
+import { withDefaults } from '../../crds/sparse.ts'
+import { parsed, unreadable } from '../http/model.ts'
 import { isEqual } from './mergePatch.ts'
 
+type Path = readonly PropertyKey[]
+type Issue = z.core.$ZodIssue
+
 /**
- * A spec with its defaults. As the API server has it (KEP-4008), a field that is as it was stored is not judged anew:
- * what a newer version no longer takes stays editable.
+ * A value with its defaults. What an earlier version took is not judged anew while it stays as it is stored.
  *
- * @param previous undefined for what is new
- * @throws PlatformError as `readModel`, for the fields that have changed
+ * @param previous what is stored; undefined for what is new
+ * @param stored the schema of what is stored, which says by which key lists are merged
+ * @throws PlatformError as `readModel`, for what has changed
  */
-export function readChanged(schema: z.ZodObject, spec: object, previous: object | undefined): object {
-  try {
-    return readModel(schema, spec)
-  } catch (error) {
-    const kept = previous === undefined ? [] : refusedBy(error).filter((name) => isSame(name, spec, previous))
-    if (kept.length === 0) throw error
-    return readModel(schema.safeExtend(Object.fromEntries(kept.map((name) => [name, z.unknown()]))), spec)
-  }
+export function readChanged<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  previous: unknown,
+  stored: z.ZodType = schema,
+): z.output<Schema> {
+  const result = parsed(schema, value)
+  if (result.success) return result.data
+  const issues = result.error.issues.filter(
+    (issue) => previous === undefined || !isKept(stored, judgedAt(issue), value, previous),
+  )
+  if (issues.length > 0) throw unreadable(schema, issues)
+  return withDefaults(schema, value)
 }
 
-/** What is stored, with its defaults. */
-export function readStored(schema: z.ZodObject, spec: object = {}): object {
-  return readChanged(schema, spec, spec)
+/**
+ * Whether a value that is refused at a path is there as it was stored. As the API server has it (KEP-4008), items of a list
+ * are told apart by the key that it is merged by. Those of other lists are not: there, and where nothing was stored, what they are
+ * a part of has to be the same.
+ */
+export function isKept(schema: z.ZodType, [name, ...rest]: Path, next: unknown, previous: unknown): boolean {
+  const part = name === undefined ? undefined : partOf(unwrapped(schema), name, next, previous)
+  return part === undefined ? isEqual(next, previous) : isKept(part.schema, rest, part.next, part.previous)
 }
 
-function refusedBy(error: unknown): string[] {
-  if (!(error instanceof PlatformError)) return []
-  const errors = (error.extras.errors ?? []) as FieldError[]
-  return [...new Set(errors.map(({ field }) => field.split('.')[0] ?? ''))]
+type Part = { schema: z.ZodType; next: unknown; previous: unknown }
+
+/** The part of a value with what was stored in its place; undefined without either. */
+function partOf(schema: z.ZodType, name: PropertyKey, next: unknown, previous: unknown): Part | undefined {
+  const found = isRecord(next) && isRecord(previous) ? fieldOf(schema, String(name), next, previous) : undefined
+  const part = Array.isArray(next) && Array.isArray(previous) ? itemOf(schema, Number(name), next, previous) : found
+  return (part?.next ?? null) === null || (part?.previous ?? null) === null ? undefined : part
 }
 
-const isSame = (name: string, one: object, other: object) =>
-  isEqual((one as Record<string, unknown>)[name], (other as Record<string, unknown>)[name])
+function fieldOf(schema: z.ZodType, name: string, next: Record<string, unknown>, previous: Record<string, unknown>) {
+  const fields: Record<string, z.ZodType> = schema instanceof z.ZodObject ? schema.shape : {}
+  const field = schema instanceof z.ZodRecord ? (schema.valueType as z.ZodType) : fields[name]
+  return field && { schema: field, next: next[name], previous: previous[name] }
+}
+
+function itemOf(schema: z.ZodType, at: number, next: readonly unknown[], previous: readonly unknown[]) {
+  if (!(schema instanceof z.ZodArray)) return undefined
+  const { 'x-kubernetes-list-type': type, 'x-kubernetes-list-map-keys': keys } = schema.meta() ?? {}
+  const keyOf = (item: unknown) => (keys as string[]).map((key) => (isRecord(item) ? item[key] : undefined))
+  const before = type === 'map' ? previous.find((item) => isEqual(keyOf(item), keyOf(next[at]))) : undefined
+  return { schema: schema.element as z.ZodType, next: next[at], previous: before }
+}
+
+/** What is missing, and the name of an entry, are judged with what they are a part of. */
+function judgedAt({ code, input, path }: Issue): Path {
+  const isOfWhole = code === 'invalid_key' || (code === 'invalid_type' && input === undefined)
+  return isOfWhole ? path.slice(0, -1) : path
+}

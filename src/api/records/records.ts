@@ -39,16 +39,19 @@ export type ListFilter = {
 export type CreateRequest<K extends AnyKind> = {
   namespace?: string | undefined
   name: string
-  /** Checked against the schema and rules of the kind before any call; defaults are filled in. */
-  spec: object
+  /**
+   * Checked against the schema and rules of the kind before any call; defaults are filled in. A function, beside `isSame`, is
+   * asked for it only where nothing of that name is there.
+   */
+  spec: object | (() => Promise<object>)
+  /** Takes what the checked spec needs, where nothing of that name is there. Says the incarnation if something names it already. */
+  reserve?: (spec: object) => Promise<string | undefined>
   caller: Caller
   annotations?: Record<string, string>
   labels?: Record<string, string>
   finalizers?: string[]
-  /** The incarnation, if something already names it; else generated here. */
-  incarnation?: string | undefined
   /** Whether a stored object is what was asked for; by default, whether its spec equals this one. */
-  isSame?: (stored: RecordOf<K>) => boolean
+  isSame?: (stored: RecordOf<K>) => boolean | Promise<boolean>
 }
 
 export type UpdateRequest<K extends AnyKind> = {

@@ -72,16 +72,16 @@ export async function restoreSnapshot(context: Context): Promise<Answer<z.input<
     },
     ...(request.takeOverName === true && { takesOver: from.name }),
   }
-  const { object } = await underQuota(RelationalCluster, place, context, async (reserve) => {
-    await reserve(spec)
-    return services.records.create(RelationalCluster, {
+  const { object } = await underQuota(RelationalCluster, place, context, (reserve) =>
+    services.records.create(RelationalCluster, {
       namespace: groupNamespace(from.boundaryId, group),
       name: request.newName,
       spec,
+      reserve,
       caller,
       ...(isElsewhere && { annotations: { [RESTORE_ANNOTATION]: objectKey(home, snapshot.metadata.name) } }),
-    })
-  })
+    }),
+  )
   const cluster = relationalRecord.toDto(viewMaker<typeof RelationalCluster>(services, from.boundaryId)(object, group))
   return accepted({ cluster, snapshotId: snapshot.metadata.name, targetTime }, { etag: etagOf(object) })
 }

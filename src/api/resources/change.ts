@@ -1,10 +1,74 @@
+import { FINALIZER } from '../../core/labels.ts'
 import type { ObjectRef } from '../../core/object.ts'
+import { datesInUtc } from '../../crds/dates.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import type { Context } from '../http/context.ts'
+import { readSpec, withoutAbsent } from '../records/kubeRecords.ts'
+import { isEqual } from '../records/mergePatch.ts'
 import type { RecordOf } from '../records/records.ts'
-import type { Place } from './places.ts'
+import { type Place, viewMaker } from './places.ts'
+import { underNewNames } from './platformNames.ts'
 import { type Reserve, underQuota } from './quota.ts'
-import { refuseWhileDeleting } from './writes.ts'
+import type { AnyDeclaration } from './types.ts'
+import { checkNewName, refuseWhileDeleting, requireMatch, specForCreate, writablePart } from './writes.ts'
+
+/**
+ * Makes a resource of a body, or finds what the body says: only what is not there yet is judged, and takes room and names.
+ *
+ * @throws PlatformError BAD_REQUEST (name), CONFLICT (If-Match), ALREADY_EXISTS, INVALID_STATE, QUOTA_EXCEEDED, those of names
+ *   that are taken, and what `toSpec` throws
+ */
+export async function createResource<K extends AnyKind>(
+  kind: K,
+  { ref, place }: { ref: { namespace: string; name: string }; place: Place },
+  declaration: AnyDeclaration<K>,
+  context: Context,
+): Promise<{ object: RecordOf<K>; isNew: boolean }> {
+  const { nameTaken: taken = 'ALREADY_EXISTS', hasFinalizer = true } = declaration
+  checkNewName(place.name, context.services.reservedNames)
+  await requireMatch(kind, ref, context)
+  return underQuota(kind, place, context, (reserve) =>
+    underNewNames(kind, ref, { context, taken }, (claim) =>
+      context.services.records.create(kind, {
+        ...ref,
+        caller: context.caller,
+        spec: () => specForCreate(kind, context, place, declaration),
+        reserve: async (spec) => {
+          await reserve(spec)
+          return claim(spec)
+        },
+        isSame: (stored) => isSaid(kind, stored, place, declaration, context),
+        ...(hasFinalizer && { finalizers: [FINALIZER] }),
+      }),
+    ),
+  )
+}
+
+/**
+ * Whether the body is what a read of the stored resource shows, or what is made of it would be shown like that. What only
+ * actions and kubectl set is no part of what a body says: a lost answer is asked for again.
+ */
+async function isSaid<K extends AnyKind>(
+  kind: K,
+  stored: RecordOf<K>,
+  place: Place,
+  declaration: AnyDeclaration<K>,
+  context: Context,
+): Promise<boolean> {
+  const isWritable = ([name]: [string, unknown]) => Object.hasOwn(declaration.body.shape, name)
+  const view = viewMaker<K>(context.services, place.boundaryId)
+  const shownOf = (spec: object) => {
+    const record = declaration.toDto(view({ ...stored, spec } as RecordOf<K>, place.resourceGroup))
+    const told = datesInUtc(declaration.dto)(record) as object
+    return Object.fromEntries(Object.entries(told).filter(isWritable))
+  }
+  const shown = shownOf(stored.spec as object)
+  if (isEqual(writablePart(context.body, place, declaration), shown)) return true
+  const asked = withoutAbsent(await specForCreate(kind, context, place, declaration, { stored })) as object
+  const unseen = Object.entries(stored.spec as object).filter((field) => !isWritable(field))
+  const spec = readSpec(kind, { ...Object.fromEntries(unseen), ...asked }, stored.spec as object)
+  return isEqual(shownOf(spec), shown)
+}
 
 /**
  * Changes the intent of a resource that is not being deleted.

@@ -1,18 +1,14 @@
 import { z } from 'zod'
 import { PlatformError } from '../../core/errors.ts'
-import { FINALIZER } from '../../core/labels.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { datesInUtc } from '../../crds/dates.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { type Answer, acceptedEmpty, created, noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf, versionOf } from '../http/etag.ts'
-import { readModel } from '../http/model.ts'
 import type { RouteDraft } from '../http/route.ts'
-import { checkSpec, withoutAbsent } from '../records/kubeRecords.ts'
-import { isEqual } from '../records/mergePatch.ts'
 import type { RecordOf } from '../records/records.ts'
-import { changeResource } from './change.ts'
+import { changeResource, createResource } from './change.ts'
 import { ListConfigDto, pagedListOf } from './dto.ts'
 import { genericRoute } from './generic.ts'
 import { listConfig, planChoices } from './listConfig.ts'
@@ -27,15 +23,14 @@ import {
   placeOf,
   viewMaker,
 } from './places.ts'
-import { namesWanted, underNewAddresses, underPlatformNames } from './platformNames.ts'
-import { underQuota } from './quota.ts'
+import { underNewAddresses } from './platformNames.ts'
 import { RecordTexts } from './recordTexts.ts'
 import { listResources } from './resourceList.ts'
 import { resourceShape } from './shape.ts'
 import type { AnyDeclaration, ResourceView } from './types.ts'
 import { untilChanged } from './untilChanged.ts'
-import { checkNewName, requireMatch, specForCreate, specForUpdate } from './writes.ts'
-import { mergePatchBody, withRepeated } from './writtenBody.ts'
+import { specForUpdate } from './writes.ts'
+import { bodyOverStored, mergePatchBody, withRepeated } from './writtenBody.ts'
 
 /** Reads of one resource and of lists. */
 export function readRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>): RouteDraft[] {
@@ -111,8 +106,10 @@ export function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarat
     return shown(object, place, context, declaration, ok)
   }
   return [
-    genericRoute('create', declaration, { body, example, reply }, (context) => create(kind, declaration, context)),
-    genericRoute('update', declaration, { body: replacing(kind, body), example, reply }, update('put')),
+    genericRoute('create', declaration, { ...bodyOverStored(body), example, reply }, (context) =>
+      create(kind, declaration, context),
+    ),
+    genericRoute('update', declaration, { ...bodyOverStored(replacing(kind, body)), example, reply }, update('put')),
     genericRoute('patch', declaration, { ...mergePatchBody(body), reply }, update('patch')),
     genericRoute('delete', declaration, { query, answers: [202] }, (context) => remove(kind, declaration, context)),
   ]
@@ -128,29 +125,9 @@ function replacing({ immutable }: AnyKind, body: z.ZodObject): z.ZodObject {
 }
 
 async function create<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>, context: Context): Promise<Answer> {
-  const { parameter = 'name', nameTaken: taken = 'ALREADY_EXISTS', hasFinalizer = true } = declaration
-  const { ref, place } = await locate(context, parameter)
-  checkNewName(place.name, context.services.reservedNames)
-  await requireMatch(kind, ref, context)
-  const spec = await specForCreate(context, place, declaration)
-  const bodyOf = (given: unknown) => declaration.toBody({ spec: readModel(kind.spec, given) } as RecordOf<K>)
-  const write = (incarnation?: string) =>
-    context.services.records.create(kind, {
-      ...ref,
-      spec,
-      caller: context.caller,
-      incarnation,
-      // What actions or kubectl have set since is no part of what a body says: a lost answer is asked for again.
-      isSame: (stored) => isEqual(bodyOf(stored.spec), bodyOf(withoutAbsent(spec))),
-      ...(hasFinalizer && { finalizers: [FINALIZER] }),
-    })
-  const { object, isNew } = await underQuota(kind, place, context, async (reserve) => {
-    // What the rules refuse takes neither room nor a name.
-    checkSpec(kind, spec, undefined)
-    await reserve(spec)
-    return underPlatformNames(kind, ref, namesWanted(kind, ref, spec, taken), context, write)
-  })
-  return shown(object, place, context, declaration, isNew ? created : ok)
+  const located = await locate(context, declaration.parameter ?? 'name')
+  const { object, isNew } = await createResource(kind, located, declaration, context)
+  return shown(object, located.place, context, declaration, isNew ? created : ok)
 }
 
 async function remove<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>, context: Context): Promise<Answer> {

@@ -35,8 +35,8 @@ type ClaimRecord = RecordOf<typeof NameClaim>
 /** Milliseconds after which a claim without an existing holder is stale. */
 const HOLDER_DUE = 60_000
 
-/** The names that the resource takes by being made with this spec. @param taken the error code for its own name */
-export function namesWanted(kind: AnyKind, { namespace, name }: Ref, spec: object, taken: ErrorCode): Wanted[] {
+/** The names that the resource takes by being made with this spec. */
+function namesWanted(kind: AnyKind, { namespace, name }: Ref, spec: object, taken: ErrorCode): Wanted[] {
   const message = `The name "${name}" is taken on this platform: choose another one.`
   const own = kind.uniqueName && { type: kind.uniqueName, value: name, taken: new PlatformError(taken, message) }
   return [...(own === undefined ? [] : [own]), ...addressesWanted(kind, namespace, spec)]
@@ -78,25 +78,28 @@ type Take = (kind: AnyKind, ref: Ref, wanted: Wanted, incarnation: string) => Pr
 type Held = { incarnation: string; isNew: boolean }
 
 /**
- * Claims the names before the object is created, and releases them if the creation fails.
+ * Claims the names of a new object before it is created, and releases them if the creation fails.
  *
- * @param create makes the object with this incarnation, which the claims name; undefined if the object is there
+ * @param taken the error code for its own name
+ * @param create is given what claims them, and says the incarnation that the claims name, if there are any
  * @throws PlatformError that of the name that is taken, without saying by whom
  */
-export async function underPlatformNames<Result>(
+export async function underNewNames<Result>(
   kind: AnyKind,
   ref: Ref,
-  [first, ...others]: readonly Wanted[],
-  context: Asking,
-  create: (incarnation: string | undefined) => Promise<Result>,
+  { context, taken }: { context: Asking; taken: ErrorCode },
+  create: (claim: (spec: object) => Promise<string | undefined>) => Promise<Result>,
 ): Promise<Result> {
-  if (first === undefined || context.services.records.peek(kind, ref) !== undefined) return create(undefined)
-  return keptIfDone(context, async (take) => {
-    // The same request again, or a concurrent one, may have made the claim, and names the life.
-    const { incarnation } = await take(kind, ref, first, randomUUID())
-    for (const one of others) await take(kind, ref, one, incarnation)
-    return create(incarnation)
-  })
+  return keptIfDone(context, (take) =>
+    create(async (spec) => {
+      const [first, ...others] = namesWanted(kind, ref, spec, taken)
+      if (first === undefined) return undefined
+      // The same request again, or a concurrent one, may have made the claim, and names the life.
+      const { incarnation } = await take(kind, ref, first, randomUUID())
+      for (const one of others) await take(kind, ref, one, incarnation)
+      return incarnation
+    }),
+  )
 }
 
 /**

@@ -26,7 +26,7 @@ import { givingBack, grantsOf, nowOf, type Taken, takeQuota } from './quotaLedge
 import { demandIn, quotaUsersOf, retainedIn } from './usage.ts'
 
 /** Reserves what a spec asks for, before it is written. @throws PlatformError QUOTA_EXCEEDED */
-export type Reserve = (spec: object) => Promise<void>
+export type Reserve = (spec: object) => Promise<undefined>
 
 /**
  * Performs a write that may take quota. The boundary's ledger records the grant before the write is sent, so that of
@@ -44,6 +44,7 @@ export async function underQuota<Result>(
     write(async (spec) => {
       const one = await reserve(kind, place, spec, context)
       if (one !== undefined) taken.push(one)
+      return undefined
     }),
   )
 }
@@ -62,7 +63,7 @@ async function reserve(
   context: Pick<Context, 'services' | 'caller'>,
 ): Promise<Taken | undefined> {
   const { services } = context
-  const limited = limitsAbove(place, services)
+  const limited = kind.isPart === true ? undefined : limitsAbove(place, services)
   if (limited === undefined) return undefined
   const { boundaryId, resourceGroup, name } = place
   const key = grantKey(kind.plural, resourceGroup, name)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { AnyKind, SpecOf } from '../../crds/define.ts'
 import { ComputePlan } from '../../crds/plans.ts'
-import { sparseValue, wholeSchema } from '../../crds/sparse.ts'
+import { sparseValue, wholeSchema, withDefaults } from '../../crds/sparse.ts'
 import type { Services } from '../http/context.ts'
 import { withoutAbsent } from '../records/kubeRecords.ts'
 import type { RecordOf } from '../records/records.ts'
@@ -149,7 +149,7 @@ function shownItemValues<K extends AnyKind>(
   if (values === undefined || values === null) return null
   const whole = wholeSchema(schema)
   // Sizes are null where an administrator took the plan away.
-  const shown = shownValue(whole, whole === schema ? values : whole.parse(withoutAbsent(values)))
+  const shown = shownValue(whole, whole === schema ? values : withDefaults(whole, withoutAbsent(values)))
   if (!Array.isArray(shown)) return shown
   for (const item of shown as Record<string, unknown>[])
     for (const [name, [, of]] of Object.entries(fields ?? {})) item[name] = of(item, view) ?? null

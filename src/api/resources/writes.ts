@@ -12,8 +12,8 @@ import type { ObjectRef } from '../../core/object.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import type { Context } from '../http/context.ts'
 import { isAmong, nothingToMatch, stale } from '../http/etag.ts'
-import { readModel } from '../http/model.ts'
 import { mergePatch } from '../records/mergePatch.ts'
+import { readChanged } from '../records/readChanged.ts'
 import type { RecordOf } from '../records/records.ts'
 import type { Place } from './places.ts'
 import { type Unseen, withUnseenReferences } from './references.ts'
@@ -44,10 +44,12 @@ export async function requireMatch(kind: AnyKind, ref: ObjectRef, context: Conte
 }
 
 /**
- * The writable fields of a body, whose route has read it. If the read-only part names a different resource than the
- * path, the caller has confused the two, and writing either would be wrong.
+ * The writable fields of a body. If the read-only part names a different resource than the path, the caller has confused
+ * the two, and writing either would be wrong.
+ *
+ * @throws PlatformError BAD_REQUEST, MODEL_BINDING_FAILED
  */
-function writablePart<K extends AnyKind>(
+export function writablePart<K extends AnyKind>(
   body: unknown,
   place: Place,
   declaration: Readable<K>,
@@ -73,14 +75,26 @@ function writablePart<K extends AnyKind>(
   return writable
 }
 
+/** @param stored what it is judged over; undefined for what is new */
+function readOver<K extends AnyKind>(
+  kind: K,
+  given: unknown,
+  { body, toBody }: Readable<K>,
+  stored: RecordOf<K> | undefined,
+): Record<string, unknown> {
+  return readChanged(body, given, stored && toBody(stored), kind.spec)
+}
+
 /** The body that a merge patch makes of the stored resource. Null in the patch sets the default. */
 export function patchedBody<K extends AnyKind>(
+  kind: K,
   patch: unknown,
   place: Place,
   stored: RecordOf<K>,
   declaration: Readable<K>,
 ): Record<string, unknown> {
-  return readModel(declaration.body, mergePatch(declaration.toBody(stored), writablePart(patch, place, declaration)))
+  const merged = mergePatch(declaration.toBody(stored), writablePart(patch, place, declaration))
+  return readOver(kind, merged, declaration, stored)
 }
 
 /** Immutable fields that a body leaves out stay as they are. */
@@ -97,13 +111,15 @@ function withImmutable<K extends AnyKind>(
   return { ...body, ...Object.fromEntries(kept.map((field) => [field, before[field]])) }
 }
 
+/** @param stored what the body may repeat, although it is no longer taken */
 export async function specForCreate<K extends AnyKind>(
+  kind: K,
   context: Context,
   place: Place,
   declaration: AnyDeclaration<K>,
-  planned?: Unseen,
+  { planned, stored }: { planned?: Unseen; stored?: RecordOf<K> } = {},
 ): Promise<object> {
-  const body = writablePart(context.body, place, declaration)
+  const body = readOver(kind, writablePart(context.body, place, declaration), declaration, stored)
   const { services } = context
   const make = (unseen: Unseen) => {
     const view: WriteView<K> = { ...place, form: 'create', previous: undefined, services, context, unseen }
@@ -121,14 +137,15 @@ export async function specForUpdate<K extends AnyKind>(
   form: 'put' | 'patch',
   planned?: Unseen,
 ): Promise<object> {
+  const complete = (body: Record<string, unknown>) => withImmutable(body, kind, stored, declaration)
   const body =
     form === 'put'
-      ? writablePart(context.body, place, declaration)
-      : patchedBody(context.body, place, stored, declaration)
+      ? readOver(kind, complete(writablePart(context.body, place, declaration)), declaration, stored)
+      : complete(patchedBody(kind, context.body, place, stored, declaration))
   const { services } = context
   const make = (unseen: Unseen) => {
     const view: WriteView<K> = { ...place, form, previous: stored, services, context, unseen }
-    return declaration.toSpec(withImmutable(body, kind, stored, declaration), view)
+    return declaration.toSpec(body, view)
   }
   return withUnseenReferences(context, make, planned)
 }

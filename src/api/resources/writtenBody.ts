@@ -19,14 +19,21 @@ export function withRepeated(body: z.ZodObject, dto: z.ZodObject): z.ZodObject {
 }
 
 /**
- * What a route with a merge patch (RFC 7396) declares. Unknown names are refused as of every body, before anything is looked
- * up; what the others hold can only be judged over what is stored.
+ * What a route declares that writes what may be there already. Unknown names are refused as of every body, before anything is
+ * looked up; what the others hold can only be judged over what is stored.
  */
-export function mergePatchBody(record: z.ZodObject) {
+export function bodyOverStored(record: z.ZodObject, documentedBody = record) {
   const names = Object.keys(record.shape).map((name) => [name, z.unknown().optional()])
   return {
     body: z.strictObject(Object.fromEntries(names) as Record<string, z.ZodOptional<z.ZodUnknown>>),
-    documentedBody: mergePatchOf(record),
+    documentedBody,
+  }
+}
+
+/** The same of a route with a merge patch (RFC 7396). */
+export function mergePatchBody(record: z.ZodObject) {
+  return {
+    ...bodyOverStored(record, mergePatchOf(record)),
     mediaTypes: ['application/merge-patch+json', 'application/json'],
   }
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { PlatformError } from '../../core/errors.ts'
 import { CircuitSettings, DeploymentSource, VISIBILITIES } from '../../crds/sources.ts'
+import { withDefaults } from '../../crds/sparse.ts'
 import { created, ok } from '../http/answer.ts'
 import { etagOf } from '../http/etag.ts'
 import { vetUrl } from '../resources/deployments/address.ts'
@@ -75,7 +76,7 @@ export async function putCircuit(context: OfSource<z.output<typeof CircuitSource
     { caller, ifMatch, change: ({ spec }) => ({ ...spec, circuit: body }) },
   )
   const answer = {
-    ...CircuitSettings.parse(object.spec.circuit ?? {}),
+    ...withDefaults(CircuitSettings, object.spec.circuit ?? {}),
     deploymentSourceId: name,
     baseUrl: object.spec.baseUrl,
     repositoryCount,
@@ -92,7 +93,7 @@ const LATE = { CredentialRejected: 'upstream-failed', NotFound: 'upstream-failed
 export async function createCircuitRepository(context: OfSource<z.output<typeof CircuitRepositoryRequest>>) {
   const { services, body, signal } = context
   const source = await findCircuit(context)
-  const settings = CircuitSettings.parse(source.spec.circuit ?? {})
+  const settings = withDefaults(CircuitSettings, source.spec.circuit ?? {})
   if (!settings.enabled) throw new PlatformError('INVALID_STATE', 'The source is disabled.', { status: 'Disabled' })
   const { templateSlug, importUrl } = body
   if (templateSlug != null) {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { renamed } from '../../core/errors.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
+import { withDefaults } from '../../crds/sparse.ts'
 import { StaticWebApp } from '../../crds/staticwebapps.ts'
 import { withoutAbsent } from '../records/kubeRecords.ts'
 import type { RecordOf } from '../records/records.ts'
@@ -77,7 +78,7 @@ const record = recordOf(StaticWebApp, {
   },
   refine: (given, view) => {
     const ingressHost = chooseHost(StaticWebApp, given, view)
-    const draft = StaticWebApp.spec.parse(withoutAbsent({ ...given, ingressHost }))
+    const draft = withDefaults(StaticWebApp.spec, withoutAbsent({ ...given, ingressHost }))
     refuseSource(draft, view)
     refuseTakenHosts(StaticWebApp, { ...draft, isPublic: draft.enableIngress }, view)
     return { ingressHost }

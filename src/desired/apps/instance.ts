@@ -1,6 +1,7 @@
 import { APP_COMPONENT, type PlatformApp } from '../../crds/apps.ts'
 import { BackupPolicyField, ComponentField } from '../../crds/containerFields.ts'
 import type { ContainerInstance } from '../../crds/containerinstances.ts'
+import { withDefaults } from '../../crds/sparse.ts'
 
 /** Replaces the image's command: a shell reads it. */
 export const shell = (command: string) => ['/bin/sh', '-c', command]
@@ -18,7 +19,7 @@ export type Running = {
 function componentOf({ spec }: Pick<PlatformApp, 'spec'>, { image, replicas, probation }: Running) {
   const { startCommand, env, port, healthPath, volumes } = spec
   const namesPort = env.some(({ name }) => name === 'PORT')
-  return ComponentField.parse({
+  return withDefaults(ComponentField, {
     name: APP_COMPONENT,
     image,
     replicas,
@@ -52,7 +53,7 @@ export function appInstance(app: HostedApp, running: Running): ContainerInstance
       ...(spec.ingressHost !== undefined && { ingressHost: spec.ingressHost }),
       components: [componentOf(app, running)],
       volumes: spec.volumes.map(({ mountPath: _, ...volume }) => volume),
-      ...(backupPolicy !== undefined && { backupPolicy: BackupPolicyField.parse(backupPolicy) }),
+      ...(backupPolicy !== undefined && { backupPolicy: withDefaults(BackupPolicyField, backupPolicy) }),
       parameters: {},
       redeployedAt: {},
     },
