@@ -13,6 +13,12 @@ export type OidcEndpoints = {
   signingAlgorithms?: string[] | undefined
 }
 
+/** What of an identity provider decides which metadata is its own. */
+type Asked = { readonly protocol: 'Oidc' | 'Saml'; readonly metadataUrl: string; readonly issuer?: string | undefined }
+
+/** `why` goes on after what names the metadata: it cannot be used. */
+export type Metadata = { readonly endpoints: OidcEndpoints | undefined } | { readonly why: string }
+
 const Address = z.url({ protocol: /^https$/ }).max(2048)
 const Discovery = z.object({
   issuer: Address,
@@ -23,23 +29,35 @@ const Discovery = z.object({
   id_token_signing_alg_values_supported: z.array(z.string()).optional(),
 })
 const WELL_KNOWN = '/.well-known/openid-configuration'
+const OTHER_ISSUER = 'is of another issuer than "issuer" names'
 
-/** Undefined if it is not a discovery document of the issuer that its address names (section 4.3). */
-export function readDiscovery(text: string, metadataUrl: string): OidcEndpoints | undefined {
+/** What the metadata of an identity provider says. One that spoke for another's issuer could speak for the people of it. */
+export function readMetadata(text: string, asked: Asked): Metadata {
+  return asked.protocol === 'Oidc' ? readDiscovery(text, asked) : readSaml(text, asked)
+}
+
+/** Its issuer must be the one of its address (section 4.3), and the one that is written beside that. */
+function readDiscovery(text: string, { metadataUrl, issuer: wanted }: Asked): Metadata {
   const found = Discovery.safeParse(parsedJson(text))
-  if (!found.success) return undefined
+  if (!found.success) return { why: 'is not a discovery document of OpenID Connect' }
   const { issuer, authorization_endpoint: authorizationUrl, token_endpoint: tokenUrl, jwks_uri: jwksUrl } = found.data
-  // A document that speaks of another issuer would let one provider speak for another.
   const named = metadataUrl.endsWith(WELL_KNOWN) ? metadataUrl.slice(0, -WELL_KNOWN.length) : undefined
-  if (named !== undefined && issuer.replace(/\/$/, '') !== named.replace(/\/$/, '')) return undefined
+  // A slash at the end is not in the address of the document (section 4.1).
+  if (named !== undefined && issuer.replace(/\/$/, '') !== named.replace(/\/$/, ''))
+    return { why: 'is of another issuer than its address names' }
+  if (wanted !== undefined && issuer !== wanted) return { why: OTHER_ISSUER }
   const {
     token_endpoint_auth_methods_supported: tokenAuthMethods,
     id_token_signing_alg_values_supported: signingAlgorithms,
   } = found.data
-  return { issuer, authorizationUrl, tokenUrl, jwksUrl, tokenAuthMethods, signingAlgorithms }
+  return { endpoints: { issuer, authorizationUrl, tokenUrl, jwksUrl, tokenAuthMethods, signingAlgorithms } }
 }
 
-/** Whether a text is metadata of a SAML entity, as far as can be told without reading all of it. */
-export function isSamlMetadata(text: string): boolean {
-  return /<(?:[A-Za-z0-9]+:)?(?:EntityDescriptor|EntitiesDescriptor)[\s>]/.test(text) && !/<!DOCTYPE/i.test(text)
+/** As far as can be told without reading all of it. */
+function readSaml(text: string, { issuer }: Asked): Metadata {
+  const isMetadata = /<(?:[A-Za-z0-9]+:)?(?:EntityDescriptor|EntitiesDescriptor)[\s>]/.test(text)
+  if (!isMetadata || /<!DOCTYPE/i.test(text)) return { why: 'is not SAML metadata' }
+  const entities = [...text.matchAll(/\sentityID\s*=\s*(?:"([^"]*)"|'([^']*)')/g)]
+  const ids = entities.map(([, double, single]) => (double ?? single ?? '').replaceAll('&amp;', '&'))
+  return issuer === undefined || ids.includes(issuer) ? { endpoints: undefined } : { why: OTHER_ISSUER }
 }

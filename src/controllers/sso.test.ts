@@ -126,6 +126,20 @@ describe('the look at single sign-on', () => {
     expect((await status())?.identityProviders?.[0]).to.deep.equal({ alias: 'acme', status: 'Active' })
   })
 
+  it('believes no metadata of another issuer than the connection names', async () => {
+    connection(TENANT, { identityProviders: [{ ...ACME, issuer: 'https://login.evil.example' }] })
+    await bench.start()
+    const found = await status()
+    expect(found?.identityProviders).to.deep.equal([
+      {
+        alias: 'acme',
+        status: 'Failing',
+        lastError: 'What "metadataUrl" leads to is of another issuer than "issuer" names.',
+      },
+    ])
+    expect(found?.phase).to.equal('PartiallyAvailable')
+  })
+
   it('believes no metadata of another issuer', async () => {
     connection(TENANT, { identityProviders: [ACME] })
     document = async () => DISCOVERY.replace('"https://login.acme.example"', '"https://login.evil.example"')

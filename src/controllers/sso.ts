@@ -1,7 +1,7 @@
 import type { DnsPort } from '../adapters/dns/port.ts'
 import { OutgoingError, type OutgoingPort } from '../adapters/outgoing/port.ts'
 import { SSO_SECRET_KEY, verificationRecord } from '../contracts/sso.ts'
-import { isSamlMetadata, readDiscovery } from '../contracts/ssoDiscovery.ts'
+import { readMetadata } from '../contracts/ssoDiscovery.ts'
 import { type Complete, completeProvider } from '../contracts/ssoProviders.ts'
 import { timestamp } from '../core/clock.ts'
 import { ageOf, type KubeObject } from '../core/object.ts'
@@ -65,16 +65,15 @@ export const ssoController = controllerWith(
     }
 
     async function stateOf(object: SsoConnection, provider: Complete<SsoIdentityProvider>): Promise<ProviderStatus> {
-      const { alias, enabled, metadataUrl, protocol } = provider
+      const { alias, enabled, metadataUrl } = provider
       if (!enabled) return { alias, status: 'Disabled' }
       const hole = secretHole(object, provider)
       if (hole !== undefined) return { alias, status: 'Failing', lastError: hole.slice(0, ERROR_LENGTH) }
       if (metadataUrl === undefined) return { alias, status: 'Active' }
       try {
-        const text = await outgoing.document(metadataUrl)
-        const isReadable = protocol === 'Oidc' ? readDiscovery(text, metadataUrl) !== undefined : isSamlMetadata(text)
-        if (isReadable) return { alias, status: 'Active' }
-        return { alias, status: 'Failing', lastError: 'What metadataUrl leads to is not the metadata of its issuer.' }
+        const read = readMetadata(await outgoing.document(metadataUrl), { ...provider, metadataUrl })
+        if (!('why' in read)) return { alias, status: 'Active' }
+        return { alias, status: 'Failing', lastError: `What "metadataUrl" leads to ${read.why}.` }
       } catch (error) {
         if (!(error instanceof OutgoingError)) throw error
         return { alias, status: 'Failing', lastError: error.message.slice(0, ERROR_LENGTH) }

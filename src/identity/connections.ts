@@ -1,5 +1,5 @@
 import { domainOf, SSO_SECRET_KEY } from '../contracts/sso.ts'
-import { readDiscovery } from '../contracts/ssoDiscovery.ts'
+import { readMetadata } from '../contracts/ssoDiscovery.ts'
 import { type Complete, completeProvider } from '../contracts/ssoProviders.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import { type SecretObject, secretText } from '../core/secretData.ts'
@@ -85,10 +85,9 @@ function verifiedDomains({ metadata, spec, status }: ConnectionObject): string[]
 }
 
 /** What the tenant wrote counts before what the metadata says. */
-async function endpointsOf(provider: SsoIdentityProvider, fetch: ExternalFetch) {
+async function endpointsOf(provider: Complete<SsoIdentityProvider>, fetch: ExternalFetch) {
   const { metadataUrl, issuer, authorizationUrl, tokenUrl, jwksUrl } = provider
-  const found = metadataUrl === undefined ? undefined : readDiscovery(await documentAt(metadataUrl, fetch), metadataUrl)
-  if (metadataUrl !== undefined && found === undefined) return undefined
+  const found = metadataUrl === undefined ? undefined : await foundAt({ ...provider, metadataUrl }, fetch)
   const all = {
     ...found,
     issuer: issuer ?? found?.issuer,
@@ -100,6 +99,12 @@ async function endpointsOf(provider: SsoIdentityProvider, fetch: ExternalFetch) 
   return isWhole
     ? (all as Required<Pick<ExternalProvider, 'issuer' | 'authorizationUrl' | 'tokenUrl' | 'jwksUrl'>>)
     : undefined
+}
+
+async function foundAt(provider: Complete<SsoIdentityProvider> & { metadataUrl: string }, fetch: ExternalFetch) {
+  const read = readMetadata(await documentAt(provider.metadataUrl, fetch), provider)
+  if ('why' in read) throw new Error(`The metadata of the identity provider ${provider.alias} ${read.why}.`)
+  return read.endpoints
 }
 
 async function documentAt(url: string, fetch: ExternalFetch): Promise<string> {

@@ -275,6 +275,8 @@ describe('signing in at the identity provider of a tenant', () => {
     expect((await browser.open(back.href)).html).to.contain('did not sign you in')
     connect({ metadataUrl: 'https://away.acme.example/.well-known/openid-configuration' })
     expect((await organization(await begin(), 'ada@acme.example')).status).to.equal(503)
+    connect({ issuer: 'https://login.evil.example' })
+    expect((await organization(await begin(), 'ada@acme.example')).status, 'of another issuer').to.equal(503)
   })
 
   it('writes neither codes nor secrets into its log', async () => {

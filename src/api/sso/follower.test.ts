@@ -64,12 +64,12 @@ describe('what Keycloak is told of connections', () => {
     trustEmail: false,
     enabled: true,
   }
-  async function write(): Promise<void> {
+  async function write(change: object = {}): Promise<void> {
     await kube.create(SsoConnection.resource, {
       apiVersion: SsoConnection.apiVersion,
       kind: SsoConnection.kind,
       metadata: { namespace, name: TENANT },
-      spec: { domains: ['acme.example', 'other.example'], identityProviders: [acme] },
+      spec: { domains: ['acme.example', 'other.example'], identityProviders: [{ ...acme, ...change }] },
     } as KubeObject)
   }
   function verify(): void {
@@ -93,6 +93,12 @@ describe('what Keycloak is told of connections', () => {
       issuer: 'https://login.acme.example',
       tokenUrl: 'https://login.acme.example/token',
     })
+  })
+
+  it('is nothing of a provider whose metadata is of another issuer than it names', async () => {
+    await write({ issuer: 'https://login.evil.example' })
+    await follower.whenIdle()
+    expect(federation.tenants.size).to.equal(0)
   })
 
   it('follows what kubectl changes and deletes', async () => {

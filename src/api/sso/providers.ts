@@ -1,5 +1,5 @@
 import { OutgoingError } from '../../adapters/outgoing/port.ts'
-import { isSamlMetadata, readDiscovery } from '../../contracts/ssoDiscovery.ts'
+import { readMetadata } from '../../contracts/ssoDiscovery.ts'
 import { completeProvider } from '../../contracts/ssoProviders.ts'
 import { notFound, PlatformError, refusedFields } from '../../core/errors.ts'
 import { brokenRules } from '../../crds/define.ts'
@@ -59,14 +59,12 @@ async function checkProvider(context: Context, given: SsoIdentityProvider): Prom
     const message = `The identity provider of this platform does not speak ${provider.protocol} with others, only ${protocols.join(', ')}.`
     throw new PlatformError('NOT_IMPLEMENTED', message, { protocol: provider.protocol })
   }
-  const { metadataUrl, protocol } = provider
+  const { metadataUrl } = provider
   if (metadataUrl === undefined || !provider.enabled) return
-  const text = await fetched(services, metadataUrl, signal)
-  const endpoints = protocol === 'Oidc' ? readDiscovery(text, metadataUrl) : undefined
-  if (protocol === 'Oidc' ? endpoints === undefined : !isSamlMetadata(text)) {
-    const kind = protocol === 'Oidc' ? 'a discovery document of its issuer' : 'SAML metadata'
-    throw new PlatformError('UPSTREAM_FAILED', `What "metadataUrl" leads to is not ${kind}.`, { field: 'metadataUrl' })
-  }
+  const read = readMetadata(await fetched(services, metadataUrl, signal), { ...provider, metadataUrl })
+  if ('why' in read)
+    throw new PlatformError('UPSTREAM_FAILED', `What "metadataUrl" leads to ${read.why}.`, { field: 'metadataUrl' })
+  const { endpoints } = read
   for (const address of [endpoints?.tokenUrl, endpoints?.jwksUrl, endpoints?.authorizationUrl]) {
     if (address !== undefined) vetUrl(address, 'metadataUrl', services.sso.allowedHosts)
   }

@@ -1,0 +1,52 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import { makeSso } from '../../../test/make/sso.ts'
+import { OWNER, startShop } from '../../../test/worlds/shop.ts'
+import { PlatformTenant } from '../../crds/rbac.ts'
+
+const ISSUER = 'https://login.acme.example'
+const METADATA = `${ISSUER}/.well-known/openid-configuration`
+const DISCOVERY = JSON.stringify({
+  issuer: ISSUER,
+  authorization_endpoint: `${ISSUER}/auth`,
+  token_endpoint: `${ISSUER}/token`,
+  jwks_uri: `${ISSUER}/keys`,
+})
+
+describe('an identity provider of a tenant', () => {
+  let server: Awaited<ReturnType<typeof startShop>>
+  let path: string
+  beforeEach(async () => {
+    server = await startShop({}, { sso: makeSso({ [METADATA]: DISCOVERY }).sso })
+    server.grant(OWNER, 'Platform Owner', '/')
+    const tenantId = randomUUID()
+    server.put(PlatformTenant, tenantId, { displayName: 'Acme' })
+    path = `/admin/tenants/${tenantId}/sso/identity-providers`
+  })
+  afterEach(() => server.stop())
+  const acme = { alias: 'acme', displayName: 'Acme', metadataUrl: METADATA, clientId: 'freehold', clientSecret: 'x' }
+
+  const cases: [sentence: string, issuer: string | undefined, status: number][] = [
+    ['is taken with the issuer of its metadata', ISSUER, 201],
+    ['is taken with no issuer of its own', undefined, 201],
+    ['is refused with another issuer than that of its metadata', 'https://login.evil.example', 502],
+    ['is refused where only a slash differs', `${ISSUER}/`, 502],
+  ]
+  for (const [sentence, issuer, status] of cases) {
+    it(`${sentence}: ${status}`, async () => {
+      const { status: answered, body } = await server.ask('post', path).send({ ...acme, issuer })
+      expect([answered, body.code, body.field]).to.deep.equal(
+        status === 201 ? [201, undefined, undefined] : [502, 'UPSTREAM_FAILED', 'metadataUrl'],
+      )
+    })
+  }
+
+  it('is refused by a patch as well, and stays as it was', async () => {
+    expect((await server.ask('post', path).send(acme)).status).to.equal(201)
+    const patch = { issuer: 'https://login.evil.example' }
+    const answer = await server.ask('patch', `${path}/acme`).send(patch)
+    expect([answer.status, answer.body.code]).to.deep.equal([502, 'UPSTREAM_FAILED'])
+    const off = await server.ask('patch', `${path}/acme`).send({ displayName: 'Acme & co' })
+    expect([off.status, off.body.issuer]).to.deep.equal([200, null])
+  })
+})
