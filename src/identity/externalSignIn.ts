@@ -62,8 +62,7 @@ export function createExternalSignIn(
     },
     async finish(uid, query) {
       const name = stateName(MODEL, uid)
-      const journey = (await store.read(name))?.entries.journey as Journey | undefined
-      await store.remove(name)
+      const journey = (await store.take(name))?.entries.journey as Journey | undefined
       const isOurs = journey !== undefined && query.get('broker') === brokerAlias(journey.tenantId, journey.alias)
       if (!isOurs || query.get('state') !== journey.state) {
         throw new ArrivalRefused('This answer does not belong to a sign-in in this browser.')

@@ -39,6 +39,15 @@ describe('sign-ins in Secrets', () => {
     expect(Object.keys((await one.read(name))?.entries ?? {})).to.have.members(['value', 'x', 'y', 'z'])
   })
 
+  it('are taken by one of two who ask at once', async () => {
+    const [one, other] = [secretStateStore(kube), secretStateStore(kube)]
+    const written = record('a', 2_000_000_000)
+    await one.write(written)
+    const taken = await Promise.all([one.take(written.name), other.take(written.name), one.take(written.name)])
+    expect(taken.filter((found) => found !== undefined)).to.deep.equal([written])
+    expect(await left()).to.deep.equal([])
+  })
+
   it('end with their user, and those of others stay', async () => {
     const store = secretStateStore(kube)
     await store.write(record('a', 2_000_000_000, { userId: 'u' }))

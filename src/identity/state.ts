@@ -32,6 +32,8 @@ export interface StateStore {
    */
   change(name: string, change: (record: StateRecord) => StateRecord): Promise<boolean>
   remove(name: string): Promise<void>
+  /** Removes what was there, and hands it over: of two who ask at once, one gets it. */
+  take(name: string): Promise<StateRecord | undefined>
   /** What is kept of a user: browser sessions and grants. */
   listOf(userId: string): Promise<readonly StateRecord[]>
   /** Ends every sign-in and grant of a user, but for one grant, named by its `sid`, and the sign-in that it came of. */
@@ -100,6 +102,17 @@ export function secretStateStore(
     },
     async remove(name) {
       await drop(name)
+    },
+    async take(name) {
+      const found = await get(name)
+      if (found === undefined) return undefined
+      try {
+        await client.remove(builtin.secret, { namespace, name }, { uid: found.metadata.uid, mustExist: true })
+        return recordOf(found)
+      } catch (error) {
+        if (isKubeError(error, 'Conflict', 'NotFound')) return undefined
+        throw error
+      }
     },
     listOf: async (userId) => (await list({ [STATE_USER_LABEL]: userId })).map(recordOf),
     async removeOf(userId, keepSession) {

@@ -19,7 +19,7 @@ import {
 } from '../worlds/platform.ts'
 import { PlayedBitbucket } from '../worlds/providers/bitbucket.ts'
 import { PlayedGitea } from '../worlds/providers/gitea.ts'
-import { GITHUB_CODE, INSTALLATION, PlayedGitHub } from '../worlds/providers/github.ts'
+import { GITHUB_CODE, INSTALLATION, NEXT_GITHUB_CODE, PlayedGitHub } from '../worlds/providers/github.ts'
 import { PlayedGitLab } from '../worlds/providers/gitlab.ts'
 import { PlayedRegistry } from '../worlds/providers/registry.ts'
 import { serveToPlatform } from '../worlds/providers/standIn.ts'
@@ -218,7 +218,6 @@ describe('deployment sources', () => {
       expect(gitHub.hook.secret).to.equal(begun.webhookSecret)
 
       const next = new URL(first.searchParams.get('installUrl') ?? '').searchParams.get('state') ?? ''
-      expect((await at('finalize', { installation_id: '999', state: next })).body.code).to.equal('state-invalid')
       const done = await at('finalize', { installation_id: INSTALLATION, state: next, setup_action: 'install' })
       expect([done.status, done.headers.get('location')]).to.deep.equal([302, `${back()}?result=ok`])
       const again = await at('finalize', { installation_id: INSTALLATION, state: next })
@@ -236,12 +235,34 @@ describe('deployment sources', () => {
 
     it('that were not made end where their maker wanted', async () => {
       const begun = await create('github', { baseUrl: base('github'), returnUrl: back() })
-      const failed = await at('validate', { error: 'access_denied', state: begun.state ?? '' })
+      const state = begun.state ?? ''
+      const failed = await at('validate', { error: 'access_denied', state })
       expect(failed.headers.get('location')).to.equal(`${back()}?result=failed`)
+      expect((await at('validate', { code: GITHUB_CODE, state })).body.code).to.equal('state-invalid')
       expect((await at('validate', { code: 'x' })).body.code).to.equal('state-invalid')
       expect((await at('finalize', { installation_id: '1', state: 'x'.repeat(86) })).body.code).to.equal(
         'state-invalid',
       )
+    })
+  })
+
+  describe('of GitHub, whose states are used up', () => {
+    const at = (step: string, query: Record<string, string>) =>
+      call('GET', `${path}/github/${step}?${new URLSearchParams(query)}`, undefined, { token: null })
+    const stateAt = (address: string) => new URL(address).searchParams.get('state') ?? ''
+
+    it('by an exchange that fails, and by an installation that is none of the App', async () => {
+      const first = (await create('github', { baseUrl: base('github') })).state ?? ''
+      const refused = await at('validate', { code: 'of-nobody', state: first })
+      expect(new URL(refused.headers.get('location') ?? '').searchParams.get('result')).to.equal('failed')
+      expect((await at('validate', { code: NEXT_GITHUB_CODE, state: first })).body.code).to.equal('state-invalid')
+
+      const second = (await create('github', { baseUrl: base('github') })).state ?? ''
+      const came = await Promise.all([1, 2, 3].map(() => at('validate', { code: NEXT_GITHUB_CODE, state: second })))
+      expect(came.map(({ status }) => status).toSorted()).to.deep.equal([302, 400, 400])
+      const state = stateAt(came.find(({ status }) => status === 302)?.headers.get('location') ?? '')
+      expect((await at('finalize', { installation_id: '999', state })).body.code).to.equal('state-invalid')
+      expect((await at('finalize', { installation_id: INSTALLATION, state })).body.code).to.equal('state-invalid')
     })
   })
 

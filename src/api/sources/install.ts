@@ -72,30 +72,29 @@ const actorOf = ({ metadata }: SourceRecord) => ({
   expiresAt: 0,
 })
 
-/** Uses the state, once: of two browsers that come back with it one is refused. @throws PlatformError state-invalid */
+/**
+ * Uses the state up, before GitHub is asked: whatever comes of that, and of two browsers that come back with it, one is
+ * refused. The next step has a state of its own, which nobody learns unless this one succeeds.
+ *
+ * @throws PlatformError state-invalid
+ */
 async function useState(
   services: Services,
-  source: SourceRecord,
-  hash: string,
+  { source, hash }: Proved,
   step: Step,
-  next: (spec: SourceRecord['spec']) => object,
-): Promise<SourceRecord> {
+  next?: NonNullable<SourceRecord['spec']['install']>,
+): Promise<void> {
+  await writeSpec(services, source, (stored) => {
+    if (!isGood(services, stored, hash, step)) throw stateInvalid()
+    const { install: _used, ...spec } = stored.spec
+    return next === undefined ? spec : { ...spec, install: next }
+  })
+}
+
+async function writeSpec(services: Services, source: SourceRecord, change: (stored: SourceRecord) => object) {
   const { namespace, name } = source.metadata
-  const { object } = await services.records.update(
-    DeploymentSource,
-    { namespace, name },
-    {
-      caller: actorOf(source),
-      fresh: true,
-      isOnce: true,
-      change: (stored) => {
-        if (!isGood(services, stored, hash, step)) throw stateInvalid()
-        const { install: _used, ...spec } = stored.spec
-        return next(spec as SourceRecord['spec'])
-      },
-    },
-  )
-  return object as SourceRecord
+  const request = { caller: actorOf(source), fresh: true, isOnce: true, change }
+  await services.records.update(DeploymentSource, { namespace, name }, request)
 }
 
 const redirect = (location: string): Answer<never> => ({
@@ -117,26 +116,25 @@ function withResult(services: Services, returnUrl: string | undefined, result: R
  */
 export async function validateInstall(context: OfType<z.output<typeof ValidateQuery>>): Promise<Answer<never>> {
   const { services, query, signal, log } = context
-  const { source, hash } = await sourceOfState(services, query.state, 'Register')
+  const proved = await sourceOfState(services, query.state, 'Register')
+  const { source } = proved
   requirePlace(context, source)
   const { baseUrl, provider, install } = source.spec
   const { boundaryId } = context.parameters
-  const failed = () => redirect(withResult(services, install?.returnUrl, { result: 'failed' }))
-  if (query.error !== undefined || query.code === undefined) return failed()
   const id = source.metadata.name
   const url = webhookUrlOf(services, boundaryId, sourceNameOf(provider), id)
   const secret = webhookSecretOf(await credentialsOf(services, source))
+  const { token, hash: stateHash, expiresAt } = newState(services, boundaryId, id)
+  await useState(services, proved, 'Register', { ...install, step: 'Install', stateHash, expiresAt })
+  const failed = () => redirect(withResult(services, install?.returnUrl, { result: 'failed' }))
+  if (query.error !== undefined || query.code === undefined) return failed()
   try {
     const app = await asked(services.sources.port.makeApp(baseUrl, query.code, { url, secret }, signal))
     await writeCredentials(context as Context, source, app.credentials)
-    const state = newState(services, boundaryId, id)
-    const next = { ...install, step: 'Install', stateHash: state.hash, expiresAt: state.expiresAt }
-    await useState(services, source, hash, 'Register', (spec) => ({ ...spec, install: next }))
-    const installUrl = `${pageOfApp(baseUrl, app)}/installations/new?state=${state.token}`
+    const installUrl = `${pageOfApp(baseUrl, app)}/installations/new?state=${token}`
     if (install?.returnUrl === undefined) return redirect(installUrl)
     return redirect(withResult(services, install.returnUrl, { result: 'ok', installUrl }))
   } catch (error) {
-    if (error instanceof PlatformError && error.code === 'state-invalid') throw error
     log.warn({ source: id, reason: messageOf(error) }, 'A GitHub App could not be made.')
     return failed()
   }
@@ -159,13 +157,15 @@ export async function finalizeInstall(
 ): Promise<Answer<z.input<typeof FinalizeInstallResult>>> {
   const { services, query, signal } = context
   const { installation_id: installationId, app_id: appId, state } = query
-  const { source, hash } = await sourceOfState(services, state, 'Install')
+  const proved = await sourceOfState(services, state, 'Install')
+  const { source } = proved
   requirePlace(context, source)
   const connection = await connectionOf(services, source)
+  await useState(services, proved, 'Install')
   if (appId !== undefined && appId !== connection.credentials[CREDENTIAL_KEYS.appId]) throw stateInvalid()
   const codes = { NotFound: 'state-invalid', CredentialRejected: 'state-invalid' } as const
   await asked(services.sources.port.check({ ...connection, installationId }, signal), codes)
-  await useState(services, source, hash, 'Install', (spec) => ({ ...spec, installationId }))
+  await writeSpec(services, source, ({ spec }) => ({ ...spec, installationId }))
   const { returnUrl } = source.spec.install ?? {}
   if (returnUrl !== undefined) return redirect(withResult(services, returnUrl, { result: 'ok' }))
   return ok({ deploymentSourceId: source.metadata.name, status: 'Ready' as const })

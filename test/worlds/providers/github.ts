@@ -6,6 +6,7 @@ const APP_ID = 77
 /** The one installation of the App. */
 export const INSTALLATION = '4711'
 export const GITHUB_CODE = 'code-of-the-manifest'
+export const NEXT_GITHUB_CODE = 'code-of-the-next-manifest'
 const INSTALLATION_TOKEN = 'ghs_installation'
 
 /**
@@ -19,7 +20,7 @@ export class PlayedGitHub implements StandIn {
   asked: Record<string, unknown> = {}
   isSuspended = false
   readonly #repositories: { id: number }[]
-  #isMade = false
+  readonly #codes = new Set([GITHUB_CODE, NEXT_GITHUB_CODE])
 
   constructor(count = 130) {
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
@@ -29,7 +30,8 @@ export class PlayedGitHub implements StandIn {
 
   async answer({ method, path, query, authorization, body }: Asked): Promise<Said> {
     const below = path.replace(/^\/api\/v3/, '')
-    if (below === `/app-manifests/${GITHUB_CODE}/conversions`) return this.#convert()
+    const code = /^\/app-manifests\/([^/]+)\/conversions$/.exec(below)?.[1]
+    if (code !== undefined) return this.#convert(code)
     if (below.startsWith('/app')) {
       if (!(await this.#isApp(authorization))) return { status: 401, body: { message: 'Bad credentials' } }
       return this.#asApp(method, below, body)
@@ -43,9 +45,8 @@ export class PlayedGitHub implements StandIn {
   }
 
   /** A code is good once. */
-  #convert(): Said {
-    if (this.#isMade) return { status: 404 }
-    this.#isMade = true
+  #convert(code: string): Said {
+    if (!this.#codes.delete(code)) return { status: 404 }
     const made = { id: APP_ID, slug: 'freehold-app', html_url: 'https://github.test/apps/freehold-app', pem: this.pem }
     return { status: 201, body: made }
   }
