@@ -45,7 +45,9 @@ export const Configuration = z.strictObject({
     ),
   anonymousRequestsPerMinute: Whole.min(1)
     .default(REQUEST_LIMITS.anonymousRequestsPerMinute)
-    .describe('Per address, on routes without a token and for refused tokens'),
+    .describe(
+      'Per address, on routes without a token and for refused tokens; deliveries of Git hosts count until their signature is verified',
+    ),
   staleReadSeconds: Whole.min(0)
     .default(60)
     .describe(

@@ -286,6 +286,7 @@ function callerOf(services: Services) {
       ifMatch: undefined,
       fresh: false,
       header: () => undefined,
+      prove: () => {},
       correlationId: 'test',
       log: silentLog,
       signal: new AbortController().signal,

@@ -120,7 +120,7 @@ function asking(context: Context, body: unknown, parameters: Record<string, stri
   const { services, caller, address, isAnonymous, correlationId, log, scope, list, signal } = context
   return {
     ...{ services, caller, address, isAnonymous, correlationId, log, scope, list, signal },
-    ...{ body, parameters, query: {}, ifMatch: undefined, fresh: false, header: () => undefined },
+    ...{ body, parameters, query: {}, ifMatch: undefined, fresh: false, header: () => undefined, prove: () => {} },
     get rawBody() {
       return context.rawBody
     },

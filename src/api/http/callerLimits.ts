@@ -4,6 +4,7 @@ import { LateRefusals } from '../../core/lateRefusals.ts'
 import type { RequestLimits } from '../../core/requestLimits.ts'
 import { BODY_RATE, Budget, byteRate, requestRate, SMALL_ANSWER, SMALL_BODY, wholeSeconds } from './limits.ts'
 import type { HttpMetrics } from './metrics.ts'
+import { UnprovedRequests } from './unproved.ts'
 
 export type CallerLimitsOptions = RequestLimits & {
   /** How long whoever is over a limit waits to hear of it, in milliseconds. Absent: a second. */
@@ -16,9 +17,18 @@ const LONGEST_WAIT = 5_000
 /** Whose limits a request takes: those of its principal, or without one those of its address. */
 export type Taker = { readonly kind: 'principal' | 'address'; readonly key: string }
 
+/** A request that is looked at for what shows who sends it. */
+export type Unproved = {
+  /** It is a request of this principal, and none of its address. @throws PlatformError TOO_MANY_REQUESTS */
+  prove(principal: string): void
+  /** When all that it asks for is done. */
+  end(): void
+}
+
 /** What a caller may ask of the thread that answers everybody. */
 export class CallerLimits {
   readonly #requests: Record<Taker['kind'], Budget>
+  readonly #unproved: UnprovedRequests
   readonly #bodies = new Budget(BODY_RATE)
   readonly #uploads: Budget
   readonly #answers: Budget
@@ -31,6 +41,7 @@ export class CallerLimits {
       principal: new Budget(requestRate(limits.requestsPerMinute)),
       address: new Budget(requestRate(limits.anonymousRequestsPerMinute)),
     }
+    this.#unproved = new UnprovedRequests(this.#requests.address, () => clock.monotonic())
     this.#uploads = new Budget(byteRate(limits.uploadBytesPerSecond))
     this.#answers = new Budget(byteRate(limits.answerBytesPerSecond))
     this.#refusals = new LateRefusals(clock, limits.refusalDelay)
@@ -43,6 +54,19 @@ export class CallerLimits {
     const now = this.#clock.monotonic()
     this.#refuseFor(taker, this.#requests[taker.kind].take(taker.key, 1, now))
     this.#refuseFor(taker, this.#answers.until(taker.key, 0, now))
+  }
+
+  /** As `takeRequest`, of what may show by its content who sends it. @throws PlatformError TOO_MANY_REQUESTS */
+  async takeUnproved(taker: Taker): Promise<Unproved> {
+    this.#refuseFor(taker, await this.#unproved.begin(taker.key))
+    let isProved = false
+    return {
+      prove: (principal) => {
+        isProved = true
+        this.takeRequest({ kind: 'principal', key: principal })
+      },
+      end: () => this.#unproved.end(taker.key, isProved),
+    }
   }
 
   /** @throws PlatformError TOO_MANY_REQUESTS */

@@ -65,6 +65,13 @@ export type Context<Parameters extends string = string, Query = unknown, Body = 
   /** `Cache-Control: no-cache`: read through to the API server. */
   readonly fresh: boolean
   header(name: string): string | undefined
+  /**
+   * On `signed` routes: who sends it is known now, by a name that no other sender has. It counts as a request of theirs, and
+   * no longer as one of its address.
+   *
+   * @throws PlatformError TOO_MANY_REQUESTS
+   */
+  prove(principal: string): void
   /** Of routes with `bodyKind: 'raw'` only. */
   readonly rawBody: RawBody
   readonly correlationId: string

@@ -14,7 +14,7 @@ import { type Answer, withDatesInUtc } from './answer.ts'
 import { badName } from './badName.ts'
 import { beside } from './beside.ts'
 import { hasBody, JSON_LIMIT_BYTES, readJsonBody } from './body.ts'
-import { CallerLimits, type CallerLimitsOptions, type Taker } from './callerLimits.ts'
+import { CallerLimits, type CallerLimitsOptions, type Taker, type Unproved } from './callerLimits.ts'
 import { causesOf } from './causes.ts'
 import { checkRefusal, checkReply } from './checkReply.ts'
 import type { Caller, Context, Services, TokenVerifier } from './context.ts'
@@ -75,6 +75,8 @@ type Passage = {
   caller: Caller | undefined
   /** From the moment that the caller is known, on routes that change something. */
   attendance: Attendance | undefined
+  /** On routes whose requests are signed, until the answer is there. */
+  unproved: Unproved | undefined
 }
 
 /** What was thrown, and what the caller is told of it. */
@@ -115,11 +117,12 @@ export class Pipeline {
       match: undefined,
       caller: undefined,
       attendance: undefined,
+      unproved: undefined,
     }
     metrics.began()
     let failure: Failure | undefined
     try {
-      const answer = await this.#answer(passage)
+      const answer = await this.#answer(passage).finally(() => passage.unproved?.end())
       const taker = takerOf(passage)
       await send(request, response, answer, {
         turn: () => this.#share.take(taker.key),
@@ -239,7 +242,10 @@ export class Pipeline {
   async #takeTurn(passage: Passage): Promise<void> {
     const taker = takerOf(passage)
     await this.#share.take(taker.key)
-    this.#limits.takeRequest(taker)
+    const authorization = passage.match?.route.authorization
+    const isSigned = authorization?.kind === 'anonymous' && authorization.isSigned === true
+    if (isSigned) passage.unproved = await this.#limits.takeUnproved(taker)
+    else this.#limits.takeRequest(taker)
   }
 
   /** A mistyped path counts for its caller; probing for routes without a valid token counts as anonymous requests do. */

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { PlatformError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { signalOf } from '../../core/signalOf.ts'
+import type { Unproved } from './callerLimits.ts'
 import type { Caller, Context, Services } from './context.ts'
 import { parseIfMatch } from './etag.ts'
 import type { RawBody } from './rawBody.ts'
@@ -18,6 +19,7 @@ export type Origin = {
   readonly trace: Trace
   readonly address: string | undefined
   readonly caller: Caller | undefined
+  readonly unproved: Unproved | undefined
 }
 
 /** Milliseconds between two looks at whether an answer that goes on may go on: it ends within five seconds. */
@@ -41,11 +43,12 @@ export class RequestContext implements Context {
   readonly #response: ServerResponse
   readonly #rawBody: RawBody | undefined
   readonly #caller: Caller | undefined
+  readonly #unproved: Unproved | undefined
   readonly #isPermitted: () => Promise<boolean>
 
   /** @param isPermitted whether the same request would still be let through */
   constructor(
-    { request, response, trace, caller, address }: Origin,
+    { request, response, trace, caller, unproved, address }: Origin,
     isPermitted: () => Promise<boolean>,
     match: Match,
     parts: Parts,
@@ -67,6 +70,7 @@ export class RequestContext implements Context {
     this.isAnonymous = caller === undefined
     this.#response = response
     this.#caller = caller
+    this.#unproved = unproved
     this.#isPermitted = isPermitted
   }
 
@@ -78,6 +82,10 @@ export class RequestContext implements Context {
   get rawBody(): RawBody {
     if (this.#rawBody === undefined) throw new TypeError('The route has no body that its handler reads.')
     return this.#rawBody
+  }
+
+  prove(principal: string): void {
+    this.#unproved?.prove(principal)
   }
 
   header(name: string): string | undefined {

@@ -13,12 +13,17 @@ export type ScopeLevel = 'root' | 'boundary' | 'resourceGroup' | 'resource'
 
 /** Who may call. Never absent: a route without a permission says so. */
 export type Authorization =
-  | { readonly kind: 'anonymous' }
+  | {
+      readonly kind: 'anonymous'
+      /** The handler tells by a signature who sends it, and calls `prove`. */
+      readonly isSigned?: true
+    }
   /** Signed in; the handler checks the object that it touches and answers 404 alike for missing and hidden. */
   | { readonly kind: 'authenticated' }
   | { readonly kind: 'iam'; readonly action: ActionName; readonly isData: boolean }
 
 export const anonymous: Authorization = { kind: 'anonymous' }
+export const signed: Authorization = { kind: 'anonymous', isSigned: true }
 export const authenticated: Authorization = { kind: 'authenticated' }
 export function action(name: ActionName): Authorization {
   return { kind: 'iam', action: name, isData: false }

@@ -4,7 +4,7 @@ import { PlatformError } from '../../core/errors.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import { noContent } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { action, anonymous, authenticated, ofKind, type RouteDraft, route } from '../http/route.ts'
+import { action, anonymous, authenticated, ofKind, type RouteDraft, route, signed } from '../http/route.ts'
 import { configRoute, listRoute } from '../resources/collection/columns.ts'
 import { inBoundary } from '../resources/collection/homes.ts'
 import { HealthReportDto } from '../resources/dto.ts'
@@ -152,7 +152,7 @@ const routes: readonly RouteDraft[] = [
     'POST',
     `${TYPE}/webhooks`,
     {
-      auth: anonymous,
+      auth: signed,
       summary: 'Deliveries of the provider, verified by their signature',
       query: WebhookQuery,
       bodyKind: 'raw',

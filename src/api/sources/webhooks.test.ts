@@ -5,6 +5,8 @@ import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
+import { secret } from '../../kube/builtin.ts'
+import type { KubeObject } from '../../kube/object.ts'
 
 const SOURCE = '55555555-5555-4555-8555-555555555555'
 const NOBODY = '99999999-9999-4999-8999-999999999999'
@@ -100,5 +102,65 @@ describe('a delivery that nobody has asked for', () => {
       return server.client.calls.slice(before).map((call) => JSON.stringify(call).replaceAll(boundaryId, 'B'))
     }
     expect(await work(NOBODY)).to.deep.equal(await work(B))
+  })
+})
+
+describe('deliveries that are signed', () => {
+  const RIGHT = 'a secret of thirty-two characters'
+  let server: Awaited<ReturnType<typeof startShop>>
+  afterEach(() => server.stop())
+
+  /** Twelve requests at once without a signature; so many of a source. */
+  async function start(requestsPerMinute: number) {
+    server = await startShop({ limits: { anonymousRequestsPerMinute: 12, requestsPerMinute } })
+    const namespace = boundaryNamespace(B)
+    const spec = { displayName: 'Hub', provider: 'GitHub', baseUrl: 'https://github.com', installationId: '1' }
+    server.put(DeploymentSource, SOURCE, spec, namespace)
+    server.client.seed(secret, {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { namespace, name: `dsrc-${SOURCE}` },
+      data: { 'webhook-secret': Buffer.from(RIGHT).toString('base64') },
+    } as KubeObject)
+  }
+  let sent = 0
+  /** At once; answers how often each status came. */
+  async function send(count: number, key: string) {
+    const one = async () => {
+      sent += 1
+      const after = sent.toString(16).padStart(40, '0')
+      const body = JSON.stringify({ ref: 'refs/heads/main', after, repository: { id: 7, full_name: 'acme/site' } })
+      const answer = await request(server.app)
+        .post(`/boundaries/${B}/sources/github/webhooks?source=${SOURCE}`)
+        .set('x-hub-signature-256', `sha256=${createHmac('sha256', key).update(body).digest('hex')}`)
+        .set('x-github-event', 'push')
+        .send(body)
+      return answer.status
+    }
+    const statuses = await Promise.all(Array.from({ length: count }, one))
+    return (status: number) => statuses.filter((other) => other === status).length
+  }
+
+  it('are all taken, many more at once than an address may send without a signature', async () => {
+    await start(6_000)
+    expect((await send(60, RIGHT))(202)).to.equal(60)
+    expect((await send(60, RIGHT))(202)).to.equal(60)
+    expect((await request(server.app).get('/version')).status).to.equal(200)
+  })
+
+  it('count against their source', async () => {
+    await start(60)
+    const came = await send(100, RIGHT)
+    expect(came(202)).to.be.at.least(60)
+    expect(came(202) + came(429)).to.equal(100)
+    expect(came(429)).to.be.at.least(1)
+  })
+
+  it('count against their address if they are forged, and are not all looked at together', async () => {
+    await start(6_000)
+    const came = await send(60, 'another secret, just as long as it')
+    expect(came(406)).to.be.within(12, 59)
+    expect(came(406) + came(429)).to.equal(60)
+    expect((await send(1, RIGHT))(429)).to.equal(1)
   })
 })

@@ -34,7 +34,7 @@ function notAcceptable(why: string): PlatformError {
  * POST {B}/sources/{sourceName}/webhooks. Nothing of the body is read before its raw bytes are shown to come from who
  * knows the secret.
  *
- * @throws PlatformError source-unknown, webhook-not-acceptable, BODY_TOO_LARGE
+ * @throws PlatformError source-unknown, webhook-not-acceptable, BODY_TOO_LARGE, TOO_MANY_REQUESTS
  */
 export async function receiveWebhook(context: Delivered) {
   const { services, parameters, query } = context
@@ -46,6 +46,7 @@ export async function receiveWebhook(context: Delivered) {
       ? await provedByAny(context, namespace, claim)
       : await provedByNamed(context, namespace, query.source.toLowerCase(), claim)
   const { source, body } = proved
+  context.prove(`${namespace}/${source.metadata.name}`)
   const read = readJson(body)
   const event = 'value' in read ? readEvent(provider, proved.claim.event, read.value) : undefined
   if (event === undefined) throw notAcceptable('it is of a kind that cannot be read')
