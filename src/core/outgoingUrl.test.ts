@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { isPublicAddress, vetOutgoingUrl } from './outgoingUrl.ts'
+import { CALLED_URL, isPublicAddress, vetOutgoingUrl } from './outgoingUrl.ts'
 
 /** Spellings of addresses of the inside, as the host of a URL. */
 const INSIDE = [
@@ -162,4 +162,36 @@ describe('addresses that a name resolves to', () => {
   ]) {
     it(`refuses ${JSON.stringify(address)}`, () => expect(isPublicAddress(address)).to.equal(false))
   }
+})
+
+describe('an address in a field', () => {
+  const { https, repository, source } = CALLED_URL
+  for (const odd of [
+    '\u0000',
+    '\u0001',
+    '\t',
+    '\r\n',
+    ' ',
+    '\u007f',
+    '\u0085',
+    '\u00a0',
+    '\u200b',
+    '\u202e',
+    '\u2028',
+    '\u3000',
+    '@',
+  ]) {
+    it(`never holds ${JSON.stringify(odd)}`, () => {
+      for (const pattern of [https, repository, source])
+        expect(pattern.test(`https://git.example.com/acme/sh${odd}op`), String(pattern)).to.equal(false)
+      expect(source.test(`ssh://git@git.example.com/acme/sh${odd}op`)).to.equal(false)
+    })
+  }
+
+  it('may have what people write in a path, and the user of ssh', () => {
+    for (const pattern of [https, repository, source])
+      for (const path of ['acme/shop.git', '~ada/größe', 'a:b/c+d(e)', '%20'])
+        expect(pattern.test(`https://git.example.com/${path}`), `${pattern} ${path}`).to.equal(true)
+    expect(source.test('ssh://git@git.example.com:2222/acme/shop.git')).to.equal(true)
+  })
 })

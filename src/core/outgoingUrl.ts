@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net'
+import { HIDDEN } from './shownText.ts'
 
 /**
  * Whether the platform may call an address that a tenant named (records of section 0.8): https, no user part, and no
@@ -9,11 +10,14 @@ export type UrlVerdict =
   | { readonly isAllowed: true; readonly url: URL }
   | { readonly isAllowed: false; readonly why: string }
 
+/** A character of an address is seen, and is no space. `\s` is not the same to the API server. */
+const SEEN = String.raw`[^\p{Zs}${HIDDEN}@`
+
 /** How fields are written whose address the platform calls. */
 export const CALLED_URL = {
-  https: /^https:\/\/[^\s@]+$/,
-  repository: /^https:\/\/[^\s@?#]+$/,
-  source: /^(https:\/\/[^\s@?#]+|ssh:\/\/([a-z0-9._-]{1,64}@)?[^\s@?#]+)$/,
+  https: new RegExp(`^https://${SEEN}]+$`, 'u'),
+  repository: new RegExp(`^https://${SEEN}?#]+$`, 'u'),
+  source: new RegExp(`^(https://${SEEN}?#]+|ssh://([a-z0-9._-]{1,64}@)?${SEEN}?#]+)$`, 'u'),
   proxy:
     /^https:\/\/([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9](:[0-9]{1,5})?(\/[A-Za-z0-9._~/-]*)?$/,
 } as const

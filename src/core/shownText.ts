@@ -4,7 +4,7 @@
  */
 
 /** Controls (Cc), format characters (Cf) such as U+200B and U+202E, and separators of lines (Zl, Zp). */
-const HIDDEN = String.raw`\p{Cc}\p{Cf}\p{Zl}\p{Zp}`
+export const HIDDEN = String.raw`\p{Cc}\p{Cf}\p{Zl}\p{Zp}`
 /** Spaces of any width, and letters that have no shape: fillers of Hangul, a pattern of Braille without dots. */
 const BLANK = String.raw`\p{Zs}\u115f\u1160\u2800\u3164\uffa0`
 /** Format characters that shape what is seen: joiners of emoji and of scripts, and the letters of a flag behind it. */

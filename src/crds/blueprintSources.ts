@@ -4,6 +4,7 @@ import { CALLED_URL } from '../core/outgoingUrl.ts'
 import { mayUseSource, notYourSource } from './codeFields.ts'
 import { defineKind, type ObjectOf, READ, type Rule, resourceStatus, statusColumns, WRITE } from './define.ts'
 import { DateTime } from './fields.ts'
+import { BranchOrTag } from './gitFields.ts'
 import { unchanged } from './referenceAdmission.ts'
 
 /** https alone: what may be called is judged when it is called. */
@@ -12,13 +13,6 @@ export const RepositoryUrl = z
   .min(9)
   .max(2048)
   .regex(CALLED_URL.repository, 'must be an https address without a user, a query or a fragment')
-
-/** A branch or a tag, as Git takes it. */
-export const GitRef = z
-  .string()
-  .min(1)
-  .max(244)
-  .regex(/^[A-Za-z0-9_][A-Za-z0-9._/+@-]*$/, 'must be the name of a branch or a tag')
 
 /** A name in a tree of Git that is neither `.` nor `..`, without control characters (C0, C1). */
 const [START, PART] = [String.raw`[^./\x00-\x1f\x7f-\x9f]`, String.raw`[^/\x00-\x1f\x7f-\x9f]`]
@@ -51,7 +45,7 @@ const spec = z.strictObject({
     'Deployment source of the boundary whose credentials are used, by its id or its installation; immutable',
   ),
   repositoryId: Repository.optional().describe('Repository of that source, by the id of the provider; immutable'),
-  ref: GitRef.default('main').describe('Branch or tag'),
+  ref: BranchOrTag.default('main').describe('Branch or tag'),
   path: FolderPath.default('/').describe('Folder of the templates, from the root on; those below it count too'),
   enabled: z.boolean().default(true).describe('Whether it is read and its templates can be deployed'),
   requests: z

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { EnvironmentVariableField, ImageReference } from './containerFields.ts'
 import type { AdmissionRule, Rule } from './define.ts'
-import { BranchName } from './deployments.ts'
 import { ProcessText } from './environment.ts'
 import { listBy, setOf, Uuid } from './fields.ts'
+import { BranchName, BranchPattern } from './gitFields.ts'
 import { unchanged } from './referenceAdmission.ts'
 import { SourceUrl } from './sources.ts'
 
@@ -45,14 +45,7 @@ export const codeFields = {
     'Id of the DeploymentSource with the credentials of the repository; a public one if absent',
   ),
   deployOnPush: z.boolean().default(true).describe('Whether a push to the branch deploys it'),
-  previewBranches: setOf(
-    z
-      .string()
-      .min(1)
-      .max(244)
-      .regex(/^[A-Za-z0-9_*?][A-Za-z0-9._/+@*?-]*$/, 'must be the name of a branch, with * and ? for any characters'),
-    20,
-  )
+  previewBranches: setOf(BranchPattern, 20)
     .default([])
     .describe('Branches that get a preview of their own, with * and ? for any characters; never those of forks'),
 }

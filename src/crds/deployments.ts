@@ -11,20 +11,9 @@ import type { KubeObject } from '../core/object.ts'
 import { ImageReference } from './containerFields.ts'
 import { defineKind, type ObjectOf, READ, type Rule, resourceStatus, statusColumns } from './define.ts'
 import { DateTime, PlainText } from './fields.ts'
+import { BranchName, CommitSha, RepositoryName } from './gitFields.ts'
 
 const Phase = z.enum(DEPLOYMENT_PHASES)
-
-export const CommitSha = z
-  .string()
-  .max(64)
-  .regex(/^[0-9a-f]{7,64}$/, 'must be the hash of a commit, 7 to 64 hexadecimal digits')
-
-/** As Git takes them, and without what its commands would read as options. */
-export const BranchName = z
-  .string()
-  .min(1)
-  .max(244)
-  .regex(/^[A-Za-z0-9_][A-Za-z0-9._/+@-]*$/, 'must be the name of a branch')
 
 const spec = z.strictObject({
   ownerCollection: z
@@ -45,7 +34,7 @@ const spec = z.strictObject({
     .enum(['GitHub', 'GitLab', 'Gitea', 'Bitbucket', 'Git', 'Registry', 'Upload'])
     .optional()
     .describe('Where the code or the image comes from'),
-  repositoryName: PlainText.max(255).optional().describe('Repository of the code'),
+  repositoryName: RepositoryName.optional().describe('Full name of the repository of the code'),
   source: PlainText.max(253).optional().describe('Name of the deployment source, or upload, image, rollback'),
   archive: z
     .string()

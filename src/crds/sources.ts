@@ -5,6 +5,7 @@ import { PROVIDERS, type Provider } from '../contracts/sources/providers.ts'
 import { CALLED_URL } from '../core/outgoingUrl.ts'
 import { defineKind, messageColumn, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
 import { DateTime, DisplayName } from './fields.ts'
+import { BranchName } from './gitFields.ts'
 import { HELD_SHOWN, HeldBy, notWhileHeld } from './held.ts'
 
 /** https, or ssh for plain Git; what may be called is judged when it is called. */
@@ -41,12 +42,7 @@ export const CircuitSettings = z.strictObject({
     .describe(
       'Whom a new repository is meant for: Private is this source, Boundary every source of the boundary. Kept and shown; only this source reads either',
     ),
-  defaultBranch: z
-    .string()
-    .max(100)
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'must be the name of a branch')
-    .default('main')
-    .describe('The first branch of a new repository'),
+  defaultBranch: BranchName.max(100).default('main').describe('The first branch of a new repository'),
   sizeLimitMegabytes: z
     .int()
     .min(10)

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { z } from 'zod'
+import { GIT_NAMES, REPOSITORY_NAMES } from '../../test/cases/gitNames.ts'
 import { brokenRules } from './define.ts'
 import { KINDS } from './index.ts'
 import { RelationalCluster } from './relational.ts'
@@ -76,6 +77,18 @@ const CLASSES: { sentence: string; isMeant: (field: Field) => boolean; least: nu
     isMeant: ({ path }) => isProcessText(path),
     least: 20,
     values: ['\u0000', 'a\u0000b', 'a\n\u0000'],
+  },
+  {
+    sentence: 'a branch or a tag that Git never has',
+    isMeant: ({ path }) => /\.(branch|\w*Branch(es)?|ref)$/.test(path),
+    least: 7,
+    values: ['', ...GIT_NAMES.impossible.map(([, name]) => name)],
+  },
+  {
+    sentence: 'a repository that no Git host has',
+    isMeant: ({ path }) => /\.repository(Full)?Name$/.test(path),
+    least: 1,
+    values: ['', ...REPOSITORY_NAMES.impossible.map(([, name]) => name)],
   },
   {
     sentence: 'a parameter that would begin another line or another value',

@@ -23,6 +23,12 @@ describe('branches with a preview', () => {
     ['are none without a pattern', [head('feature/a')], { previewBranches: [] }, []],
     ['are never the own branch', [head('main')], { previewBranches: ['*'] }, []],
     ['are no tags and no pull requests', [head('next', 1, 'Tag'), head('next', 1, 'PullRequest')], {}, []],
+    [
+      'are none that Git never has',
+      [head('feature/../a'), head('feature/a.lock'), head('feature/#1')],
+      {},
+      ['feature/#1'],
+    ],
     ['are those of the last seven days', [head('next', 8), head('feature/a', 6)], {}, ['feature/a']],
     [
       'are the ten that were pushed to last',

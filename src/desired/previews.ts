@@ -1,3 +1,4 @@
+import { BRANCH, isPossible } from '../contracts/sources/refs.ts'
 import { PREVIEW_LABEL } from '../core/labels.ts'
 import { RESOURCE_NAME_MAX_LENGTH, sha256 } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
@@ -8,7 +9,7 @@ export const PREVIEW_LIFE = 7 * 86_400_000
 /** Of one app or site, those that were pushed to last. */
 export const PREVIEWS_KEPT = 10
 const HASH_LENGTH = 8
-const BRANCH = 'refs/heads/'
+const HEADS = 'refs/heads/'
 
 type Head = { kind: string; ref: string; receivedAt: string }
 export type Previewed = KubeObject & {
@@ -20,9 +21,9 @@ export type PreviewedBranch = { branch: string; endsAt: number }
 export function previewedBranches({ spec }: Previewed, heads: readonly Head[], now: number): PreviewedBranch[] {
   const { branch: own = 'main', previewBranches = [] } = spec
   return heads
-    .filter(({ kind, ref }) => kind === 'Push' && ref.startsWith(BRANCH))
-    .map(({ ref, receivedAt }) => ({ branch: ref.slice(BRANCH.length), endsAt: Date.parse(receivedAt) + PREVIEW_LIFE }))
-    .filter(({ branch, endsAt }) => branch !== own && endsAt > now)
+    .filter(({ kind, ref }) => kind === 'Push' && ref.startsWith(HEADS))
+    .map(({ ref, receivedAt }) => ({ branch: ref.slice(HEADS.length), endsAt: Date.parse(receivedAt) + PREVIEW_LIFE }))
+    .filter(({ branch, endsAt }) => branch !== own && endsAt > now && isPossible(BRANCH, branch))
     .filter(({ branch }) => previewBranches.some((pattern) => matchesWildcard(pattern, branch)))
     .sort((one, other) => other.endsAt - one.endsAt)
     .slice(0, PREVIEWS_KEPT)

@@ -1,10 +1,12 @@
 import { createHmac } from 'node:crypto'
 import { expect } from 'chai'
+import { Agent, fetch, type Response } from 'undici'
 import type { DeploymentSourceDto } from '../../src/api/sources/record.ts'
 import { boundaryNamespace } from '../../src/core/names.ts'
 import { DeploymentSource } from '../../src/crds/sources.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import type { KubeObject } from '../../src/kube/object.ts'
+import { GIT_NAMES, REPOSITORY_NAMES } from '../cases/gitNames.ts'
 import { TEST_CONFIG } from '../config.ts'
 import { SeededRandom } from '../make/random.ts'
 import { type ErrorBody, expectCall, itemsOf, makeBoundary, until } from '../worlds/platform.ts'
@@ -15,9 +17,11 @@ import { administrator, testPlatform } from '../worlds/tenant.ts'
 type Begun = { deploymentSourceId: string; webhookUrl: string; webhookSecret: string }
 type Status = { heads?: { commit: string; ref: string }[]; deliveries?: string[] }
 type Receipt = { deliveryId: string; accepted: boolean }
-type Given = { secret?: string; event?: string; isUnnamed?: boolean; signature?: string }
+type Given = { secret?: string; event?: string; isUnnamed?: boolean; signature?: string; dispatcher?: Agent }
 
 const ROUNDS = 200
+/** Three times what an address may send at once without a token. */
+const AT_ONCE = 300
 const push = (commit: string) =>
   JSON.stringify({ ref: 'refs/heads/main', after: commit, repository: { id: 1, full_name: 'acme/site' } })
 const [ONE, TWO, THREE] = ['a'.repeat(40), 'b'.repeat(40), 'c'.repeat(40)]
@@ -43,7 +47,9 @@ describe('deliveries to a deployment source', () => {
       'x-freehold-event': event,
       'x-freehold-delivery': id,
     }
-    return fetch(url, { method: 'POST', headers, body: new Uint8Array(Buffer.from(body)) })
+    const { dispatcher } = given
+    const init = { method: 'POST', headers, body: new Uint8Array(Buffer.from(body)), ...(dispatcher && { dispatcher }) }
+    return fetch(url, init)
   }
   const receipt = async (answer: Response) => [answer.status, (await answer.json()) as Receipt]
 
@@ -122,6 +128,33 @@ describe('deliveries to a deployment source', () => {
     expect(gone).to.deep.equal([202, { deliveryId: 'gone', accepted: true }])
     await send(at('refs/heads/never', '0'.repeat(40)), 'unknown')
     expect((await stored()).heads).to.deep.equal(before)
+  })
+
+  it('that name what Git and its hosts never have are refused, and change nothing', async () => {
+    const before = await stored()
+    const at = (ref: string, full_name: string) => JSON.stringify({ ref, after: TWO, repository: { id: 1, full_name } })
+    const impossible = [
+      ...GIT_NAMES.impossible.map(([what, name]) => [what, at(`refs/heads/${name}`, 'acme/site')] as const),
+      ...REPOSITORY_NAMES.impossible.map(([what, name]) => [what, at('refs/heads/main', name)] as const),
+    ]
+    for (const [index, [what, body]] of impossible.entries()) {
+      const answer = await send(body, `impossible${index}`)
+      expect([answer.status, ((await answer.json()) as ErrorBody).code], what).to.deep.equal([
+        406,
+        'webhook-not-acceptable',
+      ])
+    }
+    const after = await stored()
+    expect([after.heads, after.deliveries]).to.deep.equal([before.heads, before.deliveries])
+  })
+
+  it(`that are signed are all taken, ${AT_ONCE} of them at once`, async () => {
+    // Of an address of their own: others of this machine ask without a token as well.
+    const dispatcher = new Agent({ localAddress: '127.0.0.61' })
+    const bodies = Array.from({ length: AT_ONCE }, (_, at) => push(at.toString(16).padStart(40, 'd')))
+    const answers = await Promise.all(bodies.map((body, at) => send(body, `many${at}`, { dispatcher })))
+    expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([202]))
+    await dispatcher.close()
   })
 
   it('of nobody that is known here are not found', async () => {

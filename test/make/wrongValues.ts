@@ -1,4 +1,5 @@
 import type { StructuralSchema } from '../../src/crds/structural.ts'
+import { GIT_NAMES, REPOSITORY_NAMES } from '../cases/gitNames.ts'
 
 type Values = readonly unknown[]
 const text = (length: number) => 'a'.repeat(length)
@@ -88,6 +89,23 @@ const TIMES: Values = [
 ]
 const IDS: Values = ['nope', '7B0C5D6E-1F2A-4B3C-8D4E-5F6A7B8C9D0E', '7b0c5d6e1f2a4b3c8d4e5f6a7b8c9d0e', text(36)]
 
+const URLS: Values = [
+  '',
+  '\u0001',
+  '\u0085',
+  '\r\n',
+  '\u00a0',
+  '\u200b',
+  '\u202e',
+  '\u2028',
+  '\u3000',
+  '\ufeff',
+  'é',
+  '@',
+  '?',
+  '#',
+].map((odd) => `https://git.example.com/acme/sh${odd}op`)
+
 /** Values that may or may not be allowed in a place of a structural schema: of all types, and around each of its bounds. */
 export function triedValues(schema: StructuralSchema): unknown[] {
   // The API server takes any array for a string with a format; controllers read such a time as none.
@@ -123,6 +141,9 @@ function matters(schema: StructuralSchema): Values {
   const said = JSON.stringify(schema)
   if (said.includes('isQuantity')) return QUANTITIES
   if (said.includes('cron')) return SCHEDULES
+  if (said.includes('https:') && said.includes('Zs}')) return URLS
+  if (said.includes('check-ref-format')) return GIT_NAMES.all
+  if (said.includes('full name of a repository')) return REPOSITORY_NAMES.all
   if (schema.format === 'date-time') return TIMES
   return said.includes('[0-9a-f]{8}-') ? IDS : []
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Provider } from './providers.ts'
+import { BRANCH, isPossible, type NameRule, REF, REPOSITORY } from './refs.ts'
 
 export const HEAD_KINDS = ['Push', 'Tag', 'PullRequest'] as const
 
@@ -26,14 +27,9 @@ export type SourceEvent =
   | { kind: 'Ignored' }
 
 const HEADS_IN_A_PUSH = 50
-const Id = z.union([z.int(), z.string().min(1).max(64)]).transform(String)
-const Name = z.string().min(1).max(255)
-const Ref = z
-  .string()
-  .min(1)
-  .max(255)
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what the pattern refuses.
-  .regex(/^[^\x00-\x20\x7f~^:?*[\\]+$/)
+const Id = z.union([z.int(), z.string().regex(/^[!-~]{1,64}$/)]).transform(String)
+const named = (rule: NameRule) => z.string().refine((name) => isPossible(rule, name))
+const [Name, Ref, Branch] = [named(REPOSITORY), named(REF), named(BRANCH)]
 const Commit = z.string().regex(/^[0-9a-f]{7,64}$/)
 const GONE = /^0+$/
 
@@ -67,7 +63,7 @@ const gitHubPullRequest: Reader = z
     action: z.string().max(64),
     repository: Repository,
     pull_request: z.object({
-      head: z.object({ ref: Ref, sha: Commit, repo: z.object({ id: Id }).nullish() }),
+      head: z.object({ ref: Branch, sha: Commit, repo: z.object({ id: Id }).nullish() }),
     }),
   })
   .transform(({ action, repository, pull_request: { head } }) => {
@@ -99,7 +95,7 @@ const gitLabMergeRequest: Reader = z
       action: z.string().max(64).optional(),
       source_project_id: Id,
       target_project_id: Id,
-      source_branch: Ref,
+      source_branch: Branch,
       last_commit: z.object({ id: Commit }),
     }),
   })
@@ -116,7 +112,7 @@ const BitbucketRepository = z
   .transform(({ uuid: id, full_name: name }) => ({ id, name }))
 
 const BitbucketRef = z
-  .object({ type: z.string().max(64), name: Ref })
+  .object({ type: z.string().max(64), name: Branch })
   .transform(({ type, name }) =>
     type === 'tag' || type === 'annotated_tag'
       ? { kind: 'Tag' as const, ref: `refs/tags/${name}` }
@@ -142,7 +138,7 @@ const bitbucketPullRequest: Reader = z
     repository: BitbucketRepository,
     pullrequest: z.object({
       source: z.object({
-        branch: z.object({ name: Ref }),
+        branch: z.object({ name: Branch }),
         commit: z.object({ hash: Commit }),
         repository: Uuid.nullish(),
       }),

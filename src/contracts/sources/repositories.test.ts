@@ -29,5 +29,8 @@ describe('addresses of repositories', () => {
 
   it('are shown by their path', () => {
     expect(repositoryNameOf('https://git.test/acme/shop.git')).to.equal('acme/shop')
+    expect(repositoryNameOf('https://git.test/acme/my shop')).to.equal('acme/my%20shop')
+    expect(repositoryNameOf('https://git.test')).to.equal(undefined)
+    expect(repositoryNameOf(`https://git.test/${'a'.repeat(256)}`)).to.equal(undefined)
   })
 })

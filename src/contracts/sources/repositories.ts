@@ -1,5 +1,6 @@
 import type { Head } from './events.ts'
 import type { Provider } from './providers.ts'
+import { isPossible, REPOSITORY } from './refs.ts'
 
 /** Whether two addresses are of one repository: as Git hosts take them, with or without `.git`. */
 export function isSameRepository(one: string, other: string): boolean {
@@ -28,7 +29,8 @@ export function isOfRepository(
   return isSameRepository(address, repositoryUrl)
 }
 
-/** The path of a repository at its host, as records name it. */
-export function repositoryNameOf(url: string): string {
-  return (URL.parse(url)?.pathname ?? '').replace(/^\/+|(\.git)?\/*$/g, '').slice(0, 255)
+/** The path of a repository at its host, as records name it; undefined where an address has none that is a name. */
+export function repositoryNameOf(url: string): string | undefined {
+  const name = (URL.parse(url)?.pathname ?? '').replace(/^\/+|(\.git)?\/*$/g, '')
+  return isPossible(REPOSITORY, name) ? name : undefined
 }

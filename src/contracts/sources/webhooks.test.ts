@@ -1,10 +1,11 @@
 import { createHmac } from 'node:crypto'
 import { expect } from 'chai'
+import { GIT_NAMES, REPOSITORY_NAMES } from '../../../test/cases/gitNames.ts'
 import { SeededRandom } from '../../../test/make/random.ts'
 import { readEvent } from './events.ts'
 import { DELIVERY_KEYS_KEPT, HEADS_KEPT, type Journal, withDelivery } from './journal.ts'
-import type { Provider } from './providers.ts'
-import { claimOf, deliveryKeys, isProved } from './signatures.ts'
+import { PROVIDERS, type Provider } from './providers.ts'
+import { claimOf, deliveryKeys, isProved, sendsWebhooks } from './signatures.ts'
 
 const SECRET = 'a secret of thirty-two characters'
 const hmac = (text: string) => createHmac('sha256', SECRET).update(text).digest('hex')
@@ -151,6 +152,87 @@ describe('events of deliveries', () => {
       expect(readEvent(provider, event, body)).to.deep.equal(wanted)
     })
   }
+})
+
+/** Of each provider: what tells where a branch stands, that it went, and of a pull request. */
+const tellers: [Provider, string, (branch: string, name: string) => unknown][] = [
+  ...(['GitHub', 'Gitea', 'Circuit', 'Git'] as const).flatMap((provider): typeof tellers =>
+    [ONE, '0'.repeat(40)].map((after) => [
+      provider,
+      'push',
+      (branch, name) => ({ ref: `refs/heads/${branch}`, after, repository: { id: 7, full_name: name } }),
+    ]),
+  ),
+  ...(
+    [
+      ['GitHub', 'pull_request'],
+      ['Gitea', 'pull_request'],
+      ['Gitea', 'pull_request_sync'],
+    ] as const
+  ).map(([provider, event]): (typeof tellers)[number] => [
+    provider,
+    event,
+    (ref, name) => ({
+      action: 'opened',
+      repository: { id: 7, full_name: name },
+      pull_request: { head: { ref, sha: ONE, repo: { id: 7 } } },
+    }),
+  ]),
+  ...(['Push Hook', 'Tag Push Hook'] as const).map((event): (typeof tellers)[number] => [
+    'GitLab',
+    event,
+    (branch, name) => ({
+      ref: `refs/${event === 'Push Hook' ? 'heads' : 'tags'}/${branch}`,
+      after: ONE,
+      project: { id: 7, path_with_namespace: name },
+    }),
+  ]),
+  [
+    'GitLab',
+    'Merge Request Hook',
+    (source_branch, name) => ({
+      project: { id: 7, path_with_namespace: name },
+      object_attributes: { ...merge(7).object_attributes, source_branch },
+    }),
+  ],
+  ...['new', 'old'].map((side): (typeof tellers)[number] => [
+    'Bitbucket',
+    'repo:push',
+    (name, full_name) => ({
+      push: { changes: [{ [side]: { type: 'branch', name, ...(side === 'new' && { target: { hash: ONE } }) } }] },
+      repository: { uuid: '{7}', full_name },
+    }),
+  ]),
+  ...['pullrequest:created', 'pullrequest:updated'].map((event): (typeof tellers)[number] => [
+    'Bitbucket',
+    event,
+    (name, full_name) => ({
+      repository: { uuid: '{7}', full_name },
+      pullrequest: { source: { branch: { name }, commit: { hash: ONE }, repository: { uuid: '{7}' } } },
+    }),
+  ]),
+]
+
+describe('names in deliveries', () => {
+  for (const [provider, event, body] of tellers) {
+    it(`of ${provider}, in ${event}, are those that Git and its hosts have, and no others`, () => {
+      const read = (branch: string, name: string) => readEvent(provider, event, body(branch, name))?.kind
+      for (const name of GIT_NAMES.possible) expect(read(name, 'acme/shop'), name).to.equal('Heads')
+      for (const [what, name] of GIT_NAMES.impossible) expect(read(name, 'acme/shop'), what).to.equal(undefined)
+      for (const name of REPOSITORY_NAMES.possible) expect(read('main', name), name).to.equal('Heads')
+      for (const [what, name] of REPOSITORY_NAMES.impossible) expect(read('main', name), what).to.equal(undefined)
+    })
+  }
+
+  it('are tried of every provider that sends any', () => {
+    const tried = tellers.map(([provider]) => provider)
+    expect(PROVIDERS.filter((provider) => sendsWebhooks(provider) && !tried.includes(provider))).to.deep.equal([])
+  })
+
+  it('may not be text of several lines where they are the id of a repository', () => {
+    const repository = { id: '7\r\n', full_name: 'acme/site' }
+    expect(readEvent('GitHub', 'push', { ...gitHubPush, repository })).to.equal(undefined)
+  })
 })
 
 describe('the journal of deliveries', () => {

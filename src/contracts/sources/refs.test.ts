@@ -1,0 +1,74 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { GIT_NAMES, REPOSITORY_NAMES } from '../../../test/cases/gitNames.ts'
+import { SeededRandom } from '../../../test/make/random.ts'
+import { BRANCH, BRANCH_OR_TAG, BRANCH_PATTERN, isPossible, REF, REPOSITORY } from './refs.ts'
+
+const run = promisify(execFile)
+const shown = (name: string) => JSON.stringify(name.length > 40 ? `${name.slice(0, 40)}...` : name)
+
+describe('names of branches, tags and refs', () => {
+  for (const name of GIT_NAMES.possible)
+    it(`may be ${shown(name)}`, () => {
+      for (const rule of [BRANCH, BRANCH_OR_TAG, BRANCH_PATTERN]) expect(isPossible(rule, name)).to.equal(true)
+      for (const folder of ['heads', 'tags']) expect(isPossible(REF, `refs/${folder}/${name}`)).to.equal(true)
+    })
+
+  for (const [what, name] of GIT_NAMES.impossible)
+    it(`hold never ${what}: ${shown(name)}`, () => {
+      for (const rule of [BRANCH, BRANCH_OR_TAG, BRANCH_PATTERN]) expect(isPossible(rule, name)).to.equal(false)
+      expect(isPossible(REF, `refs/heads/${name}`)).to.equal(false)
+    })
+
+  it('hold wildcards only where those are asked for', () => {
+    for (const name of ['feature/*', '*', 'v?', 'release/*/fix-?']) {
+      expect(isPossible(BRANCH_PATTERN, name), name).to.equal(true)
+      for (const rule of [BRANCH, BRANCH_OR_TAG, REF]) expect(isPossible(rule, name), name).to.equal(false)
+    }
+  })
+
+  it('are those that Git itself takes, save for what cannot be seen, and what its commands would take for something else', async () => {
+    const random = new SeededRandom(7)
+    const parts = [
+      'a',
+      '.',
+      '/',
+      '-',
+      '@',
+      '{',
+      '}',
+      '.lock',
+      '~',
+      '^',
+      ':',
+      '?',
+      '*',
+      '[',
+      '\\',
+      ' ',
+      '\u0001',
+      '\u007f',
+      'é',
+    ]
+    for (let round = 0; round < 150; round += 1) {
+      const name = Array.from({ length: 1 + random.below(4) }, () => parts[random.below(parts.length)]).join('')
+      const isGits = await run('git', ['check-ref-format', `refs/heads/${name}`]).then(
+        () => true,
+        () => false,
+      )
+      expect(isPossible(BRANCH, name), JSON.stringify(name)).to.equal(isGits && !name.startsWith('-') && name !== '@')
+    }
+  })
+})
+
+describe('full names of repositories', () => {
+  for (const name of REPOSITORY_NAMES.possible)
+    it(`may be ${shown(name)}`, () => {
+      expect(isPossible(REPOSITORY, name)).to.equal(true)
+    })
+  for (const [what, name] of REPOSITORY_NAMES.impossible)
+    it(`hold never ${what}: ${shown(name)}`, () => {
+      expect(isPossible(REPOSITORY, name)).to.equal(false)
+    })
+})

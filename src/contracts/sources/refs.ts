@@ -1,0 +1,52 @@
+import { HIDDEN } from '../../core/shownText.ts'
+
+/**
+ * What names of Git hosts may be, wherever one comes in: a field of a kind, a body of REST, a delivery of a provider.
+ * `impossible` finds what no such name has, in JavaScript with the flag u and in RE2, because the API server asks the same.
+ */
+export type NameRule = {
+  readonly impossible: string
+  readonly most: number
+  /** After the name of a field. */
+  readonly message: string
+}
+
+/**
+ * git-check-ref-format(1), and of branches and tags what `git branch` and `git tag` refuse: a name that commands would read
+ * as an option, or as HEAD. What cannot be seen is no part of a name either, because people are shown it. `*` and `?` come
+ * on top, where they are no wildcards.
+ */
+const MISSHAPEN = String.raw`^(refs/(heads|tags)/)?(-|@$)|(^|/)(\.|/|$)|\.\.|\.$|\.lock(/|$)|@\{|[ ~^:\[\\${HIDDEN}]`
+const AS_GIT = 'as git check-ref-format allows it'
+/** Longer ones nobody has, and fields need a bound. */
+const REF_MOST = 255
+const BRANCH_MOST = REF_MOST - 'refs/heads/'.length
+
+/** As deliveries have it: `refs/heads/main`, `refs/tags/v1`. */
+export const REF: NameRule = {
+  impossible: `${MISSHAPEN}|[*?]`,
+  most: REF_MOST,
+  message: `must be the name of a ref, ${AS_GIT}`,
+}
+export const BRANCH: NameRule = { ...REF, most: BRANCH_MOST, message: `must be the name of a branch, ${AS_GIT}` }
+export const BRANCH_OR_TAG: NameRule = { ...BRANCH, message: `must be the name of a branch or a tag, ${AS_GIT}` }
+export const BRANCH_PATTERN: NameRule = {
+  impossible: MISSHAPEN,
+  most: BRANCH_MOST,
+  message: `${BRANCH.message}, with * and ? for any characters`,
+}
+
+/** A path below the address of a host, with nothing that would lead elsewhere: a dot may be written as %2e there. */
+export const REPOSITORY: NameRule = {
+  impossible: String.raw`(^|/)(\.|%2[Ee]){1,2}(/|$)|^/|/$|[ ?#\\${HIDDEN}]`,
+  most: 255,
+  message: 'must be the full name of a repository, such as acme/shop',
+}
+
+export function isMisshapen({ impossible }: NameRule, name: string): boolean {
+  return new RegExp(impossible, 'u').test(name)
+}
+
+export function isPossible(rule: NameRule, name: string): boolean {
+  return name !== '' && name.length <= rule.most && !isMisshapen(rule, name)
+}

@@ -1,0 +1,31 @@
+import { z } from 'zod'
+import {
+  BRANCH,
+  BRANCH_OR_TAG,
+  BRANCH_PATTERN,
+  isMisshapen,
+  type NameRule,
+  REPOSITORY,
+} from '../contracts/sources/refs.ts'
+import { ruled } from './fields.ts'
+
+/** Names of Git hosts: what a field takes is what deliveries may say, so that whoever is pushed to can be deployed. */
+
+function named(rule: NameRule): z.ZodString {
+  return ruled(z.string().min(1).max(rule.most), {
+    // An empty one is told of by its bounds.
+    cel: `self == '' || !self.matches(r'${rule.impossible}')`,
+    message: rule.message,
+    test: (name) => name === '' || !isMisshapen(rule, name),
+  })
+}
+
+export const BranchName = named(BRANCH)
+export const BranchOrTag = named(BRANCH_OR_TAG)
+export const BranchPattern = named(BRANCH_PATTERN)
+export const RepositoryName = named(REPOSITORY)
+
+export const CommitSha = z
+  .string()
+  .max(64)
+  .regex(/^[0-9a-f]{7,64}$/, 'must be the hash of a commit, 7 to 64 hexadecimal digits')

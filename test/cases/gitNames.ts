@@ -1,0 +1,101 @@
+type Names = {
+  readonly possible: readonly string[]
+  /** A sentence says what each is. */
+  readonly impossible: readonly (readonly [string, string])[]
+  readonly all: readonly string[]
+}
+
+function names(possible: readonly string[], impossible: Names['impossible']): Names {
+  return { possible, impossible, all: [...possible, ...impossible.map(([, name]) => name)] }
+}
+
+/** Branches and tags, as they stand behind `refs/heads/` and `refs/tags/`. */
+export const GIT_NAMES = names(
+  [
+    ...[
+      'main',
+      'feature/cart',
+      'release/1.2.x',
+      'v1.0.0-rc.1+build.7',
+      'fix/#12',
+      'dependabot/npm_and_yarn/@types/node-24',
+    ],
+    ...[
+      'a.lockfile',
+      'a.lock.b',
+      'lock',
+      'a@b',
+      '@/a',
+      'a{b}',
+      "o'hara",
+      'a"b',
+      '$HOME',
+      'a;b',
+      'a&b',
+      '(a)',
+      '!a',
+      '%2e',
+    ],
+    ...['füße', 'ветка', '枝', '🙂', 'HEAD', 'a'.repeat(244)],
+  ],
+  [
+    ['a way out of refs/heads', '../../x'],
+    ['a way out of a folder', 'a/../b'],
+    ['two dots', 'a..b'],
+    ['a part that begins with a dot', 'a/.b'],
+    ['a dot', '.'],
+    ['a dot at the end', 'a.'],
+    ['the lock of a ref', 'main.lock'],
+    ['the lock of a folder', 'a.lock/b'],
+    ['a slash at the beginning', '/a'],
+    ['a slash at the end', 'a/'],
+    ['two slashes', 'a//b'],
+    ['an earlier place of a ref', 'a@{1}'],
+    ['what stands for HEAD', '@'],
+    ['an option', '--upload-pack=x'],
+    ['a space', 'a b'],
+    ['a tab', 'a\tb'],
+    ['two lines', 'a\r\nb'],
+    ['a line at the end', 'a\n'],
+    ['NUL', 'a\u0000b'],
+    ['an escape', 'a\u001b[31m'],
+    ['DEL', 'a\u007f'],
+    ['a control character of C1', 'a\u0085b'],
+    ['what cannot be seen', 'a\u200bb'],
+    ['what turns the direction', 'a\u202eb'],
+    ['a separator of lines', 'a\u2028b'],
+    ['an ancestor', 'a~1'],
+    ['a parent', 'a^'],
+    ['two refs', 'a:b'],
+    ['a set of characters', '[ab]'],
+    ['a backslash', 'a\\b'],
+    ['a name that no file system keeps', 'a'.repeat(246)],
+  ],
+)
+
+/** Full names of repositories, as providers tell them. */
+export const REPOSITORY_NAMES = names(
+  [
+    ...['acme/shop', 'acme/group/sub-group/shop', 'shop', 'acme/shop.js', 'acme/.github', '~ada/shop', 'acme/..shop'],
+    ...['{6d5f}/{7e6a}', 'acme/%20shop', 'acme/füße', 'acme/a+b@c', 'a'.repeat(255)],
+  ],
+  [
+    ['two lines', 'acme/shop\r\nX: y'],
+    ['a line at the end', 'acme/shop\n'],
+    ['NUL', 'acme/\u0000'],
+    ['a tab', 'acme/a\tb'],
+    ['a control character of C1', 'acme/a\u0085b'],
+    ['what cannot be seen', 'acme/a\u200bb'],
+    ['what turns the direction', 'acme/a\u202eb'],
+    ['a space', 'acme/my shop'],
+    ['a way to another account', 'acme/../evil/shop'],
+    ['the same, written otherwise', 'acme/%2e%2E/evil/shop'],
+    ['a dot', 'acme/.'],
+    ['a slash at the beginning', '/acme/shop'],
+    ['a slash at the end', 'acme/shop/'],
+    ['a query', 'acme/shop?a=b'],
+    ['a fragment', 'acme/shop#a'],
+    ['a backslash', 'acme\\shop'],
+    ['a name that is too long', 'a'.repeat(256)],
+  ],
+)
