@@ -3,6 +3,8 @@ export type SqlFaultReason =
   | 'Unreachable'
   /** The login was not accepted. */
   | 'Unauthorized'
+  /** The engine answers, and has no database of this name, or none for this login: it does not always say which. */
+  | 'DatabaseNotFound'
   | 'TableNotFound'
   | 'RowNotFound'
   /** A value of a wrong form, or one that the engine's type does not take. */

@@ -38,8 +38,11 @@ for (const { name, missing, start, schema } of ENGINES) {
       await engine.prepare(server.target, { database: 'app', logins })
       // Twice, as a controller does that died in between.
       await engine.prepare(server.target, { database: 'app', logins })
+      const others = { reader: login('other_reader'), writer: login('other_writer'), owner: login('other') }
+      await engine.prepare(server.target, { database: 'closed', logins: others })
       const as = (level: keyof typeof logins) => ({ ...server.target, database: 'app', ...logins[level] })
-      world = { engine, schema, targets: { reader: as('reader'), writer: as('writer'), owner: as('owner') } }
+      const targets = { reader: as('reader'), writer: as('writer'), owner: as('owner') }
+      world = { engine, schema, closed: 'closed', targets }
       for (const text of CONTRACT_TABLES) {
         const { failure } = await run(world, 'owner', text)
         if (failure !== undefined) throw new Error(failure.message)

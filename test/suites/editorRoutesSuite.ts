@@ -13,7 +13,14 @@ export type QueryResult = {
   historyId: string | null
   error: { code: string; message: string; engineCode: string | null } | null
 }
-export type ErrorAnswer = { code: string; index?: number; column?: string; current?: Row; constraint?: string }
+export type ErrorAnswer = {
+  code: string
+  index?: number
+  column?: string
+  current?: Row
+  constraint?: string
+  errors?: { field: string }[]
+}
 
 /** A database whose engine really runs, and where it is served. */
 export type EditorWorld = { boundaryId: string; path: string }
@@ -151,6 +158,7 @@ export function editorRoutesSuite(dialect: EditorDialect, world: () => EditorWor
       ['409 CONFIRMATION_REQUIRED', 'POST', editor('query'), { sql: 'delete from items', execute: true }],
       ['422 STATEMENT_REFUSED', 'POST', editor('query'), { sql: dialect.forbidden, execute: true }],
       ['422 STATEMENT_REFUSED', 'POST', editor('query'), { sql: 'frobnicate', execute: true }],
+      ['400 BAD_REQUEST', 'POST', editor('query'), { sql: 'select 1', database: 'nowhere', execute: true }],
     ]
     for (const [due, method, at, body] of cases) {
       expect(await answered(method, at, body), `${method} ${at} ${JSON.stringify(body)}`).to.equal(due)
@@ -229,6 +237,11 @@ export function editorRoutesSuite(dialect: EditorDialect, world: () => EditorWor
         answered('GET', `${rows('items')}?filter=${name}:eq:x`),
         answered('POST', rows('items'), { values: { [text]: 'x' } }),
         answered('POST', `${rows('items')}:bulk-delete`, { keys: [{ key: { [text]: 1 } }] }),
+        answered('POST', editor('query'), {
+          sql: 'select 1',
+          database: text.slice(0, 64).toWellFormed(),
+          execute: true,
+        }),
       ])
       for (const answer of asked) expect(answer, text).to.match(/^(400|404) /)
       // As a value it is only that.
@@ -255,6 +268,21 @@ export function editorRoutesSuite(dialect: EditorDialect, world: () => EditorWor
       execute: true,
     })
     expect(named.body.results[0]?.rows).to.deep.equal([['one']])
+  })
+
+  it('names the field of a database that is not there, and remembers what it answered', async () => {
+    const { status, body } = await query({ sql: 'select 4711', database: 'nowhere', execute: true })
+    expect([status, body.code, body.errors?.map(({ field }) => field)]).to.deep.equal([
+      400,
+      'BAD_REQUEST',
+      ['database'],
+    ])
+    expect(body.error).to.contain('"nowhere"')
+    type Entries = { items: { database: string; outcome: string; error: string | null }[] }
+    const history = await expectCall<Entries>(200, 'GET', `${editor('history')}?limit=1`)
+    expect(history.body.items[0]).to.include({ database: 'nowhere', outcome: 'Failed', error: 'BAD_REQUEST' })
+    // Nothing is opened to say what a batch would do.
+    expect((await query({ sql: 'select 1', database: 'nowhere' })).status).to.equal(200)
   })
 
   it('remembers who ran what, without what was in it', async () => {

@@ -16,6 +16,8 @@ export type SqlWorld = {
   engine: SqlEngine
   /** The same database under each login. */
   targets: { reader: SqlTarget; writer: SqlTarget; owner: SqlTarget }
+  /** A database that is there, and that none of these logins may open. */
+  closed: string
   /** The schema that the tables stand in. */
   schema: string
 }
@@ -181,6 +183,18 @@ export function sqlContract(name: string, world: () => SqlWorld): void {
       const table = await items()
       expect(await faultOf(change(table, [insert(table, { id: 400, name: 'no' })], 'reader'))).to.match(/^Failed/)
     })
+
+    for (const what of ['there is none', 'the login may not open it'] as const)
+      it(`says that a login has no such database, where ${what}`, async () => {
+        const { engine, targets, closed } = world()
+        const database = what === 'there is none' ? 'nowhere' : closed
+        for (const level of ['reader', 'writer', 'owner'] as const) {
+          const target = { ...targets[level], database }
+          expect(await faultOf(engine.catalogue(target)), level).to.equal('DatabaseNotFound')
+          const asked = run({ ...world(), targets: { ...targets, [level]: target } }, level, 'select 1')
+          expect(await faultOf(asked), level).to.equal('DatabaseNotFound')
+        }
+      })
 
     it('stops before it begins if the client has already disconnected', async () => {
       const table = await items()

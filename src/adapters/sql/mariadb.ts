@@ -212,14 +212,15 @@ function columnsOf(meta: readonly Column[] | undefined) {
 }
 
 const REASONS: Readonly<Record<number, SqlFaultReason>> = {
-  1044: 'Failed',
+  1044: 'DatabaseNotFound',
   1045: 'Unauthorized',
   1048: 'ConstraintViolation',
-  1049: 'Unreachable',
+  1049: 'DatabaseNotFound',
   1040: 'Unreachable',
   1053: 'Unreachable',
   1054: 'UnknownColumn',
   1062: 'DuplicateKey',
+  1102: 'DatabaseNotFound',
   1146: 'TableNotFound',
   1169: 'DuplicateKey',
   1205: 'Deadlock',

@@ -159,11 +159,14 @@ const REASONS: Readonly<Record<number, SqlFaultReason>> = {
   515: 'ConstraintViolation',
   544: 'ColumnNotWritable',
   547: 'ConstraintViolation',
+  911: 'DatabaseNotFound',
+  916: 'DatabaseNotFound',
   1205: 'Deadlock',
   1222: 'Deadlock',
   2601: 'DuplicateKey',
   2627: 'DuplicateKey',
   2628: 'InvalidValue',
+  4060: 'DatabaseNotFound',
   8114: 'InvalidValue',
   8115: 'InvalidValue',
   8152: 'InvalidValue',
@@ -184,15 +187,20 @@ export const mssqlDriver: SqlDriver = {
   async open(target, mode) {
     const tedious = await load()
     const connection = new tedious.Connection(configuration(target, mode))
-    await new Promise<void>((resolve, reject) => connection.connect((error) => (error ? reject(error) : resolve())))
+    const said: number[] = []
+    connection.on('errorMessage', ({ number }) => said.push(number))
+    await new Promise<void>((resolve, reject) =>
+      // What is said first is the cause; last, and alone with the driver, comes that the login failed.
+      connection.connect((error) => (error ? reject(Object.assign(error, { number: said[0] })) : resolve())),
+    )
     return new MssqlSession(connection, tedious)
   },
 
   faultOf(error) {
     if (isSqlFault(error)) return error
-    const { number, code = '', message = '' } = error as { number?: number; code?: string; message?: string }
+    const { number, code = '', message = '' } = firstOf(error)
     const lost = number === undefined ? 'Unreachable' : 'Failed'
-    const reason = (number === undefined ? CODES[code] : REASONS[number]) ?? lost
+    const reason = (number === undefined ? undefined : REASONS[number]) ?? CODES[code] ?? lost
     const constraint = /constraint ["']([^"']+)["']/i.exec(message)?.[1]
     return new SqlFault(reason, `The engine rejected it (${number ?? code}).`, {
       constraint,
@@ -202,7 +210,7 @@ export const mssqlDriver: SqlDriver = {
   },
 
   sentenceOf(error) {
-    const { message, number } = error as { message?: string; number?: number }
+    const { message, number } = firstOf(error)
     const engineCode = number === undefined ? null : String(number)
     return { message: message ?? 'The engine rejected it.', engineCode, position: null }
   },
@@ -238,6 +246,11 @@ export const mssqlDriver: SqlDriver = {
       inside.close()
     }
   },
+}
+
+/** The driver gathers what the engine says of one statement, if that is several things. */
+function firstOf(error: unknown): { number?: number; code?: string; message?: string } {
+  return (error instanceof AggregateError ? error.errors[0] : error) ?? {}
 }
 
 /** Names and passwords of ours, written out, because these commands take no parameters. */

@@ -192,13 +192,24 @@ const REASONS: Readonly<Record<string, SqlFaultReason>> = {
   '42703': 'UnknownColumn',
   '28P01': 'Unauthorized',
   '28000': 'Unauthorized',
-  '3D000': 'Unreachable',
+  '3D000': 'DatabaseNotFound',
   '57P01': 'Unreachable',
   '57P02': 'Unreachable',
   '57P03': 'Unreachable',
   '53300': 'Unreachable',
   '428C9': 'ColumnNotWritable',
 }
+
+/** The login may not open this database, or nobody may, as with `template0`. Of a statement these mean other things. */
+const CLOSED_DATABASE: readonly unknown[] = ['42501', '55000']
+
+function openingFault(error: unknown): unknown {
+  const { code } = error as { code?: string }
+  if (!CLOSED_DATABASE.includes(code)) return error
+  return new SqlFault('DatabaseNotFound', rejected(code), { engineCode: code, cause: error })
+}
+
+const rejected = (code = '') => `The engine rejected it (${code || 'no answer'}).`
 
 /** PostgreSQL 13 and newer. */
 export const postgresqlDriver: SqlDriver = {
@@ -222,7 +233,9 @@ export const postgresqlDriver: SqlDriver = {
       types: { getTypeParser: (oid: number) => parserOf(oid) } as never,
     })
     const session = new PostgresqlSession(client, target)
-    await client.connect()
+    await client.connect().catch((error: unknown) => {
+      throw openingFault(error)
+    })
     return session
   },
 
@@ -230,8 +243,7 @@ export const postgresqlDriver: SqlDriver = {
     if (isSqlFault(error)) return error
     const { code = '', constraint, column } = error as { code?: string; constraint?: string; column?: string }
     const reason = reasonOf(code)
-    const message = `The engine rejected it (${code === '' ? 'no answer' : code}).`
-    return new SqlFault(reason, message, { constraint: constraint ?? column, engineCode: code, cause: error })
+    return new SqlFault(reason, rejected(code), { constraint: constraint ?? column, engineCode: code, cause: error })
   },
 
   sentenceOf(error) {

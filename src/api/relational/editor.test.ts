@@ -1,7 +1,13 @@
 import { expect } from 'chai'
 import { BOUNDARY as B, OWNER, startShop } from '../../../test/worlds/shop.ts'
 import { fakeBlobs } from '../../adapters/blobs/fake.ts'
-import { type BatchRequest, type SqlEngine, SqlFault, type SqlTarget } from '../../adapters/sql/port.ts'
+import {
+  type BatchRequest,
+  type SqlEngine,
+  SqlFault,
+  type SqlFaultReason,
+  type SqlTarget,
+} from '../../adapters/sql/port.ts'
 import { inlineWorkers } from '../../adapters/workers/inline.ts'
 import { type WorkRefusal, WorkRefused } from '../../adapters/workers/port.ts'
 import { groupNamespace } from '../../core/names.ts'
@@ -20,7 +26,9 @@ type Run = { target: SqlTarget; request: BatchRequest }
 class FakeEngine implements SqlEngine {
   readonly runs: Run[] = []
   isThere = true
+  fault: SqlFault | undefined
   async run(target: SqlTarget, batch: BatchRequest) {
+    if (this.fault !== undefined) throw this.fault
     if (!this.isThere)
       throw new SqlFault('Unreachable', 'Engines are only played here, so there is no database to connect to.')
     this.runs.push({ target, request: batch })
@@ -51,6 +59,8 @@ class FakeEngine implements SqlEngine {
   async admit() {}
   async close() {}
 }
+
+const fault = (reason: SqlFaultReason) => new SqlFault(reason, 'words of the engine', { engineCode: '3D000' })
 
 describe('the editor of relational databases over REST', () => {
   let server: Awaited<ReturnType<typeof startShop>>
@@ -185,6 +195,35 @@ describe('the editor of relational databases over REST', () => {
     expect(await codes('nobody')).to.equal('404 NOT_FOUND')
     const { body } = await call('get', '/orders/editor/schemas')
     expect(body.error).to.contain('played')
+  })
+
+  const faults: [sentence: string, named: string | undefined, fault: SqlFault, due: string, field?: string][] = [
+    ['no database of the name that was asked for', 'nope', fault('DatabaseNotFound'), '400 BAD_REQUEST', 'database'],
+    ['no database of its own yet', undefined, fault('DatabaseNotFound'), '502 DATABASE_UNREACHABLE'],
+    ['no database of its own yet, also by its name', 'sales', fault('DatabaseNotFound'), '502 DATABASE_UNREACHABLE'],
+    ['no answer', 'nope', fault('Unreachable'), '502 DATABASE_UNREACHABLE'],
+    ['no more time', undefined, fault('Timeout'), '503 QUERY_TIMEOUT'],
+    ['a refusal', undefined, fault('Failed'), '502 UPSTREAM_FAILED'],
+  ]
+  for (const [sentence, named, thrown, due, field] of faults) {
+    it(`answers ${due} to an engine that has ${sentence}, and remembers that`, async () => {
+      database('orders', { databaseName: 'sales' })
+      engine.fault = thrown
+      const asked = { sql: 'select 1', execute: true, ...(named !== undefined && { database: named }) }
+      const { status, body } = await call('post', '/orders/editor/query').send(asked)
+      expect(`${status} ${body.code}`).to.equal(due)
+      expect(body.errors?.[0]?.field).to.equal(field)
+      const history = await call('get', '/orders/editor/history')
+      expect(history.body.items[0]).to.deep.include({ database: named ?? 'sales', error: body.code })
+    })
+  }
+
+  it('takes no name of a database that ends before its end', async () => {
+    database('orders')
+    for (const named of ['', 'app\u0000x', 'a\nb', 'x'.repeat(65)]) {
+      const { status, body } = await call('post', '/orders/editor/query').send({ sql: 'select 1', database: named })
+      expect([status, body.code], JSON.stringify(named)).to.deep.equal([400, 'BAD_REQUEST'])
+    }
   })
 
   it('says what a batch does while the database is stopped, or has no login yet', async () => {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { PlainText } from '../../../crds/fields.ts'
 import { STATEMENT_KINDS } from '../../../editor/classification.ts'
 import { OUTCOMES } from '../../../editor/history.ts'
 import { ENCODINGS } from '../../../editor/values.ts'
@@ -15,7 +16,7 @@ const Values = z.record(z.string().max(128), z.unknown())
 export const EditorQueryRequest = z
   .strictObject({
     sql: z.string().min(1).max(131072),
-    database: z.string().min(1).max(64).nullish(),
+    database: PlainText.min(1).max(64).nullish().describe('Another database of the engine; its own by default'),
     execute: z.boolean().default(false),
     parameters: z
       .record(

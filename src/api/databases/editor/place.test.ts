@@ -11,6 +11,7 @@ describe('what the editor answers to a fault of the engine', () => {
   const cases: [reason: SqlFaultReason, code: string, status: number][] = [
     ['Unreachable', 'DATABASE_UNREACHABLE', 502],
     ['Unauthorized', 'DATABASE_UNREACHABLE', 502],
+    ['DatabaseNotFound', 'DATABASE_UNREACHABLE', 502],
     ['Cancelled', 'DATABASE_UNREACHABLE', 502],
     ['TableNotFound', 'TABLE_NOT_FOUND', 404],
     ['RowNotFound', 'ROW_NOT_FOUND', 404],
@@ -39,6 +40,7 @@ describe('what the editor answers to a fault of the engine', () => {
   const spoken: SqlFaultReason[] = [
     'Unreachable',
     'Unauthorized',
+    'DatabaseNotFound',
     'InvalidValue',
     'DuplicateKey',
     'Timeout',

@@ -49,6 +49,7 @@ export function historyAt(
 const CODES: Readonly<Partial<Record<SqlFaultReason, ErrorCode>>> = {
   Unreachable: 'DATABASE_UNREACHABLE',
   Unauthorized: 'DATABASE_UNREACHABLE',
+  DatabaseNotFound: 'DATABASE_UNREACHABLE',
   Cancelled: 'DATABASE_UNREACHABLE',
   TableNotFound: 'TABLE_NOT_FOUND',
   RowNotFound: 'ROW_NOT_FOUND',
@@ -68,6 +69,7 @@ const CODES: Readonly<Partial<Record<SqlFaultReason, ErrorCode>>> = {
 const SENTENCES: Readonly<Partial<Record<SqlFaultReason, string>>> = {
   Unreachable: 'The database does not answer.',
   Unauthorized: 'The database does not accept the login of the editor.',
+  DatabaseNotFound: 'The engine has no such database yet, or none that the login of the editor may open.',
   InvalidValue: 'The engine does not take a value for the type of its column.',
   UnknownColumn: 'A column is not there any more.',
   ColumnNotWritable: 'The engine fills a column in by itself.',

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
-import type { BatchOutcome } from '../../../adapters/sql/port.ts'
-import { PlatformError } from '../../../core/errors.ts'
+import { type BatchOutcome, isSqlFault } from '../../../adapters/sql/port.ts'
+import { PlatformError, refusedFields } from '../../../core/errors.ts'
 import { type Classification, levelOf, needsConfirmation, type SqlLevel } from '../../../editor/classification.ts'
 import type { HistoryEntry } from '../../../editor/history.ts'
 import { type Answer, ok } from '../../http/answer.ts'
@@ -137,9 +137,17 @@ async function run(asked: Asked, place: EditorPlace, level: SqlLevel): Promise<B
       { signal: context.signal },
     )
   } catch (error) {
-    await record(asked, 'Failed', undefined, 'DATABASE_UNREACHABLE')
-    throw refusalOf(error)
+    const isOfCaller = database !== target.database && isSqlFault(error, 'DatabaseNotFound')
+    const refusal = isOfCaller ? unknownDatabase(database, target.user) : refusalOf(error)
+    await record(asked, 'Failed', undefined, refusal instanceof PlatformError ? refusal.code : 'INTERNAL_ERROR')
+    throw refusal
   }
+}
+
+/** Whoever names another database than the one of the path names one that there is. */
+function unknownDatabase(name: string, login: string): PlatformError {
+  const message = `must name a database that the login "${login}" may open; "${name}" is none`
+  return refusedFields([{ field: 'database', message }])
 }
 
 /** Records who ran what. If that fails, the batch has run all the same, and the answer shows no id. */
