@@ -35,7 +35,11 @@ const spec = z.strictObject({
     .optional()
     .describe('Where the code or the image comes from'),
   repositoryName: RepositoryName.optional().describe('Full name of the repository of the code'),
-  source: PlainText.max(253).optional().describe('Name of the deployment source, or upload, image, rollback'),
+  source: PlainText.max(253)
+    .optional()
+    .describe(
+      'Name of the deployment source, or upload, image, functions/<name>; absent of a repository without a source',
+    ),
   archive: z
     .string()
     .max(255)

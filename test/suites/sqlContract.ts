@@ -184,10 +184,15 @@ export function sqlContract(name: string, world: () => SqlWorld): void {
       expect(await faultOf(change(table, [insert(table, { id: 400, name: 'no' })], 'reader'))).to.match(/^Failed/)
     })
 
-    for (const what of ['there is none', 'the login may not open it'] as const)
-      it(`says that a login has no such database, where ${what}`, async () => {
+    const absent: [why: string, name: (closed: string) => string][] = [
+      ['there is none', () => 'nowhere'],
+      ['the login may not open it', (closed) => closed],
+      ['it is no name there', () => '🐢'.repeat(32)],
+    ]
+    for (const [why, nameOf] of absent)
+      it(`says that a login has no such database, where ${why}`, async () => {
         const { engine, targets, closed } = world()
-        const database = what === 'there is none' ? 'nowhere' : closed
+        const database = nameOf(closed)
         for (const level of ['reader', 'writer', 'owner'] as const) {
           const target = { ...targets[level], database }
           expect(await faultOf(engine.catalogue(target)), level).to.equal('DatabaseNotFound')

@@ -244,6 +244,18 @@ const REASONS: Readonly<Record<number, SqlFaultReason>> = {
   4025: 'ConstraintViolation',
 }
 
+/** A text that no database can be called: too long, or with characters beyond the plane of names. Of a statement these mean other things. */
+const NO_NAMES = [1059, 1300]
+
+function openingFault(error: unknown): unknown {
+  const { errno = 0 } = error as Mariadb.SqlError
+  if (!NO_NAMES.includes(errno)) return error
+  return new SqlFault('DatabaseNotFound', `The engine rejected it (${errno}).`, {
+    engineCode: String(errno),
+    cause: error,
+  })
+}
+
 export const mariadbDriver: SqlDriver = {
   dialect: 'mariadb',
 
@@ -269,7 +281,9 @@ export const mariadbDriver: SqlDriver = {
       insertIdAsNumber: false,
       typeCast: readValue as never,
       initSql: settings(mode),
-    } as Mariadb.ConnectionConfig)
+    } as Mariadb.ConnectionConfig).catch((error: unknown) => {
+      throw openingFault(error)
+    })
     return new MariadbSession(connection)
   },
 

@@ -8,6 +8,7 @@ import { PlatformApp } from '../../crds/apps.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { DenyAssignment, RoleDefinition } from '../../crds/rbac.ts'
+import { DeploymentSource } from '../../crds/sources.ts'
 import { StaticWebApp } from '../../crds/staticwebapps.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
 
@@ -66,6 +67,20 @@ describe('deployments that others tell of', () => {
     const asked = await tell('post', '../staticwebapps/docs/deploy', { branch: 'main' })
     expect(asked.status, JSON.stringify(asked.body)).to.equal(202)
     expect(asked.body.id).to.not.equal(guessed)
+  })
+
+  it('say where their code is from when they are asked for: the name and provider of the source', async () => {
+    const [deploymentSourceId, repositoryUrl] = [randomUUID(), 'https://github.com/acme/shop.git']
+    const source = { provider: 'GitHub', displayName: 'Acme', baseUrl: 'https://github.com' }
+    facade.put(DeploymentSource, deploymentSourceId, source, boundaryNamespace(B))
+    facade.put(StaticWebApp, 'docs', { repositoryUrl, deploymentSourceId }, SHOP)
+    facade.put(StaticWebApp, 'open', { repositoryUrl }, SHOP)
+    const origin = async (path: string) => {
+      const { body } = await tell('post', `${path}/deploy`, { branch: 'main' })
+      return [body.source, body.provider, body.repositoryName]
+    }
+    expect(await origin('../staticwebapps/docs')).to.deep.equal(['Acme', 'GitHub', 'acme/shop'])
+    expect(await origin('../staticwebapps/open')).to.deep.equal([null, 'Git', 'acme/shop'])
   })
 
   it('are of an app that keeps what a PUT cannot change, and asks for a connection only where null says so', async () => {

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { isOfRepository, isSameRepository, repositoryNameOf } from './repositories.ts'
+import type { Provider } from './providers.ts'
+import { isOfRepository, isSameRepository, originOf, repositoryNameOf } from './repositories.ts'
 
 describe('addresses of repositories', () => {
   const same: [string, string, string, boolean][] = [
@@ -26,6 +27,21 @@ describe('addresses of repositories', () => {
     expect(isOfRepository(git, { repositoryName: 'anything' }, 'https://git.test/shop')).to.equal(true)
     expect(isOfRepository(git, { repositoryName: 'other' }, 'https://git.test/other')).to.equal(false)
   })
+
+  const origins: [sentence: string, source: Provider | undefined, expected: object][] = [
+    ['the name and provider of their source', 'GitHub', { provider: 'GitHub', source: 'Acme' }],
+    ['plain Git of a source that is one repository', 'Git', { provider: 'Git', source: 'Acme' }],
+    ['Gitea of the Git host that the platform runs', 'Circuit', { provider: 'Gitea', source: 'Acme' }],
+    ['plain Git of a source that has no repositories', 'Registry', { provider: 'Git', source: 'Acme' }],
+    ['plain Git and no name without a source', undefined, { provider: 'Git' }],
+  ]
+  for (const [sentence, provider, expected] of origins) {
+    it(`are told with ${sentence}`, () => {
+      const source = provider && { provider, displayName: 'Acme' }
+      const origin = originOf('https://git.test/acme/shop.git', source)
+      expect(origin).to.deep.equal({ repositoryName: 'acme/shop', ...expected })
+    })
+  }
 
   it('are shown by their path', () => {
     expect(repositoryNameOf('https://git.test/acme/shop.git')).to.equal('acme/shop')

@@ -29,6 +29,26 @@ export function isOfRepository(
   return isSameRepository(address, repositoryUrl)
 }
 
+/** As deployments name it: Circuit is a Gitea, and what no Git host is asked about is plain Git. */
+const CODE_PROVIDERS = {
+  GitHub: 'GitHub',
+  GitLab: 'GitLab',
+  Gitea: 'Gitea',
+  Circuit: 'Gitea',
+  Bitbucket: 'Bitbucket',
+  Git: 'Git',
+  Registry: 'Git',
+} as const satisfies Record<Provider, Provider>
+
+/** What a deployment says of where its code is from, whoever asked for it. */
+export function originOf(repositoryUrl: string, source: { provider: Provider; displayName: string } | undefined) {
+  return {
+    provider: CODE_PROVIDERS[source?.provider ?? 'Git'],
+    repositoryName: repositoryNameOf(repositoryUrl),
+    ...(source !== undefined && { source: source.displayName }),
+  }
+}
+
 /** The path of a repository at its host, as records name it; undefined where an address has none that is a name. */
 export function repositoryNameOf(url: string): string | undefined {
   const name = (URL.parse(url)?.pathname ?? '').replace(/^\/+|(\.git)?\/*$/g, '')

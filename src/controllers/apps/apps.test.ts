@@ -1,12 +1,15 @@
 import { expect } from 'chai'
-import { seedGroup } from '../../../test/crashes/seeds.ts'
+import { OUTER, seedGroup } from '../../../test/crashes/seeds.ts'
 import { World } from '../../../test/crashes/world.ts'
 import { COMPONENT_LABEL, REVISION_LABEL } from '../../contracts/containerinstances.ts'
+import type { KubeObject } from '../../core/object.ts'
 import { PlatformApp } from '../../crds/apps.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
+import { DeploymentSource } from '../../crds/sources.ts'
 import { deployment, horizontalPodAutoscaler, job, pod } from '../../kube/builtin.ts'
 
 const NAME = 'shop'
+const OTHER = '6e2f8a52-7a4e-4b52-9a55-0d6c8f3f9b03'
 const CONTROLLERS = ['platformapp', 'deploymentrecord']
 const app = { sourceKind: 'Image', image: 'site:1' }
 
@@ -120,6 +123,29 @@ describe('the controller of apps', () => {
     expect(await says()).to.include('The image site:missing of the release command cannot be pulled')
     expect((await status()).servingImage).to.equal('site:1')
     expect(await copies()).to.include('app 1')
+  })
+
+  it('says where the code of a deployment is from, also when its image is served again', async () => {
+    const [id, repositoryUrl] = ['5d2f8a52-7a4e-4b52-9a55-0d6c8f3f9b02', 'https://github.com/acme/shop.git']
+    await world.make(DeploymentSource, id, { provider: 'GitHub', displayName: 'Acme', baseUrl: repositoryUrl }, OUTER)
+    await make({ sourceKind: 'Repository', repositoryUrl, deploymentSourceId: id })
+    const origins = async () =>
+      (await world.server.list<DeploymentRecord & KubeObject>(DeploymentRecord.resource)).items
+        .sort((one, other) => (one.status?.number ?? 0) - (other.status?.number ?? 0))
+        .map(({ spec: { strategy, source, provider, repositoryName } }) => [strategy, source, provider, repositoryName])
+    const code = ['Acme', 'GitHub', 'acme/shop']
+    expect(await origins()).to.deep.equal([['Build', ...code]])
+    // Built elsewhere, of the same code.
+    const origin = { source: 'Acme', provider: 'GitHub', repositoryName: 'acme/shop' }
+    const other = { ownerCollection: 'apps', ownerName: NAME, strategy: 'Image', image: 'site:9', ...origin }
+    await world.make(DeploymentRecord, OTHER, other)
+    await world.until('it serves', async () => (await status()).servingDeployment === OTHER)
+    await change({ rollback: { deploymentId: OTHER, requestedAt: '2026-01-01T00:00:00Z' } })
+    expect(await origins()).to.deep.equal([
+      ['Build', ...code],
+      ['Image', ...code],
+      ['Image', ...code],
+    ])
   })
 
   it('takes everything along when it is deleted', async () => {

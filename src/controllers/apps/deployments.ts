@@ -1,9 +1,10 @@
 import { deploymentIdFor, isEnd, newestDeployment, wantedDeployment } from '../../contracts/deployments.ts'
-import { repositoryNameOf } from '../../contracts/sources/repositories.ts'
+import { originOf } from '../../contracts/sources/repositories.ts'
 import { OWNER_INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { sha256 } from '../../core/names.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
+import { sourceWithId } from '../deployments/checkout.ts'
 import { type CachedRecord, deploymentsOf } from '../deployments/owners.ts'
 import { placeOfPass } from '../workload/pass.ts'
 import type { AppPass } from './types.ts'
@@ -63,13 +64,16 @@ export async function buildApp(pass: AppPass): Promise<Outcome> {
   if (spec.sourceKind !== 'Repository') return done()
   const { repositoryUrl = '', branch, pipeline, deploymentSourceId, dockerfilePath, runtime, runtimeVersion } = spec
   const code = [repositoryUrl, branch, pipeline, deploymentSourceId, dockerfilePath, runtime, runtimeVersion]
-  await deployCode(pass, code, gitCode(repositoryUrl, branch))
+  await deployCode(pass, code, codeOf(pass, { repositoryUrl, branch, deploymentSourceId }))
   return done()
 }
 
+type Code = { repositoryUrl: string; branch: string | undefined; deploymentSourceId: string | undefined }
+
 /** What a deployment says of code of a repository. */
-export function gitCode(repositoryUrl: string, branch: string | undefined) {
-  return { strategy: 'Build', branch, provider: 'Git', repositoryName: repositoryNameOf(repositoryUrl) } as const
+export function codeOf(pass: AppPass, { repositoryUrl, branch, deploymentSourceId }: Code) {
+  const origin = originOf(repositoryUrl, sourceWithId(pass, deploymentSourceId)?.spec)
+  return { strategy: 'Build', branch, ...origin } as const
 }
 
 /** @param code where it is, and how it is built: deployed once for each */
@@ -96,10 +100,10 @@ async function rollBack(
   const target = own.find(({ metadata }) => metadata.name === deploymentId)
   // One that is no longer kept was rolled back to, or can no longer be.
   if (target?.status?.image === undefined) return done()
-  const { branch, commitSha = target.status.commitSha, provider, repositoryName } = target.spec
-  const code = { branch, commitSha, provider, repositoryName }
+  const { branch, commitSha = target.status.commitSha, provider, repositoryName, source } = target.spec
+  const code = { branch, commitSha, provider, repositoryName, source }
   const known = Object.fromEntries(Object.entries(code).filter(([, value]) => value !== undefined))
-  await deploy(pass, cause, { strategy: 'Image', image: target.status.image, source: 'rollback', ...known })
+  await deploy(pass, cause, { strategy: 'Image', image: target.status.image, ...known })
   return done()
 }
 

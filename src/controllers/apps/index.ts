@@ -1,5 +1,6 @@
 import { PlatformApp } from '../../crds/apps.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
+import { DeploymentSource } from '../../crds/sources.ts'
 import {
   horizontalPodAutoscaler,
   job,
@@ -54,7 +55,7 @@ export const appController = controllerWith<typeof PlatformApp, ContainerOptions
       ...backupObservers(PlatformApp),
       ...containerObservers<CachedApp>(PlatformApp, viewOfApp),
     ],
-    reads: [namespace, storageClass],
+    reads: [namespace, storageClass, { resource: DeploymentSource.resource, in: 'records' }],
     writes: [
       ...WRITES,
       ...childRights(OWN_CHILDREN),

@@ -1,7 +1,7 @@
 import { type Connection, connectionTo, SourceError } from '../../adapters/sources/port.ts'
 import type { GitCredentials } from '../../contracts/builds/request.ts'
 import { knownHostsOf } from '../../contracts/sources/hostKeys.ts'
-import { CREDENTIAL_KEYS, sourceSecretName } from '../../contracts/sources/providers.ts'
+import { CREDENTIAL_KEYS, secretNameOf } from '../../contracts/sources/providers.ts'
 import { isSameRepository } from '../../contracts/sources/repositories.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { secretTexts } from '../../core/secretData.ts'
@@ -11,6 +11,15 @@ import type { RecordPass } from './owners.ts'
 import type { BuildOptions } from './types.ts'
 
 type CachedSource = DeploymentSource & { [key: string]: unknown }
+type InBoundary = Pick<RecordPass, 'records' | 'place'>
+
+/** The deployment source of that id in the boundary of a pass; not one that is being deleted. */
+export function sourceWithId({ records, place }: InBoundary, id: string | undefined): CachedSource | undefined {
+  if (id === undefined) return undefined
+  const namespace = boundaryNamespace(place.boundaryId ?? '')
+  const source = records.cache<CachedSource>(DeploymentSource.resource).get(namespace, id)
+  return source?.metadata.deletionTimestamp === undefined ? source : undefined
+}
 
 /**
  * What one repository is fetched with, of the deployment source that its owner names. It is given for an address of that source
@@ -19,17 +28,17 @@ type CachedSource = DeploymentSource & { [key: string]: unknown }
  * @throws SourceError
  */
 export async function checkoutCredentials(
-  { records, place }: Pick<RecordPass, 'records' | 'place'>,
+  pass: InBoundary,
   { repositoryUrl, deploymentSourceId }: { repositoryUrl: string; deploymentSourceId: string },
   { sources, circuitUrl }: Pick<BuildOptions, 'sources' | 'circuitUrl'>,
 ): Promise<GitCredentials> {
-  const namespace = boundaryNamespace(place.boundaryId ?? '')
-  const source = records.cache<CachedSource>(DeploymentSource.resource).get(namespace, deploymentSourceId)
-  if (source === undefined || source.metadata.deletionTimestamp !== undefined)
+  const source = sourceWithId(pass, deploymentSourceId)
+  if (source === undefined)
     throw new SourceError('NotFound', `There is no deployment source "${deploymentSourceId}" in the boundary.`)
   const { provider, baseUrl } = source.spec
-  const secretName = source.spec.credentials?.secretName ?? sourceSecretName(source.metadata.name)
-  const credentials = secretTexts((await readSecret({ workloads: records }, namespace, secretName))?.data)
+  const { namespace = '' } = source.metadata
+  const found = await readSecret({ workloads: pass.records }, namespace, secretNameOf(source))
+  const credentials = secretTexts(found?.data)
   const connection = connectionTo(source, credentials)
   if (provider === 'Circuit' && baseUrl !== circuitUrl)
     throw new SourceError('NotAllowed', 'The Git host of the deployment source is not the one of this platform.')

@@ -1,5 +1,5 @@
 import { DEPLOYMENTS_KEPT, type DeployedCollection, deploymentIdFor } from '../../contracts/deployments.ts'
-import { isOfRepository, repositoryNameOf } from '../../contracts/sources/repositories.ts'
+import { isOfRepository, originOf } from '../../contracts/sources/repositories.ts'
 import { BOUNDARY_LABEL, PREVIEW_LABEL } from '../../core/labels.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
@@ -21,14 +21,6 @@ type Pushed = KubeObject & {
     deploymentSourceId?: string
   }
 }
-
-const PROVIDERS = {
-  GitHub: 'GitHub',
-  GitLab: 'GitLab',
-  Gitea: 'Gitea',
-  Circuit: 'Gitea',
-  Bitbucket: 'Bitbucket',
-} as const
 
 /** Deploys what was pushed: to each app and site of the boundary that follows the branch, once. */
 export async function deployPushed(pass: Pass<typeof DeploymentSource>): Promise<Outcome> {
@@ -76,15 +68,13 @@ async function deploy(
   const { commit, deliveryId } = head
   const id = deploymentIdFor(`${space}/${collection}/${name}`, 'push', source.metadata.name, deliveryId, commit)
   if (known.some((one) => one.metadata.name === id)) return
-  const provider =
-    source.spec.provider === 'Git' || source.spec.provider === 'Registry' ? 'Git' : PROVIDERS[source.spec.provider]
   const record = {
     apiVersion: DeploymentRecord.apiVersion,
     kind: DeploymentRecord.kind,
     metadata: { name: id, namespace: space },
     spec: {
-      ...{ ownerCollection: collection, ownerName: name, strategy: 'Build', branch, commitSha: commit, provider },
-      ...{ repositoryName: repositoryNameOf(repositoryUrl), source: source.spec.displayName },
+      ...{ ownerCollection: collection, ownerName: name, strategy: 'Build', branch, commitSha: commit },
+      ...originOf(repositoryUrl, source.spec),
     },
   }
   await records.client.create<KubeObject>(DeploymentRecord.resource, record).catch(alreadyThere)

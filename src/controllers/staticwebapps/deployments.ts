@@ -1,6 +1,6 @@
 import { newestDeployment } from '../../contracts/deployments.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
-import { deploy, deployCode, gitCode, ownDeployments } from '../apps/deployments.ts'
+import { codeOf, deploy, deployCode, ownDeployments } from '../apps/deployments.ts'
 import { type SitePass, sitePass } from './types.ts'
 
 /**
@@ -14,7 +14,7 @@ export async function buildSite(pass: SitePass): Promise<Outcome> {
     return done()
   }
   const app = sitePass(pass)
-  const code = gitCode(repositoryUrl, branch)
+  const code = codeOf(app, { repositoryUrl, branch, deploymentSourceId })
   await deployCode(app, [repositoryUrl, branch, pipeline, deploymentSourceId], code)
   if (asked === undefined) return done()
   const { requestedAt, commit } = asked

@@ -1,6 +1,7 @@
 import { ownerLabelSelector } from '../../contracts/workloads.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
+import { DeploymentSource } from '../../crds/sources.ts'
 import { StaticWebApp } from '../../crds/staticwebapps.ts'
 import { siteApp } from '../../desired/staticwebapps.ts'
 import { namespace } from '../../kube/builtin.ts'
@@ -39,7 +40,7 @@ export const siteController = controllerWith<typeof StaticWebApp, Options, AppSt
       deploymentObserver(StaticWebApp),
       ...containerObservers<Stored>(StaticWebApp, (site) => viewOfApp(siteApp(site) as never)),
     ],
-    reads: [namespace],
+    reads: [namespace, { resource: DeploymentSource.resource, in: 'records' }],
     writes: [
       ...childRights(CHILDREN),
       { resource: DeploymentRecord.resource, verbs: ['create', 'delete'] },

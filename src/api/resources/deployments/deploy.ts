@@ -1,11 +1,14 @@
 import { z } from 'zod'
 import { type DeployedCollection, isBuilding } from '../../../contracts/deployments.ts'
+import { originOf } from '../../../contracts/sources/repositories.ts'
 import { PlatformError } from '../../../core/errors.ts'
+import { boundaryNamespace } from '../../../core/names.ts'
 import type { AnyKind } from '../../../crds/define.ts'
 import { DeploymentRecord, stageOf } from '../../../crds/deployments.ts'
+import { DeploymentSource } from '../../../crds/sources.ts'
 import type { Context } from '../../http/context.ts'
 import { type Authorization, type RouteDraft, route } from '../../http/route.ts'
-import { findResource } from '../places.ts'
+import { findResource, type Place } from '../places.ts'
 import { refuseWhileDeleting } from '../writes.ts'
 import { type DeployedObject, DeploymentLogEntryDto, deploymentsOf, type StoredDeployment } from './record.ts'
 import { answerWith, startBuild } from './start.ts'
@@ -57,11 +60,16 @@ export function deployRoute(
         spec: {
           branch: wanted.branch,
           ...(wanted.commit !== undefined && { commitSha: wanted.commit }),
-          ...(deploymentSourceId !== undefined && { source: deploymentSourceId }),
+          ...originOf(repositoryUrl, sourceOf(context as Context, place, deploymentSourceId)),
         },
       })
     },
   )
+}
+
+function sourceOf({ services }: Context, { boundaryId }: Place, id: string | undefined) {
+  if (id === undefined) return undefined
+  return services.records.peek(DeploymentSource, { namespace: boundaryNamespace(boundaryId), name: id })?.spec
 }
 
 /** One that waits fetches the newest commit when its turn comes; one that builds does so of the commit that it has. */

@@ -53,7 +53,12 @@ export const DeploymentLogEntryDto = z
     lastMessage: z.string(),
     provider: z.string().nullable(),
     repositoryName: z.string().nullable(),
-    source: z.string().nullable().describe('Name of the deployment source, or upload, image, rollback'),
+    source: z
+      .string()
+      .nullable()
+      .describe(
+        'Name of the deployment source, or upload, image, functions/<name>; null of a repository without a source',
+      ),
     timestamp: DateTime.describe('When it was asked for'),
     canServe: z.boolean().describe('Whether it has an image that can be served'),
     isServing: z.boolean().describe('Whether it is served now'),
