@@ -76,6 +76,7 @@ export async function serveGit(root: string, login: Login) {
   return {
     url: `https://${host}`,
     fetch: outgoing.fetch,
+    certificateAuthority: authority.certPem,
     server,
     async close() {
       await outgoing.close()

@@ -67,9 +67,15 @@ async function authoritiesOf(
   return { GIT_SSL_CAINFO: bundle }
 }
 
-/** Git's own store of credentials, which gives a host what is kept for that host, redirected or not. */
+/**
+ * Git's own store of credentials, which gives a host what is kept for that host, redirected or not. It is only asked: to keep or
+ * forget one it would write beside the file, which nobody can, and say so in the log as if that were fatal.
+ */
 const credentials = ({ hasEntry, entryAt }: Places) =>
-  hasEntry('gitCredentials') ? ['-c', `credential.helper=store --file=${entryAt('gitCredentials')}`] : []
+  hasEntry('gitCredentials') ? ['-c', `credential.helper=${onlyAsked(entryAt('gitCredentials'))}`] : []
+
+const onlyAsked = (file: string) =>
+  `!ask() { if [ "$1" = get ]; then git credential-store --file='${file}' get; fi; }; ask`
 
 /** Without a name ssh would sign in as the user of this pod. What is no URL is left to git, which says what it is. */
 function named(address: string): string {

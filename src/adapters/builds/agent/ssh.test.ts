@@ -1,15 +1,11 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { makeKey, SshServer } from '../../../../test/cluster/sshServer.ts'
-import { readWord } from '../../../contracts/builds/pod.ts'
+import { fetchedSource } from '../../../../test/make/fetchedSource.ts'
 import { knownHostsOf } from '../../../contracts/sources/hostKeys.ts'
 
-/** The program of builds, as its first container runs it, with git and ssh of this machine. */
 describe('a build fetches a repository of a real sshd', () => {
   let server: SshServer
   let key: string
@@ -25,23 +21,8 @@ describe('a build fetches a repository of a real sshd', () => {
     if (above !== undefined) await rm(above, { recursive: true, force: true })
   })
 
-  async function fetchWith(entries: { 'private-key': string; 'known-hosts': string }, url = server.url()) {
-    const root = await mkdtemp(join(above, 'pod-'))
-    for (const folder of ['run/build', 'work', 'dev', 'tmp']) await mkdir(join(root, folder), { recursive: true })
-    const order = {
-      source: { kind: 'Git', url, branch: 'trunk' },
-      recipe: { purpose: 'Service', rootPath: '/', port: 8080, variables: [], environmentVersion: '' },
-      settings: { registry: 'registry.example.test', isRegistryInsecure: false },
-    }
-    const all = { ...entries, 'order.json': JSON.stringify(order) }
-    for (const [name, value] of Object.entries(all))
-      await writeFile(join(root, 'run/build', name), value, { mode: 0o600 })
-    const program = [join(import.meta.dirname, 'main.ts'), 'source', root]
-    const child = spawn(process.execPath, program, { stdio: ['ignore', 'pipe', 'inherit'] })
-    const [log] = await Promise.all([text(child.stdout), once(child, 'close')])
-    const word = readWord(await readFile(join(root, 'dev/termination-log'), 'utf8').catch(() => ''))
-    return { word, log, files: await readdir(join(root, 'work/source')) }
-  }
+  const fetchWith = (entries: { 'private-key': string; 'known-hosts': string }, url = server.url()) =>
+    fetchedSource(above, { url, entries })
   const good = async () => ({ 'private-key': await readFile(key, 'utf8'), 'known-hosts': await server.knownHosts() })
 
   it('with the key of its source, as git if the address names nobody', async () => {
