@@ -2,9 +2,8 @@ import { namesOf } from '../../contracts/containerinstances.ts'
 import { ownerLabelSelector } from '../../contracts/workloads.ts'
 import type { Resource } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
-import { deployment, ingress, networkPolicy, pod, podDisruptionBudget, secret, service } from '../../kube/builtin.ts'
+import { deployment, networkPolicy, pod, podDisruptionBudget, secret, service } from '../../kube/builtin.ts'
 import { certificate } from '../../kube/certmanager.ts'
-import { httpRoute } from '../../kube/gateway.ts'
 import { removeIdentity } from '../workload/identity.ts'
 import { namespaceIsGoing, placeOfPass } from '../workload/pass.ts'
 import { removingSecrets } from '../workload/secrets.ts'
@@ -33,7 +32,7 @@ export async function removeWorkload(pass: InstancePass): Promise<Outcome> {
   return left === 0 ? done() : waiting('TearingDown', 'The workload is being deleted.')
 }
 
-const SURROUNDINGS: readonly Resource[] = [ingress, httpRoute, certificate, service, podDisruptionBudget, networkPolicy]
+const SURROUNDINGS: readonly Resource[] = [certificate, service, podDisruptionBudget, networkPolicy]
 
 /** The garbage collector would, but it may take half a minute, during which a new resource finds its names taken. */
 export async function removeSurroundings(pass: InstancePass): Promise<Outcome> {

@@ -2,6 +2,8 @@ import type { Resource } from '../../core/object.ts'
 import { done } from '../../core/outcome.ts'
 import type { AnyKind, ObjectOf, SpecOf } from '../../crds/define.ts'
 import type { Halt, Observed, Rights, Side, Step, Workspace } from './pass.ts'
+import { cutRoutes, routesAmong } from './routes.ts'
+import { steps } from './steps.ts'
 import { otherClusterOf, WHEREABOUTS_READS } from './whereabouts.ts'
 
 export type { CacheView, Children, Halt, Observed, Pass, Place, Rights, Side, Step, Workspace } from './pass.ts'
@@ -34,7 +36,7 @@ export type ControllerOptions<K extends AnyKind, State> = {
    */
   halt?: Halt<K, State>
   /**
-   * Runs during deletion; `done` removes the finalizer. Only for kinds that own a namespace or data: with it
+   * Runs during deletion, when no route leads there any more; `done` removes the finalizer. Only for kinds that own a namespace or data: with it
    * comes the finalizer, which is put on before the first step.
    */
   finalize?: Step<K, State>
@@ -89,6 +91,7 @@ export function controller<K extends AnyKind, State = undefined>(
   kind: K,
   options: ControllerOptions<K, State>,
 ): Controller {
+  const routes = routesAmong(options.observes)
   const whole = {
     kind,
     name: kind.kind.toLowerCase(),
@@ -102,7 +105,7 @@ export function controller<K extends AnyKind, State = undefined>(
     fillSpec: options.fillSpec ?? (() => undefined),
     reconcile: options.reconcile,
     halt: options.halt,
-    finalize: options.finalize,
+    finalize: routes.length === 0 ? options.finalize : options.finalize && steps(cutRoutes(routes), options.finalize),
     abandon: options.abandon ?? (() => done()),
     isHeld: options.isHeld ?? (() => true),
     finalizeWithin: options.finalizeWithin ?? TEN_MINUTES,

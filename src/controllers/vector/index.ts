@@ -77,7 +77,7 @@ export const vectorController = controllerWith<
       removeWorkload,
       removeVolumes(runningEngine),
       removeSurroundings({
-        resources: [ingress, httpRoute, service, podDisruptionBudget, networkPolicy, configMap],
+        resources: [service, podDisruptionBudget, networkPolicy, configMap],
         secretsOf: (name) => [vectorNames(name).keys],
       }),
       releaseHosts,
