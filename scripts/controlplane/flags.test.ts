@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { AUDIT_LOG_BYTES_MAX } from '../../src/contracts/auditLog.ts'
 import { authenticationConfiguration, authorizationConfiguration } from './access.ts'
 import { apiServerFlags, controllerManagerFlags, etcdFlags, type FlagOptions } from './flags.ts'
 
@@ -36,6 +37,12 @@ describe('flags', () => {
     expect(apiServerFlags({ ...options, audit: true })).to.include(
       '--audit-webhook-config-file=/d/kubeconfigs/audit-webhook',
     )
+  })
+
+  it('send no more of the audit log at once than is taken, and refusals that repeat what was refused', () => {
+    const given = apiServerFlags({ ...options, audit: true })
+    for (const what of ['batch', 'event'])
+      expect(given).to.include(`--audit-webhook-truncate-max-${what}-size=${AUDIT_LOG_BYTES_MAX}`)
   })
 
   it('are each given once', () => {

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { AUDIT_LOG_BYTES_MAX } from '../../src/contracts/auditLog.ts'
 import type { Ports } from './ports.ts'
 
 /** What the player plays, and what the cluster needs first. */
@@ -131,10 +132,10 @@ export function apiServerFlags({ folder, ports, audit, nodeAddress }: FlagOption
           'audit-webhook-batch-throttle-enable': false,
           // Four more attempts, in four minutes: a facade that is restarted misses nothing, on a busy machine neither.
           'audit-webhook-initial-backoff': '30s',
-          // A webhook of ours takes 2 MiB; of what is cut, who did it is still told.
+          // No more than ours takes at once. Of a longer event only who did what is sent; with that too long, none.
           'audit-webhook-truncate-enabled': true,
-          'audit-webhook-truncate-max-batch-size': 1_500_000,
-          'audit-webhook-truncate-max-event-size': 200_000,
+          'audit-webhook-truncate-max-batch-size': AUDIT_LOG_BYTES_MAX,
+          'audit-webhook-truncate-max-event-size': AUDIT_LOG_BYTES_MAX,
         }
       : {}),
   })

@@ -6,6 +6,7 @@ import { Agent, request } from 'undici'
 import { Authority } from '../../scripts/controlplane/pki.ts'
 import { ManualClock } from '../../test/make/clock.ts'
 import { until } from '../../test/make/until.ts'
+import { inlineWorkers } from '../adapters/workers/inline.ts'
 import { readConfiguration } from '../config.ts'
 import { silentLog } from '../core/log.ts'
 import type { KubeObject } from '../core/object.ts'
@@ -21,7 +22,8 @@ describe('the webhooks of the facade', () => {
   let webhooks: Webhooks | undefined
   const noCaches = { get: () => ({ get: () => undefined, subscribe: () => () => undefined }) }
   const clock = new ManualClock()
-  const options = { services: { clock }, caches: noCaches, client: {}, isReady: () => false, log: silentLog } as never
+  const services = { clock, workers: inlineWorkers }
+  const options = { services, caches: noCaches, client: {}, isReady: () => false, log: silentLog } as never
   const configuration = (more: Record<string, string>) =>
     readConfiguration({ PLATFORM_ISSUER: 'https://issuer.example.com', ...more })
 
@@ -108,6 +110,15 @@ describe('the webhooks of the facade', () => {
     expect((await post(authority, CALLER_NAME, '{}')).status).to.equal(400)
     expect((await post(authority, CALLER_NAME, ' '.repeat(300_000))).status).to.equal(400)
     expect((await post(authority, CALLER_NAME, review, '/')).status).to.equal(404)
+  })
+
+  it('take as much of the audit log at once as the API server is told to send, and no review as large', async () => {
+    const refused = { stage: 'ResponseComplete', responseStatus: { code: 422, message: 'x'.repeat(12_000_000) } }
+    const log = JSON.stringify({ kind: 'EventList', items: [refused] })
+    // Taken, and to be sent again: the facade does not know yet what exists.
+    expect((await post(authority, CALLER_NAME, log, '/audit')).status).to.equal(500)
+    expect((await post(authority, CALLER_NAME, log)).status).to.equal(400)
+    expect((await post(authority, CALLER_NAME, ' '.repeat(17_000_000), '/audit')).status).to.equal(400)
   })
 
   it('are not there without a certificate, and not without an authority over callers', async () => {

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
+import { WorkRefused } from '../adapters/workers/port.ts'
 import type { Standing } from '../api/callers/standing.ts'
 import type { Services } from '../api/http/context.ts'
 import { requestRate } from '../api/http/limits.ts'
@@ -10,12 +11,14 @@ import type { ActivityRecorder } from '../api/records/activity/recorder.ts'
 import { isThere } from '../api/records/activity/subjects.ts'
 import { whyNotGiven } from '../api/rules/assignments.ts'
 import { type Configuration, ConfigurationError } from '../config.ts'
+import { AUDIT_LOG_BYTES_MAX } from '../contracts/auditLog.ts'
 import { messageOf } from '../core/errors.ts'
 import { FairShare } from '../core/fairShare.ts'
 import type { Log } from '../core/log.ts'
 import { oneByOne } from '../core/oneByOne.ts'
 import { readWithin } from '../core/readWithin.ts'
 import { isSameText } from '../core/sameText.ts'
+import { Turns } from '../core/turns.ts'
 import { WEBHOOK_SERVER_NAME } from '../core/webhook.ts'
 import type { CacheSet } from '../kube/caches.ts'
 import type { KubeClient } from '../kube/client.ts'
@@ -54,8 +57,42 @@ export type WebhookOptions = {
 }
 export type Webhooks = { readonly port: number; stop(): Promise<void> }
 
-/** By path: answers the body of a review, undefined if it is not a review. */
-type Reviews = ReadonlyMap<string, (body: unknown) => unknown>
+type Review = {
+  /** Answers the body of a review, undefined if it is not a review. */
+  readonly answer: (body: unknown) => unknown
+  /** Bytes of a body. */
+  readonly most: number
+  /** Undefined for what is not JSON. */
+  readonly parse: (bytes: Buffer) => unknown
+}
+/** By path. */
+type Reviews = ReadonlyMap<string, Review>
+
+const reviewOf = (answer: Review['answer']): Review => ({ answer, most: BODY_MAX, parse: json })
+
+function json(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+/** What the API server puts around the events. */
+const LIST_BYTES_MAX = 64 * 1024
+
+/** What is large of it is read beside the thread that answers everybody. Where that has no time left, it is sent again. */
+function auditOf(answer: Review['answer'], { workers }: Services): Review {
+  const parse = (bytes: Buffer) =>
+    bytes.length <= BODY_MAX
+      ? json(bytes)
+      : workers.run('shortAuditLog', bytes, AUDIT).catch((error: unknown) => {
+          // The same again would end alike.
+          if (error instanceof WorkRefused && error.reason === 'Overdue') return undefined
+          throw error
+        })
+  return { answer, most: AUDIT_LOG_BYTES_MAX + LIST_BYTES_MAX, parse }
+}
 
 /** Of a tenant's questions, so many seconds' worth at once: an apply of a hundred objects asks a few hundred. */
 const SECONDS_AT_ONCE = 5
@@ -80,7 +117,7 @@ export async function runWebhooks(
   const admit = createAdmission({ services, caches, isReady })
   if (webhookCertificate === undefined) {
     const own = await openOwnAuthority(client, new Date(services.clock.now()))
-    const listener = listenerOf(new Map([[own.path, admit]]), () => true, log)
+    const listener = listenerOf(new Map([[own.path, reviewOf(admit)]]), () => true, log)
     const server = createServer(await ownTls(own), listener)
     const webhooks = await serve(server, configuration)
     const announced = keepAnnounced(client, own, log)
@@ -115,10 +152,10 @@ export async function runWebhooks(
     recorder,
     isReady,
   })
-  const reviews: Reviews = new Map<string, (body: unknown) => unknown>([
-    [AUTHORIZE, pacedReview(review, pace, places.placeOf)],
-    [ADMIT, admit],
-    [AUDIT, audit],
+  const reviews: Reviews = new Map([
+    [AUTHORIZE, reviewOf(pacedReview(review, pace, places.placeOf))],
+    [ADMIT, reviewOf(admit)],
+    [AUDIT, auditOf(audit, services)],
   ])
   // Once for each connection: reading a certificate takes longer than most answers.
   const callers = new WeakSet<object>()
@@ -217,9 +254,9 @@ async function answer(
   if (!isCaller(request)) return send(response, 403)
   const review = reviewAt(request.url?.split('?', 1)[0] ?? '', reviews)
   if (request.method !== 'POST' || review === undefined) return send(response, 404)
-  const body = await readBody(request)
+  const body = await readBody(request, review)
   await SHARE.take(askedFor(body))
-  const reviewed = body === undefined ? undefined : ((await review(body)) as object | undefined)
+  const reviewed = body === undefined ? undefined : ((await review.answer(body)) as object | undefined)
   if (reviewed === undefined) return send(response, 400)
   send(response, 200, reviewed)
 }
@@ -238,20 +275,24 @@ function askedFor(body: unknown): string {
 }
 
 /** In a time that does not tell how much of a path was right. */
-function reviewAt(path: string, reviews: Reviews): ((body: unknown) => unknown) | undefined {
+function reviewAt(path: string, reviews: Reviews): Review | undefined {
   for (const [known, review] of reviews) if (isSameText(known, path)) return review
   return undefined
 }
 
+/** Large bodies come in one after the other: together they would take all the memory. */
+const LARGE = new Turns()
+
 /** Undefined for a body that is too long or not JSON. */
-async function readBody(request: IncomingMessage): Promise<unknown> {
-  try {
+async function readBody(request: IncomingMessage, { most, parse }: Review): Promise<unknown> {
+  const read = async () => {
     // Kept open: the refusal goes back on it.
     const bytes = request.iterator({ destroyOnReturn: false })
-    return JSON.parse((await readWithin(BODY_MAX, bytes, () => new Error('too long'))).toString('utf8'))
-  } catch {
-    return undefined
+    const whole = await readWithin(most, bytes, () => new Error('too long')).catch(() => undefined)
+    return whole === undefined ? undefined : parse(whole)
   }
+  const isSmall = most <= BODY_MAX || Number(request.headers['content-length']) <= BODY_MAX
+  return isSmall ? read() : LARGE.take('', read)
 }
 
 function send(response: ServerResponse, status: number, body?: object): void {

@@ -7,6 +7,7 @@ import { SYSTEM_NAMESPACE, sha256 } from '../../src/core/names.ts'
 import { ContainerInstance } from '../../src/crds/containerinstances.ts'
 import { secret } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
+import { isKubeError } from '../../src/kube/errors.ts'
 import { TEST_CONFIG } from '../config.ts'
 import type { PagedListResponse } from '../make/page.ts'
 import { SeededRandom } from '../make/random.ts'
@@ -197,6 +198,40 @@ describe('the record of activity', () => {
     } finally {
       await readerClient.close()
     }
+  })
+
+  it('tells of a refusal once, however long what was refused is', async () => {
+    const name = await make()
+    const long = (character: string, count = 200_000) => character.repeat(count)
+    const patches: object[] = [
+      { spec: { computePlan: long('x') } },
+      { spec: { clusterId: long('<') } },
+      { spec: { tags: { [long('k')]: 'v' } } },
+      { metadata: { labels: { long: long('"') } } },
+      { metadata: { labels: { long: long('x', 2_000_000) } } },
+      { metadata: { annotations: { 'freehold.dev/actor': long('a') } } },
+    ]
+    for (const patch of patches) {
+      const write = clients.kubectl.mergePatch(ContainerInstance.resource, { namespace, name }, patch)
+      const outcome = await write.then(
+        () => 'taken',
+        (error: unknown) => (isKubeError(error) ? 'refused' : String(error)),
+      )
+      expect(outcome, Object.keys(patch).join()).to.equal('refused')
+    }
+    await change('kubectl', name, 1)
+    const entries = await until('the last one is told', async () => {
+      const found = await entriesOf(name)
+      return stepsIn(found).length === 1 && found
+    })
+    const refused = entries.filter(({ outcome }) => outcome === 'Refused')
+    expect(refused.map(({ statusCode }) => statusCode)).to.have.length(patches.length)
+    for (const { channel, actor, operation } of refused)
+      expect([channel, actor.principalId, operation]).to.deep.equal([
+        'Kubernetes',
+        callers.kubectl.principalId,
+        'patch',
+      ])
   })
 
   it('names users of kubectl that only the cluster knows, outlives the resource, and takes reports', async () => {

@@ -1,3 +1,4 @@
+import { shortAuditLog } from '../../contracts/auditLog.ts'
 import { type ReadJson, readJson } from '../../core/json.ts'
 import { redacted } from '../../core/redaction.ts'
 import { type ReadBatch, readBatch } from '../../editor/batch.ts'
@@ -10,6 +11,8 @@ export const TASKS = {
     readBatch(dialect, sql, new Set(parameters)) satisfies Promise<ReadBatch>,
   /** Of a large body. */
   readJson: (bytes: Uint8Array): ReadJson => readJson(bytes),
+  /** Of a large part of the audit log. */
+  shortAuditLog: (bytes: Uint8Array): unknown => shortAuditLog(bytes),
   /** Of a large text. */
   redacted: (text: string): string => redacted(text),
   warm: (_: null) => loadParsers(),
