@@ -1,6 +1,7 @@
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, normalize } from 'node:path'
+import { createProgress } from './controlplane/index.ts'
 import { isNodeBuilt } from './node/programs.ts'
 import { machineFacts, nodeIsImpossible } from './node/requirements.ts'
 import { runChecks } from './test/checks.ts'
@@ -159,6 +160,11 @@ class TestRun {
 
   async #node(title: string, files: string[], settings: Record<string, string> = {}): Promise<void> {
     if (files.length === 0) return
+    const { prepareFor } = await import('../test/node/prepare.ts')
+    await prepareFor(
+      files.map((file) => join(root, file)),
+      { progress: createProgress(process.stderr), signal: undefined },
+    )
     const platform = await startTestPlatform({ hasRealNode: true, environment: settings })
     try {
       await this.#mocha(0, { title, files, environment: platform.environment }).run()

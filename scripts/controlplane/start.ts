@@ -6,7 +6,7 @@ import { loadAll } from 'js-yaml'
 import { GATEWAY_PORTS, NODE_NAME } from '../node/addresses.ts'
 import { removeCgroups, stateOf } from '../node/namespaces.ts'
 import { findNodeParts, type NodeParts } from '../node/programs.ts'
-import { machineFacts, nodeIsImpossible } from '../node/requirements.ts'
+import { machineFacts, nodeIsCramped, nodeIsImpossible } from '../node/requirements.ts'
 import { type RunningNode, startNode } from '../node/start.ts'
 import { buildPrograms } from './build.ts'
 import { cachedAt } from './cache.ts'
@@ -57,8 +57,7 @@ export async function startControlPlane(options: StartOptions): Promise<ControlP
   if ((options.nodes ?? 1) > MAX_NODES)
     throw new Error(`At most ${MAX_NODES} nodes can be played, not ${options.nodes}.`)
 
-  const impossible = options.realNode === undefined ? undefined : nodeIsImpossible(machineFacts())
-  if (impossible !== undefined) throw new Error(impossible)
+  if (options.realNode !== undefined) judgeMachine(progress)
   const leftovers = await stopLeftovers(folder)
   await removeCgroups(stateOf(folder))
   if (leftovers.length > 0) progress.note(`Stopped what an earlier run left behind: ${leftovers.join(', ')}`)
@@ -96,6 +95,15 @@ export async function startControlPlane(options: StartOptions): Promise<ControlP
     failed: group.failed,
     stop: () => (stopped ??= end()),
   }
+}
+
+/** @throws Error that says why no node can run here */
+function judgeMachine(progress: Progress): void {
+  const facts = machineFacts()
+  const impossible = nodeIsImpossible(facts)
+  if (impossible !== undefined) throw new Error(impossible)
+  const cramped = nodeIsCramped(facts)
+  if (cramped !== undefined) progress.note(cramped)
 }
 
 type Programs = Record<ProgramName, string>

@@ -36,7 +36,11 @@ export const MARIADB: PackageImage = {
 
 /** MariaDB, for SQL instances. @throws Error that says what is missing */
 export async function pushEngines(node: Pick<Namespaces, 'inNetwork'>, search: ToolSearch): Promise<void> {
-  await pushInto(node, [await packageImage({ ...MARIADB, key: await contentOf(MARIADB_FILES) }, search)])
+  await pushInto(node, [await engineImage(search)])
+}
+
+export async function engineImage(search: ToolSearch): Promise<Image> {
+  return packageImage({ ...MARIADB, key: await contentOf(MARIADB_FILES) }, search)
 }
 
 /**
@@ -46,11 +50,13 @@ export async function pushEngines(node: Pick<Namespaces, 'inNetwork'>, search: T
  * @throws Error that says what is missing
  */
 export async function pushLibrary(node: Pick<Namespaces, 'inNetwork'>, search: ToolSearch): Promise<void> {
-  await pushInto(node, [
-    await nodeBase(search),
-    await packageImage({ ...NGINX_BASE, key: await contentOf(NGINX_FILES) }, search),
-  ])
+  await pushInto(node, await baseImages(search))
   await pushInto(node, [await builderImage(search)])
+}
+
+/** Of the code that is built on a node. @throws Error that says what is missing */
+export async function baseImages(search: ToolSearch): Promise<Image[]> {
+  return [await nodeBase(search), await packageImage({ ...NGINX_BASE, key: await contentOf(NGINX_FILES) }, search)]
 }
 
 async function contentOf(folder: string): Promise<string> {

@@ -4,7 +4,7 @@ import { installManifests } from '../../src/kube/crds.ts'
 import type { ToolSearch } from '../controlplane/tool.ts'
 import { readManifests } from '../platform/manifests.ts'
 import { DNS_DOMAIN, GATEWAY } from './addresses.ts'
-import { makeImage } from './image.ts'
+import { type Image, makeImage } from './image.ts'
 import { pushInto } from './images.ts'
 import type { Namespaces } from './namespaces.ts'
 import { unpackedPackages } from './packages.ts'
@@ -30,13 +30,17 @@ export async function installPrometheus(
   { node, client }: { node: Pick<Namespaces, 'inNetwork'>; client: KubeClient },
   search: ToolSearch,
 ): Promise<void> {
+  await pushInto(node, [await prometheusImage(search)])
+  await installManifests(client, readManifests(MANIFESTS))
+}
+
+/** @throws Error that says what is missing */
+export async function prometheusImage(search: ToolSearch): Promise<Image> {
   const [programs, base] = [await prometheusPrograms(search), await unpackedPackages(NODE_LIBRARIES, search)]
-  const image = await makeImage({
+  return makeImage({
     name: PROMETHEUS_IMAGE,
     layers: [base, { from: programs, paths: ['prometheus'], to: 'usr/bin' }],
     key: `${programs} ${base}`,
     config: { Entrypoint: ['/usr/bin/prometheus'], User: '65534:65534' },
   })
-  await pushInto(node, [image])
-  await installManifests(client, readManifests(MANIFESTS))
 }

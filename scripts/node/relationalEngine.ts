@@ -47,12 +47,8 @@ export type EngineHome = {
  * @throws Error that says what is missing
  */
 export async function installRelationalEngine(home: EngineHome, search: ToolSearch): Promise<string> {
-  const [program, { version, folder }] = await Promise.all([
-    builtTool(OPERATOR, search),
-    downloadedModule(MODULE, search.environment),
-  ])
+  const { program, version, folder, image, major } = await relationalEngineParts(search)
   const name = `${REPOSITORY}:${version.replace(/^v/, '')}`
-  const { image, major } = await postgresql(search)
   await pushInto(home.node, [await operator(name, program), image])
   const { stdout } = await promisify(execFile)(home.kubectl, ['kustomize', join(folder, 'config/default')], {
     maxBuffer: 64 * 1024 * 1024,
@@ -60,6 +56,15 @@ export async function installRelationalEngine(home: EngineHome, search: ToolSear
   const manifests = loadAll(stdout.replaceAll(PLACEHOLDER, `ghcr.io/${name}`)) as KubeObject[]
   await installManifests(home.client, manifests, { resources: [mutatingWebhookConfiguration] })
   return major
+}
+
+/** What is built or downloaded for it, the first time in minutes. @throws Error that says what is missing */
+export async function relationalEngineParts(search: ToolSearch) {
+  const [program, module] = await Promise.all([
+    builtTool(OPERATOR, search),
+    downloadedModule(MODULE, search.environment),
+  ])
+  return { program, ...module, ...(await postgresql(search)) }
 }
 
 /** It looks for itself by architecture, and copies that into the pods of its instances. */

@@ -1,8 +1,11 @@
 import { expect } from 'chai'
-import { type MachineFacts, nodeIsImpossible } from './requirements.ts'
+import { type MachineFacts, nodeIsCramped, nodeIsImpossible } from './requirements.ts'
 
 describe('a machine for a real node', () => {
-  const able: MachineFacts = { platform: 'linux', isRoot: true, missing: [], refusal: undefined }
+  const able: MachineFacts = {
+    ...{ platform: 'linux', isRoot: true, missing: [], refusal: undefined },
+    inotifyInstances: 512,
+  }
   const cases: [string, Partial<MachineFacts>, RegExp | undefined][] = [
     ['Linux, as root, with what is needed', {}, undefined],
     [
@@ -22,6 +25,21 @@ describe('a machine for a real node', () => {
       return expect(told)
         .to.match(expected)
         .and.to.match(/^[^\n]+\.$/)
+    })
+  }
+
+  const cramped: [title: string, instances: number | undefined, isTold: boolean][] = [
+    ['some hundreds of inotify instances', 256, false],
+    ['fewer of them', 128, true],
+    ['a kernel that does not say how many', undefined, false],
+  ]
+  for (const [title, inotifyInstances, isTold] of cramped) {
+    it(`${title}: ${isTold ? 'is told how to raise the limit, and can run one' : 'is told nothing'}`, () => {
+      const facts = { ...able, inotifyInstances }
+      expect(nodeIsImpossible(facts)).to.equal(undefined)
+      const told = nodeIsCramped(facts)
+      if (!isTold) return expect(told).to.equal(undefined)
+      return expect(told).to.include('128').and.to.include('sysctl -w fs.inotify.max_user_instances=512')
     })
   }
 })

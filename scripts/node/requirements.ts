@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { onPath } from '../controlplane/processes.ts'
 
 export type MachineFacts = {
@@ -9,6 +9,8 @@ export type MachineFacts = {
   readonly missing: readonly string[]
   /** What the kernel said when it was asked for namespaces; undefined if it gave them. */
   readonly refusal: string | undefined
+  /** How many inotify instances the kernel gives a user; undefined if it does not say. */
+  readonly inotifyInstances: number | undefined
 }
 
 const NEEDED = ['unshare', 'nsenter', 'setpriv', 'mount', 'tar', 'apt-get', 'dpkg-deb']
@@ -24,12 +26,31 @@ export function nodeIsImpossible({ platform, isRoot, missing, refusal }: Machine
   return undefined
 }
 
+/** Instances of inotify: the node takes some for itself, and one for each container. */
+const FEW_INSTANCES = 256
+const INSTANCES = 'fs.inotify.max_user_instances'
+
+/** Why a node of this machine will not bear many pods, and what to do; undefined if it will. */
+export function nodeIsCramped({ inotifyInstances = FEW_INSTANCES }: MachineFacts): string | undefined {
+  if (inotifyInstances >= FEW_INSTANCES) return undefined
+  return `A node takes an inotify instance for each container, and this machine gives a user ${inotifyInstances} of them: before you start many pods, run "sysctl -w ${INSTANCES}=512" as root of the machine, or they end in "too many open files".`
+}
+
 export function machineFacts(): MachineFacts {
   const { platform } = process
   const isRoot = process.getuid?.() === 0
   const missing = NEEDED.filter((name) => onPath(name) === undefined)
   const refusal = platform === 'linux' && isRoot && missing.length === 0 ? refusedNamespaces() : undefined
-  return { platform, isRoot, missing, refusal }
+  return { platform, isRoot, missing, refusal, inotifyInstances: numberIn(INSTANCES) }
+}
+
+/** A setting of the kernel, by its name for sysctl. */
+function numberIn(name: string): number | undefined {
+  try {
+    return Number(readFileSync(`/proc/sys/${name.replaceAll('.', '/')}`, 'utf8'))
+  } catch {
+    return undefined
+  }
 }
 
 /** Tries all that a node needs of the kernel, in namespaces that end with the trial. */

@@ -13,8 +13,7 @@ const QUIET_SECONDS = TEST_CONFIG.sized(60, 120)
 /** What a platform at rest may ask: to be told (a watch), and to keep its lease. */
 const AT_REST = /^(watch |(get|update|patch) leases\.coordination\.k8s\.io$)/
 
-describe(`a converged platform of ${DATABASES} vector databases, every other one stopped`, function () {
-  this.timeout(900_000)
+describe(`a converged platform of ${DATABASES} vector databases, every other one stopped`, () => {
   let own: OwnPlatform
   let fleet: Fleet
 

@@ -89,8 +89,7 @@ function memorySeries(): string[] {
 }
 
 const missing = debianIsMissing('prometheus')
-describe('what Prometheus itself tells', function () {
-  this.timeout(300_000)
+describe('what Prometheus itself tells', () => {
   if (missing !== undefined) {
     it(`is skipped: ${missing}`, function () {
       this.skip()

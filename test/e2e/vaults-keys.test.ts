@@ -40,8 +40,7 @@ function contentsOf({ data = {} }: StoredSecret): string[] {
 
 type StoredSecret = KubeObject & { data?: Record<string, string>; type?: string }
 
-describe(`${SECRETS} secrets of ${VERSIONS} versions`, function () {
-  this.timeout(1_800_000)
+describe(`${SECRETS} secrets of ${VERSIONS} versions`, () => {
   let own: OwnPlatform
   let token: string
   let group: string

@@ -29,12 +29,7 @@ const NAME = 'barman-cloud'
  * @throws Error that says what is missing
  */
 export async function installRelationalBackups(home: EngineHome, search: ToolSearch): Promise<void> {
-  const program = await builtTool(PLUGIN, search)
-  const { folder } = await downloadedModule(MODULE, search.environment)
-  const barman = await unpackedPackages(
-    { name: 'barman', packages: ['barman-cli-cloud', 'libc-bin', 'base-files'], dependencies: 'all' },
-    search,
-  )
+  const { program, folder, barman } = await relationalBackupParts(search)
   const sidecar = await makeImage({
     name: IMAGES.sidecar,
     layers: [barman, { from: dirname(program), paths: [basename(program)], to: '' }],
@@ -50,6 +45,18 @@ export async function installRelationalBackups(home: EngineHome, search: ToolSea
   )
   const secrets = await Promise.all([certificate('server'), certificate('client')])
   await installManifests(home.client, [...rendered, ...secrets], {})
+}
+
+/** What is built or downloaded for it, the first time in minutes. */
+export async function relationalBackupParts(search: ToolSearch) {
+  const request = {
+    name: 'barman',
+    packages: ['barman-cli-cloud', 'libc-bin', 'base-files'],
+    dependencies: 'all',
+  } as const
+  const program = await builtTool(PLUGIN, search)
+  const { folder } = await downloadedModule(MODULE, search.environment)
+  return { program, folder, barman: await unpackedPackages(request, search) }
 }
 
 /** In the place of cert-manager, which a node does not have. Engine and plugin trust these very certificates. */

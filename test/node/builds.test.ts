@@ -99,8 +99,7 @@ function probe(): void {
   })
 }
 
-describe('builds on a node', function () {
-  this.timeout(900_000)
+describe('builds on a node', () => {
   let client: KubeClient
   let ground: Ground
   let boundaryId: string

@@ -43,8 +43,7 @@ type Kill = { in: (typeof STEPS)[number]; after: number }
 type Status = { status?: string; observedGeneration?: number; state?: string; exitCode?: number; revision?: number }
 const statusOf = (object: KubeObject | undefined) => (object?.status ?? {}) as Status
 
-describe('an operator that is killed while it keeps container instances and jobs on a node', function () {
-  this.timeout(1_800_000)
+describe('an operator that is killed while it keeps container instances and jobs on a node', () => {
   let own: OwnPlatform
   let namespace: string
   let inPeace: object

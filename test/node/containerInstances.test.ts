@@ -42,8 +42,7 @@ const components = (greeting: string) => [
 ]
 
 /** @everyRun */
-describe('a container instance on a node', function () {
-  this.timeout(600_000)
+describe('a container instance on a node', () => {
   let hosts: PublicHosts
   let path: string
 

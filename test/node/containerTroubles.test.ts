@@ -80,8 +80,7 @@ const TROUBLES: readonly [string, object, (found: Pod) => boolean | undefined, R
   ],
 ]
 
-describe('a container instance in trouble on a node', function () {
-  this.timeout(900_000)
+describe('a container instance in trouble on a node', () => {
   let client: KubeClient
   let hosts: PublicHosts
   let scope: string

@@ -11,8 +11,7 @@ import { administrator } from '../worlds/tenant.ts'
 import { PublicHosts } from './publicHosts.ts'
 import { pushShell, shellPod } from './shell.ts'
 
-describe('what a cloud brings along, on a node', function () {
-  this.timeout(300_000)
+describe('what a cloud brings along, on a node', () => {
   const name = uniqueName('web')
   const host = `${name}.${DOMAIN}`
   let client: KubeClient

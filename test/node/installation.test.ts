@@ -60,8 +60,7 @@ async function underLoad(ask: Load['ask'], work: () => Promise<void>): Promise<{
 
 type Pod = { spec: { containers: { image: string }[] } }
 
-describe('the platform as it is installed on a cluster, by its image and its manifests', function () {
-  this.timeout(1_800_000)
+describe('the platform as it is installed on a cluster, by its image and its manifests', () => {
   let installation: Installation
   let boundary: string
 

@@ -23,8 +23,7 @@ type Target = { name: string; address: string; port: number; whose: number | und
 const NOBODY = -1
 
 /** @everyRun */
-describe('isolation, by connections that are made', function () {
-  this.timeout(600_000)
+describe('isolation, by connections that are made', () => {
   let client: KubeClient
   let namespaces: string[]
   let targets: Target[]

@@ -39,8 +39,7 @@ const run = promisify(execFile)
 type Volume = { name: string; emptyDir: object }
 
 /** @everyRun */
-describe('logs and files on a node', function () {
-  this.timeout(180_000)
+describe('logs and files on a node', () => {
   let client: KubeClient
   let boundaryId: string
   let group: string
@@ -269,8 +268,7 @@ describe('logs and files on a node', function () {
       expect((await ask({ op: 'download', path: '/data/file' })).answer.refused).to.equal('NotFound')
     })
 
-    it('go up and down without being held by the facade', async function () {
-      this.timeout(900_000)
+    it('go up and down without being held by the facade', async () => {
       // One upload takes half of a gigabyte: twice that goes as two files.
       const SIZE = Number(process.env.FILE_MEBIBYTES ?? 512) * 1024 ** 2
       const routes = area('apps', 'platform', [

@@ -10,8 +10,7 @@ import { administrator } from '../worlds/tenant.ts'
 import { podIn, pushShell, SHELL_IMAGE, shellPod } from './shell.ts'
 
 /** @everyRun */
-describe('pods on a node', function () {
-  this.timeout(120_000)
+describe('pods on a node', () => {
   let client: KubeClient
   let home: { boundaryId: string; group: string; namespace: string }
 

@@ -11,8 +11,7 @@ import { logOf, podIn, shellPod, testNode } from './shell.ts'
 
 type Database = { status: string; statusMessage: string; readyReplicas: number }
 
-describe('a relational database on a node, by CloudNativePG', function () {
-  this.timeout(600_000)
+describe('a relational database on a node, by CloudNativePG', () => {
   let client: KubeClient
   let boundaryId: string
   let namespace: string

@@ -15,8 +15,7 @@ type Database = { status: string; statusMessage: string; readyReplicas: number }
 type Window = { isAvailable: boolean; earliest: string | null; latest: string | null; archiving: string }
 
 /** @backups */
-describe('a relational database that is backed up, on a node', function () {
-  this.timeout(2_000_000)
+describe('a relational database that is backed up, on a node', () => {
   let client: KubeClient
   let namespace: string
   let base: string

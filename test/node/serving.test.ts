@@ -31,8 +31,7 @@ require('node:http').createServer((request, response) => {
   response.end(GREETING)
 }).listen(process.env.PORT)`
 
-describe('from source to serving, on a node', function () {
-  this.timeout(900_000)
+describe('from source to serving, on a node', () => {
   let home: string
   let hosts: PublicHosts
   let environment: NodeJS.ProcessEnv

@@ -12,8 +12,7 @@ import { logOf, podIn, pushImages, shellPod } from './shell.ts'
 
 type Connection = { connectionString: string }
 
-describe('a SQL instance on a node', function () {
-  this.timeout(600_000)
+describe('a SQL instance on a node', () => {
   let client: KubeClient
   let boundaryId: string
   let namespace: string

@@ -75,8 +75,7 @@ function cgroupsNamed(name: string): string[] {
     .filter(existsSync)
 }
 
-describe('a node that was stopped', function () {
-  this.timeout(600_000)
+describe('a node that was stopped', () => {
   let folder: string
   let client: KubeClient | undefined
 

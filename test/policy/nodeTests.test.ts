@@ -1,0 +1,26 @@
+import { globSync, readFileSync } from 'node:fs'
+import { expect } from 'chai'
+import { neededBy } from '../node/prepare.ts'
+
+const NODE_TESTS = globSync('test/node/*.test.ts')
+
+describe('tests', () => {
+  it('have no timeout of their own: the one of .mocharc.json only ends a run that hangs', () => {
+    const all = globSync(['src/**/*.test.ts', 'scripts/**/*.test.ts', 'test/**/*.ts'])
+    expect(all.length).to.be.greaterThan(300)
+    const limited = all.filter((file) => /\bthis\.(timeout|slow)\(/.test(readFileSync(file, 'utf8')))
+    expect(limited).to.deep.equal([])
+  })
+
+  it('on a node have everything made for them that they put onto it', () => {
+    expect(NODE_TESTS.length).to.be.greaterThan(10)
+    for (const file of NODE_TESTS) {
+      const text = readFileSync(file, 'utf8')
+      const called = text.match(/\b(?:install|push)[A-Z]\w*(?=\()/g) ?? []
+      // These two put what was named to them.
+      const own = called.filter((name) => name !== 'pushInto' && name !== 'pushImages')
+      expect(neededBy(text), file).to.include.members(own)
+      if (called.length > own.length) expect(neededBy(text), file).to.not.be.empty
+    }
+  })
+})
