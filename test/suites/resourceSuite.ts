@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import request from 'supertest'
+import type { z } from 'zod'
 import { SERVED_ROUTES } from '../../src/api/index.ts'
 import { FINALIZER } from '../../src/core/labels.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
@@ -405,6 +406,16 @@ function refusalTests({ body }: ResourceCase, world: World): void {
       const unread = await call(method, `${base}/nothing`).send({ ...body, nowhere: null })
       expect([unread.status, unread.body.code], method).to.deep.equal([400, 'MODEL_BINDING_FAILED'])
       expect((await call(method, `${base}/nothing`).send(body)).status, method).to.equal(404)
+    }
+  })
+
+  it('judge a whole body before they say that what it is about is not there', async () => {
+    const places = { put: `${base}/nothing`, post: `${base.replace('/shop/', '/none/')}/x` }
+    for (const [method, place] of Object.entries(places) as ['put' | 'post', string][]) {
+      const [field = ''] = Object.keys((routeOf(method)?.body as z.ZodObject | undefined)?.shape ?? {})
+      if (field === '') continue
+      const judged = await call(method, place).send({ ...body, [field]: { odd: [true] } })
+      expect([judged.status, judged.body.errors?.[0]?.field], method).to.deep.equal([400, field])
     }
   })
 

@@ -18,7 +18,7 @@ import { findResource, livePlaceOf, type Place, viewMaker } from '../resources/p
 import { underNewAddresses } from '../resources/platformNames.ts'
 import type { AnyDeclaration } from '../resources/types.ts'
 import { refuseWhileDeleting, specForUpdate } from '../resources/writes.ts'
-import { bodyOverStored, withRepeated } from '../resources/writtenBody.ts'
+import { bodyOverStored, judgedFirst, withRepeated } from '../resources/writtenBody.ts'
 import { functionRecord } from './record.ts'
 
 export const NAMESPACE = '{RG}/functionnamespaces/{namespaceName}'
@@ -94,8 +94,9 @@ export async function findFunction(context: Context): Promise<FoundFunction> {
   return { object, ref, at, live: livePlaceOf(context.services, { ...object, spec: { clusterId } }) }
 }
 
+const body = withRepeated(declaration.body, functionRecord.dto)
 const schemas = {
-  ...bodyOverStored(withRepeated(declaration.body, functionRecord.dto)),
+  ...bodyOverStored(body),
   example,
   reply: functionRecord.dto,
 }
@@ -106,13 +107,13 @@ export const functionRoutes: readonly RouteDraft[] = [
     'POST',
     FUNCTION,
     { auth: action('functions/write'), summary: 'Create; the same body again answers 200', ...schemas },
-    create,
+    judgedFirst(body, create),
   ),
   route(
     'PUT',
     FUNCTION,
     { auth: action('functions/write'), summary: 'Replace the writable fields', ...schemas },
-    update,
+    judgedFirst(body, update),
   ),
 ]
 

@@ -30,7 +30,7 @@ import { resourceShape } from './shape.ts'
 import type { AnyDeclaration, ResourceView } from './types.ts'
 import { untilChanged } from './untilChanged.ts'
 import { specForUpdate } from './writes.ts'
-import { bodyOverStored, mergePatchBody, withRepeated } from './writtenBody.ts'
+import { bodyOverStored, judgedFirst, mergePatchBody, withRepeated } from './writtenBody.ts'
 
 /** Reads of one resource and of lists. */
 export function readRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>): RouteDraft[] {
@@ -90,6 +90,7 @@ export function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarat
   const { parameter = 'name' } = declaration
   const reply: z.ZodType = declaration.dto
   const body = withRepeated(declaration.body, declaration.dto)
+  const whole = replacing(kind, body)
   const query = z.strictObject('onDelete' in kind.spec.shape ? { keepData: z.enum(['true', 'false']).optional() } : {})
   const { example } = declaration
   const update = (form: 'put' | 'patch') => async (context: Context) => {
@@ -106,10 +107,18 @@ export function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarat
     return shown(object, place, context, declaration, ok)
   }
   return [
-    genericRoute('create', declaration, { ...bodyOverStored(body), example, reply }, (context) =>
-      create(kind, declaration, context),
+    genericRoute(
+      'create',
+      declaration,
+      { ...bodyOverStored(body), example, reply },
+      judgedFirst(body, (context) => create(kind, declaration, context)),
     ),
-    genericRoute('update', declaration, { ...bodyOverStored(replacing(kind, body)), example, reply }, update('put')),
+    genericRoute(
+      'update',
+      declaration,
+      { ...bodyOverStored(whole), example, reply },
+      judgedFirst(whole, update('put')),
+    ),
     genericRoute('patch', declaration, { ...mergePatchBody(body), reply }, update('patch')),
     genericRoute('delete', declaration, { query, answers: [202] }, (context) => remove(kind, declaration, context)),
   ]

@@ -1,5 +1,9 @@
 import { z } from 'zod'
+import { PlatformError } from '../../core/errors.ts'
 import { unwrapped } from '../../core/unwrapped.ts'
+import type { Answer } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { readModel } from '../http/model.ts'
 
 /**
  * The body of a write that takes what a read answered: `body`, and the other fields of the record, which are ignored.
@@ -27,6 +31,21 @@ export function bodyOverStored(record: z.ZodObject, documentedBody = record) {
   return {
     body: z.strictObject(Object.fromEntries(names) as Record<string, z.ZodOptional<z.ZodUnknown>>),
     documentedBody,
+  }
+}
+
+/**
+ * The handler of such a route. Where what it names is not there, the body is judged alone and before that is told, as every
+ * body is.
+ */
+export function judgedFirst<Result>(record: z.ZodType, handle: (context: Context) => Promise<Answer<Result>>) {
+  return async (context: Context): Promise<Answer<Result>> => {
+    try {
+      return await handle(context)
+    } catch (error) {
+      if (error instanceof PlatformError && error.status === 404) readModel(record, context.body)
+      throw error
+    }
   }
 }
 
