@@ -6,11 +6,11 @@ import {
   OWNER_KIND_LABEL,
   OWNER_NAME_LABEL,
 } from '../core/labels.ts'
-import { type ClaimType, claimName } from '../core/nameClaims.ts'
+import { type ClaimType, claimName, HOLDER_DUE } from '../core/nameClaims.ts'
 import type { KubeObject, ObjectMeta } from '../core/object.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { NameClaim } from '../crds/nameclaims.ts'
-import { absent, alreadyThere } from '../kube/errors.ts'
+import { absent, isKubeError } from '../kube/errors.ts'
 import type { Pass, Rights, Workspace } from './engine/controller.ts'
 
 /** Names that are unique on the platform: who claims one first has it (docs/architecture.md). */
@@ -18,7 +18,7 @@ import type { Pass, Rights, Workspace } from './engine/controller.ts'
 export type ClaimObject = NameClaim & { [key: string]: unknown }
 
 /** What of a pass a claim needs, whatever its kind and state. */
-export type ClaimingPass = Pick<Pass, 'records' | 'incarnation'> & {
+export type ClaimingPass = Pick<Pass, 'records' | 'incarnation' | 'clock'> & {
   kind: Pick<AnyKind, 'kind' | 'resource'>
   object: { metadata: { namespace?: string; name: string; deletionTimestamp?: string } }
 }
@@ -26,21 +26,40 @@ export type ClaimingPass = Pick<Pass, 'records' | 'incarnation'> & {
 /** What a controller that claims names writes. */
 export const CLAIM_RIGHTS: Rights = { resource: NameClaim.resource, verbs: ['get', 'create', 'delete'] }
 
-/** Takes the name, or sees that it is ours already. False if another resource has it. */
+/**
+ * Takes the name, or sees that it is ours already. False if another resource has it.
+ *
+ * @throws KubeError AlreadyExists while nobody can tell who has it: the pass is then tried again
+ */
 export async function claimed(pass: ClaimingPass, type: ClaimType, value: string): Promise<boolean> {
   const name = claimName(type, value)
   const known = pass.records.cache<ClaimObject>(NameClaim.resource).get(undefined, name)
   if (known !== undefined && isHeldBy(known, pass)) return true
-  const made = await pass.records.client.create(NameClaim.resource, claimOf(pass, type, value)).catch(alreadyThere)
-  if (made !== undefined) return true
-  // The cache may be behind: only the server's own answer decides between two who want one name.
-  const holder = await pass.records.client.get<ClaimObject>(NameClaim.resource, { name })
-  if (isHeldBy(holder, pass)) return true
-  if (!(await isOrphaned(pass, holder))) return false
-  const { uid, resourceVersion } = holder.metadata
-  await pass.records.client.remove(NameClaim.resource, { name }, { uid, resourceVersion })
-  await pass.records.client.create(NameClaim.resource, claimOf(pass, type, value))
-  return true
+  const { client } = pass.records
+  try {
+    await client.create(NameClaim.resource, claimOf(pass, type, value))
+    return true
+  } catch (error) {
+    if (!isKubeError(error, 'AlreadyExists')) throw error
+    // The cache may be behind: only the server's own answer decides between two who want one name.
+    const claim = await client.get<ClaimObject>(NameClaim.resource, { name }).catch(absent)
+    if (claim === undefined) throw error
+    if (isHeldBy(claim, pass)) return true
+    // Only of our own kind: of others we cannot tell.
+    if (claim.spec.holder.kind !== pass.kind.kind) return false
+    const holder = await client.get(pass.kind.resource, claim.spec.holder).catch(absent)
+    if (holder === undefined && isOfNew(claim, pass)) throw error
+    if (holder?.metadata.annotations?.[INCARNATION_ANNOTATION] === claim.spec.holder.incarnation) return false
+    const { uid, resourceVersion } = claim.metadata
+    await client.remove(NameClaim.resource, { name }, { uid, resourceVersion })
+    await client.create(NameClaim.resource, claimOf(pass, type, value))
+    return true
+  }
+}
+
+/** Whether its holder may still come: REST claims a name before it makes what has it. */
+function isOfNew({ metadata }: ClaimObject, { clock }: ClaimingPass): boolean {
+  return clock.now() - Date.parse(metadata.creationTimestamp ?? '') <= HOLDER_DUE
 }
 
 function claimOf(pass: ClaimingPass, type: ClaimType, value: string): KubeObject {
@@ -60,14 +79,6 @@ function claimOf(pass: ClaimingPass, type: ClaimType, value: string): KubeObject
 function isHeldBy(claim: ClaimObject, pass: ClaimingPass): boolean {
   const { holder } = claim.spec
   return holder.kind === pass.kind.kind && holder.incarnation === pass.incarnation
-}
-
-/** A claim whose holder is gone or was made anew. Only of our own kind: of others we cannot tell. */
-async function isOrphaned(pass: ClaimingPass, claim: ClaimObject): Promise<boolean> {
-  const { kind, namespace, name, incarnation } = claim.spec.holder
-  if (kind !== pass.kind.kind) return false
-  const holder = await pass.records.client.get(pass.kind.resource, { namespace, name }).catch(absent)
-  return holder?.metadata.annotations?.[INCARNATION_ANNOTATION] !== incarnation
 }
 
 /** Lets go of our claims whose value this says. */

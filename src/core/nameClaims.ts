@@ -6,3 +6,6 @@ export type ClaimType = 'Host' | 'Vault' | 'StorageAccount' | 'StoreBucket' | 'F
 export function claimName(type: ClaimType, value: string): string {
   return sha256(`${type}/${value}`).slice(0, 63)
 }
+
+/** Milliseconds within which the holder of a claim is made, or never. */
+export const HOLDER_DUE = 60_000

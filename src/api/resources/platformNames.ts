@@ -3,7 +3,7 @@ import { pathClaim } from '../../contracts/functions.ts'
 import { HOST_IS_YOURS } from '../../contracts/workloads.ts'
 import { type ErrorCode, PlatformError } from '../../core/errors.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
-import { type ClaimType, claimName } from '../../core/nameClaims.ts'
+import { type ClaimType, claimName, HOLDER_DUE } from '../../core/nameClaims.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { KINDS } from '../../crds/index.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
@@ -31,9 +31,6 @@ type Ref = { namespace: string; name: string }
 /** A name that a resource wants for itself alone, and the error if somebody else has it. */
 type Wanted = { type: ClaimType; value: string; taken: PlatformError }
 type ClaimRecord = RecordOf<typeof NameClaim>
-
-/** Milliseconds after which a claim without an existing holder is stale. */
-const HOLDER_DUE = 60_000
 
 /** The names that the resource takes by being made with this spec. */
 function namesWanted(kind: AnyKind, { namespace, name }: Ref, spec: object, taken: ErrorCode): Wanted[] {

@@ -6,6 +6,7 @@ import { PlatformCluster } from '../../crds/clusters.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import { ingress, statefulSet } from '../../kube/builtin.ts'
+import { isKubeError } from '../../kube/errors.ts'
 
 const FAR = '4a7f8a52-7a4e-4b52-9a55-0d6c8f3f9b77'
 
@@ -95,34 +96,34 @@ describe('the public host of a vector database', () => {
     expect(await claims()).to.deep.equal([])
   })
 
-  it('is taken from a holder that is gone for good or was made anew', async () => {
-    const spec = {
-      type: 'Host',
-      value: host,
-      holder: { kind: 'VectorCluster', namespace: HOME, name: 'gone', incarnation: 'x' },
-    }
-    world.client.seed(NameClaim.resource, {
-      apiVersion: '',
-      kind: '',
-      metadata: { name: claimName('Host', host) },
-      spec,
-    })
-    await world.create({ enableIngress: true, ingressHost: host })
-    await world.converge()
-    expect(await claims()).to.deep.equal([`${host} products`])
-  })
+  describe('beside the claim of another holder', () => {
+    /** @param age of the claim, in milliseconds */
+    const claim = (kind: string, age: number) =>
+      world.client.seed(NameClaim.resource, {
+        ...{ apiVersion: '', kind: '' },
+        metadata: { name: claimName('Host', host), creationTimestamp: new Date(world.clock.now() - age).toISOString() },
+        spec: { type: 'Host', value: host, holder: { kind, namespace: HOME, name: 'other', incarnation: 'x' } },
+      })
+    beforeEach(() => world.create({ enableIngress: true, ingressHost: host }))
 
-  it('is not taken from a holder of a kind that we cannot judge', async () => {
-    const spec = { type: 'Host', value: host, holder: { kind: 'App', namespace: HOME, name: 'gone', incarnation: 'x' } }
-    world.client.seed(NameClaim.resource, {
-      apiVersion: '',
-      kind: '',
-      metadata: { name: claimName('Host', host) },
-      spec,
+    it('is taken if that is gone for good', async () => {
+      claim('VectorCluster', 61_000)
+      await world.converge()
+      expect(await claims()).to.deep.equal([`${host} products`])
     })
-    await world.create({ enableIngress: true, ingressHost: host })
-    await world.converge()
-    expect(await world.says()).to.match(/^Failed NameOccupied/)
+
+    it('is left to it, and asked for again, while REST may be making it', async () => {
+      claim('VectorCluster', 1_000)
+      const refused = await world.converge().catch((error: unknown) => error)
+      expect(isKubeError(refused, 'AlreadyExists')).to.equal(true)
+      expect(await claims()).to.deep.equal([`${host} other`])
+    })
+
+    it('is left to it if it is of a kind that we cannot judge', async () => {
+      claim('App', 61_000)
+      await world.converge()
+      expect(await world.says()).to.match(/^Failed NameOccupied/)
+    })
   })
 
   for (const foreign of ['shop.example.net', DOMAIN, `evil${DOMAIN}`, `login.${DOMAIN}`, `shop-1fd742ef.${DOMAIN}`]) {
