@@ -242,6 +242,7 @@ const UNHEARD: Readonly<Record<string, string>> = {
   IdpBinding: 'it reads which assignments it has made',
   JitRequest: 'what comes after a grant is not meant by it',
   ObjectStorageAccount: 'quotas count what plans give to others',
+  PlatformApp: 'a deployment names its source as that is when it is asked for',
   PlatformDriftScan: 'it looks once',
   PrincipalGroup: 'what comes after a grant is not meant by it',
   RelationalSnapshot: 'its database waits for its cluster, and wakes it',
@@ -250,6 +251,7 @@ const UNHEARD: Readonly<Record<string, string>> = {
   RolloutExecution: 'what is missing ends it',
   RolloutPlan: 'it is judged anew when it is executed',
   SecretVault: 'quotas count what plans give to others',
+  StaticWebApp: 'a deployment names its source as that is when it is asked for',
 }
 
 describe('a controller', () => {
