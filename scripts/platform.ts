@@ -28,6 +28,8 @@ export const DOMAIN = 'freehold.localhost'
 /** The audience that the facade and the API server ask for (interface section 5). */
 const AUDIENCE = 'platform-kubernetes-client'
 const READY_WITHIN = 180_000
+/** Milliseconds for one call of the installation: a busy machine takes long for all definitions at once. */
+const ANSWERED_WITHIN = 180_000
 /**
  * As in the image: Node would let the young generation take 40 MB more, for a tenth of the processor time of a read. No
  * package is a symbolic link, and to look for links at each of 1,800 files takes a tenth of the start.
@@ -123,8 +125,12 @@ async function openGateway(controlPlane: ControlPlane, progress: Progress): Prom
 
 /** With all rights; to be closed. */
 export function administrator({ kubeconfigPath }: ControlPlane): KubeClient {
-  const userAgent = 'freehold-up'
-  return createKubeClient(loadKubeconfig(kubeconfigPath), { fieldManager: 'freehold-install', userAgent })
+  const access = loadKubeconfig(kubeconfigPath)
+  return createKubeClient(access, {
+    fieldManager: 'freehold-install',
+    userAgent: 'freehold-up',
+    timeout: ANSWERED_WITHIN,
+  })
 }
 
 /** Everything but starting the operator; tests that kill and restart it begin here. */

@@ -148,7 +148,9 @@ function parseSort<Row>(text: string | undefined, shape: ListShape<Row>): string
   if (text === undefined) return shape.defaultSort
   const field = sortField(text, shape)
   if (field === undefined || field.isSorted === false) {
-    throw badParameter('sort', `sort takes one of ${sortsOf(shape).join(', ')}, with a - in front to reverse it.`)
+    const known = sortsOf(shape)
+    const wrong = `"${text.slice(0, SHOWN)}" is nothing that this list sorts on`
+    throw badParameter('sort', `${wrong}; it takes one of ${known.join(', ')}, with a - in front to reverse it.`)
   }
   return text
 }
@@ -171,6 +173,9 @@ function parseFilters<Row>(texts: readonly string[], shape: ListShape<Row>, faul
   return texts.slice(0, FILTERS_MAX).flatMap((text) => faults.read(() => [parseFilter(text, shape)], []))
 }
 
+/** Characters of what was asked for that are shown again. */
+const SHOWN = 64
+
 /** The key of a tag may hold colons itself: it ends where an operator follows. */
 const TAG_FILTER = new RegExp(`^(tags\\..{1,128}?):(${OPERATORS.join('|')}):([\\s\\S]*)$`)
 
@@ -184,7 +189,10 @@ function parseFilter<Row>(text: string, shape: ListShape<Row>): Filter {
   if (operator === undefined)
     throw badParameter('filter', `"${word}" is not an operator; there are ${OPERATORS.join(', ')}.`)
   const type = typeOfField(field, shape)
-  if (type === undefined) throw badParameter('filter', `This list filters on ${filtersOf(shape).join(', ')}.`)
+  if (type === undefined) {
+    const wrong = `"${field.slice(0, SHOWN)}" is nothing that this list filters on`
+    throw badParameter('filter', `${wrong}; it takes ${filtersOf(shape).join(', ')}.`)
+  }
   if (!OPERATORS_OF[type].includes(operator)) {
     throw badParameter('filter', `${field} takes the operators ${OPERATORS_OF[type].join(', ')}.`)
   }

@@ -1,5 +1,6 @@
 import { pathOf } from '../../client/index.ts'
 import { quoted } from '../../core/shellWord.ts'
+import { suggestion } from '../../core/suggestion.ts'
 import { showAnswer } from '../answers.ts'
 import type { Command, Option } from '../command.ts'
 import { usage } from '../failure.ts'
@@ -24,7 +25,9 @@ export const read: Command = {
     if (route === undefined) {
       const names = all.map(({ words }) => words).sort()
       if (what !== undefined)
-        throw usage(`There is no "${what}" of ${prepared.collection.noun}, only ${names.join(', ')}.`)
+        throw usage(
+          `There is no "${what}" of ${prepared.collection.noun}${suggestion(what, names) || '.'} Without WHAT, it lists what there is.`,
+        )
       context.terminal.out(names.map((name) => `${name}\n`).join(''))
       return
     }

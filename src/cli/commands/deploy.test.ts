@@ -32,6 +32,18 @@ describe('deploy', () => {
     })
   }
 
+  for (const [kind, said] of [
+    ['staticwebapp', /None of staticwebapps can be made of a folder: create it of a repository or an image, or deploy/],
+    ['job', /None of jobs can be made of a folder: deploy the folder as an app\./],
+  ] as const) {
+    it(`says that a ${kind} is not made of a folder`, async () => {
+      const words = ['deploy', commands.home, '--name', 'site', '--kind', kind, '-b', 'b', '-g', 'g']
+      expect(await commands.freehold(...words), commands.said).to.equal(2)
+      expect(commands.said).to.match(said)
+      expect(writes).to.deep.equal([])
+    })
+  }
+
   it('says that it made an app only where it did', async () => {
     await writeFile(join(commands.home, 'empty', 'index.html'), 'a')
     expect(

@@ -20,12 +20,16 @@ export const deploy: Command = {
   positionals: [{ name: 'FOLDER', isOptional: true }],
   options: [
     { long: 'name', value: 'NAME', summary: 'Name of the app; that of the folder where absent' },
-    { long: 'kind', value: 'KIND', summary: 'What it is, such as staticwebapp; app where absent' },
+    {
+      long: 'kind',
+      value: 'KIND',
+      summary: 'What it is; app where absent. Of another kind, such as staticwebapp, only one that is there',
+    },
     ...WHERE,
     ...TIMEOUTS,
   ],
   details:
-    'An app that is not there yet is made. One of a repository is built from there; FOLDER is not sent then.\nWhat Git ignores is not sent, nor are .git and node_modules.\nThe log goes to stdout, the phases to stderr. Exit code 6: it was not served. Exit code 7: the time is up.',
+    'An app that is not there yet is made; other kinds take no folder. One of a repository is built from there; FOLDER is not sent then.\nWhat Git ignores is not sent, nor are .git and node_modules.\nThe log goes to stdout, the phases to stderr. Exit code 6: it was not served. Exit code 7: the time is up.',
   async run(input, context) {
     const folder = resolve(input.positionals[0] ?? '.')
     const name = input.text('name') ?? nameOf(folder)
@@ -63,9 +67,16 @@ async function findIfMade(reading: Prepared): Promise<Record | undefined> {
     return ((await send(reading)) ?? {}) as Record
   } catch (error) {
     const isAbsent = error instanceof PlatformApiError && error.status === 404
-    if (!isAbsent || !takesSources(reading)) throw error
+    if (!isAbsent) throw error
+    if (!takesSources(reading)) throw usage(`${(error as Error).message} ${noFolders(reading)}`)
     return undefined
   }
+}
+
+function noFolders({ collection, target }: Prepared): string {
+  const isDeployed = routesBelow(target, 'POST').some(({ words }) => words === 'deploy')
+  const instead = isDeployed ? 'create it of a repository or an image, or deploy' : 'deploy'
+  return `None of ${collection.noun} can be made of a folder: ${instead} the folder as an app.`
 }
 
 async function make(input: Input, context: Context): Promise<Record> {
@@ -131,7 +142,7 @@ async function follow(
   try {
     for (;;) {
       const { phase, lastMessage } = await phaseOf(reading, id)
-      const line = `${phase}: ${lastMessage}`
+      const line = lastMessage === '' ? phase : `${phase}: ${lastMessage}`
       if (line !== told) context.terminal.err(`${name}: ${printable(line)}\n`)
       told = line
       if (phase === 'Succeeded') return void (await Promise.race([log, delay(ASK_EVERY * 5)]))

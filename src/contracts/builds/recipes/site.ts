@@ -14,7 +14,9 @@ export function siteDockerfile(input: RecipeInput, outputPath: string | undefine
   const { files, version, buildCommand, port } = input
   const isBuilt = files.paths.has('package.json') || buildCommand !== undefined
   if (!isBuilt && !files.paths.has('index.html') && outputPath === undefined) {
-    throw nothingToBuild('There is neither a package.json to build a site with, nor an index.html. Check rootPath.')
+    throw nothingToBuild(
+      'There is neither a package.json to build a site with, nor an index.html. Check the folder, which rootPath of an app names.',
+    )
   }
   const folder = (outputPath ?? (isBuilt ? 'dist' : '.')).replace(/^\/+|\/+$/g, '') || '.'
   const server = runtimeNamed('static')?.versions[0]?.runImage
