@@ -302,8 +302,9 @@ export function sentence(text: string): string {
   return /[.?!]$/.test(text) ? text : `${text}.`
 }
 
-export function notFound(what: string): PlatformError {
-  return new PlatformError('NOT_FOUND', `${what} was not found.`)
+/** @param hint a sentence that says what to ask for instead */
+export function notFound(what: string, hint?: string): PlatformError {
+  return new PlatformError('NOT_FOUND', [`${what} was not found.`, hint].filter(Boolean).join(' '))
 }
 
 /** What a caller without a permission is told; `action` is its name, `scope` where it was asked for. */

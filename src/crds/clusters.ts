@@ -82,7 +82,7 @@ export const PlatformCluster = defineKind({
   spec: z.strictObject({
     name: ResourceName.optional().describe('Name for people and commands; its id when absent; immutable'),
     displayName: DisplayName,
-    labels,
+    labels: labels.describe('Labels for people and filters'),
     region: z
       .string()
       .max(64)

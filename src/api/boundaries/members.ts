@@ -19,7 +19,7 @@ import { boundaryTurn, oneAtATime } from '../rules/turns.ts'
 
 const AddBoundaryMemberRequest = z
   .strictObject({
-    principalId: Uuid,
+    principalId: Uuid.describe('Id of the person, service account or group that gets the role'),
     principalType: z.enum(PRINCIPAL_TYPES).nullish().describe('Looked up when absent'),
     roleDefinitionName: DisplayNameOf.describe('Matched exactly'),
   })

@@ -17,6 +17,7 @@ import { dateTime, enumeration, flag, text } from '../resources/paging.ts'
 import { defaultCluster } from '../resources/places.ts'
 import { untilChanged } from '../resources/untilChanged.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
+import { withMeanings } from '../resources/writtenBody.ts'
 import { type ClusterRecord, ClusterViewModel, clusterDto, usersOf } from './record.ts'
 
 declare module '../http/context.ts' {
@@ -42,7 +43,10 @@ const writable = {
   ingressDomain: Domain.nullish(),
   defaultStorageClass: PlatformCluster.spec.shape.defaultStorageClass.nullish(),
 }
-const CreateClusterRequest = z.strictObject({ name: ResourceName, ...writable }).meta({ id: 'CreateClusterRequest' })
+const CreateClusterRequest = withMeanings(
+  z.strictObject({ name: ResourceName, ...writable }).meta({ id: 'CreateClusterRequest' }),
+  PlatformCluster,
+)
 const UpdateClusterRequest = z
   .strictObject({
     ...writable,
@@ -56,8 +60,8 @@ const UpdateClusterRequest = z
   .meta({ id: 'UpdateClusterRequest' })
 const IssueJoinTokenRequest = z
   .strictObject({
-    expiresInMinutes: z.int().min(5).max(1440).default(60),
-    reusable: z.boolean().default(false),
+    expiresInMinutes: z.int().min(5).max(1440).default(60).describe('Minutes for which it admits an agent'),
+    reusable: z.boolean().default(false).describe('False admits one agent only'),
   })
   .meta({ id: 'IssueJoinTokenRequest' })
 const JoinTokenDto = z

@@ -35,13 +35,13 @@ export type InvitationDto = z.output<typeof InvitationDto>
 
 export const CreateInvitationRequest = z
   .strictObject({
-    email: z.string().max(1000),
-    roleDefinitionName: z.string().max(128),
+    email: z.string().max(1000).describe('Address that the invitation is for'),
+    roleDefinitionName: z.string().max(128).describe('The display name of the role, matched exactly'),
     scope: z.string().max(400).nullish().describe('The boundary when absent'),
     expiresInDays: z.int().min(1).max(30).nullish().describe('7 when absent'),
-    message: z.string().max(1000).nullish(),
-    firstName: PersonName.nullish(),
-    lastName: PersonName.nullish(),
+    message: z.string().max(1000).nullish().describe('What the mail says besides, in words for people'),
+    firstName: PersonName.nullish().describe('Suggested to whoever accepts it without an account'),
+    lastName: PersonName.nullish().describe('Suggested to whoever accepts it without an account'),
   })
   .meta({ id: 'CreateInvitationRequest' })
 

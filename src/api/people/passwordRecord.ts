@@ -20,9 +20,11 @@ export function passwordPolicyDto(policy: PasswordPolicy): z.output<typeof Passw
 }
 
 /** The schema accepts any text as a password; the policy judges it. */
-const Password = z.string().max(10_000)
+const Password = z.string().max(10_000).describe('The new password, as the policy wants it')
 
-export const PasswordResetRequest = z.strictObject({ email: z.string().max(1000) }).meta({ id: 'PasswordResetRequest' })
+export const PasswordResetRequest = z
+  .strictObject({ email: z.string().max(1000).describe('Address of the account') })
+  .meta({ id: 'PasswordResetRequest' })
 export const PasswordResetConfirmRequest = z
   .strictObject({ password: Password })
   .meta({ id: 'PasswordResetConfirmRequest' })

@@ -27,8 +27,8 @@ const ROOT = '/'
 
 const AddMemberRequest = z
   .strictObject({
-    userId: Uuid,
-    tenantId: Uuid,
+    userId: Uuid.describe('Id of the person'),
+    tenantId: Uuid.describe('Id of the tenant that the person is put into'),
     roleDefinitionName: DisplayNameOf.nullish().describe('Given at the root; null makes a member of the tenant only'),
   })
   .meta({ id: 'AddMemberRequest' })

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { PlatformError } from '../../core/errors.ts'
 import { unwrapped } from '../../core/unwrapped.ts'
+import type { AnyKind } from '../../crds/define.ts'
 import type { Answer } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { readModel } from '../http/model.ts'
@@ -20,6 +21,22 @@ export function withRepeated(body: z.ZodObject, dto: z.ZodObject): z.ZodObject {
   const named = NAMED.get(body) ?? whole.meta({ id })
   NAMED.set(body, named)
   return named
+}
+
+/** A body whose fields mean what those of the kind do, in its words, where it has none of its own. */
+export function withMeanings<Body extends z.ZodType>(body: Body, kind: AnyKind): Body {
+  if (!(body instanceof z.ZodObject)) return body
+  const meant = Object.entries(body.shape as Record<string, z.ZodType>).flatMap(([name, schema]) => {
+    const description = kind.spec.shape[name]?.description?.replace(/; immutable$/, '')
+    if (schema.description !== undefined || description === undefined) return []
+    return [[name, schema.meta({ ...schema.meta(), description })] as const]
+  })
+  const id = body.meta()?.id
+  const whole = body.safeExtend(Object.fromEntries(meant))
+  if (id === undefined) return whole as unknown as Body
+  const named = MEANT.get(body) ?? whole.meta({ id })
+  MEANT.set(body, named)
+  return named as unknown as Body
 }
 
 /**
@@ -58,6 +75,7 @@ export function mergePatchBody(record: z.ZodObject) {
 }
 
 const NAMED = new WeakMap<z.ZodObject, z.ZodObject>()
+const MEANT = new WeakMap<z.ZodObject, z.ZodObject>()
 
 /** What a merge patch (RFC 7396) of such a body holds: any part of it, where null sets the default or removes a name. */
 export function mergePatchOf(body: z.ZodObject): z.ZodObject {

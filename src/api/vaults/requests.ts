@@ -1,5 +1,7 @@
 import { z } from 'zod'
+import { VaultEntry } from '../../crds/vaults.ts'
 import { DateTime } from '../resources/dto.ts'
+import { withMeanings } from '../resources/writtenBody.ts'
 
 // Kubernetes keeps what it is given: one form for all, so that equal times are equal texts.
 const Time = DateTime.transform((text) => new Date(text).toISOString().replace('.000Z', 'Z'))
@@ -11,7 +13,7 @@ const optional = <Schema extends z.ZodType>(schema: Schema) =>
   >
 
 /** Interface section 2; bounds of the records of secret vaults. */
-export const SetSecretRequest = z
+const Request = z
   .strictObject({
     value: z.string().max(65_536).describe('At most 65536 bytes of UTF-8'),
     contentType: optional(z.string().max(255)),
@@ -28,4 +30,5 @@ export const SetSecretRequest = z
     ),
   })
   .meta({ id: 'SetSecretRequest' })
+export const SetSecretRequest = withMeanings(Request, VaultEntry)
 export type SetSecretRequest = z.output<typeof SetSecretRequest>

@@ -93,6 +93,21 @@ describe('the controller of relational databases', () => {
     expect(await world.bench.find(postgresqlCluster, 'relc-orders', world.home)).to.not.equal(undefined)
   })
 
+  it('makes another password where its Secret was deleted, which is how a leaked one is replaced', async () => {
+    await begin()
+    world.database('orders')
+    await world.bench.rest()
+    const read = async () =>
+      (await world.bench.find<KubeObject & { data: Record<string, string> }>(secret, 'relcowner-orders', world.home))
+        ?.data.password
+    const former = await read()
+    await world.bench.client.remove(secret, { namespace: world.home, name: 'relcowner-orders' })
+    await world.bench.rest()
+    expect(await read())
+      .to.be.a('string')
+      .and.not.equal(former)
+  })
+
   const archiving = (status: string, message: string) => [
     { type: 'ContinuousArchiving', status, message, lastTransitionTime: '2026-01-01T00:00:00Z' },
   ]

@@ -177,11 +177,16 @@ export const EditorRowPageDto = z
   })
   .meta({ id: 'EditorRowPage' })
 
-const Version = z.string().min(1).max(64).nullish()
+const Version = z
+  .string()
+  .min(1)
+  .max(64)
+  .nullish()
+  .describe('Version that the row was read with: refused if it has changed since; not compared when absent')
 const ROWS_MAX = 1000
 
 export const RowMutationRequest = z
-  .strictObject({ values: Values, ifVersion: Version })
+  .strictObject({ values: Values.describe('Value of each column, by its name'), ifVersion: Version })
   .meta({ id: 'RowMutationRequest' })
 export const BulkInsertRowsRequest = z
   .strictObject({ rows: z.array(Values).min(1).max(ROWS_MAX) })

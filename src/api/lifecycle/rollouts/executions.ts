@@ -19,7 +19,7 @@ import { checksNow, type ExecutionRecord, findPlan, type PlanRecord } from './se
 
 const CreateExecutionRequest = z
   .strictObject({
-    planId: z.guid(),
+    planId: z.guid().describe('Id of the plan that is carried out'),
     acknowledgedFailures: z.array(z.string().max(64)).max(50).default([]).describe('Ids of failed checks to override'),
   })
   .meta({ id: 'CreateExecutionRequest' })

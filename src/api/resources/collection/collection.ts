@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { notFound, refusedFields } from '../../../core/errors.ts'
 import { objectId } from '../../../core/ids.ts'
 import { createdByOf } from '../../../core/labels.ts'
+import { isUuid } from '../../../core/names.ts'
 import { byAge, createdAtOf } from '../../../core/object.ts'
 import type { AnyKind } from '../../../crds/define.ts'
 import { type Answer, acceptedEmpty, noContent } from '../../http/answer.ts'
@@ -15,7 +16,7 @@ import { oneAtATime, type Turn } from '../../rules/turns.ts'
 import { wholeRecord } from '../dto.ts'
 import { untilChanged } from '../untilChanged.ts'
 import { refuseWhileDeleting } from '../writes.ts'
-import { withRepeated } from '../writtenBody.ts'
+import { withMeanings, withRepeated } from '../writtenBody.ts'
 import { listRoute } from './columns.ts'
 import type { Home } from './homes.ts'
 import {
@@ -102,11 +103,14 @@ class Parts {
 
   /** @throws PlatformError NOT_FOUND */
   async findIn(context: Context, home: Home, fresh = context.fresh): Promise<Entry> {
-    const { item, noun, missing, isFresh = fresh } = this.declaration
+    const { item, noun, missing, keyOf, isFresh = fresh } = this.declaration
     const key = context.parameters[item] ?? ''
     const found = await this.#look(key, context, home, isFresh)
     if (found !== undefined) return found
-    throw missing?.(key, home) ?? notFound(`${noun} "${key.slice(0, 128)}"${home.words}`)
+    if (missing !== undefined) throw missing(key, home)
+    const isById = keyOf === undefined || (keyOf === 'name' && this.kind.name === 'uuid')
+    const hint = isById && !isUuid(key) ? 'Its id is asked for, not its name.' : undefined
+    throw notFound(`${noun} "${key.slice(0, 128)}"${home.words}`, hint)
   }
 
   async #look(key: string, context: Context, home: Home, fresh: boolean): Promise<Entry | undefined> {
@@ -191,7 +195,8 @@ function getOf(parts: Parts): RouteDraft | undefined {
 function createOf(parts: Parts): RouteDraft | undefined {
   const { path, may, dto, create } = parts.declaration
   if (create === undefined || may.write === undefined) return undefined
-  const { summary, body, isBodyOptional = false, reply = dto, status = 201, answers = [], turn } = create
+  const { summary, isBodyOptional = false, reply = dto, status = 201, answers = [], turn } = create
+  const body = withMeanings(create.body, parts.kind)
   return route(
     'POST',
     path,
@@ -227,7 +232,8 @@ function patchOf(parts: Parts): RouteDraft | undefined {
   const { may, dto, patch } = parts.declaration
   if (patch === undefined || may.write === undefined) return undefined
   const { summary, turn, before, toSpec, after } = patch
-  const body = patch.body instanceof z.ZodObject ? withRepeated(patch.body, dto) : patch.body
+  const given = withMeanings(patch.body, parts.kind)
+  const body = given instanceof z.ZodObject ? withRepeated(given, dto) : given
   return route(
     'PATCH',
     parts.itemPath,

@@ -11,6 +11,7 @@ import type { Context } from '../../http/context.ts'
 import type { RecordOf } from '../../records/records.ts'
 import { DateTime, ignoredFields, Uuid } from '../dto.ts'
 import type { Place } from '../places.ts'
+import { withMeanings } from '../writtenBody.ts'
 
 declare module '../../http/context.ts' {
   interface Services {
@@ -68,19 +69,24 @@ export type DeploymentLogEntry = z.output<typeof DeploymentLogEntryDto>
 
 const { branch, commitSha, image, provider, repositoryName, source, message, phase } = DeploymentRecord.spec.shape
 
+const repeated = (what: string) => `${what}, which must be that of the path`
+
 /** The same as bodies have it: what it repeats of the path must match, what the platform sets is ignored. */
-export const DeploymentBody = z
+const WrittenEntry = z
   .strictObject({
-    id: Uuid.nullish(),
-    deploymentId: Uuid.nullish(),
-    boundaryId: Uuid.nullish(),
-    resourceGroupName: z.string().nullish(),
-    siteName: z.string().nullish(),
+    id: Uuid.nullish().describe('Id of the deployment; made where absent'),
+    deploymentId: Uuid.nullish().describe('The same as id'),
+    boundaryId: Uuid.nullish().describe(repeated('Id of the boundary')),
+    resourceGroupName: z.string().nullish().describe(repeated('Name of the group')),
+    siteName: z.string().nullish().describe(repeated('Name of what is deployed')),
     branch: branch.unwrap().nullish(),
     commitSha: commitSha.unwrap().nullish(),
-    containerImage: image.unwrap().nullish(),
+    containerImage: image.unwrap().nullish().describe('What is to be served; needed from phase Deploying on'),
     phase: phase.unwrap().nullish(),
-    lastMessage: message.unwrap().nullish(),
+    lastMessage: message
+      .unwrap()
+      .nullish()
+      .describe(message.description ?? ''),
     provider: provider.unwrap().nullish(),
     repositoryName: repositoryName.unwrap().nullish(),
     source: source.unwrap().nullish(),
@@ -88,6 +94,7 @@ export const DeploymentBody = z
     ...ignoredFields(['canServe', 'isServing']),
   })
   .meta({ id: 'DeploymentLogEntry' })
+export const DeploymentBody = withMeanings(WrittenEntry, DeploymentRecord)
 export type DeploymentBody = z.output<typeof DeploymentBody>
 
 export function entryOf(record: StoredDeployment, owner: DeployedObject, place: Place): DeploymentLogEntry {
