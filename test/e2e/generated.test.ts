@@ -83,7 +83,9 @@ function missingBoundary(route: Route): string {
 }
 
 /** Some body that the route's schema takes, so that a refusal is about something else. */
-function goodBody({ body, bodyKind, isBodyOptional, example }: Route): unknown {
+function goodBody({ body: read, documentedBody, bodyKind, isBodyOptional, example }: Route): unknown {
+  // What is read over what is stored is judged as a whole where nothing is.
+  const body = documentedBody ?? read
   const account = ACCOUNT_BODIES.find((sample) => body?.safeParse(sample).success === true)
   if (account !== undefined) return account
   if (body === undefined || bodyKind !== 'json') return undefined
