@@ -36,6 +36,7 @@ export function metadataPolicy(kinds: readonly AnyKind[]): KubeObject[] {
   const addsNoOwner = `${owners.next}.all(o, ${isUpdate} && ${owners.old}.exists(p, p.uid == o.uid))`
   const finalizer = `${list('object', 'finalizers')}.all(f, ${isUpdate} && f in ${list('oldObject', 'finalizers')})`
   const managers = { next: list('object', 'managedFields'), old: list('oldObject', 'managedFields') }
+  const options = 'dyn(request.?options.orValue({}))'
   const own = OWN_MANAGERS.map((manager) => `'${manager}'`).join(', ')
   const isOurs = (entry: string) => `(${entry}.?manager.orValue('') in [${own}])`
   const isKnown = `${isUpdate} && ${managers.old}.exists(p, p.?manager.orValue('') == m.?manager.orValue(''))`
@@ -52,9 +53,11 @@ export function metadataPolicy(kinds: readonly AnyKind[]): KubeObject[] {
       `variables.isExempt || size(${map('annotations')}) == 0 || (size(${map('annotations')}) <= ${METADATA_ENTRIES_MAX} && ${annotations} <= ${ANNOTATIONS_CHARACTERS_MAX})`,
     ],
     ['managers', `variables.isExempt || size(${managers.next}) <= ${FIELD_MANAGERS_MAX}`],
-    ['ownManagers', `variables.isExempt || ${managers.next}.all(m, !${isOurs('m')} || (${isKnown}))`],
+    [
+      'ownManagers',
+      `variables.isExempt || (!(${options}.?fieldManager.orValue('') in [${own}]) && ${managers.next}.all(m, !${isOurs('m')} || (${isKnown})))`,
+    ],
   ]
-  const options = 'dyn(request.?options.orValue({}))'
   const orphans = `(${options}.?propagationPolicy.orValue('') == 'Orphan' || ${options}.?orphanDependents.orValue(false))`
   return [
     ...policyWithBinding({

@@ -19,7 +19,7 @@ describe('joining from the command line', () => {
     'GET /invitations/new': invitationOf(true),
     'GET /invitations/known': invitationOf(false),
     'POST /invitations/new/set-password': {},
-    'POST /invitations/accept': { roleDefinitionName: 'Reader' },
+    'POST /invitations/accept': { roleDefinitionName: 'Reader', scope: '/boundaries/b1/resourcegroups/shop' },
     'POST /identity/password-reset': {},
     'GET /identity/password-reset/fresh': {},
     'POST /identity/password-reset/fresh': {},
@@ -74,7 +74,7 @@ describe('joining from the command line', () => {
       token: 'Bearer carls-token',
       body: { token: 'known' },
     })
-    expect(commands.said).to.equal('You are Reader in Shop.\n')
+    expect(commands.said).to.include('You are Reader in Shop.\n').and.include('`freehold use -b b1 -g shop`')
   })
 
   it('says what the platform says of a link that cannot be used', async () => {

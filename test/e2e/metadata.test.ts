@@ -15,7 +15,7 @@ import { VectorCluster } from '../../src/crds/vector.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { sampleName, sampleSpec } from '../make/samples.ts'
-import { expectCall, makeBoundary, makeCaller, makeGroup, until } from '../worlds/platform.ts'
+import { expectCall, makeBoundary, makeCaller, makeGroup, uniqueName, until } from '../worlds/platform.ts'
 import { administrator, clientWithToken } from '../worlds/tenant.ts'
 
 /** An owner that is not there, as which the garbage collector takes every one that it does not find. */
@@ -69,13 +69,16 @@ describe('the metadata of every kind', () => {
   let contributor: KubeClient
   let boundaryId: string
   let groupHome: string
+  let groupName: string
   let ownerId: string
   let memberId: string
 
   before(async () => {
     admin = await administrator()
     boundaryId = (await makeBoundary()).id
-    groupHome = (await makeGroup(boundaryId)).namespace
+    const group = await makeGroup(boundaryId)
+    groupHome = group.namespace
+    groupName = group.name
     const caller = await makeCaller({ Owner: `/boundaries/${boundaryId}` })
     ownerId = caller.principalId
     memberId = (await makeCaller()).principalId
@@ -165,6 +168,17 @@ describe('the metadata of every kind', () => {
       })
     })
   }
+
+  it('is not written by a tenant under the name of the platform, which has written the object before', async () => {
+    const name = uniqueName('db')
+    const at = { namespace: groupHome, name }
+    const group = `/boundaries/${boundaryId}/resourcegroups/${groupName}`
+    await expectCall(201, 'POST', `${group}/resources/vectorclusters/${name}`, {})
+    const change = (fieldManager: string) =>
+      refusalOf(owner.mergePatch(VectorCluster.resource, at, { spec: { replicas: 2 } }, { fieldManager, dryRun: true }))
+    expect(await change('kubectl-edit')).to.equal(undefined)
+    expect(await change('freehold-facade')).to.include(METADATA_REFUSALS.ownManagers)
+  })
 
   /** Values of the fields that administrators alone write, which the schema takes. */
   const PROTECTED: Record<string, unknown> = {

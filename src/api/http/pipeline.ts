@@ -289,7 +289,9 @@ export class Pipeline {
       const at = scope
       const may = () =>
         services.access.isAllowed(principal, action, at) || route.mayPass?.(principal, services, parameters) === true
-      if (!(await holdsNow(services.access, principal, at, may))) throw permissionMissing(action, at)
+      // What the path does not hold, a refusal does not tell: not even whether it is there.
+      const toldScope = route.scopeFrom === undefined ? at : '/'
+      if (!(await holdsNow(services.access, principal, at, may))) throw permissionMissing(action, toldScope)
     }
     if (badPart !== undefined) throw badName(route, badPart, segments)
     return scope

@@ -33,8 +33,8 @@ export const invitation: Command = {
     }
     const { client } = await openSession(context)
     const { text } = await client.request({ method: 'POST', path: '/invitations/accept', body: { token } })
-    const { roleDefinitionName } = JSON.parse(text) as { roleDefinitionName: string }
-    context.terminal.err(`You are ${roleDefinitionName} in ${found.boundary}.\n`)
+    const { roleDefinitionName, scope } = JSON.parse(text) as { roleDefinitionName: string; scope: string }
+    context.terminal.err(`You are ${roleDefinitionName} in ${found.boundary}.\n${nextStep(scope)}`)
   },
 }
 
@@ -66,6 +66,14 @@ export const password: Command = {
     await ask(context, 'POST', path, { password: await context.terminal.readPassword('New password: ') })
     context.terminal.err('The password was set. Sign in with `freehold login`.\n')
   },
+}
+
+/** Who has a role in a group alone sees no list that tells where that is. */
+function nextStep(scope: string): string {
+  const [, boundaryId, group] = /^\/boundaries\/([^/]+)(?:\/resourcegroups\/([^/]+))?/.exec(scope) ?? []
+  if (boundaryId === undefined) return ''
+  const words = ['freehold use -b', boundaryId, ...(group === undefined ? [] : ['-g', group])]
+  return `Make it the place that commands mean: \`${words.join(' ')}\`.\n`
 }
 
 function tokenOf(link: string): string {

@@ -17,7 +17,7 @@ const SENTENCES: readonly [said: RegExp, sentence: string][] = [
   [/\(Unauthorized\)|provide credentials/, `The API server does not know the user of the kubeconfig. ${ANOTHER}`],
   [
     /connection to the server .* was refused|Unable to connect|no such host|i\/o timeout|ServiceUnavailable|Timeout/,
-    `kubectl reaches no API server. ${ANOTHER}`,
+    `kubectl reaches no API server. ${ANOTHER} Of a platform that \`npm run up\` started, \`freehold check --dev\` finds it.`,
   ],
   [
     /context .* does not exist|no such file|loading config|invalid configuration|permission denied/,

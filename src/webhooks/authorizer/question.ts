@@ -238,7 +238,7 @@ function scopeOf(
   if (kind.placement === 'cluster') {
     if (kind.kind !== Boundary.kind) return ROOT_SCOPE
     if (isUuid(name)) return { level: 'boundary', boundaryId: name }
-    return name === '' ? CLUSTER_WIDE : 'The name of a boundary is a uuid.'
+    return name === '' ? NO_LIST : 'The name of a boundary is a uuid.'
   }
   if (namespace === '') return CLUSTER_WIDE
   if (namespace === SYSTEM_NAMESPACE) return ROOT_SCOPE
@@ -267,4 +267,5 @@ function scopeOfResource(
 
 const NOT_A_NAME = '!'
 const NO_NAME = 'The name is not a valid resource name.'
+const NO_LIST = 'Boundaries are listed by the REST interface only; name one by its id.'
 const CLUSTER_WIDE = 'Lists over the whole cluster exist in the REST interface only; name a namespace with -n.'
