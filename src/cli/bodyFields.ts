@@ -1,12 +1,12 @@
 import type { BodyField } from '../client/bodyField.ts'
-import { type Collection, type CommandWords, formOf } from './collections.ts'
+import { type Collection, type CollectionRoute, type CommandWords, formOf } from './collections.ts'
 import { printable, table } from './output.ts'
 
 /** A way to create something, with what its body may hold. */
 type Creation = { readonly form: string; readonly fields: readonly BodyField[] }
 
 /** By each of the places that such a thing may be made at; those with the same body are told together. */
-async function creationsOf({ routes, noun }: Collection, command: CommandWords): Promise<Creation[][]> {
+async function creationsOf({ routes, noun, below = [] }: Collection, command: CommandWords): Promise<Creation[][]> {
   // Long, and only needed here.
   const { BODIES } = await import('../client/bodies.ts')
   const made = routes.filter(({ verb, notBuilt }) => verb === 'create' && notBuilt !== true)
@@ -15,11 +15,17 @@ async function creationsOf({ routes, noun }: Collection, command: CommandWords):
   for (const route of wanted) {
     const fields = BODIES[`${route.method} ${route.path}`] ?? []
     const key = JSON.stringify(fields)
-    const form = formOf(route, wanted, noun, command)
+    const form = formOf(route, wanted, [...below, noun].join('/'), command)
     const others = alike.get(key) ?? []
     if (others.every((other) => other.form !== form)) alike.set(key, [...others, { form, fields }])
   }
   return [...alike.values()]
+}
+
+/** All fields of a body may have a default, or be absent: REST takes no missing body for none. */
+export async function bodyOfNothing({ method, path }: CollectionRoute): Promise<object | undefined> {
+  const { BODIES } = await import('../client/bodies.ts')
+  return BODIES[`${method} ${path}`] === undefined ? undefined : {}
 }
 
 /** What one says to create a thing of a kind: the command lines, and the fields of `--data`. */
@@ -43,5 +49,29 @@ function fieldTable(fields: readonly BodyField[]): string {
     about,
   ])
   const shown = [['  FIELD', 'TYPE', 'DEFAULT', 'MEANING'], ...rows]
-  return `Fields of --data\n${table(shown.map((row) => row.map((text) => printable(text))))}`
+  return `Fields of --data\n${table(shown.flatMap(([name = '', ...texts]) => folded(name, texts)))}`
+}
+
+/** Characters of a line of TYPE, DEFAULT and MEANING: an enumeration of fifty words would push all else aside. */
+const WIDTHS = [36, 24, 76]
+
+/** A row as lines, each cell broken between its words. */
+function folded(name: string, texts: readonly string[]): string[][] {
+  const cells = texts.map((text, index) => wrapped(printable(text), WIDTHS[index] ?? 0))
+  const lines = Math.max(...cells.map((cell) => cell.length))
+  return Array.from({ length: lines }, (_, line) => [
+    line === 0 ? printable(name) : '',
+    ...cells.map((cell) => cell[line] ?? ''),
+  ])
+}
+
+function wrapped(text: string, width: number): string[] {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const last = lines.pop()
+    if (last === undefined) lines.push(word)
+    else if (last.length + 1 + word.length <= width) lines.push(`${last} ${word}`)
+    else lines.push(last, word)
+  }
+  return lines
 }

@@ -32,6 +32,8 @@ export type Collection = {
   /** The kind whose manifests it writes. */
   readonly kind: ResourceKind | undefined
   readonly routes: readonly CollectionRoute[]
+  /** The words before the segment that it was found by, where that alone means another place. */
+  readonly below?: readonly string[]
 }
 
 const ITEM_VERBS: Readonly<Record<string, Verb>> = {
@@ -57,7 +59,7 @@ export function collectionsOf(
     const ofItem = itemNoun(operation.path)
     const noun = ofItem ?? operation.path.split('/').at(-1) ?? ''
     const verb = (ofItem === undefined ? COLLECTION_VERBS : ITEM_VERBS)[operation.method]
-    if (verb === undefined || !nouns.has(noun)) continue
+    if (verb === undefined || !nouns.has(noun) || operation.isRaw === true) continue
     const parameters = parametersOf(operation.path)
     const nameParameter = ofItem === undefined ? undefined : parameters.at(-1)
     found.set(noun, [...(found.get(noun) ?? []), { ...operation, verb, parameters, nameParameter }])
@@ -145,7 +147,8 @@ export function findCollection(word: string, collections: readonly Collection[])
   const asked = before.length > 0 ? before : below
   const fitting = found?.routes.filter(({ path }) => isBelow(literalsOf(path), asked)) ?? []
   if (found === undefined || fitting.length === 0) throw unknownKind(word, last, collections)
-  return { ...found, routes: asked.length > 0 ? fitting.map((route) => ({ ...route, isLower: false })) : fitting }
+  if (asked.length === 0) return { ...found, routes: fitting }
+  return { ...found, below: asked.toReversed(), routes: fitting.map((route) => ({ ...route, isLower: false })) }
 }
 
 /**

@@ -19,7 +19,10 @@ const CELL_MAX = 60
 export function rendered(value: unknown, format: Format, nameField: NameField = 'name'): string {
   switch (format) {
     case 'name':
-      return (Array.isArray(value) ? value : [value]).map((item) => `${printable(nameOf(item, nameField))}\n`).join('')
+      return (Array.isArray(value) ? value : [value])
+        .map((item) => printable(nameOf(item, nameField)))
+        .map((name) => (name === '' ? '' : `${name}\n`))
+        .join('')
     case 'wide':
       return Array.isArray(value) ? listTable(value, nameField, Number.POSITIVE_INFINITY) : recordTable(value)
     case 'json':

@@ -481,8 +481,8 @@ export const BODIES: Readonly<Record<string, readonly BodyField[]>> = {
     {"name":"repositoryUrl","type":"string, at most 2048 characters","about":"A repository that everybody may read"},
     {"name":"installationId","type":"string, at most 64 characters","about":"Deployment source of the boundary, by its id or its installation"},
     {"name":"repositoryId","type":"string, at most 128 characters","about":"Repository of that source"},
-    {"name":"ref","type":"string, at most 244 characters","default":"\"main\"","about":"Branch or tag; main"},
-    {"name":"path","type":"string, at most 512 characters","default":"\"/\"","about":"Folder of the templates; /"},
+    {"name":"ref","type":"string, at most 244 characters","default":"\"main\"","about":"Branch or tag; main when absent"},
+    {"name":"path","type":"string, at most 512 characters","default":"\"/\"","about":"Folder of the templates, those below it too; the root when absent"},
     {"name":"enabled","type":"boolean","default":"true","about":"Whether it is read and its templates can be deployed"},
   ],
   "POST /admin/boundary-trusts": [
@@ -538,7 +538,7 @@ export const BODIES: Readonly<Record<string, readonly BodyField[]>> = {
     {"name":"scope","type":"string, at most 260 characters","about":"Where the role counts, and everywhere below: /, a boundary, a resource group or a resource"},
   ],
   "POST /clusters": [
-    {"name":"name","type":"string, at most 52 characters","isRequired":true,"about":"Name for people and commands; its id when absent"},
+    {"name":"name","type":"string, at most 52 characters","isRequired":true,"about":"Name for people and commands"},
     {"name":"displayName","type":"string, 1 to 128 characters","about":"A name for people, 1 to 128 characters without spaces at either end"},
     {"name":"region","type":"string, at most 64 characters","about":"Where the cluster is, as resources on it show and are filtered by"},
     {"name":"labels","type":"map of (string, at most 256 characters)","about":"Labels for people and filters"},

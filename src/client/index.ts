@@ -17,6 +17,8 @@ export type Operation = {
   readonly isData?: true
   /** Refused without one: something in the body has no default. */
   readonly needsBody?: true
+  /** Its body is bytes or a form. */
+  readonly isRaw?: true
   /** Of its answers, where they are not JSON: logs, files, archives. */
   readonly media?: string
   /** Those that the record of one thing may have. */

@@ -283,6 +283,13 @@ export const VaultEntry = defineKind({
   rules: entryRules,
   admission: [
     {
+      // Who may do what with it is asked at the vault that the name says. The hash is for the controller to compare.
+      on: 'CREATE',
+      cel: `object.metadata.name.startsWith(object.spec.vaultName + '-') && object.metadata.name.substring(size(object.spec.vaultName) + 1).matches('^[0-9a-f]{20}$')`,
+      message:
+        'the name of a VaultEntry must be <vaultName>-<first 20 hex digits of the SHA-256 of secretName in lower case>',
+    },
+    {
       on: 'WRITE',
       cel: "variables.isExempt || request.operation == 'CREATE' || !oldObject.spec.?history.?isManaged.orValue(false) || object.spec == oldObject.spec",
       message: 'the platform itself writes this secret',

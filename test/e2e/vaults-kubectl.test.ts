@@ -165,13 +165,18 @@ describe('secret vaults with kubectl', () => {
   })
 
   it('say what the object must be called, and which vault is missing', async () => {
-    const wrong = { ...entry('named'), metadata: { name: 'my-name', namespace: at.namespace } }
+    // Of a name that says no vault, nobody could be asked whether they may read it or take it back.
+    const odd = { ...entry('named'), metadata: { name: 'my-name', namespace: at.namespace } }
+    const refused = await kubectl('create -f -', { input: odd })
+    expect(refused.stderr).to.contain('the name of a VaultEntry must be <vaultName>-<first 20 hex digits')
+    const name = `${at.vault}-${'0'.repeat(20)}`
+    const wrong = { ...entry('named'), metadata: { name, namespace: at.namespace } }
     await admin.create(VaultEntry.resource, wrong as KubeObject)
     await until('it says so', async () => {
       const found = (await admin.get(VaultEntry.resource, wrong.metadata)) as unknown as VaultEntry
       return found.status?.statusMessage?.includes(`"${at.entry('named')}"`)
     })
-    expect((await kubectl(`-n ${at.namespace} delete vent my-name`)).code).to.equal(0)
+    expect((await kubectl(`-n ${at.namespace} delete vent ${name}`)).code).to.equal(0)
   })
 
   it('are deleted, recovered and purged by their state, and REST sees it', async () => {

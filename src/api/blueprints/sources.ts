@@ -59,8 +59,8 @@ const CreateCatalogSourceRequest = z
       .nullish()
       .describe('Deployment source of the boundary, by its id or its installation'),
     repositoryId: z.string().max(128).nullish().describe('Repository of that source'),
-    ref: z.string().max(244).nullish().describe('Branch or tag; main'),
-    path: z.string().max(512).nullish().describe('Folder of the templates; /'),
+    ref: z.string().max(244).nullish().describe('Branch or tag; main when absent'),
+    path: z.string().max(512).nullish().describe('Folder of the templates, those below it too; the root when absent'),
     enabled: z.boolean().nullish(),
   })
   .meta({ id: 'CreateCatalogSourceRequest' })

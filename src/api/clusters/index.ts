@@ -44,7 +44,9 @@ const writable = {
   defaultStorageClass: PlatformCluster.spec.shape.defaultStorageClass.nullish(),
 }
 const CreateClusterRequest = withMeanings(
-  z.strictObject({ name: ResourceName, ...writable }).meta({ id: 'CreateClusterRequest' }),
+  z
+    .strictObject({ name: ResourceName.describe('Name for people and commands'), ...writable })
+    .meta({ id: 'CreateClusterRequest' }),
   PlatformCluster,
 )
 const UpdateClusterRequest = z

@@ -44,6 +44,7 @@ export const functionAreaRoutes: readonly RouteDraft[] = [
     read: action('functions/read'),
     readLogs: dataAction('functions/readLogs'),
     write: 'functions/write',
+    example: { source: 'functions/hello' },
     ownerNameOf: deployedFunction,
     refuse: async (_, body, context) => {
       if (body.containerImage) await refuseForeignDeployment(body, context)

@@ -4,7 +4,6 @@ import { PlatformError } from '../../core/errors.ts'
 import { newLinkToken } from '../../core/linkToken.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { INVITATION_STATES, MemberInvitation } from '../../crds/invitations.ts'
-import { RoleAssignment } from '../../crds/rbac.ts'
 import { refuseResend, refuseRevoke, stateAt } from '../../iam/invitations.ts'
 import { noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
@@ -14,9 +13,10 @@ import { PasswordPolicyDto, passwordPolicyDto } from '../people/passwordRecord.t
 import { collection } from '../resources/collection/collection.ts'
 import { inBoundary } from '../resources/collection/homes.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
+import { oneAtATime } from '../rules/turns.ts'
 import { createInvitation, deliver, linkOf } from './create.ts'
 import { refuseWithoutGround } from './grants.ts'
-import { acceptInvitation, assignmentRef, setInvitationPassword, showInvitation, takeBackAssignment } from './link.ts'
+import { acceptInvitation, invitationTurn, setInvitationPassword, showInvitation, takeBackAssignment } from './link.ts'
 import {
   AcceptInvitationRequest,
   CreateInvitationRequest,
@@ -73,18 +73,19 @@ async function revokeInvitation(context: Context) {
   const { object: found } = await invitations.find(context)
   const { namespace, name } = found.metadata
   const ref = { namespace, name }
-  await services.records.update(MemberInvitation, ref, {
-    ...{ caller, ifMatch },
-    change: ({ spec }) => {
-      const refusal = refuseRevoke(spec)
-      if (refusal !== undefined) throw new PlatformError(refusal.code, refusal.message)
-      return { ...spec, state: 'Revoked' }
-    },
-  })
-  // An accept that was cut off may have left its assignment; with the invitation that goes too.
-  if (services.records.peek(RoleAssignment, assignmentRef(found)) !== undefined)
+  return oneAtATime(services, invitationTurn(found), async () => {
+    await services.records.update(MemberInvitation, ref, {
+      ...{ caller, ifMatch },
+      change: ({ spec }) => {
+        const refusal = refuseRevoke(spec)
+        if (refusal !== undefined) throw new PlatformError(refusal.code, refusal.message)
+        return { ...spec, state: 'Revoked' }
+      },
+    })
+    // An accept that was cut off may have left its assignment; with the invitation that goes too.
     await takeBackAssignment(services, found, caller)
-  return noContent()
+    return noContent()
+  })
 }
 
 /** @throws PlatformError not_found, invalid_state, resend_limit */

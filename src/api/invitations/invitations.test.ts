@@ -228,6 +228,21 @@ describe('invitations over REST', () => {
       expect(assignments()).to.have.length(1)
     })
 
+    it('gives the role once where it is accepted four times at once', async () => {
+      const { invite, tokenOf, accept, users, records, assignments } = open()
+      const { id } = users.put({ userName: 'carl', email: CARL })
+      const token = tokenOf(await invite())
+      // As over replicas: each has read the invitation before one has written it.
+      const update = records.update.bind(records)
+      records.update = (async (...given: Parameters<typeof update>) => {
+        for (let turn = 0; turn < 4; turn += 1) await setImmediate()
+        return update(...given)
+      }) as typeof records.update
+      const codes = await Promise.all([1, 2, 3, 4].map(async () => (await codeOf(accept(token, id))).code))
+      expect(codes.sort()).to.deep.equal([...Array(3).fill('invalid_state'), 'none'])
+      expect(assignments()).to.have.length(1)
+    })
+
     it('gives nothing where it is revoked at the same moment', async () => {
       const { invite, tokenOf, accept, users, records, assignments, call } = open()
       const { id: userId } = users.put({ userName: 'carl', email: CARL })

@@ -22,6 +22,7 @@ import {
 import { ok } from '../http/answer.ts'
 import type { Caller, Context, Services } from '../http/context.ts'
 import { addressOf, requireGoodPassword } from '../people/accounts.ts'
+import { oneAtATime, type Turn } from '../rules/turns.ts'
 import { assignmentNamespace, refuseWithoutGround } from './grants.ts'
 import type { AcceptInvitationRequest, InvitationRecord, SetInvitationPasswordRequest } from './record.ts'
 
@@ -42,9 +43,12 @@ async function findByToken(services: Services, token: string, fresh: boolean): P
 /** @throws PlatformError not_found */
 async function requireByToken(services: Services, token: string): Promise<InvitationRecord> {
   const found = await findByToken(services, token, true)
-  if (found === undefined)
-    throw new PlatformError('not_found', 'The link is not valid, or has been replaced by a newer one.')
+  if (found === undefined) throw unknownLink()
   return found
+}
+
+function unknownLink(): PlatformError {
+  return new PlatformError('not_found', 'The link is not valid, or has been replaced by a newer one.')
 }
 
 /** The anonymous holder of a link acts as the account that it is about, or as nobody: the inviter's id is for the record. */
@@ -169,8 +173,27 @@ export async function acceptInvitation(context: Context<string, unknown, z.outpu
   return acceptAs(services, caller, acceptor, await requireByToken(services, body.token))
 }
 
-/** @throws PlatformError email_mismatch, expired, invalid_state, in this order */
-export async function acceptAs(services: Services, caller: Caller, acceptor: Acceptor, invitation: InvitationRecord) {
+/**
+ * What becomes of an invitation, one after the other: two that accept it at once would share one assignment, and the one that
+ * is refused would take it from the other.
+ */
+export function invitationTurn({ metadata }: InvitationRecord): Turn {
+  return { key: `invitation ${metadata.name}`, sees: [] }
+}
+
+/** @throws PlatformError not_found, email_mismatch, expired, invalid_state, in this order */
+export function acceptAs(services: Services, caller: Caller, acceptor: Acceptor, invitation: InvitationRecord) {
+  const { metadata, spec } = invitation
+  const { namespace, name, uid } = metadata
+  return oneAtATime(services, invitationTurn(invitation), async () => {
+    const stored = await services.records.get(MemberInvitation, { namespace, name }, { fresh: true })
+    const isSame = stored?.metadata.uid === uid && stored?.spec.tokenHash === spec.tokenHash
+    if (stored === undefined || !isSame) throw unknownLink()
+    return acceptStored(services, caller, acceptor, stored)
+  })
+}
+
+async function acceptStored(services: Services, caller: Caller, acceptor: Acceptor, invitation: InvitationRecord) {
   const { spec, metadata } = invitation
   const refusal = refuseAccept(spec, acceptor, services.clock.now())
   if (refusal !== undefined) {

@@ -124,21 +124,31 @@ export async function underNewAddresses<K extends AnyKind, Result>(
   )
 }
 
-/** Releases what was claimed anew if the work fails. */
+/** Releases what was claimed anew if the work fails, unless another request has made what has it. */
 async function keptIfDone<Result>(context: Asking, work: (take: Take) => Promise<Result>): Promise<Result> {
-  const fresh: string[] = []
+  const fresh: Claimed[] = []
   try {
     return await work(async (kind, ref, wanted, incarnation) => {
       const held = await claim(kind, ref, wanted, { incarnation, context })
-      if (held.isNew) fresh.push(claimName(wanted.type, wanted.value))
+      if (held.isNew) fresh.push({ kind, ref, wanted, incarnation })
       return held
     })
   } catch (error) {
-    const { services, caller } = context
     // Best effort: the next caller takes over a claim without a holder.
-    for (const name of fresh) await services.records.remove(NameClaim, { name }, { caller }).catch(() => {})
+    for (const claimed of fresh) await releaseUnused(claimed, context).catch(() => {})
     throw error
   }
+}
+
+type Claimed = { kind: AnyKind; ref: Ref; wanted: Wanted; incarnation: string }
+
+async function releaseUnused({ kind, ref, wanted, incarnation }: Claimed, { services, caller }: Asking): Promise<void> {
+  const { type, value } = wanted
+  const holder = await services.records.get(kind, ref, { fresh: true })
+  const isSameLife = holder?.metadata.annotations?.[INCARNATION_ANNOTATION] === incarnation
+  const used = isSameLife ? namesWanted(kind, ref, holder?.spec as object, wanted.taken.code) : []
+  if (used.some((one) => one.type === type && one.value === value)) return
+  await services.records.remove(NameClaim, { name: claimName(type, value) }, { caller })
 }
 
 async function claim(

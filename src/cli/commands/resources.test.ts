@@ -181,6 +181,10 @@ describe('things from the command line', () => {
       .and.to.include(said)
     expect(await freehold('create', 'cti', '--help'), err).to.equal(0)
     expect(out).to.match(/\n {2}components\[\]\.image +string, 1 to 512 characters +required/)
+    for (const word of ['blueprints/source', 'bps']) {
+      expect(await freehold('create', word, '--help'), err).to.equal(0)
+      expect(out).to.include('  freehold create blueprints/sources --boundary ID')
+    }
     expect(await freehold('create', 'deploys', '--help'), err).to.equal(0)
     expect(out).to.include('The platform makes deploys itself.')
     expect(await freehold('kinds', 'zebra')).to.equal(2)

@@ -1,6 +1,6 @@
 import { pagesOf, type QueryValue } from '../../client/index.ts'
 import { counted } from '../../core/counted.ts'
-import { creationHelp } from '../bodyFields.ts'
+import { bodyOfNothing, creationHelp } from '../bodyFields.ts'
 import { findCollection, nameFieldOf, type Verb } from '../collections.ts'
 import type { Command, Context, Input, Option } from '../command.ts'
 import { forgetDefault } from '../defaults.ts'
@@ -100,9 +100,7 @@ export const create: Command = {
     const isMade = (by: Verb) => routes.some(({ verb }) => verb === by)
     const verb = !isMade('create') && isMade('update') ? 'update' : 'create'
     const prepared = await prepare(verb, input, context)
-    // All fields of a kind may have a default; REST takes no body for none.
-    const nothing = prepared.collection.kind === undefined ? undefined : {}
-    const body = data === undefined ? nothing : await dataOf(data, context.terminal)
+    const body = data === undefined ? await bodyOfNothing(prepared.target.route) : await dataOf(data, context.terminal)
     const made = await send(prepared, body)
     const nameField = nameFieldOf(prepared.collection)
     const name = input.positionals[1] ?? String((made as Record<string, unknown> | undefined)?.[nameField] ?? '')

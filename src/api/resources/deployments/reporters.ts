@@ -23,6 +23,8 @@ export type DeploymentRoutes = {
   readLogs: Authorization
   /** Who holds it tells of every deployment. */
   write: ActionName
+  /** What an example says besides. */
+  example?: Partial<DeploymentBody>
   /** What a new deployment is of, where that is not the resource itself. @throws PlatformError */
   ownerNameOf?: (site: string, body: DeploymentBody, context: Context) => Promise<string>
   /** Refuses a deployment that is reported: where images come by the spec, or show what the caller may not see. */

@@ -65,7 +65,11 @@ export function deploymentRoutes<K extends AnyKind>(kind: K, base: string, given
         summary: 'Tells of a deployment that is built elsewhere',
         body: DeploymentBody,
         reply: DeploymentLogEntryDto,
-        example: { branch: 'main', phase: 'Building' },
+        example: {
+          branch: 'main',
+          phase: 'Building',
+          ...given.example,
+        },
         answers: [200, 201],
       },
       (context) => begin(kind, given, context).catch(refuseAsTold),

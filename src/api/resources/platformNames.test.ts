@@ -1,0 +1,44 @@
+import { expect } from 'chai'
+import { assign, B1, SHOP } from '../../../test/make/authorizationRecords.ts'
+import { makeFacade } from '../../../test/worlds/facade.ts'
+import { PlatformError } from '../../core/errors.ts'
+import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
+import { groupNamespace } from '../../core/names.ts'
+import { NameClaim } from '../../crds/nameclaims.ts'
+import { SecretVault } from '../../crds/vaults.ts'
+import { underNewNames } from './platformNames.ts'
+
+const ref = { namespace: groupNamespace(B1.slice('/boundaries/'.length), SHOP.split('/').at(-1) ?? ''), name: 'keys' }
+
+/** Claims the name of a vault and fails then; `meanwhile` is given the life that the claim names. */
+async function claimsAfter(meanwhile: (put: (incarnation: string) => void, incarnation: string) => void) {
+  const { services, records } = makeFacade({ assignments: [assign('Owner', B1)] })
+  const caller = { principalId: 'anna', principalType: 'User' as const, expiresAt: 0 }
+  const put = (incarnation: string) =>
+    void records.put(SecretVault, { ...ref, annotations: { [INCARNATION_ANNOTATION]: incarnation } }, {})
+  const failing = underNewNames(
+    SecretVault,
+    ref,
+    { context: { services, caller }, taken: 'VAULT_NAME_TAKEN' },
+    async (claim) => {
+      meanwhile(put, (await claim({})) ?? '')
+      throw new PlatformError('ALREADY_EXISTS', 'made meanwhile')
+    },
+  )
+  expect(((await failing.catch((error: unknown) => error)) as PlatformError).code).to.equal('ALREADY_EXISTS')
+  return records.peekAll(NameClaim).map(({ spec }) => spec.value)
+}
+
+describe('the name that a creation claimed which failed', () => {
+  it('is free again', async () => {
+    expect(await claimsAfter(() => {})).to.deep.equal([])
+  })
+
+  it('is kept where another request has made the resource under the same claim', async () => {
+    expect(await claimsAfter((put, incarnation) => put(incarnation))).to.deep.equal(['keys'])
+  })
+
+  it('is free again where what is there is of another life', async () => {
+    expect(await claimsAfter((put) => put('another life'))).to.deep.equal([])
+  })
+})
