@@ -1,12 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { unsharedUse } from '../../contracts/containerinstances.ts'
-import { PlatformError } from '../../core/errors.ts'
 import { APP_CONTENT } from '../../crds/appRules.ts'
 import { AppRuntime } from '../../crds/appruntimes.ts'
 import { APP_COMPONENT, PlatformApp } from '../../crds/apps.ts'
 import { withDefaults } from '../../crds/sparse.ts'
-import type { Context, Services } from '../http/context.ts'
+import type { Context } from '../http/context.ts'
 import { withoutAbsent } from '../records/kubeRecords.ts'
 import { refuseSource } from '../resources/deployments/owner.ts'
 import { runtimeStatusOf } from '../resources/deployments/runtimes.ts'
@@ -15,6 +13,7 @@ import { hostFields, refuseTakenHosts } from '../resources/hosts.ts'
 import { recordOf } from '../resources/record.ts'
 import { refuseForeignReferences, refuseForeignVaults, refuseMissingReferences } from '../resources/references.ts'
 import { planOf, shownPlan, unprocessable } from '../resources/sizing.ts'
+import { refuseUnshared } from '../resources/storage.ts'
 import type { ResourceView, WriteView } from '../resources/types.ts'
 
 export type AppView = ResourceView<typeof PlatformApp>
@@ -95,7 +94,7 @@ const record = recordOf(PlatformApp, {
     refuseForeign(draft, view)
     refuseSource(draft, view)
     refuseRuntime(draft, view)
-    refuseUnshared(draft, view.services)
+    refuseUnshared(mounted(draft), view.services)
     refuseTakenHosts(PlatformApp, draft, view)
     return { healthPath, replicas: draft.replicas }
   },
@@ -158,13 +157,10 @@ function refuseRuntime({ runtime: name, runtimeVersion }: Spec, { services, prev
   )
 }
 
-/** @throws PlatformError VOLUME_NOT_SHAREABLE */
-function refuseUnshared({ volumes, replicas, maxReplicas }: Spec, { storage }: Services): void {
+/** Its volumes as those of a container instance of one component. */
+function mounted({ clusterId, volumes, replicas, maxReplicas }: Spec) {
   const mounts = volumes.map(({ name }) => ({ volume: name }))
-  const components = [{ name: APP_COMPONENT, replicas: maxReplicas ?? replicas, mounts }]
-  const found = unsharedUse({ components, volumes }, (storageClass) => storage.isShared(storageClass))
-  if (found === undefined) return
-  throw new PlatformError('VOLUME_NOT_SHAREABLE', found.message, { field: 'volumes', value: found.volume })
+  return { clusterId, volumes, components: [{ name: APP_COMPONENT, replicas: maxReplicas ?? replicas, mounts }] }
 }
 
 /** What is deployed sees the values that the app refers to. @throws PlatformError FORBIDDEN */

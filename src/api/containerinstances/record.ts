@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { CONTENT_FIELDS, unknownParameters, unsharedUse } from '../../contracts/containerinstances.ts'
-import { PlatformError, refusedFields, within } from '../../core/errors.ts'
+import { CONTENT_FIELDS, unknownParameters } from '../../contracts/containerinstances.ts'
+import { refusedFields, within } from '../../core/errors.ts'
 import { BackupPolicyField } from '../../crds/containerFields.ts'
 import {
   ContainerInstance,
@@ -14,7 +14,6 @@ import { withDefaults } from '../../crds/sparse.ts'
 import { withoutAbsent } from '../records/kubeRecords.ts'
 import { hostFields, refuseTakenHosts } from '../resources/hosts.ts'
 import { shownSchema, shownValue } from '../resources/items.ts'
-import { otherClusterOf } from '../resources/places.ts'
 import { recordOf } from '../resources/record.ts'
 import {
   type Reference,
@@ -32,6 +31,7 @@ import {
   type SizedSpec,
   shownPlan,
 } from '../resources/sizing.ts'
+import { refuseUnshared } from '../resources/storage.ts'
 import type { ResourceView, WriteView } from '../resources/types.ts'
 
 export type InstanceView = ResourceView<typeof ContainerInstance>
@@ -87,7 +87,7 @@ export const instanceRecord = recordOf(ContainerInstance, {
     const draft = { ...whole, publicComponent: undefined, publicPort: undefined, ...target }
     refuseForeign(draft, view)
     refuseUnknownParameters(draft)
-    refuseUnshared(draft, view)
+    refuseUnshared(draft, view.services)
     refuseTakenHosts(ContainerInstance, draft, view)
     return { components, publicComponent: target.publicComponent, publicPort: target.publicPort }
   },
@@ -185,13 +185,4 @@ function refuseUnknownParameters({ components, parameters }: Draft): void {
     const message = `asks for the parameter "${name}", which parameters does not hold`
     throw refusedFields([{ field: `components.${at}`, message }])
   }
-}
-
-/** @throws PlatformError VOLUME_NOT_SHAREABLE */
-function refuseUnshared(draft: Draft, { services }: InstanceWrite): void {
-  // Of storage elsewhere its controller says so, which sees it.
-  if (otherClusterOf(services, draft.clusterId) !== undefined) return
-  const found = unsharedUse(draft, (storageClass) => services.storage.isShared(storageClass))
-  if (found === undefined) return
-  throw new PlatformError('VOLUME_NOT_SHAREABLE', found.message, { field: 'volumes', value: found.volume })
 }

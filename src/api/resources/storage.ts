@@ -1,7 +1,11 @@
+import { unsharedUse } from '../../contracts/containerinstances.ts'
 import { hasSharedVolumes } from '../../contracts/workloads.ts'
+import { PlatformError } from '../../core/errors.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
 import { storageClass } from '../../kube/builtin.ts'
 import type { WatchCache } from '../../kube/cache.ts'
+import type { Services } from '../http/context.ts'
+import { otherClusterOf } from './places.ts'
 
 /** What is known of the storage of the platform's own cluster. */
 export interface Storage {
@@ -25,4 +29,20 @@ export function createStorage(caches: Caches): Storage {
       return hasSharedVolumes(classes, className)
     },
   }
+}
+
+/**
+ * Refuses volumes that several pods would mount and only one can.
+ *
+ * @throws PlatformError VOLUME_NOT_SHAREABLE
+ */
+export function refuseUnshared(
+  draft: { clusterId?: string | undefined } & Parameters<typeof unsharedUse>[0],
+  services: Pick<Services, 'records' | 'storage'>,
+): void {
+  // Of storage elsewhere its controller says so, which sees it.
+  if (otherClusterOf(services, draft.clusterId) !== undefined) return
+  const found = unsharedUse(draft, (storageClass) => services.storage.isShared(storageClass))
+  if (found === undefined) return
+  throw new PlatformError('VOLUME_NOT_SHAREABLE', found.message, { field: 'volumes', value: found.volume })
 }
