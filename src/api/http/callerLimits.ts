@@ -2,7 +2,17 @@ import type { Clock } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { LateRefusals } from '../../core/lateRefusals.ts'
 import type { RequestLimits } from '../../core/requestLimits.ts'
-import { BODY_RATE, Budget, byteRate, requestRate, SMALL_ANSWER, SMALL_BODY, wholeSeconds } from './limits.ts'
+import type { Caller } from './context.ts'
+import {
+  addressKey,
+  BODY_RATE,
+  Budget,
+  byteRate,
+  requestRate,
+  SMALL_ANSWER,
+  SMALL_BODY,
+  wholeSeconds,
+} from './limits.ts'
 import type { HttpMetrics } from './metrics.ts'
 import { UnprovedRequests } from './unproved.ts'
 
@@ -16,6 +26,13 @@ const LONGEST_WAIT = 5_000
 
 /** Whose limits a request takes: those of its principal, or without one those of its address. */
 export type Taker = { readonly kind: 'principal' | 'address'; readonly key: string }
+
+type Asking = { readonly caller?: Caller | undefined; readonly address?: string | undefined }
+
+export function takerOf({ caller, address }: Asking): Taker {
+  if (caller !== undefined) return { kind: 'principal', key: caller.principalId }
+  return { kind: 'address', key: addressKey(address) }
+}
 
 /** A request that is looked at for what shows who sends it. */
 export type Unproved = {

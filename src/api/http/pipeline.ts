@@ -14,7 +14,7 @@ import { type Answer, withDatesInUtc } from './answer.ts'
 import { badName } from './badName.ts'
 import { beside } from './beside.ts'
 import { hasBody, JSON_LIMIT_BYTES, readJsonBody } from './body.ts'
-import { CallerLimits, type CallerLimitsOptions, type Taker, type Unproved } from './callerLimits.ts'
+import { CallerLimits, type CallerLimitsOptions, takerOf, type Unproved } from './callerLimits.ts'
 import { causesOf } from './causes.ts'
 import { checkRefusal, checkReply } from './checkReply.ts'
 import type { Caller, Context, Services, TokenVerifier } from './context.ts'
@@ -198,8 +198,10 @@ export class Pipeline {
     negotiate(route, single(request, 'accept'))
     if (makesUnnamed(route) && single(request, 'if-match') !== undefined) throw nothingToMatch()
     const { query, list } = parseQuery(route, mark < 0 ? '' : url.slice(mark + 1))
+    const requirePermitted = this.#permittedSince(passage, passage.match)
     const body = await this.#body(passage, route)
-    const rawBody = this.#rawBody(passage, route)
+    if (body !== undefined) await requirePermitted()
+    const rawBody = this.#rawBody(passage, route, requirePermitted)
     const context = this.#context(passage, passage.match, { query, list, body, rawBody, scope })
     const { attendance } = passage
     const answer = await (attendance === undefined
@@ -320,13 +322,15 @@ export class Pipeline {
     return route.body === undefined || (value === undefined && isOptional) ? value : readModel(route.body, value)
   }
 
-  #rawBody(passage: Passage, { bodyKind, bodyLimit: limitBytes = JSON_LIMIT_BYTES }: Route): RawBody | undefined {
+  #rawBody(passage: Passage, route: Route, requirePermitted: () => Promise<void>): RawBody | undefined {
+    const { bodyKind, bodyLimit: limitBytes = JSON_LIMIT_BYTES } = route
     if (bodyKind !== 'raw') return undefined
     const taker = takerOf(passage)
     const rules = {
       limitBytes,
       begin: () => this.#limits.beginUpload(taker),
       pay: (bytes: number) => this.#limits.payUpload(taker, bytes),
+      ended: requirePermitted,
     }
     return beginRawBody(passage.request, passage.response, rules, this.#options.services.clock)
   }
@@ -336,12 +340,29 @@ export class Pipeline {
     return new RequestContext(passage, isPermitted, match, parts, this.#options)
   }
 
-  /** Asks what was asked before the handler ran, once more. @throws KubeError if it cannot be told now */
+  /**
+   * What asks once more, after a body that took its time, whether the caller may: who sends one slowly keeps no right longer
+   * than others.
+   */
+  #permittedSince(passage: Passage, match: Match): () => Promise<void> {
+    const { clock } = this.#options.services
+    const since = clock.now()
+    return async () => {
+      if (passage.caller !== undefined && clock.now() - since > PERMITTED_FOR) await this.#askAgain(passage, match)
+    }
+  }
+
+  /** Asks what was asked before the handler ran, once more. @throws PlatformError UNAUTHORIZED, FORBIDDEN */
+  async #askAgain(passage: Passage, match: Match): Promise<void> {
+    const caller = await this.#options.tokens.verify(authorizationHeader(passage.request))
+    await this.#requireStanding(caller, match.route)
+    await this.#authorize(passage, match)
+  }
+
+  /** @throws KubeError if it cannot be told now */
   async #isPermitted(passage: Passage, match: Match): Promise<boolean> {
     try {
-      const caller = await this.#options.tokens.verify(authorizationHeader(passage.request))
-      await this.#requireStanding(caller, match.route)
-      await this.#authorize(passage, match)
+      await this.#askAgain(passage, match)
       return true
     } catch (error) {
       if (error instanceof PlatformError && error.status < 500) return false
@@ -369,10 +390,7 @@ export class Pipeline {
   }
 }
 
-/** Whose limits and turns a request takes. */
-function takerOf({ caller, address }: Passage): Taker {
-  if (caller !== undefined) return { kind: 'principal', key: caller.principalId }
-  return { kind: 'address', key: addressKey(address) }
-}
+/** Milliseconds. */
+const PERMITTED_FOR = 1_000
 
 const NEVER_STALE: Staleness = { age: () => 0, bound: Number.POSITIVE_INFINITY }

@@ -23,7 +23,7 @@ describe('bodies that are passed on as they come', () => {
     limits = new CallerLimits({ ...REQUEST_LIMITS, uploadBytesPerSecond: MIB }, clock, noMetrics)
   })
 
-  function sent(mebibytes: number, taker: Taker = ANNA) {
+  function sent(mebibytes: number, taker: Taker = ANNA, ended = async () => {}) {
     const pieces = Array.from({ length: mebibytes }, () => Buffer.alloc(MIB))
     const request = Object.assign(Readable.from(pieces), { headers: {} })
     const response = Object.assign(new EventEmitter(), { closed: false, writableFinished: false })
@@ -31,6 +31,7 @@ describe('bodies that are passed on as they come', () => {
       limitBytes: 512 * MIB,
       begin: () => limits.beginUpload(taker),
       pay: (bytes: number) => limits.payUpload(taker, bytes),
+      ended,
     }
     const asked = [request as unknown as IncomingMessage, response as unknown as ServerResponse] as const
     return { body: beginRawBody(...asked, rules, clock), response }

@@ -23,13 +23,15 @@ export type RawBodyRules = {
   begin(): void
   /** @returns milliseconds until more of it may be read */
   pay(bytes: number): number
+  /** Once all has come, before anything is made of it. @throws PlatformError if the caller may no longer send it */
+  ended(): Promise<void>
 }
 
 /** @throws PlatformError BODY_TOO_LARGE, MODEL_BINDING_FAILED, TOO_MANY_REQUESTS */
 export function beginRawBody(
   request: IncomingMessage,
   response: ServerResponse,
-  { limitBytes, begin, pay }: RawBodyRules,
+  { limitBytes, begin, pay, ended }: RawBodyRules,
   clock: Clock,
 ): RawBody {
   refuseEncoding(request)
@@ -40,7 +42,7 @@ export function beginRawBody(
     if (milliseconds > 0) await pauseFor(clock, milliseconds, signalOf(response))
   }
   return {
-    pieces: () => piecesOf(request, limitBytes, (bytes) => waited(pay(bytes))),
+    pieces: () => piecesOf(request, limitBytes, { paid: (bytes) => waited(pay(bytes)), ended }),
     async whole() {
       let wait = 0
       const spend = (bytes: number) => {
@@ -48,6 +50,7 @@ export function beginRawBody(
       }
       const bytes = await collect(request, { limitBytes, spend }, 0, clock)
       await waited(wait)
+      await ended()
       return bytes
     },
   }
@@ -56,7 +59,7 @@ export function beginRawBody(
 async function* piecesOf(
   request: Readable,
   limitBytes: number,
-  paid: (bytes: number) => Promise<void>,
+  { paid, ended }: { paid: (bytes: number) => Promise<void>; ended: () => Promise<void> },
 ): AsyncGenerator<Uint8Array> {
   let size = 0
   for await (const chunk of request.iterator({ destroyOnReturn: false })) {
@@ -65,4 +68,5 @@ async function* piecesOf(
     await paid(chunk.length)
     yield chunk
   }
+  await ended()
 }

@@ -1,0 +1,73 @@
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { json } from 'node:stream/consumers'
+import { expect } from 'chai'
+import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { systemClock } from '../../core/clock.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import { DenyAssignment } from '../../crds/rbac.ts'
+
+const B = '11111111-1111-4111-8111-111111111111'
+const BERT = '20000000-0000-4000-8000-000000000000'
+const GROUP = `/boundaries/${B}/resourcegroups/shop/resources`
+
+describe('a body that comes slowly', () => {
+  let server: Awaited<ReturnType<typeof startFacade>>
+  let passed = 0
+  const clock = { ...systemClock, now: () => Date.now() + passed }
+
+  beforeEach(async () => {
+    passed = 0
+    server = await startFacade({}, { clock })
+    server.boundary(B)
+    server.group(B, 'shop')
+    server.grant(BERT, 'Owner', `/boundaries/${B}`)
+  })
+  afterEach(() => server.stop())
+
+  /** Sends half a body, lets `between` happen once it is awaited, and sends the rest. */
+  async function sendAround(between: () => void): Promise<{ status: number | undefined; code: unknown }> {
+    const { port } = await server.facade.listen(0, '127.0.0.1')
+    const headers = { authorization: bearer(BERT), 'content-type': 'application/json', expect: '100-continue' }
+    const path = `${GROUP}/vectorclusters/index`
+    const sent = request({
+      host: '127.0.0.1',
+      port,
+      method: 'POST',
+      path,
+      headers: { ...headers, 'content-length': '2' },
+    })
+    sent.flushHeaders()
+    await once(sent, 'continue')
+    sent.write('{')
+    between()
+    sent.end('}')
+    const [answer] = await once(sent, 'response')
+    return { status: answer.statusCode, code: ((await json(answer)) as { code?: unknown }).code }
+  }
+  const deny = () =>
+    void server.put(
+      DenyAssignment,
+      '33333333-3333-4333-8333-333333333333',
+      {
+        principalId: BERT,
+        principalType: 'User',
+        actions: ['vectorcluster/*'],
+        scope: `/boundaries/${B}`,
+        scopeIncarnation: 'life',
+      },
+      boundaryNamespace(B),
+    )
+
+  it('is taken from callers who still may', async () => {
+    expect(await sendAround(() => (passed = 10_000))).to.deep.include({ status: 201 })
+  })
+
+  it('is refused where the right has ended meanwhile', async () => {
+    const answer = await sendAround(() => {
+      deny()
+      passed = 10_000
+    })
+    expect(answer).to.deep.equal({ status: 403, code: 'FORBIDDEN' })
+  })
+})
