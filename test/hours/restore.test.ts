@@ -140,6 +140,7 @@ describe('a platform restored from what Velero backed up', () => {
     const countsOf = (backup: Backup) =>
       Object.fromEntries(backup.map(({ resource, objects }) => [resource.plural, objects.length]))
 
+    const former = token
     await own.endOperator('SIGTERM')
     const backup = await backUp(own)
     await own.controlPlane.restart(platformAccess(own.ports), () =>
@@ -150,6 +151,8 @@ describe('a platform restored from what Velero backed up', () => {
     const caPem = own.controlPlane.servingCaPem
     await applyManifests(own.admin, { url: `https://127.0.0.1:${own.ports.webhook}/admit`, caPem })
     await own.startOperator()
+    token = former
+    expect((await call('GET', base)).status, 'an access token of before').to.equal(401)
     await signIn()
 
     expect((await expectCall(200, 'GET', at('secretvaults/keys/secrets/token'))).value).to.equal('kept')
