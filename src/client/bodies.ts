@@ -474,7 +474,7 @@ export const BODIES: Readonly<Record<string, readonly BodyField[]>> = {
   "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroup}/providers/identity/managedidentities": [
     {"name":"resourceName","type":"string, at most 52 characters","isRequired":true,"about":"Name of the resource in the same namespace"},
     {"name":"resourceType","type":"apps | containerinstances | staticwebapps | jobs | functionnamespaces","isRequired":true,"about":"Collection of the resource, as URLs of REST name it"},
-    {"name":"resourceUid","type":"string, 1 to 128 characters","isRequired":true,"about":"metadata.uid of the resource: a namesake made later is another one"},
+    {"name":"resourceUid","type":"string, 1 to 128 characters","isRequired":true,"about":"metadata.uid of the resource, as kubectl shows it: a namesake made later is another one"},
   ],
   "POST /boundaries/{boundaryId}/resources/blueprints/sources": [
     {"name":"provider","type":"GitHub | GitLab | Gitea | Bitbucket | Git","default":"\"Git\"","about":"Derived from the address or the installation if null"},

@@ -25,7 +25,9 @@ export const ManagedIdentity = defineKind({
   spec: z.strictObject({
     resourceName: ResourceName.describe('Name of the resource in the same namespace; immutable'),
     resourceType: CodeCollection.describe('Collection of the resource, as URLs of REST name it; immutable'),
-    resourceUid: ResourceUid.describe('metadata.uid of the resource: a namesake made later is another one; immutable'),
+    resourceUid: ResourceUid.describe(
+      'metadata.uid of the resource, as kubectl shows it: a namesake made later is another one; immutable',
+    ),
     secretVersion: z
       .int()
       .min(1)
