@@ -3,7 +3,7 @@
  * people and for invitations. Mail servers may accept more.
  */
 export const ADDRESS_PATTERN =
-  '^[^\\s\\x00-\\x20\\x7f-\\xa0\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff@<>,;:"()\\[\\]\\\\]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)+$'
+  '^[^\\s\\x00-\\x20\\x7f-\\xa0@<>,;:"()\\[\\]\\\\]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)+$'
 export const ADDRESS_MAX_LENGTH = 254
 
 const PATTERN = new RegExp(ADDRESS_PATTERN)
