@@ -128,9 +128,12 @@ describe('kubectl on equal terms', () => {
 
   it('lists nothing over the whole cluster, and says where that exists', async () => {
     const kubectl = await kubectlOf(await makeCaller({ Owner: `/boundaries/${boundaryId}` }))
-    for (const asked of ['get vectorclusters -A', 'get boundaries']) {
-      expect((await kubectl(asked)).stderr, asked).to.include('exist in the REST interface only')
+    const refusals = {
+      'get vectorclusters -A': 'exist in the REST interface only; name a namespace with -n',
+      'get boundaries': 'are listed by the REST interface only; name one by its id',
     }
+    for (const [asked, words] of Object.entries(refusals))
+      expect((await kubectl(asked)).stderr, asked).to.include(words)
     expect(await kubectl('get computeplans')).to.include({ code: 0 })
   })
 
