@@ -11,6 +11,7 @@ import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { DateTime } from '../resources/dto.ts'
 import { findResource, otherClusterOf } from '../resources/places.ts'
+import { refuseAway } from '../resources/refuseAway.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import type { SqlObject } from './record.ts'
 
@@ -53,6 +54,7 @@ export async function setLicense(
   const { uid = '', annotations } = found.metadata
   const incarnation = annotations?.[INCARNATION_ANNOTATION]
   const clusterId = otherClusterOf(services, found.spec.clusterId)
+  if (clusterId !== undefined) refuseAway(services, clusterId)
   if (clusterId !== undefined && incarnation === undefined) throw notYet(found, 'Its place in the cluster')
   const { apiVersion, kind } = SqlInstance
   await services.sql.secretWriter.put(
