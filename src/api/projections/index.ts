@@ -67,9 +67,10 @@ async function checkCluster({ services }: Context, clusterId: string): Promise<v
     throw new PlatformError('REFERENCE_NOT_FOUND', message, { field: 'clusterId', value: clusterId })
   }
   const { displayName, isPlatform } = cluster.spec
-  const refuse = (message: string) => new PlatformError('INVALID_STATE', message, { status: 'Failed', phase: null })
+  const state = clusterStateOf(cluster, services.clock.now())
+  const refuse = (message: string) => new PlatformError('INVALID_STATE', message, { status: state, phase: null })
   if (isPlatform) throw refuse(`Every boundary is on "${displayName}" already: the platform itself runs there.`)
-  if (clusterStateOf(cluster, services.clock.now()) === 'Revoked')
+  if (state === 'Revoked')
     throw refuse(`The agent of cluster "${displayName}" was revoked. Let it join again first.`)
 }
 
