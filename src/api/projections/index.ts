@@ -70,8 +70,7 @@ async function checkCluster({ services }: Context, clusterId: string): Promise<v
   const state = clusterStateOf(cluster, services.clock.now())
   const refuse = (message: string) => new PlatformError('INVALID_STATE', message, { status: state, phase: null })
   if (isPlatform) throw refuse(`Every boundary is on "${displayName}" already: the platform itself runs there.`)
-  if (state === 'Revoked')
-    throw refuse(`The agent of cluster "${displayName}" was revoked. Let it join again first.`)
+  if (state === 'Revoked') throw refuse(`The agent of cluster "${displayName}" was revoked. Let it join again first.`)
 }
 
 /** @throws PlatformError IN_USE */
