@@ -1,6 +1,6 @@
 import type { Resource } from '../../core/object.ts'
 import type { AnyKind } from '../../crds/define.ts'
-import { namespace, persistentVolumeClaim, secret, storageClass } from '../../kube/builtin.ts'
+import { controllerRevision, namespace, persistentVolumeClaim, secret, storageClass } from '../../kube/builtin.ts'
 import type { Rights } from '../engine/controller.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { childRights } from '../workload/observers.ts'
@@ -13,6 +13,7 @@ export function statefulRights(kind: AnyKind, children: readonly Resource[]) {
   const writes: Rights[] = [
     ...childRights(children),
     { resource: persistentVolumeClaim, verbs: ['get', 'patch', 'delete'] },
+    { resource: controllerRevision, verbs: ['list', 'delete'] },
     { resource: kind.resource, verbs: ['get', 'patch'] },
     LEDGER_RIGHTS,
   ]

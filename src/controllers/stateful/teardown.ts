@@ -1,7 +1,9 @@
+import { ownerLabelSelector } from '../../contracts/workloads.ts'
 import { OWNER_INCARNATION_ANNOTATION, RETAINED_ENGINE_ANNOTATION, RETAINED_FOR_ANNOTATION } from '../../core/labels.ts'
 import { type Resource, refOf } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
-import { persistentVolumeClaim, pod, secret, statefulSet } from '../../kube/builtin.ts'
+import { controllerRevision, persistentVolumeClaim, pod, secret, statefulSet } from '../../kube/builtin.ts'
+import { isKubeError } from '../../kube/errors.ts'
 import { retainedLives } from '../workload/keptLives.ts'
 import { namespaceIsGoing } from '../workload/pass.ts'
 import { removingSecrets } from '../workload/secrets.ts'
@@ -36,8 +38,10 @@ export async function removeWorkload(pass: StatefulPass): Promise<Outcome> {
     if (workload === undefined) await removePods(pass, left)
     return shuttingDown(left)
   }
-  const gone = await pass.children.remove(statefulSet, namespace, name)
-  return gone ? done() : waiting('TearingDown', 'The workload is being deleted.')
+  if (!(await pass.children.remove(statefulSet, namespace, name)))
+    return waiting('TearingDown', 'The workload is being deleted.')
+  await removeRevisions(pass)
+  return done()
 }
 
 /** Scales to zero, and returns whether the StatefulSet's controller has observed that and counts no pods. */
@@ -62,6 +66,22 @@ async function removePods(pass: StatefulPass, pods: readonly Pod[]): Promise<voi
   for (const each of pods.toSorted((a, b) => ordinal(b) - ordinal(a))) {
     if (each.metadata.deletionTimestamp !== undefined) continue
     await pass.workloads.client.remove(pod, refOf(each), { uid: each.metadata.uid })
+  }
+}
+
+/** The same of its revisions: a StatefulSet that comes in its place adopts them, but none comes. */
+async function removeRevisions(pass: StatefulPass): Promise<void> {
+  const { namespace, name } = placeOfStateful(pass)
+  const { client } = pass.workloads
+  const labelSelector = ownerLabelSelector(pass.kind.kind, name)
+  // The role of an agent that was installed before may not name them: they go with the group then.
+  const { items } = await client.list(controllerRevision, { namespace, labelSelector }).catch((error: unknown) => {
+    if (isKubeError(error, 'Forbidden')) return { items: [] }
+    throw error
+  })
+  for (const each of items) {
+    const { uid, ownerReferences = [] } = each.metadata
+    if (ownerReferences.length === 0) await client.remove(controllerRevision, refOf(each), { uid })
   }
 }
 

@@ -1,8 +1,10 @@
 import { expect } from 'chai'
 import { HOME, VectorWorld } from '../../../test/worlds/vectorWorld.ts'
+import type { KubeObject } from '../../core/object.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import {
   configMap,
+  controllerRevision,
   ingress,
   namespace,
   networkPolicy,
@@ -135,6 +137,29 @@ describe('the volumes of a vector database', () => {
       for (const resource of [configMap, ingress, networkPolicy, secret, service, statefulSet]) {
         expect(await world.names(resource), resource.kind).to.deep.equal([])
       }
+    })
+
+    it('take the revisions along that a StatefulSet left which was replaced, and which nothing else would delete', async () => {
+      const labels = (await world.workload())?.metadata.labels
+      const revision = (name: string, ownerReferences?: object[]) =>
+        world.client.seed(controllerRevision, {
+          ...{ apiVersion: 'apps/v1', kind: 'ControllerRevision', revision: 1 },
+          metadata: {
+            name,
+            namespace: HOME,
+            labels: { ...labels },
+            ...(ownerReferences && { ownerReferences }),
+          },
+        } as KubeObject)
+      revision('vc-products-5d9cd55d94')
+      revision('vc-products-owned', [
+        { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'vc-products', uid: 'x', controller: true },
+      ])
+      await remove()
+      expect(await world.names(controllerRevision), 'what is owned is left to the garbage collector').to.deep.equal([
+        'vc-products-owned',
+      ])
+      expect(await exists()).to.equal(false)
     })
 
     it('stay where that was asked for, and only a new one of that name takes them back', async () => {
