@@ -72,10 +72,10 @@ const SERVER_WORDS =
  * statement that only reads.
  */
 const NEVER_IN_READS =
-  /^(exec|execute|insert|update|delete|merge|drop|create|alter|truncate|grant|revoke|deny|backup|restore|shutdown|waitfor|dbcc|use|kill|bulk|reconfigure|commit|rollback|save|begin|declare|goto|while|if|print|raiserror|throw|writetext|updatetext|readtext|go)$/i
+  /^(exec|execute|insert|update|delete|merge|drop|create|alter|truncate|grant|revoke|deny|backup|restore|shutdown|waitfor|dbcc|use|kill|bulk|reconfigure|commit|rollback|save|begin|declare|goto|while|if|print|raiserror|throw|writetext|updatetext|readtext|go|set|checkpoint|revert|setuser|return|receive|dump|load|open|close|deallocate|break|continue|securityaudit)$/i
 /** The same in statements that write, which may name one of the four verbs. */
 const NEVER_IN_WRITES =
-  /^(exec|execute|merge|drop|create|alter|truncate|grant|revoke|deny|backup|restore|shutdown|waitfor|dbcc|use|kill|bulk|reconfigure|commit|rollback|save|begin|declare|goto|while|if|print|raiserror|throw|go)$/i
+  /^(exec|execute|merge|drop|create|alter|truncate|grant|revoke|deny|backup|restore|shutdown|waitfor|dbcc|use|kill|bulk|reconfigure|commit|rollback|save|begin|declare|goto|while|if|print|raiserror|throw|writetext|updatetext|readtext|go|checkpoint|revert|setuser|return|receive|dump|load|open|close|deallocate|break|continue|securityaudit)$/i
 
 export function loadJudge(dialect: Parsed): (text: string, piece: readonly Token[]) => Judgement {
   const { file, name, engine } = BUILDS[dialect]
@@ -107,7 +107,7 @@ function tablesOf(parser: Parser, text: string, database: string): string[] {
 
 function judge(dialect: Parsed, tree: Node, piece: readonly Token[], tables: string[]): Judgement {
   const kind = typeof tree?.type === 'string' ? KINDS[tree.type.toLowerCase()] : undefined
-  const server = piece.find(({ kind: word, text }) => word === 'word' && SERVER_WORDS.test(text))
+  const server = wordsAndCalls(piece).find(({ text }) => SERVER_WORDS.test(text))
   if (server !== undefined) return refused('Admin', `${server.text} is for administrators.`, tables)
   if (kind === undefined || kind === 'Unknown')
     return refused('Unknown', 'Statements of this kind are not supported.', tables)
@@ -161,15 +161,26 @@ function locks(tree: Node): boolean {
 /** Hints of SQL Server whose locks outlast the reading of a row. */
 const HOLDING_HINTS = /^(xlock|updlock|tablock|tablockx|holdlock|serializable|repeatableread)$/i
 /** Functions of MariaDB that hold others up, or change what others see. */
-const HOLDING_FUNCTIONS = /^(get_lock|release_lock|release_all_locks|sleep|nextval|setval)$/i
+const HOLDING_FUNCTIONS =
+  /^(get_lock|release_lock|release_all_locks|sleep|nextval|setval|master_pos_wait|master_gtid_wait)$/i
 
 function holds(dialect: Parsed, piece: readonly Token[]): boolean {
-  const shown = piece.filter(({ kind }) => kind !== 'space')
-  return shown.some(({ kind, text }, index) => {
-    if (kind !== 'word') return false
-    const next = shown[index + 1]?.text ?? ''
+  return wordsAndCalls(piece).some(({ text, next }) => {
     if (/^next$/i.test(text) && /^value$/i.test(next)) return true
     return dialect === 'mssql' ? HOLDING_HINTS.test(text) : next === '(' && HOLDING_FUNCTIONS.test(text)
+  })
+}
+
+/**
+ * The bare words, and the quoted names that are called: quotes do not make another function of one. `next` is what comes
+ * behind, but for spaces and comments.
+ */
+function wordsAndCalls(piece: readonly Token[]): { text: string; next: string }[] {
+  const shown = piece.filter(({ kind }) => kind !== 'space' && kind !== 'comment')
+  return shown.flatMap(({ kind, text }, index) => {
+    const next = shown[index + 1]?.text ?? ''
+    if (kind === 'word') return [{ text, next }]
+    return kind === 'identifier' && next === '(' ? [{ text: text.replace(/^[`"[]|[`"\]]$/g, ''), next }] : []
   })
 }
 

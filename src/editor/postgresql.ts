@@ -82,7 +82,7 @@ const KINDS: Readonly<Record<string, StatementKind>> = {
 const WRITES = new Set(['InsertStmt', 'UpdateStmt', 'DeleteStmt', 'MergeStmt'])
 /** Functions that reach the server itself, other sessions or other servers; the logins lack most of the rights anyhow. */
 const SERVER_FUNCTIONS =
-  /^(pg_read_|pg_ls_|pg_stat_file|pg_terminate_backend|pg_cancel_backend|pg_reload_conf|pg_rotate|pg_switch_|pg_create_|pg_drop_|pg_logical_|pg_replication|pg_promote|set_config$|lo_|dblink|query_to_xml|cursor_to_xml|table_to_xml|schema_to_xml|database_to_xml)/i
+  /^(pg_read_|pg_ls_|pg_stat_file|pg_terminate_backend|pg_cancel_backend|pg_reload_conf|pg_rotate|pg_switch_|pg_create_|pg_drop_|pg_logical_|pg_replication|pg_promote|set_config$|lo_|dblink|query_to_xml|cursor_to_xml|table_to_xml|schema_to_xml|database_to_xml|ts_stat$|ts_rewrite$|crosstab|connectby$|xpath_table$|pg_file_|pg_log_backend|pg_stat_reset|pg_backup_|pg_start_backup|pg_stop_backup|pg_wal_replay|pg_import_)/i
 
 /** Functions of a query that hold others up while it runs and after, or change what others see. */
 const HOLDING_FUNCTIONS = /^(pg_sleep|pg_advisory_|pg_try_advisory_|pg_notify$|pg_export_snapshot$|nextval$|setval$)/i
@@ -116,10 +116,18 @@ function judgeNode(statement: Node): Judgement {
   if (found.function !== undefined)
     return refused('Admin', `The function ${found.function} is for administrators.`, tables)
   if (kind === undefined) return refused('Unknown', 'Statements of this kind are not supported.', tables)
-  if (kind === 'Admin') return refused('Admin', 'It administers the server.', tables)
+  if (kind === 'Admin' || isOfServer(body as Node)) return refused('Admin', 'It administers the server.', tables)
   if (kind === 'Transaction')
     return refused('Transaction', 'A batch is one transaction of its own, which it cannot end or divide.', tables)
   return { ...weigh(name, kind, body as Node, found), tables }
+}
+
+/** Objects that statements of many kinds rename, drop and comment on, and that are of the server or reach others. */
+const SERVER_OBJECTS =
+  /^OBJECT_(ROLE|DATABASE|TABLESPACE|FDW|FOREIGN_SERVER|USER_MAPPING|EVENT_TRIGGER|PUBLICATION|SUBSCRIPTION|LANGUAGE|EXTENSION|ACCESS_METHOD|PARAMETER_ACL|LARGEOBJECT)$/
+
+function isOfServer({ renameType, removeType, objtype, objectType }: Node): boolean {
+  return [renameType, removeType, objtype, objectType].some((type) => SERVER_OBJECTS.test(String(type)))
 }
 
 function judgeExplain({ query, options }: Node): Judgement {
