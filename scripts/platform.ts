@@ -7,6 +7,7 @@ import { createKubeClient, type KubeClient } from '../src/kube/client.ts'
 import { loadKubeconfig } from '../src/kubeconfig/kubeconfig.ts'
 import { readIfThere, writePrivate } from './controlplane/files.ts'
 import type { AccessOptions, ControlPlane, Progress } from './controlplane/index.ts'
+import { logFileOf } from './controlplane/processes.ts'
 import type { GitHostProgram } from './githost/find.ts'
 import { type GitHost, startGitHost } from './githost/start.ts'
 import { installAddons, routeThroughGateway, untilGatewayServes } from './node/addons.ts'
@@ -97,7 +98,7 @@ export async function installPlatform(
   const { platform, operator, store, registry } = await preparePlatform(controlPlane, options)
   await progress.step('starting the platform', async () => {
     controlPlane.startProcess({ name: 'freehold', ...operator })
-    await Promise.race([untilReady(ports, signal), controlPlane.failed])
+    await Promise.race([untilReady(ports, signal, logFileOf(options.folder, 'freehold')), controlPlane.failed])
   })
   // Whom the API server of a cluster that exists asks, is not known.
   if (controlPlane.source !== 'kubeconfig') {
@@ -202,8 +203,8 @@ function playedBackupTarget(): KubeObject {
   }
 }
 
-export function untilReady(ports: PlatformPorts, signal: AbortSignal): Promise<void> {
-  return untilAnswers(`http://127.0.0.1:${ports.management}/readyz`, READY_WITHIN, signal)
+export function untilReady(ports: PlatformPorts, signal: AbortSignal, logFile?: string): Promise<void> {
+  return untilAnswers(`http://127.0.0.1:${ports.management}/readyz`, READY_WITHIN, signal, logFile)
 }
 
 /** The key that wraps the data keys of secret vaults, made once for a data folder: without it no secret would open. */

@@ -17,14 +17,37 @@ export type Kubeconfig = {
   'current-context': string
 }
 
+/** How to reach an API server, beside its address, where somebody else set it up. */
+export type Reach = {
+  /** The name in its certificate, where it differs from that of the address. */
+  serverName?: string | undefined
+  /** Its certificate is not checked, because the kubeconfig that was given does not either. */
+  isUnchecked?: boolean | undefined
+  proxyUrl?: string | undefined
+}
+
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 
 /** A kubeconfig with everything in it, so that it may be copied; the first context is the current one. */
-export function kubeconfigOf(server: string, caPem: string, contexts: readonly KubeconfigContext[]): Kubeconfig {
+export function kubeconfigOf(
+  server: string,
+  caPem: string,
+  contexts: readonly KubeconfigContext[],
+  { serverName, isUnchecked = false, proxyUrl }: Reach = {},
+): Kubeconfig {
+  const cluster = {
+    server,
+    // kubectl refuses an authority beside a certificate that is not checked, and an empty one.
+    ...(isUnchecked
+      ? { 'insecure-skip-tls-verify': true }
+      : caPem !== '' && { 'certificate-authority-data': base64(caPem) }),
+    ...(serverName !== undefined && { 'tls-server-name': serverName }),
+    ...(proxyUrl !== undefined && { 'proxy-url': proxyUrl }),
+  }
   return {
     apiVersion: 'v1',
     kind: 'Config',
-    clusters: [{ name: 'freehold', cluster: { server, 'certificate-authority-data': base64(caPem) } }],
+    clusters: [{ name: 'freehold', cluster }],
     users: contexts.map(({ name, user }) => ({
       name,
       user:

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { accessSync, closeSync, constants, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { readIfThere } from './files.ts'
 import { identityOf } from './identity.ts'
@@ -16,6 +16,9 @@ export type ProcessCommand = {
   environment?: NodeJS.ProcessEnv
 }
 export type RunningProcess = ProcessRecord & { logFile: string; child: ChildProcess; exited: Promise<string> }
+
+/** Where a process of a data folder is logged, since its last start. */
+export const logFileOf = (folder: string, name: string) => join(folder, 'logs', `${name}.log`)
 
 const TAIL_LINES = 20
 const STOP_POLL_MS = 20
@@ -39,9 +42,8 @@ export class ProcessGroup {
   }
 
   start({ name, program, args, environment }: ProcessCommand): RunningProcess {
-    const logFolder = join(this.#folder, 'logs')
-    mkdirSync(logFolder, { recursive: true, mode: 0o700 })
-    const logFile = join(logFolder, `${name}.log`)
+    const logFile = logFileOf(this.#folder, name)
+    mkdirSync(dirname(logFile), { recursive: true, mode: 0o700 })
     const log = openSync(logFile, 'w', 0o600)
     const [command = program, ...rest] = dyingWithParent('KILL', [program, ...args])
     // A session of its own: Ctrl-C in the terminal reaches us only, and we stop the processes in order.

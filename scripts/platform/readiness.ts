@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
+import { tailOf } from '../controlplane/processes.ts'
 
 const ASK_EVERY = 50
 /** Of one question; longer than a busy machine takes to start a process. */
@@ -8,9 +10,10 @@ const ANSWERS_WITHIN = 20_000
  * Waits until an address answers 200.
  *
  * @param within milliseconds
- * @throws Error with the last answer when it did not in time
+ * @param logFile of the process that is to answer
+ * @throws Error with the last answer, and the last trouble that the process told of, when it did not in time
  */
-export async function untilAnswers(url: string, within: number, signal: AbortSignal): Promise<void> {
+export async function untilAnswers(url: string, within: number, signal: AbortSignal, logFile?: string): Promise<void> {
   const deadline = performance.now() + within
   let last = 'no answer'
   while (performance.now() < deadline) {
@@ -25,6 +28,34 @@ export async function untilAnswers(url: string, within: number, signal: AbortSig
     }
     await delay(ASK_EVERY)
   }
-  const advice = 'Logs are in the folder "logs" of the data folder; where the machine was busy, start again.'
-  throw new Error(`${url} was not ready within ${within / 1000} s; the last answer was: ${last}. ${advice}`)
+  const trouble = logFile === undefined ? undefined : lastTrouble(logFile)
+  const advice =
+    trouble === undefined
+      ? 'Logs are in the folder "logs" of the data folder; where the machine was busy, start again.'
+      : `The last trouble in ${logFile}: ${trouble}`
+  throw new Error(`${url} was not ready within ${within / 1000} s; the last answer was: ${last.trim()}. ${advice}`)
+}
+
+/** Lines that are looked at: one trouble may be told of for each kind. */
+const LINES = 2_000
+
+/** What a process of ours told last that kept it from something: the sentence, and the reason beside it. */
+export function lastTrouble(logFile: string): string | undefined {
+  if (!existsSync(logFile)) return undefined
+  const lines = tailOf(logFile, LINES).split('\n')
+  for (const line of lines.toReversed()) {
+    const { level, msg, error } = parsed(line)
+    if ((level === 'warn' || level === 'error') && msg !== undefined)
+      return typeof error === 'string' ? `${msg} ${error}` : msg
+  }
+  return undefined
+}
+
+/** Not all lines are ours: Node.js writes some itself. */
+function parsed(line: string): { level?: string; msg?: string; error?: unknown } {
+  try {
+    return (JSON.parse(line) ?? {}) as ReturnType<typeof parsed>
+  } catch {
+    return {}
+  }
 }

@@ -273,8 +273,16 @@ export class WatchLoop<T extends KubeObject> {
     const wasListing = this.#relist || this.#options.sink.version === undefined
     if (error.reason === 'Invalid' && wasListing) this.#streamingLists = false
     // A stream that ends after its time is not worth a log line; nor is every attempt of a long outage.
-    const level = error.status === 0 && (lasted > 1_000 || this.#failures > 1) ? 'debug' : 'info'
-    log[level]({ resource: resourceId(resource), reason: error.reason, failures: this.#failures }, error.message)
+    const isRepeated = error.status === 0 && (lasted > 1_000 || this.#failures > 1)
+    log[isRepeated ? 'debug' : this.#keepsFromStart(error) ? 'warn' : 'info'](
+      { resource: resourceId(resource), reason: error.reason, failures: this.#failures },
+      error.message,
+    )
+  }
+
+  /** Nothing was ever read, and nobody else's deed is awaited: a process that cannot start has told why. */
+  #keepsFromStart({ reason }: KubeError): boolean {
+    return this.#options.sink.version === undefined && (reason === 'Unavailable' || reason === 'Unauthorized')
   }
 
   #pause(error: KubeError | undefined): Promise<void> {

@@ -140,6 +140,11 @@ describe('kubeconfig', () => {
       kubeconfig({}, {}).replace('"server"', '"servant"'),
       'has no server for cluster "c"',
     ],
+    [
+      'a user who acts as somebody else, which would be left out',
+      kubeconfig({}, { token: 't', as: 'dev' }),
+      'has "as", to act as somebody else, which is not supported',
+    ],
   ]
   for (const [what, text, message] of broken) {
     it(`says what is wrong with ${what}, and in which file`, () => {

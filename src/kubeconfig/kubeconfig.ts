@@ -26,6 +26,10 @@ type User = {
   password?: string
   exec?: unknown
   'auth-provider'?: unknown
+  as?: string
+  'as-uid'?: string
+  'as-groups'?: string[]
+  'as-user-extra'?: unknown
 }
 type Context = { cluster?: string; user?: string; namespace?: string }
 type Kubeconfig = {
@@ -89,6 +93,7 @@ export function parseKubeconfig(
   const cluster = config.clusters?.find(({ name }) => name === found.cluster)?.cluster
   if (cluster?.server === undefined) throw new Error(`${path} has no server for cluster "${found.cluster ?? ''}".`)
   const user = config.users?.find(({ name }) => name === found.user)?.user ?? {}
+  refuseImpersonation(user, path)
   const directory = dirname(resolve(path))
   const usesPlugin = user.exec !== undefined || user['auth-provider'] !== undefined
   return accessOf({
@@ -100,6 +105,15 @@ export function parseKubeconfig(
     clock,
     plugin: usesPlugin ? loadPlugin(text, contextName) : undefined,
   })
+}
+
+/** To leave it out would be to act with the rights of who impersonates, which are more. */
+function refuseImpersonation(user: User, path: string): void {
+  const field = (['as', 'as-uid', 'as-groups', 'as-user-extra'] as const).find((name) => user[name] !== undefined)
+  if (field !== undefined)
+    throw new Error(
+      `${path} has "${field}", to act as somebody else, which is not supported: name that one's own credentials.`,
+    )
 }
 
 /** The parser's own message would quote the place of the mistake, and with it perhaps a credential. */
