@@ -1,4 +1,5 @@
 import { type Client, PlatformApiError } from '../client/index.ts'
+import { ASK_AN_OWNER } from './boundaryNames.ts'
 import type { Context, Input } from './command.ts'
 import { openSession, placeOf } from './session.ts'
 import { findSettings, withoutAbsent, writeSettings } from './settings.ts'
@@ -17,8 +18,8 @@ export async function isKnown(ask: () => Promise<unknown>): Promise<boolean> {
 }
 
 /**
- * What to do about a default that was deleted elsewhere, where a command failed in it; undefined where defaults are not to
- * blame.
+ * What to do about a default that is not there any more, or not for the caller, where a command failed in it; undefined
+ * where defaults are not to blame.
  */
 export async function staleDefault(error: unknown, input: Input, context: Context): Promise<string | undefined> {
   const isRefused = error instanceof PlatformApiError && [403, 404].includes(error.status)
@@ -29,7 +30,7 @@ export async function staleDefault(error: unknown, input: Input, context: Contex
   if (boundary === undefined || boundary !== settings.boundary) return undefined
   const missing = await missingPlace(client, boundary, input.text('group') === undefined ? group : undefined)
   if (missing === 'boundary')
-    return `The default boundary ${boundary} does not exist any more: \`freehold use --boundary ''\` clears the defaults, \`freehold use --boundary ID\` sets another one.`
+    return `The default boundary ${boundary} is not there any more, or you may see nothing in it: ${ASK_AN_OWNER}; \`freehold use --boundary ID\` sets another default, and \`freehold use --boundary ''\` clears both.`
   if (missing === 'group')
     return `The default resource group "${group}" does not exist any more: \`freehold use --group ''\` clears it, \`freehold use --group NAME\` sets another one.`
   return undefined

@@ -1,3 +1,4 @@
+import { misnamedBoundary } from './boundaryNames.ts'
 import { type Context, type Input, readInput } from './command.ts'
 import { COMMANDS, findCommand } from './commands/index.ts'
 import { staleDefault } from './defaults.ts'
@@ -29,8 +30,12 @@ export async function run(words: readonly string[], context: Context): Promise<E
     if (context.signal.aborted) return EXIT.interrupted
     const { lines, exitCode } = describeFailure(error)
     // That failed already: another failure here says nothing more.
-    const stale = read && (await staleDefault(error, read, context).catch(() => undefined))
-    for (const line of stale === undefined ? lines : [...lines, stale]) terminal.err(`${line}\n`)
+    const place = read && (await troubleOfPlace(error, read, context).catch(() => undefined))
+    for (const line of place === undefined ? lines : [...lines, place]) terminal.err(`${line}\n`)
     return exitCode
   }
 }
+
+/** What a command failed for may be where it was: a boundary that was named by its name, or a default that is gone. */
+const troubleOfPlace = async (error: unknown, input: Input, context: Context) =>
+  (await misnamedBoundary(error, input, context)) ?? staleDefault(error, input, context)

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { dump, load } from 'js-yaml'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
+import { requireBoundaryId } from '../boundaryNames.ts'
 import type { Command } from '../command.ts'
 import { localTrouble } from '../failure.ts'
 import { readIfThere, writePrivate } from '../files.ts'
@@ -48,6 +49,7 @@ export const kubeconfig: Command = {
 
 function namespaceOf(boundary: string | undefined, group: string | undefined): string | undefined {
   if (boundary === undefined) return undefined
+  requireBoundaryId(boundary)
   return group === undefined ? boundaryNamespace(boundary) : groupNamespace(boundary, group)
 }
 

@@ -1,6 +1,7 @@
 import { dump } from 'js-yaml'
-import { boundaryNamespace, groupNamespace, isUuid } from '../../core/names.ts'
+import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
 import { type Reservation, reservedNamespaceObject } from '../../core/namespaces.ts'
+import { requireBoundaryId } from '../boundaryNames.ts'
 import type { Command } from '../command.ts'
 import { usage } from '../failure.ts'
 import { type Manifest, manifestsIn } from '../manifests.ts'
@@ -34,7 +35,7 @@ export const namespaces: Command = {
 }
 
 function reservationsAt(boundary: string, group: string | undefined): Reservation[] {
-  if (!isUuid(boundary)) throw usage(`"${boundary}" is not the id of a boundary: a uuid in lower case.`)
+  requireBoundaryId(boundary)
   const own: Reservation = { for: 'Boundary', name: boundaryNamespace(boundary) }
   return group === undefined ? [own] : [own, { for: 'ResourceGroup', name: groupNamespace(boundary, group) }]
 }

@@ -1,13 +1,11 @@
 import { type Client, PlatformApiError } from '../../client/index.ts'
 import { suggestion } from '../../core/suggestion.ts'
+import { existing, unknownBoundary } from '../boundaryNames.ts'
 import type { Command } from '../command.ts'
 import { isKnown } from '../defaults.ts'
 import { usage } from '../failure.ts'
 import { openSession } from '../session.ts'
 import { readSettings, withoutAbsent, writeSettings } from '../settings.ts'
-
-/** More names than a person reads are no help. */
-const MOST_SHOWN = 10
 
 export const use: Command = {
   name: 'use',
@@ -65,22 +63,4 @@ async function lookUp(client: Client, boundary: string, group: string): Promise<
   const create = `; \`freehold create resourcegroup ${group} --boundary ${boundary}\` creates it.`
   const hint = suggestion(group, names) || existing(names, create)
   throw usage(`There is no resource group "${group}" in boundary ${boundary}${hint}`)
-}
-
-async function unknownBoundary(client: Client, boundary: string): Promise<string> {
-  const { items } = await client.operations.GetBoundaries({ query: { pageSize: 500 } })
-  const said = `There is no boundary "${boundary}"`
-  // People remember the name that they see, and boundaries are named by their ids.
-  const byName = items.filter(({ displayName }) => displayName.toLowerCase() === boundary.toLowerCase())
-  const [only] = byName
-  if (only !== undefined && byName.length === 1) return `${said}; did you mean ${only.id} (${only.displayName})?`
-  const ids = items.map(({ id }) => id)
-  const shown = items.map(({ id, displayName }) => `${id} (${displayName})`)
-  return `${said}${suggestion(boundary, ids) || existing(shown, '; `freehold create boundary` creates one.')}`
-}
-
-function existing(names: readonly string[], otherwise: string): string {
-  if (names.length === 0) return otherwise
-  const more = names.length > MOST_SHOWN ? ', ...' : ''
-  return `; there are ${names.slice(0, MOST_SHOWN).join(', ')}${more}.`
 }
