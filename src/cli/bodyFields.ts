@@ -3,21 +3,22 @@ import { type Collection, type CollectionRoute, type CommandWords, formOf } from
 import { printable, table } from './output.ts'
 
 /** A way to create something, with what its body may hold. */
-type Creation = { readonly form: string; readonly fields: readonly BodyField[] }
+type Creation = { readonly form: string; readonly naming: string | undefined; readonly fields: readonly BodyField[] }
 
 /** By each of the places that such a thing may be made at; those with the same body are told together. */
 async function creationsOf({ routes, noun, below = [] }: Collection, command: CommandWords): Promise<Creation[][]> {
   // Long, and only needed here.
-  const { BODIES } = await import('../client/bodies.ts')
+  const { BODIES, NAMINGS } = await import('../client/bodies.ts')
   const made = routes.filter(({ verb, notBuilt }) => verb === 'create' && notBuilt !== true)
   const wanted = made.length > 0 ? made : routes.filter(({ verb }) => verb === 'update')
   const alike = new Map<string, Creation[]>()
   for (const route of wanted) {
-    const fields = BODIES[`${route.method} ${route.path}`] ?? []
-    const key = JSON.stringify(fields)
+    const said = `${route.method} ${route.path}`
+    const [fields, naming] = [BODIES[said] ?? [], NAMINGS[said]]
+    const key = JSON.stringify([fields, naming])
     const form = formOf(route, wanted, [...below, noun].join('/'), command)
     const others = alike.get(key) ?? []
-    if (others.every((other) => other.form !== form)) alike.set(key, [...others, { form, fields }])
+    if (others.every((other) => other.form !== form)) alike.set(key, [...others, { form, naming, fields }])
   }
   return [...alike.values()]
 }
@@ -35,7 +36,8 @@ export async function creationHelp(collection: Collection, command: CommandWords
   return creations
     .map((alike) => {
       const forms = alike.map(({ form }) => `  ${form}\n`).join('')
-      return `${forms}\n${fieldTable(alike[0]?.fields ?? [])}`
+      const [{ naming, fields } = { naming: undefined, fields: [] }] = alike
+      return `${forms}\n${naming === undefined ? '' : `NAME ${naming}.\n\n`}${fieldTable(fields)}`
     })
     .join('\n')
 }

@@ -574,3 +574,20 @@ export const BODIES: Readonly<Record<string, readonly BodyField[]>> = {
     {"name":"ifVersion","type":"string, 1 to 64 characters","about":"Version that the row was read with: refused if it has changed since; not compared when absent"},
   ],
 }
+
+/** What the NAME of each must be, where the caller gives it: `must have ...`. */
+export const NAMINGS: Readonly<Record<string, string>> = {
+  "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/vectorclusters/{name}": "must have 1 to 52 lower-case letters, digits and hyphens and begin and end with a letter or digit",
+  "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}": "must have 1 to 52 lower-case letters, digits and hyphens and begin and end with a letter or digit",
+  "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}": "must have 1 to 52 lower-case letters, digits and hyphens and begin and end with a letter or digit",
+  "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/containerinstances/{name}": "must have 1 to 52 lower-case letters, digits and hyphens and begin and end with a letter or digit",
+  "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}": "must have 1 to 52 lower-case letters, digits and hyphens and begin and end with a letter or digit",
+  "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{name}": "must have 1 to 52 lower-case letters, digits and hyphens and begin and end with a letter or digit",
+  "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults/{name}": "must have 1 to 52 lower-case letters, digits and hyphens and begin and end with a letter or digit; nobody else on the platform may have it",
+  "PUT /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults/{resourceName}/secrets/{secretName}": "must have 1 to 127 letters, digits and hyphens and begin with a letter or digit",
+  "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/jobs/{jobName}": "must have 1 to 52 lower-case letters, digits and hyphens and begin and end with a letter or digit",
+  "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}": "must have 1 to 52 lower-case letters, digits and hyphens and begin and end with a letter or digit",
+  "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/functions/{functionName}": "must have 1 to 52 lower-case letters, digits and hyphens and begin and end with a letter or digit; with the name of its namespace at most 62 characters",
+  "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{name}": "must have 3 to 52 lower-case letters, digits and hyphens and begin and end with a letter or digit; nobody else on the platform may have it",
+  "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}": "must have 1 to 52 lower-case letters, digits and hyphens and begin and end with a letter or digit",
+}

@@ -1,3 +1,5 @@
+import { resourceNameRule } from './names.ts'
+
 /**
  * The closed set of error codes that the facade answers with and the status of each
  * (interface section 7; areas add theirs here, so that a code means one thing everywhere).
@@ -266,8 +268,8 @@ function withSubject(message: string, field: unknown, nameOf: (field: string) =>
 }
 
 /** 400 for the name of something new, in a path. */
-export function invalidName(name: string): PlatformError {
-  const message = 'must have 1 to 52 lower-case letters, digits and hyphens and begin and end with a letter or digit'
+export function invalidName(name: string, least?: number): PlatformError {
+  const message = resourceNameRule(least)
   return badRequest(`"${name.slice(0, 64)}" is not a valid name: it ${message}.`, [{ field: 'name', message }])
 }
 

@@ -6,6 +6,10 @@ export const RESOURCE_NAME_PATTERN = '^[a-z0-9]([a-z0-9-]{0,50}[a-z0-9])?$'
 export const RESOURCE_NAME_MAX_LENGTH = 52
 const RESOURCE_NAME = new RegExp(RESOURCE_NAME_PATTERN)
 
+/** What a resource name must be, in words. @param least characters, where one is too few */
+export const resourceNameRule = (least = 1) =>
+  `must have ${least} to ${RESOURCE_NAME_MAX_LENGTH} lower-case letters, digits and hyphens and begin and end with a letter or digit`
+
 /** RFC 9562, lower case only: two spellings of one id would be two keys. */
 export const UUID_PATTERN = '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$'
 const UUID = new RegExp(UUID_PATTERN)

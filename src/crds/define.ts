@@ -75,6 +75,8 @@ export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
   selectable?: readonly string[]
   /** How `metadata.name` is checked: a resource name (the default) or a uuid. */
   name?: 'resource' | 'uuid' | 'free'
+  /** Fewest characters of a resource name, where one is too few. */
+  nameMin?: number
   /** Names that are unique on the whole platform: the type under which one is claimed before the object counts. */
   uniqueName?: ClaimType
   /** Public hosts that a spec names, of which each is served by one resource of the platform. */

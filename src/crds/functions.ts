@@ -120,7 +120,7 @@ export type FunctionNamespace = ObjectOf<typeof FunctionNamespace>
 export const BUILD_STATES = ['NoSource', 'Queued', 'Building', 'Succeeded', 'Failed'] as const
 
 /** Pods label what is theirs with the name of the object, and a label has 63 characters. */
-const MOST_OF_BOTH_NAMES = 62
+export const MOST_OF_BOTH_NAMES = 62
 
 const spec = z.strictObject({
   namespaceName: ResourceName.describe('FunctionNamespace in the same namespace of Kubernetes; immutable'),

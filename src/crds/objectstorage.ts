@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ACCOUNT_NAME_MIN_LENGTH } from '../contracts/objectstorage.ts'
 import {
   defineKind,
   detailColumns,
@@ -38,6 +39,7 @@ export const ObjectStorageAccount = defineKind({
   group: 'data',
   kind: 'ObjectStorageAccount',
   uniqueName: 'StorageAccount',
+  nameMin: ACCOUNT_NAME_MIN_LENGTH,
   plural: 'objectstorageaccounts',
   shortNames: ['osa'],
   placement: 'group',

@@ -106,7 +106,7 @@ async function declaredSpec(
 ): Promise<object> {
   const { context, boundaryId, resourceGroup } = deploying
   const { [part?.parentField ?? '']: parent, ...body } = read
-  checkNewName(name, context.services.reservedNames)
+  checkNewName(name, context.services.reservedNames, kind.nameMin)
   const place = { boundaryId, resourceGroup, name, ...(part !== undefined && { [part.parentField]: parent }) } as Place
   const asked = asking(context, body, { boundaryId, resourceGroupName: resourceGroup })
   const declaration = declarationOf(kind)

@@ -1,7 +1,8 @@
 import { functionObjectName } from '../../contracts/functions.ts'
 import { RESOURCE_STATES } from '../../core/conditions.ts'
 import { notFound } from '../../core/errors.ts'
-import { BUILD_STATES, FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
+import { resourceNameRule } from '../../core/names.ts'
+import { BUILD_STATES, FunctionNamespace, MOST_OF_BOTH_NAMES, ServerlessFunction } from '../../crds/functions.ts'
 import { type Answer, created, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
@@ -101,12 +102,14 @@ const schemas = {
   reply: functionRecord.dto,
 }
 
+const NAMING = `${resourceNameRule()}; with the name of its namespace at most ${MOST_OF_BOTH_NAMES} characters`
+
 export const functionRoutes: readonly RouteDraft[] = [
   ...functions.routes(),
   route(
     'POST',
     FUNCTION,
-    { auth: action('functions/write'), summary: 'Create; the same body again answers 200', ...schemas },
+    { auth: action('functions/write'), summary: 'Create; the same body again answers 200', naming: NAMING, ...schemas },
     judgedFirst(body, create),
   ),
   route(

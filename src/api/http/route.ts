@@ -63,6 +63,8 @@ export type Route = {
   readonly answersUnknownCallers: boolean
   /** The body names what is made, or replaces it if it is there. */
   readonly isNamedByBody: boolean
+  /** What the name in the path must be of what is made there, as `must have ...`; undefined where that is not said. */
+  readonly naming: string | undefined
   /** The operation name of the interface; undefined if it shows none. */
   readonly operation: string | undefined
   readonly summary: string
@@ -101,6 +103,7 @@ export type Declaration<Query extends z.ZodObject, Body extends z.ZodType, Reply
   mayPass?: Route['mayPass']
   answersUnknownCallers?: true
   isNamedByBody?: true
+  naming?: string
   query?: Query
   ignoresUnknownQuery?: boolean
   list?: ListShape<never>
@@ -159,6 +162,7 @@ export function route<
     mayPass: declaration.mayPass,
     answersUnknownCallers: declaration.answersUnknownCallers ?? false,
     isNamedByBody: declaration.isNamedByBody ?? false,
+    naming: declaration.naming,
     operation: row?.operation,
     summary: declaration.summary,
     query: declaration.query,

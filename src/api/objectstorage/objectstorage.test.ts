@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
 import { FakeObjectStore } from '../../adapters/objectstorage/fake.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
-import { groupNamespace } from '../../core/names.ts'
+import { groupNamespace, resourceNameRule } from '../../core/names.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 
 const RG = `/boundaries/${B}/resourcegroups/shop/resources`
@@ -62,6 +62,12 @@ describe('object storage over REST', () => {
     }
     expect((await call('get', `${ACCOUNT}/usage`)).status).to.equal(200)
     expect((await call('delete', `${ACCOUNT}/buckets/one`)).status).to.equal(204)
+  })
+
+  it('refuses a name that is too short for an account, and says how long it may be', async () => {
+    await begin(undefined)
+    const { status, body } = await call('post', `${RG}/objectstorageaccounts/a1`).send({})
+    expect([status, body.errors]).to.deep.equal([400, [{ field: 'name', message: resourceNameRule(3) }]])
   })
 
   it('tells a store that is away from one that refuses, and shows no word of either', async () => {

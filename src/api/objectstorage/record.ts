@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { ACCOUNT_NAME_MIN_LENGTH, accountLacks, keyState, storeNameOf } from '../../contracts/objectstorage.ts'
+import { accountLacks, keyState, storeNameOf } from '../../contracts/objectstorage.ts'
 import { RESOURCE_STATES, summarize } from '../../core/conditions.ts'
-import { refusedFields } from '../../core/errors.ts'
 import {
   AccountBucket,
   BucketName,
@@ -50,17 +49,11 @@ export const accountRecord = recordOf(ObjectStorageAccount, {
     usageAt: [DateTime.nullable().describe('When the newest of these figures was found'), use('usageAt')],
   },
   refine: (draft, view) => {
-    if (view.form === 'create') checkName(view)
     const features = view.services.objectStorage.store?.info.features
     if (features !== undefined) refuseLacking(accountLacks(draft, features))
     return {}
   },
 })
-
-function checkName({ name }: { name: string }): void {
-  if (name.length >= ACCOUNT_NAME_MIN_LENGTH) return
-  throw refusedFields([{ field: 'name', message: `must have at least ${ACCOUNT_NAME_MIN_LENGTH} characters` }])
-}
 
 /** What the buckets of one account hold, from their own figures. */
 export function useOfAccount(services: Services, { metadata }: AccountObject) {

@@ -25,7 +25,7 @@ export async function createResource<K extends AnyKind>(
   context: Context,
 ): Promise<{ object: RecordOf<K>; isNew: boolean }> {
   const { nameTaken: taken = 'ALREADY_EXISTS', hasFinalizer = true } = declaration
-  checkNewName(place.name, context.services.reservedNames)
+  checkNewName(place.name, context.services.reservedNames, kind.nameMin)
   await requireMatch(kind, ref, context)
   return underQuota(kind, place, context, (reserve) =>
     underNewNames(kind, ref, { context, taken }, (claim) =>

@@ -29,7 +29,7 @@ import { listResources } from './resourceList.ts'
 import { resourceShape } from './shape.ts'
 import type { AnyDeclaration, ResourceView } from './types.ts'
 import { untilChanged } from './untilChanged.ts'
-import { specForUpdate } from './writes.ts'
+import { resourceNaming, specForUpdate } from './writes.ts'
 import { bodyOverStored, judgedFirst, mergePatchBody, withRepeated } from './writtenBody.ts'
 
 /** Reads of one resource and of lists. */
@@ -110,7 +110,7 @@ export function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarat
     genericRoute(
       'create',
       declaration,
-      { ...bodyOverStored(body), example, reply },
+      { ...bodyOverStored(body), example, reply, naming: resourceNaming(kind) },
       judgedFirst(body, (context) => create(kind, declaration, context)),
     ),
     genericRoute(

@@ -7,7 +7,7 @@ import {
   PlatformError,
   refusedFields,
 } from '../../core/errors.ts'
-import { isResourceName, isUuid } from '../../core/names.ts'
+import { isResourceName, isUuid, resourceNameRule } from '../../core/names.ts'
 import type { ObjectRef } from '../../core/object.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import type { Context } from '../http/context.ts'
@@ -22,9 +22,13 @@ import type { AnyDeclaration, WriteView } from './types.ts'
 /** What a body is read with: its schema, what it may repeat, and what is stored. */
 type Readable<K extends AnyKind> = Pick<AnyDeclaration<K>, 'body' | 'shownNames' | 'toBody'>
 
+/** What a resource of the kind may be named, in words. */
+export const resourceNaming = ({ nameMin, uniqueName }: Pick<AnyKind, 'nameMin' | 'uniqueName'>) =>
+  `${resourceNameRule(nameMin)}${uniqueName === undefined ? '' : '; nobody else on the platform may have it'}`
+
 /** @throws PlatformError BAD_REQUEST for a name that no new resource may have */
-export function checkNewName(name: string, reserved: ReadonlySet<string>): void {
-  if (!isResourceName(name)) throw invalidName(name)
+export function checkNewName(name: string, reserved: ReadonlySet<string>, least = 1): void {
+  if (!isResourceName(name) || name.length < least) throw invalidName(name, least)
   if (!reserved.has(name)) return
   throw badRequest(`The name "${name}" is reserved: a route of the interface stands in its place.`, [
     { field: 'name', message: 'is reserved' },

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { SECRET_NAMING } from '../../contracts/vaults/names.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import { authenticated, dataAction, ofKind, type RouteDraft, route } from '../http/route.ts'
@@ -63,6 +64,7 @@ export const vaultRoutes: readonly RouteDraft[] = [
       auth: dataAction('secretvault/writeSecrets'),
       summary: 'Add a version to a secret, which is created if absent',
       body: SetSecretRequest,
+      naming: SECRET_NAMING,
       example: { value: 'change-me' },
       reply: SecretDto,
     },

@@ -11,7 +11,7 @@ import {
   withRecovery,
   withVersion,
 } from '../../contracts/vaults/history.ts'
-import { entryName, isSecretName, valueNames } from '../../contracts/vaults/names.ts'
+import { entryName, isSecretName, SECRET_NAMING, valueNames } from '../../contracts/vaults/names.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { FINALIZER } from '../../core/labels.ts'
@@ -44,9 +44,7 @@ export async function setSecret(context: SetSecretContext) {
   refuseWhileDeleting(vault)
   const { secretName } = context.parameters
   if (!isSecretName(secretName)) {
-    throw refusedFields([
-      { field: 'name', message: 'must have 1 to 127 letters, digits and hyphens and begin with a letter or digit' },
-    ])
+    throw refusedFields([{ field: 'name', message: SECRET_NAMING }])
   }
   if (Buffer.byteLength(context.body.value, 'utf8') > VALUE_MAX_BYTES) {
     throw refusedFields([{ field: 'value', message: `has more than ${VALUE_MAX_BYTES} bytes` }])

@@ -190,6 +190,21 @@ describe('things from the command line', () => {
     expect(await freehold('kinds', 'zebra')).to.equal(2)
   })
 
+  it('are created with a name of which the help says what it must be', async () => {
+    for (const [word, least, more] of [
+      ['osa', 3, '; nobody else on the platform may have it'],
+      ['vc', 1, ''],
+      ['resourcegroup', 1, ''],
+    ] as const) {
+      expect(await freehold('create', word, '--help'), err).to.equal(0)
+      const rule = `lower-case letters, digits and hyphens and begin and end with a letter or digit${more}.`
+      expect(out).to.include(`\n\nNAME must have ${least} to 52 ${rule}\n\n`)
+    }
+    // The platform gives it an id.
+    expect(await freehold('create', 'boundary', '--help'), err).to.equal(0)
+    expect(out).to.not.include('NAME must')
+  })
+
   it('are not waited for with a status that they never have', async () => {
     const words = ['wait', 'vc', 'products', '-b', BOUNDARY, '-g', 'shop']
     expect(await freehold(...words, '--for', 'Stoped')).to.equal(2)

@@ -7,6 +7,7 @@ import { childName, sha256 } from '../../core/names.ts'
 
 /** RE2, for the schema too (records: secret vaults). Names differ without regard to case. */
 export const SECRET_NAME_PATTERN = '^[A-Za-z0-9][A-Za-z0-9-]{0,126}$'
+export const SECRET_NAMING = 'must have 1 to 127 letters, digits and hyphens and begin with a letter or digit'
 const SECRET_NAME = new RegExp(SECRET_NAME_PATTERN)
 
 export function isSecretName(text: string): boolean {
