@@ -19,6 +19,7 @@ import {
 } from '../../src/crds/rbac.ts'
 import { GRANT_REFUSALS } from '../../src/iam/granting.ts'
 import { LENDABLE, NOT_LENDABLE } from '../../src/iam/lendable.ts'
+import { BUILT_IN_ROLES } from '../../src/iam/roles.ts'
 import { CALLER_VARIABLES, policyWithBinding, ruleFor } from './policy.ts'
 
 /** What tenants write as far as their assignments say, each admitted by the rules of REST; all other kinds are closed. */
@@ -113,6 +114,29 @@ export function patternPolicy(): KubeObject[] {
       messageExpression: `'${list} "' + variables.${wrong(list)}[0] + '" ${coversNothing(nature)}'`,
       reason: 'Invalid',
     })),
+  })
+}
+
+/**
+ * The names of built-in roles are theirs, whoever writes: another role of such a name would give nothing, and nobody would
+ * see it. What an earlier version took stays editable.
+ */
+export function roleNamePolicy(): KubeObject[] {
+  const names = BUILT_IN_ROLES.map(({ name, displayName }) => `${inCel(name)}: ${inCel(displayName)}`)
+  const isOwn = 'variables.builtIn[object.metadata.name] == object.spec.displayName'
+  const isFree = '!variables.builtIn.exists(n, variables.builtIn[n] == object.spec.displayName)'
+  const isKept = "request.operation == 'UPDATE' && oldObject.spec.displayName == object.spec.displayName"
+  return policyWithBinding({
+    name: 'freehold-role-names',
+    rules: [ruleFor([RoleDefinition], ['CREATE', 'UPDATE'])],
+    variables: [{ name: 'builtIn', expression: `{${names.join(', ')}}` }],
+    validations: [
+      {
+        expression: `(${isKept}) || (object.metadata.name in variables.builtIn ? ${isOwn} : ${isFree})`,
+        messageExpression: `object.metadata.name in variables.builtIn ? 'metadata.name "' + object.metadata.name + '" is that of a built-in role: choose another one' : 'displayName "' + object.spec.displayName + '" is that of a built-in role: choose another one'`,
+        reason: 'Invalid',
+      },
+    ],
   })
 }
 

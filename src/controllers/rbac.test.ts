@@ -137,6 +137,53 @@ describe('the controllers of grants', () => {
       expect(await lifeOf('built-in')).to.equal(undefined)
     })
 
+    const conditionsOf = async (kind: AnyKind, name: string, home?: string) =>
+      JSON.stringify(((await bench.find(kind.resource, name, home)) as { status?: object } | undefined)?.status ?? {})
+    const pass = async () => {
+      await bench.rest()
+      await bench.clock.advance(2000)
+      await bench.rest()
+    }
+
+    it('say of an assignment that its role is not there, or not any more', async () => {
+      assign('one', { roleDefinitionName: 'Custom', scopeIncarnation: 'now' })
+      await bench.start()
+      await pass()
+      expect(await conditionsOf(RoleAssignment, 'one', space)).to.include('There is no role \\"Custom\\" yet.')
+      define('custom', 'Custom', 'first')
+      await pass()
+      expect(await conditionsOf(RoleAssignment, 'one', space)).to.include('"reason":"Available"')
+      await bench.client.remove(RoleDefinition.resource, { name: 'custom' })
+      await pass()
+      expect(await conditionsOf(RoleAssignment, 'one', space))
+        .to.include('ReferenceMissing')
+        .and.include('was deleted, so it gives nothing')
+      define('anew', 'Custom', 'second')
+      await pass()
+      expect(await conditionsOf(RoleAssignment, 'one', space)).to.include('ReferenceMissing')
+    })
+
+    it('say of a role that its name is that of another one, until that is gone', async () => {
+      define('zeta', 'Custom', 'first')
+      await bench.start()
+      bench.seed(
+        RoleDefinition,
+        'alpha',
+        { displayName: 'Custom', actions: ['apps/write'], assignableScopes: ['/'] },
+        { creationTimestamp: inFuture(HOUR) },
+      )
+      define('reads', 'Reader', 'first')
+      await pass()
+      expect(await conditionsOf(RoleDefinition, 'zeta')).to.include('"reason":"Available"')
+      expect(await conditionsOf(RoleDefinition, 'alpha'))
+        .to.include('NameOccupied')
+        .and.include('is that of the older role zeta')
+      expect(await conditionsOf(RoleDefinition, 'reads')).to.include('is that of a built-in role')
+      await bench.client.remove(RoleDefinition.resource, { name: 'zeta' })
+      await pass()
+      expect(await conditionsOf(RoleDefinition, 'alpha')).to.include('"reason":"Available"')
+    })
+
     it('write it down once a role comes that was not there', async () => {
       assign('one', { roleDefinitionName: 'Custom', scopeIncarnation: 'now' })
       await bench.start()

@@ -6,7 +6,7 @@ import {
   ROLE_INCARNATION_ANNOTATION,
 } from '../core/labels.ts'
 import { boundaryNamespace } from '../core/names.ts'
-import { type KubeObject, refOf } from '../core/object.ts'
+import { type KubeObject, keyOf, refOf } from '../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import { parseScope } from '../core/scope.ts'
 import { Boundary } from '../crds/boundaries.ts'
@@ -15,14 +15,22 @@ import { KINDS } from '../crds/index.ts'
 import { PRINCIPAL_RESOURCES } from '../crds/principals.ts'
 import { BoundaryTrust, DenyAssignment, JitRequest, RoleAssignment, RoleDefinition } from '../crds/rbac.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
-import { incarnationOfRole, roleIncarnationOf } from '../crds/roleLife.ts'
+import { incarnationOfRole, roleIncarnationOf, roleNamed } from '../crds/roleLife.ts'
 import { scopeIncarnationOf } from '../crds/scopeObjects.ts'
 import { initialOwnerAssignment } from '../desired/boundaries.ts'
 import { endOfGrant, endOfRequest } from '../desired/rbac.ts'
 import { BUILT_IN_ROLES } from '../iam/roles.ts'
 import { namespace } from '../kube/builtin.ts'
 import { alreadyThere } from '../kube/errors.ts'
-import { type Controller, controller, type Pass, type Rights, type Step, steps } from './engine/controller.ts'
+import {
+  type Controller,
+  controller,
+  type Pass,
+  type Rights,
+  type Step,
+  steps,
+  type Workspace,
+} from './engine/controller.ts'
 import { endWithRecord, grantForAWhile, JIT_OBSERVES } from './jit.ts'
 import { awaitedScopes, keepToLife } from './lifeOfGrant.ts'
 import { keepToPrincipals, PRINCIPAL_RIGHTS } from './principals.ts'
@@ -100,14 +108,22 @@ async function followGroup(pass: Pass): Promise<Outcome> {
   return done()
 }
 
-/** Writes down which life of a custom role an assignment means that kubectl or Git made: the one that is there. */
+/**
+ * Writes down which life of a custom role an assignment means that kubectl or Git made: the one that is there. One whose
+ * role is not there says that it gives nothing.
+ */
 async function keepToRole(pass: Pass): Promise<Outcome> {
   const assignment = pass.object as RoleAssignment & KubeObject
   const { metadata, spec } = assignment
-  if (metadata.annotations?.[ROLE_INCARNATION_ANNOTATION] !== undefined) return done()
-  const roles = pass.records.cache<RoleDefinition & KubeObject>(RoleDefinition.resource).list()
+  if (isBuiltInName(spec.roleDefinitionName)) return done()
+  const roles = rolesIn(pass.records)
   const incarnation = incarnationOfRole(roles, spec.roleDefinitionName)
-  if (incarnation === undefined) return done()
+  const named = roleIncarnationOf(assignment)
+  if (named !== undefined) return named === incarnation ? done() : stalled('ReferenceMissing', roleIsGone(assignment))
+  if (incarnation === undefined) {
+    const isThere = roleNamed(roles, spec.roleDefinitionName) !== undefined
+    return isThere ? done() : waiting('WaitingForDependency', `There is no role "${spec.roleDefinitionName}" yet.`)
+  }
   const patch = { metadata: { annotations: { [ROLE_INCARNATION_ANNOTATION]: incarnation } } }
   const { uid, resourceVersion } = metadata
   await pass.records.client.mergePatch(pass.kind.resource, refOf(assignment), patch, { uid, resourceVersion })
@@ -115,19 +131,29 @@ async function keepToRole(pass: Pass): Promise<Outcome> {
   return waiting('WaitingForDependency', 'The life of the role was written down.', SOON)
 }
 
-/** A custom role that comes is written down by the assignments that wait for it. */
+/** A role that is made anew under the name is another one, which nobody here was given. */
+const roleIsGone = ({ spec }: RoleAssignment) =>
+  `The role "${spec.roleDefinitionName}" that this gave was deleted, so it gives nothing: delete it, or make it again for a role that is there.`
+
+const isBuiltInName = (displayName: string) => BUILT_IN_ROLES.some((role) => role.displayName === displayName)
+
+const rolesIn = (records: Workspace) => records.cache<RoleDefinition & KubeObject>(RoleDefinition.resource).list()
+
+/** A custom role that comes or goes wakes the assignments that name it. */
 const ROLE_OF_ASSIGNMENTS: Controller['observes'][number] = {
   resource: RoleDefinition.resource,
   in: 'records',
-  keysOf: ({ spec }, records) => {
-    const { displayName } = spec as RoleDefinition['spec']
-    return records
+  relevant: ({ spec, metadata }) => [
+    (spec as RoleDefinition['spec']).displayName,
+    metadata.annotations?.[INCARNATION_ANNOTATION],
+  ],
+  // Those of the name that it had before as well, which nobody tells.
+  keysOf: (_, records) =>
+    records
       .cache<RoleAssignment & KubeObject>(RoleAssignment.resource)
       .list()
-      .filter((one) => one.spec.roleDefinitionName === displayName && roleIncarnationOf(one) === undefined)
-      .filter((one) => !BUILT_IN_ROLES.some((role) => role.displayName === one.spec.roleDefinitionName))
-      .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)
-  },
+      .filter(({ spec }) => !isBuiltInName(spec.roleDefinitionName))
+      .map(keyOf),
 }
 
 /** Whatever an assignment may be at. */
@@ -164,12 +190,34 @@ function readPatterns({ kind, object }: Pass): Outcome {
   return stalled('ConfigurationInvalid', `${faults} ${rest}`)
 }
 
+/** Past admission, or by an earlier version: of several roles of a name one counts, and the others say so. */
+function ownName({ object, records }: Pass): Outcome {
+  const { metadata, spec } = object as unknown as RoleDefinition & KubeObject
+  const { displayName } = spec
+  const builtIn = BUILT_IN_ROLES.find((role) => role.displayName === displayName)
+  const first = builtIn?.name ?? roleNamed(rolesIn(records), displayName)?.metadata.name ?? metadata.name
+  if (first === metadata.name) return done()
+  const holder = builtIn === undefined ? `the older role ${first}` : 'a built-in role'
+  return stalled(
+    'NameOccupied',
+    `It gives nothing: the display name "${displayName}" is that of ${holder}. Choose another displayName.`,
+  )
+}
+
+/** Whose name was taken is looked at again when another role goes or takes another name. */
+const OTHER_ROLES: Controller['observes'][number] = {
+  resource: RoleDefinition.resource,
+  in: 'records',
+  relevant: ({ spec }) => (spec as RoleDefinition['spec']).displayName,
+  keysOf: (_, records) => rolesIn(records).map(keyOf),
+}
+
 /** A role is data; its controller gives it its life, by which assignments know it, and says what is wrong with it. */
 const roleController = controller(RoleDefinition, {
-  observes: [],
+  observes: [OTHER_ROLES],
   childrenIn: 'records',
   writes: [],
-  reconcile: readPatterns as Step as never,
+  reconcile: steps(readPatterns as Step, ownName as Step) as never,
 })
 
 /** Grants and denies that end by themselves, and requests for a while with the grants that they become. */

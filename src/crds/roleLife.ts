@@ -1,5 +1,5 @@
 import { INCARNATION_ANNOTATION, ROLE_INCARNATION_ANNOTATION } from '../core/labels.ts'
-import type { ObjectMeta } from '../core/object.ts'
+import { byAge, type ObjectMeta } from '../core/object.ts'
 
 /**
  * Which life of a role an assignment means, or what promises one: an invitation, a request for a while, a binding. A
@@ -9,7 +9,21 @@ import type { ObjectMeta } from '../core/object.ts'
 
 type Annotated = { readonly metadata: Pick<ObjectMeta, 'annotations'> }
 type Assignment = Annotated & { readonly spec: { readonly roleDefinitionName: string } }
-type Definition = Annotated & { readonly spec: { readonly displayName: string; readonly isBuiltIn: boolean } }
+type Definition = {
+  readonly metadata: Pick<ObjectMeta, 'annotations' | 'name' | 'creationTimestamp'>
+  readonly spec: { readonly displayName: string; readonly isBuiltIn: boolean }
+}
+
+/** The role that a display name means: the built-in one, else the oldest, so that none can be pushed aside. */
+export function roleNamed<D extends Definition>(definitions: readonly D[], displayName: string): D | undefined {
+  let found: D | undefined
+  for (const one of definitions) {
+    if (one.spec.displayName !== displayName) continue
+    if (one.spec.isBuiltIn) return one
+    if (found === undefined || byAge(one, found) < 0) found = one
+  }
+  return found
+}
 
 /** The annotation of a record that gives or promises the role of its spec; nothing for other records. */
 export function roleLifeOf(definitions: readonly Definition[], spec: object): Record<string, string> {
@@ -26,7 +40,7 @@ export function roleIncarnationOf({ metadata }: Annotated): string | undefined {
 
 /** The incarnation of the custom role of that name among the definitions; undefined of built-in ones. */
 export function incarnationOfRole(definitions: readonly Definition[], displayName: string): string | undefined {
-  const role = definitions.find(({ spec }) => spec.displayName === displayName)
+  const role = roleNamed(definitions, displayName)
   return role?.spec.isBuiltIn === true ? undefined : role?.metadata.annotations?.[INCARNATION_ANNOTATION]
 }
 

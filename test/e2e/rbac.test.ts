@@ -30,6 +30,45 @@ describe('checkAccess', () => {
     ])
   })
 
+  it('takes no role of a built-in name, and says of one whose name is taken that it gives nothing', async () => {
+    const admin = await administrator()
+    try {
+      const displayName = uniqueName('Twice')
+      const define = (name: string, as: string) =>
+        admin.create(
+          RoleDefinition.resource,
+          objectOf(RoleDefinition, name, undefined, {
+            displayName: as,
+            actions: ['apps/read'],
+            assignableScopes: ['/boundaries/*'],
+          }),
+        )
+      const refusal = await define(uniqueName('role'), 'Reader').catch((error: Error) => error)
+      expect(JSON.stringify(refusal), String(refusal)).to.include('is that of a built-in role: choose another one')
+      const [first, second] = [uniqueName('b'), uniqueName('a')]
+      await define(first, displayName)
+      // Ages are in seconds, and a name decides among equal ones.
+      await until('a second has passed for the API server', async () => {
+        const { metadata } = await define(uniqueName('c'), uniqueName('Clock'))
+        const { metadata: older } = await admin.get(RoleDefinition.resource, { name: first })
+        return metadata.creationTimestamp !== older.creationTimestamp
+      })
+      await define(second, displayName)
+      const reasonOf = async (name: string) => {
+        const { status } = (await admin.get(RoleDefinition.resource, { name })) as {
+          status?: { conditions?: { type: string; reason: string }[] }
+        }
+        return status?.conditions?.find(({ type }) => type === 'Ready')?.reason
+      }
+      await until('the younger says so', async () => (await reasonOf(second)) === 'NameOccupied')
+      expect(await reasonOf(first)).to.equal('Available')
+      await admin.remove(RoleDefinition.resource, { name: first })
+      await until('it counts', async () => (await reasonOf(second)) === 'Available')
+    } finally {
+      await admin.close()
+    }
+  })
+
   it('denies what a role gives that was made anew under the name of a deleted one', async () => {
     const admin = await administrator()
     try {

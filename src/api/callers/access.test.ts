@@ -48,7 +48,7 @@ describe('access from the caches', () => {
     kind: AnyKind,
     name: string,
     spec: object,
-    more: { namespace?: string; annotations?: Record<string, string> } = {},
+    more: { namespace?: string; annotations?: Record<string, string>; creationTimestamp?: string } = {},
   ) {
     version += 1
     const metadata = {
@@ -216,6 +216,26 @@ describe('access from the caches', () => {
     expect(reads()).to.equal(true)
     put(RoleDefinition, 'keeper', { ...keeper, actions: [] })
     expect(reads()).to.equal(false)
+  })
+
+  it('counts the older of two roles of a name, after a restart too, and the other once that is gone or renamed', () => {
+    const custom = (actions: string[]) => ({ displayName: 'Keeper', actions, assignableScopes: ['/boundaries/*'] })
+    const on = (day: number) => ({ creationTimestamp: `2026-01-0${day}T00:00:00Z`, annotations: {} })
+    const older = custom(['vectorcluster/read'])
+    const writes = () => access.isAllowed(ANNA, 'vectorcluster/write', SCOPE)
+    assign({ roleDefinitionName: 'Keeper' })
+    put(RoleDefinition, 'alpha', custom(['vectorcluster/write']), on(2))
+    expect([reads(), writes()]).to.deep.equal([false, true])
+    put(RoleDefinition, 'zeta', older, on(1))
+    expect([reads(), writes()]).to.deep.equal([true, false])
+    access.stop()
+    access = createAccess({ caches, clock: systemClock, log: silentLog })
+    expect([reads(), writes()]).to.deep.equal([true, false])
+    put(RoleDefinition, 'zeta', { ...older, displayName: 'Other' }, on(1))
+    expect([reads(), writes()]).to.deep.equal([false, true])
+    put(RoleDefinition, 'zeta', older, on(1))
+    remove(RoleDefinition, 'zeta')
+    expect([reads(), writes()]).to.deep.equal([false, true])
   })
 
   it('does not let a role redefine a built-in one', () => {

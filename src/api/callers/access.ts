@@ -17,7 +17,7 @@ import { KINDS } from '../../crds/index.ts'
 import { incarnationOf, incarnationsNamedBy, meansPresent, type PrincipalLookup } from '../../crds/principals.ts'
 import { BoundaryTrust, DenyAssignment, PrincipalGroup, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
-import { roleIncarnationOf } from '../../crds/roleLife.ts'
+import { roleIncarnationOf, roleNamed } from '../../crds/roleLife.ts'
 import { mayStandIn, scopeIncarnationOf, scopeObject, scopeObjectKey } from '../../crds/scopeObjects.ts'
 import { type BoundariesOfPrincipal, Evaluator, type ScopesOfAction } from '../../iam/evaluate.ts'
 import type { Permissions } from '../../iam/permissions.ts'
@@ -149,17 +149,34 @@ class CachedAccess implements Access {
     this.#stops.push(cache.subscribe(guarded, { replay: true }))
   }
 
-  #role({ type, object }: CacheEvent<Role>): void {
-    const { policy } = this.#evaluator
-    const { name } = object.metadata
-    if (type === 'removed') {
-      policy.removeRole(name)
-      return
-    }
-    const incarnation = object.metadata.annotations?.[INCARNATION_ANNOTATION]
-    if (policy.upsertRole({ ...object.spec, name, incarnation })) return
+  #role({ type, object, previous }: CacheEvent<Role>): void {
     const { displayName } = object.spec
+    if (type === 'removed') this.#evaluator.policy.removeRole(object.metadata.name)
+    try {
+      this.#settleRole(displayName)
+    } finally {
+      const before = previous?.spec.displayName
+      if (before !== undefined && before !== displayName) this.#settleRole(before)
+    }
+    const first = roleNamed(this.#roles(), displayName)
+    if (type === 'removed' || first?.metadata.name === object.metadata.name) return
+    const { name } = object.metadata
     this.#log.warn({ name, displayName }, 'The display name of a role is taken: the role is ignored.')
+  }
+
+  #roles(): readonly Role[] {
+    return this.#caches.get<Role>(RoleDefinition.resource).list()
+  }
+
+  /** Of several roles with a display name the same one counts after every restart. */
+  #settleRole(displayName: string): void {
+    const { policy } = this.#evaluator
+    const roles = this.#roles().filter(({ spec }) => spec.displayName === displayName)
+    const first = roleNamed(roles, displayName)
+    for (const { metadata } of roles) if (metadata.name !== first?.metadata.name) policy.removeRole(metadata.name)
+    if (first === undefined) return
+    const { name, annotations } = first.metadata
+    policy.upsertRole({ ...first.spec, name, incarnation: annotations?.[INCARNATION_ANNOTATION] })
   }
 
   /**

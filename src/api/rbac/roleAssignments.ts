@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { Description, DisplayNameOf, Uuid } from '../../crds/fields.ts'
-import { RoleAssignment } from '../../crds/rbac.ts'
+import { RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
+import { meansPresentRole } from '../../crds/roleLife.ts'
 import { isRootOnly } from '../../iam/roles.ts'
 import { principalNotFound } from '../callers/principals.ts'
 import { boundaryScope } from '../callers/visibility.ts'
@@ -47,13 +48,17 @@ const RoleAssignmentDto = z
     principalId: UuidDto,
     principalType: z.enum(PRINCIPAL_TYPES),
     roleDefinitionName: z.string(),
-    roleDefinitionId: UuidDto.nullable().describe('Null if the role no longer exists'),
+    roleDefinitionId: UuidDto.nullable().describe('Null if the role that it gave no longer exists'),
     scope: z.string(),
     expiresAt: DateTime.nullable(),
     reason: z.string().nullable(),
     createdAt: DateTime,
     createdBy: z.string().nullable(),
-    status: z.enum(STATUSES).describe('Expired also if the object at the scope has been replaced'),
+    status: z
+      .enum(STATUSES)
+      .describe(
+        'Active while it counts; Expired once its time is over, or its role, its principal or the object at its scope is gone or has been replaced',
+      ),
   })
   .meta({ id: 'RoleAssignmentDto' })
 
@@ -100,7 +105,8 @@ export const roleAssignments = collection(RoleAssignment, {
   may: { read: action('rbac/members/read'), write: action('rbac/members/write') },
   dto: RoleAssignmentDto,
   toDto: (assignment, { services }) => {
-    const role = knownRole(services.records, assignment.spec.roleDefinitionName)
+    const isThere = meansPresentRole(services.records.peekAll(RoleDefinition), assignment)
+    const role = isThere ? knownRole(services.records, assignment.spec.roleDefinitionName) : undefined
     return {
       roleDefinitionId: role === undefined ? null : roleIdOf(role.name),
       status: isInForce(services, assignment) ? ('Active' as const) : ('Expired' as const),

@@ -12,7 +12,7 @@ import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
 import { KINDS } from '../../crds/index.ts'
 import { incarnationOf, meansPresent, type PrincipalLookup } from '../../crds/principals.ts'
 import { PrincipalGroup, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
-import { incarnationOfRole, meansPresentRole } from '../../crds/roleLife.ts'
+import { incarnationOfRole, meansPresentRole, roleNamed } from '../../crds/roleLife.ts'
 import { mayStandIn, scopeIncarnationOf, scopeObject } from '../../crds/scopeObjects.ts'
 import { GRANT_REFUSALS, type GrantRefusal, refusalOf } from '../../iam/granting.ts'
 import { everyoneIn, type Memberships } from '../../iam/groups.ts'
@@ -39,7 +39,7 @@ export function findRole({ records }: Services, name: string): Role {
 export function knownRole(records: Services['records'], name: string): Role | undefined {
   const builtIn = BUILT_IN_ROLES.find(({ displayName }) => displayName === name)
   if (builtIn !== undefined) return builtIn
-  const custom = records.peekAll(RoleDefinition).find(({ spec }) => spec.displayName === name)
+  const custom = roleNamed(records.peekAll(RoleDefinition), name)
   return custom === undefined ? undefined : { ...custom.spec, name: custom.metadata.name }
 }
 
