@@ -11,6 +11,7 @@ import {
 import { messageOf } from '../../core/errors.ts'
 import { done } from '../../core/outcome.ts'
 import { loggedOf } from '../../crds/deployments.ts'
+import { PLAYED_BUILD } from '../../desired/builds/index.ts'
 import { withSecretRights } from '../workload/secrets.ts'
 import { deploymentsOf, type RecordPass } from './owners.ts'
 import type { BuildOptions, RecordState, RecordStep } from './types.ts'
@@ -33,7 +34,7 @@ export function keepBuildLog({ logs, buildLogs, isPlayed }: BuildOptions): Recor
       const { build, decision } = state
       if (build === undefined || object.status?.logLines !== undefined) return done()
       if (!build.isOver && !isEnd(decision?.stage)) return done()
-      const lines = isPlayed ? PLAYED : await linesOf(pass, logs)
+      const lines = isPlayed ? [PLAYED_BUILD] : await linesOf(pass, logs)
       const end = Date.parse(object.status?.finishedAt ?? build.job.status?.completionTime ?? now)
       if (lines === undefined && clock.now() - end < PATIENCE) {
         state.after = RETRY
@@ -65,8 +66,6 @@ export function forgetLogs({ buildLogs }: Pick<BuildOptions, 'buildLogs'>): Reco
     })
   }
 }
-
-const PLAYED = ['Pods are played on this platform: nothing was built, and there is no image.']
 
 /** Undefined while the node does not give them. */
 async function linesOf({ state, log }: BuildPass, logs: PodLogs): Promise<string[] | undefined> {

@@ -91,11 +91,20 @@ export function observeBuild(job: BuildJob | undefined, pods: readonly BuildPod[
 /** Whether it will run no more. */
 export const isOver = (job: BuildJob) => endOf(job) !== undefined
 
+/** What a played build says of itself, for whom it succeeded with a source that nothing can be built of. */
+export const PLAYED_BUILD =
+  'Pods are played on this platform: nothing was built, and there is no image. The source was not looked at: a real build may refuse it.'
+
 /** The same where pods are played: their program never ran and said nothing, and there is no image of that digest. */
 export function playedBuild(job: BuildJob, seen: BuildProgress, deploymentId: string): BuildProgress {
   if (endOf(job)?.isComplete !== true) return seen
-  const message = 'Pods are played on this platform: nothing was built.'
-  return { ...seen, outcome: 'Succeeded', failure: undefined, message, digest: `sha256:${sha256(deploymentId)}` }
+  return {
+    ...seen,
+    outcome: 'Succeeded',
+    failure: undefined,
+    message: PLAYED_BUILD,
+    digest: `sha256:${sha256(deploymentId)}`,
+  }
 }
 
 function waitingWords(first: Container | undefined, pod: BuildPod | undefined, phase: BuildProgress['phase']): string {
