@@ -133,7 +133,7 @@ export function roleNamePolicy(): KubeObject[] {
     validations: [
       {
         expression: `(${isKept}) || (object.metadata.name in variables.builtIn ? ${isOwn} : ${isFree})`,
-        messageExpression: `object.metadata.name in variables.builtIn ? 'metadata.name "' + object.metadata.name + '" is that of a built-in role: choose another one' : 'displayName "' + object.spec.displayName + '" is that of a built-in role: choose another one'`,
+        messageExpression: `object.metadata.name in variables.builtIn ? 'There is already a role object "' + object.metadata.name + '". It is built in: choose another metadata.name' : 'There is already a role "' + object.spec.displayName + '". It is built in: choose another displayName'`,
         reason: 'Invalid',
       },
     ],

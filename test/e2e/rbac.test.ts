@@ -44,7 +44,7 @@ describe('checkAccess', () => {
           }),
         )
       const refusal = await define(uniqueName('role'), 'Reader').catch((error: Error) => error)
-      expect(JSON.stringify(refusal), String(refusal)).to.include('is that of a built-in role: choose another one')
+      expect(JSON.stringify(refusal), String(refusal)).to.include('It is built in: choose another displayName')
       const [first, second] = [uniqueName('b'), uniqueName('a')]
       await define(first, displayName)
       // Ages are in seconds, and a name decides among equal ones.
