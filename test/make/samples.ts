@@ -48,13 +48,14 @@ export function sampleSpec(kind: AnyKind, { boundaryId, ownerId, memberId }: Sam
 
 /** A name that the API server takes for this spec; another one each time, but where it has to fit. */
 export function fittingName(kind: AnyKind, spec: object | undefined): string {
-  const { clusterId, namespaceName, functionName } = (spec ?? {}) as Record<string, unknown>
+  const { clusterId, namespaceName, functionName, vaultName } = (spec ?? {}) as Record<string, unknown>
   const names: Record<string, string> = {
     BlueprintTemplate: String((spec as { slug?: string } | undefined)?.slug),
     BoundaryProjection: String(clusterId),
     BoundaryCrosslink: 'crosslink',
     PlatformBackupSettings: SETTINGS_NAME,
     ServerlessFunction: functionObjectName(String(namespaceName), String(functionName)),
+    VaultEntry: `${vaultName}-${randomUUID().replaceAll('-', '').slice(0, 20)}`,
   }
   return names[kind.kind] ?? (kind.name === 'resource' ? `m-${randomUUID().slice(0, 8)}` : randomUUID())
 }
