@@ -74,7 +74,12 @@ describe('blueprints over REST', () => {
   })
 
   it('a template is created, read back, replaced by a later version, and deleted', async () => {
-    expect((await post(template())).status).to.equal(201)
+    const made = await post(template())
+    expect(made.status).to.equal(201)
+    expect((await world.ask('get', String(made.headers.location))).body).to.include({
+      slug: 'search',
+      origin: 'Boundary',
+    })
     expect((await post(template())).status).to.equal(200)
     expect((await post(template('1.0.0', '', '{}').replace('Search', 'Find'))).body).to.include({
       code: 'VERSION_EXISTS',

@@ -75,7 +75,10 @@ export async function putTemplate(context: Given) {
       if (context.header('if-match') !== undefined) throw nothingToMatch()
       refuseTooMany(services, namespace)
       const { object } = await services.records.create(BlueprintTemplate, { ...ref, spec, caller })
-      return created(blueprintDto(await blueprintOf(object), context as Context, boundaryId), { etag: etagOf(object) })
+      const dto = blueprintDto(await blueprintOf(object), context as Context, boundaryId)
+      // It is read among the blueprints, wherever they come from.
+      const location = `/boundaries/${boundaryId}/resources/blueprints/${slug}`
+      return created(dto, { etag: etagOf(object), headers: { location } })
     }
     refuseWhileDeleting(stored)
     const before = (await readWhole(stored.spec.content)).template

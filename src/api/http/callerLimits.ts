@@ -108,6 +108,16 @@ export class CallerLimits {
     return this.#uploads.until(key, 0, now) ?? 0
   }
 
+  /**
+   * What is dropped of a body whose answer is there counts as an upload, so that refusals cannot be used to send more.
+   *
+   * @returns milliseconds until more of it may be read; undefined if its caller has sent too much
+   */
+  payDropped(taker: Taker, bytes: number): number | undefined {
+    const wait = this.payUpload(taker, bytes)
+    return wait > LONGEST_WAIT ? undefined : wait
+  }
+
   /** How long an answer is shows only once it is there: the next request waits for it. */
   oweAnswer({ key }: Taker, bytes: number): void {
     if (bytes > SMALL_ANSWER) this.#answers.owe(key, bytes, this.#clock.monotonic())

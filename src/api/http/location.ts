@@ -6,19 +6,29 @@ import type { Router } from './router.ts'
 const KEY_MAX = 256
 
 /**
- * With the path of what was made (RFC 9110 section 15.3.2): the one that was written to, or below it the field that a route
- * there is named after. Some of these paths have no GET, and only change or delete it.
+ * With the path of what was made (RFC 9110 section 10.2.2): the one that was written to, or below it the field that a route
+ * there is named after, if it can be read there. What only a list shows has none.
  */
 export function located(router: Router, route: Route, path: string, answer: Answer): Answer {
   const isOwn = route.path.endsWith('}')
   const places = isOwn ? [{ name: undefined, place: path }] : placesBelow(path, answer.body)
-  const isThere = (method: string, { name, place }: { name: string | undefined; place: string }) => {
-    const found = router.find(method, place)?.route
-    return found?.isBuilt === true && (name === undefined || isNamedAfter(found, name))
-  }
-  const methods = ['GET', 'PATCH', 'DELETE']
-  const place = methods.flatMap((method) => places.filter((one) => isThere(method, one)))[0]?.place
-  return place === undefined ? answer : { ...answer, headers: { location: place, ...answer.headers } }
+  const found = places.find(({ name, place }) => {
+    const read = readAt(router, place)
+    return read !== undefined && (name === undefined || isNamedAfter(read, name))
+  })
+  return found === undefined ? answer : { ...answer, headers: { location: found.place, ...answer.headers } }
+}
+
+/** @throws TypeError if what an answer tells the place of cannot be read there, which is a bug */
+export function checkLocation(router: Router, { headers = {} }: Answer): void {
+  const { location } = headers
+  if (location !== undefined && readAt(router, location) === undefined)
+    throw new TypeError(`Nothing can be read at the Location ${location}.`)
+}
+
+function readAt(router: Router, place: string): Route | undefined {
+  const route = router.find('GET', place)?.route
+  return route?.isBuilt === true ? route : undefined
 }
 
 /** What a record could be called below the path of its collection: by each of its short texts, its id and name last. */

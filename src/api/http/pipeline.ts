@@ -20,7 +20,7 @@ import { checkRefusal, checkReply } from './checkReply.ts'
 import type { Caller, Context, Services, TokenVerifier } from './context.ts'
 import { nothingToMatch } from './etag.ts'
 import { addressKey } from './limits.ts'
-import { located } from './location.ts'
+import { checkLocation, located } from './location.ts'
 import type { HttpMetrics } from './metrics.ts'
 import { readModel } from './model.ts'
 import { negotiate } from './negotiation.ts'
@@ -33,6 +33,7 @@ import { makesUnnamed, type Route } from './route.ts'
 import { type Match, Router } from './router.ts'
 import { send } from './sending.ts'
 import { type RequestTracer, type Trace, traceOf } from './tracing.ts'
+import type { Dropping } from './unreadBody.ts'
 import { Attendance, type Witness } from './witness.ts'
 
 export type PipelineOptions = {
@@ -127,6 +128,7 @@ export class Pipeline {
       await send(request, response, answer, {
         turn: () => this.#share.take(taker.key),
         spend: (bytes) => this.#limits.oweAnswer(taker, bytes),
+        dropping: this.#dropping(taker),
       })
     } catch (thrown) {
       failure = this.#failure(passage, thrown)
@@ -134,7 +136,7 @@ export class Pipeline {
     const milliseconds = services.clock.monotonic() - began
     if (failure !== undefined) {
       if (failure.error.status === 429) await this.#limits.holdRefusal(signalOf(response))
-      sendRefusal(passage, failure.error, services.clock)
+      sendRefusal(passage, failure.error, this.#dropping(takerOf(passage)))
     }
     const route = passage.match?.route.path ?? 'none'
     metrics.ended(request.method ?? '', route, response.statusCode, milliseconds / 1000)
@@ -142,6 +144,10 @@ export class Pipeline {
     this.#options.traced?.({ trace, method, route, status: response.statusCode, beganAt, milliseconds })
     this.#log(passage, route, milliseconds, failure)
     this.#tellWitness(passage, beganAt, failure)
+  }
+
+  #dropping(taker: Taker): Dropping {
+    return { clock: this.#options.services.clock, pay: (bytes) => this.#limits.payDropped(taker, bytes) }
   }
 
   #failure({ match }: Passage, thrown: unknown): Failure {
@@ -209,7 +215,10 @@ export class Pipeline {
       : onBehalfOf(attendance, () => route.handler(context)))
     if (this.#options.checkReplies === true) checkReply(route, answer)
     const told = withDatesInUtc(answer, route.reply)
-    return told.status === 201 ? located(this.#router, route, mark < 0 ? url : url.slice(0, mark), told) : told
+    if (told.status !== 201) return told
+    const placed = located(this.#router, route, mark < 0 ? url : url.slice(0, mark), told)
+    if (this.#options.checkReplies === true) checkLocation(this.#router, placed)
+    return placed
   }
 
   /** Before the first listing is complete, every answer would be a wrong 403 or 404. */

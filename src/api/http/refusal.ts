@@ -1,10 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Clock } from '../../core/clock.ts'
 import type { PlatformError } from '../../core/errors.ts'
 import { errorAnswer } from './problem.ts'
 import type { Match } from './router.ts'
 import type { Trace } from './tracing.ts'
-import { closeAfterUnreadBody, dropRest } from './unreadBody.ts'
+import { type Dropping, endAfter, restOf } from './unreadBody.ts'
 
 /** What of a request a refusal needs. */
 type Refused = {
@@ -14,7 +13,11 @@ type Refused = {
   readonly match: Match | undefined
 }
 
-export function sendRefusal({ request, response, trace, match }: Refused, error: PlatformError, clock: Clock): void {
+export function sendRefusal(
+  { request, response, trace, match }: Refused,
+  error: PlatformError,
+  dropping: Dropping,
+): void {
   // Part of the answer has been sent: the client must not take it for the whole.
   if (response.headersSent) {
     response.destroy()
@@ -29,16 +32,10 @@ export function sendRefusal({ request, response, trace, match }: Refused, error:
     hasToken: request.headers.authorization !== undefined,
   }
   const { status, headers, body } = errorAnswer(error, place)
-  closeAfterUnreadBody(request, response)
+  const rest = restOf(request, response, dropping)
   response.statusCode = status
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
   const text = JSON.stringify(body)
   response.setHeader('content-length', Buffer.byteLength(text))
-  // A stream is read by its handler, so who sends one has been let in; other bodies are read whole, or refused unread.
-  if (match?.route.bodyKind !== 'raw' || request.complete || !request.readableDidRead) {
-    response.end(text)
-    return
-  }
-  response.write(text)
-  void dropRest(request, clock).then(() => response.end())
+  endAfter(rest, response, text)
 }

@@ -3,9 +3,10 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline as pump } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
+import { systemClock } from '../../core/clock.ts'
 import { signalOf } from '../../core/signalOf.ts'
 import type { Answer } from './answer.ts'
-import { closeAfterUnreadBody } from './unreadBody.ts'
+import { type Dropping, endAfter, type Rest, restOf } from './unreadBody.ts'
 
 /** Undefined if the caller may go on at once; of a caller who keeps the thread busy, until it is its turn again. */
 type Turn = () => Promise<void> | undefined
@@ -14,34 +15,37 @@ export type Sending = {
   readonly turn: Turn
   /** Hears how many bytes an answer has, before they are sent. */
   spend(bytes: number): void
+  readonly dropping?: Dropping
 }
 
 const FREE_SENDING: Sending = { turn: () => undefined, spend: () => undefined }
+const FREE_DROPPING: Dropping = { clock: systemClock, pay: () => 0 }
 
 export async function send(
   request: IncomingMessage,
   response: ServerResponse,
   answer: Answer,
-  { turn, spend }: Sending = FREE_SENDING,
+  { turn, spend, dropping = FREE_DROPPING }: Sending = FREE_SENDING,
 ): Promise<void> {
-  closeAfterUnreadBody(request, response)
+  const rest = restOf(request, response, dropping)
   response.statusCode = answer.status
   for (const [name, value] of Object.entries(answer.headers ?? {})) response.setHeader(name, value)
   if (answer.stream !== undefined) {
     if (answer.isOpenEnded === true) response.flushHeaders()
-    await pump(answer.stream, response)
+    await pump(answer.stream, response, { end: rest === undefined })
+    if (rest !== undefined) endAfter(rest, response)
     return
   }
   if (answer.bytes !== undefined) {
     spend(answer.bytes.length)
     response.setHeader('content-length', answer.bytes.length)
-    response.end(answer.bytes)
+    endAfter(rest, response, answer.bytes)
     return
   }
   const parts = answer.parts ?? (answer.body === undefined ? undefined : [JSON.stringify(answer.body)])
   if (parts === undefined) {
     if (answer.status !== 204 && answer.status !== 304) response.setHeader('content-length', '0')
-    response.end()
+    endAfter(rest, response)
     return
   }
   if (isSingleRead(request, answer)) response.setHeader('etag', weakTag(parts.join(''), answer))
@@ -49,8 +53,8 @@ export async function send(
   const bytes = sumOf(parts, Buffer.byteLength)
   spend(bytes)
   response.setHeader('content-length', bytes)
-  if (sumOf(parts, ({ length }) => length) <= SLICE) response.end(parts.join(''))
-  else await sendInSlices(response, parts, turn)
+  if (sumOf(parts, ({ length }) => length) <= SLICE) endAfter(rest, response, parts.join(''))
+  else await sendInSlices(response, parts, turn, rest)
 }
 
 function sumOf(parts: readonly string[], measure: (part: string) => number): number {
@@ -74,7 +78,12 @@ function weakTag(text: string, { headers }: Answer): string {
 const SLICE = 65_536
 
 /** One caller's slices share its turns with its requests: of twelve lists at once, twelve slices a round are many. */
-async function sendInSlices(response: ServerResponse, parts: readonly string[], turn: Turn): Promise<void> {
+async function sendInSlices(
+  response: ServerResponse,
+  parts: readonly string[],
+  turn: Turn,
+  rest: Rest | undefined,
+): Promise<void> {
   let isFirst = true
   for (const slice of slicesOf(parts)) {
     if (!isFirst) {
@@ -88,7 +97,7 @@ async function sendInSlices(response: ServerResponse, parts: readonly string[], 
     response.write(slice)
     isFirst = false
   }
-  response.end()
+  endAfter(rest, response)
 }
 
 /** Puts together only what goes out next: a list as one text would be a megabyte that is made and thrown away. */

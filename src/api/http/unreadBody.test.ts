@@ -1,8 +1,10 @@
 import { once } from 'node:events'
-import { connect } from 'node:net'
-import { buffer } from 'node:stream/consumers'
+import { createServer, type Server } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { buffer, text } from 'node:stream/consumers'
 import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
+import { ManualClock } from '../../../test/make/clock.ts'
 import { bearer } from '../../../test/worlds/facadeServer.ts'
 import { BOUNDARY as B, OWNER, startShop } from '../../../test/worlds/shop.ts'
 import { fakeBlobs } from '../../adapters/blobs/fake.ts'
@@ -12,9 +14,13 @@ import { ArchiveRefused } from '../../contracts/builds/archive.ts'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
 import { PlatformApp } from '../../crds/apps.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
+import { send } from './sending.ts'
+import type { Dropping } from './unreadBody.ts'
 
 const APP = `/boundaries/${B}/resourcegroups/shop/resources/apps/web`
 const SOURCE = '55555555-5555-4555-8555-555555555555'
+const FREE = { turn: () => undefined, spend: () => undefined }
+const LOGS = `${APP}/deployments/${SOURCE}/logs`
 const PIECE = 'x'.repeat(65_536)
 
 describe('a client that sends all before it reads', () => {
@@ -70,4 +76,144 @@ describe('a client that sends all before it reads', () => {
       expect([answer.slice(9, 12), code], answer).to.deep.equal(['400', expected])
     })
   }
+
+  it('hears of a body that is no JSON once it has been read, and of the next one that it has sent too much', async () => {
+    const headers = { 'content-type': 'application/json', authorization: bearer(OWNER), connection: 'close' }
+    for (const expected of ['400', '429']) {
+      const socket = await begun(port, `POST ${LOGS}`, { ...headers, 'content-length': `${7 * 16 * PIECE.length}` })
+      await sendAll(socket, 7 * 16)
+      expect((await text(socket)).slice(9, 12)).to.equal(expected)
+    }
+  })
+
+  const unread: [sentence: string, line: string, token: string | undefined, mebibytes: number, status: string][] = [
+    ['without a token', `POST ${LOGS}`, undefined, 7, '401'],
+    ['by somebody without rights', `DELETE ${APP}`, bearer(SOURCE), 7, '403'],
+    ['where there is no route', 'POST /nothing', undefined, 7, '404'],
+    ['that is far too large', `POST ${APP}`, bearer(OWNER), 20, '400'],
+    ['that asks only to read', 'GET /version', bearer(OWNER), 7, '200'],
+  ]
+  for (const [sentence, line, token, mebibytes, expected] of unread) {
+    it(`hears the answer to a body of some mebibytes that is read by nobody: ${sentence}`, async () => {
+      const headers = { 'content-type': 'application/json', ...(token !== undefined && { authorization: token }) }
+      const socket = await begun(port, line, { ...headers, 'content-length': `${mebibytes * 16 * PIECE.length}` })
+      await sendAll(socket, mebibytes * 16)
+      const answer = (await buffer(socket)).toString()
+      expect(answer.slice(9, 12), answer).to.equal(expected)
+      expect(answer.toLowerCase()).to.contain('connection: close')
+    })
+  }
+
+  it('can use its connection again after a short body that nobody read', async () => {
+    const socket = await begun(port, 'POST /nothing', { 'content-length': '60000' })
+    const answers = text(socket)
+    socket.write('x'.repeat(30_000))
+    for (let turn = 0; turn < 50; turn += 1) await setImmediate()
+    socket.write('x'.repeat(30_000))
+    socket.end('GET /version HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
+    expect((await answers).match(/HTTP\/1\.1 \d+/g)).to.deep.equal(['HTTP/1.1 404', 'HTTP/1.1 200'])
+  })
+})
+
+async function begun(port: number, line: string, headers: Record<string, string>): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1')
+  await once(socket, 'connect')
+  const all = Object.entries({ host: 'x', ...headers }).map(([name, value]) => `${name}: ${value}`)
+  socket.write(`${[`${line} HTTP/1.1`, ...all].join('\r\n')}\r\n\r\n`)
+  return socket
+}
+
+/** @returns how many pieces went out before the connection was closed */
+async function sendAll(socket: Socket, pieces: number): Promise<number> {
+  let goOn = () => {}
+  const wake = () => goOn()
+  socket.on('error', wake).on('close', wake).on('drain', wake)
+  for (let piece = 0; piece < pieces; piece += 1) {
+    if (socket.destroyed) return piece
+    const { promise, resolve } = Promise.withResolvers<void>()
+    goOn = resolve
+    if (!socket.write(PIECE)) await promise
+  }
+  return pieces
+}
+
+describe('what is read of a body whose answer is there', () => {
+  const clock = new ManualClock()
+  let pay: Dropping['pay']
+  let server: Server
+  let port: number
+  before(async () => {
+    server = createServer((request, response) => {
+      const dropping = { clock, pay: (bytes: number) => pay(bytes) }
+      void send(request, response, { status: 404, body: { code: 'NOT_FOUND' } }, { ...FREE, dropping })
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    port = (server.address() as AddressInfo).port
+  })
+  beforeEach(() => {
+    pay = () => 0
+  })
+  after(() => server.close())
+
+  const unended = () => begun(port, 'POST /', { 'content-length': String(2 ** 40) })
+  const answered = async (socket: Socket) => expect(String((await once(socket, 'data'))[0])).to.contain('NOT_FOUND')
+
+  it('ends after so many bytes', async () => {
+    const socket = await unended()
+    socket.resume()
+    expect(await sendAll(socket, 3_000)).to.be.within(900, 2_500)
+  })
+
+  it('ends when nothing comes', async () => {
+    const socket = await unended()
+    await answered(socket)
+    await clock.advance(4_999)
+    expect(socket.readableEnded).to.equal(false)
+    await Promise.all([once(socket, 'end'), clock.advance(1)])
+  })
+
+  it('ends for a client that sends a little again and again', async () => {
+    const socket = await unended()
+    await answered(socket)
+    const ended = once(socket, 'end')
+    for (let second = 0; second < 28; second += 4) {
+      const heard = new Promise<void>((resolve) => {
+        pay = () => {
+          resolve()
+          return 0
+        }
+      })
+      socket.write('x')
+      await heard
+      await clock.advance(4_000)
+    }
+    expect(socket.readableEnded).to.equal(false)
+    await Promise.all([ended, clock.advance(2_000)])
+  })
+
+  it('comes no faster than its caller may send, and ends once it has sent too much', async () => {
+    const socket = await unended()
+    socket.once('error', () => undefined)
+    await answered(socket)
+    const waits = [1_000, undefined]
+    let told = 0
+    const heard = () =>
+      new Promise<void>((resolve) => {
+        pay = () => {
+          told += 1
+          resolve()
+          return waits.shift()
+        }
+      })
+    const first = heard()
+    socket.write(PIECE)
+    await first
+    const second = heard()
+    socket.write(PIECE)
+    await clock.advance(999)
+    expect(told).to.equal(1)
+    const closed = once(socket, 'close')
+    await Promise.all([second, closed, clock.advance(1)])
+    expect(told).to.equal(2)
+  })
 })
