@@ -7,6 +7,7 @@ import { messageOf } from '../core/errors.ts'
 import { ambiguityOf } from '../core/framing.ts'
 import type { Log } from '../core/log.ts'
 import { oneByOne } from '../core/oneByOne.ts'
+import { inOriginForm } from '../core/requestTarget.ts'
 import type { FunctionTrigger } from '../crds/functionFields.ts'
 import type { Figures } from './figures.ts'
 import type { Gate } from './gate.ts'
@@ -46,12 +47,14 @@ const AGAIN = { here: 50, there: 1_000 }
 /** Answers calls of functions: each waits until a copy has room for it. */
 export function createActivatorServer(options: ServerOptions): Server {
   const server = createServer(
-    oneByOne((request, response) => {
-      void handle(options, request, response).catch((error: unknown) => {
-        options.log.error({ error: messageOf(error) }, 'A call could not be handled.')
-        refuse(response, 'UNREACHABLE')
-      })
-    }),
+    oneByOne(
+      inOriginForm((request, response) => {
+        void handle(options, request, response).catch((error: unknown) => {
+          options.log.error({ error: messageOf(error) }, 'A call could not be handled.')
+          refuse(response, 'UNREACHABLE')
+        })
+      }),
+    ),
   )
   // A call may take as long as its function allows, which is counted here.
   server.requestTimeout = 0

@@ -3,6 +3,7 @@ import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { ambiguityOf } from '../core/framing.ts'
 import { oneByOne } from '../core/oneByOne.ts'
+import { inOriginForm } from '../core/requestTarget.ts'
 
 const LOOPBACK = '127.0.0.1'
 /** Requests here are one small form: who takes longer to send one only holds a connection. */
@@ -28,7 +29,7 @@ export interface IdentityServers {
 /** @throws Error if a port is taken or the certificate does not fit its key; nothing is left listening then */
 export async function startIdentityServers(options: IdentityServersOptions): Promise<IdentityServers> {
   const { cert, key } = options.tls
-  const handler = oneByOne(plainly(options.handler))
+  const handler = oneByOne(inOriginForm(plainly(options.handler)))
   const tls = createTlsServer({ ...PATIENCE, cert, key, minVersion: 'TLSv1.2' }, handler)
   await listening(tls, options.tls)
   const plain = options.http && createHttpServer(PATIENCE, handler)

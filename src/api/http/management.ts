@@ -2,6 +2,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Registry } from 'prom-client'
 import { oneByOne } from '../../core/oneByOne.ts'
+import { inOriginForm } from '../../core/requestTarget.ts'
 
 /** One condition for this process to serve; `detail` is a name, never a secret or an address. */
 export type ReadinessCheck = { name: string; isReady: () => boolean }
@@ -25,7 +26,7 @@ export type ManagementServer = { port: number; stop(): Promise<void> }
  * @throws Error if the port is taken
  */
 export async function startManagementServer(options: ManagementOptions): Promise<ManagementServer> {
-  const server = createServer(oneByOne(listener(options)))
+  const server = createServer(oneByOne(inOriginForm(listener(options))))
   server.headersTimeout = 5_000
   server.requestTimeout = 10_000
   await new Promise<void>((resolve, reject) => {

@@ -49,6 +49,21 @@ describe('the facade reads requests and', () => {
     })
   }
 
+  it('takes an address for the path in it, with all that its route asks', async () => {
+    const { port } = await server.facade.listen(0, '127.0.0.1')
+    const statusOf = async (path: string, host = 'elsewhere.example') => {
+      const call = rawRequest({ port, host: '127.0.0.1', path, headers: { host, connection: 'close' } }).end()
+      const [answer] = (await once(call, 'response')) as [IncomingMessage]
+      answer.resume()
+      return answer.statusCode
+    }
+    expect(await statusOf('http://freehold.example/version')).to.equal(200)
+    expect(await statusOf('http://freehold.example/version?nonsense=1')).to.equal(400)
+    expect(await statusOf(`http://freehold.example${ITEM}`)).to.equal(401)
+    expect(await statusOf('http://freehold.example//version')).to.equal(404)
+    expect(await statusOf('http://somebody@freehold.example/version')).to.equal(404)
+  })
+
   it('refuses compressed bodies without opening them', async () => {
     const call = as(request(server.app).post(ITEM))
       .set('content-type', 'application/json')

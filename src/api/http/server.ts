@@ -5,6 +5,7 @@ import helmet from 'helmet'
 import type { Log } from '../../core/log.ts'
 import { oneByOne } from '../../core/oneByOne.ts'
 import { REQUEST_LIMITS } from '../../core/requestLimits.ts'
+import { inOriginForm } from '../../core/requestTarget.ts'
 import type { Standing } from '../callers/standing.ts'
 import type { CallerLimitsOptions } from './callerLimits.ts'
 import type { Services, TokenVerifier } from './context.ts'
@@ -103,7 +104,7 @@ export function createFacade(options: FacadeOptions): Facade {
 }
 
 function createServer(app: express.Express, limits: ServerLimits): Server {
-  const listener = oneByOne(app as (request: IncomingMessage, response: ServerResponse) => void)
+  const listener = oneByOne(inOriginForm(app as (request: IncomingMessage, response: ServerResponse) => void))
   const server = createHttpServer(
     {
       maxHeaderSize: 16 * 1024,
