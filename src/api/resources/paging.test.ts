@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { PlatformError } from '../../core/errors.ts'
-import { applyListRequest, type ListShape, parseDateTime, parseListRequest } from './paging.ts'
+import { applyListRequest, type ListShape, parseDateTime, parseListRequest, sortRows, text } from './paging.ts'
 import { QueryFaults } from './queryFaults.ts'
 
 type Row = {
@@ -81,37 +81,58 @@ const ids = (text: string) => list(text).rows.map(({ name, id }) => `${name}${id
 
 describe('a list', () => {
   const answers: [string, string, string[]][] = [
-    ['is sorted by the default, then name, then id', '', ['Orders, all4', 'a1', 'b1', 'b2']],
-    ['is sorted the other way, with ties in the same order', 'sort=-name', ['b1', 'b2', 'a1', 'Orders, all4']],
+    ['is sorted by the default, then name, then id', '', ['a1', 'b1', 'b2', 'Orders, all4']],
+    ['is sorted the other way, with ties in the same order', 'sort=-name', ['Orders, all4', 'b1', 'b2', 'a1']],
     ['sorts quantities by what they mean, null last', 'sort=size', ['b1', 'a1', 'b2', 'Orders, all4']],
     ['keeps null last also the other way', 'sort=-size', ['b2', 'a1', 'b1', 'Orders, all4']],
     ['sorts numbers as numbers', 'sort=count', ['a1', 'b1', 'b2', 'Orders, all4']],
     ['sorts times across zones', 'sort=at', ['a1', 'b1', 'b2', 'Orders, all4']],
     ['is empty past the last page', 'page=9', []],
-    ['gives the second page', 'page=2&pageSize=3', ['b2']],
-    ['takes limit for the size of the first page', 'limit=1', ['Orders, all4']],
-    ['takes a larger page than its limit', 'pageSize=500', ['Orders, all4', 'a1', 'b1', 'b2']],
+    ['gives the second page', 'page=2&pageSize=3', ['Orders, all4']],
+    ['takes limit for the size of the first page', 'limit=1', ['a1']],
+    ['takes a larger page than its limit', 'pageSize=500', ['a1', 'b1', 'b2', 'Orders, all4']],
     ['filters exactly', 'filter=name:eq:b', ['b1', 'b2']],
     ['compares texts by case', 'filter=name:eq:B', []],
     ['compares enumerations without case', 'filter=state:eq:failed', ['a1']],
-    ['counts null as not equal', 'filter=count:ne:10', ['Orders, all4', 'a1']],
+    ['counts null as not equal', 'filter=count:ne:10', ['a1', 'Orders, all4']],
     ['takes one of several', 'filter=name:in:a,b', ['a1', 'b1', 'b2']],
-    ['takes an escaped comma for a comma', 'filter=name:in:Orders\\, all,a', ['Orders, all4', 'a1']],
+    ['takes an escaped comma for a comma', 'filter=name:in:Orders\\, all,a', ['a1', 'Orders, all4']],
     ['finds a part without case', 'filter=name:contains:ORDERS', ['Orders, all4']],
     ['finds a beginning without case', 'filter=name:startsWith:oRD', ['Orders, all4']],
-    ['compares times', 'filter=at:ge:2026-01-02T00:00:00Z', ['Orders, all4', 'b1', 'b2']],
+    ['compares times', 'filter=at:ge:2026-01-02T00:00:00Z', ['b1', 'b2', 'Orders, all4']],
     ['compares quantities', 'filter=size:gt:600Mi', ['b2']],
     ['compares numbers', 'filter=count:lt:10', ['a1']],
     ['compares truth', 'filter=on:eq:false', ['a1']],
     ['asks for a value', 'filter=count:exists:false', ['Orders, all4']],
     ['holds all filters at once', 'filter=name:eq:b&filter=tags.team:eq:search', ['b2']],
     ['filters on a tag whose key holds a colon', 'filter=tags.a:b:eq:x', ['b2']],
-    ['asks for a tag', 'filter=tags.team:exists:true', ['Orders, all4', 'b2']],
+    ['asks for a tag', 'filter=tags.team:exists:true', ['b2', 'Orders, all4']],
     ['keeps colons of the value', 'filter=name:eq:a:b:c', []],
     ['searches names and tag values', 'search=SHOP', ['Orders, all4']],
     ['takes a tag called constructor for absent', 'filter=tags.constructor:exists:true', []],
   ]
   for (const [sentence, text, wanted] of answers) it(sentence, () => expect(ids(text)).to.deep.equal(wanted))
+
+  it('sorts texts without regard to case, and those that differ in nothing else always alike', () => {
+    type Named = { name: string; id: string }
+    const named: ListShape<Named> = {
+      fields: { name: text('Name') },
+      defaultSort: 'name',
+      nameOf: ({ name }) => name,
+      idOf: ({ id }) => id,
+    }
+    const names = ['b', 'Éa', 'a', 'B', 'éb', 'A', 'a10', 'C', 'a']
+    const sortedBy = (sort: string, given: readonly string[]) =>
+      sortRows(
+        given.map((name, index) => ({ name, id: String(index) })),
+        sort,
+        named,
+      ).map(({ name }) => name)
+    const wanted = ['A', 'a', 'a', 'a10', 'B', 'b', 'C', 'Éa', 'éb']
+    expect(sortedBy('name', names)).to.deep.equal(wanted)
+    expect(sortedBy('name', names.toReversed())).to.deep.equal(wanted)
+    expect(sortedBy('-name', names)).to.deep.equal(wanted.toReversed())
+  })
 
   const refused: [string, string, string][] = [
     ['page 0', 'page=0', 'page'],

@@ -1,4 +1,5 @@
 import { compareQuantities, isQuantity } from '../../core/quantity.ts'
+import { order, orderSorted, type SortedText, sortedText } from '../../core/textOrder.ts'
 import { isTagKey } from '../../crds/tags.ts'
 import { badParameter, type QueryFaults } from './queryFaults.ts'
 
@@ -348,11 +349,6 @@ function compare(type: FieldType, value: string | number | boolean, text: string
   }
 }
 
-/** By code units: the same on every machine, whatever its language. */
-function order(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
-}
-
 function compileSearch<Row>(search: string, shape: ListShape<Row>): Test<Row> {
   const fields = Object.entries(shape.fields).filter(([, field]) => field.isSearched === true)
   const holds = (value: FieldValue) => typeof value === 'string' && value.toLowerCase().includes(search)
@@ -361,7 +357,11 @@ function compileSearch<Row>(search: string, shape: ListShape<Row>): Test<Row> {
     Object.values(shape.tagsOf?.(row) ?? {}).some((value) => holds(value))
 }
 
-type Keyed<Row> = { readonly row: Row; readonly key: FieldValue; readonly name: string }
+type Keyed<Row> = {
+  readonly row: Row
+  readonly key: Exclude<FieldValue, undefined> | SortedText
+  readonly name: SortedText
+}
 
 /** The field that a list is sorted by. */
 export function sortField<Row>(sort: string, shape: ListShape<Row>): ListField<Row> | undefined {
@@ -372,21 +372,22 @@ export function sortRows<Row>(rows: readonly Row[], sort: string, shape: ListSha
   const sign = sort.startsWith('-') ? -1 : 1
   const name = sort.replace(/^-/, '')
   const field = sortField(sort, shape)
-  const compareKeys = keyComparison(field?.type ?? 'text')
-  const keyed = rows.map(
-    (row): Keyed<Row> => ({ row, key: readField(row, name, field) ?? null, name: shape.nameOf(row) }),
-  )
+  const type = field?.type ?? 'text'
+  const keyOf = (row: Row): Keyed<Row>['key'] => {
+    const value = readField(row, name, field) ?? null
+    return type === 'text' && value !== null ? sortedText(String(value)) : value
+  }
+  const keyed = rows.map((row): Keyed<Row> => ({ row, key: keyOf(row), name: sortedText(shape.nameOf(row)) }))
   keyed.sort((a, b) => {
     const nulls = Number(a.key === null) - Number(b.key === null)
     if (nulls !== 0) return nulls
-    const difference = a.key === null ? 0 : sign * compareKeys(a.key, b.key)
-    return difference || order(a.name, b.name) || order(shape.idOf(a.row), shape.idOf(b.row))
+    const difference = a.key === null ? 0 : sign * compareKeys(type, a.key, b.key)
+    return difference || orderSorted(a.name, b.name) || order(shape.idOf(a.row), shape.idOf(b.row))
   })
   return keyed.map(({ row }) => row)
 }
 
-/** Texts, which most lists are sorted by, are compared as they are: ten thousand rows take a hundred thousand steps. */
-function keyComparison(type: FieldType): (one: FieldValue, other: FieldValue) => number {
-  if (type === 'text') return (one, other) => order(one as string, other as string)
-  return (one, other) => compare(type, one as string, other as string)
+function compareKeys(type: FieldType, one: Keyed<never>['key'], other: Keyed<never>['key']): number {
+  if (typeof one === 'object') return orderSorted(one as SortedText, other as SortedText)
+  return compare(type, one, other as string)
 }
