@@ -1,7 +1,8 @@
 import type { PlatformError } from '../../core/errors.ts'
 import type { Answer } from './answer.ts'
+import { shownAs } from './problem.ts'
 import type { Route } from './route.ts'
-import { statusesOf } from './statuses.ts'
+import { refusesItself, statusesOf } from './statuses.ts'
 
 /** @throws TypeError if an answer does not match its route's declaration, which is a bug */
 export function checkReply(route: Route, answer: Answer): void {
@@ -19,7 +20,8 @@ export function checkReply(route: Route, answer: Answer): void {
 
 /** @throws TypeError for a refusal that the document of the route does not name */
 export function checkRefusal(route: Route, { status, code }: PlatformError): void {
-  if (statusesOf(route).includes(status)) return
+  const isNamed = statusesOf(route).includes(status)
+  if (isNamed && (refusesItself(route, status) || !shownAs(route.errors, code).isProblem)) return
   throw new TypeError(`${route.method} ${route.path} refuses with ${status} ${code}, which its document does not name.`)
 }
 

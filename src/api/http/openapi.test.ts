@@ -69,6 +69,26 @@ describe('the OpenAPI documents', () => {
     }
   })
 
+  const formsOf: [sentence: string, method: string, path: string, status: number, forms: string[]][] = [
+    ['of a route alone', 'POST', '/bug-reports', 422, ['problem+json']],
+    ['of a route, and of every route', 'POST', '/bug-reports', 429, ['json', 'problem+json']],
+    [
+      'of a delivery, and of every route',
+      'POST',
+      '/boundaries/{boundaryId}/sources/{sourceName}/webhooks',
+      406,
+      ['json', 'problem+json'],
+    ],
+    ['of every route alone', 'POST', '/boundaries/{boundaryId}/activity', 429, ['json']],
+    ['before any route', 'POST', '/bug-reports', 401, ['json']],
+  ]
+  for (const [sentence, method, path, status, forms] of formsOf)
+    it(`show a refusal in each form that it has: ${sentence}`, () => {
+      const told = whole.paths[path]?.[method.toLowerCase()]?.responses[status]
+      const response = told?.$ref === undefined ? told : whole.components.responses[told.$ref.split('/').at(-1) ?? '']
+      expect(Object.keys(response?.content ?? {})).to.deep.equal(forms.map((form) => `application/${form}`))
+    })
+
   it('refer to nothing that is not there', () => {
     const names = (['schemas', 'responses'] as const).flatMap((part) =>
       Object.keys(whole.components[part]).map((name) => `#/components/${part}/${name}`),

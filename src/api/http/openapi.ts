@@ -19,7 +19,7 @@ import {
 } from '../resources/paging.ts'
 import { type ErrorForm, shownAs } from './problem.ts'
 import type { Route } from './route.ts'
-import { statusesOf } from './statuses.ts'
+import { refusesItself, statusesOf } from './statuses.ts'
 import { templateSegments } from './template.ts'
 
 const PlatformError = z
@@ -246,7 +246,7 @@ function listParameters({ list }: Route): Record<string, z.ZodType> {
     sort: z
       .enum(sortsOf(list).flatMap((field) => [field, `-${field}`]))
       .optional()
-      .describe('With - in front the other way round'),
+      .describe('Texts without regard to case; with - in front the other way round'),
     filter: z
       .array(z.string().regex(filterPattern(list)))
       .optional()
@@ -298,16 +298,25 @@ const USUAL_CODES: Readonly<Record<number, ErrorCode>> = {
   503: 'SERVICE_UNAVAILABLE',
 }
 
+/** What a route that answers with problem-details refuses itself, where others are refused so before they run. */
+const OWN_CODES: Readonly<Record<number, ErrorCode>> = {
+  400: 'BAD_REQUEST',
+  406: 'webhook-not-acceptable',
+  429: 'too-many-reports',
+  501: 'webhooks-not-supported',
+}
+
 const REFUSALS = new Map<string, ZodOpenApiResponseObject>()
 
 /** A refusal with its example: always the same object, so that a document holds it once. */
-function refusal(status: number, form: ErrorForm): ZodOpenApiResponseObject {
-  const known = REFUSALS.get(`${form} ${status}`) ?? makeRefusal(status, form)
-  REFUSALS.set(`${form} ${status}`, known)
+function refusal(status: number, form: ErrorForm, isOwn: boolean): ZodOpenApiResponseObject {
+  const key = `${form} ${status} ${isOwn}`
+  const known = REFUSALS.get(key) ?? makeRefusal(status, form, isOwn)
+  REFUSALS.set(key, known)
   return known
 }
 
-function makeRefusal(status: number, form: ErrorForm): ZodOpenApiResponseObject {
+function makeRefusal(status: number, form: ErrorForm, isOwn: boolean): ZodOpenApiResponseObject {
   const code = USUAL_CODES[status] ?? 'INTERNAL_ERROR'
   const description = DESCRIPTIONS[status] ?? 'It was refused'
   const place = { module: 'platform', correlationId: '0af76519-16cd-43dd-8448-eb211c80319c' }
@@ -315,17 +324,18 @@ function makeRefusal(status: number, form: ErrorForm): ZodOpenApiResponseObject 
   const content = { 'application/json': { schema: PlatformError, example } }
   if (form === 'platform') return { id: `Refusal${status}`, description, content }
   // What cannot be read is refused before the route runs, what is not allowed by the route.
-  const shown = shownAs(form, status === 400 ? 'BAD_REQUEST' : code)
-  if (!shown.isProblem) return refusal(status, 'platform')
+  const own = isOwn ? (OWN_CODES[status] ?? code) : code
+  const shown = shownAs(form, own)
+  if (!shown.isProblem) return refusal(status, 'platform', false)
   const type = `urn:freehold:error:${shown.code}`
   const details = { type, title: shown.code, status, detail: `${description}.`, code: shown.code, ...place }
   const problem = { 'application/problem+json': { schema: ProblemDetails, example: details } }
   const id = `${form === 'problem' ? 'Problem' : 'Failure'}${status}`
-  return { id, description, content: { ...(status === 400 && content), ...problem } }
+  return { id, description, content: { ...(own !== code && content), ...problem } }
 }
 
 function responseOf(route: Route, status: number) {
-  if (status >= 400) return refusal(status, route.errors)
+  if (status >= 400) return refusal(status, route.errors, route.errors === 'problem' && refusesItself(route, status))
   const description = DESCRIPTIONS[status] ?? 'See the description of the area'
   if (route.reply === undefined || status === 204) return { description }
   const json = { 'application/json': { schema: route.reply } }

@@ -6,6 +6,15 @@ const ASKS_ANOTHER = /\/(objectstorageaccounts|registries|sources|deployments|ss
 /** What some of the systems behind these can do, and others cannot. */
 const NOT_BY_ALL = /\/(identity-providers|token|webhook)(\/|$)/
 
+/**
+ * Whether a route may refuse with this status itself. Statuses of what is refused before any route runs are its own only
+ * where it declares them, or another system lacks what it asks for.
+ */
+export function refusesItself({ answers, path }: Route, status: number): boolean {
+  if ([401, 403, 406, 429].includes(status)) return answers.includes(status)
+  return status !== 501 || answers.includes(status) || NOT_BY_ALL.test(path)
+}
+
 /** Every status that a route may answer with, in their order: what its document names. */
 export function statusesOf(route: Route): number[] {
   const { authorization, method, path } = route
