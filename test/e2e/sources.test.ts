@@ -47,8 +47,15 @@ describe('deployment sources', () => {
   const gitea = new PlayedGitea()
   let registry: PlayedRegistry
   const base = (name: string) => `https://${host}/${name}`
-  const create = async (type: string, body: object) =>
-    (await expectCall<Begun>(201, 'POST', `${path}/${type}/create`, { displayName: uniqueName(type), ...body })).body
+  const begin = async (type: string, body: object) => {
+    const answer = await expectCall<Begun>(201, 'POST', `${path}/${type}/create`, {
+      displayName: uniqueName(type),
+      ...body,
+    })
+    expect(answer.headers.get('cache-control')).to.equal('no-store')
+    return answer
+  }
+  const create = async (type: string, body: object) => (await begin(type, body)).body
   const ready = (id: string) =>
     until(`source ${id} is ready`, async () => {
       const found = (await itemsOf<DeploymentSourceDto>(path)).find((one) => one.id === id)

@@ -31,6 +31,7 @@ import { sendRefusal } from './refusal.ts'
 import { isReadThrough, type Parts, RequestContext, single } from './requestContext.ts'
 import { makesUnnamed, type Route } from './route.ts'
 import { type Match, Router } from './router.ts'
+import { unstored } from './secretAnswers.ts'
 import { send } from './sending.ts'
 import { type RequestTracer, type Trace, traceOf } from './tracing.ts'
 import type { Dropping } from './unreadBody.ts'
@@ -214,7 +215,7 @@ export class Pipeline {
       ? route.handler(context)
       : onBehalfOf(attendance, () => route.handler(context)))
     if (this.#options.checkReplies === true) checkReply(route, answer)
-    const told = withDatesInUtc(answer, route.reply)
+    const told = unstored(route, withDatesInUtc(answer, route.reply))
     if (told.status !== 201) return told
     const placed = located(this.#router, route, mark < 0 ? url : url.slice(0, mark), told)
     if (this.#options.checkReplies === true) checkLocation(this.#router, placed)

@@ -1,0 +1,59 @@
+import { expect } from 'chai'
+import { z } from 'zod'
+import { SERVED_ROUTES } from '../index.ts'
+import { ok } from './answer.ts'
+import type { Route } from './route.ts'
+import { mayHoldSecret, unstored } from './secretAnswers.ts'
+
+const B = '/boundaries/{boundaryId}'
+const RG = `${B}/resourcegroups/{resourceGroupName}/resources`
+
+describe('answers that may hold a secret', () => {
+  const routeOf = (method: string, path: string) =>
+    SERVED_ROUTES.find((route) => route.method === method && route.path.replaceAll(/\{\w+\}/g, '{}') === path)
+  const holding = SERVED_ROUTES.filter(mayHoldSecret).map(({ method, path }) => `${method} ${path}`)
+
+  const secret: [method: string, path: string][] = [
+    ['POST', `${B}/sources/{sourceName}/create`],
+    ['POST', `${B}/sources/{sourceName}/installations/{installationId}/token/{repositoryId}`],
+    ['POST', `${B}/providers/authorization/invitations`],
+    ['POST', `${B}/providers/authorization/invitations/{invitationId}/resend`],
+    ['GET', `${RG}/relationalclusters/{name}/connectionstring`],
+    ['GET', `${RG}/vectorclusters/{name}/apikey`],
+    ['POST', `${RG}/objectstorageaccounts/{accountName}/accesskeys`],
+    ['POST', '/clusters/{clusterId}/join-token'],
+  ]
+  for (const [method, path] of secret)
+    it(`are kept by nobody: ${method} ${path}`, () => {
+      const route = routeOf(method, path.replaceAll(/\{\w+\}/g, '{}')) as Route
+      expect(unstored(route, ok({})).headers).to.deep.equal({ 'cache-control': 'no-store' })
+    })
+
+  it('are few: what only names a secret, and lists, are none', () => {
+    expect(holding).to.have.length.within(15, 30)
+    expect(holding.filter((one) => one.startsWith('GET') && /containerinstances|invitations$/.test(one))).to.be.empty
+  })
+
+  it('are told by each text that is named so, however deep it lies', () => {
+    const routeWith = (reply: z.ZodType) => ({ reply, list: undefined }) as unknown as Route
+    const held = [
+      z.object({ items: z.array(z.object({ clientSecret: z.string().nullable().optional() })) }),
+      z.union([z.object({}), z.record(z.string(), z.object({ pendingApiKey: z.string() }))]),
+      z.object({
+        get below() {
+          return z.object({ password: z.string().min(1).default('') })
+        },
+      }),
+    ]
+    for (const schema of held) expect(mayHoldSecret(routeWith(schema))).to.equal(true)
+    const bare = z.object({ secretName: z.string(), tokenUrl: z.string(), hasSecret: z.boolean(), secret: z.boolean() })
+    expect(mayHoldSecret(routeWith(bare))).to.equal(false)
+  })
+
+  it('say what their handler says, where it says something', () => {
+    const route = routeOf('POST', '/boundaries/{}/sources/{}/create') as Route
+    const headers = { 'cache-control': 'private' }
+    expect(unstored(route, ok({}, { headers })).headers).to.deep.equal(headers)
+    expect(unstored(route, { status: 302 }).headers).to.equal(undefined)
+  })
+})

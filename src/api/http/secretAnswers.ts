@@ -1,0 +1,53 @@
+import { z } from 'zod'
+import type { Answer } from './answer.ts'
+import type { Route } from './route.ts'
+
+/** Fields that open something to whoever reads them; the names, ids and addresses of such things do not. */
+const SECRET =
+  /^(?:token|access_?token|refresh_?token|session_?token|password|link|\w*api_?key|\w*connection_?string|secret_?access_?key|\w+secret)$/i
+
+const KNOWN = new WeakMap<Route, boolean>()
+
+/**
+ * An answer that may hold a secret is kept by nobody on its way (RFC 9111 section 5.2.2.5). Its record says so, that no
+ * handler can forget it. Lists show no secrets.
+ */
+export function unstored(route: Route, answer: Answer): Answer {
+  if (answer.headers?.['cache-control'] !== undefined || answer.status >= 300 || !mayHoldSecret(route)) return answer
+  return { ...answer, headers: { ...answer.headers, 'cache-control': 'no-store' } }
+}
+
+export function mayHoldSecret(route: Route): boolean {
+  const known = KNOWN.get(route)
+  if (known !== undefined) return known
+  const holds = route.list === undefined && route.reply !== undefined && holdsSecret(route.reply, new Set())
+  KNOWN.set(route, holds)
+  return holds
+}
+
+function holdsSecret(schema: z.ZodType, seen: Set<z.ZodType>): boolean {
+  if (seen.has(schema)) return false
+  seen.add(schema)
+  const below = (part: unknown) => holdsSecret(part as z.ZodType, seen)
+  if (schema instanceof z.ZodObject)
+    return Object.entries(schema.shape as Record<string, z.ZodType>).some(
+      ([name, field]) => (SECRET.test(name) && isText(field)) || below(field),
+    )
+  if (schema instanceof z.ZodArray) return below(schema.element)
+  if (schema instanceof z.ZodRecord) return below(schema.valueType)
+  if (schema instanceof z.ZodUnion) return schema.options.some(below)
+  if (schema instanceof z.ZodLazy) return below(schema.unwrap())
+  return innerOf(schema).some(below)
+}
+
+function isText(schema: z.ZodType): boolean {
+  if (schema instanceof z.ZodString) return true
+  if (schema instanceof z.ZodUnion) return schema.options.some((option) => isText(option as z.ZodType))
+  return innerOf(schema).some(isText)
+}
+
+/** Of what may be absent or null, or is described, made from or read as something else. */
+function innerOf(schema: z.ZodType): z.ZodType[] {
+  const { innerType, in: from, out: to, left, right } = schema.def as unknown as Record<string, z.ZodType | undefined>
+  return [innerType, from, to, left, right].filter((part) => part !== undefined)
+}
