@@ -104,6 +104,16 @@ describe('a client that sends all before it reads', () => {
     })
   }
 
+  it('hears the answer to a short body, also on a connection that it wants closed', async () => {
+    const socket = await begun(port, 'POST /nothing', { 'content-length': '60000', connection: 'close' })
+    const [first] = await once(socket, 'data')
+    expect(String(first)).to.contain('404')
+    socket.write('x'.repeat(30_000))
+    for (let turn = 0; turn < 50; turn += 1) await setImmediate()
+    await new Promise((resolve) => socket.write('x'.repeat(30_000), resolve))
+    await once(socket.resume(), 'end')
+  })
+
   it('can use its connection again after a short body that nobody read', async () => {
     const socket = await begun(port, 'POST /nothing', { 'content-length': '60000' })
     const answers = text(socket)

@@ -29,7 +29,8 @@ export type Rest = Promise<void>
 export function restOf(request: IncomingMessage, response: ServerResponse, dropping: Dropping): Rest | undefined {
   if (request.complete || !hasBody(request)) return undefined
   const length = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY)
-  if (length <= SHORT_BODY) {
+  const isKept = response.shouldKeepAlive && response.getHeader('connection') !== 'close'
+  if (isKept && length <= SHORT_BODY) {
     request.resume()
     return undefined
   }
