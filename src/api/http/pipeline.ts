@@ -14,7 +14,7 @@ import { type Answer, withDatesInUtc } from './answer.ts'
 import { badName } from './badName.ts'
 import { beside } from './beside.ts'
 import { hasBody, JSON_LIMIT_BYTES, readJsonBody } from './body.ts'
-import { CallerLimits, type CallerLimitsOptions, takerOf, type Unproved } from './callerLimits.ts'
+import { CallerLimits, type CallerLimitsOptions, type Taker, takerOf, type Unproved } from './callerLimits.ts'
 import { causesOf } from './causes.ts'
 import { checkRefusal, checkReply } from './checkReply.ts'
 import type { Caller, Context, Services, TokenVerifier } from './context.ts'
@@ -28,11 +28,12 @@ import { toPlatformError } from './problem.ts'
 import { parseQuery } from './query.ts'
 import { beginRawBody, type RawBody } from './rawBody.ts'
 import { sendRefusal } from './refusal.ts'
-import { isReadThrough, type Parts, RequestContext, single } from './requestContext.ts'
+import { type Parts, RequestContext, single } from './requestContext.ts'
 import { makesUnnamed, type Route } from './route.ts'
 import { type Match, Router } from './router.ts'
 import { unstored } from './secretAnswers.ts'
 import { send } from './sending.ts'
+import { type Staleness, tellAge } from './staleness.ts'
 import { type RequestTracer, type Trace, traceOf } from './tracing.ts'
 import type { Dropping } from './unreadBody.ts'
 import { Attendance, type Witness } from './witness.ts'
@@ -55,11 +56,6 @@ export type PipelineOptions = {
   /** Absent where nothing is traced. */
   traced?: RequestTracer | undefined
 }
-
-export type Staleness = { readonly age: () => number; readonly bound: number }
-
-/** A watch that its server ends is reopened sooner than this. */
-const UNREMARKABLE_AGE = 2_000
 
 /** For routes without a body: a body would be ignored, so it is refused. */
 const NOTHING = z.strictObject({})
@@ -190,7 +186,7 @@ export class Pipeline {
     if (route.authorization.kind === 'anonymous') await this.#takeTurn(passage)
     else {
       this.#refuseUntilReady()
-      this.#tellAge(passage)
+      tellAge(passage, this.#options.staleness)
       await this.#authenticate(passage, route)
     }
     if (this.#options.witness !== undefined && route.method !== 'GET' && passage.caller !== undefined)
@@ -229,25 +225,6 @@ export class Pipeline {
     throw new PlatformError('SERVICE_UNAVAILABLE', 'The platform is starting: try again in a moment.', {
       retryAfterSeconds: 1,
     })
-  }
-
-  /**
-   * While the API server does not answer, responses carry their age (RFC 9111, 5.1), up to a bound: what
-   * exists and who may do what may both have changed.
-   *
-   * @throws PlatformError SERVICE_UNAVAILABLE
-   */
-  #tellAge({ request, response }: Passage): void {
-    const { age, bound } = this.#options.staleness ?? NEVER_STALE
-    const milliseconds = age()
-    if (milliseconds < UNREMARKABLE_AGE) return
-    if (milliseconds > bound) {
-      const message = 'The platform has lost its connection to the API server; what it knows is too old to answer from.'
-      throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 5 })
-    }
-    if (!['GET', 'HEAD'].includes(request.method ?? '') || isReadThrough(request)) return
-    response.setHeader('age', String(Math.round(milliseconds / 1000)))
-    response.setHeader('warning', '110 - "Response is Stale"')
   }
 
   /** Of the caller once it is known, else of the address. */
@@ -402,5 +379,3 @@ export class Pipeline {
 
 /** Milliseconds. */
 const PERMITTED_FOR = 1_000
-
-const NEVER_STALE: Staleness = { age: () => 0, bound: Number.POSITIVE_INFINITY }

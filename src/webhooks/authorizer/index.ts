@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Standing } from '../../api/callers/standing.ts'
 import type { Access } from '../../api/http/context.ts'
-import type { Staleness } from '../../api/http/pipeline.ts'
+import type { Staleness } from '../../api/http/staleness.ts'
 import type { ReferencedRight } from '../../contracts/references.ts'
 import { boundaryOfNamespace } from '../../core/names.ts'
 import { formatScope } from '../../core/scope.ts'

@@ -1,0 +1,31 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { PlatformError } from '../../core/errors.ts'
+import { isReadThrough } from './requestContext.ts'
+
+/** How long the caches may have been out of date, and how long they may be served, in milliseconds. */
+export type Staleness = { readonly age: () => number; readonly bound: number }
+
+/** A watch that its server ends is reopened sooner than this. */
+const UNREMARKABLE_AGE = 2_000
+const NEVER_STALE: Staleness = { age: () => 0, bound: Number.POSITIVE_INFINITY }
+
+/**
+ * While the API server does not answer, responses carry their age (RFC 9111, 5.1), up to a bound: what
+ * exists and who may do what may both have changed.
+ *
+ * @throws PlatformError SERVICE_UNAVAILABLE
+ */
+export function tellAge(
+  { request, response }: { request: IncomingMessage; response: ServerResponse },
+  { age, bound }: Staleness = NEVER_STALE,
+): void {
+  const milliseconds = age()
+  if (milliseconds < UNREMARKABLE_AGE) return
+  if (milliseconds > bound) {
+    const message = 'The platform has lost its connection to the API server; what it knows is too old to answer from.'
+    throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 5 })
+  }
+  if (!['GET', 'HEAD'].includes(request.method ?? '') || isReadThrough(request)) return
+  response.setHeader('age', String(Math.round(milliseconds / 1000)))
+  response.setHeader('warning', '110 - "Response is Stale"')
+}
