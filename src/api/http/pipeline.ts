@@ -75,6 +75,8 @@ type Passage = {
   attendance: Attendance | undefined
   /** On routes whose requests are signed, until the answer is there. */
   unproved: Unproved | undefined
+  /** Why the caller may no longer, where the right to send a body ended before the body did. */
+  ended?: unknown
 }
 
 /** What was thrown, and what the caller is told of it. */
@@ -207,9 +209,12 @@ export class Pipeline {
     const rawBody = this.#rawBody(passage, route, requirePermitted)
     const context = this.#context(passage, passage.match, { query, list, body, rawBody, scope })
     const { attendance } = passage
-    const answer = await (attendance === undefined
-      ? route.handler(context)
-      : onBehalfOf(attendance, () => route.handler(context)))
+    const handle = async () => route.handler(context)
+    const handled = attendance === undefined ? handle() : onBehalfOf(attendance, handle)
+    // Whoever was passing the body on has a failure of their own to tell of.
+    const answer = await handled.catch((error: unknown) => {
+      throw passage.ended ?? error
+    })
     if (this.#options.checkReplies === true) checkReply(route, answer)
     const told = unstored(route, withDatesInUtc(answer, route.reply))
     if (told.status !== 201) return told
@@ -335,7 +340,11 @@ export class Pipeline {
     const { clock } = this.#options.services
     const since = clock.now()
     return async () => {
-      if (passage.caller !== undefined && clock.now() - since > PERMITTED_FOR) await this.#askAgain(passage, match)
+      if (passage.caller === undefined || clock.now() - since <= PERMITTED_FOR) return
+      await this.#askAgain(passage, match).catch((error: unknown) => {
+        passage.ended = error
+        throw error
+      })
     }
   }
 
