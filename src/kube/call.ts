@@ -3,6 +3,7 @@ import type { Dispatcher } from 'undici'
 import type { Log } from '../core/log.ts'
 import { readWithin } from '../core/readWithin.ts'
 import type { ClusterAccess } from '../kubeconfig/access.ts'
+import { isDense } from './dense.ts'
 import {
   type Attempt,
   describeAttempt,
@@ -77,6 +78,7 @@ export class Caller {
           return [answer.status, answer]
         })
         if (status >= 300) throw refused(attempt, status, headers, text)
+        if (this.#options.answerMax !== undefined && isDense(text)) throw tooLong(attempt)
         return parse<T>(attempt, status, text)
       }),
     )

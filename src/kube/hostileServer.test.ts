@@ -64,6 +64,16 @@ describe('what a cluster in the hands of somebody else may send', () => {
     expect(server.requests.length).to.be.within(2, 5)
   })
 
+  it('is so much in all answers together that have not come to their end', async () => {
+    // Each has three quarters of what one answer may have, and goes on for ever.
+    await play(({ response }) => void response.write('x'.repeat((MOST * 3) / 4)))
+    const calls = [1, 2, 3, 4].map((number) => failure(() => client.get(configMap, { ...ref, name: `x${number}` })))
+    expect(await Promise.race(calls)).to.contain('larger than any')
+    const ended = Promise.all(calls)
+    await client.close()
+    await ended
+  })
+
   it('is the beginning of a refusal, which says enough', async () => {
     await play(endless(403, () => filling))
     expect(await failure(() => watched())).to.contain('Forbidden')
@@ -78,6 +88,19 @@ describe('what a cluster in the hands of somebody else may send', () => {
   it('is a line of a watch of a bounded length', async () => {
     await play(endless(200, () => filling))
     expect(await failure(watched)).to.contain('a line is longer')
+  })
+
+  it('is an object that takes no more in memory than it looks like', async () => {
+    const hollow = `{"type":"ADDED","object":{"data":[${'{},'.repeat(150_000)}{}]}}\n`
+    server = await new WatchServer(({ response }) => {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.end(hollow)
+    }).start()
+    client = createKubeClient(staticAccess({ server: server.url, token: 't' }), {
+      ...{ fieldManager: 'test', userAgent: 'test', answerMax: 16 * MOST },
+    })
+    expect(await failure(watched)).to.contain('more values than any object')
+    expect(await failure(() => client.get(configMap, ref))).to.contain('larger than any')
   })
 
   it('is a streaming list of a bounded length', async () => {

@@ -1,5 +1,6 @@
 import { StringDecoder } from 'node:string_decoder'
 import type { Caller } from './call.ts'
+import { isDense } from './dense.ts'
 import { type Attempt, errorFromAnswer, errorFromTransport, isKubeError, KubeError } from './errors.ts'
 import { apiVersionOf, type KubeObject, type Resource } from './object.ts'
 import { acceptOf, queryString, resourcePath } from './path.ts'
@@ -29,7 +30,7 @@ export type WatchEvent<T extends KubeObject = KubeObject> = {
 export const INITIAL_EVENTS_END = 'k8s.io/initial-events-end'
 
 /** An object is at most 1.5 MiB in etcd; a line longer than this is not an object. */
-const MAX_LINE = 16 * 1024 * 1024
+const MAX_LINE = 4 * 1024 * 1024
 
 /**
  * The events of one watch, until the server ends it normally.
@@ -50,6 +51,8 @@ export async function* watchEvents<T extends KubeObject>(
     const { left } = caller.allowance()
     let listed = options.sendInitialEvents === true ? 0 : Number.NEGATIVE_INFINITY
     for await (const line of lines(body, attempt, Math.min(left, MAX_LINE), options.onActivity)) {
+      if (left < Number.POSITIVE_INFINITY && isDense(line))
+        throw unreadable(attempt, 'a line has more values than any object')
       const event = readEvent<T>(line, attempt, resource)
       if (isListed(event)) listed = Number.NEGATIVE_INFINITY
       listed += line.length

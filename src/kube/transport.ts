@@ -22,7 +22,7 @@ export type Allowance = { left: number }
 
 export type TransportOptions = {
   liveness?: Liveness | undefined
-  /** Bytes of a whole answer, for a server that is not to be trusted; any number. */
+  /** Bytes of a whole answer, and half of those of all that come at once, for a server that is not to be trusted. */
   answerMax?: number | undefined
 }
 
@@ -48,6 +48,7 @@ export class Transport {
   readonly #prefix: string
   readonly #liveness: Liveness | undefined
   readonly #answerMax: number
+  readonly #underway: Allowance
   #connections: Connections | undefined
   #material: TlsMaterial | undefined
   #closed = false
@@ -58,6 +59,7 @@ export class Transport {
     this.#userAgent = userAgent
     this.#liveness = liveness
     this.#answerMax = answerMax ?? Number.POSITIVE_INFINITY
+    this.#underway = { left: 2 * this.#answerMax }
     this.#origin = url.origin
     this.#prefix = url.pathname.replace(/\/+$/, '')
   }
@@ -89,8 +91,8 @@ export class Transport {
         if (error.name === 'TimeoutError') this.#distrust(agent)
         reject(error)
       }
-      const allowance = request.allowance ?? this.allowance()
-      new Exchange({ resolve, reject: failed }, allowance, request.signal, timeout).begin(agent, options)
+      const allowances = { own: request.allowance ?? this.allowance(), underway: this.#underway }
+      new Exchange({ resolve, reject: failed }, allowances, request.signal, timeout).begin(agent, options)
     })
   }
 
@@ -207,10 +209,15 @@ function createAgent(secure: SecureOptions, proxyUrl: string | undefined): Dispa
   return new ProxyAgent({ ...options, uri: proxyUrl, requestTls: connect })
 }
 
+/** What one answer may take, and what all of them may that are not complete. */
+type Allowances = { readonly own: Allowance; readonly underway: Allowance }
+
 /** One request and its whole answer, with one timer: signals and streams would cost more than the parsing. */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #answer: { resolve: (answer: WireAnswer) => void; reject: (error: Error) => void }
-  readonly #allowance: Allowance
+  readonly #allowances: Allowances
+  /** Bytes that are given back to what all answers have together. */
+  #held = 0
   readonly #signal: AbortSignal | undefined
   readonly #timer: NodeJS.Timeout
   readonly #chunks: Buffer[] = []
@@ -222,12 +229,12 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   constructor(
     answer: { resolve: (answer: WireAnswer) => void; reject: (error: Error) => void },
-    allowance: Allowance,
+    allowances: Allowances,
     signal: AbortSignal | undefined,
     timeout: number,
   ) {
     this.#answer = answer
-    this.#allowance = allowance
+    this.#allowances = allowances
     this.#signal = signal
     this.#timer = setTimeout(() => this.#end(timeoutError()), timeout)
     signal?.addEventListener('abort', this.#abort)
@@ -252,8 +259,11 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_controller: unknown, chunk: Buffer): void {
-    this.#allowance.left -= chunk.length
-    if (this.#allowance.left < 0) this.#end(new AnswerTooLong())
+    const { own, underway } = this.#allowances
+    own.left -= chunk.length
+    underway.left -= chunk.length
+    this.#held += chunk.length
+    if (own.left < 0 || underway.left < 0) this.#end(new AnswerTooLong())
     else this.#chunks.push(chunk)
   }
 
@@ -277,6 +287,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #release(): void {
+    this.#allowances.underway.left += this.#held
+    this.#held = 0
     clearTimeout(this.#timer)
     this.#signal?.removeEventListener('abort', this.#abort)
   }
