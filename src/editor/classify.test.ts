@@ -132,6 +132,30 @@ const CASES: Case[] = [
     'Admin Admin Admin Admin Admin Admin Admin Admin Admin Admin',
   ],
   [
+    'nor are grants hidden in a schema',
+    ['postgresql'],
+    "create schema x create table t (a int) grant all on t to public; select lowrite(1, 'x'::bytea)",
+    'Admin Admin',
+  ],
+  [
+    'a table that is elsewhere, or of somebody else, is for administrators',
+    ['mariadb'],
+    "create table a (b int) engine=federated connection='mysql://x/y'; create table a (b int) engine = spider; create table a (b int) data directory='/tmp'; rename table t to mysql.user",
+    'Admin Admin Admin Admin',
+  ],
+  [
+    'a text and a comment may say so',
+    ['mariadb'],
+    "create table a (b varchar(40) default 'engine=federated') /* data directory */ engine=InnoDB",
+    'Ddl',
+  ],
+  [
+    'a function that reads files of SQL Server is too',
+    ['mssql'],
+    "select * from sys.fn_get_audit_file('x', default, default)",
+    'Admin',
+  ],
+  [
     "what is of the database is the schema's",
     ['postgresql'],
     "alter table a rename to b; comment on table a is 'x'; drop view a",

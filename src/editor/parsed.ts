@@ -65,17 +65,21 @@ const MADE = /^(table|index|view|sequence|unique|unique index|fulltext index|tem
 
 /** Functions and sources that reach the server's files or other servers. */
 const SERVER_WORDS =
-  /^(load_file|sys_exec|sys_eval|sys_get|sys_set|benchmark|openrowset|openquery|opendatasource|openxml|xp_\w+|sp_\w+|fn_my_permissions|outfile|dumpfile)$/i
+  /^(load_file|sys_exec|sys_eval|sys_get|sys_set|benchmark|openrowset|openquery|opendatasource|openxml|xp_\w+|sp_\w+|fn_my_permissions|fn_xe_file_\w+|fn_get_audit_file|fn_trace_\w+|dm_os_(file|enumerate)_?\w+|outfile|dumpfile)$/i
 
 /**
  * T-SQL needs no semicolon between statements. All of these are reserved words there, so none can be a bare name in a
  * statement that only reads.
  */
 const NEVER_IN_READS =
-  /^(exec|execute|insert|update|delete|merge|drop|create|alter|truncate|grant|revoke|deny|backup|restore|shutdown|waitfor|dbcc|use|kill|bulk|reconfigure|commit|rollback|save|begin|declare|goto|while|if|print|raiserror|throw|writetext|updatetext|readtext|go|set|checkpoint|revert|setuser|return|receive|dump|load|open|close|deallocate|break|continue|securityaudit)$/i
+  /^(exec|execute|insert|update|delete|merge|drop|create|alter|truncate|grant|revoke|deny|backup|restore|shutdown|waitfor|dbcc|use|kill|bulk|reconfigure|commit|rollback|save|begin|declare|goto|while|if|print|raiserror|throw|writetext|updatetext|readtext|go|set|checkpoint|revert|setuser|return|receive|dump|load|open|close|deallocate|break|continue|lineno|securityaudit)$/i
 /** The same in statements that write, which may name one of the four verbs. */
 const NEVER_IN_WRITES =
-  /^(exec|execute|merge|drop|create|alter|truncate|grant|revoke|deny|backup|restore|shutdown|waitfor|dbcc|use|kill|bulk|reconfigure|commit|rollback|save|begin|declare|goto|while|if|print|raiserror|throw|writetext|updatetext|readtext|go|checkpoint|revert|setuser|return|receive|dump|load|open|close|deallocate|break|continue|securityaudit)$/i
+  /^(exec|execute|merge|drop|create|alter|truncate|grant|revoke|deny|backup|restore|shutdown|waitfor|dbcc|use|kill|bulk|reconfigure|commit|rollback|save|begin|declare|goto|while|if|print|raiserror|throw|writetext|updatetext|readtext|go|checkpoint|revert|setuser|return|receive|dump|load|open|close|deallocate|break|continue|lineno|securityaudit)$/i
+
+/** Tables of MariaDB that are elsewhere, in files of one's choice, or made in the name of somebody else. */
+const ELSEWHERE =
+  /\bengine\s*=?\s*[`'"]?(federated|federatedx|spider|connect|s3)\b|\b(data|index)\s+directory\b|\bdefiner\s*=|\b(?:to|table|view|from)\s+`?(mysql|sys|performance_schema|information_schema)`?\s*\./i
 
 export function loadJudge(dialect: Parsed): (text: string, piece: readonly Token[]) => Judgement {
   const { file, name, engine } = BUILDS[dialect]
@@ -113,6 +117,8 @@ function judge(dialect: Parsed, tree: Node, piece: readonly Token[], tables: str
     return refused('Unknown', 'Statements of this kind are not supported.', tables)
   if (kind === 'Admin') return refused('Admin', ADMINISTERING, tables)
   if (kind === 'Transaction') return refused('Transaction', TRANSACTING, tables)
+  if (dialect === 'mariadb' && kind === 'Ddl' && ELSEWHERE.test(textOf(piece)))
+    return refused('Admin', ADMINISTERING, tables)
   const into = intoOf(tree)
   const weighed =
     kind === 'Read' && into === 'table'
@@ -128,6 +134,11 @@ function judge(dialect: Parsed, tree: Node, piece: readonly Token[], tables: str
   )
     return refused('Unknown', 'Only tables, indexes, views and sequences can be created, altered and dropped.', tables)
   return { kind: weighed, tables, isDestructive: destroys(tree, kind, piece) }
+}
+
+/** Without comments and texts, which may say anything. */
+function textOf(piece: readonly Token[]): string {
+  return piece.map(({ kind, text }) => (kind === 'comment' ? ' ' : kind === 'string' ? "''" : text)).join('')
 }
 
 /** Whether a reader of words sees another kind of statement than the parser does. */

@@ -82,7 +82,7 @@ const KINDS: Readonly<Record<string, StatementKind>> = {
 const WRITES = new Set(['InsertStmt', 'UpdateStmt', 'DeleteStmt', 'MergeStmt'])
 /** Functions that reach the server itself, other sessions or other servers; the logins lack most of the rights anyhow. */
 const SERVER_FUNCTIONS =
-  /^(pg_read_|pg_ls_|pg_stat_file|pg_terminate_backend|pg_cancel_backend|pg_reload_conf|pg_rotate|pg_switch_|pg_create_|pg_drop_|pg_logical_|pg_replication|pg_promote|set_config$|lo_|dblink|query_to_xml|cursor_to_xml|table_to_xml|schema_to_xml|database_to_xml|ts_stat$|ts_rewrite$|crosstab|connectby$|xpath_table$|pg_file_|pg_log_backend|pg_stat_reset|pg_backup_|pg_start_backup|pg_stop_backup|pg_wal_replay|pg_import_)/i
+  /^(pg_read_|pg_ls_|pg_stat_file|pg_terminate_backend|pg_cancel_backend|pg_reload_conf|pg_rotate|pg_switch_|pg_create_|pg_drop_|pg_logical_|pg_replication|pg_promote|set_config$|lo_|dblink|query_to_xml|cursor_to_xml|table_to_xml|schema_to_xml|database_to_xml|ts_stat$|ts_rewrite$|crosstab|connectby$|xpath_table$|pg_file_|pg_log_backend|pg_stat_reset|pg_backup_|pg_start_backup|pg_stop_backup|pg_wal_replay|pg_import_|gin_clean|lo(read|write|open|create?|unlink|lseek|tell)$)/i
 
 /** Functions of a query that hold others up while it runs and after, or change what others see. */
 const HOLDING_FUNCTIONS = /^(pg_sleep|pg_advisory_|pg_try_advisory_|pg_notify$|pg_export_snapshot$|nextval$|setval$)/i
@@ -116,7 +116,8 @@ function judgeNode(statement: Node): Judgement {
   if (found.function !== undefined)
     return refused('Admin', `The function ${found.function} is for administrators.`, tables)
   if (kind === undefined) return refused('Unknown', 'Statements of this kind are not supported.', tables)
-  if (kind === 'Admin' || isOfServer(body as Node)) return refused('Admin', 'It administers the server.', tables)
+  if (kind === 'Admin' || found.grants || isOfServer(body as Node))
+    return refused('Admin', 'It administers the server.', tables)
   if (kind === 'Transaction')
     return refused('Transaction', 'A batch is one transaction of its own, which it cannot end or divide.', tables)
   return { ...weigh(name, kind, body as Node, found), tables }
@@ -143,6 +144,7 @@ type Survey = {
   whole: boolean
   locks: boolean
   makes: boolean
+  grants: boolean
   function: string | undefined
 }
 
@@ -163,6 +165,7 @@ function survey(root: Node): Survey {
     whole: false,
     locks: false,
     makes: false,
+    grants: false,
     function: undefined,
   }
   const waiting: unknown[] = [root]
@@ -181,6 +184,7 @@ function look(name: string, child: Node, found: Survey): void {
   if (WRITES.has(name)) found.writes = true
   if ((name === 'UpdateStmt' || name === 'DeleteStmt') && child.whereClause === undefined) found.whole = true
   if (name === 'lockingClause') found.locks = true
+  if (name === 'GrantStmt') found.grants = true
   if (name === 'intoClause') found.makes = true
   if (name === 'relation' || name === 'RangeVar') noteTable(child, found)
   if (name === 'CommonTableExpr') found.named.add(String(child.ctename))
