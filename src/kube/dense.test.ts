@@ -12,7 +12,8 @@ describe('a text of JSON', () => {
     ['is dense if it is numbers', filled('1,'), true],
     ['is dense if it is lists in lists', '['.repeat(2 * MIB), true],
     ['is not if it is field managers alone', filled(`${JSON.stringify(managed)},`), false],
-    ['is not if it is one long text', JSON.stringify({ text: ',-----'.repeat(400_000) }), false],
+    ['is not if it is one long text, whatever that holds', JSON.stringify({ text: '1,["\\'.repeat(400_000) }), false],
+    ['is dense behind such a text', `{"a":${JSON.stringify('"\\,')},"b":${filled('{},')}}`, true],
     ['is not if it is short', '[1,1,1,1,1,1]', false],
   ] as const)
     it(title, () => expect(isDense(text)).to.equal(expected))

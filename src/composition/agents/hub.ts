@@ -26,7 +26,7 @@ const CALL_TIMEOUT = 15_000
 /** Bytes of an answer of a cluster, which may be in the hands of somebody else. */
 const ANSWER_MAX = 32 * 1024 * 1024
 /** Characters of all objects of a cluster that are kept here. */
-const OBJECTS_MAX = 128 * 1024 * 1024
+const OBJECTS_MAX = 64 * 1024 * 1024
 
 type Stored = PlatformCluster & { [key: string]: unknown }
 export type OtherConnection = { client: KubeClient; caches: CacheSet; close(): Promise<void> }
