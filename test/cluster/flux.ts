@@ -10,10 +10,13 @@ import { findTool, isToolBuilt, type Tool } from '../../scripts/controlplane/too
 import type { KubeObject, Resource } from '../../src/core/object.ts'
 import { customResourceDefinition } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
+import { installManifests } from '../../src/kube/crds.ts'
 import { until } from '../make/until.ts'
 
 const MODULE = 'github.com/fluxcd/kustomize-controller'
 const TOOL = { folder: 'flux', package: MODULE, name: 'kustomize-controller' } as const satisfies Tool
+/** Milliseconds. */
+const SERVED_WITHIN = 60_000
 const SOURCES = ['GitRepository', 'OCIRepository', 'Bucket'] as const
 
 export const isFluxBuilt = () => isToolBuilt(TOOL)
@@ -54,7 +57,8 @@ export async function startFlux({ client, kubeconfig, folder, namespace, name }:
     ...(await definitionsOf({ tool: 'flux', module: MODULE, folder: 'config/crd/bases', cachedAs: 'flux-kustomize' })),
     ...SOURCES.map(sourceDefinition),
   ]
-  for (const definition of definitions) await client.apply(customResourceDefinition, definition, { force: true })
+  // Its controllers end at once where a kind is not served yet.
+  await installManifests(client, definitions, { timeout: SERVED_WITHIN })
   const archives = new Map<string, Buffer>()
   const server = createServer((request, response) => {
     const archive = archives.get(request.url ?? '')
