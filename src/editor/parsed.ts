@@ -69,13 +69,12 @@ const SERVER_WORDS =
 
 /**
  * T-SQL needs no semicolon between statements. All of these are reserved words there, so none can be a bare name in a
- * statement that only reads.
+ * statement, whatever it does.
  */
-const NEVER_IN_READS =
-  /^(exec|execute|insert|update|delete|merge|drop|create|alter|truncate|grant|revoke|deny|backup|restore|shutdown|waitfor|dbcc|use|kill|bulk|reconfigure|commit|rollback|save|begin|declare|goto|while|if|print|raiserror|throw|writetext|updatetext|readtext|go|set|checkpoint|revert|setuser|return|receive|dump|load|open|close|deallocate|break|continue|lineno|securityaudit)$/i
-/** The same in statements that write, which may name one of the four verbs. */
-const NEVER_IN_WRITES =
+const NEVER_BARE =
   /^(exec|execute|merge|drop|create|alter|truncate|grant|revoke|deny|backup|restore|shutdown|waitfor|dbcc|use|kill|bulk|reconfigure|commit|rollback|save|begin|declare|goto|while|if|print|raiserror|throw|writetext|updatetext|readtext|go|checkpoint|revert|setuser|return|receive|dump|load|open|close|deallocate|break|continue|lineno|securityaudit)$/i
+/** In a statement that only reads, none of the verbs of those that write either. */
+const WRITING_WORDS = /^(insert|update|delete|set)$/i
 
 /** Tables of MariaDB that are elsewhere, in files of one's choice, or made in the name of somebody else. */
 const ELSEWHERE =
@@ -145,8 +144,8 @@ function textOf(piece: readonly Token[]): string {
 function isTwofold(dialect: Parsed, kind: 'Read' | 'Write' | 'Ddl', piece: readonly Token[]): boolean {
   if (!FIRST_WORDS[kind].test(piece[0]?.text ?? '')) return true
   if (dialect !== 'mssql' || kind === 'Ddl') return false
-  const never = kind === 'Read' ? NEVER_IN_READS : NEVER_IN_WRITES
-  return piece.some(({ kind: word, text }) => word === 'word' && never.test(text))
+  const isNever = (text: string) => NEVER_BARE.test(text) || (kind === 'Read' && WRITING_WORDS.test(text))
+  return piece.some(({ kind: word, text }) => word === 'word' && isNever(text))
 }
 
 function intoOf(tree: Node): 'table' | 'elsewhere' | undefined {

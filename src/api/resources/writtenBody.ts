@@ -15,11 +15,15 @@ export function withRepeated(body: z.ZodObject, dto: z.ZodObject): z.ZodObject {
   const repeated = Object.keys(dto.shape).filter((name) => !Object.hasOwn(body.shape, name))
   const ignored = z.unknown().optional().meta({ description: 'As read; ignored', readOnly: true })
   const whole = body.extend(Object.fromEntries(repeated.map((name) => [name, ignored])))
+  return namedLike(body, whole, REPEATED)
+}
+
+/** Two collections may share a body, and a document knows one schema of a name. */
+function namedLike(body: z.ZodObject, made: z.ZodObject, known: WeakMap<z.ZodObject, z.ZodObject>): z.ZodObject {
   const id = body.meta()?.id
-  if (id === undefined) return whole
-  // Two collections may share a body, and a document knows one schema of a name.
-  const named = NAMED.get(body) ?? whole.meta({ id })
-  NAMED.set(body, named)
+  if (id === undefined) return made
+  const named = known.get(body) ?? made.meta({ id })
+  known.set(body, named)
   return named
 }
 
@@ -31,12 +35,7 @@ export function withMeanings<Body extends z.ZodType>(body: Body, kind: AnyKind):
     if (schema.description !== undefined || description === undefined) return []
     return [[name, schema.meta({ ...schema.meta(), description })] as const]
   })
-  const id = body.meta()?.id
-  const whole = body.safeExtend(Object.fromEntries(meant))
-  if (id === undefined) return whole as unknown as Body
-  const named = MEANT.get(body) ?? whole.meta({ id })
-  MEANT.set(body, named)
-  return named as unknown as Body
+  return namedLike(body, body.safeExtend(Object.fromEntries(meant)), MEANT) as unknown as Body
 }
 
 /**
@@ -74,7 +73,7 @@ export function mergePatchBody(record: z.ZodObject) {
   }
 }
 
-const NAMED = new WeakMap<z.ZodObject, z.ZodObject>()
+const REPEATED = new WeakMap<z.ZodObject, z.ZodObject>()
 const MEANT = new WeakMap<z.ZodObject, z.ZodObject>()
 
 /** What a merge patch (RFC 7396) of such a body holds: any part of it, where null sets the default or removes a name. */

@@ -54,8 +54,10 @@ export async function setLicense(
   const { uid = '', annotations } = found.metadata
   const incarnation = annotations?.[INCARNATION_ANNOTATION]
   const clusterId = otherClusterOf(services, found.spec.clusterId)
-  if (clusterId !== undefined) refuseAway(services, clusterId)
-  if (clusterId !== undefined && incarnation === undefined) throw notYet(found, 'Its place in the cluster')
+  if (clusterId !== undefined) {
+    refuseAway(services, clusterId)
+    if (incarnation === undefined) throw notYet(found, 'Its place in the cluster')
+  }
   const { apiVersion, kind } = SqlInstance
   await services.sql.secretWriter.put(
     { namespace: ref.namespace, name: sqlNames(ref.name).license },
