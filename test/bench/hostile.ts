@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
 import { Agent, request } from 'undici'
 import { makeServiceAccount } from '../worlds/tenant.ts'
+import { placeWithServers, separateCallers } from './cores.ts'
 import type { Attack } from './hostileCaller.ts'
 import { type Arm, fetchJson, percentiles, ratio } from './load.ts'
 import type { BenchmarkOptions } from './options.ts'
@@ -21,7 +22,7 @@ type Seen = { rest: number[]; kubectl: number[]; kubectlErrors: number }
  * The latency of callers who ask for little, by REST and as kubectl, alone and beside one caller who sends the worst that
  * it may as fast as it can. The limits are those of a platform as it comes; contents are compared before and after. What
  * the machine alone does to them is told by a second arm: the same caller at a server that answers at once, or, of
- * questions to the API server, somebody about whom it asks no webhook.
+ * questions to the API server, somebody about whom it asks no webhook. Callers and servers have cores of their own.
  */
 export async function runHostile({ rounds, seconds, count = DATABASES }: BenchmarkOptions): Promise<object> {
   const stage = await setStage(count, {
@@ -29,6 +30,7 @@ export async function runHostile({ rounds, seconds, count = DATABASES }: Benchma
   })
   try {
     const { modest, kubectl, attacks } = await callers(stage)
+    const cores = separateCallers()
     const before = await fetchJson(modest, modest.paths[0] ?? '')
     const results: object[] = []
     for (const [name, attack] of Object.entries(attacks)) {
@@ -40,7 +42,7 @@ export async function runHostile({ rounds, seconds, count = DATABASES }: Benchma
     }
     if (!isDeepStrictEqual(await fetchJson(modest, modest.paths[0] ?? ''), before))
       throw new Error('Whoever asks for little was answered otherwise afterwards.')
-    return { benchmark: 'hostile', databases: count, rounds, seconds, ...circumstances(stage), results }
+    return { benchmark: 'hostile', databases: count, rounds, seconds, cores, ...circumstances(stage), results }
   } finally {
     await stage.stop()
   }
@@ -183,6 +185,7 @@ async function measured(
 
 async function startPlainServer(): Promise<{ url: string; stop(): void }> {
   const server = fork(fileURLToPath(new URL('./plainServer.ts', import.meta.url)))
+  placeWithServers(server.pid)
   const [url] = (await once(server, 'message')) as [string]
   return { url, stop: () => void server.kill() }
 }

@@ -19,6 +19,7 @@ import {
   mine,
   missing,
   NOBODY,
+  OVER,
   ofGroup,
   owner,
   remove,
@@ -132,6 +133,12 @@ export const GRANTING_CASES: readonly GrantingCase[] = [
     refused: () => 'jitRequestId is written with the approval of a request only.',
     roles: owner,
     write: (world) => create(assignment(world, {}, { jitRequestId: NOBODY })),
+  },
+  {
+    rule: 'a role is given for a time that is not over yet',
+    refused: () => 'The field "expiresAt" must be in the future',
+    roles: owner,
+    write: (world) => create(assignment(world, {}, { expiresAt: OVER })),
   },
   {
     rule: 'who may manage members takes a role away',

@@ -180,4 +180,4 @@ export const deniedThroughGroup = (world: GrantingWorld) => [
 ]
 export const forAWhile = (world: GrantingWorld, name: string, end: string) =>
   assignment(world, { role: name }, { expiresAt: end })
-export const [SOON, LATER] = ['2098-01-01T00:00:00Z', '2099-01-01T00:00:00Z']
+export const [OVER, SOON, LATER] = ['2020-01-01T00:00:00Z', '2098-01-01T00:00:00Z', '2099-01-01T00:00:00Z']

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { checkSpec } from '../../src/api/records/kubeRecords.ts'
+import { checkSpec } from '../../src/api/records/specs.ts'
 import { TARGET_SECRETS } from '../../src/contracts/platformbackups/names.ts'
 import { PlatformError, refusedFields } from '../../src/core/errors.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'

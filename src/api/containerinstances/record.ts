@@ -11,7 +11,7 @@ import {
 } from '../../crds/containerinstances.ts'
 import { publicTarget } from '../../crds/containerRules.ts'
 import { withDefaults } from '../../crds/sparse.ts'
-import { withoutAbsent } from '../records/kubeRecords.ts'
+import { withoutAbsent } from '../records/specs.ts'
 import { hostFields, refuseTakenHosts } from '../resources/hosts.ts'
 import { shownSchema, shownValue } from '../resources/items.ts'
 import { recordOf } from '../resources/record.ts'

@@ -59,8 +59,8 @@ describe('links between clusters, over REST', () => {
     expect(strange).to.include({ httpStatus: 422, code: 'CLUSTER_NOT_PROJECTED', field: 'hubClusterId' })
     for (const body of [{ enabled: true }, { enabled: true, hubClusterId: null }]) {
       const missing = await call('put', '', body)
-      expect(missing).to.include({ httpStatus: 400, code: 'BAD_REQUEST' })
-      expect(missing.errors).to.deep.equal([{ field: 'hubClusterId', message: 'is required while enabled is true' }])
+      expect(missing).to.include({ httpStatus: 422, code: 'CLUSTER_NOT_PROJECTED', field: 'hubClusterId' })
+      expect(missing.error).to.include('is needed while enabled')
     }
   })
 

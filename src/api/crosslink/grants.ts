@@ -10,7 +10,7 @@ import {
   withGrant,
 } from '../../contracts/crosslink.ts'
 import { timestamp } from '../../core/clock.ts'
-import { notFound, PlatformError, refusedFields } from '../../core/errors.ts'
+import { notFound, PlatformError } from '../../core/errors.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { secretData, secretTexts } from '../../core/secretData.ts'
 import { BoundaryCrosslink } from '../../crds/crosslink.ts'
@@ -19,6 +19,7 @@ import type { Context } from '../http/context.ts'
 import { action, route } from '../http/route.ts'
 import { Uuid } from '../resources/dto.ts'
 import { untilChanged } from '../resources/untilChanged.ts'
+import { refusePast } from '../rules/expiry.ts'
 import { findEnabled, type Here } from './find.ts'
 import { CrosslinkAccessGrant, type CrosslinkRecord } from './record.ts'
 
@@ -55,9 +56,8 @@ async function grant(context: Here<unknown, Grant | undefined>) {
   const { body, services } = context
   if (body === undefined) return issue(context, found)
   const now = services.clock.now()
-  const given = Date.parse(body.expiresUtc)
-  if (given <= now) throw refusedFields([{ field: 'expiresUtc', message: 'must be in the future' }])
-  const stored = { ...body, expiresUtc: timestamp(Math.min(given, now + GRANT_LIFETIME)) }
+  refusePast(now, 'expiresUtc', body)
+  const stored = { ...body, expiresUtc: timestamp(Math.min(Date.parse(body.expiresUtc), now + GRANT_LIFETIME)) }
   await changing(context, found, ({ reported }) => ({
     answer: undefined,
     entries: { reported: withGrant(reported, stored, now) },

@@ -108,10 +108,6 @@ export const CrosslinkUpdateRequest = z
     ...WRITABLE,
     ...ignoredFields(Object.keys(CrosslinkDto.shape).filter((name) => !Object.hasOwn(WRITABLE, name))),
   })
-  .refine(({ enabled, hubClusterId }) => !enabled || typeof hubClusterId === 'string', {
-    path: ['hubClusterId'],
-    message: 'is required while enabled is true',
-  })
   .meta({ id: 'CrosslinkUpdateRequest' })
 
 /** Every site, that of a hub on the platform's own cluster with them, which no agent tells of. */

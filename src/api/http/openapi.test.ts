@@ -46,6 +46,14 @@ describe('the OpenAPI documents', () => {
   const whole = documentOf('all', SERVED_ROUTES) as Document
   const pathOf = documentedPaths(SERVED_ROUTES)
   const operationOf = (route: Route) => whole.paths[pathOf(route)]?.[route.method.toLowerCase()]
+
+  it('say where what was made can be read', () => {
+    for (const route of SERVED_ROUTES.filter(({ answers }) => answers.includes(201))) {
+      const made = operationOf(route)?.responses['201']
+      expect(made, `${route.method} ${route.path}`).to.have.nested.property('headers.Location.schema.type', 'string')
+    }
+  })
+
   const operations = Object.values(whole.paths).flatMap((methods) => Object.values(methods))
 
   it('describe every route once', () => {

@@ -337,9 +337,17 @@ function makeRefusal(status: number, form: ErrorForm, isOwn: boolean): ZodOpenAp
 function responseOf(route: Route, status: number) {
   if (status >= 400) return refusal(status, route.errors, route.errors === 'problem' && refusesItself(route, status))
   const description = DESCRIPTIONS[status] ?? 'See the description of the area'
-  if (route.reply === undefined || status === 204) return { description }
+  return { description, ...(status === 201 && { headers: CREATED }), ...contentOf(route, status) }
+}
+
+const CREATED = z.object({
+  Location: z.string().optional().describe('Path of what was made, where a route reads it'),
+})
+
+function contentOf(route: Route, status: number): Pick<ZodOpenApiResponseObject, 'content'> {
+  if (route.reply === undefined || status === 204) return {}
   const json = { 'application/json': { schema: route.reply } }
   const isText = route.replyMediaType === 'text/plain'
-  if (isText) return { description, content: { 'text/plain': { schema: { type: 'string' } }, ...json } }
-  return { description, content: { [route.replyMediaType]: { schema: route.reply } } }
+  if (isText) return { content: { 'text/plain': { schema: { type: 'string' } }, ...json } }
+  return { content: { [route.replyMediaType]: { schema: route.reply } } }
 }

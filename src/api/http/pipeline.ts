@@ -338,9 +338,9 @@ export class Pipeline {
    */
   #permittedSince(passage: Passage, match: Match): () => Promise<void> {
     const { clock } = this.#options.services
-    const since = clock.now()
+    const since = clock.monotonic()
     return async () => {
-      if (passage.caller === undefined || clock.now() - since <= PERMITTED_FOR) return
+      if (passage.caller === undefined || clock.monotonic() - since <= PERMITTED_FOR) return
       await this.#askAgain(passage, match).catch((error: unknown) => {
         passage.ended = error
         throw error

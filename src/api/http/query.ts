@@ -12,6 +12,13 @@ const EMPTY_LIST: ListRequest = { page: 1, pageSize: 1, search: undefined, sort:
 /** A boolean of a query. */
 export const Flag = z.enum(['true', 'false']).transform((value) => value === 'true')
 
+/** A whole number of a query, in decimal digits: neither `1e3` nor `0x10` nor nothing is one. */
+export const Whole = (min: number, max = Number.MAX_SAFE_INTEGER) =>
+  z.preprocess(
+    (value) => (typeof value === 'string' && /^-?\d{1,16}$/.test(value) ? Number(value) : value),
+    z.int().min(min).max(max),
+  )
+
 type Raw = Record<string, string[]>
 
 /** Reads a query string into names and values, strictly: broken percent encoding is refused, not guessed. */

@@ -32,7 +32,7 @@ const deployments = {
 describe('a body that comes slowly', () => {
   let server: Awaited<ReturnType<typeof startFacade>>
   let passed = 0
-  const clock = { ...systemClock, now: () => Date.now() + passed }
+  const clock = { ...systemClock, monotonic: () => performance.now() + passed }
 
   beforeEach(async () => {
     passed = 0

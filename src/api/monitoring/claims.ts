@@ -4,6 +4,7 @@ import { stepOf } from '../../contracts/metrics.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { plainLine } from '../../core/plainLine.ts'
 import type { Context, Services } from '../http/context.ts'
+import { Whole } from '../http/query.ts'
 import { action, type RouteDraft } from '../http/route.ts'
 import { Uuid } from '../resources/dto.ts'
 import { SeriesDto } from '../resources/metrics.ts'
@@ -41,7 +42,7 @@ const Query = z.strictObject({
     .max(100)
     .optional()
     .describe('Only these: namespace/name or name; repeated, or with commas between'),
-  lookbackMinutes: z.coerce.number().int().min(5).max(10_080).optional().describe('Also what was used since then'),
+  lookbackMinutes: Whole(5, 10_080).optional().describe('Also what was used since then'),
   namespace: z.string().min(1).max(63).optional().describe('Only in this namespace of Kubernetes'),
 })
 type Asked = Context<string, z.output<typeof Query>>

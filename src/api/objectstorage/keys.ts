@@ -12,10 +12,11 @@ import { collection } from '../resources/collection/collection.ts'
 import type { Home } from '../resources/collection/homes.ts'
 import type { Made } from '../resources/collection/types.ts'
 import { DateTime } from '../resources/dto.ts'
-import { dateTime, enumeration, parseDateTime } from '../resources/paging.ts'
+import { dateTime, enumeration } from '../resources/paging.ts'
 import { findGroup } from '../resources/places.ts'
 import { untilChanged } from '../resources/untilChanged.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
+import { refusePast } from '../rules/expiry.ts'
 import { accountOf } from './buckets.ts'
 import { issueKey, refuseUnknownBuckets } from './issuing.ts'
 import { AccessKeyDto, type AccountObject, COLLECTION, IssuedAccessKeyDto, type KeyObject, keyDto } from './record.ts'
@@ -66,9 +67,7 @@ async function issue(context: Context<string, unknown, IssueAccessKeyRequest>, o
   refuseWhileDeleting(account)
   const now = services.clock.now()
   const expiresAt = body.expiresAt ?? undefined
-  if (expiresAt !== undefined && (parseDateTime(expiresAt) ?? 0) <= now) {
-    throw refusedFields([{ field: 'expiresAt', message: 'must be in the future' }])
-  }
+  refusePast(now, 'expiresAt', body)
   refuseUnknownBuckets(context, account, { field: 'buckets', buckets: body.buckets ?? [] })
   const spec = {
     accountName: account.metadata.name,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { PlatformError, refusedFields } from '../../core/errors.ts'
+import { PlatformError } from '../../core/errors.ts'
 import { Description, DisplayNameOf, Uuid } from '../../crds/fields.ts'
 import { RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
 import { meansPresentRole } from '../../crds/roleLife.ts'
@@ -13,6 +13,7 @@ import { collection } from '../resources/collection/collection.ts'
 import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
 import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
+import { refusePast } from '../rules/expiry.ts'
 import {
   assignmentIdOf,
   exceedingRefused,
@@ -72,9 +73,7 @@ async function makeAssignment(context: Create, { boundaryId }: BoundaryHome) {
   const role = findRole(services, body.roleDefinitionName)
   if (isRootOnly(role)) throw rootOnlyRefused(role, text)
   readScope(services, text, boundaryId)
-  if (body.expiresAt != null && !(Date.parse(body.expiresAt) > services.clock.now())) {
-    throw refusedFields([{ field: 'expiresAt', message: 'must be in the future' }])
-  }
+  refusePast(services.clock.now(), 'expiresAt', body)
   const principal = (await findNameable(services, caller, [principalId], boundaryId)).get(principalId)
   const isOtherType = body.principalType != null && body.principalType !== principal?.principalType
   if (principal === undefined || isOtherType) throw principalNotFound(principalId)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { ATTEMPTS, pauseAfterConflict } from '../../core/conflicts.ts'
-import { notFound, PlatformError, refusalSentence, refusedFields } from '../../core/errors.ts'
+import { notFound, PlatformError } from '../../core/errors.ts'
 import {
   ACTOR_ANNOTATION,
   CREATED_BY_ANNOTATION,
@@ -12,9 +12,7 @@ import { boundaryNamespace, boundaryOfNamespace, groupNamespace, isResourceName,
 import { type KubeObject, type ObjectMeta, type ObjectRef, type Resource, refOf } from '../../core/object.ts'
 import { currentOrigin } from '../../core/origin.ts'
 import { Boundary } from '../../crds/boundaries.ts'
-import { datesInUtc } from '../../crds/dates.ts'
-import { type AnyKind, type BrokenRule, brokenRules } from '../../crds/define.ts'
-import { hiddenTexts } from '../../crds/hiddenTexts.ts'
+import type { AnyKind } from '../../crds/define.ts'
 import {
   incarnationsNamedBy,
   type PrincipalLookup,
@@ -32,7 +30,6 @@ import { LeaseTurns } from '../../kube/leaseTurns.ts'
 import { isAmong, mayBeNewer, type SeenVersion, stale } from '../http/etag.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { isEqual, mergePatchBetween } from './mergePatch.ts'
-import { isKept, readChanged } from './readChanged.ts'
 import type {
   CreateRequest,
   ListFilter,
@@ -42,6 +39,7 @@ import type {
   RemoveRequest,
   UpdateRequest,
 } from './records.ts'
+import { checkSpec, readSpec } from './specs.ts'
 import { type Owner, wholeOf } from './wholes.ts'
 
 export type RecordsOptions = {
@@ -360,44 +358,4 @@ async function sameOrTaken<K extends AnyKind>(
   if (isSame === undefined ? isEqualSpec : await isSame(stored)) return stored
   const how = isEqualSpec ? '' : ' with different content'
   throw new PlatformError('ALREADY_EXISTS', `"${name}" already exists in ${kind.segment}${how}.`)
-}
-
-/**
- * The spec with its defaults, held against the schema and the rules of its kind, so that a refused write makes no call
- * and says the same as the API server would.
- *
- * @throws PlatformError BAD_REQUEST or the code of the first rule that is broken
- */
-export function checkSpec(kind: AnyKind, spec: object, previous: object | undefined): object {
-  const next = readSpec(kind, spec, previous)
-  const isChanged = (path: readonly PropertyKey[]) => !isKept(kind.spec, path, next, previous)
-  const hidden = hiddenTexts(kind.spec, next).filter(({ path }) => isChanged(path))
-  if (hidden.length > 0) throw refusedFields(hidden.map(({ path, message }) => ({ field: path.join('.'), message })))
-  // The rules stand at the spec as a whole.
-  const broken = isChanged([]) ? brokenRules<unknown>(kind as never, next, previous) : []
-  const [first] = broken
-  if (first === undefined) return next
-  throw first.code === 'BAD_REQUEST'
-    ? refusedFields(broken.map(({ field, message }) => ({ field, message })))
-    : refusedByRule(kind, first, next)
-}
-
-/** The spec with its defaults and its dates in UTC. @throws PlatformError BAD_REQUEST for what has changed and is not taken */
-export function readSpec(kind: AnyKind, spec: object, previous: object | undefined): object {
-  return datesInUtc(kind.spec)(readChanged(kind.spec, withoutAbsent(spec), previous), previous) as object
-}
-
-/** Null is absence at any depth, as the API server has it. */
-export function withoutAbsent(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutAbsent)
-  if (typeof value !== 'object' || value === null) return value
-  const present = Object.entries(value).filter(([, part]) => part !== undefined && part !== null)
-  return Object.fromEntries(present.map(([name, part]) => [name, withoutAbsent(part)]))
-}
-
-function refusedByRule(kind: AnyKind, { code, field, message }: BrokenRule, next: object): PlatformError {
-  const value = (next as Record<string, unknown>)[field] ?? null
-  const policy = `${kind.plural}.${kind.resource.group}`
-  const extras = code === 'RULE_VIOLATION' ? { policy, errors: [{ field, message }] } : { field, value }
-  return new PlatformError(code, refusalSentence({ field, message }), extras)
 }

@@ -6,8 +6,8 @@ import { isRecord } from '../../core/isRecord.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { KINDS } from '../../crds/index.ts'
 import { structuralSchema } from '../../crds/structural.ts'
-import { checkSpec } from './kubeRecords.ts'
 import { isKept, readChanged } from './readChanged.ts'
+import { checkSpec } from './specs.ts'
 
 const WORLD = {
   boundaryId: '11111111-1111-4111-8111-111111111111',

@@ -16,6 +16,7 @@ import { authenticated, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 import { findBoundary } from '../resources/places.ts'
+import { refusePast } from '../rules/expiry.ts'
 import { actionPrefix } from './rights.ts'
 import { record, registryOf, requireBuilder } from './service.ts'
 
@@ -71,9 +72,7 @@ async function putPin(context: Context<string, unknown, z.output<typeof PinUpser
   const { boundary, ...given } = body
   const { repository } = given
   await mayPin(context, boundary, repository)
-  if (Date.parse(body.expiresAt) <= services.clock.now()) {
-    throw refusedFields([{ field: 'expiresAt', message: 'must be in the future' }])
-  }
+  refusePast(services.clock.now(), 'expiresAt', body)
   await findBoundary(context, boundary)
   const spec = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null))
   const [found, ...others] = await pinsOf(context, boundary, repository)

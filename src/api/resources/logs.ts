@@ -6,7 +6,7 @@ import { notFound } from '../../core/errors.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { type Answer, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { Flag } from '../http/query.ts'
+import { Flag, Whole } from '../http/query.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from './dto.ts'
 import type { LivePlace } from './liveState.ts'
@@ -20,8 +20,8 @@ declare module '../http/context.ts' {
 
 /** The query of every log route (records: shared answers). */
 export const LogQuery = z.strictObject({
-  tail: z.coerce.number().int().min(0).max(10_000).default(500).describe('Lines from the end'),
-  sinceSeconds: z.coerce.number().int().min(1).max(604_800).optional(),
+  tail: Whole(0, 10_000).default(500).describe('Lines from the end'),
+  sinceSeconds: Whole(1, 604_800).optional(),
   timestamps: Flag.default(false).describe('Each line begins with its time'),
   follow: Flag.default(false).describe('Goes on with new lines until the client or the pod goes'),
   previous: Flag.default(false).describe("The log of the container's run before this one"),

@@ -4,17 +4,18 @@ import { refusedFields } from '../../core/errors.ts'
 import { parseQuantity } from '../../core/quantity.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { Whole } from '../http/query.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from './dto.ts'
 import type { LivePlace } from './liveState.ts'
 import { podOf } from './pods.ts'
 import { badParameter } from './queryFaults.ts'
 
-const Second = z.coerce.number().int().min(0).max(253_402_300_799)
+const Second = Whole(0, 253_402_300_799)
 export const MetricsQuery = z.strictObject({
   from: Second.optional().describe('Seconds since 1970; an hour before to if absent'),
   to: Second.optional().describe('Seconds since 1970; now if absent'),
-  stepSeconds: z.coerce.number().int().min(15).max(86_400).optional().describe('Seconds from point to point'),
+  stepSeconds: Whole(15, 86_400).optional().describe('Seconds from point to point'),
   step: z
     .string()
     .regex(/^[1-9][0-9]{0,4}(s|m|h|d)$/, 'must be a duration, such as 30s, 5m, 1h or 1d')

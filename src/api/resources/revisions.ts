@@ -5,6 +5,7 @@ import type { AnyKind } from '../../crds/define.ts'
 import { type Answer, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
+import { Whole } from '../http/query.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { changeResource } from './change.ts'
@@ -147,7 +148,7 @@ function readingRoutes<K extends AnyKind, Content extends object>(
 }
 
 const RollbackQuery = z.strictObject({
-  ifMatchRevision: z.coerce.number().int().optional().describe('The revision that must be the current one'),
+  ifMatchRevision: Whole(1).optional().describe('The revision that must be the current one'),
 })
 
 function rollbackRoute<K extends AnyKind, Content extends object>(

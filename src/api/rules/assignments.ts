@@ -6,6 +6,7 @@ import { isRootOnly, type Role } from '../../iam/roles.ts'
 import type { Principal, PrincipalType } from '../callers/principals.ts'
 import { findNameable } from '../callers/visiblePeople.ts'
 import type { Services } from '../http/context.ts'
+import { refusePast } from './expiry.ts'
 import { findRole, type Granter, isInForce, refuseExceeding, rootOnlyRefused } from './grants.ts'
 
 export type NewAssignment = {
@@ -14,6 +15,7 @@ export type NewAssignment = {
   principalType?: PrincipalType | undefined
   roleDefinitionName: string
   scope: string
+  expiresAt?: string | undefined
   /** Absent at the root. */
   boundaryId?: string | undefined
 }
@@ -21,7 +23,7 @@ export type NewAssignment = {
 /**
  * The rules for assigning a role, for REST and kubectl alike; the first one broken is the answer.
  *
- * @throws PlatformError unknown_role, forbidden, PRINCIPAL_NOT_FOUND, already_member, GRANT_EXCEEDS_CALLER
+ * @throws PlatformError unknown_role, forbidden, BAD_REQUEST, PRINCIPAL_NOT_FOUND, already_member, GRANT_EXCEEDS_CALLER
  */
 export async function checkNewAssignment(
   services: Services,
@@ -31,6 +33,7 @@ export async function checkNewAssignment(
   const { principalId, principalType, roleDefinitionName, scope, boundaryId } = wanted
   const role = findRole(services, roleDefinitionName)
   if (boundaryId !== undefined && isRootOnly(role)) throw rootOnlyRefused(role, scope)
+  refusePast(services.clock.now(), 'expiresAt', wanted)
   const principal = (await findNameable(services, caller, [principalId], boundaryId)).get(principalId)
   const wantedType = principalType ?? principal?.principalType
   if (principal === undefined || principal.principalType !== wantedType) {

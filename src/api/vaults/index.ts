@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { SECRET_NAMING } from '../../contracts/vaults/names.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
+import { Whole } from '../http/query.ts'
 import { authenticated, dataAction, ofKind, type RouteDraft, route } from '../http/route.ts'
 import { flag, number } from '../resources/paging.ts'
 import { resource } from '../resources/resource.ts'
@@ -104,7 +105,7 @@ export const vaultRoutes: readonly RouteDraft[] = [
     {
       auth: authenticated,
       summary: 'A secret with its value, by the name of its vault alone',
-      query: z.strictObject({ version: z.coerce.number().int().min(1).optional() }),
+      query: z.strictObject({ version: Whole(1).optional() }),
       reply: SecretDto,
     },
     readByVaultName,

@@ -21,8 +21,7 @@ export async function judgeAssignment(judged: Judged<AssignmentRecord>): Promise
   if (spec.jitRequestId !== undefined) {
     throw new PlatformError('forbidden', 'jitRequestId is written with the approval of a request only.')
   }
-  const { principalId, principalType, roleDefinitionName, scope } = spec
-  await checkNewAssignment(services, caller, { principalId, principalType, roleDefinitionName, scope, boundaryId })
+  await checkNewAssignment(services, caller, { ...spec, boundaryId })
 }
 
 /** Nothing but the end can change; a later one is a grant, an earlier one takes away. */

@@ -4,6 +4,7 @@ import { STATEMENT_KINDS } from '../../../editor/classification.ts'
 import { OUTCOMES } from '../../../editor/history.ts'
 import { created, noContent, ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
+import { Whole } from '../../http/query.ts'
 import { action, type RouteDraft, route } from '../../http/route.ts'
 import { listRoute } from '../../resources/collection/columns.ts'
 import { dateTime, enumeration, text } from '../../resources/paging.ts'
@@ -39,8 +40,7 @@ export type HistoryRoute = {
   history(context: Context): Promise<Pick<EditorDatabase, 'history'>>
 }
 
-const Integer = (low: number, high: number, standard: number) =>
-  z.coerce.number().int().min(low).max(high).default(standard)
+const Integer = (low: number, high: number, standard: number) => Whole(low, high).default(standard)
 
 const RowQuery = z.strictObject({
   limit: Integer(1, 1000, 100),

@@ -14,7 +14,7 @@ import type { AnyKind } from '../../../crds/define.ts'
 import { DeploymentRecord, loggedOf, stageOf } from '../../../crds/deployments.ts'
 import { type Answer, ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
-import { Flag } from '../../http/query.ts'
+import { Flag, Whole } from '../../http/query.ts'
 import { authenticated, type RouteDraft, route } from '../../http/route.ts'
 import { LogQuery } from '../logs.ts'
 import { findResource } from '../places.ts'
@@ -38,7 +38,7 @@ const BuildLogStateDto = z
 
 /** The query of every log route. Lines of a build have no times, so what asks for times changes nothing. */
 const BuildLogQuery = LogQuery.extend({
-  offset: z.coerce.number().int().min(0).default(0).describe('Lines to leave out at the beginning'),
+  offset: Whole(0).default(0).describe('Lines to leave out at the beginning'),
   tail: LogQuery.shape.tail.unwrap().optional().describe('Lines from the end; the whole log if absent'),
   follow: Flag.default(false).describe('Goes on with new lines until the last one'),
   timestamps: Flag.default(false).describe('Without effect: lines of a build have no times'),

@@ -1,0 +1,45 @@
+import { PlatformError, refusalSentence, refusedFields } from '../../core/errors.ts'
+import { datesInUtc } from '../../crds/dates.ts'
+import { type AnyKind, type BrokenRule, brokenRules } from '../../crds/define.ts'
+import { hiddenTexts } from '../../crds/hiddenTexts.ts'
+import { isKept, readChanged } from './readChanged.ts'
+
+/**
+ * The spec with its defaults, held against the schema and the rules of its kind, so that a refused write makes no call
+ * and says the same as the API server would.
+ *
+ * @throws PlatformError BAD_REQUEST or the code of the first rule that is broken
+ */
+export function checkSpec(kind: AnyKind, spec: object, previous: object | undefined): object {
+  const next = readSpec(kind, spec, previous)
+  const isChanged = (path: readonly PropertyKey[]) => !isKept(kind.spec, path, next, previous)
+  const hidden = hiddenTexts(kind.spec, next).filter(({ path }) => isChanged(path))
+  if (hidden.length > 0) throw refusedFields(hidden.map(({ path, message }) => ({ field: path.join('.'), message })))
+  // The rules stand at the spec as a whole.
+  const broken = isChanged([]) ? brokenRules<unknown>(kind as never, next, previous) : []
+  const [first] = broken
+  if (first === undefined) return next
+  throw first.code === 'BAD_REQUEST'
+    ? refusedFields(broken.map(({ field, message }) => ({ field, message })))
+    : refusedByRule(kind, first, next)
+}
+
+/** The spec with its defaults and its dates in UTC. @throws PlatformError BAD_REQUEST for what has changed and is not taken */
+export function readSpec(kind: AnyKind, spec: object, previous: object | undefined): object {
+  return datesInUtc(kind.spec)(readChanged(kind.spec, withoutAbsent(spec), previous), previous) as object
+}
+
+/** Null is absence at any depth, as the API server has it. */
+export function withoutAbsent(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutAbsent)
+  if (typeof value !== 'object' || value === null) return value
+  const present = Object.entries(value).filter(([, part]) => part !== undefined && part !== null)
+  return Object.fromEntries(present.map(([name, part]) => [name, withoutAbsent(part)]))
+}
+
+function refusedByRule(kind: AnyKind, { code, field, message }: BrokenRule, next: object): PlatformError {
+  const value = (next as Record<string, unknown>)[field] ?? null
+  const policy = `${kind.plural}.${kind.resource.group}`
+  const extras = code === 'RULE_VIOLATION' ? { policy, errors: [{ field, message }] } : { field, value }
+  return new PlatformError(code, refusalSentence({ field, message }), extras)
+}

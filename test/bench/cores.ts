@@ -1,0 +1,50 @@
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+
+const CORES = navigator.hardwareConcurrency
+
+/** Numbers of cores as `taskset` (util-linux) takes them. */
+const CALLERS = String(CORES - 1)
+const SERVERS = CORES > 2 ? `0-${CORES - 2}` : '0'
+
+/**
+ * Callers on a core of their own and servers on the others, in all rounds alike: what a caller takes of the machine to
+ * ask is then not told as what the platform does to others. What either starts later stays with it. All children of this
+ * process so far are servers.
+ *
+ * @throws Error without a second core, or without `taskset`
+ */
+export function separateCallers(): { callers: string; servers: string } {
+  if (CORES < 2) throw new Error('Callers and servers need a core each.')
+  for (const child of descendants(process.pid)) pin(child, SERVERS)
+  pin(process.pid, CALLERS)
+  return { callers: CALLERS, servers: SERVERS }
+}
+
+/** A server that was started by a caller. */
+export function placeWithServers(pid: number | undefined): void {
+  if (pid !== undefined) pin(pid, SERVERS)
+}
+
+function pin(pid: number, cores: string): void {
+  execFileSync('taskset', ['--all-tasks', '--cpu-list', '--pid', cores, String(pid)], { stdio: 'ignore' })
+}
+
+function descendants(pid: number): number[] {
+  const parents = new Map(readdirSync('/proc').filter(isNumber).map(parentOf))
+  const below = [pid]
+  for (const one of below) for (const [child, parent] of parents) if (parent === one) below.push(child)
+  return below.slice(1)
+}
+
+const isNumber = (name: string) => /^\d+$/.test(name)
+
+/** Of a process that has ended meanwhile none. */
+function parentOf(pid: string): [pid: number, parent: number] {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return [Number(pid), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])]
+  } catch {
+    return [Number(pid), 0]
+  }
+}

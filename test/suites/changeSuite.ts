@@ -1,0 +1,79 @@
+import { expect } from 'chai'
+import request from 'supertest'
+import { bearer } from '../worlds/facadeServer.ts'
+import { askAtOnce, outcomes } from './contest.ts'
+import { NAME, OWNER, type ResourceCase, type World } from './resourceCase.ts'
+
+export function changeTests({ body, shows }: { body: object; shows: object }, world: World): void {
+  const { base, call, create, has } = world
+  const one = `${base}/${NAME}`
+
+  it('are changed by a merge patch, held to If-Match', async () => {
+    const { headers } = await create()
+    const stale = await call('patch', one).set('if-match', '"7-1"').send(body)
+    expect([stale.status, stale.body.code, stale.body.currentVersion]).to.deep.equal([409, 'CONFLICT', headers.etag])
+    const answer = await call('patch', one)
+      .set('if-match', headers.etag ?? '')
+      .send(body)
+    expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
+    expect(answer.body).to.deep.include(shows)
+    const wrong = await call('patch', one).send({ nonsense: 1 })
+    expect([wrong.status, wrong.body.code]).to.deep.equal([400, 'MODEL_BINDING_FAILED'])
+  })
+
+  it('are changed by one of several who have read the same version', async () => {
+    const { headers } = await create()
+    const answers = await askAtOnce(world.server, (app, index) =>
+      request(app)
+        .patch(one)
+        .set('authorization', bearer(OWNER))
+        .set('if-match', headers.etag ?? '')
+        .send({ tags: { asker: `${index}` } }),
+    )
+    expect(outcomes(answers)).to.deep.equal(['200', ...Array(answers.length - 1).fill('409 CONFLICT')])
+  })
+
+  if (!has('put', '/x')) return
+  it('are not written when what was read is put back', async () => {
+    await create()
+    const read = (await call('get', one)).body
+    world.server.client.calls.length = 0
+    const answer = await call('put', one).send(read)
+    expect([answer.status, answer.body]).to.deep.equal([200, read])
+    expect(world.server.client.calls).to.have.length(0)
+  })
+}
+
+export function powerTests(world: World): void {
+  it('stop, start and restart', async () => {
+    const { base, call, create } = world
+    await create()
+    const act = (word: string) => call('put', `${base}/${NAME}/actions/${word}`)
+    expect((await act('start')).status).to.equal(200)
+    expect((await act('stop')).status).to.equal(202)
+    expect((await act('stop')).body).to.include({ action: 'stop', changed: false })
+    expect((await act('restart')).body.code).to.equal('INVALID_STATE')
+    expect((await act('start')).status).to.equal(202)
+    expect((await act('restart')).status).to.equal(202)
+    const unknown = await act('explode')
+    expect([unknown.status, unknown.body.code]).to.deep.equal([400, 'INVALID_ACTION'])
+    expect(unknown.body.allowed).to.deep.equal(['start', 'stop', 'restart'])
+  })
+}
+
+export function scaleTests({ scale: bounds }: ResourceCase, world: World): void {
+  it('scale, within their bounds', async () => {
+    const { base, call, create } = world
+    await create()
+    const scale = (targetScale: unknown) => call('post', `${base}/${NAME}/scale`).send({ targetScale })
+    const { minScale, maxScale } = (await call('get', `${base}/${NAME}/scale`)).body
+    expect({ minScale, maxScale }).to.deep.equal(bounds)
+    const target = Math.min(3, maxScale)
+    const answer = await scale(target)
+    expect([answer.status, answer.body.targetScale, answer.body.isScaling]).to.deep.equal([202, target, true])
+    expect((await scale(target)).status).to.equal(200)
+    for (const bad of [minScale - 1, maxScale + 1, 1.5, '3', null])
+      expect((await scale(bad)).status, String(bad)).to.equal(400)
+    expect((await call('get', `${base}/${NAME}/scale`)).body).to.include({ targetScale: target, minScale, maxScale })
+  })
+}
