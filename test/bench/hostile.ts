@@ -164,18 +164,24 @@ async function measured(
   const ratioOf = (of: 'rest' | 'kubectl', figure: 'p50' | 'p99', to: 'quiet' | 'elsewhere' = 'quiet') =>
     ratio(found.map((seen) => percentiles(seen.beside[of])[figure] / percentiles(seen[to][of])[figure]))
   const toElsewhere = (of: 'rest' | 'kubectl') => ({ p99ToElsewhere: ratioOf(of, 'p99', 'elsewhere') })
+  const quiet = (of: 'rest' | 'kubectl') => {
+    const { p50, p99 } = percentiles(found.flatMap((seen) => seen.quiet[of]))
+    return { p50: Math.round(p50 * 100) / 100, p99: Math.round(p99 * 100) / 100 }
+  }
   const worst = (of: 'rest' | 'kubectl') => Math.round(Math.max(...found.flatMap(({ beside }) => beside[of])))
   return {
     rest: {
       p50: ratioOf('rest', 'p50'),
       p99: ratioOf('rest', 'p99'),
       ...toElsewhere('rest'),
+      quietMilliseconds: quiet('rest'),
       worstMilliseconds: worst('rest'),
     },
     kubectl: {
       p50: ratioOf('kubectl', 'p50'),
       p99: ratioOf('kubectl', 'p99'),
       ...toElsewhere('kubectl'),
+      quietMilliseconds: quiet('kubectl'),
       worstMilliseconds: worst('kubectl'),
     },
     kubectlErrors: found.reduce((sum, { quiet, beside }) => sum + quiet.kubectlErrors + beside.kubectlErrors, 0),
