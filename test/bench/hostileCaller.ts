@@ -19,6 +19,9 @@ export type Attack = {
 const NICE = 10
 setPriority(NICE)
 
+// Whoever asked for it may be killed: it would send for ever.
+process.once('disconnect', () => process.exit())
+
 process.once('message', (attack: Attack) => {
   const { method, url, headers, connections, ca, clientCertificate, isNew } = attack
   const dispatcher = new Agent({

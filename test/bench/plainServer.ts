@@ -6,4 +6,6 @@ const server = createServer((request, response) => {
   request.resume()
   request.once('end', () => response.writeHead(429, { 'content-type': 'application/json' }).end('{}'))
 })
+// Whoever started it may be killed.
+process.once('disconnect', () => process.exit())
 server.listen(0, '127.0.0.1', () => process.send?.(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`))
