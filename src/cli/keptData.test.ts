@@ -31,6 +31,14 @@ describe('kept volumes', () => {
     ])
   })
 
+  it('are taken back where they are: on another cluster', () => {
+    const claim = 'persistentvolumeclaims/4a7f8a52-7a4e-4b52-9a55-0d6c8f3f9b77/storage-vc-old-0'
+    const { message } = withKeptVolumes(refusal('DELETION_PROTECTED', claim), 'shop', []) as Error
+    expect(message.split('\n').filter((line) => line.includes('freehold'))).to.deep.equal([
+      `  freehold delete vectorclusters old -g shop -d '{"clusterId":"4a7f8a52-7a4e-4b52-9a55-0d6c8f3f9b77"}' --kept-data`,
+    ])
+  })
+
   it('are no part of other refusals', () => {
     for (const error of [refusal('DELETION_PROTECTED', 'vectorclusters/x'), refusal('IN_USE'), new Error('x')])
       expect(withKeptVolumes(error, 'shop', [])).to.equal(error)

@@ -31,9 +31,12 @@ export function withKeptVolumes(error: unknown, group: string, placed: readonly 
   const holders = Array.isArray(resources) ? resources.map(String) : []
   const claims = holders.filter((holder) => holder.startsWith(CLAIMS)).map((holder) => holder.slice(CLAIMS.length))
   if (claims.length === 0) return error
-  const commands = claims.map((claim) => {
+  const commands = claims.map((held) => {
+    // On another cluster the claim is named after it; a resource there takes it back.
+    const [claim = '', clusterId] = held.split('/').reverse()
     const { noun, name } = ownerOfClaim(claim) ?? { noun: 'KIND', name: 'NAME' }
-    return `  freehold delete ${[noun, name, '-g', group, ...placed].map(quoted).join(' ')} --kept-data`
+    const there = clusterId === undefined ? [] : ['-d', JSON.stringify({ clusterId })]
+    return `  freehold delete ${[noun, name, '-g', group, ...placed, ...there].map(quoted).join(' ')} --kept-data`
   })
   const { lines, exitCode } = describeFailure(error)
   const said = 'Volumes that were kept when their resource was deleted go for good with:'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { identityCopyName, type SignIn } from '../contracts/managedIdentities.ts'
-import { INCARNATION_ANNOTATION, OWNER_INCARNATION_ANNOTATION } from '../core/labels.ts'
+import { OWNER_INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import { type KubeObject, keyOf, objectKey, refOf } from '../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
@@ -11,6 +11,7 @@ import { KINDS } from '../crds/index.ts'
 import { CODE_COLLECTIONS, isWorkloadOf, ManagedIdentity, wasBound, workloadKind } from '../crds/managedidentities.ts'
 import { ObjectAccessKey } from '../crds/objectstorage.ts'
 import {
+  boundTo,
   decodeCopy,
   type IdentityCopy,
   identityClient,
@@ -87,20 +88,18 @@ function identitiesOf(resource: KubeObject, records: Workspace): string[] {
   return identities.filter(({ spec }) => spec.resourceName === name).map(keyOf)
 }
 
-/** The garbage collector then deletes the identity too, should we not run when the resource goes. */
 async function own(pass: IdentityPass, resource: KubeObject): Promise<Outcome> {
   const { metadata } = pass.object
-  const { uid = '', name, annotations } = resource.metadata
-  const incarnation = annotations?.[INCARNATION_ANNOTATION] ?? ''
-  const isOwned = metadata.ownerReferences?.some((reference) => reference.uid === uid) === true
-  if (isOwned && metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] === (incarnation || uid)) return done()
-  const { apiVersion, kind } = resource
-  // Not its controller: the resource's own controller does not manage this one.
-  const ownerReferences = [{ apiVersion, kind, name, uid, controller: false, blockOwnerDeletion: false }]
-  const patch = {
-    metadata: { ownerReferences, annotations: { [OWNER_INCARNATION_ANNOTATION]: incarnation || uid } },
-  }
-  await pass.records.client.mergePatch(pass.kind.resource, refOf(pass.object), patch, { uid: metadata.uid })
+  const bound = boundTo(resource)
+  const isOwned = metadata.ownerReferences?.some(({ uid }) => uid === resource.metadata.uid) === true
+  const incarnation = bound.annotations[OWNER_INCARNATION_ANNOTATION]
+  if (isOwned && metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] === incarnation) return done()
+  await pass.records.client.mergePatch(
+    pass.kind.resource,
+    refOf(pass.object),
+    { metadata: bound },
+    { uid: metadata.uid },
+  )
   return done()
 }
 

@@ -5,9 +5,11 @@ import { type Shown, StorageBench } from '../../test/worlds/storageWorld.ts'
 import { FakeObjectStore } from '../adapters/objectstorage/fake.ts'
 import { FakePlatformKeys } from '../adapters/platformkeys/fake.ts'
 import { entryName } from '../contracts/vaults/names.ts'
+import { idOf } from '../core/ids.ts'
 import { INCARNATION_ANNOTATION, OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../core/labels.ts'
 import { claimName } from '../core/nameClaims.ts'
 import type { AnyKind } from '../crds/define.ts'
+import { ManagedIdentity } from '../crds/managedidentities.ts'
 import { NameClaim } from '../crds/nameclaims.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../crds/objectstorage.ts'
 import { RelationalCluster } from '../crds/relational.ts'
@@ -143,6 +145,77 @@ describe('parts that are made while what they are parts of is let go', () => {
     await bench.rest()
     expect(await bench.find<Shown>(SecretVault.resource, 'safe', namespace)).to.equal(undefined)
     expect(await bench.find<Shown>(VaultEntry.resource, name, namespace)).to.equal(undefined)
+  })
+})
+
+describe('a part whose resource is being deleted', () => {
+  let world: StorageBench
+  beforeEach(async () => {
+    world = new StorageBench({ store: new FakeObjectStore() })
+    world.account()
+    world.bucket()
+    await world.bench.start()
+  })
+  afterEach(() => world.bench.stop())
+
+  /** All that it ever said of itself from now on, whoever looked when. */
+  const toldOf = (kind: AnyKind, name: string) => {
+    const told: string[] = []
+    const { client } = world.bench
+    const patch = client.mergePatch.bind(client)
+    client.mergePatch = async (resource, ref, ...more) => {
+      const stored = await patch(resource, ref, ...more)
+      const { status } = stored as Shown
+      if (resource.plural === kind.resource.plural && ref.name === name && status !== undefined)
+        told.push([status?.status, status?.phase, status?.statusMessage].join(' '))
+      return stored as never
+    }
+    return told
+  }
+
+  for (const [kind, name, isReady] of [
+    [AccountBucket, 'media.one', true],
+    [AccountBucket, 'media.two', false],
+    [ObjectAccessKey, 'uploader', true],
+    [ObjectAccessKey, 'late', false],
+  ] as const) {
+    const [before, state] = isReady ? ['ready', 'Updating'] : ['new', 'Provisioning']
+    it(`says that, and not that somebody has to mend it: a ${before} ${kind.kind}`, async () => {
+      if (name === 'uploader') world.key()
+      await world.bench.rest()
+      const told = toldOf(kind, name)
+      // The bucket holds the account.
+      await world.remove(ObjectStorageAccount, 'media')
+      if (name === 'media.two') world.bucket('two')
+      if (name === 'late') world.key('late')
+      await world.bench.rest()
+      expect(told).to.deep.equal([`${state} TearingDown The object storage account "media" is being deleted.`])
+    })
+  }
+
+  it('goes with it: a key whose account goes with its group', async () => {
+    world.key()
+    await world.bench.rest()
+    const told = toldOf(ObjectAccessKey, 'uploader')
+    await world.leaveGroup()
+    await world.remove(ObjectStorageAccount, 'media')
+    await world.remove(AccountBucket, 'media.one')
+    expect(await world.find(ObjectAccessKey, 'uploader')).to.equal(undefined)
+    expect(await world.find(ObjectStorageAccount, 'media')).to.equal(undefined)
+    for (const said of told) expect(said).to.contain(' TearingDown')
+  })
+
+  it('says so of an identity: a key that was not issued yet', async () => {
+    const finalizers = ['example.com/hold']
+    const { metadata } = world.bench.seed(ManagedIdentity, 'robot', {}, { namespace: world.space, finalizers })
+    await world.bench.rest()
+    await world.remove(ManagedIdentity, metadata.name)
+    const id = idOf({ group: 'iam.freehold.dev', kind: 'ManagedIdentity', name: metadata.name })
+    world.key('uploader', { managedIdentityId: id })
+    await world.bench.rest()
+    const { status } = (await world.find(ObjectAccessKey, 'uploader')) ?? {}
+    expect([status?.status, status?.phase]).to.deep.equal(['Provisioning', 'TearingDown'])
+    expect(status?.statusMessage).to.equal(`Managed identity "${id}" is being deleted.`)
   })
 })
 

@@ -4,6 +4,7 @@ import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
 import type { AnyKind } from '../crds/define.ts'
+import { HELD_SHOWN } from '../crds/held.ts'
 import { RESOURCE_KINDS } from '../crds/index.ts'
 import { BoundaryProjection } from '../crds/projections.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
@@ -152,7 +153,7 @@ const projectNamespaces = ({ closedNetworks = [], registry }: GroupOptions) =>
       shown.some((one) => one.namespace === name && one.state === 'Applied')
     const turn = await keepPullSecrets(pass, boundaryId, wanted.filter(isMade), registry)
     shown.push(...(await removeAllBut(pass, names)), ...(await clearOtherFormers(pass, names)))
-    tell(pass, [...shown, ...strange])
+    tell(pass, [...shown.map((one) => withRetained(pass, one)), ...strange])
     const [first] = strange
     const verdict =
       first === undefined
@@ -281,7 +282,10 @@ function namesOf(
 
 async function removeNamespaces(pass: ProjectionPass): Promise<Outcome> {
   const left = await removeAllBut(pass, new Set())
-  tell(pass, left)
+  tell(
+    pass,
+    left.map((one) => withRetained(pass, one)),
+  )
   if (left.length === 0) return done()
   const held = left.find(({ state }) => state === 'Drifted')
   if (held !== undefined) return waiting('DeletionBlocked', `Namespace "${held.namespace}": ${held.message}`)
@@ -308,6 +312,17 @@ async function stopWhileUsed(pass: ProjectionPass): Promise<Outcome> {
   }
   if (users.length === 0) return done()
   return waiting('DeletionBlocked', `It is still used by ${shownOf(users)}.`)
+}
+
+/** For the group, which does not see that cluster: it is not deleted while these are there. */
+function withRetained({ workloads }: ProjectionPass, shown: ProjectedNamespace): ProjectedNamespace {
+  const claims = workloads.cache(persistentVolumeClaim).list({ namespace: shown.namespace })
+  const retainedVolumes = claims
+    .filter(isRetained)
+    .map(({ metadata }) => metadata.name)
+    .sort()
+    .slice(0, HELD_SHOWN)
+  return retainedVolumes.length === 0 ? shown : { ...shown, retainedVolumes }
 }
 
 function tell(pass: ProjectionPass, shown: ProjectedNamespace[]): void {

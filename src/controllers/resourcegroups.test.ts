@@ -1,25 +1,17 @@
 import { expect } from 'chai'
 import { BOUNDARY_ID, ControllerBench } from '../../test/worlds/controllers.ts'
-import { FINALIZER, RETAINED_FOR_ANNOTATION } from '../core/labels.ts'
+import { FINALIZER } from '../core/labels.ts'
 import { groupNamespace } from '../core/names.ts'
 import { boundaryNamespaceObject } from '../core/namespaces.ts'
-import { type KubeObject, type Resource, refOf } from '../core/object.ts'
+import type { KubeObject } from '../core/object.ts'
 import { Boundary } from '../crds/boundaries.ts'
-import type { AnyKind } from '../crds/define.ts'
 import { ObjectAccessKey, ObjectStorageAccount } from '../crds/objectstorage.ts'
 import { RelationalCluster } from '../crds/relational.ts'
 import { RelationalSnapshot } from '../crds/relationalSnapshots.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { SecretVault, VaultEntry } from '../crds/vaults.ts'
 import { VectorCluster } from '../crds/vector.ts'
-import {
-  limitRange,
-  namespace,
-  networkPolicy,
-  persistentVolumeClaim,
-  resourceQuota,
-  roleBinding,
-} from '../kube/builtin.ts'
+import { limitRange, namespace, networkPolicy, resourceQuota, roleBinding } from '../kube/builtin.ts'
 import { resourceGroupController } from './resourcegroups.ts'
 
 const HOME = `boundary-${BOUNDARY_ID}`
@@ -232,143 +224,6 @@ describe('the resource group controller', () => {
       expect(await stored()).to.equal(undefined)
       expect(await bench.find(namespace, SPACE)).to.equal(undefined)
     })
-  })
-
-  describe('with something in it that is to be kept', () => {
-    /** What holds a group, each with what a person does to let it go. */
-    const HOLDERS: [name: string, holder: string, put: () => void, letGo: () => Promise<unknown> | undefined][] = [
-      [
-        'a protected database',
-        'relationalclusters/gold',
-        () => bench.seed(RelationalCluster, 'gold', { deletionProtection: true }, { namespace: SPACE }),
-        () => edit(RelationalCluster, 'gold', (spec) => Object.assign(spec, { deletionProtection: false })),
-      ],
-      [
-        'a database whose volumes are to be kept',
-        'vectorclusters/search',
-        () => bench.seed(VectorCluster, 'search', { onDelete: 'Retain' }, { namespace: SPACE }),
-        () => edit(VectorCluster, 'search', (spec) => Object.assign(spec, { onDelete: 'Delete' })),
-      ],
-      [
-        'a database that wants a last snapshot',
-        'relationalclusters/last',
-        () => {
-          const status = { firstReadyAt: '2026-01-01T00:00:00Z', backupEnabled: true }
-          const object = bench.seed(RelationalCluster, 'last', { finalSnapshotOnDelete: true }, { namespace: SPACE })
-          bench.client.edit(RelationalCluster.resource, refOf(object), (stored) => Object.assign(stored, { status }))
-        },
-        () => edit(RelationalCluster, 'last', (spec) => Object.assign(spec, { finalSnapshotOnDelete: false })),
-      ],
-      [
-        'a vault under purge protection with a secret',
-        'secretvaults/safe',
-        () => {
-          bench.seed(SecretVault, 'safe', { enablePurgeProtection: true }, { namespace: SPACE })
-          const history = { versions: [{ version: 1 }] }
-          bench.seed(VaultEntry, 'safe.key', { vaultName: 'safe', state: 'Active', history }, { namespace: SPACE })
-        },
-        () => edit(VaultEntry, 'safe.key', (spec) => Object.assign(spec, { state: 'Purged' })),
-      ],
-      [
-        'a snapshot that outlived its database',
-        'relationalsnapshots/0b3f5a52-7a4e-4b52-9a55-0d6c8f3f9b77',
-        () => {
-          const name = '0b3f5a52-7a4e-4b52-9a55-0d6c8f3f9b77'
-          const object = bench.seed(
-            RelationalSnapshot,
-            name,
-            { clusterName: 'gone', kind: 'Final' },
-            { namespace: SPACE },
-          )
-          const status = { completedAt: '2026-01-01T00:00:00Z' }
-          bench.client.edit(RelationalSnapshot.resource, refOf(object), (stored) => Object.assign(stored, { status }))
-        },
-        () =>
-          bench.client.remove(RelationalSnapshot.resource, {
-            namespace: SPACE,
-            name: '0b3f5a52-7a4e-4b52-9a55-0d6c8f3f9b77',
-          }),
-      ],
-      [
-        'a retained volume',
-        'persistentvolumeclaims/storage-vc-keep-0',
-        () =>
-          bench.client.seed(persistentVolumeClaim, {
-            apiVersion: 'v1',
-            kind: 'PersistentVolumeClaim',
-            metadata: {
-              name: 'storage-vc-keep-0',
-              namespace: SPACE,
-              annotations: { [RETAINED_FOR_ANNOTATION]: 'VectorCluster/keep' },
-            },
-          }),
-        () => bench.client.remove(persistentVolumeClaim, { namespace: SPACE, name: 'storage-vc-keep-0' }),
-      ],
-    ]
-    const HOLDING = [RelationalCluster, RelationalSnapshot, SecretVault, VaultEntry].map(({ resource }) => resource)
-    const LATE: [string, Resource[]][] = [
-      ['what holds it', [...HOLDING, persistentVolumeClaim]],
-      ['anything', [...HOLDING, persistentVolumeClaim, VectorCluster.resource]],
-    ]
-    const edit = (kind: AnyKind, name: string, change: (spec: object) => void) => {
-      bench.client.edit(kind.resource, { namespace: SPACE, name }, ({ spec }) => change(spec as object))
-      return undefined
-    }
-
-    for (const [name, holder, put, letGo] of HOLDERS) {
-      it(`says so while it is there: ${name}`, async () => {
-        seed()
-        await bench.start()
-        expect((await stored()).status?.heldBy).to.deep.equal([])
-        put()
-        await bench.rest()
-        expect((await stored()).status?.heldBy).to.deep.equal([holder])
-        await letGo()
-        await bench.rest()
-        expect((await stored()).status?.heldBy).to.deep.equal([])
-      })
-
-      it(`deletes nothing before it is let go: ${name}`, async () => {
-        seed()
-        await bench.start()
-        bench.seed(VectorCluster, 'other', {}, { namespace: SPACE })
-        put()
-        await remove()
-        expect((await stored()).status).to.include({ status: 'Deleting', phase: 'DeletionBlocked' })
-        expect((await stored()).status?.statusMessage).to.include(holder)
-        expect((await bench.find(VectorCluster.resource, 'other', SPACE))?.metadata.deletionTimestamp).to.equal(
-          undefined,
-        )
-        expect((await bench.find(namespace, SPACE))?.metadata.deletionTimestamp).to.equal(undefined)
-        await letGo()
-        await bench.rest()
-        expect(await stored()).to.equal(undefined)
-        expect(await bench.find(namespace, SPACE)).to.equal(undefined)
-      })
-
-      for (const [late, resources] of LATE) {
-        it(`deletes nothing while its caches do not show ${late} yet: ${name}`, async () => {
-          const release = bench.holdBack(...resources)
-          seed()
-          await bench.start()
-          bench.seed(VectorCluster, 'other', {}, { namespace: SPACE })
-          await bench.rest()
-          put()
-          await remove()
-          const { status } = await stored()
-          release()
-          expect(status).to.include({ status: 'Deleting', phase: 'DeletionBlocked' })
-          expect(status?.statusMessage).to.include(holder)
-          const other = await bench.find(VectorCluster.resource, 'other', SPACE)
-          expect(other?.metadata).to.include({ name: 'other' }).and.not.to.have.property('deletionTimestamp')
-          expect((await bench.find(namespace, SPACE))?.metadata.deletionTimestamp).to.equal(undefined)
-          await bench.rest()
-          await letGo()
-          await bench.rest()
-          expect(await stored()).to.equal(undefined)
-        })
-      }
-    }
   })
 
   it('leaves a namespace alone that is not its own when it goes', async () => {

@@ -10,12 +10,21 @@ import type { AnyKind } from '../crds/define.ts'
 import { HELD_SHOWN } from '../crds/held.ts'
 import { KINDS } from '../crds/index.ts'
 import { ObjectAccessKey, ObjectStorageAccount } from '../crds/objectstorage.ts'
+import { BoundaryProjection } from '../crds/projections.ts'
 import { QuotaLedger } from '../crds/quotas.ts'
 import { RelationalCluster } from '../crds/relational.ts'
 import { RelationalSnapshot } from '../crds/relationalSnapshots.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { retainedStorage } from '../crds/retainedStorage.ts'
-import { asksToBeKept, claimInGroup, HELD_WITH_OTHERS, heldBy, isRetained, nameInGroup } from '../crds/retention.ts'
+import {
+  asksToBeKept,
+  claimInGroup,
+  HELD_WITH_OTHERS,
+  heldBy,
+  isRetained,
+  nameInGroup,
+  retainedElsewhere,
+} from '../crds/retention.ts'
 import { SecretVault, VaultEntry } from '../crds/vaults.ts'
 import { groupNetworkPolicy } from '../desired/isolation.ts'
 import { groupLimitRange, groupResourceQuota, SECRET_BINDINGS, secretBindings } from '../desired/resourcegroups.ts'
@@ -68,6 +77,7 @@ export const resourceGroupController = ({ closedNetworks = [], registry }: Group
       { resource: QuotaLedger.resource, keysOf: refusedSiblings },
       ...GROUP_KINDS.map((kind) => ({ resource: kind.resource, keysOf: concernedGroup(kind) })),
       { resource: persistentVolumeClaim, in: 'workloads', keysOf: groupOfClaim },
+      { resource: BoundaryProjection.resource, keysOf: groupsElsewhere, relevant: volumesOf },
     ],
     childrenIn: 'records',
     writes: [
@@ -181,7 +191,11 @@ export function tellWhatHolds(pass: ResourceGroupPass): Outcome {
 }
 
 function holdersOf(pass: ResourceGroupPass): string[] {
-  return heldBy((kind) => seenOf(pass, kind), claimsOf(pass))
+  const projections = pass.records
+    .cache(BoundaryProjection.resource)
+    .list({ namespace: pass.object.metadata.namespace })
+  const here = heldBy((kind) => seenOf(pass, kind), claimsOf(pass))
+  return [...here, ...retainedElsewhere(projections, home(pass))].sort()
 }
 
 function claimsOf(pass: ResourceGroupPass): readonly KubeObject[] {
@@ -198,7 +212,10 @@ async function storedHoldersOf(pass: ResourceGroupPass): Promise<string[]> {
   const contents = new Map<AnyKind, KubeObject[]>()
   for (const kind of GROUP_KINDS) contents.set(kind, (await pass.records.client.list(kind.resource, options)).items)
   const claims = await pass.workloads.client.list(persistentVolumeClaim, options)
-  return heldBy((kind) => contents.get(kind) ?? [], claims.items)
+  const outer = { namespace: pass.object.metadata.namespace }
+  const projections = await pass.records.client.list(BoundaryProjection.resource, outer)
+  const here = heldBy((kind) => contents.get(kind) ?? [], claims.items)
+  return [...here, ...retainedElsewhere(projections.items, home(pass))].sort()
 }
 
 export function closeNamespace(pass: ResourceGroupPass): Promise<Outcome> {
@@ -294,7 +311,7 @@ function concernedGroup(kind: AnyKind) {
     if (group === undefined) return []
     if (group.metadata.deletionTimestamp !== undefined || HELD_WITH_OTHERS.has(kind)) return [keyOf(group)]
     const now = records.cache(kind.resource).get(space, name)
-    const holds = now !== undefined && asksToBeKept(now)
+    const holds = now !== undefined && asksToBeKept(kind, now)
     return holds === tells(group, nameInGroup(kind, name)) ? [] : [keyOf(group)]
   }
 }
@@ -303,6 +320,28 @@ function groupOfClaim(claim: KubeObject, records: Workspace): string[] {
   const { namespace: space, name } = claim.metadata
   const group = groupOf(space, records)
   return group !== undefined && (isRetained(claim) || tells(group, claimInGroup(name))) ? [keyOf(group)] : []
+}
+
+type Projection = KubeObject & Pick<BoundaryProjection, 'status'>
+
+const homesOf = (projection: KubeObject) => (projection as Projection).status?.resolvedNamespaces ?? []
+
+function volumesOf(projection: KubeObject): unknown {
+  return homesOf(projection).map(({ namespace: home, retainedVolumes }) => [home, retainedVolumes])
+}
+
+/** Of the groups on another cluster those with kept volumes there, and those that tell of some. */
+function groupsElsewhere(projection: KubeObject, records: Workspace): string[] {
+  const { namespace: outer, name } = projection.metadata
+  const holding = homesOf(projection).filter(({ retainedVolumes = [] }) => retainedVolumes.length > 0)
+  const groups = records.cache<ResourceGroup & KubeObject>(ResourceGroup.resource).list({ namespace: outer })
+  return groups
+    .filter(
+      ({ status }) =>
+        holding.some((home) => home.namespace === status?.namespace) ||
+        status?.heldBy?.some((holder) => holder.startsWith(claimInGroup(`${name}/`))) === true,
+    )
+    .map(keyOf)
 }
 
 function tells({ status }: ResourceGroup, holder: string): boolean {

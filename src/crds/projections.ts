@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { PlatformCluster } from './clusters.ts'
 import { defineKind, type ObjectOf, READ, resourceStatus, statusColumns } from './define.ts'
 import { setOf, Uuid } from './fields.ts'
+import { HELD_SHOWN } from './held.ts'
 
 const NamespaceName = z
   .string()
@@ -38,6 +39,11 @@ export const BoundaryProjection = defineKind({
           state: z.string().describe('Pending, Applied, Drifted, Failed or Removing'),
           message: z.string().optional().describe('Why it is not Applied'),
           appliedAt: z.string().optional().describe('When it was first complete there'),
+          retainedVolumes: z
+            .array(z.string().max(253))
+            .max(HELD_SHOWN)
+            .optional()
+            .describe('Volume claims there that deleted resources left on purpose: they hold the group; at most 50'),
         }),
       )
       .optional()

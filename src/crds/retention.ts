@@ -3,6 +3,8 @@ import { RETAINED_FOR_ANNOTATION } from '../core/labels.ts'
 import type { KubeObject } from '../core/object.ts'
 import type { AnyKind, ObjectOf } from './define.ts'
 import { KINDS } from './index.ts'
+import { AccountBucket } from './objectstorage.ts'
+import type { BoundaryProjection } from './projections.ts'
 import { RelationalCluster } from './relational.ts'
 import { RelationalSnapshot } from './relationalSnapshots.ts'
 import { SecretVault, VaultEntry } from './vaults.ts'
@@ -14,10 +16,41 @@ type Keeps = (object: KubeObject, contents: GroupContents) => boolean
 
 const spec = <T>(object: KubeObject) => (object.spec ?? {}) as Partial<T>
 
+/** The snapshot that is taken at the end stands in the group: it would go with it the moment it is there. */
+const wantsLastSnapshot = (object: KubeObject): boolean => {
+  const { finalSnapshotOnDelete } = spec<ObjectOf<typeof RelationalCluster>['spec']>(object)
+  const { firstReadyAt, backupEnabled } = (object.status ?? {}) as ObjectOf<typeof RelationalCluster>['status'] & object
+  return finalSnapshotOnDelete === true && firstReadyAt !== undefined && backupEnabled === true
+}
+
+/**
+ * Only the store knows of locks, object by object. So whatever was last found in a bucket with locks counts as locked,
+ * and so does what was not looked at yet.
+ */
+const mayHoldLocked = (object: KubeObject): boolean => {
+  const { objectLock } = spec<ObjectOf<typeof AccountBucket>['spec']>(object)
+  const {
+    storeName,
+    usageAt,
+    objectCount = 0,
+    usedBytes = 0,
+  } = (object.status ?? {}) as Partial<NonNullable<ObjectOf<typeof AccountBucket>['status']>>
+  const isKnownEmpty = usageAt !== undefined && objectCount === 0 && usedBytes === 0
+  return objectLock === true && storeName !== undefined && !isKnownEmpty
+}
+
+const KEEPS_BY_ITSELF: ReadonlyMap<AnyKind, (object: KubeObject) => boolean> = new Map<
+  AnyKind,
+  (object: KubeObject) => boolean
+>([
+  [RelationalCluster, wantsLastSnapshot],
+  [AccountBucket, mayHoldLocked],
+])
+
 /** Whether the object itself says that its data is to be kept. */
-export function asksToBeKept(object: KubeObject): boolean {
+export function asksToBeKept(kind: AnyKind, object: KubeObject): boolean {
   const { deletionProtection, onDelete } = spec<{ deletionProtection: boolean; onDelete: string }>(object)
-  return deletionProtection === true || onDelete === 'Retain'
+  return deletionProtection === true || onDelete === 'Retain' || KEEPS_BY_ITSELF.get(kind)?.(object) === true
 }
 
 /** The secrets of a vault that have a version and are not purged. */
@@ -30,13 +63,6 @@ const keepsSecrets: Keeps = (vault, contents) =>
   spec<ObjectOf<typeof SecretVault>['spec']>(vault).enablePurgeProtection === true &&
   secretsIn(vault, contents).length > 0
 
-/** The snapshot that is taken at the end stands in the group: it would go with it the moment it is there. */
-const wantsLastSnapshot: Keeps = (object) => {
-  const { finalSnapshotOnDelete } = spec<ObjectOf<typeof RelationalCluster>['spec']>(object)
-  const { firstReadyAt, backupEnabled } = (object.status ?? {}) as ObjectOf<typeof RelationalCluster>['status'] & object
-  return finalSnapshotOnDelete === true && firstReadyAt !== undefined && backupEnabled === true
-}
-
 /** A snapshot whose database is gone was kept on purpose. */
 const outlivedItsDatabase: Keeps = ({ metadata, spec, status }, contents) => {
   if (metadata.deletionTimestamp !== undefined) return false
@@ -47,17 +73,23 @@ const outlivedItsDatabase: Keeps = ({ metadata, spec, status }, contents) => {
 
 const KEEPS: ReadonlyMap<AnyKind, Keeps> = new Map<AnyKind, Keeps>([
   [SecretVault, keepsSecrets],
-  [RelationalCluster, wantsLastSnapshot],
   [RelationalSnapshot, outlivedItsDatabase],
 ])
 
+/**
+ * Kinds of which some objects are to be kept for more than what their spec says.
+ *
+ * @internal Tests read it.
+ */
+export const KEEPING: ReadonlySet<AnyKind> = new Set([...KEEPS_BY_ITSELF.keys(), ...KEEPS.keys()])
+
 /** Whether an object's data is to be kept: then its group is not deleted, whoever asks. */
 export function isToBeKept(kind: AnyKind, object: KubeObject, contents: GroupContents): boolean {
-  return asksToBeKept(object) || KEEPS.get(kind)?.(object, contents) === true
+  return asksToBeKept(kind, object) || KEEPS.get(kind)?.(object, contents) === true
 }
 
-/** Kinds whose objects are to be kept, or not, for what others are like. */
-export const HELD_WITH_OTHERS: ReadonlySet<AnyKind> = new Set([...KEEPS.keys(), VaultEntry])
+/** Kinds whose objects are to be kept, or not, for what others are like, and those others. */
+export const HELD_WITH_OTHERS: ReadonlySet<AnyKind> = new Set([...KEEPS.keys(), VaultEntry, RelationalCluster])
 
 const IN_GROUPS = KINDS.filter(({ placement }) => placement === 'group')
 
@@ -84,6 +116,17 @@ const CLAIMS = 'persistentvolumeclaims'
 /** Whether a volume claim was kept when its resource was deleted. */
 export function isRetained({ metadata }: KubeObject): boolean {
   return metadata.deletionTimestamp === undefined && metadata.annotations?.[RETAINED_FOR_ANNOTATION] !== undefined
+}
+
+/** The volumes of a group that were kept on other clusters, as `<collection>/<cluster>/<name>`: its projections tell of them. */
+export function retainedElsewhere(projections: readonly KubeObject[], namespace: string): string[] {
+  return projections.flatMap((projection) => {
+    const { metadata, status } = projection as KubeObject & Pick<ObjectOf<typeof BoundaryProjection>, 'status'>
+    const homes = status?.resolvedNamespaces?.filter((home) => home.namespace === namespace) ?? []
+    return homes
+      .flatMap(({ retainedVolumes = [] }) => retainedVolumes)
+      .map((name) => claimInGroup(`${metadata.name}/${name}`))
+  })
 }
 
 /** Of what holds a group, the retained volumes: REST does not read claims, and has this from the group's status. */

@@ -9,6 +9,7 @@ import {
 import {
   BOUNDARY_LABEL,
   GROUP_LABEL,
+  INCARNATION_ANNOTATION,
   MANAGED_BY,
   MANAGED_BY_LABEL,
   OWNER_INCARNATION_ANNOTATION,
@@ -26,6 +27,18 @@ type Place = { boundaryId?: string; resourceGroup?: string }
 
 export function principalOf({ metadata }: ManagedIdentity, incarnation: string): string {
   return managedIdentityPrincipal(metadata.namespace ?? '', metadata.name, incarnation)
+}
+
+/**
+ * That an identity goes with its resource: the garbage collector deletes it too, should we not run then. The resource is not
+ * its controller, as the resource's own controller does not manage it.
+ */
+export function boundTo({ apiVersion, kind, metadata }: Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>) {
+  const { uid = '', name, annotations } = metadata
+  return {
+    ownerReferences: [{ apiVersion, kind, name, uid, controller: false, blockOwnerDeletion: false }],
+    annotations: { [OWNER_INCARNATION_ANNOTATION]: annotations?.[INCARNATION_ANNOTATION] || uid },
+  }
 }
 
 /** The service account that the identity signs in as. It is in force with the Secret of the version that is wanted. */

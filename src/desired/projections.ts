@@ -17,6 +17,7 @@ export type ProjectedNamespace = {
   state: 'Pending' | 'Applied' | 'Drifted' | 'Failed' | 'Removing'
   message?: string
   appliedAt?: string
+  retainedVolumes?: string[]
 }
 
 type Group = ResourceGroup & { [key: string]: unknown }

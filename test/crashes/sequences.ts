@@ -1,9 +1,18 @@
 import { expect } from 'chai'
+import { functionObjectName } from '../../src/contracts/functions.ts'
 import type { KubeObject, Resource } from '../../src/core/object.ts'
+import { PlatformApp } from '../../src/crds/apps.ts'
+import { ContainerInstance } from '../../src/crds/containerinstances.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
+import { DeploymentRecord } from '../../src/crds/deployments.ts'
+import { FunctionNamespace, ServerlessFunction } from '../../src/crds/functions.ts'
+import { PlatformJob } from '../../src/crds/jobs.ts'
+import { ManagedIdentity } from '../../src/crds/managedidentities.ts'
+import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../src/crds/objectstorage.ts'
 import { RelationalCluster } from '../../src/crds/relational.ts'
 import { RelationalSnapshot } from '../../src/crds/relationalSnapshots.ts'
 import { SqlInstance } from '../../src/crds/sql.ts'
+import { StaticWebApp } from '../../src/crds/staticwebapps.ts'
 import { SecretVault } from '../../src/crds/vaults.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
 import { SeededRandom } from '../make/random.ts'
@@ -15,8 +24,28 @@ import { World } from './world.ts'
 /** From the deletion of an object on, of the operator. */
 export const MOST_WRITES = 50
 
-/** Each workload kind with what it is made of, and the changes that somebody may make to it. */
-export const WORKLOADS: readonly { kind: AnyKind; spec: object; changes: readonly object[] }[] = [
+export type Workload = {
+  kind: AnyKind
+  spec: object
+  /** What REST needs to be told to make one; nothing where absent. */
+  body?: object
+  /** Changes that somebody may make to it. */
+  changes: readonly object[]
+  /** What somebody may make in it, which goes with it. */
+  parts?: (name: string) => readonly { kind: AnyKind; name: string; spec: object }[]
+}
+
+const IMAGE = 'registry.example.com/site:1'
+const NEXT = 'registry.example.com/site:2'
+/** As an API server stores them, with defaults. */
+const components = (image: string) => ({
+  components: ContainerInstance.spec.shape.components.parse([
+    { name: 'web', image, ports: [{ name: 'http', port: 8080 }] },
+  ]),
+})
+
+/** Each kind of resource with what it is made of, and what happens to it before it is deleted. */
+export const WORKLOADS: readonly Workload[] = [
   {
     kind: VectorCluster,
     spec: { computePlan: 'vector-dev', storageSize: '10Gi', replicas: 2 },
@@ -32,6 +61,7 @@ export const WORKLOADS: readonly { kind: AnyKind; spec: object; changes: readonl
   {
     kind: SqlInstance,
     spec: { computePlan: 'sql-dev', engine: 'MariaDb', storageSize: '10Gi' },
+    body: { engine: 'MariaDb' },
     changes: [{ storageSize: '20Gi' }, { computePlan: 'sql-small' }, { running: false }, { running: true }],
   },
   {
@@ -40,7 +70,63 @@ export const WORKLOADS: readonly { kind: AnyKind; spec: object; changes: readonl
     changes: [{ replicas: 3 }, { running: false }, { running: true }, { finalSnapshotOnDelete: true }],
   },
   { kind: SecretVault, spec: {}, changes: [{ softDeleteRetentionDays: 60 }] },
+  {
+    kind: ContainerInstance,
+    spec: {
+      ...components(IMAGE),
+      volumes: [{ name: 'disk', kind: 'Persistent', size: '1Gi', storageClass: 'standard' }],
+    },
+    body: { components: [{ name: 'web', image: IMAGE }] },
+    changes: [components(NEXT), { running: false }, { running: true }, { managedIdentity: true }, { isPublic: true }],
+  },
+  {
+    kind: PlatformApp,
+    spec: { sourceKind: 'Image', image: IMAGE },
+    body: { sourceKind: 'Image', image: IMAGE },
+    changes: [{ image: NEXT }, { image: IMAGE }, { replicas: 2 }, { running: false }, { running: true }],
+  },
+  {
+    kind: StaticWebApp,
+    spec: { image: IMAGE },
+    body: { image: IMAGE },
+    changes: [{ image: NEXT }, { image: IMAGE }, { isSinglePage: false }, { running: false }, { running: true }],
+  },
+  {
+    kind: FunctionNamespace,
+    spec: { runtime: 'nodejs' },
+    body: { runtime: 'nodejs' },
+    changes: [{ maxConcurrency: 7 }, { managedIdentity: true }, { managedIdentity: false }],
+    parts: (namespaceName) => [
+      {
+        kind: ServerlessFunction,
+        name: functionObjectName(namespaceName, 'orders'),
+        spec: { namespaceName, functionName: 'orders', handler: 'index', image: IMAGE, minReplicas: 1 },
+      },
+    ],
+  },
+  {
+    kind: PlatformJob,
+    spec: { computePlan: 'job-small', image: 'registry.example.com/report' },
+    body: { image: 'registry.example.com/report' },
+    changes: [{ tags: { team: 'books' } }],
+  },
+  {
+    kind: ObjectStorageAccount,
+    spec: {},
+    changes: [{ enablePublicAccess: true }, { maxBuckets: 7 }],
+    // A bucket holds it: somebody else has to delete that.
+    parts: (accountName) => [{ kind: ObjectAccessKey, name: `${accountName}-key`, spec: { accountName } }],
+  },
 ]
+
+/** The controllers of these kinds, of their parts, and of what they are made with. */
+const CONTROLLERS: readonly string[] = [
+  ...WORKLOADS.flatMap(({ kind, parts }) => [kind, ...(parts?.('thing') ?? []).map((part) => part.kind)]),
+  RelationalSnapshot,
+  DeploymentRecord,
+  AccountBucket,
+  ManagedIdentity,
+].map(({ kind }) => kind.toLowerCase())
 
 class Sequence {
   readonly random: SeededRandom
@@ -50,9 +136,8 @@ class Sequence {
 
   constructor(seed: number) {
     this.random = new SeededRandom(seed)
-    const names = ['vectorcluster', 'sqlinstance', 'relationalcluster', 'relationalsnapshot', 'secretvault']
     this.world = new World(
-      (all) => all.filter(({ name }) => names.includes(name)),
+      (all) => all.filter(({ name }) => CONTROLLERS.includes(name)),
       false,
       (server) => (this.stateful.play = new LateStatefulSets(server, this.random)),
     )
@@ -64,14 +149,19 @@ class Sequence {
   }
 
   /** @returns how many writes the deletion took */
-  async play(): Promise<number> {
+  async play({ kind, spec, changes, parts }: Workload): Promise<number> {
     const { world, random } = this
-    const { kind, spec, changes } = random.pick(WORKLOADS)
     await world.lead()
     const before = this.#stored()
     this.told.push(`makes a ${kind.kind}`)
     await world.make(kind, 'thing', spec)
     await this.wait(random.below(8))
+    for (const part of parts?.('thing') ?? []) {
+      if (random.chance(0.3)) continue
+      this.told.push(`makes a ${part.kind.kind} in it`)
+      await world.make(part.kind, part.name, part.spec)
+      await this.wait(random.below(4))
+    }
     for (let count = random.below(4); count > 0; count -= 1) {
       const change = random.pick(changes)
       this.told.push(`changes it: ${JSON.stringify(change)}`)
@@ -122,7 +212,9 @@ export async function playSequences(count: number, seed: number): Promise<number
   for (let each = seed * 100_000; each < seed * 100_000 + count; each += 1) {
     const sequence = new Sequence(each)
     try {
-      most = Math.max(most, await sequence.play())
+      // In turn, so that few sequences are of all kinds too.
+      const workload = WORKLOADS[each % WORKLOADS.length] as Workload
+      most = Math.max(most, await sequence.play(workload))
     } catch (error) {
       throw new Error(`seed ${each} (${sequence.told.join('; ')}): ${(error as Error).message}`, { cause: error })
     } finally {

@@ -3,11 +3,13 @@ import { GetBucketVersioningCommand, ListObjectVersionsCommand } from '@aws-sdk/
 import { expect } from 'chai'
 import { loadAll } from 'js-yaml'
 import { accessKeySecretName, SEAWEED_PORT } from '../../src/contracts/objectstorage.ts'
+import { boundaryNamespace } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../src/crds/objectstorage.ts'
+import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { type Seaweed, seaweedObstacle } from '../../src/desired/objectstorage/seaweed.ts'
 import { secret } from '../../src/kube/builtin.ts'
-import { isKubeError } from '../../src/kube/errors.ts'
+import { isKubeError, type KubeError } from '../../src/kube/errors.ts'
 import { seaweed } from '../../src/kube/seaweedfs.ts'
 import { type Account, type Bucket, objectStorageSuite } from '../suites/objectStorageSuite.ts'
 import { call, expectCall, itemsOf, makeGroup, uniqueName, until } from '../worlds/platform.ts'
@@ -48,6 +50,39 @@ describe('accounts and buckets of object storage', () => {
     for (const query of ['', '?force=true']) {
       expect(await code('DELETE', `${account.path}/buckets/vault${query}`)).to.deep.equal([409, 'OBJECTS_LOCKED'])
     }
+  })
+
+  it('keeps the group of what is locked, by REST and by kubectl, until the bucket is known to be empty', async () => {
+    const group = (await makeGroup(world.boundaryId)).name
+    const base = `/boundaries/${world.boundaryId}/resourcegroups/${group}`
+    const path = `${base}/resources/objectstorageaccounts/${uniqueName('acc')}`
+    await expectCall(201, 'POST', path, {})
+    await running<Account>(path)
+    // Without days of its own an object is locked only if its writer says so, so that this one can be deleted.
+    const { storeName } = await makeBucket({ path }, 'vault', { objectLock: true })
+    const client = clientOf(await issue({ path }, { permission: 'Admin' }))
+    const ref = { namespace: boundaryNamespace(world.boundaryId), name: group }
+    /** A change of a bucket has it measured at once. */
+    const heldBy = async (note: string, count: number) => {
+      await expectCall(200, 'PATCH', `${path}/buckets/vault`, { tags: { note } })
+      return until(`${count} hold the group`, async () => {
+        const { status } = (await world.admin.get(ResourceGroup.resource, ref)) as ResourceGroup
+        return status?.heldBy?.length === count && status.heldBy
+      })
+    }
+    await heldBy('empty', 0)
+    expect(await put(client, storeName, 'a')).to.equal(200)
+    const [holder = ''] = await heldBy('full', 1)
+    expect(holder).to.match(/^accountbuckets\//)
+    const rest = await call('DELETE', base)
+    expect(rest.status).to.equal(409)
+    expect(rest.body).to.deep.include({ code: 'DELETION_PROTECTED', resources: [holder] })
+    const refusal = await world.admin.remove(ResourceGroup.resource, ref).catch((error: unknown) => error)
+    expect(isKubeError(refusal, 'Forbidden')).to.equal(true)
+    expect((refusal as KubeError).denial?.message).to.contain(holder)
+    expect([202, 204]).to.include((await call('DELETE', `${path}/buckets/vault?force=true`)).status)
+    await until('the group goes', async () => (await call('DELETE', base)).status !== 409)
+    await until('it is gone', async () => (await call('GET', base)).status === 404)
   })
 
   it('tells of requests, and of nothing where that is off', async () => {

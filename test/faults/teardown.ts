@@ -5,7 +5,7 @@ import { event } from '../../src/kube/builtin.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { resourceId } from '../../src/kube/object.ts'
 import { RESOURCES } from '../crashes/apiServer.ts'
-import { MOST_WRITES, playSequences, WORKLOADS } from '../crashes/sequences.ts'
+import { MOST_WRITES, playSequences, WORKLOADS, type Workload } from '../crashes/sequences.ts'
 import { SeededRandom } from '../make/random.ts'
 import { until } from '../make/until.ts'
 import { objectOf } from '../worlds/fleet.ts'
@@ -18,7 +18,6 @@ const WRITES = ['create', 'update', 'patch', 'delete', 'deletecollection']
 const KEPT = [RelationalSnapshot.plural, 'backups']
 
 type Lane = { path: string; home: string }
-type Workload = (typeof WORKLOADS)[number]
 /** What happens to an object from its creation to its deletion. */
 type Story = { make(lane: Lane, workload: Workload, name: string): Promise<void>; remove: Story['make'] }
 type Told = { name: string; writes: number; milliseconds: number }
@@ -47,8 +46,7 @@ export async function deletedSoon(scene: Scene, count: number): Promise<Oracle[]
   let told = 0
   return play(scene, `deleted 0.05 to 4 s after it was made by REST`, count, {
     async make(lane, workload, name) {
-      const { engine } = workload.spec as { engine?: string }
-      await expect([201], 'POST', pathOf(lane, workload, name), engine === undefined ? {} : { engine })
+      await expect([201], 'POST', pathOf(lane, workload, name), workload.body ?? {})
       told += 1
       await delay(50 + (3_950 * (told % 80)) / 79)
     },
@@ -62,9 +60,11 @@ export async function sequencesForReal(scene: Scene, count: number, seed: number
   const { admin } = scene.own
   const refOf = ({ home }: Lane, name: string) => ({ namespace: home, name })
   return play(scene, 'changed at random and deleted by kubectl', count, {
-    async make(lane, { kind, spec, changes }, name) {
+    async make(lane, { kind, spec, changes, parts }, name) {
       await admin.create(kind.resource, objectOf(kind, name, lane.home, spec))
       await delay(random.below(4_000))
+      for (const part of parts?.(name) ?? [])
+        await admin.create(part.kind.resource, objectOf(part.kind, part.name, lane.home, part.spec))
       for (let left = random.below(4); left > 0; left -= 1) {
         const change = { spec: random.pick(changes) }
         await admin.mergePatch(kind.resource, refOf(lane, name), change).catch(unlessInvalid)

@@ -11,12 +11,19 @@ import { PlatformCluster } from '../../src/crds/clusters.ts'
 import { DEFAULT_PLANS } from '../../src/crds/defaultPlans.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { ComputePlan } from '../../src/crds/plans.ts'
-import { storageClass } from '../../src/kube/builtin.ts'
+import { statefulSet, storageClass } from '../../src/kube/builtin.ts'
+import type { ApplyOptions } from '../../src/kube/client.ts'
 import { settle } from '../make/clock.ts'
 import { ControllerBench } from './controllers.ts'
 import { KubernetesPlay } from './kubernetesPlay.ts'
 
 type Status = { status?: string; conditions?: Condition[]; [field: string]: unknown }
+
+function templateRequests(object: KubeObject): { storage: string } {
+  type Template = { spec: { resources: { requests: { storage: string } } } }
+  const [template] = (object.spec as { volumeClaimTemplates: [Template] }).volumeClaimTemplates
+  return template.spec.resources.requests
+}
 
 /** A group in memory with the kinds that run as StatefulSets or Deployments, and what Kubernetes would do with them. */
 export class StatefulWorld {
@@ -50,6 +57,19 @@ export class StatefulWorld {
     const metadata = { name: 'standard' }
     const object = { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata, allowVolumeExpansion }
     this.bench.client.seed(storageClass, object)
+  }
+
+  /** From now on the API server stores another size than this one in the claim templates of StatefulSets. */
+  storeTemplatesOf(written: string, stored: string): void {
+    const { client } = this.bench
+    const apply = client.apply.bind(client)
+    client.apply = <T extends KubeObject>(resource: Resource, object: T, options?: ApplyOptions): Promise<T> => {
+      if (resource !== statefulSet) return apply(resource, object, options)
+      const other = structuredClone(object)
+      const requests = templateRequests(other)
+      if (requests.storage === written) requests.storage = stored
+      return apply(resource, other, options)
+    }
   }
 
   async create(kind: AnyKind, name: string, spec: object): Promise<void> {

@@ -1,6 +1,7 @@
 import type { FakeObjectStore } from '../../src/adapters/objectstorage/fake.ts'
 import { type AccessKeyPair, accessKeySecretName, decodeAccessKey } from '../../src/contracts/objectstorage.ts'
 import { STORAGE_CONTROLLERS, type StorageOptions } from '../../src/controllers/objectstorage/index.ts'
+import { FINALIZER } from '../../src/core/labels.ts'
 import { boundaryNamespace } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
@@ -61,6 +62,16 @@ export class StorageBench {
 
   async remove(kind: AnyKind, name: string): Promise<void> {
     await this.bench.client.remove(kind.resource, { namespace: this.space, name })
+    await this.bench.rest()
+  }
+
+  /** The group is being deleted, and waits for what is in it. */
+  async leaveGroup(): Promise<void> {
+    const ref = { namespace: boundaryNamespace(BOUNDARY_ID), name: 'shop' }
+    this.bench.client.edit(ResourceGroup.resource, ref, ({ metadata }) => {
+      metadata.finalizers = [FINALIZER]
+    })
+    await this.bench.client.remove(ResourceGroup.resource, ref)
     await this.bench.rest()
   }
 

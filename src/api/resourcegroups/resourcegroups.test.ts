@@ -1,9 +1,12 @@
 import { expect } from 'chai'
+import { HOLDERS } from '../../../test/cases/holders.ts'
 import { ANNA, assign, B1, B2, BERT, deny, SHOP, trust } from '../../../test/make/authorizationRecords.ts'
 import { CLUSTER_ID, codeOf, makeFacade } from '../../../test/worlds/facade.ts'
 import { FINALIZER } from '../../core/labels.ts'
 import { type ClaimType, claimName } from '../../core/nameClaims.ts'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
+import type { KubeObject } from '../../core/object.ts'
+import type { AnyKind } from '../../crds/define.ts'
 import { RESOURCE_KINDS } from '../../crds/index.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
@@ -146,12 +149,24 @@ describe('resource groups', () => {
     expect((await facade.call(routes, 'DELETE', path)).status).to.equal(202)
   })
 
-  it('are kept while a resource in them is to keep its volumes', async () => {
-    const facade = shop()
-    facade.vector(ONE, 'shop', 'kept', { onDelete: 'Retain' })
-    const refused = await codeOf(facade.call(routes, 'DELETE', `/boundaries/${ONE}/resourcegroups/shop`))
-    expect(refused).to.deep.equal({ code: 'DELETION_PROTECTED', extras: { resources: ['vectorclusters/kept'] } })
-  })
+  for (const { name, holder, made } of HOLDERS) {
+    it(`are kept while they hold ${name}`, async () => {
+      const facade = shop()
+      const isRecord = ({ kind }: (typeof made)[number]) => 'spec' in kind
+      for (const { kind, name, object } of made.filter(isRecord)) {
+        const { spec, status } = object as KubeObject
+        const ref = { namespace: groupNamespace(ONE, 'shop'), name }
+        facade.records.put(kind as AnyKind, ref, spec as object, status as object | undefined)
+      }
+      // REST does not read volume claims: the group tells of them.
+      if (!made.every(isRecord)) {
+        const ref = { namespace: boundaryNamespace(ONE), name: 'shop' }
+        facade.records.put(ResourceGroup, ref, {}, { heldBy: [holder] })
+      }
+      const refused = await codeOf(facade.call(routes, 'DELETE', `/boundaries/${ONE}/resourcegroups/shop`))
+      expect(refused).to.deep.equal({ code: 'DELETION_PROTECTED', extras: { resources: [holder] } })
+    })
+  }
 
   it('go as soon as nothing holds them, also where the caches of this replica do not know it yet', async () => {
     const facade = makeFacade({ roles, assignments: [assign('Owner', B1)] })

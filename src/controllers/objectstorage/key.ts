@@ -169,6 +169,7 @@ async function followIdentity(pass: KeyPass): Promise<Outcome> {
   const found = identities.find((identity) => identityIdOf(identity) === managedIdentityId)
   if (found !== undefined && found.metadata.deletionTimestamp === undefined) return done()
   if (pass.object.status?.accessKeyId !== undefined) return removeSelf(pass, 'Its managed identity is gone.')
+  if (found !== undefined) return waiting('TearingDown', `Managed identity "${managedIdentityId}" is being deleted.`)
   return stalled('ReferenceMissing', `There is no managed identity "${managedIdentityId}" in the group.`)
 }
 

@@ -73,7 +73,8 @@ export function findAccount(
     return { obstacle: stalled('ReferenceMissing', message) }
   }
   if (account.metadata.deletionTimestamp !== undefined) {
-    return { obstacle: stalled('ReferenceMissing', `The object storage account "${name}" is being deleted.`) }
+    // Its keys go with it; buckets hold it, or go with the group. Nobody has to mend anything here.
+    return { obstacle: waiting('TearingDown', `The object storage account "${name}" is being deleted.`) }
   }
   if (!holdsName(records, account, 'StorageAccount', name)) {
     return { obstacle: waiting('WaitingForDependency', `The object storage account "${name}" is not ready.`) }

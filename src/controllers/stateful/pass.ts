@@ -22,12 +22,14 @@ export type StatefulState = WorkloadState & {
   claims: ReadonlyMap<number, Claim>
   /** growVolumes: why volumes do not have the requested size yet. */
   volumes: Outcome | undefined
+  /** growVolumes: the size that a claim template which is kept was made for; undefined where it is as the plan says. */
+  templateFor: string | undefined
   /** applyWorkload */
   workload: StatefulSet | undefined
 }
 
 export function newStatefulState(): StatefulState {
-  return { ...newWorkloadState(), claims: new Map(), volumes: undefined, workload: undefined }
+  return { ...newWorkloadState(), claims: new Map(), volumes: undefined, templateFor: undefined, workload: undefined }
 }
 
 /** A pass over a kind that runs as a StatefulSet with a volume for each pod. */

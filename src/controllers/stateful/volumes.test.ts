@@ -183,6 +183,80 @@ for (const [kind, base, plan] of KINDS) {
       expect(await says()).to.match(/^Running Available/)
     })
 
+    describe('that the API server stores with another size than it was written with', () => {
+      const removals = () => world.bench.client.count('delete', statefulSet)
+      /** What a pass does that nothing but somebody else's change of the object has caused. */
+      const look = (times: number) =>
+        world.edit(kind.resource, NAME, ({ metadata }) => {
+          metadata.annotations = { ...metadata.annotations, looked: `${times}` }
+        })
+      const isQuiet = async () => {
+        world.bench.writes()
+        await world.bench.clock.advance(3_600_000)
+        await world.converge()
+        expect(world.bench.writes(), 'in an hour').to.deep.equal([])
+      }
+
+      for (const [stored, remedy] of [
+        ['25Gi', 'Set storageSize to 25Gi.'],
+        ['15Gi', 'What changes it there, such as an admission webhook, must let it be.'],
+      ] as const) {
+        it(`is made anew once, and then says so and is left alone: ${stored} for 20Gi`, async () => {
+          world.storeTemplatesOf('20Gi', stored)
+          await world.change(kind, NAME, { storageSize: '20Gi' })
+          await resize()
+          const said = `Degraded ConfigurationInvalid: storageSize is 20Gi, which the API server stores as ${stored}. ${remedy}`
+          expect([await says(), await sizes(), removals()]).to.deep.equal([said, `20Gi ${stored} 500m`, 1])
+          await isQuiet()
+          for (const times of [1, 2, 3]) await look(times)
+          expect([await says(), removals()]).to.deep.equal([said, 1])
+          await isQuiet()
+          await world.change(kind, NAME, { computePlan: 'strong' })
+          expect([await sizes(), removals()], 'the rest of the spec counts').to.deep.equal([`20Gi ${stored} 2`, 1])
+        })
+      }
+
+      it('is made anew once more for each size that is asked for then', async () => {
+        world.storeTemplatesOf('20Gi', '25Gi')
+        await world.change(kind, NAME, { storageSize: '20Gi' })
+        await world.change(kind, NAME, { storageSize: '25Gi' })
+        await resize()
+        expect(await says()).to.match(/^Running Available/)
+        expect([await sizes(), removals()]).to.deep.equal(['25Gi 25Gi 500m', 1])
+        world.storeTemplatesOf('30Gi', '35Gi')
+        await world.change(kind, NAME, { storageSize: '30Gi' })
+        await resize()
+        expect(await says()).to.match(
+          /^Degraded ConfigurationInvalid: storageSize is 30Gi, .* Set storageSize to 35Gi\.$/,
+        )
+        expect(removals()).to.equal(2)
+        await isQuiet()
+      })
+
+      it('is not made anew at all where it was made so in the first place', async () => {
+        world.storeTemplatesOf('20Gi', '15Gi')
+        await world.create(kind, 'others', { ...base, computePlan: 'little', storageSize: '20Gi' })
+        expect(await world.says(kind, 'others')).to.match(/^Degraded ConfigurationInvalid: storageSize is 20Gi/)
+        expect(removals()).to.equal(0)
+        await isQuiet()
+      })
+    })
+
+    it('grows once all volumes of its StatefulSet are there', async () => {
+      const change = async (spec: object) => {
+        await world.bench.client.mergePatch(kind.resource, { namespace: world.home, name: NAME }, { spec })
+        await world.bench.rest()
+      }
+      // The controller of StatefulSets does not see the first change before the second one.
+      await change({ computePlan: 'strong' })
+      await change({ storageSize: '20Gi' })
+      expect(await sizes(), 'the template waits').to.equal('20Gi 10Gi 2')
+      await world.converge()
+      await resize()
+      expect([await sizes(), world.bench.client.count('delete', statefulSet)]).to.deep.equal(['20Gi 20Gi 2', 1])
+      expect(await says()).to.match(/^Running Available/)
+    })
+
     it('that was kept for a namesake and is larger than the plan is not cut down', async () => {
       await world.change(kind, NAME, { storageSize: '20Gi', onDelete: 'Retain' })
       await resize()

@@ -157,6 +157,11 @@ function templateSize(pass: StatefulPass): string | undefined {
   return observedWorkload(pass)?.spec.volumeClaimTemplates?.[0]?.spec?.resources?.requests?.storage
 }
 
+/** The size that this template was made for. */
+function templateFor(pass: StatefulPass): string | undefined {
+  return observedWorkload(pass)?.metadata.annotations?.[STORAGE_SIZE_ANNOTATION]
+}
+
 function growthObstacle(pass: StatefulPass, claim: Claim): string | undefined {
   const name = claim.spec.storageClassName ?? ''
   const found = pass.workloads.cache(storageClass).get(undefined, name)
@@ -194,16 +199,25 @@ function hasAllClaims(pass: StatefulPass, { metadata, spec, status = {} }: State
   return isSeen && ordinals.every((ordinal) => pass.state.claims.has(ordinal))
 }
 
-/** Keeps the claim template, which is immutable. */
+/**
+ * Keeps the claim template, which is immutable, and what it was made for: were that written anew from the plan of this
+ * pass, nothing would tell the next one that a template for the size of the spec was made already.
+ */
 function keepTemplateSize(pass: StatefulPass): void {
   const plan = planOfStateful(pass)
-  pass.state.plan = { ...plan, storageSize: templateSize(pass) ?? plan.storageSize }
+  const size = templateSize(pass) ?? plan.storageSize
+  pass.state.plan = { ...plan, storageSize: size }
+  pass.state.templateFor = templateFor(pass) ?? size
 }
 
 /** A StatefulSet that was made with this very size and has another one: to replace it again would never end. */
 function storedOtherwise(pass: StatefulPass, wanted: string): string | undefined {
   const size = templateSize(pass)
-  const asked = observedWorkload(pass)?.metadata.annotations?.[STORAGE_SIZE_ANNOTATION]
-  if (size === undefined || asked !== wanted || compareQuantities(size, wanted) === 0) return undefined
-  return `storageSize is ${wanted}, which the API server stores as ${size}. Set storageSize to ${size}.`
+  if (size === undefined || templateFor(pass) !== wanted || compareQuantities(size, wanted) === 0) return undefined
+  // What is stored as less cannot be asked for: storageSize never shrinks.
+  const remedy =
+    compareQuantities(size, wanted) > 0
+      ? `Set storageSize to ${size}.`
+      : 'What changes it there, such as an admission webhook, must let it be.'
+  return `storageSize is ${wanted}, which the API server stores as ${size}. ${remedy}`
 }

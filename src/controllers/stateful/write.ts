@@ -1,4 +1,5 @@
 import type { KubeObject } from '../../core/object.ts'
+import { STORAGE_SIZE_ANNOTATION } from '../../desired/workload/pod.ts'
 import { KubeError } from '../../kube/errors.ts'
 import { writeChildren } from '../workload/children.ts'
 import { observedWorkload, placeOfStateful, type StatefulPass } from './pass.ts'
@@ -7,8 +8,14 @@ import type { StatefulSet } from './types.ts'
 /** Writes the StatefulSet; a new one only if the resource that it is for is still there. */
 export async function writeWorkload(pass: StatefulPass, desired: KubeObject): Promise<void> {
   if (observedWorkload(pass) === undefined) await requireThere(pass)
-  const [workload] = await writeChildren(pass, [desired])
+  const [workload] = await writeChildren(pass, [withTemplateFor(pass, desired)])
   pass.state.workload = workload as StatefulSet
+}
+
+function withTemplateFor({ state: { templateFor } }: StatefulPass, desired: KubeObject): KubeObject {
+  if (templateFor === undefined) return desired
+  const annotations = { ...desired.metadata.annotations, [STORAGE_SIZE_ANNOTATION]: templateFor }
+  return { ...desired, metadata: { ...desired.metadata, annotations } }
 }
 
 /**

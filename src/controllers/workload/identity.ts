@@ -4,6 +4,7 @@ import { type ObjectMeta, objectKey, refOf } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { isWorkloadOf, ManagedIdentity } from '../../crds/managedidentities.ts'
+import { boundTo } from '../../desired/managedidentities.ts'
 import { secret } from '../../kube/builtin.ts'
 import { alreadyThere } from '../../kube/errors.ts'
 import type { Observed, Rights } from '../engine/controller.ts'
@@ -91,8 +92,12 @@ async function make({ object, records, ...pass }: IdentifiedPass): Promise<Outco
   const identity = {
     apiVersion: ManagedIdentity.apiVersion,
     kind: ManagedIdentity.kind,
-    // With the finalizer from the first moment: one deleted before its controller saw it would leave its account behind.
-    metadata: { name: managedIdentityId(namespace, resourceUid), namespace, finalizers: [FINALIZER] },
+    // From the first moment with the finalizer: one deleted before its controller saw it would leave its account behind. And
+    // bound: one whose resource goes before its controller saw either would stay for ever.
+    metadata: {
+      ...boundTo({ apiVersion: pass.kind.apiVersion, kind: pass.kind.kind, metadata: object.metadata }),
+      ...{ name: managedIdentityId(namespace, resourceUid), namespace, finalizers: [FINALIZER] },
+    },
     spec: {
       resourceName: name,
       resourceType: pass.kind.segment as ManagedIdentity['spec']['resourceType'],
