@@ -120,6 +120,7 @@ const CASES: readonly CollectionCase[] = [
       ],
     },
     patch: { body: { enabled: false, ref: null }, shows: { enabled: false, ref: 'main', status: 'Disabled' } },
+    nullKeeps: true,
   },
   {
     kind: BoundaryProjection,

@@ -73,6 +73,20 @@ const CLASSES: { sentence: string; isMeant: (field: Field) => boolean; least: nu
     values: ['a\u0000', 'a\u0007b', 'a\r\nBcc: x', 'a\u0085b', '', ' '],
   },
   {
+    sentence: 'an address that a mail could not go to, or that would be several',
+    isMeant: ({ path }) => path.endsWith('.email'),
+    least: 3,
+    values: [
+      '',
+      'ada',
+      'ada@',
+      '@example.com',
+      'a@b.example, c@d.example',
+      'a@b.example\nBcc: c@d.example',
+      'A <a@b.example>',
+    ],
+  },
+  {
     sentence: 'text that no process is given: an argument, a command, the value of a variable',
     isMeant: ({ path }) => isProcessText(path),
     least: 20,

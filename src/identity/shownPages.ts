@@ -109,7 +109,8 @@ export async function guardPages(context: KoaContextWithOIDC, next: () => Promis
   await next()
   if (context.response.is('html') === false || typeof context.body !== 'string') return
   for (const [header, value] of Object.entries(PAGE_HEADERS)) context.set(header, value)
-  if (context.response.get('content-security-policy') !== '') return
+  // Koa says undefined of a header that is absent, although its types promise a text.
+  if (context.response.get('content-security-policy')) return
   const plain = withoutScript(context.body, targetsOf(context.oidc?.params?.post_logout_redirect_uri))
   show(context, plain ?? errorPage('The platform could not finish this.', 'server_error'))
 }

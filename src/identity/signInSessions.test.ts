@@ -127,10 +127,17 @@ describe('what a sign-in at the local provider gives, and how it ends', () => {
 
   it('signs out without a hint or a session, with pages of its own', async () => {
     await world.signIn()
-    const done = await world.browser.submit(await world.browser.open(`${PATH}/logout`), 'Sign out')
-    expect(done.html).to.contain('Signed out')
-    const again = await world.browser.submit(await world.browser.open(`${PATH}/logout`), 'Continue')
-    expect(again.html).to.contain('Signed out').and.to.not.contain('<script')
+    const question = await world.browser.open(`${PATH}/logout`)
+    const done = await world.browser.submit(question, 'Sign out')
+    const withoutSession = await world.browser.open(`${PATH}/logout`)
+    const again = await world.browser.submit(withoutSession, 'Continue')
+    for (const { html } of [done, again]) expect(html).to.contain('Signed out')
+    for (const { html, headers, url } of [question, done, withoutSession, again]) {
+      const policy = String(headers['content-security-policy'])
+      expect(policy, url).to.contain("default-src 'none'").and.to.not.contain('unsafe')
+      expect(policy, url).to.not.contain('script-src')
+      expect(html, url).to.not.contain('<script')
+    }
   })
 
   it('starts a sign-in from the link of a mail, and says who is signed in', async () => {

@@ -83,7 +83,9 @@ export class Browser {
     this.#keep(answer.headers['set-cookie'])
     const { location } = answer.headers
     if (typeof location === 'string') return this.#go('GET', new URL(location, url), undefined, hops + 1)
-    return { status: answer.statusCode, url: url.href, html, headers: answer.headers }
+    const shown = { status: answer.statusCode, url: url.href, html, headers: answer.headers }
+    requireGuard(shown)
+    return shown
   }
 
   #keep(header: string | string[] | undefined): void {
@@ -95,6 +97,14 @@ export class Browser {
       else this.#cookies.set(key, { value, path })
     }
   }
+}
+
+/** Every page that any test opens is without script, and says so to the browser. */
+function requireGuard({ html, headers, url }: Shown): void {
+  if (!String(headers['content-type']).startsWith('text/html')) return
+  const policy = String(headers['content-security-policy'])
+  const isGuarded = policy.includes("default-src 'none'") && !/script-src|unsafe/.test(policy)
+  if (!isGuarded || html.includes('<script')) throw new Error(`The page ${url} may run script: ${policy}\n${html}`)
 }
 
 function formsOf(html: string): { action: string; html: string }[] {

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import request from 'supertest'
+import { ComputePlan } from '../../src/crds/plans.ts'
 import { bearer } from '../worlds/facadeServer.ts'
 import { askAtOnce, outcomes } from './contest.ts'
 import { NAME, OWNER, type ResourceCase, type World } from './resourceCase.ts'
@@ -12,11 +13,14 @@ export function changeTests({ body, shows }: { body: object; shows: object }, wo
     const { headers } = await create()
     const stale = await call('patch', one).set('if-match', '"7-1"').send(body)
     expect([stale.status, stale.body.code, stale.body.currentVersion]).to.deep.equal([409, 'CONFLICT', headers.etag])
-    const answer = await call('patch', one)
-      .set('if-match', headers.etag ?? '')
-      .send(body)
+    // One of several tags is enough (RFC 9110, section 13.1.1).
+    const answer = await call('patch', one).set('if-match', `"7-1", ${headers.etag}`).send(body)
     expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
     expect(answer.body).to.deep.include(shows)
+    const again = await call('patch', one)
+      .set('if-match', answer.headers.etag ?? '')
+      .send(body)
+    expect(again.status, JSON.stringify(again.body)).to.equal(200)
     const wrong = await call('patch', one).send({ nonsense: 1 })
     expect([wrong.status, wrong.body.code]).to.deep.equal([400, 'MODEL_BINDING_FAILED'])
   })
@@ -42,6 +46,45 @@ export function changeTests({ body, shows }: { body: object; shows: object }, wo
     expect([answer.status, answer.body]).to.deep.equal([200, read])
     expect(world.server.client.calls).to.have.length(0)
   })
+}
+
+const OF_A_PLAN = { cpuRequest: '1', cpuLimit: '1', memoryRequest: '2Gi', memoryLimit: '2Gi', storageSize: '20Gi' }
+
+/** Of kinds whose spec may say other sizes than its plan. */
+export function planTests({ kind, body }: ResourceCase, world: World): void {
+  const { base, call, create, has: hasRoute } = world
+  const one = `${base}/${NAME}`
+  const has = (name: string) => Object.hasOwn(kind.spec.shape as object, name)
+  const plans = (larger: object) => {
+    const { sized: family } = kind
+    for (const [name, spec] of Object.entries({ one: OF_A_PLAN, another: { ...OF_A_PLAN, ...larger } }))
+      world.server.put(ComputePlan, name, { family, displayName: name, replicas: 2, ...spec })
+  }
+
+  if (has('cpuLimit')) {
+    it('follow their plan where they said what it says in other words', async () => {
+      const larger = { cpuRequest: '2', cpuLimit: '4', memoryRequest: '4Gi', memoryLimit: '8Gi', storageSize: '40Gi' }
+      plans(larger)
+      const inOtherWords = { cpuRequest: '1000m', cpuLimit: '1.0', memoryRequest: '2048Mi', memoryLimit: '2147483648' }
+      const given = { ...inOtherWords, ...(has('storageSize') && { storageSize: '20480Mi' }) }
+      const made = await create(NAME, { ...body, computePlan: 'one', ...given })
+      expect(made.status, JSON.stringify(made.body)).to.equal(201)
+      const { body: shown } = await call('patch', one).send({ computePlan: 'another' })
+      expect(shown).to.include(Object.fromEntries(Object.keys(given).map((name) => [name, larger[name as 'cpuLimit']])))
+    })
+  }
+
+  if (has('cpuLimit') && has('replicas')) {
+    it('have as many replicas as their plan says where null is sent, and keep theirs where nothing is', async () => {
+      plans({ replicas: 3 })
+      expect((await create(NAME, { ...body, computePlan: 'another', replicas: 1 })).body.replicas).to.equal(1)
+      expect((await call('patch', one).send({ computePlan: 'one' })).body.replicas).to.equal(1)
+      expect((await call('patch', one).send({ replicas: null })).body.replicas).to.equal(2)
+      expect((await call('patch', one).send({ computePlan: 'another', replicas: null })).body.replicas).to.equal(3)
+      if (!hasRoute('put', '/x')) return
+      expect((await call('put', one).send({ ...body, computePlan: 'one' })).body.replicas).to.equal(3)
+    })
+  }
 }
 
 export function powerTests(world: World): void {

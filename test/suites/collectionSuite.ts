@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import request from 'supertest'
+import type { z } from 'zod'
 import type { Route } from '../../src/api/http/route.ts'
 import { SERVED_ROUTES } from '../../src/api/index.ts'
 import type { ListShape } from '../../src/api/resources/paging.ts'
@@ -34,6 +35,8 @@ export type CollectionCase = {
   keyOf?: (item: Item) => string
   /** A merge patch and what the record shows then. */
   patch?: { body: object; shows: object }
+  /** Null in a merge patch leaves what is there, as its section says. */
+  nullKeeps?: true
   /** A body for PATCH if what it changes takes more than the facade. */
   wellFormed?: object
   /** The code for one that is not there. */
@@ -233,6 +236,19 @@ function changeTests(given: CollectionCase, world: World): void {
       const wrong = await call('patch', one(answer.body)).send({ nonsense: 1 })
       expect([wrong.status, wrong.body.code]).to.deep.equal([400, 'MODEL_BINDING_FAILED'])
     })
+
+    const { shape = {} } = (routeOf('patch', true)?.body ?? {}) as { shape?: Record<string, z.ZodType> }
+    const [begun = {}] = 'bodies' in items ? items.bodies : []
+    for (const name of Object.keys(patch.body)) {
+      const isLeftOut = 'bodies' in items && !Object.hasOwn(begun, name)
+      if (!isLeftOut || given.nullKeeps === true || shape[name]?.safeParse(null).success !== true) continue
+      it(`shows of ${name} what it began with where a merge patch says null`, async () => {
+        await call('patch', one(world.made[0])).send(patch.body)
+        const answer = await call('patch', one(world.made[0])).send({ [name]: null })
+        expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
+        expect(answer.body[name]).to.deep.equal(world.made[0]?.[name])
+      })
+    }
 
     it('takes the record that it answered: what cannot be written is ignored', async () => {
       const { body } = await call('patch', one(world.made[0])).send(patch.body)

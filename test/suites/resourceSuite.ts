@@ -10,7 +10,7 @@ import { DenyAssignment } from '../../src/crds/rbac.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { until } from '../make/until.ts'
 import { bearer, CLUSTER, startFacade } from '../worlds/facadeServer.ts'
-import { changeTests, powerTests, scaleTests } from './changeSuite.ts'
+import { changeTests, planTests, powerTests, scaleTests } from './changeSuite.ts'
 import { askAtOnce, outcomes } from './contest.ts'
 import { hostTests } from './hostSuite.ts'
 import { BOUNDARY, type Method, NAME, OWNER, type ResourceCase, type Server, type World } from './resourceCase.ts'
@@ -50,7 +50,10 @@ export function resourceSuite(given: ResourceCase): void {
       await start(change)
     })
     listTests(given, segment, world)
-    if (given.patch !== undefined) changeTests(given.patch, world)
+    if (given.patch !== undefined) {
+      changeTests(given.patch, world)
+      planTests(given, world)
+    }
     if (given.kind.hostsOf !== undefined) hostTests(given, world)
     if (world.has('put', '/x/actions/x')) powerTests(world)
     if (world.has('post', '/x/scale')) scaleTests(given, world)
@@ -85,6 +88,15 @@ function creationTests({ kind, body, other, isBrief = false }: ResourceCase, seg
     // Gone at once, a resource would leave behind what was made for it a moment ago: parts, volumes.
     expect(stored.metadata.finalizers).to.deep.equal(kind === PlatformJob ? undefined : [FINALIZER])
     expect((await call('get', `${base}/${NAME}`)).body).to.deep.equal(answer.body)
+  })
+
+  it('are read through to the API server with one question', async () => {
+    await create()
+    const { client } = world.server
+    client.calls.length = 0
+    expect((await call('get', `${base}/${NAME}`).set('cache-control', 'no-cache')).status).to.equal(200)
+    expect(client.calls.map(({ verb }) => verb)).to.deep.equal(['get'])
+    expect(client.count('get', kind.resource)).to.equal(1)
   })
 
   it('answer 200 to the same POST again and 409 to another one', async () => {

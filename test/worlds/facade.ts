@@ -251,7 +251,7 @@ type Request = {
   claims?: Partial<Caller>
   address?: string
 }
-type Answered = { status: number; body: never; text: string }
+type Answered = { status: number; headers: Readonly<Record<string, string>>; body: never; text: string }
 
 /** Calls a handler as the router would: parameters from the path, list from the query, JSON out. */
 function callerOf(services: Services) {
@@ -298,7 +298,7 @@ function callerOf(services: Services) {
     const body = answer.parts === undefined ? answer.body : JSON.parse(answer.parts.join(''))
     // What a route answers is what its schema says, field for field.
     if (body !== undefined) expectSchema(draft, answer.status, body)
-    return { status: answer.status, body: body as never, text }
+    return { status: answer.status, headers: answer.headers ?? {}, body: body as never, text }
   }
 }
 

@@ -53,8 +53,11 @@ export async function startWithOneOfEachKind() {
     path
       .replace(/\{(\w+)\}/g, (whole, parameter: string) => names.get(NAMED_BY[parameter] ?? '') ?? whole)
       .replace('{boundaryId}', BOUNDARY)
-
       .replace('{clusterId}', CLUSTER)
+      .replace(/(\w+plans)\/\{resourceId\}/, (whole, collection: string) => {
+        const family = PLAN_FAMILIES.find((name) => collection.startsWith(name.toLowerCase()))
+        return family === undefined ? whole : `${collection}/default-${family.toLowerCase()}`
+      })
       .replace(/\{resourceGroup(Name)?\}/, 'shop')
       .replace(/([A-Za-z]+)\/\{\w+\}/g, (_, collection: string) => {
         return `${collection}/${names.get(collection.toLowerCase()) ?? 'one'}`

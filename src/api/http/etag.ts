@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { PlatformError } from '../../core/errors.ts'
 import type { ObjectMeta } from '../../core/object.ts'
 
@@ -18,6 +19,11 @@ export function versionOf({ metadata }: Described): SeenVersion {
 export function etagOf(object: Described): string {
   const { life, generation } = versionOf(object)
   return `"${generation}-${object.metadata.resourceVersion ?? '0'}-${life}"`
+}
+
+/** Of what no object of ours stands behind, such as a person who is kept elsewhere: the same text has the same tag. */
+export function contentTag(content: string | Buffer): string {
+  return `"${hash('sha256', content, 'base64url').slice(0, 22)}"`
 }
 
 /** A tag of a list (RFC 9110 section 8.8.3); a weak one never matches an If-Match. */

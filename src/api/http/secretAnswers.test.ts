@@ -29,6 +29,17 @@ describe('answers that may hold a secret', () => {
       expect(unstored(route, ok({})).headers).to.deep.equal({ 'cache-control': 'no-store' })
     })
 
+  const byLink = SERVED_ROUTES.filter(({ path }) => path.includes('{token}'))
+  it('are those of a link too, which tell whom it is for', () => {
+    expect(byLink.map(({ method, path }) => `${method} ${path}`)).to.include.members([
+      'GET /invitations/{token}',
+      'GET /identity/password-reset/{token}',
+    ])
+    for (const route of byLink) {
+      expect(unstored(route, ok({})).headers, route.path).to.deep.equal({ 'cache-control': 'no-store' })
+    }
+  })
+
   it('are few: what only names a secret, and lists, are none', () => {
     expect(holding).to.have.length.within(15, 30)
     expect(holding.filter((one) => one.startsWith('GET') && /containerinstances|invitations$/.test(one))).to.be.empty

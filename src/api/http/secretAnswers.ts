@@ -8,12 +8,16 @@ const SECRET =
 
 const KNOWN = new WeakMap<Route, boolean>()
 
+/** Who has a link reads whom it is for, in an answer that would fill any cache: nobody signed in for it. */
+const isOpenedByLink = ({ path }: Route) => path.includes('/{token}')
+
 /**
- * An answer that may hold a secret is kept by nobody on its way (RFC 9111 section 5.2.2.5). Its record says so, that no
- * handler can forget it. Lists show no secrets.
+ * An answer that may hold a secret is kept by nobody on its way (RFC 9111 section 5.2.2.5). Its record or its path says so,
+ * that no handler can forget it. Lists show no secrets.
  */
 export function unstored(route: Route, answer: Answer): Answer {
-  if (answer.headers?.['cache-control'] !== undefined || answer.status >= 300 || !mayHoldSecret(route)) return answer
+  if (answer.headers?.['cache-control'] !== undefined || answer.status >= 300) return answer
+  if (!mayHoldSecret(route) && !isOpenedByLink(route)) return answer
   return { ...answer, headers: { ...answer.headers, 'cache-control': 'no-store' } }
 }
 

@@ -30,7 +30,6 @@ export function statusesOf(route: Route): number[] {
     ...(asksEngine ? [409, 422, 502] : []),
     ...(ASKS_ANOTHER.test(path) ? [502] : []),
     ...(route.answers.includes(206) ? [416] : []),
-    ...(path.startsWith('/invitations/') ? [410] : []),
     ...[429, 500, 503],
     ...(route.isBuilt && !NOT_BY_ALL.test(path) ? [] : [501]),
   ]

@@ -38,6 +38,7 @@ function open(
   const call = (method: string, path: string, request: object = {}) =>
     facade.call(invitationRoutes, method, path, request) as Promise<{
       status: number
+      headers: Record<string, string>
       body: Shown & Record<string, string>
     }>
   const invite = async (body: object = {}) =>
@@ -61,6 +62,13 @@ describe('invitations over REST', () => {
       expect(made.link).to.match(/^https:\/\/cloud\.example\.test\/invitations\/[\w-]{86}$/)
       const stored = JSON.stringify(records.peekAll(MemberInvitation))
       expect(stored).to.not.contain(made.link?.split('/').at(-1))
+    })
+
+    it('names the version of what it answers, made or sent again', async () => {
+      const { call } = open()
+      const made = await call('POST', PATH, { body: { email: CARL, roleDefinitionName: 'Reader' } })
+      const again = await call('POST', `${PATH}/${made.body.id}/resend`)
+      for (const { headers } of [made, again]) expect(headers.etag).to.match(/^"\d+-\d+-\w+"$/)
     })
 
     it('sends the link by mail and shows it to nobody where mail is configured', async () => {

@@ -4,7 +4,8 @@ import { ANNA, assign, B1, BERT, type Given, role, SHOP } from '../../../test/ma
 import { ManualClock } from '../../../test/make/clock.ts'
 import { codeOf, makeFacade } from '../../../test/worlds/facade.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
-import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { Boundary } from '../../crds/boundaries.ts'
 import { PlatformUser } from '../../crds/identity.ts'
 import { MemberInvitation } from '../../crds/invitations.ts'
 import { RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
@@ -42,11 +43,23 @@ function open(given: Given = { assignments: [assign('Owner', B1), assign('Custom
 }
 
 const inSystem = (name: string) => ({ namespace: SYSTEM_NAMESPACE, name })
+const inBoundary = (name: string) => ({ namespace: boundaryNamespace(BOUNDARY), name })
 const withoutName = ({ name: _, ...spec }: typeof CUSTOM) => spec
 
 describe('what an invitation was made under', () => {
   type World = ReturnType<typeof open>
-  const lapsed: [string, object, (world: World) => unknown][] = [
+  const lapsed: [title: string, body: object, change: (world: World) => unknown, resend?: string][] = [
+    [
+      'the group at its scope was deleted',
+      { scope: SHOP },
+      ({ records }) => records.remove(ResourceGroup, inBoundary('shop'), {} as never),
+    ],
+    [
+      'its boundary was deleted',
+      {},
+      ({ records }) => records.remove(Boundary, { name: BOUNDARY }, {} as never),
+      'NOT_FOUND',
+    ],
     [
       'its role was deleted',
       { roleDefinitionName: 'Custom' },
@@ -94,14 +107,14 @@ describe('what an invitation was made under', () => {
     })
   }
 
-  for (const [title, body, change] of lapsed) {
+  for (const [title, body, change, resend = 'invalid_state'] of lapsed) {
     it(`makes no account, and is not sent again, where ${title}`, async () => {
       const world = open()
       const made = await world.invite(body)
       await change(world)
       expect((await codeOf(world.setPassword(made))).code).to.equal('invalid_state')
       expect([...world.users.users.values()]).to.deep.equal([])
-      expect((await codeOf(world.call('POST', `${PATH}/${made.id}/resend`))).code).to.equal('invalid_state')
+      expect((await codeOf(world.call('POST', `${PATH}/${made.id}/resend`))).code).to.equal(resend)
     })
   }
 

@@ -26,9 +26,6 @@ import { oneAtATime, type Turn } from '../rules/turns.ts'
 import { assignmentNamespace, refuseWithoutGround } from './grants.ts'
 import type { AcceptInvitationRequest, InvitationRecord, SetInvitationPasswordRequest } from './record.ts'
 
-/** Answers about a link hold an address, and whoever has the link reads them. */
-const NO_STORE = { 'cache-control': 'no-store' }
-
 /** What a link leads to, by its two ids; undefined for a token that is malformed, unknown or replaced. */
 async function findByToken(services: Services, token: string, fresh: boolean): Promise<InvitationRecord | undefined> {
   const read = readLinkToken(token, 2)
@@ -82,19 +79,16 @@ export async function showInvitation({ services, parameters }: Context<'token'>)
   if (found === undefined || status === undefined || !isOpen(status)) throw notFound('The invitation')
   const { spec, metadata } = found
   const boundary = services.records.peek(Boundary, { name: boundaryIdOf(metadata) })
-  return ok(
-    {
-      email: spec.email,
-      boundary: boundary?.spec.displayName ?? '',
-      roleDefinitionName: spec.roleDefinitionName,
-      invitedBy: spec.invitedByName ?? 'An administrator',
-      expiresAt: spec.expiresAt,
-      status,
-      hasAccount: spec.hasAccount,
-      requiresPassword: !spec.hasAccount && status === 'Pending',
-    },
-    { headers: NO_STORE },
-  )
+  return ok({
+    email: spec.email,
+    boundary: boundary?.spec.displayName ?? '',
+    roleDefinitionName: spec.roleDefinitionName,
+    invitedBy: spec.invitedByName ?? 'An administrator',
+    expiresAt: spec.expiresAt,
+    status,
+    hasAccount: spec.hasAccount,
+    requiresPassword: !spec.hasAccount && status === 'Pending',
+  })
 }
 
 /**

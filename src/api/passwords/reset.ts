@@ -92,8 +92,7 @@ export async function endResets(
 export async function showReset({ services, parameters }: Context<'token'>) {
   const found = await findReset(services, parameters.token, false)
   if (found === undefined || isExpired(services, found)) throw notFound('The link')
-  const shown = { email: maskedAddress(found.spec.email), expiresAt: found.spec.expiresAt }
-  return ok(shown, { headers: { 'cache-control': 'no-store' } })
+  return ok({ email: maskedAddress(found.spec.email), expiresAt: found.spec.expiresAt })
 }
 
 /**

@@ -1,8 +1,8 @@
-import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip as gzipWith } from 'node:zlib'
 import type { Answer } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { contentTag } from '../http/etag.ts'
 
 const gzip = promisify(gzipWith)
 
@@ -11,7 +11,7 @@ export type EncodedDocument = { readonly plain: Buffer; readonly gzip: Buffer; r
 
 export async function encoded(text: string): Promise<EncodedDocument> {
   const plain = Buffer.from(text)
-  return { plain, gzip: await gzip(plain), etag: `"${hash('sha256', plain, 'base64url').slice(0, 22)}"` }
+  return { plain, gzip: await gzip(plain), etag: contentTag(plain) }
 }
 
 /** Nothing is encoded anew, and nothing sent to who has it (RFC 9110, section 13.1.2). */

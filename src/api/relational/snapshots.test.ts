@@ -3,7 +3,8 @@ import { until } from '../../../test/make/until.ts'
 import { postedAtOnce } from '../../../test/worlds/atOnce.ts'
 import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
 import { groupNamespace } from '../../core/names.ts'
-import { RelationalCluster } from '../../crds/relational.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { NEWEST_RELATIONAL_VERSION, RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import { COLLECTION } from './record.ts'
 
@@ -38,6 +39,47 @@ describe('snapshots of relational databases over REST', () => {
       const answers = await atOnce(Array.from({ length: 6 }, (_, index) => bodyOf(index)))
       expect(answers).to.deep.equal(['202', ...Array(5).fill('409 SNAPSHOT_RUNNING')])
       expect(await stored()).to.have.length(1)
+    })
+  }
+
+  const report = (kind: AnyKind, name: string, status: object) => {
+    const ref = { namespace: NAMESPACE, name }
+    const edited = server.client.edit(kind.resource, ref, (object) => Object.assign(object, { status }))
+    server.caches.get(kind.resource).observeWrite(edited)
+  }
+
+  it('have the version of their database until they have one of their own', async () => {
+    const made = await server.ask('post', PATH).send({ name: 'first' })
+    expect([made.status, made.body.engineVersion]).to.deep.equal([202, NEWEST_RELATIONAL_VERSION])
+    const version = async () => (await server.ask('get', PATH)).body.items[0].engineVersion
+    // A new major version was asked for, and the instances still run the one before.
+    report(RelationalCluster, 'orders', { engineVersion: '15' })
+    expect(await version()).to.equal('15')
+    report(RelationalSnapshot, made.body.id, { engineVersion: '14' })
+    expect(await version()).to.equal('14')
+  })
+
+  const windows: [sentence: string, status: object, shown: object][] = [
+    [
+      'does not say when the last log was archived while that works',
+      { archiving: 'Healthy' },
+      { archiving: 'Healthy', lastArchivedAt: null },
+    ],
+    [
+      'says since when nothing is archived',
+      { archiving: 'Failing', archivingStoppedAt: '2026-11-01T10:00:00Z' },
+      { archiving: 'Failing', lastArchivedAt: '2026-11-01T10:00:00Z' },
+    ],
+    [
+      'tells moments as exactly as the engine does, so that the first one can be restored',
+      { archiving: 'Healthy', firstRecoverableAt: '2026-11-01T10:00:00.123456789Z' },
+      { earliest: '2026-11-01T10:00:00.123456789Z', isAvailable: true },
+    ],
+  ]
+  for (const [sentence, status, shown] of windows) {
+    it(`the window of recovery ${sentence}`, async () => {
+      report(RelationalCluster, 'orders', status)
+      expect((await server.ask('get', `${PATH}/pitr-window`)).body).to.deep.include(shown)
     })
   }
 

@@ -37,7 +37,7 @@ const SnapshotDto = z
     status: z.enum(SNAPSHOT_STATES),
     statusMessage: z.string().nullable(),
     sizeBytes: z.int().nullable(),
-    engineVersion: z.string(),
+    engineVersion: z.string().describe('Until it runs, the major version of the database; empty where that is gone'),
     startedAt: DateTime.nullable(),
     completedAt: DateTime.nullable(),
     expiresAt: DateTime.nullable(),
@@ -248,14 +248,14 @@ export const snapshots = collection(RelationalSnapshot, {
     delete: action('relationalcluster/deleteSnapshot'),
   },
   dto: SnapshotDto,
-  toDto: (snapshot) => {
+  toDto: (snapshot, { home: { owner } }) => {
     const { status, metadata } = snapshot
     return {
       status: snapshotState(snapshot),
       statusMessage: summarize(status, metadata.deletionTimestamp !== undefined).statusMessage,
       // The engine does not tell how much a backup takes in the store.
       sizeBytes: null,
-      engineVersion: status?.engineVersion ?? '',
+      engineVersion: status?.engineVersion ?? owner?.status?.engineVersion ?? owner?.spec.engineVersion ?? '',
       startedAt: status?.startedAt ?? null,
       completedAt: status?.completedAt ?? null,
       expiresAt: status?.expiresAt ?? null,

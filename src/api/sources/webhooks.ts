@@ -8,6 +8,7 @@ import { readJson } from '../../core/json.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { pauseFor } from '../../core/pause.ts'
 import { accepted } from '../http/answer.ts'
+import { Uuid } from '../resources/dto.ts'
 import { credentialsOf, webhookSecretOf } from './connection.ts'
 import { type OfType, requireProvider, type SourceRecord, sourceIn, sourcesIn, sourceUnknown } from './record.ts'
 
@@ -18,7 +19,7 @@ export const WebhookReceiptDto = z
   })
   .meta({ id: 'WebhookReceiptDto' })
 
-export const WebhookQuery = z.strictObject({ source: z.guid().optional() })
+export const WebhookQuery = z.strictObject({ source: Uuid.optional() })
 type Delivered = OfType<z.output<typeof WebhookQuery>>
 
 /** Connections that a delivery without a name is tried on. */
@@ -44,7 +45,7 @@ export async function receiveWebhook(context: Delivered) {
   const proved =
     query.source === undefined
       ? await provedByAny(context, namespace, claim)
-      : await provedByNamed(context, namespace, query.source.toLowerCase(), claim)
+      : await provedByNamed(context, namespace, query.source, claim)
   const { source, body } = proved
   context.prove(`${namespace}/${source.metadata.name}`)
   const read = readJson(body)

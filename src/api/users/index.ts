@@ -6,6 +6,7 @@ import { isUuid } from '../../core/names.ts'
 import { sightOf } from '../callers/visiblePeople.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { contentTag } from '../http/etag.ts'
 import { authenticated, type RouteDraft, route } from '../http/route.ts'
 import { displayNameOf } from '../people/accounts.ts'
 import { listRoute } from '../resources/collection/columns.ts'
@@ -54,7 +55,8 @@ async function readUser(context: Context<'userId'>) {
   const { userId } = parameters
   const user = isUuid(userId) ? await services.accounts.users.find(userId) : undefined
   if (user === undefined || !(await sightOf(services, caller))(user)) throw notFound('The user')
-  return ok(userDto(user))
+  const record = userDto(user)
+  return ok(record, { etag: contentTag(JSON.stringify(record)) })
 }
 
 export const userRoutes: readonly RouteDraft[] = [

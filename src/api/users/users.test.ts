@@ -26,7 +26,7 @@ function open(given: Given = {}, tenantIds: string[] = []) {
     return body.items.map(({ displayName }) => displayName)
   }
   const read = (id: string) => facade.call(userRoutes, 'GET', `/admin/users/${id}`)
-  return { list, read }
+  return { list, read, users }
 }
 
 describe('users over REST', () => {
@@ -62,6 +62,18 @@ describe('users over REST', () => {
     expect(await list({ search: ['arnold'] })).to.deep.equal(['Anna Arnold'])
     expect(await list({ max: ['2'] })).to.deep.equal(['Anna Arnold', 'bert'])
     for (const max of ['0', '501', 'x']) expect((await codeOf(list({ max: [max] }))).code).to.equal('BAD_REQUEST')
+  })
+
+  it('have a tag each, which changes with them', async () => {
+    const { read, users } = open()
+    const tagOf = async () => (await read(ANNA)).headers.etag
+    const before = await tagOf()
+    expect(before).to.match(/^"[\w-]{22}"$/)
+    expect(await tagOf()).to.equal(before)
+    await users.update(ANNA, { lastName: 'Berg' })
+    expect(await tagOf())
+      .to.match(/^"[\w-]{22}"$/)
+      .and.not.equal(before)
   })
 
   it('who are hidden and who are not there answer the same', async () => {

@@ -1,14 +1,14 @@
 import { expect } from 'chai'
 import { vectorCluster } from '../../../test/make/vector.ts'
-import { externalAddress } from './access.ts'
+import { connectionInfo, externalAddress } from './access.ts'
 import type { VectorView } from './record.ts'
 
 type Given = { spec?: Parameters<typeof vectorCluster>[0]; status?: object }
 
-/** What the route shows of a database of this spec, of which the controller says this. */
-function shown({ spec = {}, status = {} }: Given) {
+/** A database of this spec, of which the controller says this. */
+function view({ spec = {}, status = {} }: Given): VectorView {
   const object = { ...vectorCluster(spec), status }
-  return externalAddress({ object, cluster: { domain: 'example.test' } } as unknown as VectorView)
+  return { object, cluster: { domain: 'example.test' } } as unknown as VectorView
 }
 
 const says = (type: string, reason: string, message: string) => ({
@@ -61,6 +61,50 @@ describe('the public address of a vector database', () => {
     ],
   ]
   for (const [sentence, given, expected] of cases) {
-    it(sentence, () => expect(shown(given)).to.deep.include(expected))
+    it(sentence, () => expect(externalAddress(view(given))).to.deep.include(expected))
+  }
+})
+
+describe('the public endpoints of a vector database', () => {
+  const host = 'shop.example.test'
+  const reached = (address: string, publicEndpoint: string) => ({ externalAddresses: [address], publicEndpoint })
+  const cases: [sentence: string, given: Given, rest: string | null, grpc: string | null][] = [
+    ['are none by default', {}, null, null],
+    [
+      'are both ports of the load balancer',
+      { spec: { enableLoadBalancer: true }, status: reached('203.0.113.7', 'http://203.0.113.7:6333') },
+      'http://203.0.113.7:6333',
+      'http://203.0.113.7:6334',
+    ],
+    [
+      'have an IPv6 address in brackets',
+      { spec: { enableLoadBalancer: true }, status: reached('2001:db8::7', 'http://[2001:db8::7]:6333') },
+      'http://[2001:db8::7]:6333',
+      'http://[2001:db8::7]:6334',
+    ],
+    [
+      'are the host alone where no load balancer leads to gRPC',
+      { spec: { enableIngress: true, ingressHost: host }, status: { publicEndpoint: `https://${host}` } },
+      `https://${host}`,
+      null,
+    ],
+    [
+      'are the host for REST and the load balancer for gRPC where both are on',
+      {
+        spec: { enableIngress: true, ingressHost: host, enableLoadBalancer: true },
+        status: reached('203.0.113.7', `https://${host}`),
+      },
+      `https://${host}`,
+      'http://203.0.113.7:6334',
+    ],
+    [
+      'are no more those of a load balancer that was switched off',
+      { status: { externalAddresses: ['203.0.113.7'] } },
+      null,
+      null,
+    ],
+  ]
+  for (const [sentence, given, publicRestEndpoint, publicGrpcEndpoint] of cases) {
+    it(sentence, () => expect(connectionInfo(view(given))).to.include({ publicRestEndpoint, publicGrpcEndpoint }))
   }
 })

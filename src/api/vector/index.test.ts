@@ -76,6 +76,29 @@ describe('vector databases over REST', () => {
     expect(answer.body).to.include({ memoryRequest: '4Gi', storageSize: '20Gi' })
   })
 
+  for (const method of ['patch', 'put'] as const) {
+    it(`takes no other version by ${method.toUpperCase()} while its peers go over to the last one`, async () => {
+      await create('orders', { vectorVersion: '1.17.1' })
+      const ref = { namespace: NAMESPACE, name: 'orders' }
+      const runs = (vectorVersion: string) => {
+        const edited = server.client.edit<VectorCluster>(VectorCluster.resource, ref, (object) => {
+          object.status = { ...object.status, vectorVersion } as never
+        })
+        server.caches.get(VectorCluster.resource).observeWrite(edited)
+      }
+      const change = async (body: object) => (await call(method, `${RG}/vectorclusters/orders`).send(body)).body
+      runs('1.16.3')
+      expect(await change({ vectorVersion: '1.18.2' })).to.deep.include({
+        ...{ code: 'INVALID_STATE', status: 'Updating', phase: 'RollingOut' },
+        error: '"orders" is going over from 1.16.3 to 1.17.1; change vectorVersion once it has.',
+      })
+      const others = [{ vectorVersion: '1.17.1' }, { tags: { team: 'books' } }]
+      for (const body of others) expect(await change(body)).to.include({ vectorVersion: '1.17.1' })
+      runs('1.17.1')
+      expect(await change({ vectorVersion: '1.18.2' })).to.include({ vectorVersion: '1.18.2' })
+    })
+  }
+
   const refusals: [string, object, number, string][] = [
     ['an unknown plan', { computePlan: 'none' }, 422, 'PLAN_NOT_FOUND'],
     ['a plan of another family', { computePlan: 'app-small' }, 400, 'BAD_REQUEST'],
@@ -194,10 +217,17 @@ describe('vector databases over REST', () => {
   })
 
   it('says what its lists can be asked for', async () => {
+    const sizes = { cpuRequest: '1', cpuLimit: '1', memoryRequest: '16Gi', memoryLimit: '16Gi' }
+    server.put(ComputePlan, 'vector-big', { family: 'Vector', displayName: 'Big', storageSize: '5Gi', ...sizes })
     const { body, status } = await call('get', `${RG}/vectorclusters/config`, READER)
     expect(status).to.equal(200)
     expect(body.actions).to.deep.equal(['vectorcluster/read'])
-    expect(body.plans.map(({ id }: { id: string }) => id)).to.deep.equal(['vector-dev', 'vector-medium'])
+    // As the list of plans has them, the smallest first.
+    const offered = body.plans.map(({ id }: { id: string }) => id)
+    expect(offered).to.deep.equal(['vector-dev', 'vector-medium', 'vector-big'])
+    const { body: listed } = await call('get', `/boundaries/${B}/resources/vectorcomputeplans`)
+    const ids: string[] = listed.items.map(({ id }: { id: string }) => id)
+    expect(ids.filter((id) => id !== 'vector-old')).to.deep.equal(offered)
     expect(body.sorts).to.include.members(['name', 'vectorVersion', 'storageSize'])
     expect(body.names.reserved).to.include('config')
   })

@@ -241,15 +241,22 @@ describe('the controller of vector databases', () => {
       await world.change({ enableLoadBalancer: true })
       await world.converge()
       expect(await world.says()).to.equal('Updating WaitingForAddress: The load balancer has no address yet.')
-      world.client.edit(service, { namespace: HOME, name: 'vcpublic-products' }, (object) => {
-        object.status = { loadBalancer: { ingress: [{ ip: '203.0.113.7' }] } }
-      })
-      await world.converge()
-      expect((await world.cluster()).status?.externalAddresses).to.deep.equal(['203.0.113.7'])
+      for (const [ingress, address, publicEndpoint] of [
+        [{ ip: '203.0.113.7' }, '203.0.113.7', 'http://203.0.113.7:6333'],
+        [{ ip: '2001:db8::7' }, '2001:db8::7', 'http://[2001:db8::7]:6333'],
+        [{ hostname: 'lb-1.cloud.example' }, 'lb-1.cloud.example', 'http://lb-1.cloud.example:6333'],
+      ] as const) {
+        world.client.edit(service, { namespace: HOME, name: 'vcpublic-products' }, (object) => {
+          object.status = { loadBalancer: { ingress: [ingress] } }
+        })
+        await world.converge()
+        const { status } = await world.cluster()
+        expect([status?.externalAddresses, status?.publicEndpoint]).to.deep.equal([[address], publicEndpoint])
+      }
       await world.change({ enableLoadBalancer: false })
       await world.converge()
       expect(await world.names(service)).to.deep.equal(['vc-products', 'vcpeers-products'])
-      expect((await world.cluster()).status?.externalAddresses).to.equal(undefined)
+      expect((await world.cluster()).status).to.not.have.any.keys('externalAddresses', 'publicEndpoint')
     })
   })
 

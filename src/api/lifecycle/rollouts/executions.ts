@@ -10,6 +10,7 @@ import type { Context } from '../../http/context.ts'
 import { action } from '../../http/route.ts'
 import { collection } from '../../resources/collection/collection.ts'
 import { atPlatform } from '../../resources/collection/homes.ts'
+import { Uuid } from '../../resources/dto.ts'
 import { dateTime, enumeration } from '../../resources/paging.ts'
 import { all, idIn, stockOf } from '../stock.ts'
 import { LIFECYCLE_TURN, refuseWhileBusy } from '../turn.ts'
@@ -19,7 +20,7 @@ import { checksNow, type ExecutionRecord, findPlan, type PlanRecord } from './se
 
 const CreateExecutionRequest = z
   .strictObject({
-    planId: z.guid().describe('Id of the plan that is carried out'),
+    planId: Uuid.describe('Id of the plan that is carried out'),
     acknowledgedFailures: z.array(z.string().max(64)).max(50).default([]).describe('Ids of failed checks to override'),
   })
   .meta({ id: 'CreateExecutionRequest' })

@@ -1,0 +1,87 @@
+import { expect } from 'chai'
+import request from 'supertest'
+import { z } from 'zod'
+import { startFacade } from '../../../test/worlds/facadeServer.ts'
+import { type ErrorCode, PlatformError } from '../../core/errors.ts'
+import { checkRefusal, checkReply } from './checkReply.ts'
+import type { ErrorForm } from './problem.ts'
+import { type Authorization, anonymous, area, authenticated, type Route, route } from './route.ts'
+
+const reply = z.object({ name: z.string(), parts: z.array(z.object({ size: z.int() })) })
+const WHOLE = { name: 'shop', parts: [{ size: 1 }] }
+
+type Declared = { auth?: Authorization; errors?: ErrorForm; handler?: Route['handler'] }
+
+/** A route that reads something. */
+function declared({ auth = anonymous, errors = 'platform', handler = () => ({ status: 200 }) }: Declared = {}): Route {
+  const draft = route('GET', '/things/{name}', { auth, errors, summary: 'Read', reply }, handler as never)
+  const { routes } = area('vector', 'db-vector', [[draft]])
+  const [only] = routes
+  if (only === undefined) throw new Error('The area has no route.')
+  return only
+}
+
+describe('an answer in a test', () => {
+  const cases: [sentence: string, answer: { status: number; body?: object; parts?: string[] }, said: RegExp][] = [
+    ['a status that the route does not declare', { status: 201, body: WHOLE }, /answered 201, which it does not/],
+    ['a field that its record lacks', { status: 200, body: { ...WHOLE, size: 1 } }, /answers size, which/],
+    [
+      'a field that a record in it lacks',
+      { status: 200, body: { ...WHOLE, parts: [{ size: 1, of: 2 }] } },
+      /parts\.0\.of/,
+    ],
+    ['a value of another type', { status: 200, body: { ...WHOLE, name: 1 } }, /name/],
+    ['less than its record', { status: 200, body: {} }, /name/],
+    ['the same in pieces', { status: 200, parts: ['{"name":', '1}'] }, /name/],
+  ]
+  for (const [sentence, answer, said] of cases) {
+    it(`may not be ${sentence}`, () => expect(() => checkReply(declared(), answer)).to.throw(TypeError, said))
+  }
+
+  it('is what its route says', () => {
+    checkReply(declared(), { status: 200, body: WHOLE })
+    checkReply(declared(), { status: 200, parts: [JSON.stringify(WHOLE)] })
+    checkReply(declared(), { status: 200 })
+  })
+})
+
+describe('a refusal in a test', () => {
+  const refused =
+    (code: ErrorCode, given: Declared = {}) =>
+    () =>
+      checkRefusal(declared(given), new PlatformError(code, 'Refused.'))
+
+  it('may be one that the document of its route names', () => {
+    for (const code of ['BAD_REQUEST', 'NOT_FOUND', 'TOO_MANY_REQUESTS', 'INTERNAL_ERROR'] as const) refused(code)()
+    for (const code of ['UNAUTHORIZED', 'FORBIDDEN'] as const) refused(code, { auth: authenticated })()
+  })
+
+  for (const code of ['CONFLICT', 'QUOTA_EXCEEDED', 'UPSTREAM_FAILED', 'NOT_IMPLEMENTED', 'UNAUTHORIZED'] as const) {
+    it(`may not be one that it does not name: ${code}`, () => {
+      expect(refused(code)).to.throw(
+        TypeError,
+        new RegExp(`refuses with \\d+ ${code}, which its document does not name`),
+      )
+    })
+  }
+
+  it('may not be problem-details where its document has the form of the platform only', () => {
+    // A refusal of the route itself; of what comes before it, the document has this status.
+    refused('forbidden', { auth: authenticated })()
+    expect(refused('forbidden', { auth: authenticated, errors: 'problem' })).to.throw(TypeError, /403 forbidden/)
+    refused('BAD_REQUEST', { errors: 'problem' })()
+  })
+
+  it('fails the request', async () => {
+    const handler = () => {
+      throw new PlatformError('CONFLICT', 'Refused.')
+    }
+    const server = await startFacade({ routes: [declared({ handler })] })
+    try {
+      const answer = await request(server.app).get('/things/shop')
+      expect([answer.status, answer.body.code]).to.deep.equal([500, 'INTERNAL_ERROR'])
+    } finally {
+      await server.stop()
+    }
+  })
+})
