@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { BOUNDARY_ID, ControllerBench } from '../../test/worlds/controllers.ts'
-import { ROLE_INCARNATION_ANNOTATION } from '../core/labels.ts'
+import { INCARNATION_ANNOTATION, ROLE_INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
 import { PlatformUser } from '../crds/identity.ts'
@@ -91,6 +91,34 @@ describe('what bindings give', () => {
     person(BEN, ['staff'], { issuer: `${ISSUER}/` })
     await bench.start()
     expect(await holders()).to.deep.equal([])
+  })
+
+  it('is a place in the group that had the id, in none that is made anew or in another boundary under it', async () => {
+    const staff = (home: string, incarnation: string) =>
+      bench.seed(
+        PrincipalGroup,
+        GROUP,
+        { displayName: 'Staff', description: '', memberIds: [] },
+        { namespace: home, annotations: { [INCARNATION_ANNOTATION]: incarnation } },
+      )
+    const membersIn = async (home: string) => {
+      const found = await bench.client.get(PrincipalGroup.resource, { namespace: home, name: GROUP })
+      return (found.spec as { memberIds: string[] }).memberIds
+    }
+    const home = boundaryNamespace(BOUNDARY_ID)
+    bind({ groupId: GROUP })
+    staff(home, 'first')
+    person(ADA, ['staff'])
+    await bench.start()
+    expect(await membersIn(home)).to.deep.equal([ADA])
+    staff(namespace, 'foreign')
+    person(BEN, ['staff'])
+    await bench.rest()
+    expect([await membersIn(home), await membersIn(namespace)]).to.deep.equal([[ADA, BEN], []])
+    await bench.client.remove(PrincipalGroup.resource, { namespace: home, name: GROUP })
+    staff(home, 'second')
+    await bench.rest()
+    expect([await membersIn(home), await membersIn(namespace)]).to.deep.equal([[], []])
   })
 
   it('is a place in a group, and nobody else loses theirs', async () => {

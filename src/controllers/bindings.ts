@@ -1,14 +1,17 @@
+import { INCARNATION_ANNOTATION, PRINCIPAL_INCARNATIONS_ANNOTATION } from '../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import { type KubeObject, keyOf, refOf } from '../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import type { PlatformUser } from '../crds/identity.ts'
 import { PlatformUser as UserKind } from '../crds/identity.ts'
+import { incarnationsNamedBy } from '../crds/principals.ts'
 import { PrincipalGroup, RoleAssignment } from '../crds/rbac.ts'
 import { IdpBinding } from '../crds/sso.ts'
 import { BINDING_LABEL, boundAssignment } from '../desired/bindings.ts'
 import { isBoundBy } from '../iam/bindings.ts'
 import { alreadyThere } from '../kube/errors.ts'
 import { controller, type Pass, steps, type Workspace } from './engine/controller.ts'
+import { giveIncarnation } from './principals.ts'
 
 type BindingPass = Pass<typeof IdpBinding>
 type User = PlatformUser & KubeObject
@@ -34,7 +37,7 @@ export const bindingController = controller(IdpBinding, {
     { resource: RoleAssignment.resource, verbs: ['create', 'delete'] },
     { resource: PrincipalGroup.resource, verbs: ['patch'] },
   ],
-  reconcile: steps(settleAssignments, settleMembers),
+  reconcile: steps(settleAssignments, keepToGroup, settleMembers),
   finalize: steps(takeEverything),
 })
 
@@ -85,6 +88,29 @@ async function replaceAssignments(pass: BindingPass, wanted: readonly KubeObject
 /** Milliseconds until what was written down is done. */
 const AT_ONCE = 1
 
+/** Writes down which group is meant: the one that has the id when the binding is first looked at. */
+async function keepToGroup(pass: BindingPass): Promise<Outcome> {
+  const { groupId } = pass.object.spec
+  const object = pass.object as IdpBinding & KubeObject
+  if (groupId === undefined || incarnationsNamedBy(object)[groupId] !== undefined) return done()
+  const group = groupOf(pass)
+  if (group === undefined) return done()
+  await giveIncarnation(pass, PrincipalGroup.resource, group)
+  const incarnation = group.metadata.annotations?.[INCARNATION_ANNOTATION]
+  if (incarnation !== undefined) {
+    const { uid, resourceVersion } = object.metadata
+    const annotations = { [PRINCIPAL_INCARNATIONS_ANNOTATION]: JSON.stringify({ [groupId]: incarnation }) }
+    const preconditions = { uid, resourceVersion }
+    await pass.records.client.mergePatch(
+      IdpBinding.resource,
+      refOf(object),
+      { metadata: { annotations } },
+      preconditions,
+    )
+  }
+  return waiting('WaitingForDependency', 'The group was recorded.', AT_ONCE)
+}
+
 /**
  * Who is put into the group is remembered, so that people whom somebody else put there stay. The status is written
  * before the group: of people who were put there by a process that died before it said so, nobody could tell whose
@@ -108,9 +134,15 @@ async function settleMembers(pass: BindingPass): Promise<Outcome> {
   return waiting('ApplyingWorkload', 'People are being added to the group.', AT_ONCE)
 }
 
+/** Not one that was made anew, nor one that somebody made under the same id in another boundary. */
 function groupOf({ records, object }: BindingPass): Group | undefined {
+  const { groupId = '' } = object.spec
+  const meant = incarnationsNamedBy(object as IdpBinding & KubeObject)[groupId]
   const groups = records.cache<Group>(PrincipalGroup.resource).list({})
-  return groups.find(({ metadata }) => metadata.name === object.spec.groupId)
+  return groups.find(
+    ({ metadata: { name, annotations } }) =>
+      name === groupId && (meant === undefined || annotations?.[INCARNATION_ANNOTATION] === meant),
+  )
 }
 
 /** Of the people that are ours, only these stay in the group. */

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { BOUNDARY_ID, ControllerBench } from '../../test/worlds/controllers.ts'
-import { FINALIZER, LEAVING_LABEL } from '../core/labels.ts'
+import { FINALIZER, LEAVING_LABEL, PRINCIPAL_INCARNATIONS_ANNOTATION } from '../core/labels.ts'
 import { reservedNamespaceObject } from '../core/namespaces.ts'
 import type { KubeObject } from '../core/object.ts'
 import { Boundary } from '../crds/boundaries.ts'
@@ -33,6 +33,15 @@ describe('the boundary controller', () => {
     expect(assignment?.spec).to.include({ roleDefinitionName: 'Owner', scopeIncarnation: 'incarnation-1' })
     expect((await stored()).status).to.include({ namespace: SPACE, status: 'Running' })
     expect((await stored()).metadata.finalizers).to.deep.equal([FINALIZER])
+  })
+
+  it('makes the initial owner Owner who had the id when the boundary was made', async () => {
+    const annotations = { [PRINCIPAL_INCARNATIONS_ANNOTATION]: JSON.stringify({ [OWNER.principalId]: 'first' }) }
+    const spec = { displayName: 'Shop', quota: {}, tags: {}, initialOwner: OWNER }
+    bench.seed(Boundary, BOUNDARY_ID, spec, { annotations })
+    await bench.start()
+    const [assignment] = await assignments()
+    expect(assignment?.metadata.annotations).to.include(annotations)
   })
 
   it('takes over the namespace that was reserved for it, and no other', async () => {

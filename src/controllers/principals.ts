@@ -1,6 +1,6 @@
 import { uuidV5 } from '../core/ids.ts'
 import { INCARNATION_ANNOTATION, PRINCIPAL_INCARNATIONS_ANNOTATION } from '../core/labels.ts'
-import { type KubeObject, refOf } from '../core/object.ts'
+import { type KubeObject, type Resource, refOf } from '../core/object.ts'
 import { done, type Outcome, waiting } from '../core/outcome.ts'
 import {
   incarnationsNamedBy,
@@ -35,20 +35,22 @@ export async function keepToPrincipals(pass: Pass): Promise<Outcome> {
   const named = incarnationsNamedBy(record)
   for (const { resource, object } of ids
     .filter((id) => named[id] === undefined)
-    .flatMap((id) => principalAt(find, id, namespace) ?? [])) {
-    if (object.metadata.annotations?.[INCARNATION_ANNOTATION] !== undefined) continue
-    const patch = {
-      metadata: { annotations: { [INCARNATION_ANNOTATION]: uuidV5(`principal/${object.metadata.uid}`) } },
-    }
-    const { uid: its, resourceVersion: version } = object.metadata
-    await client.mergePatch(resource, refOf(object), patch, { uid: its, resourceVersion: version })
-  }
+    .flatMap((id) => principalAt(find, id, namespace) ?? []))
+    await giveIncarnation(pass, resource, object)
   const wanted = principalIncarnations(find, ids, namespace, named)
   if (wanted === annotations?.[PRINCIPAL_INCARNATIONS_ANNOTATION]) return done()
   const patch = { metadata: { annotations: { [PRINCIPAL_INCARNATIONS_ANNOTATION]: wanted ?? null } } }
   await client.mergePatch(pass.kind.resource, refOf(record), patch, { uid, resourceVersion })
   // Our own write wakes us, with the version that the next steps need.
   return waiting('WaitingForDependency', 'The principals were recorded.', SOON)
+}
+
+/** For a principal that kubectl or Git made a moment ago. */
+export async function giveIncarnation({ records }: Pick<Pass, 'records'>, resource: Resource, object: KubeObject) {
+  const { annotations, uid, resourceVersion } = object.metadata
+  if (annotations?.[INCARNATION_ANNOTATION] !== undefined) return
+  const patch = { metadata: { annotations: { [INCARNATION_ANNOTATION]: uuidV5(`principal/${uid}`) } } }
+  await records.client.mergePatch(resource, refOf(object), patch, { uid, resourceVersion })
 }
 
 export const groupController = controller(PrincipalGroup, {

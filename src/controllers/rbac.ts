@@ -3,6 +3,7 @@ import {
   CREATED_BY_ANNOTATION,
   INCARNATION_ANNOTATION,
   INITIAL_OWNER_ASSIGNED_ANNOTATION,
+  PRINCIPAL_INCARNATIONS_ANNOTATION,
   ROLE_INCARNATION_ANNOTATION,
 } from '../core/labels.ts'
 import { boundaryNamespace } from '../core/names.ts'
@@ -47,8 +48,14 @@ export async function assignInitialOwner(pass: Pass<typeof Boundary>): Promise<O
   if (metadata.annotations?.[INITIAL_OWNER_ASSIGNED_ANNOTATION] !== undefined) return done()
   const assignment = initialOwnerAssignment(pass.object, pass.incarnation)
   if (assignment === undefined || spec.initialOwner === undefined) return done()
-  const annotations = { [CREATED_BY_ANNOTATION]: spec.initialOwner.principalId }
+  const { principalId } = spec.initialOwner
   const { client } = pass.records
+  // Whom the boundary means: whoever has the id of somebody who was deleted meanwhile is another.
+  const named = metadata.annotations?.[PRINCIPAL_INCARNATIONS_ANNOTATION]
+  const annotations = {
+    [CREATED_BY_ANNOTATION]: principalId,
+    ...(named !== undefined && { [PRINCIPAL_INCARNATIONS_ANNOTATION]: named }),
+  }
   const made = { ...assignment, metadata: { ...assignment.metadata, annotations } }
   // An earlier pass may have made it and been stopped before it could say so.
   await client.create(RoleAssignment.resource, made).catch(alreadyThere)

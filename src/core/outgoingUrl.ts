@@ -21,6 +21,10 @@ export const CALLED_URL = {
   proxy:
     /^https:\/\/([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9](:[0-9]{1,5})?(\/[A-Za-z0-9._~/-]*)?$/,
 } as const
+/** Of a page that a browser is sent to. */
+export const PAGE_URL = new RegExp(`^https?://${SEEN}]+$`, 'u')
+/** Of a store, which may be anywhere. */
+export const STORE_URL = new RegExp(`^https?://${SEEN}/?#]+(/${SEEN}?#]*)?$`, 'u')
 const CALLED_PATTERNS = new Set<string | undefined>(Object.values(CALLED_URL).map(String))
 
 /** Whether what breaks the pattern of such a field is a URL, but not one that is ever called. */

@@ -46,8 +46,9 @@ const NO_SETTINGS = none('REST reads and writes the settings in one request; kub
 const NO_DATABASE = none('the settings may name any database; one that cannot be suspended is left as it is')
 const NO_REPORT = none('reports come through REST; by kubectl only administrators of the cluster write any')
 
-const NO_TURN = none('the rollout ends at once as Failed, with the code of REST in status.failure')
+const NO_TURN = none('the rollout ends at once as Failed, and status.failure names the code of REST')
 const NO_DRIFT = none('by kubectl one sees what one takes over: the object and the Secret install-configuration')
+const NO_REVIEW = none('by kubectl no list of changes is sent: what is put back is all that status.pause shows')
 
 /** For each code of REST what refuses the same to everybody else. A code that is missing here does not compile. */
 export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
@@ -60,7 +61,7 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   UNAUTHORIZED: [server(401)],
   FORBIDDEN: [{ by: 'authorizer' }, policy('serverlessfunctions-beside-functionnamespaces', 'ServerlessFunction')],
   NOT_FOUND: [server(404)],
-  NOT_ACCEPTABLE: [NO_WRITE],
+  NOT_ACCEPTABLE: [server(406)],
   ALREADY_EXISTS: [server(409), phase('NameOccupied')],
   CONFLICT: [server(409)],
   INVALID_STATE: [
@@ -68,7 +69,7 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
     policy('boundaryprojections-beside-platformclusters', 'BoundaryProjection'),
   ],
   IN_USE: [policy('kind-deletions', 'ObjectStorageAccount'), phase('DeletionBlocked')],
-  API_KEY_DISABLED: [NO_WRITE],
+  API_KEY_DISABLED: [none('by kubectl spec.apiKeyVersion grows, and nothing is made while keys are switched off')],
   AUDIT_DISABLED: [NO_WRITE],
   BUCKET_NOT_EMPTY: [phase('DeletionBlocked')],
   OBJECTS_LOCKED: [phase('DeletionBlocked')],
@@ -115,14 +116,14 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   NothingToRollBack: [policy('kind-writes', 'RolloutExecution')],
   AcknowledgementRequired: [NO_DRIFT],
   NotPausedOnPlatformDrift: [policy('kind-writes', 'RolloutExecution')],
-  OperatorCapabilityMissing: [NO_DRIFT],
-  PlatformDriftChanged: [NO_DRIFT],
+  OperatorCapabilityMissing: [NO_REVIEW],
+  PlatformDriftChanged: [NO_REVIEW],
   ScanRunning: [none('a second scan waits: scans take turns')],
   ScanStale: [NO_DRIFT],
   DriftChanged: [NO_DRIFT],
   ConfigChanged: [NO_DRIFT],
   NotAdoptable: [NO_DRIFT],
-  RolloutBusy: [none('a second install waits: they take turns')],
+  RolloutBusy: [none('a second install waits; a second rollout ends at once as Failed, and status.failure names it')],
   NotResumable: [none('an install hears spec.requests.resumeAt only while it is Paused or Failed')],
   FeedUnreachable: [NO_REFUSAL],
   LAST_RECOVERY_BASE: [phase('DeletionBlocked')],
@@ -133,7 +134,8 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   LOG_GAP: [NO_BUILD],
   IMAGE_GONE: [NO_BUILD],
   NOTHING_TO_BUILD: [NO_BUILD],
-  RUNTIME_ENDED: [none('by kubectl nothing is built yet that names a runtime')],
+  // An app is built with the version that it names, as before the end of that.
+  RUNTIME_ENDED: [policy('kind-writes', 'FunctionNamespace')],
   VOLUME_NOT_SHAREABLE: [phase('ConfigurationInvalid')],
   SNAPSHOT_CLASS_MISSING: [phase('ConfigurationInvalid')],
   EULA_NOT_ACCEPTED: [rule],
@@ -160,7 +162,8 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   'source-unknown': [NO_DELIVERY],
   'webhook-not-acceptable': [NO_DELIVERY],
   'in-use': [policy('kind-deletions', 'DeploymentSource')],
-  'already-exists': [NO_DELIVERY],
+  // Clusters, and Secrets to pull with.
+  'already-exists': [server(409)],
   'cluster-is-local': [policy('kind-deletions', 'PlatformCluster'), rule],
   'not-a-circuit': [rule],
   'webhooks-not-supported': [NO_DELIVERY],

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ImageReference } from './containerFields.ts'
 import { defineKind, type ObjectOf, READ } from './define.ts'
 import { ProcessText } from './environment.ts'
-import { DateTime, Description, DisplayName, listBy, setOf } from './fields.ts'
+import { DateTime, Description, DisplayName, listBy, PlainText, setOf } from './fields.ts'
 
 export const RuntimeVersion = z
   .string()
@@ -34,7 +34,7 @@ export const AppRuntime = defineKind({
     title: DisplayName.max(64).describe('What people call it'),
     description: Description.default(''),
     versions: listBy('version', version, 30).min(1).describe('Versions that are offered, the newest first'),
-    detects: setOf(z.string().min(1).max(128), 20)
+    detects: setOf(PlainText.min(1).max(128), 20)
       .default([])
       .describe('Files by which a repository is recognised, such as package.json'),
     defaultStartCommand: ProcessText.max(1024).default('').describe('What starts an app that says nothing else'),

@@ -74,14 +74,14 @@ export const BlueprintTemplate = defineKind({
 })
 export type BlueprintTemplate = ObjectOf<typeof BlueprintTemplate>
 
-const ComponentName = z.string().min(1).max(52)
-const Collection = z.string().max(64)
+const ComponentName = PlainText.min(1).max(52)
+const Collection = PlainText.max(64)
 
 const Step = z.strictObject({
   component: ComponentName.describe('Name of the component in the template'),
   collection: Collection.describe('Collection of what is made'),
-  resourceName: z.string().max(253).describe('Name of what is made, as REST says it'),
-  objectName: z.string().max(253).describe('The same as the object is named'),
+  resourceName: PlainText.max(253).describe('Name of what is made, as REST says it'),
+  objectName: PlainText.max(253).describe('The same as the object is named'),
   dependsOn: z.array(ComponentName).max(30).optional().describe('Components that must be ready before'),
   isSkipped: z.boolean().optional().describe('Whether the condition of the component was not met; false when absent'),
   retain: z.boolean().optional().describe('Whether it is kept when a later version drops it; false when absent'),
@@ -118,7 +118,7 @@ const executionSpec = z.strictObject({
     .describe('What the places of values that are known later begin with; nothing when absent; immutable'),
   parameters: mapOf(z.string().max(4096), 50).describe('Values, secret ones masked; immutable'),
   secretParameters: z
-    .array(z.string().max(64))
+    .array(PlainText.max(64))
     .max(50)
     .optional()
     .describe('Parameters whose values are in the Secret beside it; immutable'),
@@ -126,11 +126,11 @@ const executionSpec = z.strictObject({
   outputs: z
     .array(
       z.strictObject({
-        name: z.string().max(64).describe('Name of the output'),
+        name: PlainText.max(64).describe('Name of the output'),
         secret: z.boolean().optional().describe('Whether only a reference is told; false when absent'),
         value: z.string().max(8192).optional().describe('What it is made of'),
         component: ComponentName.optional().describe('Component whose output it is'),
-        output: z.string().max(64).optional().describe('Name of that output'),
+        output: PlainText.max(64).optional().describe('Name of that output'),
       }),
     )
     .max(50)

@@ -83,15 +83,14 @@ export const PlatformCluster = defineKind({
     name: ResourceName.optional().describe('Name for people and commands; its id when absent; immutable'),
     displayName: DisplayName,
     labels: labels.describe('Labels for people and filters'),
-    region: z
-      .string()
-      .max(64)
-      .default('')
-      .describe('Where the cluster is, as resources on it show and are filtered by'),
+    region: PlainText.max(64).default('').describe('Where the cluster is, as resources on it show and are filtered by'),
     domain: z
       .string()
       .max(200)
-      .regex(/^[a-z0-9]([a-z0-9.-]{0,198}[a-z0-9])?$/, 'must be a domain in lower case, such as apps.example.com')
+      .regex(
+        /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/,
+        'must be a domain in lower case, such as apps.example.com',
+      )
       .describe('Domain below which the public hosts of resources lie'),
     isPlatform: z
       .boolean()
@@ -99,9 +98,7 @@ export const PlatformCluster = defineKind({
       .describe(
         'True for the cluster that the platform itself runs on; all others are reached through an agent; immutable',
       ),
-    ingressClassName: z
-      .string()
-      .max(63)
+    ingressClassName: PlainText.max(63)
       .optional()
       .describe("IngressClass of the Ingresses of resources; the cluster's default when absent"),
     gateway: Gateway.optional().describe(

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { OUTPUT_COLLECTIONS } from '../contracts/references.ts'
 import { SECRET_NAME_PATTERN } from '../contracts/vaults/names.ts'
 import { Arguments, MOST_OF_A_VALUE, ProcessText } from './environment.ts'
-import { Bytes, listBy, ResourceName, setOf } from './fields.ts'
+import { Bytes, listBy, PlainText, ResourceName, setOf } from './fields.ts'
 import { CronSchedule } from './schedule.ts'
 import { sparse, standsFor } from './sparse.ts'
 import { planOverrides, StorageClassName } from './workloadFields.ts'
@@ -36,7 +36,7 @@ export const VaultReferenceField = z.strictObject({
 const Output = z.strictObject({
   collection: z.enum(OUTPUT_COLLECTIONS).describe('Kind of the resource, as URLs of REST name it'),
   name: ResourceName.describe('Name of a resource in the same resource group'),
-  output: z.string().max(32).describe('What to take of it, such as connectionString or publicUrl'),
+  output: PlainText.max(32).describe('What to take of it, such as connectionString or publicUrl'),
 })
 
 export const EnvironmentVariableField = z.strictObject({

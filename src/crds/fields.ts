@@ -106,10 +106,16 @@ export const Description = Explanation.max(512).describe('What it is for, in wor
 /** A map of at most so many names. REST takes none of these in a body: what has one could not be changed there any more. */
 export function mapOf<Value extends z.ZodType>(value: Value, most: number): z.ZodRecord<z.ZodString, Value> {
   const isSmall = (map: object) => Object.keys(map).length <= most
-  const validations = [{ rule: "!('__proto__' in self)", message: 'must not have the name __proto__' }]
+  const isPlain = (map: object) => Object.keys(map).every((name) => NO_CONTROLS.test(name))
+  const plain = 'must have no control characters in its names'
+  const validations = [
+    { rule: "!('__proto__' in self)", message: 'must not have the name __proto__' },
+    { rule: String.raw`self.all(k, !k.matches(r'[\x00-\x1f\x7f-\x9f]'))`, message: plain },
+  ]
   return z
     .record(z.string(), value)
     .refine(isSmall, `must have at most ${most} names`)
+    .refine(isPlain, plain)
     .meta({ maxProperties: most, 'x-kubernetes-validations': validations })
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { VaultReferenceField } from './containerFields.ts'
-import { ResourceName, setOf, Uuid } from './fields.ts'
+import { PlainText, ResourceName, setOf, Uuid } from './fields.ts'
 import { ListedCronSchedule } from './schedule.ts'
 import { sparse } from './sparse.ts'
 
@@ -54,5 +54,5 @@ export const SourceField = z.strictObject({
   parts: z.int().min(1).max(64).describe('In how many parts it is kept'),
   deploymentId: Uuid.describe('Deployment that builds it'),
   uploadedAt: z.iso.datetime({ offset: true }).describe('When it came'),
-  uploadedBy: z.string().max(64).describe('Principal that sent it'),
+  uploadedBy: PlainText.max(64).describe('Principal that sent it'),
 })

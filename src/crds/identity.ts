@@ -50,7 +50,7 @@ export const PlatformUser = defineKind({
     externalIdentity: z
       .strictObject({
         tenantId: Uuid.describe('Name of the SsoConnection through which the person came'),
-        alias: z.string().max(63).describe('Alias of the identity provider in that SsoConnection'),
+        alias: PlainText.max(63).describe('Alias of the identity provider in that SsoConnection'),
         issuer: z.string().max(2048).describe('The iss claim of that identity provider'),
         subject: z.string().max(255).describe('The sub claim at that issuer (OpenID Connect Core section 2)'),
         claims: mapOf(z.array(z.string().max(256)).max(200), 20)
@@ -87,7 +87,7 @@ export const PlatformClient = defineKind({
     displayName: DisplayName,
     description: Description.default(''),
     isEnabled: z.boolean().default(true).describe('False refuses new tokens and every one that the account still has'),
-    secretName: z.string().max(63).describe('A Secret in the same namespace whose key client-secret holds the secret'),
+    secretName: PlainText.max(63).describe('A Secret in the same namespace whose key client-secret holds the secret'),
   }),
   status: resourceStatus.extend({
     lastTokenAt: DateTime.optional().describe('When the account last got a token, to the hour'),

@@ -26,9 +26,7 @@ export const MemberInvitation = defineKind({
     email: Email.describe('Address that the invitation is sent to, and that whoever accepts must have; immutable'),
     roleDefinitionName: DisplayNameOf.describe('The display name of the role that accepting gives; immutable'),
     scope: Scope,
-    scopeIncarnation: z
-      .string()
-      .max(64)
+    scopeIncarnation: PlainText.max(64)
       .optional()
       .describe(
         'Which life of the object at the scope is meant, so that one made anew inherits no invitation; immutable',

@@ -12,6 +12,7 @@ import {
 import { STALLED_REASONS } from '../core/reasons.ts'
 import { defineKind, type ObjectOf, READ, resourceStatus, statusColumns } from './define.ts'
 import { DateTime, DisplayName, Line, listBy, mapOf, PlainText, ResourceName, setOf } from './fields.ts'
+import { HttpsUrl } from './sso.ts'
 
 /** As tags of charts have it: OCI has no `+` in them. */
 export const Version = z.string().max(64).regex(new RegExp(VERSION_PATTERN), 'must be a version, such as 1.20.0')
@@ -233,7 +234,7 @@ export const ComponentRelease = defineKind({
       .regex(/^sha256:[0-9a-f]{64}$/, 'must be sha256: and 64 hexadecimal digits in lower case')
       .describe('Digest of its manifest when it was first seen: a tag that moves later is refused; immutable'),
     publishedAt: DateTime.optional().describe('When it was published, as the chart says'),
-    notesUrl: z.string().max(2048).optional().describe('Page with what is new'),
+    notesUrl: HttpsUrl.optional().describe('Page with what is new'),
     isSchemaBreaking: z.boolean().default(false).describe('Whether objects must be changed by hand before it'),
     migratesDatabase: z
       .boolean()

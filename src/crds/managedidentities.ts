@@ -2,13 +2,13 @@ import { z } from 'zod'
 import { INCARNATION_ANNOTATION, OWNER_INCARNATION_ANNOTATION } from '../core/labels.ts'
 import type { ObjectMeta } from '../core/object.ts'
 import { type AnyKind, defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
-import { ResourceName } from './fields.ts'
+import { PlainText, ResourceName } from './fields.ts'
 
 /** The collections of the interface whose resources run code and may have an identity of their own. */
 export const CODE_COLLECTIONS = ['apps', 'containerinstances', 'staticwebapps', 'jobs', 'functionnamespaces'] as const
 
 export const CodeCollection = z.enum(CODE_COLLECTIONS)
-export const ResourceUid = z.string().min(1).max(128)
+export const ResourceUid = PlainText.min(1).max(128)
 
 /** An identity that code of one resource signs in with; it lives and dies with the resource. */
 export const ManagedIdentity = defineKind({

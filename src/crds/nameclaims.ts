@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineKind, type ObjectOf } from './define.ts'
+import { PlainText } from './fields.ts'
 
 /**
  * Holds a name that must be unique on the platform. The object's own name is a hash of type and value, so that etcd
@@ -23,16 +24,15 @@ export const NameClaim = defineKind({
       .describe(
         'What is named: a public host, a vault, a storage account, a bucket at the object store, or a path of functions; immutable',
       ),
-    value: z.string().min(1).max(253).describe('The name that is unique among those of its type; immutable'),
+    value: PlainText.min(1).max(253).describe('The name that is unique among those of its type; immutable'),
     holder: z
       .strictObject({
-        kind: z.string().max(63).describe('Kind of the resource, such as VectorCluster'),
-        namespace: z.string().max(63).describe('Namespace that the resource stands in'),
-        name: z.string().max(63).describe('Name of the resource'),
-        incarnation: z
-          .string()
-          .max(64)
-          .describe('Which life of the resource has it, so that one made anew does not inherit the name'),
+        kind: PlainText.max(63).describe('Kind of the resource, such as VectorCluster'),
+        namespace: PlainText.max(63).describe('Namespace that the resource stands in'),
+        name: PlainText.max(63).describe('Name of the resource'),
+        incarnation: PlainText.max(64).describe(
+          'Which life of the resource has it, so that one made anew does not inherit the name',
+        ),
       })
       .describe('The resource that has the name; immutable'),
   }),

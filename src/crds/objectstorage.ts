@@ -9,7 +9,7 @@ import {
   resourceStatus,
   statusColumns,
 } from './define.ts'
-import { DateTime, Line, ResourceName, Tags, Uuid } from './fields.ts'
+import { DateTime, Line, PlainText, ResourceName, Tags, Uuid } from './fields.ts'
 import { HeldBy, notWhileHeld } from './held.ts'
 import { tagKeyRule } from './tags.ts'
 import { ClusterId, DeletionProtection } from './workloadFields.ts'
@@ -123,8 +123,8 @@ export type ObjectStorageAccount = ObjectOf<typeof ObjectStorageAccount>
 const Days = z.int().min(1).max(36_500)
 
 export const LifecycleRule = z.strictObject({
-  id: z.string().min(1).max(255).describe('Name of the rule, unique in the bucket'),
-  prefix: z.string().max(1024).optional().describe('Only objects whose keys begin so; all when absent or empty'),
+  id: PlainText.min(1).max(255).describe('Name of the rule, unique in the bucket'),
+  prefix: PlainText.max(1024).optional().describe('Only objects whose keys begin so; all when absent or empty'),
   expireDays: Days.optional().describe('Days after which an object is deleted; never when absent'),
   noncurrentExpireDays: Days.optional().describe('Days after which a former version is deleted; never when absent'),
   abortUploadDays: Days.optional().describe(
@@ -286,9 +286,7 @@ const keySpec = z.strictObject({
     .max(100)
     .optional()
     .describe('Buckets of the account by name; all, later ones too, when absent; immutable'),
-  prefix: z
-    .string()
-    .min(1)
+  prefix: PlainText.min(1)
     .max(512)
     .optional()
     .describe('Only objects whose keys begin so; needs exactly one bucket; all when absent; immutable'),

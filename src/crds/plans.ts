@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { PLAN_FAMILIES } from '../core/sizing/plans.ts'
 import { defineKind, type ObjectOf, READ } from './define.ts'
-import { Bytes, Cores, Description, DisplayName, mapOf } from './fields.ts'
+import { Bytes, Cores, Description, DisplayName, mapOf, PlainText } from './fields.ts'
 import { PlanStorageClass } from './workloadFields.ts'
 import { boundsRules } from './workloadRules.ts'
 
@@ -40,7 +40,7 @@ export const ComputePlan = defineKind({
       .boolean()
       .default(false)
       .describe('True keeps the plan for resources that have it; REST refuses it to all others'),
-    extras: mapOf(z.string().max(256), 32)
+    extras: mapOf(PlainText.max(256), 32)
       .prefault({})
       .describe(
         'What only one family has: maxConnections of Relational is set, walStorageSize and maxEdition are shown',

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { SETTINGS_NAME, TARGET_SECRETS } from '../contracts/platformbackups/names.ts'
+import { STORE_URL } from '../core/outgoingUrl.ts'
 import { defineKind, messageColumn, type ObjectOf, READ, resourceStatus, statusColumns, WRITE } from './define.ts'
 import { DateTime, PlainText } from './fields.ts'
 import { CronSchedule } from './schedule.ts'
@@ -41,10 +42,7 @@ export const BackupTarget = z.strictObject({
   endpoint: z
     .string()
     .max(2048)
-    .regex(
-      /^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/,
-      'must be an http or https address without a user, a query or a fragment',
-    )
+    .regex(STORE_URL, 'must be an http or https address without a user, a query or a fragment')
     .describe('Where the store is; private addresses may be called, link-local ones never'),
   forcePathStyle: z
     .boolean()

@@ -2,8 +2,10 @@ import { INCARNATION_ANNOTATION, PRINCIPAL_INCARNATIONS_ANNOTATION } from '../co
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject, ObjectMeta, Resource } from '../core/object.ts'
 import { BlueprintExecution } from './blueprints.ts'
+import { Boundary } from './boundaries.ts'
 import type { AnyKind } from './define.ts'
 import { PlatformClient, PlatformUser } from './identity.ts'
+import { MemberInvitation } from './invitations.ts'
 import { DenyAssignment, JitRequest, PrincipalGroup, RoleAssignment } from './rbac.ts'
 
 /**
@@ -14,7 +16,9 @@ import { DenyAssignment, JitRequest, PrincipalGroup, RoleAssignment } from './rb
 
 /** Kinds whose records name principals. */
 const NAMING: ReadonlySet<string> = new Set(
-  [RoleAssignment, DenyAssignment, JitRequest, PrincipalGroup, BlueprintExecution].map(({ kind }) => kind),
+  [RoleAssignment, DenyAssignment, JitRequest, PrincipalGroup, BlueprintExecution, Boundary, MemberInvitation].map(
+    ({ kind }) => kind,
+  ),
 )
 
 /** Where principals have a record of ours; with Keycloak people have none, and their ids never come again. */
@@ -27,6 +31,8 @@ export const PRINCIPAL_RESOURCES: readonly Resource[] = [
 type Naming = {
   principalId?: string | undefined
   startedBy?: string
+  invitedBy?: string
+  initialOwner?: { readonly principalId: string } | undefined
   excludedPrincipalIds?: readonly string[]
   memberIds?: readonly string[]
 }
@@ -34,8 +40,8 @@ type Naming = {
 /** The principals that a record of the kind names; none for kinds that name nobody. */
 export function principalsNamedBy({ kind }: Pick<AnyKind, 'kind'>, spec: object): string[] {
   if (!NAMING.has(kind)) return []
-  const { principalId, startedBy, excludedPrincipalIds = [], memberIds = [] } = spec as Naming
-  const named = [principalId, startedBy].filter((id) => id !== undefined)
+  const { principalId, startedBy, invitedBy, initialOwner, excludedPrincipalIds = [], memberIds = [] } = spec as Naming
+  const named = [principalId, startedBy, invitedBy, initialOwner?.principalId].filter((id) => id !== undefined)
   return [...named, ...excludedPrincipalIds, ...memberIds]
 }
 

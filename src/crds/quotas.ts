@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineKind, type ObjectOf } from './define.ts'
+import { PlainText } from './fields.ts'
 
 /**
  * What each resource of a boundary was granted of the quotas above it. Whoever grants writes the whole ledger at the
@@ -19,13 +20,13 @@ export const QuotaLedger = defineKind({
   spec: z.strictObject({
     grants: z
       .record(
-        z.string().max(180),
+        PlainText.max(180),
         z.strictObject({
-          cpu: z.string().max(32).describe('Cores over all replicas, such as 1500m'),
-          memory: z.string().max(32).describe('Memory over all replicas, such as 4Gi'),
-          storage: z.string().max(32).describe('Storage over all volumes, such as 30Gi'),
+          cpu: PlainText.max(32).describe('Cores over all replicas, such as 1500m'),
+          memory: PlainText.max(32).describe('Memory over all replicas, such as 4Gi'),
+          storage: PlainText.max(32).describe('Storage over all volumes, such as 30Gi'),
           pods: z.int().min(0).describe('How many pods it may run at once'),
-          at: z.string().max(32).describe('When it was granted, RFC 3339'),
+          at: PlainText.max(32).describe('When it was granted, RFC 3339'),
         }),
       )
       .prefault({})

@@ -2,9 +2,19 @@ import { z } from 'zod'
 import { coversAnyAction, coversNothing, type Nature } from '../core/actionPatterns.ts'
 import { MAX_ACTION_LENGTH } from '../core/actions.ts'
 import { defineKind, type ObjectOf, READ, resourceStatus, WRITE } from './define.ts'
-import { DateTime, Description, DisplayName, DisplayNameOf, PrincipalType, Scope, Uuid } from './fields.ts'
+import {
+  DateTime,
+  Description,
+  DisplayName,
+  DisplayNameOf,
+  Explanation,
+  PlainText,
+  PrincipalType,
+  Scope,
+  Uuid,
+} from './fields.ts'
 
-const ActionPattern = z.string().min(1).max(MAX_ACTION_LENGTH)
+const ActionPattern = PlainText.min(1).max(MAX_ACTION_LENGTH)
 
 /** Names or patterns that cover some action; the vocabulary is too long for a CRD, so an admission policy holds it too. */
 function actionPatterns(nature: Nature) {
@@ -14,9 +24,7 @@ function actionPatterns(nature: Nature) {
 const ActionPatterns = actionPatterns('control')
 const DataActionPatterns = actionPatterns('data')
 
-const ScopeIncarnation = z
-  .string()
-  .max(64)
+const ScopeIncarnation = PlainText.max(64)
   .optional()
   .describe(
     'Which life of the object at the scope is meant, so that one made anew inherits nothing; the present one when absent; immutable',
@@ -222,7 +230,7 @@ export const JitRequest = defineKind({
     roleDefinitionName: DisplayNameOf.describe('The display name of the role that is asked for; immutable'),
     scope: Scope,
     scopeIncarnation: ScopeIncarnation,
-    justification: z.string().min(1).max(512).describe('Why the role is needed, for whoever decides; immutable'),
+    justification: Explanation.min(1).max(512).describe('Why the role is needed, for whoever decides; immutable'),
     durationMinutes: z
       .int()
       .min(15)

@@ -216,7 +216,7 @@ export const RolloutExecution = defineKind({
   },
   spec: z.strictObject({
     plan: ResourceName.describe('Name of the RolloutPlan; immutable'),
-    acknowledgedFailures: setOf(z.string().max(64), 50)
+    acknowledgedFailures: setOf(PlainText.max(64), 50)
       .default([])
       .describe('Checks that may fail although that usually keeps a rollout back; immutable'),
     rollbackOf: ResourceName.optional().describe('RolloutExecution that it takes back; immutable'),

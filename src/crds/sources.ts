@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { HEAD_KINDS } from '../contracts/sources/events.ts'
 import { DELIVERY_KEYS_KEPT, HEADS_KEPT } from '../contracts/sources/journal.ts'
 import { PROVIDERS, type Provider } from '../contracts/sources/providers.ts'
-import { CALLED_URL } from '../core/outgoingUrl.ts'
+import { CALLED_URL, PAGE_URL } from '../core/outgoingUrl.ts'
 import { defineKind, messageColumn, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
-import { DateTime, DisplayName } from './fields.ts'
+import { DateTime, DisplayName, PlainText } from './fields.ts'
 import { BranchName } from './gitFields.ts'
 import { HELD_SHOWN, HeldBy, notWhileHeld } from './held.ts'
 
@@ -14,6 +14,8 @@ export const SourceUrl = z
   .min(9)
   .max(2048)
   .regex(CALLED_URL.source, 'must be an https or ssh address without a password, a query or a fragment')
+
+const PageUrl = z.string().max(2048).regex(PAGE_URL, 'must be an http or https address without a user')
 
 /** The name of a person, a group or an organization at a provider. */
 export const AccountName = z
@@ -81,9 +83,9 @@ const spec = z.strictObject({
   install: z
     .strictObject({
       step: z.enum(['Register', 'Install']).describe('Register makes the GitHub App, Install gives it repositories'),
-      stateHash: z.string().max(64).describe('SHA-256 of the state that the provider sends back, in hex'),
+      stateHash: PlainText.max(64).describe('SHA-256 of the state that the provider sends back, in hex'),
       expiresAt: DateTime.describe('From then on the state proves nothing'),
-      returnUrl: z.string().max(2048).optional().describe('Where the browser goes in the end'),
+      returnUrl: PageUrl.optional().describe('Where the browser goes in the end'),
     })
     .optional()
     .describe('An installation under way; written by the platform only, and taken away by the one use of its state'),

@@ -1,7 +1,18 @@
 import { z } from 'zod'
 import { CALLED_URL } from '../core/outgoingUrl.ts'
 import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
-import { DateTime, DisplayName, DisplayNameOf, MissingSecrets, mergedBy, ResourceName, Scope, Uuid } from './fields.ts'
+import {
+  DateTime,
+  DisplayName,
+  DisplayNameOf,
+  MissingSecrets,
+  mergedBy,
+  PlainText,
+  Prose,
+  ResourceName,
+  Scope,
+  Uuid,
+} from './fields.ts'
 
 /** An address that the platform or a browser calls: https only. What may be called is judged when it is called. */
 export const HttpsUrl = z
@@ -41,9 +52,7 @@ export const IdpBinding = defineKind({
     tenantId: Uuid.describe('Id of the PlatformTenant whose people are meant; immutable'),
     issuer: HttpsUrl.describe('Exactly the iss claim of the external issuer; immutable'),
     claim: ClaimName.default('groups').describe('Name of the claim that is looked at; immutable'),
-    claimValue: z
-      .string()
-      .min(1)
+    claimValue: PlainText.min(1)
       .max(256)
       .describe('What the claim must be or, of a list, hold, compared exactly; immutable'),
     groupId: Uuid.optional().describe(
@@ -55,9 +64,7 @@ export const IdpBinding = defineKind({
     scope: Scope.optional().describe(
       'Where the role counts, and everywhere below: /, a boundary, a resource group or a resource; immutable',
     ),
-    scopeIncarnation: z
-      .string()
-      .max(64)
+    scopeIncarnation: PlainText.max(64)
       .optional()
       .describe('Which life of the object at the scope is meant, so that one made anew inherits no binding; immutable'),
   }),
@@ -118,13 +125,11 @@ export const SsoIdentityProvider = z.strictObject({
   authorizationUrl: HttpsUrl.optional().describe('Where people are sent to sign in; from the metadata when absent'),
   tokenUrl: HttpsUrl.optional().describe('Where codes are turned into tokens (Oidc); from the metadata when absent'),
   jwksUrl: HttpsUrl.optional().describe('Where its signing keys are (Oidc); from the metadata when absent'),
-  clientId: z.string().min(1).max(256).optional().describe('What the platform is called there; needed for Oidc'),
+  clientId: PlainText.min(1).max(256).optional().describe('What the platform is called there; needed for Oidc'),
   clientSecretName: ResourceName.optional().describe(
     'A Secret in the same namespace whose key client-secret holds the secret; needed for Oidc',
   ),
-  signingCertificate: z
-    .string()
-    .max(16384)
+  signingCertificate: Prose.max(16384)
     .optional()
     .describe('Certificate that its answers are signed with (Saml), as PEM; from the metadata when absent'),
   emailClaim: ClaimName.optional().describe(

@@ -1,31 +1,13 @@
 import { expect } from 'chai'
-import { z } from 'zod'
 import { GIT_NAMES, REPOSITORY_NAMES } from '../../test/cases/gitNames.ts'
+import { type TextField, textFields } from '../../test/make/textFields.ts'
 import { brokenRules } from './define.ts'
 import { KINDS } from './index.ts'
 import { RelationalCluster } from './relational.ts'
 import { everRuns } from './schedule.ts'
 
-type Field = { path: string; schema: z.ZodString }
-
-/** The fields of a schema that take text, however deep. */
-function textFields(schema: unknown, path: string): Field[] {
-  if (schema instanceof z.ZodString) return [{ path, schema }]
-  if (schema instanceof z.ZodObject) {
-    return Object.entries(schema.shape).flatMap(([name, part]) => textFields(part, `${path}.${name}`))
-  }
-  if (schema instanceof z.ZodArray) return textFields(schema.element, path)
-  if (schema instanceof z.ZodRecord) return textFields(schema.valueType, path)
-  const isWrapper =
-    schema instanceof z.ZodOptional ||
-    schema instanceof z.ZodNullable ||
-    schema instanceof z.ZodDefault ||
-    schema instanceof z.ZodPrefault
-  return isWrapper ? textFields(schema.unwrap(), path) : []
-}
-
 const FIELDS = KINDS.flatMap((kind) => textFields(kind.spec, kind.kind))
-const rulesOf = ({ schema }: Field) => JSON.stringify(schema.meta()?.['x-kubernetes-validations'] ?? [])
+const rulesOf = ({ schema }: TextField) => JSON.stringify(schema.meta()?.['x-kubernetes-validations'] ?? [])
 
 const RELATIONAL = RelationalCluster.spec.parse({})
 
@@ -33,8 +15,22 @@ const NEVER = ['99 * * * *', '* * * * 8', '*/0 * * * *', '1-60 * * * *', '0 2 31
 
 const isProcessText = (path: string) => /\.(args|\w*[cC]ommand|\w*[eE]nv(\.value)?)$/.test(path)
 
+const ID = '7b0c5d6e-1f2a-4b3c-8d4e-5f6a7b8c9d0e'
+/** A page or a path, as a reporter says it; and what an issuer calls itself, which is compared. */
+const SHOWN_ADDRESSES: readonly string[] = ['BugReport.url', 'PlatformUser.externalIdentity.issuer']
+/** Ids that others give, in whatever form they have. */
+const FOREIGN_IDS: readonly string[] = [
+  ...['MemberInvitation.tenantId', 'SsoConnection.identityProviders.clientId', 'PlatformAlert.alertId'],
+  ...['BlueprintSource.installationId', 'BlueprintSource.repositoryId'],
+]
+
 /** Which fields a class of values is meant for, and the values of it that can never work. */
-const CLASSES: { sentence: string; isMeant: (field: Field) => boolean; least: number; values: readonly string[] }[] = [
+const CLASSES: {
+  sentence: string
+  isMeant: (field: TextField) => boolean
+  least: number
+  values: readonly string[]
+}[] = [
   {
     sentence: 'a quantity below zero, beyond what etcd keeps, or none at all',
     isMeant: (field) => rulesOf(field).includes('isQuantity'),
@@ -103,6 +99,55 @@ const CLASSES: { sentence: string; isMeant: (field: Field) => boolean; least: nu
     isMeant: ({ path }) => /\.repository(Full)?Name$/.test(path),
     least: 1,
     values: ['', ...REPOSITORY_NAMES.impossible.map(([, name]) => name)],
+  },
+  {
+    sentence: 'an address that nobody can call',
+    isMeant: ({ path }) => /(url|endpoint|\.issuer)$/i.test(path) && !SHOWN_ADDRESSES.includes(path),
+    least: 10,
+    values: [
+      '',
+      'x',
+      'shop.example.com',
+      '//shop.example.com',
+      'https://',
+      'https:// shop',
+      'javascript:alert(1)',
+      'file:///x',
+    ],
+  },
+  {
+    sentence: 'a host that no resolver finds',
+    isMeant: ({ path }) => /(host|domains?)$/i.test(path),
+    least: 6,
+    values: [
+      '',
+      ' ',
+      '.',
+      'a..b',
+      '.example.com',
+      '-a.example.com',
+      'a_b.example.com',
+      'a b.com',
+      'a/b',
+      '*',
+      'x'.repeat(254),
+    ],
+  },
+  {
+    sentence: 'an id that is none',
+    isMeant: ({ path, schema }) =>
+      /(Id|Ids)$/.test(path) && schema.safeParse(ID).success && !FOREIGN_IDS.includes(path),
+    least: 25,
+    values: ['', 'nope', `{${ID}}`, ID.replaceAll('-', ''), `${ID}0`, ID.replace('7', 'g'), `urn:uuid:${ID}`],
+  },
+  {
+    sentence: 'a moment that never is',
+    isMeant: ({ path }) => /(At|Until|Time|notBefore|expiresOn)$/.test(path),
+    least: 20,
+    values: [
+      ...['', 'tomorrow', '2026-01-31', '2026-01-31T12:00:00', '2026-01-31 12:00:00Z', '12:00', '1769860800'],
+      ...['2026-02-30T12:00:00Z', '2026-13-01T12:00:00Z', '2026-01-31T25:00:00Z', '2026-01-31T12:00:00+25:00'],
+    ],
   },
   {
     sentence: 'a parameter that would begin another line or another value',

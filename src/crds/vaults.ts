@@ -129,7 +129,7 @@ const history = z
           version: z.int().min(1).describe('Number of the version, ascending from 1'),
           ...attributes,
           createdAt: DateTime.describe('When the version was written'),
-          createdBy: z.string().max(128).optional().describe('Who wrote the version; absent for one of valueFrom'),
+          createdBy: PlainText.max(128).optional().describe('Who wrote the version; absent for one of valueFrom'),
         }),
       )
       .max(VERSIONS_KEPT)
@@ -142,15 +142,15 @@ const history = z
       .describe('Whether the platform itself writes the secret, and nobody else may'),
     createdAt: DateTime.optional().describe('When this life got its first version'),
     updatedAt: DateTime.optional().describe('When a version was written or the state changed'),
-    updatedBy: z.string().max(128).optional().describe('Who last did so through REST'),
+    updatedBy: PlainText.max(128).optional().describe('Who last did so through REST'),
     deletedAt: DateTime.optional().describe('When it was deleted; absent unless it is'),
     purgedAt: DateTime.optional().describe('When it was purged; absent unless it is'),
     source: z
       .strictObject({
-        secretName: z.string().max(253).describe('Name of that Secret'),
-        key: z.string().max(253).describe('Its entry'),
-        uid: z.string().max(64).describe('metadata.uid of that Secret'),
-        resourceVersion: z.string().max(64).describe('metadata.resourceVersion of that Secret'),
+        secretName: PlainText.max(253).describe('Name of that Secret'),
+        key: PlainText.max(253).describe('Its entry'),
+        uid: PlainText.max(64).describe('metadata.uid of that Secret'),
+        resourceVersion: PlainText.max(64).describe('metadata.resourceVersion of that Secret'),
         version: z.int().min(1).describe('The version that has its value'),
       })
       .optional()

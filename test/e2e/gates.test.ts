@@ -1,7 +1,12 @@
+import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
+import { ERROR_STATUS, type ErrorCode } from '../../src/core/errors.ts'
+import { BOUNDARY_LABEL, LEAVING_LABEL } from '../../src/core/labels.ts'
 import { boundaryNamespace, groupNamespace } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { Boundary } from '../../src/crds/boundaries.ts'
+import type { AnyKind } from '../../src/crds/define.ts'
+import { KINDS } from '../../src/crds/index.ts'
 import { RelationalCluster } from '../../src/crds/relational.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
@@ -13,9 +18,13 @@ import {
 } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
-import { REFUSED_WRITES, type RefusalWorld } from '../cases/refusedWrites.ts'
+import { REFUSED_WRITES, type RefusalWorld, type RestRequest } from '../cases/refusedWrites.ts'
+import { sampleName, sampleSpec } from '../make/samples.ts'
 import { call, expectCall, makeBoundary, makeCaller, makeGroup, uniqueName, until } from '../worlds/platform.ts'
 import { administrator, clientWithToken } from '../worlds/tenant.ts'
+
+/** Nobody's token. */
+const STRANGER = 'no.such.token'
 
 /** What REST refuses to delete, refused to a tenant's kubectl, to an administrator's, and to Git with either. */
 describe('what is to be kept', () => {
@@ -52,6 +61,23 @@ describe('what is to be kept', () => {
       const { status } = await storedGroup(name)
       return JSON.stringify(status?.heldBy) === JSON.stringify(held)
     })
+
+  const CLOSED = 'belongs to what is being deleted'
+  const placed = (client: KubeClient, kind: AnyKind, namespace: string) => {
+    const spec = sampleSpec(kind, { boundaryId, ownerId: randomUUID(), memberId: randomUUID() })
+    const metadata = { name: sampleName(kind, spec), namespace }
+    const object = { apiVersion: kind.apiVersion, kind: kind.kind, metadata, spec } as KubeObject
+    return refusalOf(client.create(kind.resource, object, { dryRun: true }))
+  }
+  /** The kinds of which a new object would be taken in the namespace, or refused for another reason, from an administrator. */
+  async function takenIn(namespace: string, ...placements: AnyKind['placement'][]): Promise<string[]> {
+    const kinds = KINDS.filter(({ placement }) => placements.includes(placement))
+    expect(kinds).to.have.length.above(10)
+    const outcomes = await Promise.all(
+      kinds.map(async (kind) => `${kind.kind}: ${await placed(admin, kind, namespace)}`),
+    )
+    return outcomes.filter((outcome) => !outcome.includes(CLOSED))
+  }
 
   async function everybodyIsRefused(name: string, holder: string) {
     const rest = await call('DELETE', groupPath(name))
@@ -169,23 +195,23 @@ describe('what is to be kept', () => {
       const { status, body: refused } = await call('POST', `${path}/${collection}/late${collection.length}`, body)
       expect([status, refused.code], collection).to.deep.equal([409, 'INVALID_STATE'])
     }
-    await until('the namespace is closed', async () => {
-      const object = {
-        apiVersion: VectorCluster.apiVersion,
-        kind: VectorCluster.kind,
-        metadata: { name: 'late', namespace: space },
-        spec: {},
-      }
-      return (await refusalOf(owner.create(VectorCluster.resource, object, { dryRun: true }))).includes(
-        'is being deleted',
-      )
-    })
+    await until('the namespace is closed', async () => (await placed(owner, VectorCluster, space)).includes(CLOSED))
+    expect(await takenIn(space, 'group')).to.deep.equal([])
     await admin.mergePatch(VectorCluster.resource, ref, { metadata: { finalizers: null } })
     await until('the group is gone', async () => (await call('GET', groupPath('going'))).status === 404)
   })
+
+  it('is placed in no boundary that is going', async () => {
+    const name = uniqueName('going')
+    const labels = { [BOUNDARY_LABEL]: boundaryId, [LEAVING_LABEL]: 'true' }
+    await admin.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } })
+    expect(await takenIn(name, 'boundary', 'boundaryOrPlatform')).to.deep.equal([])
+    await admin.mergePatch(namespaces, { name }, { metadata: { labels: { [BOUNDARY_LABEL]: null } } })
+    await admin.remove(namespaces, { name })
+  })
 })
 
-/** The list of refusals, as far as the API server and its policies refuse: each entry, provoked. */
+/** The list of refusals, as far as the API server and its policies refuse: each entry, provoked, and by REST as well. */
 describe('what REST refuses is refused to kubectl', () => {
   let world: RefusalWorld
   let release: () => Promise<void>
@@ -211,15 +237,22 @@ describe('what REST refuses is refused to kubectl', () => {
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
       subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: `p:${clerk.principalId}` }],
     })
-    const clients = await Promise.all([owner, contributor, nobody, clerk].map(({ token }) => clientWithToken(token)))
-    const [ofOwner, ofContributor, ofNobody, ofClerk] = clients as [KubeClient, KubeClient, KubeClient, KubeClient]
-    const stranger = await clientWithToken('no.such.token')
+    const tokens = { owner: owner.token, contributor: contributor.token, nobody: nobody.token, stranger: STRANGER }
+    const clients = await Promise.all([...Object.values(tokens), clerk.token].map((token) => clientWithToken(token)))
+    const [ofOwner, ofContributor, ofNobody, stranger, ofClerk] = clients as [
+      ...[KubeClient, KubeClient, KubeClient, KubeClient, KubeClient],
+    ]
     const callers = { admin, owner: ofOwner, contributor: ofContributor, nobody: ofNobody, clerk: ofClerk, stranger }
-    world = { boundaryId, group, ...callers, until: (what, look) => until(what, async () => (await look()) || false) }
-    await until('the clerk may write', async () => {
-      const { write, says = '' } = REFUSED_WRITES['freehold-iam-writers PlatformTenant'] ?? never()
-      return (await outcomeOf(write(world))).words.includes(says)
-    })
+    const rest = ({ method, path, body, headers, by }: RestRequest) =>
+      call<{ id?: string; code?: string; items?: { id: string }[] }>(method, path, body, {
+        ...(headers !== undefined && { headers }),
+        ...(by !== undefined && { token: tokens[by] }),
+      })
+    const untilSo: RefusalWorld['until'] = (what, look) => until(what, async () => (await look()) || false)
+    world = { boundaryId, group, ...callers, rest, until: untilSo }
+    const { prepare, says } = REFUSED_WRITES['freehold-iam-writers PlatformTenant'] ?? never()
+    const { write } = await prepare(world)
+    await until('the clerk may write', async () => (await outcomeOf(write())).words.includes(says))
     release = async () => {
       for (const resource of [clusterRoleBinding, clusterRole]) await admin.remove(resource, { name })
       await Promise.all(Object.values(callers).map((client) => client.close()))
@@ -241,11 +274,21 @@ describe('what REST refuses is refused to kubectl', () => {
     }
   }
 
-  for (const [gate, { write, status, says = '' }] of Object.entries(REFUSED_WRITES)) {
-    it(`by ${gate}`, async () => {
-      const outcome = await outcomeOf(write(world))
-      expect(outcome.words).to.include(says)
-      expect(outcome.status).to.equal(status)
+  for (const [gate, { prepare, status, says, codes }] of Object.entries(REFUSED_WRITES)) {
+    it(`by ${gate}${codes.length === 0 ? '' : `, and by REST as ${codes.join(', ')}`}`, async () => {
+      const { write, rest, release: clean } = await prepare(world)
+      try {
+        const outcome = await outcomeOf(write())
+        expect(outcome.words).to.include(says)
+        expect(outcome.status).to.equal(status)
+        for (const [code, request] of Object.entries(rest) as [ErrorCode, RestRequest][]) {
+          const answer = await world.rest(request)
+          const told = [answer.status, answer.body.code]
+          expect(told, `${request.method} ${request.path}`).to.deep.equal([ERROR_STATUS[code], code])
+        }
+      } finally {
+        await clean()
+      }
     })
   }
 })

@@ -14,6 +14,7 @@ const TEXTS: Values = [
   'a\u0000b',
   'a\u0085b',
   'a\u009fb',
+  'shop.example.com\n',
   ...['a\u200bb', 'a\u202eb', '\u2066a\u2069', '\ufeffa', '\u00a0', 'a\u00a0', 'a\u00a0b', '\u3164', '👩\u200d👧'],
   'É',
   '\\',
@@ -85,9 +86,16 @@ const TIMES: Values = [
     '2026-01-31t12:00:00z',
     '2026-01-31T12:00Z',
   ],
+  '2027-01-31T12:00:00Z\n',
   ...['2026-02-30T12:00:00Z', '2026-13-01T12:00:00Z', '2026-01-31T25:00:00Z', '2027-01-31T12:00:00.123456789+02:00'],
 ]
-const IDS: Values = ['nope', '7B0C5D6E-1F2A-4B3C-8D4E-5F6A7B8C9D0E', '7b0c5d6e1f2a4b3c8d4e5f6a7b8c9d0e', text(36)]
+const IDS: Values = [
+  'nope',
+  '7b0c5d6e-1f2a-4b3c-8d4e-5f6a7b8c9d0e\n',
+  '7B0C5D6E-1F2A-4B3C-8D4E-5F6A7B8C9D0E',
+  '7b0c5d6e1f2a4b3c8d4e5f6a7b8c9d0e',
+  text(36),
+]
 
 const URLS: Values = [
   '',
@@ -141,7 +149,7 @@ function matters(schema: StructuralSchema): Values {
   const said = JSON.stringify(schema)
   if (said.includes('isQuantity')) return QUANTITIES
   if (said.includes('cron')) return SCHEDULES
-  if (said.includes('https:') && said.includes('Zs}')) return URLS
+  if (/https\??:/.test(said) && said.includes('Zs}')) return URLS
   if (said.includes('check-ref-format')) return GIT_NAMES.all
   if (said.includes('full name of a repository')) return REPOSITORY_NAMES.all
   if (schema.format === 'date-time') return TIMES

@@ -65,4 +65,17 @@ describe('the list of refusals', () => {
     )
     expect(Object.keys(REFUSED_WRITES).sort()).to.deep.equal([...new Set(wanted)].sort())
   })
+
+  it('has for each of these writes its request to REST by every code, or says who asks instead', () => {
+    const wanted = Object.entries(GATES).flatMap(([code, gates]) =>
+      gates.flatMap((gate) => {
+        const key = gateKey(code as ErrorCode, gate)
+        return key === undefined ? [] : [`${key}: ${code}`]
+      }),
+    )
+    const told = Object.entries(REFUSED_WRITES).flatMap(([key, { codes, elsewhere }]) =>
+      [...codes, ...Object.keys(elsewhere)].map((code) => `${key}: ${code}`),
+    )
+    expect(told.sort()).to.deep.equal(wanted.sort())
+  })
 })

@@ -345,11 +345,15 @@ class CachedAccess implements Access {
     const id = `initial-owner/${name}`
     const { initialOwner } = object.spec
     const isOver = annotations?.[INITIAL_OWNER_ASSIGNED_ANNOTATION] !== undefined
+    const { policy } = this.#evaluator
     if (type === 'removed' || initialOwner === undefined || isOver) {
-      this.#evaluator.policy.removeAssignment(id)
+      this.#waitFor(id, [], () => policy.removeAssignment(id))
       return
     }
-    this.#evaluator.policy.upsertAssignment({ id, ...initialOwner, roleName: OWNER, scope: `/boundaries/${name}` })
+    this.#waitFor(id, this.#principalKeys(object), () => {
+      if (!meansPresent(this.#find, object, initialOwner.principalId)) policy.removeAssignment(id)
+      else policy.upsertAssignment({ id, ...initialOwner, roleName: OWNER, scope: `/boundaries/${name}` })
+    })
   }
 }
 

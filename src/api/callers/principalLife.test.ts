@@ -13,6 +13,7 @@ import type { AnyKind } from '../../crds/define.ts'
 import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
 import { KINDS } from '../../crds/index.ts'
 import { DenyAssignment, PrincipalGroup, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
+import { type StructuralSchema, structuralSchema } from '../../crds/structural.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
 import { CacheSet } from '../../kube/caches.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
@@ -31,10 +32,12 @@ const PRINCIPALS: [string, AnyKind, string, string, object][] = [
   ['a group of the platform', PrincipalGroup, 'Group', SYSTEM_NAMESPACE, { displayName: 'All', memberIds: [PERSON] }],
 ]
 
-/** Every place that names a principal: what stands there for ID, and what follows for whoever it is. */
-const PLACES: [string, (type: string) => [AnyKind, string, object][], boolean][] = [
+/** Places that name a principal: the field, what stands there for ID, and whether that gives or takes. */
+type Place = [place: string, field: string, (type: string) => [AnyKind, string, object][], isGain: boolean]
+const PLACES: Place[] = [
   [
     'an assignment',
+    'RoleAssignment.principalId',
     (principalType) => [
       [RoleAssignment, 'a', { principalId: ID, principalType, roleDefinitionName: 'Reader', scope: SCOPE }],
     ],
@@ -42,6 +45,7 @@ const PLACES: [string, (type: string) => [AnyKind, string, object][], boolean][]
   ],
   [
     'the members of a group',
+    'PrincipalGroup.memberIds',
     () => [
       [PrincipalGroup, TEAM, { displayName: 'Outer', memberIds: [ID] }],
       [RoleAssignment, 'a', { principalId: TEAM, principalType: 'Group', roleDefinitionName: 'Reader', scope: SCOPE }],
@@ -50,6 +54,7 @@ const PLACES: [string, (type: string) => [AnyKind, string, object][], boolean][]
   ],
   [
     'whom a deny spares',
+    'DenyAssignment.excludedPrincipalIds',
     () => [
       [RoleAssignment, 'a', { principalId: PERSON, principalType: 'User', roleDefinitionName: 'Reader', scope: SCOPE }],
       [RoleAssignment, 'b', { principalId: ID, principalType: 'User', roleDefinitionName: 'Reader', scope: SCOPE }],
@@ -59,6 +64,7 @@ const PLACES: [string, (type: string) => [AnyKind, string, object][], boolean][]
   ],
   [
     'whom a deny binds',
+    'DenyAssignment.principalId',
     (principalType) => [
       [RoleAssignment, 'a', { principalId: PERSON, principalType: 'User', roleDefinitionName: 'Reader', scope: SCOPE }],
       [RoleAssignment, 'b', { principalId: ID, principalType: 'User', roleDefinitionName: 'Reader', scope: SCOPE }],
@@ -66,7 +72,65 @@ const PLACES: [string, (type: string) => [AnyKind, string, object][], boolean][]
     ],
     false,
   ],
+  [
+    'a boundary about its first owner',
+    'Boundary.initialOwner.principalId',
+    // No group is one.
+    (principalType) =>
+      principalType === 'Group'
+        ? []
+        : [[Boundary, B1, { displayName: 'Shop', initialOwner: { principalId: ID, principalType } }]],
+    true,
+  ],
 ]
+
+const FOR_THE_RECORD = 'it tells who it was, and nothing follows from it'
+/** Fields that name principals and give nothing by themselves, or are asked about elsewhere. */
+const EXCEPTIONS: Readonly<Record<string, string>> = {
+  'JitRequest.principalId': 'src/controllers/jit.test.ts: give nothing to who was made anew',
+  'JitRequest.decidedBy': FOR_THE_RECORD,
+  'BlueprintExecution.startedBy': 'src/controllers/blueprints/rights.test.ts',
+  'MemberInvitation.invitedBy': 'src/api/invitations/lapse.test.ts: somebody else got the id of the inviter',
+  'MemberInvitation.accountId': 'the id of an account that is made for the invitation: nobody has it before',
+  'MemberInvitation.acceptedBy': FOR_THE_RECORD,
+  'PasswordReset.userId': 'src/api/passwords/passwords.test.ts: the account was made anew',
+  'IdpBinding.groupId': 'src/controllers/bindings.test.ts: in none that is made anew',
+  'ObjectAccessKey.managedIdentityId': 'the id follows from the uid of a resource: it never comes again',
+  'BugReport.reportedBy': 'it only counts how many somebody sent lately',
+  ...Object.fromEntries(
+    [
+      ...['ComponentInstall.startedBy', 'RetentionRun.startedBy', 'RolloutExecution.startedBy'],
+      ...['RolloutExecution.requests.by', 'PlatformBackupSettings.suspendedArchives.suspendedBy'],
+      ...['ServerlessFunction.source.uploadedBy', 'VaultEntry.history.updatedBy'],
+      'VaultEntry.history.versions.createdBy',
+    ].map((field) => [field, FOR_THE_RECORD]),
+  ),
+}
+
+/** What a field is called, or said to be, that holds the id of a principal. */
+const NAMED = /(^|\.)(by|\w*By|\w*[pP]rincipalIds?|memberIds|userId|accountId|groupId|managedIdentityId)$/
+const SAID =
+  /\b(ids? of|principal that) (the |a |an )?(principals?|persons?|people|account|service account|group|managed identity|PrincipalGroup|PlatformUser)\b/i
+
+/** The fields of a spec that name principals, as their names or their descriptions say. */
+function principalFields({ kind, spec }: AnyKind): string[] {
+  const found: string[] = []
+  const look = (node: StructuralSchema, path: string) => {
+    const { type, description = '', properties = {}, items } = node as Described
+    const isText = type === 'string' || (type === 'array' && items?.type === 'string')
+    if (isText && (NAMED.test(path) || SAID.test(description))) found.push(`${kind}.${path}`)
+    for (const [name, part] of Object.entries(properties)) look(part, path === '' ? name : `${path}.${name}`)
+    if (items !== undefined) look(items, path)
+  }
+  look(structuralSchema(spec, kind), '')
+  return [...new Set(found)]
+}
+type Described = {
+  type?: string
+  description?: string
+  properties?: Record<string, StructuralSchema>
+  items?: StructuralSchema & { type?: string }
+}
 
 describe('a principal made anew under an old id', () => {
   let version = 0
@@ -100,14 +164,20 @@ describe('a principal made anew under an old id', () => {
     caches.get(kind.resource).observeWrite(object as never)
   }
 
+  it('is asked about in each field that names one', () => {
+    const told = [...PLACES.map(([, field]) => field), ...Object.keys(EXCEPTIONS)]
+    expect(KINDS.flatMap(principalFields).sort()).to.deep.equal(told.sort())
+  })
+
   for (const [principal, kind, type, namespace, spec] of PRINCIPALS) {
-    for (const [place, records, isGain] of PLACES) {
+    for (const [place, , records, isGain] of PLACES) {
+      if (records(type).length === 0) continue
       it(`has nothing of what ${place} said of ${principal}`, () => {
         const may = () => access.isAllowed(kind === PrincipalGroup ? PERSON : ID, 'boundaries/read', SCOPE)
         put(kind, ID, spec, namespace)
         for (const [record, name, content] of records(type)) {
           const named = JSON.stringify(content).includes(ID) && name !== 'b' ? { [ID]: 'first' } : undefined
-          put(record, name, content, HOME, 'first', named)
+          put(record, name, content, record.placement === 'cluster' ? undefined : HOME, 'first', named)
         }
         expect(may(), 'the first life').to.equal(isGain)
         caches.get(kind.resource).observeRemoval({ namespace, name: ID }, undefined)

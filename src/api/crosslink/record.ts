@@ -2,7 +2,9 @@ import { X509Certificate } from 'node:crypto'
 import { z } from 'zod'
 import { LINK_STATUS, SITE_ROLE, SITE_STATUS, type StoredReport, withConflicts } from '../../contracts/crosslink.ts'
 import { RESOURCE_STATES, type Summary, summarize } from '../../core/conditions.ts'
+import { CALLED_URL } from '../../core/outgoingUrl.ts'
 import type { BoundaryCrosslink } from '../../crds/crosslink.ts'
+import { PlainText, Prose } from '../../crds/fields.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, ignoredFields, Uuid } from '../resources/dto.ts'
 
@@ -10,8 +12,8 @@ import { DateTime, ignoredFields, Uuid } from '../resources/dto.ts'
 
 export type CrosslinkRecord = RecordOf<typeof BoundaryCrosslink>
 
-const Line = z.string().min(1).max(253)
-const Reason = z.string().max(1024).nullish()
+const Line = PlainText.min(1).max(253)
+const Reason = PlainText.max(1024).nullish()
 const CERTIFICATES_MAX = 65_536
 
 function isPem(text: string): boolean {
@@ -26,22 +28,22 @@ const CaPem = z.string().max(CERTIFICATES_MAX).refine(isPem, 'must be certificat
 export const CrosslinkAccessGrant = z
   .strictObject({
     caPem: CaPem,
-    code: z.string().min(1).max(512).describe('Shown to whoever may link a spoke'),
+    code: PlainText.min(1).max(512).describe('Shown to whoever may link a spoke'),
     expiresUtc: DateTime,
-    hubEndpoint: z.string().max(512).describe('Where the spoke links to'),
+    hubEndpoint: PlainText.max(512).describe('Where the spoke links to'),
     url: z
       .string()
       .max(2048)
-      .regex(/^https:\/\/[^\s@]+$/, 'must be an https address without a user')
+      .regex(CALLED_URL.https, 'must be an https address without a user')
       .describe('Where the code is redeemed'),
   })
   .meta({ id: 'CrosslinkAccessGrant' })
 
 export const CrosslinkCaReport = z
   .strictObject({
-    certificatePem: z.string().max(CERTIFICATES_MAX),
+    certificatePem: Prose.max(CERTIFICATES_MAX),
     expiresUtc: DateTime,
-    fingerprint: z.string().max(256),
+    fingerprint: PlainText.max(256),
     issuedUtc: DateTime,
     version: z.int(),
   })
@@ -52,7 +54,7 @@ const CrosslinkExposureReport = z
     isConflict: z.boolean().nullish(),
     kind: Line,
     namespace: Line,
-    podSelector: z.string().max(1024).nullish(),
+    podSelector: PlainText.max(1024).nullish(),
     publishedPort: z.int().min(1).max(65_535),
     routingKey: Line,
     serviceName: Line,

@@ -2,6 +2,7 @@ import { PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { parseScope, type Scope, scopeContains } from '../../core/scope.ts'
 import { Boundary } from '../../crds/boundaries.ts'
+import { meansPresent } from '../../crds/principals.ts'
 import { RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
 import { meansPresentRole } from '../../crds/roleLife.ts'
 import { isRootOnly, type Role } from '../../iam/roles.ts'
@@ -15,6 +16,7 @@ import {
   isInForce,
   knownRole,
   objectAt,
+  principalLookup,
   rootOnlyRefused,
 } from '../rules/grants.ts'
 import type { InvitationRecord } from './record.ts'
@@ -88,7 +90,8 @@ export async function refuseWithoutGround(
   const tenantId = boundary === undefined ? undefined : accounts.tenants.ofBoundary(boundary)
   if (spec.tenantId !== undefined && spec.tenantId !== tenantId)
     throw outdated('The boundary belongs to another tenant')
-  if (!(await mayStillInvite(services, spec.invitedBy, { inviteeId, role, boundaryId, scope: spec.scope })))
+  const isSame = meansPresent(principalLookup(services), invitation, spec.invitedBy)
+  if (!isSame || !(await mayStillInvite(services, spec.invitedBy, { inviteeId, role, boundaryId, scope: spec.scope })))
     throw outdated('The person who invited you may no longer give this role')
 }
 

@@ -3,7 +3,7 @@ import { makeAccounts } from '../../../test/make/accounts.ts'
 import { ANNA, assign, B1, BERT, type Given, role, SHOP } from '../../../test/make/authorizationRecords.ts'
 import { ManualClock } from '../../../test/make/clock.ts'
 import { codeOf, makeFacade } from '../../../test/worlds/facade.ts'
-import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
+import { INCARNATION_ANNOTATION, PRINCIPAL_INCARNATIONS_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { PlatformUser } from '../../crds/identity.ts'
@@ -92,6 +92,18 @@ describe('what an invitation was made under', () => {
       'the boundary belongs to another tenant',
       {},
       ({ boundary }) => boundary(BOUNDARY, { tenantId: TENANT.replaceAll('5', '6') }),
+    ],
+    [
+      'somebody else got the id of the inviter',
+      {},
+      ({ records }) => {
+        const [stored] = records.peekAll(MemberInvitation)
+        if (stored === undefined) throw new Error('Nobody was invited.')
+        const annotations = { [PRINCIPAL_INCARNATIONS_ANNOTATION]: JSON.stringify({ [ANNA]: 'first' }) }
+        records.put(MemberInvitation, { ...stored.metadata, annotations }, stored.spec)
+        const other = { ...inSystem(ANNA), annotations: { [INCARNATION_ANNOTATION]: 'second' } }
+        records.put(PlatformUser, other, { userName: 'anna' })
+      },
     ],
     ['the inviter was deleted', {}, ({ records }) => records.remove(PlatformUser, inSystem(ANNA), {} as never)],
   ]

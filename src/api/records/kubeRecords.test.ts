@@ -132,6 +132,12 @@ describe('records over the API server', () => {
       const { object } = await records.create(kind as AnyKind, { namespace: home, name: BERT, spec, caller })
       expect(lives(object), kind.kind).to.deep.equal([annas, 'life of custom'])
     }
+    const first = await records.create(Boundary, {
+      name: TEAM,
+      spec: { displayName: 'Shop', initialOwner: { principalId: ANNA, principalType: 'User' } },
+      caller,
+    })
+    expect(lives(first.object)).to.deep.equal([annas, undefined])
     const group = { namespace: home, name: TEAM }
     const { object } = await records.create(PrincipalGroup, {
       ...group,

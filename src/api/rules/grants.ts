@@ -215,7 +215,8 @@ async function ownersAt(services: Services, scope: Scope): Promise<OwnerAssignme
   const boundary = isBoundary ? services.records.peek(Boundary, { name: scope.boundaryId }) : undefined
   const isWritten = boundary?.metadata.annotations?.[INITIAL_OWNER_ASSIGNED_ANNOTATION] !== undefined
   const first = isWritten ? undefined : boundary?.spec.initialOwner
-  if (first === undefined) return owners
+  if (boundary === undefined || first === undefined) return owners
+  if (!meansPresent(principalLookup(services), boundary, first.principalId)) return owners
   return [...owners, { id: 'initial-owner', principalId: first.principalId, expiresAt: undefined }]
 }
 

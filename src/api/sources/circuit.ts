@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { PlatformError } from '../../core/errors.ts'
+import { PlainText } from '../../crds/fields.ts'
 import { CircuitSettings, DeploymentSource, VISIBILITIES } from '../../crds/sources.ts'
 import { withDefaults } from '../../crds/sparse.ts'
 import { created, ok } from '../http/answer.ts'
@@ -45,7 +46,7 @@ export const CircuitRepositoryRequest = z
         (name) => !/^\.+$/.test(name) && !/\.(git|wiki|rss|atom)$/i.test(name),
         'is a name of the Git host itself',
       ),
-    description: z.string().max(512).nullish(),
+    description: PlainText.max(512).nullish(),
     visibility: Visibility.nullish().describe('That of the settings if absent'),
     initialize: z.boolean().default(true).describe('With a first commit'),
     importUrl: z.string().min(1).max(2048).nullish().describe('A public repository to begin from'),

@@ -1,0 +1,83 @@
+import { expect } from 'chai'
+import { RULE_CASES } from '../../test/cases/ruleCases.ts'
+import { controlsTaken, type TextField, textFields } from '../../test/make/textFields.ts'
+import { type AnyKind, isTransition } from './define.ts'
+import { KINDS } from './index.ts'
+
+/** Lines and tabs, which texts of several lines have. */
+const isOfLines = (text: string) => !/[^\P{Cc}\t\n\r]/u.test(text)
+const NUL = '\u0000'
+
+/** Which control characters a field may have, and why. */
+const EXCEPTIONS: readonly [why: string, fields: RegExp, mayHave: (text: string) => boolean][] = [
+  [
+    'words for people, of several lines',
+    /\.(description|reason|decisionReason|justification|message|detail)$/,
+    isOfLines,
+  ],
+  ['a document of several lines', /^BlueprintTemplate\.content$|\.signingCertificate$/, isOfLines],
+  ['what a process is given', /\.(args|\w*[cC]ommand|\w*[eE]nv(\.value)?)$/, (text) => !text.includes(NUL)],
+  [
+    'JSON that was made of fields which are asked about',
+    /^BlueprintExecution\.steps\.(body|manifest|patch)$/,
+    () => true,
+  ],
+  [
+    'what somebody gave a template, a value of a secret for example',
+    /^BlueprintExecution\.(parameters|steps\.value|outputs\.value)$/,
+    () => true,
+  ],
+  ['values of a chart, of whatever type', /^PlatformComponent\.values(\{name\})?$/, () => true],
+  [
+    'as the identity provider of the person says it, which it is compared with',
+    /^PlatformUser\.externalIdentity\.(issuer|subject|claims(\{name\})?)$/,
+    () => true,
+  ],
+]
+
+const SAMPLES = new Map<AnyKind, object>()
+function sampleOf(kind: AnyKind): object {
+  const { next = {} } = RULE_CASES.find((one) => one.kind === kind && one.refused.length === 0) ?? {}
+  const sample = SAMPLES.get(kind) ?? (kind.spec.safeParse(next).data as object)
+  SAMPLES.set(kind, sample)
+  return sample
+}
+
+/** What a rule of the kind refuses where the schema of the field cannot: in a list, a field, or the name of an entry. */
+function isRefusedByRule(kind: AnyKind, path: string, text: string): boolean {
+  const [, field = '', isName] = /^\w+\.(\w+)(\{name\})?$/.exec(path) ?? []
+  const spec = { ...sampleOf(kind), [field]: isName === undefined ? text : { [text]: 'x' } }
+  return kind.rules.some(
+    (rule) => rule.field === field && !isTransition(rule) && !rule.test(spec as never, spec as never),
+  )
+}
+
+describe('control characters', () => {
+  const fields = KINDS.flatMap((kind) => textFields(kind.spec, kind.kind).map((field) => ({ ...field, kind })))
+  const takenBy = ({ kind, ...field }: TextField & { kind: AnyKind }) =>
+    controlsTaken(field)
+      .filter((text) => !EXCEPTIONS.some(([, where, mayHave]) => where.test(field.path) && mayHave(text)))
+      .filter((text) => !isRefusedByRule(kind, field.path, text))
+
+  it('are looked for in every field that takes text', () => {
+    expect(fields).to.have.length.above(500)
+  })
+
+  for (const kind of KINDS) {
+    it(`are refused but where they mean something: ${kind.kind}`, () => {
+      const own = fields.filter((field) => field.kind === kind)
+      const taken = own.flatMap((field) => {
+        const [first] = takenBy(field)
+        return first === undefined ? [] : [`${field.path}: ${JSON.stringify(first)}`]
+      })
+      expect(taken).to.deep.equal([])
+    })
+  }
+
+  it('mean something only where a field may have them', () => {
+    const unused = EXCEPTIONS.filter(
+      ([, where, mayHave]) => !fields.some((field) => where.test(field.path) && controlsTaken(field).some(mayHave)),
+    )
+    expect(unused.map(([why]) => why)).to.deep.equal([])
+  })
+})

@@ -1,0 +1,104 @@
+import { z } from 'zod'
+
+/** A place of a schema that takes text: a field, an item of a list, a value in a map or the name of one. */
+export type TextField = { readonly path: string; readonly schema: z.ZodType }
+
+/** Where a schema takes text, however deep. What the library cannot look into is such a place if it takes any text. */
+export function textFields(schema: z.ZodType, path: string, around: readonly z.ZodType[] = []): TextField[] {
+  // A schema that holds itself ends there.
+  if (around.includes(schema)) return []
+  const below = (part: unknown, name: string) => textFields(part as z.ZodType, `${path}${name}`, [...around, schema])
+  if (schema instanceof z.ZodObject)
+    return Object.entries(schema.shape).flatMap(([name, part]) => below(part, `.${name}`))
+  if (schema instanceof z.ZodArray) return below(schema.element, '')
+  if (schema instanceof z.ZodRecord)
+    return [{ path: `${path}{name}`, schema: namesOf(schema) }, ...below(schema.valueType, '')]
+  if (schema instanceof z.ZodUnion) return schema.options.flatMap((option) => below(option, ''))
+  if (schema instanceof z.ZodIntersection) return [...below(schema.def.left, ''), ...below(schema.def.right, '')]
+  if (schema instanceof z.ZodLazy) return below(schema.unwrap(), '')
+  const { innerType } = schema.def as { innerType?: z.ZodType }
+  if (innerType !== undefined) return below(innerType, '')
+  return takesText(schema) ? [{ path, schema }] : []
+}
+
+const TIME = '2026-01-31T12:00:00Z'
+const ANY_VALUE: readonly unknown[] = ['x', '1.0.0', TIME, '', 1, true, [], {}, { pushedAt: TIME }]
+
+/** What the map says of a name, whatever it is the name of. */
+function namesOf(map: z.ZodRecord): z.ZodType {
+  const value = ANY_VALUE.find((each) => map.safeParse({ name: each }).success)
+  return z.string().refine((name) => {
+    const { error } = map.safeParse({ [name]: value })
+    return error === undefined || error.issues.every(({ code, path }) => path.length > 0 && code !== 'invalid_key')
+  })
+}
+
+const NO_TEXT = new Set(['number', 'int', 'boolean', 'enum', 'literal', 'null', 'undefined', 'never', 'bigint', 'date'])
+const takesText = ({ def }: z.ZodType) => !NO_TEXT.has(def.type)
+
+/** Of C0 and C1, and the one between them. */
+const CONTROLS = [
+  ...['\u0000', '\u0001', '\b', '\t', '\n', '\v', '\f', '\r', '\u001b', '\u001f'],
+  ...['\u007f', '\u0080', '\u0085', '\u009b', '\u009f'],
+]
+
+/** Texts of the forms that fields have, with a place for one character more. */
+const FORMS: readonly ((odd: string) => string)[] = [
+  (odd) => `a${odd}b`,
+  (odd) => `a${odd}`,
+  (odd) => `${odd}a`,
+  (odd) => `https://shop.example.com/a${odd}b`,
+  (odd) => `https://shop.example.com${odd}`,
+  (odd) => `https://shop.example.com/?a=${odd}`,
+  (odd) => `https://sh${odd}op.example.com/`,
+  (odd) => `${odd}https://shop.example.com/`,
+  (odd) => `oci://charts.example.com/sh${odd}op`,
+  (odd) => `sh${odd}op.example.com`,
+  (odd) => `shop.example.com${odd}`,
+  (odd) => `*.example.com${odd}`,
+  (odd) => `shop.example.com:5000/a${odd}:1`,
+  (odd) => `docker.io/library/nginx:1${odd}`,
+  (odd) => `nginx@sha256:${'0'.repeat(64)}${odd}`,
+  (odd) => `sha256:${'0'.repeat(64)}${odd}`,
+  (odd) => `${'0'.repeat(64)}${odd}`,
+  (odd) => `${'0'.repeat(40)}${odd}`,
+  (odd) => `ada${odd}@example.org`,
+  (odd) => `ada@example.org${odd}`,
+  (odd) => `10.0.0.0/8${odd}`,
+  (odd) => `10.0.0.1${odd}`,
+  (odd) => `${odd}10.0.0.0/8`,
+  (odd) => `2001:db8::/32${odd}`,
+  (odd) => `7b0c5d6e-1f2a-4b3c-8d4e-5f6a7b8c9d0e${odd}`,
+  (odd) => `${odd}7b0c5d6e-1f2a-4b3c-8d4e-5f6a7b8c9d0e`,
+  (odd) => `2026-01-31T12:00:00Z${odd}`,
+  (odd) => `2026-01-31T12:00:00.1${odd}Z`,
+  (odd) => `${odd}2026-01-31T12:00:00Z`,
+  (odd) => `0 2 * * *${odd}`,
+  (odd) => `0${odd}2 * * *`,
+  (odd) => `1Gi${odd}`,
+  (odd) => `500m${odd}`,
+  (odd) => `1.2.3${odd}`,
+  (odd) => `v1.2.3${odd}`,
+  (odd) => `/boundaries/*${odd}`,
+  (odd) => `/boundaries/7b0c5d6e-1f2a-4b3c-8d4e-5f6a7b8c9d0e${odd}`,
+  (odd) => `/a${odd}b`,
+  (odd) => `/a/${odd}`,
+  (odd) => `a/b${odd}`,
+  (odd) => `jobs/write${odd}`,
+  (odd) => `en_US.UTF-8${odd}`,
+  (odd) => `Europe/Berlin${odd}`,
+  (odd) => `GET${odd}`,
+]
+
+/** Texts that hold one control character, in whatever form a field has. */
+export const CONTROLLED: readonly string[] = FORMS.flatMap((form) => CONTROLS.map(form))
+
+const A_CONTROL = /\p{Cc}/u
+
+/** Texts with a control character that the field takes, and does not take it away: spaces at the ends may go. */
+export function controlsTaken({ schema }: TextField): string[] {
+  return CONTROLLED.filter((text) => {
+    const read = schema.safeParse(text)
+    return read.success && typeof read.data === 'string' && A_CONTROL.test(read.data)
+  })
+}
