@@ -163,9 +163,14 @@ describe('ids and moments in bodies', () => {
     expect(read).to.deep.equal([])
   })
 
-  it('in capitals are the same ids, in any route', () => {
+  it('in capitals are the same ids, in any body and any query', () => {
     const [small, large] = ['abcdef00-abcd-fabc-fabc-abcdefabcdef', 'ABCDEF00-ABCD-FABC-FABC-ABCDEFABCDEF']
-    const ids = asked.filter(({ schema }) => schema.safeParse(small).success)
+    const queries = SERVED_ROUTES.flatMap(({ method, path, query }) =>
+      query === undefined ? [] : parts(query, `${method} ${path} ?`, new Set()),
+    )
+    // Whatever the field is called: it takes an id, and no other text.
+    const takesIds = ({ schema }: Part) => schema.safeParse(small).success && !schema.safeParse('nope').success
+    const ids = [...bodies, ...queries].filter(takesIds)
     const other = ids.flatMap(({ path, schema }) => (readModel(schema, large) === small ? [] : [path]))
     expect(ids).to.have.length.above(50)
     expect(other).to.deep.equal([])
