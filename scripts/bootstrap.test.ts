@@ -1,9 +1,23 @@
-import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { copyFile, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { until } from '../test/make/until.ts'
 
 const root = join(import.meta.dirname, '..')
+const WAITS = 'Another script is installing the packages'
+const LOCKED = { packages: { '': {}, 'node_modules/one': { version: '1.0.0' } } }
+/** An npm that installs once it may, tells that it began, and breaks what another one installs, as `npm ci` does. */
+const NPM = `#!/bin/sh
+rm -rf node_modules
+printf . >> installations
+until [ -e go ]; do sleep 0.05; done
+[ ! -e fails ] || exit 1
+mkdir node_modules
+cp package-lock.json node_modules/.package-lock.json
+`
 type LockedPackage = { version?: string; resolved?: string; optionalDependencies?: Record<string, string> }
 
 describe('the bootstrap', () => {
@@ -22,6 +36,68 @@ describe('the bootstrap', () => {
     const { status, stderr } = bootstrap('down', '--no-such-flag')
     expect(status).to.equal(2)
     expect(stderr).to.include('--no-such-flag')
+  })
+})
+
+describe('a tree whose packages are not installed', () => {
+  let tree: string
+  beforeEach(async () => {
+    tree = await realpath(await mkdtemp(join(tmpdir(), 'freehold-bootstrap-')))
+    await mkdir(join(tree, 'scripts'))
+    await copyFile(join(root, 'scripts/bootstrap.mjs'), join(tree, 'scripts/bootstrap.mjs'))
+    await writeFile(join(tree, 'scripts/hello.ts'), "process.stdout.write('hello')")
+    await writeFile(join(tree, 'package-lock.json'), JSON.stringify(LOCKED))
+    await mkdir(join(tree, 'bin'))
+    await writeFile(join(tree, 'bin/npm'), NPM, { mode: 0o755 })
+  })
+  afterEach(() => rm(tree, { recursive: true, force: true }))
+
+  /** `npm run hello` there. `said` is what it has told so far. */
+  const hello = () => {
+    const child = spawn(process.execPath, [join(tree, 'scripts/bootstrap.mjs'), 'hello'], {
+      env: { ...process.env, PATH: `${join(tree, 'bin')}:${process.env.PATH}` },
+    })
+    const script = { out: '', said: '', ended: new Promise<number | null>((done) => child.once('close', done)) }
+    child.stdout.on('data', (chunk) => (script.out += String(chunk)))
+    child.stderr.on('data', (chunk) => (script.said += String(chunk)))
+    return script
+  }
+  const isThere = (name: string) => existsSync(join(tree, name))
+  const installations = async () => (await readFile(join(tree, 'installations'), 'utf8')).length
+  const letInstall = () => writeFile(join(tree, 'go'), '')
+
+  it('installs them once, however many scripts are started at once, which all run then', async () => {
+    const first = hello()
+    await until('the first installs', () => isThere('installations'))
+    const others = [hello(), hello()]
+    for (const other of others) await until('another one waits', () => other.said.includes(WAITS))
+    expect(others.map(({ out }) => out)).to.deep.equal(['', ''])
+    await letInstall()
+    for (const { ended } of [first, ...others]) expect(await ended).to.equal(0)
+    expect([first, ...others].map(({ out }) => out)).to.deep.equal(['hello', 'hello', 'hello'])
+    expect(await installations()).to.equal(1)
+    expect(first.said, 'it waits for nobody').not.to.include(WAITS)
+    expect(isThere('.installing'), 'nobody waits for it any longer').to.equal(false)
+  })
+
+  it('is installed by the next one where the first was killed', async () => {
+    const { pid } = spawnSync(process.execPath, ['--version'])
+    await writeFile(join(tree, '.installing'), String(pid))
+    await letInstall()
+    const script = hello()
+    expect(await script.ended).to.equal(0)
+    expect(script.out).to.equal('hello')
+    expect(await installations()).to.equal(1)
+    expect(isThere('.installing')).to.equal(false)
+  })
+
+  it('is left to the next one where npm fails', async () => {
+    await writeFile(join(tree, 'fails'), '')
+    await letInstall()
+    const script = hello()
+    expect(await script.ended).to.equal(1)
+    expect(script.said).to.include('npm ci failed')
+    expect(isThere('.installing')).to.equal(false)
   })
 })
 

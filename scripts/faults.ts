@@ -1,32 +1,10 @@
 import { loadavg } from 'node:os'
-import { leaderLost } from '../test/faults/leaders.ts'
 import { lineOf, type Oracle } from '../test/faults/oracle.ts'
-import { away, elsewhere, halfOpen, keysChanged, restored } from '../test/faults/oracles.ts'
-import { races } from '../test/faults/races.ts'
+import { COUNTED, MANY, type Runs, WIRED } from '../test/faults/runs.ts'
 import { Scene } from '../test/faults/scene.ts'
-import { deletedSoon, sequencesForReal, sequencesInMemory } from '../test/faults/teardown.ts'
+import { sequencesInMemory } from '../test/faults/teardown.ts'
 import { playFullSeries } from './test/fullSeries.ts'
 
-/** Seconds that the control plane is away, and that reads are answered meanwhile. */
-const AWAY = 90
-const BOUND = 60
-
-type Run = (scene: Scene) => Promise<Oracle[]>
-/** On a platform with several facades and controllers. */
-const MANY: Readonly<Record<string, Run>> = { races, 'leader lost': leaderLost }
-/** On a platform whose network may fail. */
-const WIRED: Readonly<Record<string, Run>> = {
-  'half-open': halfOpen,
-  elsewhere: (scene) => elsewhere(scene, 20),
-  'keys changed': keysChanged,
-  away: (scene) => away(scene, AWAY, BOUND),
-  restored,
-}
-/** On a platform whose requests are counted. */
-const COUNTED: Readonly<Record<string, Run>> = {
-  'deleted soon': (scene) => deletedSoon(scene, 240),
-  sequences: (scene) => sequencesForReal(scene, 60, 1),
-}
 const IN_MEMORY = 'sequences in memory'
 /** The tests of which `npm test` plays a sample. */
 const SERIES = 'series'
@@ -52,7 +30,7 @@ async function report(title: string, run: () => Promise<Oracle[]>): Promise<void
   console.log(`       ${title}: load of the machine ${loadavg()[0]?.toFixed(1)}`)
 }
 
-async function on(runs: typeof WIRED, set: () => Promise<Scene>): Promise<void> {
+async function on(runs: Runs, set: () => Promise<Scene>): Promise<void> {
   const wanted = Object.entries(runs).filter(([name]) => chosen.length === 0 || chosen.includes(name))
   if (wanted.length === 0) return
   const scene = await set()

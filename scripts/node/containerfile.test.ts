@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
+import { readConfiguration } from '../../src/config.ts'
 import { lastStageOf } from './containerfile.ts'
 
 describe('the Containerfile, read without a container daemon', () => {
@@ -20,6 +21,21 @@ describe('the Containerfile, read without a container daemon', () => {
         Entrypoint: ['/nodejs/bin/node', '--max-semi-space-size=8', 'dist/main.mjs'],
       },
     })
+  })
+
+  it('says of itself what it was built of and when, to who is told at its build', () => {
+    const given = { COMMIT: 'a1b2c3d', BUILT_AT: '2026-11-28T08:00:00Z' }
+    const { Env = [] } = lastStageOf(readFileSync('Containerfile', 'utf8'), given).config
+    const variables = Object.fromEntries(Env.map((entry) => entry.split('=') as [string, string]))
+    const { commit, builtAt } = readConfiguration({ ...variables, PLATFORM_ISSUER: 'https://login.example.com' })
+    expect({ commit, builtAt }).to.deep.equal({ commit: given.COMMIT, builtAt: given.BUILT_AT })
+  })
+
+  it('is built with all of its arguments by who follows the page about installation', () => {
+    const wanted = [...readFileSync('Containerfile', 'utf8').matchAll(/^ARG (\w+)/gm)].map(([, name]) => name)
+    const [build = ''] = /^(podman|docker) build .*$/m.exec(readFileSync('docs/install.md', 'utf8')) ?? []
+    expect([...build.matchAll(/--build-arg (\w+)=/g)].map(([, name]) => name)).to.deep.equal(wanted)
+    expect(wanted).to.have.members(['COMMIT', 'BUILT_AT'])
   })
 
   it('takes the values of its arguments', () => {

@@ -83,7 +83,7 @@ export async function supervise(options: UpArguments, { progress, signal, onRead
     })
     signal.throwIfAborted()
     const host = served === undefined ? {} : { registry: served.host, registryAddress: served.address }
-    const dev = { ...platform, ...host, ...(await describe(folder, controlPlane)) }
+    const dev = { ...platform, ...host, ...(await describe(folder, controlPlane, platform.settings)) }
     await writeDevFile(folder, dev)
     onReady(dev, isPersonNew)
     await Promise.race([controlPlane.failed, aborted(signal)])
@@ -134,10 +134,10 @@ async function completeNode(controlPlane: ControlPlane, folder: string, search: 
   })
 }
 
-async function describe(folder: string, controlPlane: ControlPlane) {
+async function describe(folder: string, controlPlane: ControlPlane, settings: DevFile['settings']) {
   const certificateAuthority = join(folder, 'certificate-authority.crt')
   await writePrivate(certificateAuthority, controlPlane.servingCaPem)
-  const { source, version, simulated, kubectlPath, gateway } = controlPlane
+  const { source, version, kubectlPath, gateway } = controlPlane
   // The data folder on the path gives both commands, also to who has no kubectl.
   for (const [name, target] of [['kubectl', kubectlPath] as const, ['freehold', COMMAND_LINE] as const]) {
     await rm(join(folder, name), { force: true })
@@ -148,6 +148,8 @@ async function describe(folder: string, controlPlane: ControlPlane) {
     kubeconfig = join(folder, 'kubeconfig')
     await writeKubeconfigFile(kubeconfig, controlPlane.adminKubeconfig)
   }
+  // What /version says: the control plane plays a part of it, and what was started beside it the rest.
+  const simulated = (settings.PLATFORM_SIMULATED ?? '').split(',').filter((part) => part !== '')
   return { gateway, kubeconfig, kubernetes: { source, version, simulated }, certificateAuthority }
 }
 

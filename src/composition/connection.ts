@@ -50,29 +50,32 @@ export function connect(options: ConnectionOptions): Connection {
   return { ...both, exec: createExec(access, userAgent(options.fieldManager)) }
 }
 
-/** Milliseconds. */
-const LOOK_AGAIN = 1_000
-const SAY_AGAIN = 30_000
+/** Milliseconds after which the API server is looked for again, and after which it is said again that nobody is there. */
+const WAITING = { lookAgain: 1_000, sayAgain: 30_000 }
 
 /**
  * Waits until the API server is ready, and says that it waits. A process that ended instead would be started again ever
  * more slowly, and come back long after the API server.
  */
-export async function untilServed(client: KubeClient, log: Log): Promise<void> {
+export async function untilServed(
+  client: Pick<KubeClient, 'request'>,
+  log: Pick<Log, 'warn'>,
+  { lookAgain, sayAgain } = WAITING,
+): Promise<void> {
   let saidAt = Number.NEGATIVE_INFINITY
   for (;;) {
     const why = await whyNotServed(client)
     if (why === undefined) return
-    if (performance.now() - saidAt >= SAY_AGAIN) {
+    if (performance.now() - saidAt >= sayAgain) {
       log.warn({ reason: why }, 'Waiting for the API server.')
       saidAt = performance.now()
     }
-    await sleep(LOOK_AGAIN)
+    await sleep(lookAgain)
   }
 }
 
 /** Whoever may not ask is answered as well: then it is there. */
-async function whyNotServed(client: KubeClient): Promise<string | undefined> {
+async function whyNotServed(client: Pick<KubeClient, 'request'>): Promise<string | undefined> {
   try {
     const answer = await client.request({ path: '/readyz', timeout: 5_000 })
     await answer.text()

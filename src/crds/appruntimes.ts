@@ -43,7 +43,8 @@ export const AppRuntime = defineKind({
   status: z.object({}),
   columns: [
     { name: 'Title', path: '.spec.title' },
-    { name: 'Versions', path: '.spec.versions[*].version' },
+    { name: 'Newest', path: '.spec.versions[0].version' },
+    { name: 'Default', path: '.spec.versions[?(@.isDefault==true)].version' },
   ],
 })
 export type AppRuntime = ObjectOf<typeof AppRuntime>

@@ -108,7 +108,7 @@ export const RolloutPlan = defineKind({
   columns: [
     { name: 'Kind', path: '.spec.kind' },
     { name: 'State', path: '.status.state' },
-    { name: 'Problems', path: '.status.problems[*].code', priority: 1 },
+    { name: 'First Problem', path: '.status.problems[0].code', priority: 1 },
     { name: 'Validated', path: '.status.validatedAt', type: 'date' },
   ],
 })

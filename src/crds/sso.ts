@@ -253,7 +253,7 @@ export const SsoConnection = defineKind({
   columns: [
     ...statusColumns,
     { name: 'Domains', path: '.spec.domains' },
-    { name: 'Providers', path: '.spec.identityProviders[*].alias' },
+    { name: 'First Provider', path: '.spec.identityProviders[0].alias' },
   ],
 })
 export type SsoConnection = ObjectOf<typeof SsoConnection>

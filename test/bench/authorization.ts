@@ -15,8 +15,11 @@ import {
   type World,
   world,
 } from './authorizationWorld.ts'
+import { atLeast, atMost, type Goal } from './goals.ts'
 
 const SIZES = [100, 1_000, 10_000, 100_000] as const
+/** Sizes that other engines can answer in time. */
+const PEER_SIZES = [100, 1_000, 10_000]
 const ROUNDS = 7
 const REPEATS = 100
 /** Sets of questions that are all different, of which large policies have more than anything may remember. */
@@ -53,6 +56,7 @@ export type AuthorizationReport = {
   growthExponentOnDifferentQuestions: number
   /** The same questions to other engines, on the same policies. */
   peers: PeerFigure[]
+  goals: Goal[]
   /** One, five and fifteen minutes, before and after: figures of a busy machine are too high. */
   load: { before: number[]; after: number[] }
   processor: string
@@ -125,6 +129,15 @@ function measureChanges(index: PolicyIndex, { random, people, places }: World): 
   return (clock() - start) / moved.length
 }
 
+/** How many times as fast as another engine, at the largest size that it is asked at. */
+const FASTER: Readonly<Record<string, number>> = { 'node-casbin': 2_000, 'cedar-wasm, sliced per principal': 150 }
+
+function goalOfPeer({ engine, assignments, ratio }: PeerFigure): Goal[] {
+  const goal = FASTER[engine]
+  if (goal === undefined || assignments !== PEER_SIZES.at(-1)) return []
+  return [atLeast(`decisions in the time of one of ${engine}, ${assignments} assignments`, '', goal, ratio)]
+}
+
 /**
  * Our evaluator at four sizes, then beside node-casbin and Cedar at the sizes that those can answer in time.
  *
@@ -156,7 +169,7 @@ export async function run(seconds: number, write: (line: string) => void = conso
   write(
     `growth exponent ${growthExponent}, on new texts ${growthExponentOnFreshTexts}, on many questions ${growthExponentOnDifferentQuestions}`,
   )
-  const peers = await comparePeers([100, 1_000, 10_000], seconds, write)
+  const peers = await comparePeers(PEER_SIZES, seconds, write)
   const load = { before, after: loadavg() }
   write(
     `load of the machine ${load.before.map((value) => value.toFixed(1))} before, ${load.after.map((value) => value.toFixed(1))} after`,
@@ -168,6 +181,13 @@ export async function run(seconds: number, write: (line: string) => void = conso
     growthExponentOnFreshTexts,
     growthExponentOnDifferentQuestions,
     peers,
+    goals: [
+      atMost('a decision among 100,000 assignments', 'ns', 700, last?.nanosecondsPerDecision ?? Number.NaN),
+      atMost('growth exponent of a decision', '', 0.15, growthExponent),
+      atMost('growth exponent of a decision on new texts', '', 0.15, growthExponentOnFreshTexts),
+      atMost('heap of an assignment', 'bytes', 600, last?.bytesPerAssignment ?? Number.NaN),
+      ...peers.flatMap(goalOfPeer),
+    ],
     load,
     processor: `${cpus().length} x ${cpus()[0]?.model}`,
   }

@@ -1,4 +1,5 @@
 import { VectorCluster } from '../../src/crds/vector.ts'
+import { atMost } from './goals.ts'
 import { compare, fetchJson } from './load.ts'
 import type { BenchmarkOptions } from './options.ts'
 import { circumstances, setStage } from './stage.ts'
@@ -32,12 +33,19 @@ export async function runGet({ rounds, seconds, count = 200 }: BenchmarkOptions)
       headers: { ...facade.headers, 'cache-control': 'no-cache' },
     }
     const options = { connections: CONNECTIONS, rounds, milliseconds: seconds * 1000 }
+    const cached = await compare(facade, server, options)
+    const readThrough = await compare(through, server, options)
     return {
       benchmark: 'get',
       ...circumstances(stage),
       connections: CONNECTIONS,
-      cached: await compare(facade, server, options),
-      readThrough: await compare(through, server, options),
+      cached,
+      readThrough,
+      goals: [
+        atMost('p50 of a cached GET over a raw one', '', 0.33, cached.p50.median),
+        atMost('p99 of a cached GET over a raw one', '', 0.5, cached.p99.median),
+        atMost('p50 of a GET that is read through over a raw one', '', 1.1, readThrough.p50.median),
+      ],
     }
   } finally {
     await stage.stop()

@@ -1,12 +1,27 @@
 /** A figure beside what it should be. `npm run bench` prints one line for each. */
-export type Goal = { what: string; unit: string; goal: number; measured: number; isMet: boolean }
+export type Goal = {
+  what: string
+  unit: string
+  /** Which side of it is met. */
+  bound: 'at most' | 'at least'
+  goal: number
+  measured: number
+  isMet: boolean
+}
 
 /** @param unit as it is printed after the number; empty for a ratio */
 export function atMost(what: string, unit: string, goal: number, measured: number): Goal {
-  return { what, unit, goal, measured: Math.round(measured * 1000) / 1000, isMet: measured <= goal }
+  return { what, unit, bound: 'at most', goal, measured: rounded(measured), isMet: measured <= goal }
 }
 
-export function lineOf({ what, unit, goal, measured, isMet }: Goal): string {
+/** @param unit as it is printed after the number; empty for a ratio */
+export function atLeast(what: string, unit: string, goal: number, measured: number): Goal {
+  return { what, unit, bound: 'at least', goal, measured: rounded(measured), isMet: measured >= goal }
+}
+
+const rounded = (value: number) => Math.round(value * 1000) / 1000
+
+export function lineOf({ what, unit, bound, goal, measured, isMet }: Goal): string {
   const of = (value: number) => (unit === '' ? `${value}` : `${value} ${unit}`)
-  return `${isMet ? 'met   ' : 'MISSED'} ${what}: ${of(measured)} (goal: at most ${of(goal)})`
+  return `${isMet ? 'met   ' : 'MISSED'} ${what}: ${of(measured)} (goal: ${bound} ${of(goal)})`
 }

@@ -1,4 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { lease } from '../../src/kube/builtin.ts'
+import { resourceId } from '../../src/kube/object.ts'
+import type { OwnPlatform } from '../cluster/platform.ts'
+import { atMost, type Goal } from './goals.ts'
 import type { BenchmarkOptions } from './options.ts'
 import { cpuSeconds } from './processes.ts'
 import { circumstances, setStage } from './stage.ts'
@@ -12,21 +16,46 @@ export async function runIdle({ seconds, count = 1_000 }: BenchmarkOptions): Pro
   const { proxies, operatorPid } = stage.own
   try {
     await delay(SETTLE_SECONDS * 1000)
+    const watches = countsOf(stage.own).filter(isWatch).length
     proxies?.controllers.reset()
     proxies?.facade.reset()
     const before = cpuSeconds(operatorPid)
     await delay(seconds * 1000)
     const used = cpuSeconds(operatorPid) - before
     const requests = { controllers: proxies?.controllers.counts().by, facade: proxies?.facade.counts().by }
+    const shareOfACore = Math.round((used / seconds) * 10_000) / 10_000
     return {
       benchmark: 'idle',
       ...circumstances(stage),
       objects: count,
       seconds,
       requests,
-      shareOfACore: Math.round((used / seconds) * 10_000) / 10_000,
+      shareOfACore,
+      goals: [
+        ...goalsOf(countsOf(stage.own), watches, seconds / 60),
+        atMost('share of a core', '%', 0.5, shareOfACore * 100),
+      ],
     }
   } finally {
     await stage.stop()
   }
+}
+
+/** Requests by what they ask for, of all proxies. */
+function countsOf({ proxies }: OwnPlatform): [what: string, count: number][] {
+  return [proxies?.controllers, proxies?.facade].flatMap((proxy) => Object.entries(proxy?.counts().by ?? {}))
+}
+
+const isWatch = ([what]: [string, number]) => what.startsWith('watch ')
+const isLease = ([what]: [string, number]) => what.endsWith(resourceId(lease))
+
+/** @param watches that the platform keeps open */
+function goalsOf(counts: readonly [string, number][], watches: number, minutes: number): Goal[] {
+  const sum = (of: readonly [string, number][]) => of.reduce((all, [, count]) => all + count, 0)
+  const others = counts.filter((each) => !isWatch(each) && !isLease(each))
+  return [
+    atMost('requests beside watches and leases', '', 0, sum(others)),
+    atMost('openings of a watch in a minute', '', 0.2, sum(counts.filter(isWatch)) / watches / minutes),
+    atMost('requests about leases in a minute', '', 30, sum(counts.filter(isLease)) / minutes),
+  ]
 }

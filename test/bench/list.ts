@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { VectorCluster } from '../../src/crds/vector.ts'
+import { atMost } from './goals.ts'
 import { compare, fetchJson } from './load.ts'
 import type { BenchmarkOptions } from './options.ts'
 import { circumstances, setStage } from './stage.ts'
@@ -48,6 +49,10 @@ export async function runList({ rounds, seconds, count = 1_000 }: BenchmarkOptio
       page500: page,
       page50: small,
       operatorMemory: memoryOf(stage.own.operatorPid),
+      goals: [
+        atMost(`p50 of a page of ${PAGE} over a raw one`, '', 0.25, page.p50.median),
+        atMost('p50 of a page of 50 over a raw one', '', 0.25, small.p50.median),
+      ],
     }
   } finally {
     await stage.stop()

@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import type { Oracle } from '../faults/oracle.ts'
 import { away, elsewhere, halfOpen, restored } from '../faults/oracles.ts'
 import { Scene } from '../faults/scene.ts'
+import { startedAlone } from '../faults/starts.ts'
 
 const BOUND = 8
 
@@ -31,5 +32,9 @@ describe('a platform under faults', () => {
 
   it('lists everything anew after etcd was restored', async () => {
     all(await restored(scene))
+  })
+
+  it('waits for an API server that is away when it starts', async () => {
+    all(await startedAlone(scene))
   })
 })

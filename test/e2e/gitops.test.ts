@@ -14,6 +14,7 @@ import { KINDS } from '../../src/crds/index.ts'
 import { isReconciled } from '../../src/crds/manifest.ts'
 import { PlatformBackupSettings } from '../../src/crds/platformBackups.ts'
 import { RoleAssignment } from '../../src/crds/rbac.ts'
+import { RelationalCluster } from '../../src/crds/relational.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
 import { builtinResource, namespace } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
@@ -31,6 +32,13 @@ const IN_GIT = KINDS.filter(({ writtenByPlatform }) => writtenByPlatform === und
  * last takes them all. The examples apply it client-side, again and without drift (examples.test.ts).
  */
 const SHARED: readonly AnyKind[] = [PlatformBackupSettings]
+/** Kinds whose number of copies is filled in from the plan. */
+const FILLED = KINDS.filter(
+  ({ scale, spec }) => scale !== undefined && spec.shape.replicas?.safeParse(undefined).data === undefined,
+)
+
+/** An entry of metadata.managedFields. */
+type Owner = { manager: string; subresource?: string; fieldsV1?: object }
 
 describe('a platform that is kept in Git', () => {
   let admin: KubeClient
@@ -184,6 +192,42 @@ describe('a platform that is kept in Git', () => {
       await kubectl('apply', ...options, '-f', await file('part.yaml', [manifest({ replicas: 0 })]))
       expect((await stored()).tags).to.deep.equal({ a: '2' })
     })
+  })
+
+  describe('leaves the number of copies to the plan', () => {
+    let space: string
+    before(async () => {
+      space = (await makeGroup((await makeBoundary()).id)).namespace
+    })
+
+    it('in some kinds', () => expect(FILLED).to.include.members([VectorCluster, RelationalCluster]))
+
+    for (const kind of FILLED)
+      it(`until it names one, which is no conflict: ${kind.kind}`, async () => {
+        const metadata = { name: 'filled', namespace: space }
+        const apply = async (spec: object) => {
+          const tree = await file('filled.yaml', [{ apiVersion: kind.apiVersion, kind: kind.kind, metadata, spec }])
+          await kubectl('apply', '--server-side', '--field-manager=git', '-f', tree)
+        }
+        const stored = () => admin.get<KubeObject & { spec: { replicas?: number } }>(kind.resource, metadata)
+        const filled = (what: string) =>
+          until(what, async () => {
+            const { spec, metadata: found } = await stored()
+            const owners = ((found.managedFields ?? []) as Owner[]).filter(
+              ({ subresource, fieldsV1 }) =>
+                subresource !== 'status' && JSON.stringify(fieldsV1).includes('"f:replicas":{}'),
+            )
+            return spec.replicas === 1 && owners.length === 0
+          })
+        await apply({})
+        await filled('the plan’s number is there, and nobody’s')
+        await apply({ replicas: 2 })
+        expect((await stored()).spec.replicas).to.equal(2)
+        await apply({})
+        await filled('it is the plan’s again')
+        await apply({ replicas: 3 })
+        expect((await stored()).spec.replicas).to.equal(3)
+      })
   })
 
   it('is given Secrets by an administrator, those that are named, where it is a tenant’s', async () => {

@@ -14,8 +14,13 @@ const root = join(import.meta.dirname, '../..')
 const bootstrap = join(root, 'scripts/bootstrap.mjs')
 const BOUNDARY = '11111111-2222-4333-8444-555555555555'
 
+/** What `/version` answers, in part. */
+type Told = { kubernetesVersion: string; simulated: string[] }
+
 describe('npm run up', () => {
   let folder: string
+  /** What the first start said. */
+  let started: string
   const npmRun = (script: string, ...args: string[]) =>
     run(process.execPath, [bootstrap, script, ...args, '--data', folder], { cwd: root })
   const dev = async () => JSON.parse(await readFile(join(folder, 'dev.json'), 'utf8')) as DevFile
@@ -58,8 +63,8 @@ describe('npm run up', () => {
   }
 
   it('in the background ends with a platform whose dev.json says everything', async () => {
-    const { stdout } = await npmRun('up', '--detach')
-    expect(stdout).to.match(/Ready, running in the background/)
+    started = (await npmRun('up', '--detach')).stdout
+    expect(started).to.match(/Ready, running in the background/)
     const file = await dev()
     expect(file).to.have.all.keys(
       'facadeUrl',
@@ -77,6 +82,14 @@ describe('npm run up', () => {
     )
     expect(file.kubernetes).to.have.all.keys('source', 'version', 'simulated')
     expect((await stat(join(folder, 'dev.json'))).mode & 0o077, 'it holds a secret').to.equal(0)
+  })
+
+  it('says of itself in dev.json, and where it was started, what /version says', async () => {
+    const { facadeUrl, kubernetes } = await dev()
+    const told = (await (await fetch(`${facadeUrl}/version`)).json()) as Told
+    expect(kubernetes).to.include({ version: told.kubernetesVersion })
+    expect(kubernetes.simulated).to.deep.equal(told.simulated).and.to.include.members(['pods', 'object-store'])
+    expect(started).to.include(`played: ${told.simulated.join(', ')}`)
   })
 
   it('lets REST make a boundary, a group and a database, which runs within five seconds of its pods', async () => {

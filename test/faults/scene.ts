@@ -120,6 +120,11 @@ export class Scene {
     return ask(`http://127.0.0.1:${this.own.ports.management}`, '', 'GET', '/readyz')
   }
 
+  /** `/livez` of the operator. */
+  alive(): Promise<Heard> {
+    return ask(`http://127.0.0.1:${this.own.ports.management}`, '', 'GET', '/livez')
+  }
+
   /** Megabytes that the operator has resident. */
   async memory(): Promise<number> {
     const status = await readFile(`/proc/${this.own.operatorPid}/status`, 'utf8')

@@ -1,8 +1,10 @@
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { lastStageOf } from '../../scripts/node/containerfile.ts'
 
-const linesOf = (name: string) => readFileSync(join(import.meta.dirname, '../..', name), 'utf8').split('\n')
+const root = join(import.meta.dirname, '../..')
+const linesOf = (name: string) => readFileSync(join(root, name), 'utf8').split('\n')
 
 describe('what is sent to build the image', () => {
   const rules = linesOf('.dockerignore').filter((line) => line !== '' && !line.startsWith('#'))
@@ -17,5 +19,26 @@ describe('what is sent to build the image', () => {
       .filter((line) => line.startsWith('COPY ') && !line.includes('--from='))
       .flatMap((line) => line.split(/\s+/).slice(1, -1))
     expect([...new Set(copied)].sort()).to.deep.equal(admitted.sort())
+  })
+
+  it('brings no test into the image, and all else of what is copied', () => {
+    const left = rules.filter((line) => !/^[*!]/.test(line))
+    const excluded = new Set(left.flatMap((rule) => globSync(rule, { cwd: root })))
+    const { copied } = lastStageOf(linesOf('Containerfile').join('\n'))
+    const files = copied.flatMap((path) => (admitted.includes(path) ? globSync(`${path}/**/*.*`, { cwd: root }) : []))
+    expect(files.filter((file) => /\.test\.\w+$/.test(file) && !excluded.has(file))).to.deep.equal([])
+    expect([...excluded].filter((file) => !file.endsWith('.test.ts'))).to.deep.equal([])
+    expect(files).to.include.members(['src/main.ts', 'docs/areas/vector.md'])
+  })
+})
+
+describe('the packages of the image', () => {
+  it('are those that it runs with, from a stage that installs no others', () => {
+    const text = linesOf('Containerfile').join('\n')
+    const [, stage] = /^COPY --from=(\w+) \/app\/node_modules node_modules$/m.exec(text) ?? []
+    const built = text
+      .split(/^(?=FROM )/m)
+      .find((each) => each.startsWith('FROM ') && / AS (\w+)/.exec(each)?.[1] === stage)
+    expect(built).to.match(/^RUN npm ci --omit=dev /m)
   })
 })

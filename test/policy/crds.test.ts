@@ -32,6 +32,8 @@ const TAKEN = [
 ]
 
 type Schema = {
+  type?: string
+  format?: string
   default?: unknown
   properties?: Record<string, Schema>
   items?: Schema
@@ -45,6 +47,16 @@ function rootOf(kind: AnyKind): { properties: Record<string, Schema> } {
   const [version] = spec.versions
   if (version === undefined) throw new Error(`${kind.kind} has no version.`)
   return version.schema.openAPIV3Schema
+}
+
+/** What a path of a column leads to in a schema; undefined where there is no such field, and kubectl shows nothing. */
+function fieldAt(schema: Schema, path: string): Schema | undefined {
+  const steps = path.match(/[^.[\]]+|\[[^\]]*\]/g) ?? []
+  return steps.reduce<Schema | undefined>((found, step) => {
+    if (step.startsWith('[')) return found?.items
+    const { properties, additionalProperties: values } = found ?? {}
+    return properties?.[step] ?? (typeof values === 'object' ? values : undefined)
+  }, schema)
 }
 
 /** Paths of fields inside of lists that have a default. */
@@ -135,6 +147,37 @@ describe('rules, as the facade runs them', () => {
 })
 
 describe('columns of kinds', () => {
+  /** The API server knows these of every object. */
+  const METADATA = {
+    properties: { name: { type: 'string' }, creationTimestamp: { type: 'string', format: 'date-time' } },
+  }
+  const columns = KINDS.flatMap((kind) => {
+    const { spec } = crdManifest(kind) as unknown as {
+      spec: { versions: { additionalPrinterColumns: { name: string; type: string; jsonPath: string }[] }[] }
+    }
+    const schema = { ...rootOf(kind), properties: { ...rootOf(kind).properties, metadata: METADATA } }
+    return (spec.versions[0]?.additionalPrinterColumns ?? []).map((column) => {
+      return { ...column, title: `${kind.kind} ${column.name}`, field: fieldAt(schema, column.jsonPath) }
+    })
+  })
+
+  it('show a field of the object: of any other path kubectl shows nothing, always', () => {
+    expect(columns.length).to.be.greaterThan(2 * KINDS.length)
+    expect(columns.filter(({ field }) => field === undefined).map(({ title }) => title)).to.deep.equal([])
+  })
+
+  it('show it as what it is: of another type kubectl shows nothing', () => {
+    // Anything can be shown as text.
+    const suits = (type: string, field: Schema) =>
+      type === 'string' || field.type === (type === 'date' ? 'string' : type)
+    const unlike = columns.filter(({ type, field = {} }) => !suits(type, field))
+    expect(unlike.map(({ title, type, field }) => `${title}: ${type} of ${field?.type}`)).to.deep.equal([])
+  })
+
+  it('show one value: of what a path with [*] leads to kubectl shows the first alone, as if there were no other', () => {
+    expect(columns.filter(({ jsonPath }) => jsonPath.includes('*')).map(({ title }) => title)).to.deep.equal([])
+  })
+
   it('show as an age only what has passed', () => {
     const future = KINDS.flatMap(({ kind, columns }) =>
       columns

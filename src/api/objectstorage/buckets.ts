@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { bucketLacks, storeBucketName, storeNameOf } from '../../contracts/objectstorage.ts'
+import { counted } from '../../core/counted.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { AccountBucket, ObjectStorageAccount, VERSIONING } from '../../crds/objectstorage.ts'
 import type { Context } from '../http/context.ts'
@@ -30,7 +31,7 @@ function refuseOneMore({ services }: Context, { metadata, spec }: AccountObject,
   const present = bucketsOf(services, metadata.namespace, metadata.name)
   const used = present.length
   if (used < spec.maxBuckets || present.some((bucket) => bucket.spec.bucketName === name)) return
-  const message = `Account "${metadata.name}" has ${used} of ${spec.maxBuckets} buckets.`
+  const message = `Account "${metadata.name}" has ${used} of ${counted(spec.maxBuckets, 'bucket')}.`
   const extras = { quota: 'maxBuckets', limit: spec.maxBuckets, used, requested: 1 }
   throw new PlatformError('QUOTA_EXCEEDED', message, extras)
 }

@@ -1,3 +1,4 @@
+import { counted } from '../../core/counted.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { FINALIZER, INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace } from '../../core/names.ts'
@@ -86,7 +87,7 @@ async function underGroupQuota<Result>(
     const unseen = unseenUsers(grants, (one) => one === key || seen.has(one) || !isGroupGrant(one), now)
     const used = seen.size + unseen.length
     if (used < limit) return grantOf(undefined, nowOf(context))
-    const message = `Boundary "${boundaryId}" may have ${limit} resource groups and has ${used}.`
+    const message = `Boundary "${boundaryId}" may have ${counted(limit, 'resource group')} and has ${used}.`
     throw new PlatformError('QUOTA_EXCEEDED', message, { quota: 'resourceGroups', limit, used, requested: 1 })
   })
   return taken === undefined ? create() : givingBack(context, boundaryId, [taken], create)

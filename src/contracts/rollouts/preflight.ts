@@ -110,7 +110,10 @@ export const CHECKS: readonly Check[] = [
     decide({ lastScan }) {
       if (lastScan === undefined) return skipped('No scan has finished yet.')
       if (lastScan.found === 0) return passed('The last scan found nothing that was changed by hand.')
-      return failed(`The last scan found ${lastScan.found} fields that were changed by hand.`)
+      const { found } = lastScan
+      return failed(
+        `The last scan found ${counted(found, 'field')} that ${agreed(found, 'was', 'were')} changed by hand.`,
+      )
     },
   },
   {

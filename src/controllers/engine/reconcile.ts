@@ -12,10 +12,11 @@ import type { Controller, Pass, Place, Workspace } from './controller.ts'
 import { withDeadline } from './deletion.ts'
 import type { Environment } from './environment.ts'
 import { Expectations } from './expectations.ts'
+import { FILLING_MANAGER, givenWay } from './filling.ts'
 import { StalledError, WaitingError } from './interruptions.ts'
 import { placeOf } from './place.ts'
 import { refusalOf } from './refusal.ts'
-import { type Failed, nextStatus, statusPatch, transition } from './status.ts'
+import { type Failed, nextStatus, statusPatch, type Transition, transition } from './status.ts'
 import { currentStep } from './steps.ts'
 import { StoredOtherwise, WRITTEN_AGAIN_AFTER } from './storedOtherwise.ts'
 import { NO_OTHER_CLUSTERS, type Whereabouts, whereaboutsOf } from './whereabouts.ts'
@@ -45,9 +46,6 @@ const QUIET_CONFLICTS = 10
 
 /** From this failure in a row on, the object itself reports it; single failures are normal. */
 const FAILURES_BEFORE_CONDITION = 3
-
-/** The field manager for defaults in a spec, so that kubectl and Git keep their own fields. */
-const FILLING_MANAGER = 'freehold-replicas'
 
 type Draft = { reported: Record<string, unknown>; serving: boolean | undefined; isHalted: boolean }
 type Ended = Outcome | (Failed & { error: unknown })
@@ -326,13 +324,19 @@ export class Reconciler {
     const next = nextStatus({ previous, ...draft, outcome, generation, deleting, now: pass.now })
     const patch = statusPatch(previous, next)
     if (patch === undefined) return
-    await this.#write(pass.key, object, { status: patch }, { uid: object.metadata.uid, subresource: 'status' })
+    const options = { uid: object.metadata.uid, subresource: 'status' }
+    const written = await this.#write(pass.key, object, { status: patch }, options)
     const change = transition(previous, next, outcome)
-    if (change === undefined) return
-    pass.event(change.type, change.reason as Parameters<Pass['event']>[1], change.note)
-    const { reason } = change
-    if (change.type === 'Normal') pass.log.info({ outcome: outcome.kind, reason }, `${reason}: ${change.note}`)
-    else pass.log.warn({ outcome: outcome.kind, reason }, `${reason}: ${change.note}`)
+    if (change !== undefined) tell(pass, outcome, change)
+    await this.#giveWay(pass.key, written)
+  }
+
+  /** Nobody waits for it, so it comes after the status. */
+  async #giveWay(key: string, written: KubeObject): Promise<void> {
+    const { records } = this.#environment
+    const { resource } = this.#controller.kind
+    const given = await givenWay(records.client, resource, written)
+    this.#expectations.written(key, records.cache(resource), given)
   }
 
   async #write(key: string, object: KubeObject, patch: object, options: PatchOptions): Promise<KubeObject> {
@@ -362,6 +366,13 @@ export class Reconciler {
   #sentence(step: string, error: unknown): string {
     return `Step "${step}" failed and is retried: ${describe(error)}`
   }
+}
+
+function tell(pass: Pass, outcome: Outcome | Failed, { type, reason, note }: Transition): void {
+  pass.event(type, reason as Parameters<Pass['event']>[1], note)
+  const fields = { outcome: outcome.kind, reason }
+  if (type === 'Normal') pass.log.info(fields, `${reason}: ${note}`)
+  else pass.log.warn(fields, `${reason}: ${note}`)
 }
 
 function describe(error: unknown): string {

@@ -256,8 +256,10 @@ function judge(pass: FunctionPass): Outcome {
     return done({ message: wanted === 1 ? 'One copy serves.' : `${wanted} copies serve.` })
   const ready = podsOf(pass).filter(isReady).length
   // Copies come and go with calls: that is not a change that somebody asked for.
-  if (ready > 0 || object.status?.firstReadyAt !== undefined)
-    return done({ message: `${ready} of ${wanted} copies serve; calls wait for the others.` })
+  if (ready > 0 || object.status?.firstReadyAt !== undefined) {
+    const copies = `${ready} of ${counted(wanted, 'copy', 'copies')} ${agreed(wanted, 'serves', 'serve')}`
+    return done({ message: `${copies}; calls wait for the others.` })
+  }
   return waiting('WaitingForWorkload', `${readyOf(ready, wanted, 'copy', 'copies')}.`)
 }
 

@@ -1,5 +1,6 @@
 import type { ObjectStore } from '../../adapters/objectstorage/port.ts'
 import { bucketLacks, formerStoreBucketName, storeNameOf } from '../../contracts/objectstorage.ts'
+import { counted } from '../../core/counted.ts'
 import { boundaryOfNamespace, groupNamespace } from '../../core/names.ts'
 import { type KubeObject, keyOf, objectKey } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
@@ -146,7 +147,7 @@ function requireAccount(pass: BucketPass): Outcome {
   if (pass.object.status?.storeName === undefined && !isWithin(pass.object, siblings, maxBuckets)) {
     return stalled(
       'QuotaExceeded',
-      `Account "${accountName}" has its ${maxBuckets} buckets; "${bucketName}" is one more.`,
+      `Account "${accountName}" has its ${counted(maxBuckets, 'bucket')}; "${bucketName}" is one more.`,
     )
   }
   pass.state.account = found.account

@@ -153,7 +153,7 @@ function fail(pass: RunPass, error: RegistryError): Outcome {
 function failureOf({ status = {} }: Pick<RunObject, 'status'>): string | undefined {
   const { failedManifests = 0, error, state } = status
   if (state === 'Failed') return error ?? 'It has failed.'
-  return failedManifests === 0 ? undefined : `${failedManifests} manifests could not be deleted.`
+  return failedManifests === 0 ? undefined : `${counted(failedManifests, 'manifest')} could not be deleted.`
 }
 
 const runsOf = (records: Workspace) => platformObjects<RunObject>(records, RetentionRun)

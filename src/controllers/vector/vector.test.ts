@@ -49,7 +49,7 @@ describe('the controller of vector databases', () => {
       expect(world.client.calls.slice(calls)).to.deep.equal([])
     })
 
-    it('and fills replicas in once, under a manager of its own', async () => {
+    it('and fills replicas in once', async () => {
       await world.create({ computePlan: 'vector-medium' })
       await world.converge()
       expect((await world.cluster()).spec.replicas).to.equal(3)

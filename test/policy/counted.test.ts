@@ -1,0 +1,35 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+
+const root = join(import.meta.dirname, '../..')
+const SOURCES = globSync('src/**/*.ts', { cwd: root }).filter((path) => !path.endsWith('.test.ts'))
+const LINES = SOURCES.flatMap((path) =>
+  readFileSync(join(root, path), 'utf8')
+    .split('\n')
+    .map((line, index) => ({ place: `${path}:${index + 1}`, line })),
+)
+
+/** Their numbers are limits, far from one. */
+const NEVER_ONE = ['bytes', 'files']
+
+/** The plurals that `counted` and `readyOf` are given anywhere. */
+const PLURALS = LINES.flatMap(({ line }) =>
+  [...line.matchAll(/(?:counted|readyOf)\((?:[^'()]|\([^'()]*\))*'([a-z ]+)'(?:, '([a-z ]+)')?\)/g)].map(
+    ([, one, many]) => many ?? `${one}s`,
+  ),
+).filter((plural) => !NEVER_ONE.includes(plural))
+
+describe('numbers in sentences', () => {
+  it('are of things that are counted somewhere', () => {
+    expect(PLURALS).to.include.members(['buckets', 'copies', 'manifests', 'snapshots'])
+  })
+
+  it('go through `counted`, so that nobody reads of "1 snapshots"', () => {
+    const noun = [...new Set(PLURALS)].join('|')
+    // Constants are no counts, and a line that asks for one says the other sentence itself.
+    const bare = new RegExp(`\\$\\{(?![A-Z_]+\\})[^{}]+\\} (${noun})\\b`)
+    const found = LINES.filter(({ line }) => bare.test(line) && !/=== 1\b/.test(line))
+    expect(found.map(({ place, line }) => `${place}: ${line.trim()}`)).to.deep.equal([])
+  })
+})
