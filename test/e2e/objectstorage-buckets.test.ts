@@ -322,7 +322,7 @@ describe('accounts and buckets of object storage', () => {
     await world.admin.remove(seaweed, { namespace, name: example.metadata.name })
   })
 
-  it('goes with its group, whatever it holds', async () => {
+  it('goes with its group, with all that nobody locked', async () => {
     const doomed = (await makeGroup(world.boundaryId)).name
     const base = `/boundaries/${world.boundaryId}/resourcegroups/${doomed}`
     const path = `${base}/resources/objectstorageaccounts/${uniqueName('acc')}`
