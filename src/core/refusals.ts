@@ -89,7 +89,11 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   SECRET_EXPIRED: [NO_WRITE],
   LOAD_BALANCER_DISABLED: [NO_WRITE],
   SNAPSHOT_RUNNING: [none('a second snapshot waits: the engine takes one backup after the other')],
-  CROSSLINK_DISABLED: [none('it concerns grants and reports of agents, which are no objects of Kubernetes')],
+  CROSSLINK_DISABLED: [
+    none(
+      'grants and reports of agents are no objects; by kubectl spec.pkiVersion grows, and counts once links are enabled',
+    ),
+  ],
   ROTATION_RUNNING: [none('by kubectl spec.pkiVersion grows meanwhile: the next rotation waits for the one that runs')],
   TEMPLATE_INVALID: [phase('ConfigurationInvalid')],
   PARAMETER_INVALID: [NO_EXECUTION],
@@ -132,7 +136,7 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   OUTSIDE_RECOVERY_WINDOW: [phase('ConfigurationInvalid')],
   NOTHING_TO_BACK_UP: [rule],
   LOG_GAP: [NO_BUILD],
-  IMAGE_GONE: [NO_BUILD],
+  IMAGE_GONE: [none('by kubectl spec.rollback to an image that is gone changes nothing')],
   NOTHING_TO_BUILD: [NO_BUILD],
   // An app is built with the version that it names, as before the end of that.
   RUNTIME_ENDED: [policy('kind-writes', 'FunctionNamespace')],
@@ -207,7 +211,7 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   'backup-in-progress': [NO_BACKUP],
   'invalid-target': [schema],
   'target-rejected': [phase('ConfigurationInvalid')],
-  'target-not-applied': [NO_SETTINGS],
+  'target-not-applied': [none('by kubectl a change of settings that are being deleted goes with them')],
   'rollout-in-flight': [phase('WaitingForDependency')],
   'target-changed': [NO_SETTINGS],
   'invalid-schedule': [schema],

@@ -33,6 +33,8 @@ export function sampleSpec(kind: AnyKind, { boundaryId, ownerId, memberId }: Sam
     RoleDefinition: { displayName: `Role ${randomUUID()}`, actions: ['jobs/read'], assignableScopes: ['/'] },
     BlueprintTemplate: { slug: 'vector-database', content: DEFAULT_BLUEPRINTS[0] },
     VaultEntry: { vaultName: 'shop', secretName: 'Key' },
+    RegistryPin: { repository: `${boundaryId}/shop/jobs/report`, expiresAt: '2100-01-01T00:00:00Z' },
+    RegistryRepository: { repository: `${boundaryId}/shop/jobs/report`, announcedAt: '2026-01-01T00:00:00Z' },
     // Without a version: an installed one is not deleted.
     PlatformComponent: {
       ...{ title: 'Shop', kind: 'ThirdPartyChart', namespace: 'shop' },
