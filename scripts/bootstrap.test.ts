@@ -9,11 +9,14 @@ import { until } from '../test/make/until.ts'
 const root = join(import.meta.dirname, '..')
 const WAITS = 'Another script is installing the packages'
 const LOCKED = { packages: { '': {}, 'node_modules/one': { version: '1.0.0' } } }
-/** An npm that installs once it may, tells that it began, and breaks what another one installs, as `npm ci` does. */
+/**
+ * An npm that installs once it may, tells that it began, and breaks what another one installs, as `npm ci` does. It ends with
+ * its tree.
+ */
 const NPM = `#!/bin/sh
 rm -rf node_modules
 printf . >> installations
-until [ -e go ]; do sleep 0.05; done
+until [ -e go ]; do [ -e installations ] || exit 1; sleep 0.05; done
 [ ! -e fails ] || exit 1
 mkdir node_modules
 cp package-lock.json node_modules/.package-lock.json
