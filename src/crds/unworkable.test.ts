@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { GIT_NAMES, REPOSITORY_NAMES } from '../../test/cases/gitNames.ts'
+import { RULE_CASES } from '../../test/cases/ruleCases.ts'
 import { type TextField, textFields } from '../../test/make/textFields.ts'
 import { brokenRules } from './define.ts'
 import { KINDS } from './index.ts'
@@ -12,6 +13,11 @@ const rulesOf = ({ schema }: TextField) => JSON.stringify(schema.meta()?.['x-kub
 const RELATIONAL = RelationalCluster.spec.parse({})
 
 const NEVER = ['99 * * * *', '* * * * 8', '*/0 * * * *', '1-60 * * * *', '0 2 31 2 *', 'daily']
+
+const NO_NETWORKS = [
+  ...['10.0.0.0', '10.0.0.0/33', '300.0.0.0/8', '10.0.0.1/8', '010.0.0.0/8', '::/129', '2001:DB8::/32', 'a/8', '/8'],
+  ...['10.0.0.0/8,', ',', '10.0.0.0/8 ', '10.0.0.0/8;11.0.0.0/8', '10.0.0.0/8\n', '::ffff:10.0.0.0/104'],
+]
 
 const isProcessText = (path: string) => /\.(args|\w*[cC]ommand|\w*[eE]nv(\.value)?)$/.test(path)
 
@@ -163,6 +169,17 @@ describe('values that cannot work', () => {
       for (const text of ['set -e\n\techo "ü 🙂"\r\n', '\u001b[31m', 'a\u0007\u007f\u0085', '-'])
         expect(schema.safeParse(text).success, `${path}: ${JSON.stringify(text)}`).to.equal(true)
   })
+
+  for (const kind of KINDS.filter(({ spec }) => 'allowedCidrs' in spec.shape))
+    it(`are networks that there are none of: ${kind.kind}`, () => {
+      const { next = {} } = RULE_CASES.find((one) => one.kind === kind && one.refused.length === 0) ?? {}
+      const spec = kind.spec.parse(next)
+      const taken = NO_NETWORKS.filter((allowedCidrs) => {
+        const broken = brokenRules(kind as never, { ...spec, allowedCidrs } as never)
+        return !broken.some(({ field }) => field === 'allowedCidrs')
+      })
+      expect(taken).to.deep.equal([])
+    })
 
   it('are told by who reads a schedule in an item of a list', () => {
     expect([...NEVER, '0 2 * * *'].filter(everRuns)).to.deep.equal(['0 2 * * *'])

@@ -145,11 +145,17 @@ function ofType(schema: StructuralSchema): Values {
   return []
 }
 
+const NETWORKS: Values = [
+  ...['10.0.0.0/8', '10.0.0.0', '10.0.0.0/33', '10.0.0.1/8', '010.0.0.0/8', '2001:db8::/32', '2001:DB8::/32', '::/129'],
+  ...['a/8', '/8', ',', '10.0.0.0/8,', '10.0.0.0/8 ', '10.0.0.0/8\n', '10.0.0.0/8,10.0.0.0/8', '::ffff:10.0.0.0/104'],
+]
+
 function matters(schema: StructuralSchema): Values {
   const said = JSON.stringify(schema)
   if (said.includes('isQuantity')) return QUANTITIES
   if (said.includes('cron')) return SCHEDULES
   if (/https\??:/.test(said) && said.includes('Zs}')) return URLS
+  if (said.includes('CIDR')) return NETWORKS
   if (said.includes('check-ref-format')) return GIT_NAMES.all
   if (said.includes('full name of a repository')) return REPOSITORY_NAMES.all
   if (schema.format === 'date-time') return TIMES
