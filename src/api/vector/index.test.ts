@@ -114,6 +114,7 @@ describe('vector databases over REST', () => {
     ['a fraction of a replica', { replicas: 1.5 }, 400, 'MODEL_BINDING_FAILED'],
     ['too many replicas', { replicas: 100 }, 400, 'BAD_REQUEST'],
     ['a name that is not a text', { name: 7 }, 400, 'MODEL_BINDING_FAILED'],
+    ['a number for a word of a list', { vectorVersion: 3 }, 400, 'MODEL_BINDING_FAILED'],
     ['a boundary that is not a uuid', { boundaryId: 'shop' }, 400, 'MODEL_BINDING_FAILED'],
     ['a malformed quantity', { storageSize: '-1Gi' }, 400, 'BAD_REQUEST'],
   ]
