@@ -1,3 +1,4 @@
+import { FILLING_MANAGER } from '../../src/controllers/engine/filling.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { CALLER_VARIABLES, CONTROLLERS_ACCOUNT, FACADE_ACCOUNT, policyWithBinding, ruleFor } from './policy.ts'
@@ -9,7 +10,7 @@ export const ANNOTATIONS_CHARACTERS_MAX = 131_072
 /** Field managers of one object. Kubernetes bounds those of updates, but not those of server-side apply. */
 export const FIELD_MANAGERS_MAX = 32
 /** Under which the platform writes: what these own, only it takes away again. */
-const OWN_MANAGERS = [CONTROLLERS_ACCOUNT, FACADE_ACCOUNT]
+const OWN_MANAGERS = [CONTROLLERS_ACCOUNT, FACADE_ACCOUNT, FILLING_MANAGER]
 
 export const METADATA_REFUSALS = {
   finalizers: 'finalizers of objects of the platform are written by the platform only',

@@ -83,6 +83,15 @@ describe('pages behind links of mails', () => {
     })
   }
 
+  for (const path of ['/invitations/%ff', '/identity/password-reset/%E0%A4'])
+    it(`leave what cannot be decoded to the routes: ${path}`, async () => {
+      const { app } = await open()
+      const asked = await request(app).get(path).set('accept', BROWSER)
+      expect(asked.body).to.deep.equal({ is: 'the JSON route' })
+      const sent = await request(app).post(path).type('form').send({ password: PASSWORD })
+      expect(sent.body).to.deep.equal({ is: 'the JSON route' })
+    })
+
   it('let a person without an account join', async () => {
     const { app, links, users, records } = await open()
     const form = { password: PASSWORD, firstName: 'Carl', lastName: 'Cramer' }

@@ -121,6 +121,26 @@ describe('what bindings give', () => {
     expect([await membersIn(home), await membersIn(namespace)]).to.deep.equal([[], []])
   })
 
+  it('is a place in the oldest of the groups that have the id, while nothing says which is meant', async () => {
+    const group = (home: string, creationTimestamp: string) =>
+      bench.seed(
+        PrincipalGroup,
+        GROUP,
+        { displayName: 'Staff', description: '', memberIds: [] },
+        { namespace: home, creationTimestamp },
+      )
+    const home = boundaryNamespace(BOUNDARY_ID)
+    const copy = boundaryNamespace('00000000-0000-4000-8000-000000000001')
+    group(copy, '2026-02-01T00:00:00Z')
+    group(home, '2026-01-01T00:00:00Z')
+    bind({ groupId: GROUP })
+    person(ADA, ['staff'])
+    await bench.start()
+    const { items } = await bench.client.list<KubeObject & { spec: { memberIds: string[] } }>(PrincipalGroup.resource)
+    const filled = items.filter(({ spec }) => spec.memberIds.length > 0).map(({ metadata }) => metadata.namespace)
+    expect(filled).to.deep.equal([home])
+  })
+
   it('is a place in a group, and nobody else loses theirs', async () => {
     bind({ groupId: GROUP })
     bench.seed(

@@ -1,6 +1,6 @@
 import { INCARNATION_ANNOTATION, PRINCIPAL_INCARNATIONS_ANNOTATION } from '../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
-import { type KubeObject, keyOf, refOf } from '../core/object.ts'
+import { byAge, type KubeObject, keyOf, refOf } from '../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import type { PlatformUser } from '../crds/identity.ts'
 import { PlatformUser as UserKind } from '../crds/identity.ts'
@@ -134,15 +134,20 @@ async function settleMembers(pass: BindingPass): Promise<Outcome> {
   return waiting('ApplyingWorkload', 'People are being added to the group.', AT_ONCE)
 }
 
-/** Not one that was made anew, nor one that somebody made under the same id in another boundary. */
+/**
+ * Not one that was made anew, nor one that somebody made under the same id in another boundary: until it is recorded which
+ * is meant, the oldest. Ids that REST gives are random, so a later one was copied from it.
+ */
 function groupOf({ records, object }: BindingPass): Group | undefined {
   const { groupId = '' } = object.spec
   const meant = incarnationsNamedBy(object as IdpBinding & KubeObject)[groupId]
   const groups = records.cache<Group>(PrincipalGroup.resource).list({})
-  return groups.find(
-    ({ metadata: { name, annotations } }) =>
-      name === groupId && (meant === undefined || annotations?.[INCARNATION_ANNOTATION] === meant),
-  )
+  return groups
+    .filter(
+      ({ metadata: { name, annotations } }) =>
+        name === groupId && (meant === undefined || annotations?.[INCARNATION_ANNOTATION] === meant),
+    )
+    .sort(byAge)[0]
 }
 
 /** Of the people that are ours, only these stay in the group. */

@@ -1,7 +1,8 @@
 import { uuidV5 } from '../core/ids.ts'
 import { INCARNATION_ANNOTATION, PRINCIPAL_INCARNATIONS_ANNOTATION } from '../core/labels.ts'
-import { type KubeObject, type Resource, refOf } from '../core/object.ts'
+import { type KubeObject, keyOf, type Resource, refOf } from '../core/object.ts'
 import { done, type Outcome, waiting } from '../core/outcome.ts'
+import type { AnyKind } from '../crds/define.ts'
 import {
   incarnationsNamedBy,
   PRINCIPAL_RESOURCES,
@@ -11,7 +12,8 @@ import {
   principalsNamedBy,
 } from '../crds/principals.ts'
 import { PrincipalGroup } from '../crds/rbac.ts'
-import { controller, type Pass, type Rights } from './engine/controller.ts'
+import { type Controller, controller, type Pass, type Rights } from './engine/controller.ts'
+import { UNBOUND_INDEX } from './engine/principalIndex.ts'
 
 /** Milliseconds until an object that was written a moment ago is looked at again. */
 const SOON = 1_000
@@ -53,9 +55,17 @@ export async function giveIncarnation({ records }: Pick<Pass, 'records'>, resour
   await records.client.mergePatch(resource, refOf(object), patch, { uid, resourceVersion })
 }
 
+/** A principal that comes wakes the records that named it before: they mean the one who has the id first. */
+export const awaitedPrincipals = (kind: AnyKind): Controller['observes'] =>
+  PRINCIPAL_RESOURCES.map((resource) => ({
+    resource,
+    in: 'records',
+    relevant: ({ metadata }) => metadata.uid,
+    keysOf: ({ metadata }, records) => records.cache(kind.resource).byIndex(UNBOUND_INDEX, metadata.name).map(keyOf),
+  }))
+
 export const groupController = controller(PrincipalGroup, {
-  observes: [],
-  reads: PRINCIPAL_RESOURCES,
+  observes: awaitedPrincipals(PrincipalGroup),
   childrenIn: 'records',
   writes: PRINCIPAL_RIGHTS,
   reconcile: keepToPrincipals as never,

@@ -88,16 +88,21 @@ describe('the controllers of grants', () => {
     expect(await names(DenyAssignment)).to.deep.equal([])
   })
 
-  for (const [title, annotations] of [
-    ['has one', LIFE],
-    ['was made by kubectl, without one', {}],
+  for (const [title, annotations, isLate] of [
+    ['has one', LIFE, false],
+    ['was made by kubectl, without one', {}, false],
+    ['comes later', LIFE, true],
+    ['comes later by kubectl, without one', {}, true],
   ] as const) {
     it(`write down which life of a principal they mean that ${title}`, async () => {
-      bench.seed(PlatformUser, PRINCIPAL, { userName: 'anna' }, { namespace: SYSTEM_NAMESPACE, annotations })
+      const come = () =>
+        bench.seed(PlatformUser, PRINCIPAL, { userName: 'anna' }, { namespace: SYSTEM_NAMESPACE, annotations })
+      if (!isLate) come()
       assign('grant', { scopeIncarnation: 'now' })
       seed(DenyAssignment, 'deny', { actions: ['apps/read'], scope: SCOPE })
       ask({})
       await bench.start()
+      if (isLate) come()
       await bench.clock.advance(2000)
       await bench.rest()
       const life = (await bench.find(PlatformUser.resource, PRINCIPAL, SYSTEM_NAMESPACE))?.metadata.annotations?.[

@@ -13,7 +13,6 @@ import { parseScope } from '../core/scope.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { KINDS } from '../crds/index.ts'
-import { PRINCIPAL_RESOURCES } from '../crds/principals.ts'
 import { BoundaryTrust, DenyAssignment, JitRequest, RoleAssignment, RoleDefinition } from '../crds/rbac.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { incarnationOfRole, roleIncarnationOf, roleNamed } from '../crds/roleLife.ts'
@@ -34,7 +33,7 @@ import {
 } from './engine/controller.ts'
 import { endWithRecord, grantForAWhile, JIT_OBSERVES } from './jit.ts'
 import { awaitedScopes, keepToLife } from './lifeOfGrant.ts'
-import { keepToPrincipals, PRINCIPAL_RIGHTS } from './principals.ts'
+import { awaitedPrincipals, keepToPrincipals, PRINCIPAL_RIGHTS } from './principals.ts'
 
 export const INITIAL_OWNER_RIGHTS: readonly Rights[] = [{ resource: RoleAssignment.resource, verbs: ['create'] }]
 
@@ -172,8 +171,8 @@ function grantController(
   more: { observes?: Controller['observes']; step?: Step; finalize?: Step; writes?: readonly Rights[] } = {},
 ): Controller {
   return controller(kind, {
-    observes: [...awaitedScopes(kind), ...(more.observes ?? [])],
-    reads: [namespace, Boundary.resource, ResourceGroup.resource, ...PRINCIPAL_RESOURCES, ...SCOPE_KINDS],
+    observes: [...awaitedScopes(kind), ...awaitedPrincipals(kind), ...(more.observes ?? [])],
+    reads: [namespace, Boundary.resource, ResourceGroup.resource, ...SCOPE_KINDS],
     childrenIn: 'records',
     writes: [{ resource: kind.resource, verbs: ['delete'] }, ...PRINCIPAL_RIGHTS, ...(more.writes ?? [])],
     reconcile: steps(

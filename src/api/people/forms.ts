@@ -57,8 +57,18 @@ export function linkPages(services: Services, all: readonly LinkPages[]): Reques
   const starts = all.map(({ path }) => path.slice(0, path.indexOf(':')))
   return (request, response, next) => {
     const isPage = starts.some((start) => request.url.slice(0, start.length).toLowerCase() === start)
-    if (isPage) router(request, response, next)
+    if (isPage && isDecodable(request.path)) router(request, response, next)
     else next()
+  }
+}
+
+/** Express answers what it cannot decode with its own page, which tells where the program stands; the routes say 404. */
+function isDecodable(path: string): boolean {
+  try {
+    decodeURIComponent(path)
+    return true
+  } catch {
+    return false
   }
 }
 

@@ -6,12 +6,17 @@ import type { KubeClient } from '../../kube/client.ts'
 import type { CacheView, Controller, Side, Workspace } from './controller.ts'
 import { OWNER_INDEX, ownerIndexKeys } from './ownership.ts'
 import { PHASE_INDEX, phaseIndexKeys } from './phaseIndex.ts'
+import { UNBOUND_INDEX, unboundIndexKeys } from './principalIndex.ts'
 
 /** A client and the caches that observe its writes: create the client with `observer: caches.observer()`. */
 export type ClusterConnection = { client: KubeClient; caches: CacheSet }
 
 /** By which controllers find objects, in every cache that they read. */
-export const INDEXES = { [OWNER_INDEX]: ownerIndexKeys, [PHASE_INDEX]: phaseIndexKeys }
+export const INDEXES = {
+  [OWNER_INDEX]: ownerIndexKeys,
+  [PHASE_INDEX]: phaseIndexKeys,
+  [UNBOUND_INDEX]: unboundIndexKeys,
+}
 
 type Entry = Resource | { resource: Resource; in?: Side }
 

@@ -1,0 +1,12 @@
+import type { KubeObject } from '../../core/object.ts'
+import { incarnationsNamedBy, principalsNamedBy } from '../../crds/principals.ts'
+
+/** Records by the ids of principals that they name without saying which life: those that nobody had when they were written. */
+export const UNBOUND_INDEX = 'unbound'
+
+export function unboundIndexKeys(object: KubeObject): readonly string[] {
+  const ids = principalsNamedBy(object, (object.spec ?? {}) as object)
+  if (ids.length === 0) return ids
+  const named = incarnationsNamedBy(object)
+  return ids.filter((id) => named[id] === undefined)
+}
