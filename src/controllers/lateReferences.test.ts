@@ -244,7 +244,6 @@ const UNHEARD: Readonly<Record<string, string>> = {
   ObjectStorageAccount: 'quotas count what plans give to others',
   PlatformApp: 'a deployment names its source as that is when it is asked for',
   PlatformDriftScan: 'it looks once',
-  PrincipalGroup: 'what comes after a grant is not meant by it',
   RelationalSnapshot: 'its database waits for its cluster, and wakes it',
   RetentionRun: 'it looks once',
   RoleAssignment: 'what comes after a grant is not meant by it',
