@@ -220,8 +220,7 @@ class CachedAccess implements Access {
   }
 
   #dropAssignment(id: string): void {
-    this.#evaluator.policy.removeAssignment(id)
-    this.#evaluator.policy.removeAssignment(id + PLATFORM_SUFFIX)
+    for (const suffix of ['', PLATFORM_SUFFIX]) this.#evaluator.policy.removeAssignment(id + suffix)
   }
 
   /** An unreadable deny keeps its former effect; one that is deleted, or of another incarnation, ends. */
@@ -346,13 +345,11 @@ class CachedAccess implements Access {
     const { initialOwner } = object.spec
     const isOver = annotations?.[INITIAL_OWNER_ASSIGNED_ANNOTATION] !== undefined
     const { policy } = this.#evaluator
-    if (type === 'removed' || initialOwner === undefined || isOver) {
-      this.#waitFor(id, [], () => policy.removeAssignment(id))
-      return
-    }
-    this.#waitFor(id, this.#principalKeys(object), () => {
-      if (!meansPresent(this.#find, object, initialOwner.principalId)) policy.removeAssignment(id)
-      else policy.upsertAssignment({ id, ...initialOwner, roleName: OWNER, scope: `/boundaries/${name}` })
+    const counts = type !== 'removed' && initialOwner !== undefined && !isOver
+    this.#waitFor(id, counts ? this.#principalKeys(object) : [], () => {
+      if (counts && meansPresent(this.#find, object, initialOwner.principalId))
+        policy.upsertAssignment({ id, ...initialOwner, roleName: OWNER, scope: `/boundaries/${name}` })
+      else policy.removeAssignment(id)
     })
   }
 }
