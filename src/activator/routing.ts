@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { servesPath } from '../contracts/functions.ts'
+import { percentDecoded } from '../core/percentDecoded.ts'
 import type { FunctionTrigger } from '../crds/functionFields.ts'
 
 /** What a request means: which trigger of which function. Pure. */
@@ -49,18 +50,10 @@ export function hostOf(header: string | undefined): string {
  * walk up, cut off or put together otherwise is refused before anybody is asked for rights.
  */
 export function decodedPath(path: string): string | undefined {
-  const decoded = decodedOnce(path)
+  const decoded = percentDecoded(path)
   if (decoded === undefined || !path.startsWith('/') || path.includes('#')) return undefined
   if (/[\\\p{Cc}]|\/\//u.test(decoded)) return undefined
   return decoded.split('/').some((part) => part === '.' || part === '..') ? undefined : decoded
-}
-
-function decodedOnce(path: string): string | undefined {
-  try {
-    return decodeURIComponent(path)
-  } catch {
-    return undefined
-  }
 }
 
 /** As `findTrigger`; ambiguous if a copy that decodes the path would take it for that of another trigger. */

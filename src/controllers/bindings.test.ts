@@ -43,6 +43,13 @@ describe('what bindings give', () => {
     const base = { tenantId: TENANT, issuer: ISSUER, claim: 'groups', claimValue: 'staff' }
     bench.seed(IdpBinding, BINDING, { ...base, ...spec }, { namespace })
   }
+  const group = (home: string, metadata: Partial<KubeObject['metadata']> = {}, memberIds: string[] = []) =>
+    bench.seed(
+      PrincipalGroup,
+      GROUP,
+      { displayName: 'Staff', description: '', memberIds },
+      { namespace: home, ...metadata },
+    )
   const says = (id: string, groups: string[]) =>
     bench.client.edit<User>(PlatformUser.resource, { namespace, name: id }, ({ spec }) => {
       if (spec.externalIdentity !== undefined) spec.externalIdentity.claims = { groups }
@@ -95,12 +102,7 @@ describe('what bindings give', () => {
 
   it('is a place in the group that had the id, in none that is made anew or in another boundary under it', async () => {
     const staff = (home: string, incarnation: string) =>
-      bench.seed(
-        PrincipalGroup,
-        GROUP,
-        { displayName: 'Staff', description: '', memberIds: [] },
-        { namespace: home, annotations: { [INCARNATION_ANNOTATION]: incarnation } },
-      )
+      group(home, { annotations: { [INCARNATION_ANNOTATION]: incarnation } })
     const membersIn = async (home: string) => {
       const found = await bench.client.get(PrincipalGroup.resource, { namespace: home, name: GROUP })
       return (found.spec as { memberIds: string[] }).memberIds
@@ -122,17 +124,10 @@ describe('what bindings give', () => {
   })
 
   it('is a place in the oldest of the groups that have the id, while nothing says which is meant', async () => {
-    const group = (home: string, creationTimestamp: string) =>
-      bench.seed(
-        PrincipalGroup,
-        GROUP,
-        { displayName: 'Staff', description: '', memberIds: [] },
-        { namespace: home, creationTimestamp },
-      )
     const home = boundaryNamespace(BOUNDARY_ID)
     const copy = boundaryNamespace('00000000-0000-4000-8000-000000000001')
-    group(copy, '2026-02-01T00:00:00Z')
-    group(home, '2026-01-01T00:00:00Z')
+    group(copy, { creationTimestamp: '2026-02-01T00:00:00Z' })
+    group(home, { creationTimestamp: '2026-01-01T00:00:00Z' })
     bind({ groupId: GROUP })
     person(ADA, ['staff'])
     await bench.start()
@@ -143,12 +138,7 @@ describe('what bindings give', () => {
 
   it('is a place in a group, and nobody else loses theirs', async () => {
     bind({ groupId: GROUP })
-    bench.seed(
-      PrincipalGroup,
-      GROUP,
-      { displayName: 'Staff', description: '', memberIds: [TENANT] },
-      { namespace: boundaryNamespace(BOUNDARY_ID) },
-    )
+    group(boundaryNamespace(BOUNDARY_ID), {}, [TENANT])
     person(ADA, ['staff'])
     await bench.start()
     expect(await members()).to.deep.equal([TENANT, ADA])

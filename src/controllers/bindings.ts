@@ -1,4 +1,4 @@
-import { INCARNATION_ANNOTATION, PRINCIPAL_INCARNATIONS_ANNOTATION } from '../core/labels.ts'
+import { INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import { byAge, type KubeObject, keyOf, refOf } from '../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
@@ -11,7 +11,7 @@ import { BINDING_LABEL, boundAssignment } from '../desired/bindings.ts'
 import { isBoundBy } from '../iam/bindings.ts'
 import { alreadyThere } from '../kube/errors.ts'
 import { controller, type Pass, steps, type Workspace } from './engine/controller.ts'
-import { giveIncarnation } from './principals.ts'
+import { giveIncarnation, writeIncarnations } from './principals.ts'
 
 type BindingPass = Pass<typeof IdpBinding>
 type User = PlatformUser & KubeObject
@@ -97,17 +97,7 @@ async function keepToGroup(pass: BindingPass): Promise<Outcome> {
   if (group === undefined) return done()
   await giveIncarnation(pass, PrincipalGroup.resource, group)
   const incarnation = group.metadata.annotations?.[INCARNATION_ANNOTATION]
-  if (incarnation !== undefined) {
-    const { uid, resourceVersion } = object.metadata
-    const annotations = { [PRINCIPAL_INCARNATIONS_ANNOTATION]: JSON.stringify({ [groupId]: incarnation }) }
-    const preconditions = { uid, resourceVersion }
-    await pass.records.client.mergePatch(
-      IdpBinding.resource,
-      refOf(object),
-      { metadata: { annotations } },
-      preconditions,
-    )
-  }
+  if (incarnation !== undefined) await writeIncarnations(pass, object, JSON.stringify({ [groupId]: incarnation }))
   return waiting('WaitingForDependency', 'The group was recorded.', AT_ONCE)
 }
 

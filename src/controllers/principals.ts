@@ -30,9 +30,8 @@ export const PRINCIPAL_RIGHTS: readonly Rights[] = PRINCIPAL_RESOURCES.map((reso
  */
 export async function keepToPrincipals(pass: Pass): Promise<Outcome> {
   const record = pass.object as KubeObject & { spec: object }
-  const { client } = pass.records
   const find: PrincipalLookup = (resource, namespace, name) => pass.records.cache(resource).get(namespace, name)
-  const { namespace, annotations, uid, resourceVersion } = record.metadata
+  const { namespace, annotations } = record.metadata
   const ids = principalsNamedBy(pass.kind, record.spec)
   const named = incarnationsNamedBy(record)
   for (const { resource, object } of ids
@@ -41,10 +40,20 @@ export async function keepToPrincipals(pass: Pass): Promise<Outcome> {
     await giveIncarnation(pass, resource, object)
   const wanted = principalIncarnations(find, ids, namespace, named)
   if (wanted === annotations?.[PRINCIPAL_INCARNATIONS_ANNOTATION]) return done()
-  const patch = { metadata: { annotations: { [PRINCIPAL_INCARNATIONS_ANNOTATION]: wanted ?? null } } }
-  await client.mergePatch(pass.kind.resource, refOf(record), patch, { uid, resourceVersion })
+  await writeIncarnations(pass, record, wanted ?? null)
   // Our own write wakes us, with the version that the next steps need.
   return waiting('WaitingForDependency', 'The principals were recorded.', SOON)
+}
+
+/** @param text as `principalIncarnations` answers it; null takes it off */
+export async function writeIncarnations(
+  { records, kind }: Pick<Pass, 'records' | 'kind'>,
+  record: KubeObject,
+  text: string | null,
+): Promise<void> {
+  const { uid, resourceVersion } = record.metadata
+  const patch = { metadata: { annotations: { [PRINCIPAL_INCARNATIONS_ANNOTATION]: text } } }
+  await records.client.mergePatch(kind.resource, refOf(record), patch, { uid, resourceVersion })
 }
 
 /** For a principal that kubectl or Git made a moment ago. */

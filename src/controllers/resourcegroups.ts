@@ -194,8 +194,7 @@ function holdersOf(pass: ResourceGroupPass): string[] {
   const projections = pass.records
     .cache(BoundaryProjection.resource)
     .list({ namespace: pass.object.metadata.namespace })
-  const here = heldBy((kind) => seenOf(pass, kind), claimsOf(pass))
-  return [...here, ...retainedElsewhere(projections, home(pass))].sort()
+  return heldBy((kind) => seenOf(pass, kind), claimsOf(pass), retainedElsewhere(projections, home(pass)))
 }
 
 function claimsOf(pass: ResourceGroupPass): readonly KubeObject[] {
@@ -214,8 +213,8 @@ async function storedHoldersOf(pass: ResourceGroupPass): Promise<string[]> {
   const claims = await pass.workloads.client.list(persistentVolumeClaim, options)
   const outer = { namespace: pass.object.metadata.namespace }
   const projections = await pass.records.client.list(BoundaryProjection.resource, outer)
-  const here = heldBy((kind) => contents.get(kind) ?? [], claims.items)
-  return [...here, ...retainedElsewhere(projections.items, home(pass))].sort()
+  const elsewhere = retainedElsewhere(projections.items, home(pass))
+  return heldBy((kind) => contents.get(kind) ?? [], claims.items, elsewhere)
 }
 
 export function closeNamespace(pass: ResourceGroupPass): Promise<Outcome> {

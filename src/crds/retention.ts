@@ -39,10 +39,7 @@ const mayHoldLocked = (object: KubeObject): boolean => {
   return objectLock === true && storeName !== undefined && !isKnownEmpty
 }
 
-const KEEPS_BY_ITSELF: ReadonlyMap<AnyKind, (object: KubeObject) => boolean> = new Map<
-  AnyKind,
-  (object: KubeObject) => boolean
->([
+const KEEPS_BY_ITSELF = new Map<AnyKind, (object: KubeObject) => boolean>([
   [RelationalCluster, wantsLastSnapshot],
   [AccountBucket, mayHoldLocked],
 ])
@@ -93,14 +90,22 @@ export const HELD_WITH_OTHERS: ReadonlySet<AnyKind> = new Set([...KEEPS.keys(), 
 
 const IN_GROUPS = KINDS.filter(({ placement }) => placement === 'group')
 
-/** What holds a group, as `<collection>/<name>`, sorted: protected resources, and what earlier ones left to be kept. */
-export function heldBy(contents: GroupContents, claims: readonly KubeObject[]): string[] {
+/**
+ * What holds a group, as `<collection>/<name>`, sorted: protected resources, and what earlier ones left to be kept.
+ *
+ * @param elsewhere what is kept on other clusters, by `retainedElsewhere`
+ */
+export function heldBy(
+  contents: GroupContents,
+  claims: readonly KubeObject[],
+  elsewhere: readonly string[] = [],
+): string[] {
   const kept = IN_GROUPS.flatMap((kind) =>
     contents(kind)
       .filter((object) => isToBeKept(kind, object, contents))
       .map(({ metadata }) => nameInGroup(kind, metadata.name)),
   )
-  return [...kept, ...claims.filter(isRetained).map(({ metadata }) => claimInGroup(metadata.name))].sort()
+  return [...kept, ...claims.filter(isRetained).map(({ metadata }) => claimInGroup(metadata.name)), ...elsewhere].sort()
 }
 
 export function nameInGroup({ segment }: AnyKind, name: string): string {

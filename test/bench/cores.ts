@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
+import { statOf } from './processes.ts'
 
 const CORES = navigator.hardwareConcurrency
 
@@ -42,8 +43,7 @@ const isNumber = (name: string) => /^\d+$/.test(name)
 /** Of a process that has ended meanwhile none. */
 function parentOf(pid: string): [pid: number, parent: number] {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    return [Number(pid), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])]
+    return [Number(pid), Number(statOf(Number(pid))[1])]
   } catch {
     return [Number(pid), 0]
   }

@@ -1,4 +1,5 @@
 import { isUuid } from '../../core/names.ts'
+import { percentDecoded } from '../../core/percentDecoded.ts'
 import { METHODS, type Method, type Route } from './route.ts'
 import { templateSegments } from './template.ts'
 
@@ -172,12 +173,8 @@ export function decodeSegment(raw: string): string | undefined {
   if (raw === '' || raw === '.' || raw === '..' || raw.length > SEGMENT_MAX_LENGTH) return undefined
   if (PLAIN.test(raw)) return raw
   if (NEEDLESS.test(raw)) return undefined
-  try {
-    const value = decodeURIComponent(raw)
-    return FORBIDDEN.test(value) || value.normalize('NFC') !== value ? undefined : value
-  } catch {
-    return undefined
-  }
+  const value = percentDecoded(raw)
+  return value === undefined || FORBIDDEN.test(value) || value.normalize('NFC') !== value ? undefined : value
 }
 
 /** What `encodeURIComponent` and stricter encoders write: characters of a URI, everything else as UTF-8 in percents. */
@@ -188,12 +185,7 @@ const ENCODED = /^(?:[!$&'()*+,;=:@\w.~-]|%[0-9a-f]{2})*$/i
  * encoding. Undefined if it does not encode text.
  */
 function decodeOpaque(raw: string): string | undefined {
-  if (!ENCODED.test(raw)) return undefined
-  try {
-    return decodeURIComponent(raw)
-  } catch {
-    return undefined
-  }
+  return ENCODED.test(raw) ? percentDecoded(raw) : undefined
 }
 
 /** Ids, tokens and numbers are made by the platform, so that no literal can be mistaken for one. */

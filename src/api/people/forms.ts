@@ -3,6 +3,7 @@ import { rateLimit } from 'express-rate-limit'
 import Negotiator from 'negotiator'
 import { messageOf, PlatformError } from '../../core/errors.ts'
 import { escapeHtml, type Page, page, problem } from '../../core/page.ts'
+import { percentDecoded } from '../../core/percentDecoded.ts'
 import type { Services } from '../http/context.ts'
 
 /** Pages in front of anonymous routes, for people who follow a link of a mail in a browser. */
@@ -57,18 +58,9 @@ export function linkPages(services: Services, all: readonly LinkPages[]): Reques
   const starts = all.map(({ path }) => path.slice(0, path.indexOf(':')))
   return (request, response, next) => {
     const isPage = starts.some((start) => request.url.slice(0, start.length).toLowerCase() === start)
-    if (isPage && isDecodable(request.path)) router(request, response, next)
+    // Express answers what it cannot decode with its own page, which tells where the program stands; the routes say 404.
+    if (isPage && percentDecoded(request.path) !== undefined) router(request, response, next)
     else next()
-  }
-}
-
-/** Express answers what it cannot decode with its own page, which tells where the program stands; the routes say 404. */
-function isDecodable(path: string): boolean {
-  try {
-    decodeURIComponent(path)
-    return true
-  } catch {
-    return false
   }
 }
 

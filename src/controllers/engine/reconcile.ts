@@ -336,7 +336,7 @@ export class Reconciler {
     const { records } = this.#environment
     const { resource } = this.#controller.kind
     const given = await givenWay(records.client, resource, written)
-    this.#expectations.written(key, records.cache(resource), given)
+    if (given !== written) this.#expectations.written(key, records.cache(resource), given)
   }
 
   async #write(key: string, object: KubeObject, patch: object, options: PatchOptions): Promise<KubeObject> {
