@@ -103,18 +103,17 @@ export function isPublicAddress(address: string): boolean {
 export function vetOutgoingUrl(text: string, allowedHosts: readonly string[] = []): UrlVerdict {
   if (text.length > 2048 || !URL.canParse(text)) return refused('it is not a URL')
   const url = new URL(text)
-  if (url.protocol !== 'https:') return refused('only https is called')
-  if (url.username !== '' || url.password !== '') return refused('credentials do not belong into a URL')
+  if (url.protocol !== 'https:') return refused('it is not https')
+  if (url.username !== '' || url.password !== '') return refused('it contains credentials')
   if (allowedHosts.includes(url.host)) return { isAllowed: true, url }
   const host = url.hostname.replace(/\.$/, '')
   if (host.startsWith('[')) {
-    return isPublicAddress(host.slice(1, -1)) ? { isAllowed: true, url } : refused('its address is not a public one')
+    return isPublicAddress(host.slice(1, -1)) ? { isAllowed: true, url } : refused('its address is not public')
   }
-  if (isIP(host) !== 0)
-    return isPublicAddress(host) ? { isAllowed: true, url } : refused('its address is not a public one')
-  if (!host.includes('.')) return refused('its host is a name of the inside')
+  if (isIP(host) !== 0) return isPublicAddress(host) ? { isAllowed: true, url } : refused('its address is not public')
+  if (!host.includes('.')) return refused('its host name is internal')
   const isInside = INSIDE_SUFFIXES.some((suffix) => host === suffix || host.endsWith(`.${suffix}`))
-  return isInside ? refused('its host is a name of the inside') : { isAllowed: true, url }
+  return isInside ? refused('its host name is internal') : { isAllowed: true, url }
 }
 
 function refused(why: string): UrlVerdict {

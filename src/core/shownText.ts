@@ -27,7 +27,7 @@ export const SHOWN_NAME: ShownText = {
 /** One line, of which something is seen unless it is empty. */
 export const SHOWN_LINE: ShownText = {
   pattern: `^(${within('')}${FIRST}${within('')})?$`,
-  message: 'must have no invisible characters, and more than spaces',
+  message: 'must not be blank, and must have no invisible characters',
 }
 /** Lines and tabs. */
 export const SHOWN_PROSE: ShownText = {

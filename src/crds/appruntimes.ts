@@ -29,7 +29,7 @@ export const AppRuntime = defineKind({
   placement: 'cluster',
   area: 'apps',
   open: READ,
-  description: 'A language that apps are built of, with its versions.',
+  description: 'A language that apps are built with, and its versions.',
   spec: z.strictObject({
     title: DisplayName.max(64).describe('What people call it'),
     description: Description.default(''),

@@ -58,7 +58,7 @@ type Spec = z.output<typeof spec>
 const rules: Rule<Spec>[] = [
   {
     cel: 'has(self.repositoryUrl) != (has(self.installationId) && has(self.repositoryId)) && has(self.installationId) == has(self.repositoryId)',
-    message: 'either repositoryUrl is needed, or installationId with repositoryId',
+    message: 'either repositoryUrl is required, or installationId with repositoryId',
     code: 'BAD_REQUEST',
     field: 'repositoryUrl',
     test: ({ repositoryUrl, installationId, repositoryId }) =>

@@ -61,7 +61,7 @@ export const BlueprintTemplate = defineKind({
     {
       on: 'DELETE',
       cel: 'variables.isExempt || !has(oldObject.spec.sourceId)',
-      message: 'what comes from a source goes with its file in the repository, or with the source',
+      message: 'what comes from a source is deleted with its file in the repository, or with the source',
     },
   ],
   columns: [
@@ -150,7 +150,7 @@ export const BlueprintExecution = defineKind({
   aggregate: false,
   description: 'One deployment of a blueprint. Its name is the id of the execution.',
   forms: { 'blueprints/read': READ },
-  writtenByPlatform: 'a deployment is asked for through REST, which checks the rights of whoever asks',
+  writtenByPlatform: 'deploy through REST, which checks the rights of the caller',
   spec: executionSpec,
   status: resourceStatus.extend({
     state: z.enum(EXECUTION_STATES).optional().describe('How far it has come; Queued when absent'),

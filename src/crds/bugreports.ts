@@ -28,7 +28,7 @@ export const BugReport = defineKind({
   area: 'bugreports',
   aggregate: false,
   description:
-    'What somebody found wrong with the platform, without what looked like secrets. Administrators read and close it.',
+    'A report of a problem with the platform, without what looked like secrets. Administrators read and close it.',
   spec: z.strictObject({
     title: Line.min(1).max(256).describe('What is wrong, in a line'),
     description: Explanation.min(1).max(16_384).describe('What was done, expected and seen'),

@@ -152,7 +152,7 @@ export const PlatformCluster = defineKind({
   rules: [
     {
       cel: '!self.isPlatform || (!has(self.revokedAt) && size(self.joinTokens) == 0)',
-      message: 'the cluster that the platform runs on needs no agent: it has no revokedAt and no joinTokens',
+      message: 'the cluster that the platform runs on needs no agent: leave revokedAt and joinTokens out',
       code: 'cluster-is-local',
       field: 'revokedAt',
       test: ({ isPlatform, revokedAt, joinTokens }) =>

@@ -53,7 +53,7 @@ export const codeFields = {
 /** One of source and credentials without the other leads nowhere. */
 export const sourceRule: Rule<{ repositoryUrl?: string | undefined; deploymentSourceId?: string | undefined }> = {
   cel: '!has(self.deploymentSourceId) || has(self.repositoryUrl)',
-  message: 'deploymentSourceId is for a repository: repositoryUrl names it',
+  message: 'deploymentSourceId needs repositoryUrl',
   code: 'BAD_REQUEST',
   field: 'deploymentSourceId',
   test: ({ repositoryUrl, deploymentSourceId }) => deploymentSourceId === undefined || repositoryUrl !== undefined,
@@ -63,7 +63,7 @@ export const sourceRule: Rule<{ repositoryUrl?: string | undefined; deploymentSo
 export const mayUseSource = (namespace: string, name?: string) =>
   `authorizer.group('delivery.freehold.dev').resource('deploymentsources').namespace(${namespace})${name === undefined ? '' : `.name(${name})`}.check('use').allowed()`
 export const notYourSource = (field: string) =>
-  `${field} names a deployment source whose credentials you may not use: that takes kernel/deployments/token at the boundary`
+  `${field} names a deployment source whose credentials you may not use: that needs kernel/deployments/token at the boundary`
 
 /** Who builds with the credentials of a source gets to see what they open. */
 export const sourceAdmission: AdmissionRule = {

@@ -116,7 +116,7 @@ export const ImageReference = z
   .max(512)
   .regex(
     /^([a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?(:[0-9]{1,5})?\/)?[a-z0-9]+([._/-]+[a-z0-9]+)*(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?(@sha256:[0-9a-f]{64})?$/,
-    'must be the reference of a container image, such as docker.io/library/nginx:1.29',
+    'must be a container image reference, such as docker.io/library/nginx:1.29',
   )
 
 export const ComponentField = z.strictObject({

@@ -83,7 +83,7 @@ export const BoundaryCrosslink = defineKind({
   rules: [
     {
       cel: '!self.enabled || has(self.hubClusterId)',
-      message: 'hubClusterId is needed while enabled',
+      message: 'hubClusterId is required while enabled',
       code: 'CLUSTER_NOT_PROJECTED',
       field: 'hubClusterId',
       test: ({ enabled, hubClusterId }) => !enabled || hubClusterId !== undefined,

@@ -65,21 +65,21 @@ const rules: Rule<Spec>[] = [
   },
   {
     cel: "self.strategy == 'Reported' || !has(self.phase)",
-    message: 'phase is reported of what is built elsewhere only',
+    message: 'phase may be set only for what is built elsewhere',
     code: 'INVALID_STATE',
     field: 'phase',
     test: ({ strategy, phase }) => strategy === 'Reported' || phase === undefined,
   },
   {
     cel: "!has(self.phase) || !(self.phase in ['Deploying', 'Succeeded']) || has(self.image)",
-    message: 'image is needed from phase Deploying on',
+    message: 'image is required from phase Deploying on',
     code: 'BAD_REQUEST',
     field: 'image',
     test: ({ phase, image }) => (phase !== 'Deploying' && phase !== 'Succeeded') || image !== undefined,
   },
   {
     cel: `!has(oldSelf.phase) || (has(self.phase) && (self.phase == oldSelf.phase || ${ORDER}[self.phase] > ${ORDER}[oldSelf.phase] && ${ORDER}[oldSelf.phase] < 5))`,
-    message: 'phase must go forward, and a deployment that is over cannot be changed',
+    message: 'phase must go forward, and a deployment that has ended cannot be changed',
     code: 'INVALID_STATE',
     field: 'phase',
     test: (next, previous) =>

@@ -107,7 +107,7 @@ export const Description = Explanation.max(512).describe('What it is for, in wor
 export function mapOf<Value extends z.ZodType>(value: Value, most: number): z.ZodRecord<z.ZodString, Value> {
   const isSmall = (map: object) => Object.keys(map).length <= most
   const isPlain = (map: object) => Object.keys(map).every((name) => NO_CONTROLS.test(name))
-  const plain = 'must have no control characters in its names'
+  const plain = 'must have no control characters in its keys'
   const validations = [
     { rule: "!('__proto__' in self)", message: 'must not have the name __proto__' },
     { rule: String.raw`self.all(k, !k.matches(r'[\x00-\x1f\x7f-\x9f]'))`, message: plain },
@@ -129,7 +129,7 @@ export const mergedBy = (key: string) => ({
 export function listBy<Value extends z.ZodType>(key: string, value: Value, most: number): z.ZodArray<Value> {
   const isUnique = (list: z.output<Value>[]) =>
     new Set(list.map((item) => (item as Record<string, unknown>)[key])).size === list.length
-  return z.array(value).max(most).refine(isUnique, `must not have one ${key} twice`).meta(mergedBy(key))
+  return z.array(value).max(most).refine(isUnique, `must not have the same ${key} twice`).meta(mergedBy(key))
 }
 
 /** A list of at most so many texts, none of them twice. */
@@ -138,7 +138,7 @@ export function setOf<Value extends z.ZodString>(value: Value, most: number): z.
   return z
     .array(value)
     .max(most)
-    .refine(isUnique, 'must not have one text twice')
+    .refine(isUnique, 'must not have the same text twice')
     .meta({ 'x-kubernetes-list-type': 'set' })
 }
 

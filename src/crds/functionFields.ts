@@ -21,7 +21,7 @@ export const TriggerField = z.strictObject({
   path: FunctionPath.optional().describe(
     'Of an Http trigger: it serves this path and all below it, unless another function of the namespace serves a longer one',
   ),
-  methods: setOf(z.string().regex(new RegExp(`^(${HTTP_METHODS.join('|')})$`), 'must be a method of HTTP'), 7)
+  methods: setOf(z.string().regex(new RegExp(`^(${HTTP_METHODS.join('|')})$`), 'must be an HTTP method'), 7)
     .default(['GET', 'POST'])
     .describe('Methods that an Http trigger takes; GET and POST if absent'),
   authLevel: z

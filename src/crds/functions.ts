@@ -45,7 +45,7 @@ export const FunctionNamespace = defineKind({
   actions: 'functions',
   sized: 'Function',
   hostsOf: ({ isPublic = true, customDomains = [] }) => (isPublic ? customDomains : []),
-  description: 'Functions that share a runtime, a public host and a bound for requests at once.',
+  description: 'Functions that share a runtime, a public host and a limit for simultaneous requests.',
   spec: z.strictObject({
     clusterId: ClusterId,
     runtime: z.enum(FUNCTION_RUNTIME_NAMES).describe('What its functions are written in; immutable'),

@@ -82,7 +82,7 @@ export const PlatformClient = defineKind({
   area: 'identity',
   aggregate: false,
   description:
-    'A service account. Its name is a uuid and is client id, principalId and subject at once; its secret lies in a Secret.',
+    'A service account. Its name is a uuid and is client id, principalId and subject at once; its secret is in a Secret.',
   spec: z.strictObject({
     displayName: DisplayName,
     description: Description.default(''),

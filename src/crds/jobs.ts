@@ -105,14 +105,14 @@ const rules: Rule<Spec>[] = [
   }),
   {
     cel: `self.env.map(name, size(self.env[name])).sum() <= ${MOST_OF_ALL_VALUES}`,
-    message: `values in env have at most ${MOST_OF_ALL_VALUES} characters in all`,
+    message: `values in env must have at most ${MOST_OF_ALL_VALUES} characters together`,
     code: 'BAD_REQUEST',
     field: 'env',
     test: ({ env }) => charactersOf(Object.values(env)) <= MOST_OF_ALL_VALUES,
   },
   {
     cel: `self.env.filter(name, self.env[name].startsWith('${VAULT_REFERENCE_PREFIX}')).size() <= ${MOST_REFERENCES}`,
-    message: `env refers to at most ${MOST_REFERENCES} vault secrets`,
+    message: `env may refer to at most ${MOST_REFERENCES} vault secrets`,
     code: 'BAD_REQUEST',
     field: 'env',
     test: ({ env }) =>

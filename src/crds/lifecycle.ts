@@ -93,7 +93,7 @@ export const PlatformComponent = defineKind({
   area: 'lifecycle',
   aggregate: false,
   description:
-    'A part that the platform runs with: a module of its own, a chart of others, its definitions. Installs and rollouts set its version; Flux carries it out.',
+    'A component of the platform: one of its modules, a third-party chart, or its definitions. Installs and rollouts set its version; Flux carries it out.',
   platformForms: { 'lifecycle/view': READ },
   spec: z.strictObject({
     title: DisplayName,
@@ -200,7 +200,7 @@ export const PlatformComponent = defineKind({
     {
       on: 'DELETE',
       cel: '!has(oldObject.spec.version)',
-      message: 'the component is installed: remove spec.version first, and its deletion then uninstalls its chart',
+      message: 'the component is installed: remove spec.version first; deleting it then uninstalls its chart',
     },
   ],
   columns: [

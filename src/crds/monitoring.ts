@@ -4,7 +4,7 @@ import { defineKind, type ObjectOf, READ, resourceStatus, statusColumns, WRITE }
 import { DateTime, Line, mapOf, PlainText, Prose } from './fields.ts'
 
 const Told = z.strictObject({
-  times: z.int().min(0).max(2_147_483_647).describe('How often it was told of as Firing'),
+  times: z.int().min(0).max(2_147_483_647).describe('How often it was reported as Firing'),
   lastAt: DateTime.describe('When it was last told of'),
   resolvedAt: DateTime.optional().describe('When it was first told of as Resolved; absent while it is Firing'),
 })
@@ -21,7 +21,7 @@ export const PlatformAlert = defineKind({
   aggregate: false,
   spansGroups: true,
   description:
-    'Something that a person should know of. It stands in the namespace of the boundary that it is about, else in freehold-system, and goes 30 days after it was resolved.',
+    'An alert for people. It is in the namespace of the boundary that it is about, or else in freehold-system, and is deleted 30 days after it was resolved.',
   forms: { 'monitoring/read': READ, 'monitoring/platform/alerts/write': WRITE },
   platformForms: { 'monitoring/platform/read': READ, 'monitoring/platform/alerts/write': WRITE },
   spec: z.strictObject({

@@ -15,8 +15,7 @@ export const NameClaim = defineKind({
   name: 'free',
   area: 'nameclaims',
   aggregate: false,
-  writtenByPlatform:
-    'it claims the names of what asks for them, and a name claimed by hand would be taken from everybody',
+  writtenByPlatform: 'the platform claims names for resources; a name claimed by hand would be lost to everybody',
   description: 'A platform-wide name (a host, a vault, a storage account) and the resource that holds it.',
   spec: z.strictObject({
     type: z

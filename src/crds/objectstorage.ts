@@ -310,7 +310,7 @@ const keyRules: Rule<KeySpec>[] = [
   {
     // It would go into patterns of the store's policies, where these stand for other characters.
     cel: "!has(self.prefix) || !self.prefix.matches('[*?$]')",
-    message: 'prefix must not hold *, ? or $',
+    message: 'prefix must not contain *, ? or $',
     code: 'BAD_REQUEST',
     field: 'prefix',
     test: (next) => next.prefix === undefined || !/[*?$]/.test(next.prefix),

@@ -223,7 +223,7 @@ export const JitRequest = defineKind({
   name: 'uuid',
   area: 'rbac',
   aggregate: false,
-  description: 'A request for a role for a while. Grants nothing itself: its approval writes a RoleAssignment.',
+  description: 'A request for a role for a limited time. Grants nothing itself: its approval writes a RoleAssignment.',
   spec: z.strictObject({
     principalId: Uuid.describe('Id of the person or service account that asks for the role; immutable'),
     principalType: PrincipalType,

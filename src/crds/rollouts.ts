@@ -289,29 +289,29 @@ export const RolloutExecution = defineKind({
     {
       on: 'WRITE',
       cel: `variables.isExempt || ${requested('object', 'rollbackAt')} == ${before(requested('oldObject', 'rollbackAt'))} || authorizer.group('lifecycle.freehold.dev').resource('rolloutexecutions').namespace(request.namespace).name(request.name).check('rollback').allowed()`,
-      message: 'a rollback is asked for by a holder of the verb rollback only',
+      message: 'only a holder of the verb rollback may request a rollback',
     },
     heardIn('cancelAt', `!(${state} in ${OVER})`, 'the rollout has ended: there is nothing to cancel'),
     heardIn(
       'resumeAt',
       `${state} == 'Paused' && ${pausedOn} != 'PlatformDrift'`,
-      'only a paused rollout is resumed, and one that is paused on changes by hand by revertDriftAt',
+      'only a paused rollout can be resumed; one that is paused because of manual changes resumes by revertDriftAt',
     ),
     {
       on: 'WRITE',
       cel: `!object.?spec.?requests.?skipSnapshot.orValue(false) || ${requested('object', 'resumeAt')} == ${before(requested('oldObject', 'resumeAt'))} || (request.operation == 'UPDATE' && oldObject.?status.?pause.?canSkipSnapshot.orValue(false))`,
-      message: 'this rollout does not go on without a snapshot',
+      message: 'this rollout cannot continue without a snapshot',
     },
-    heardIn('revertDriftAt', `${pausedOn} == 'PlatformDrift'`, 'the rollout is not paused on changes by hand'),
+    heardIn('revertDriftAt', `${pausedOn} == 'PlatformDrift'`, 'the rollout is not paused because of manual changes'),
     heardIn(
       'rollbackAt',
       `${state} in ${OVER} && oldObject.?status.?canRollback.orValue(false)`,
-      'nothing of the rollout can be taken back: it is not over, or has changed nothing that goes back',
+      'the rollout cannot be rolled back: it has not ended, or changed nothing that can be rolled back',
     ),
     {
       on: 'DELETE',
       cel: "!(oldObject.?status.?state.orValue('') in ['Executing', 'Paused'])",
-      message: 'the rollout is not over: cancel it first',
+      message: 'the rollout has not ended: cancel it first',
     },
   ],
   columns: [

@@ -107,7 +107,7 @@ function onlyOf(
 const rules: Rule<Spec>[] = [
   {
     cel: "self.provider in ['GitHub', 'Circuit'] || has(self.credentials)",
-    message: 'credentials are needed for this provider',
+    message: 'credentials are required for this provider',
     code: 'missing-credential',
     field: 'credentials',
     test: (next) => isInstalled(next) || next.credentials !== undefined,
@@ -163,7 +163,7 @@ export const DeploymentSource = defineKind({
   // What is built with its credentials shows what they open, as a token does.
   forms: { 'kernel/deployments/token': ['use'] },
   description:
-    'A connection of a boundary to a Git host or registry. Its name is a uuid; what it signs in with lies in a Secret.',
+    'A connection of a boundary to a Git host or registry. Its name is a uuid; its credentials are in a Secret.',
   spec,
   status: resourceStatus.extend({
     accountName: z.string().optional().describe('Whose credentials they are, as the provider says'),

@@ -137,7 +137,7 @@ const rules: Rule<Spec>[] = [
   },
   {
     cel: `self.engine != 'MsSql' || !has(self.memoryLimit) || quantity(self.memoryLimit).compareTo(quantity('${MSSQL_MEMORY}')) >= 0`,
-    message: `memoryLimit must be at least ${MSSQL_MEMORY} for MsSql, which does not start with less`,
+    message: `memoryLimit must be at least ${MSSQL_MEMORY} for MsSql, which needs that to start`,
     code: 'BAD_REQUEST',
     field: 'memoryLimit',
     test: ({ engine, memoryLimit }) =>
@@ -176,7 +176,7 @@ const rules: Rule<Spec>[] = [
   growsByOne('licenseVersion', 'is one product key'),
   {
     cel: `self.licenseVersion == oldSelf.licenseVersion || (self.engine == 'MsSql' && has(self.edition) && self.edition in ${celList(PAID_EDITIONS)})`,
-    message: `licenseVersion changes only with edition ${PAID_EDITIONS.join(' or ')} of MsSql: no other takes a product key`,
+    message: `licenseVersion changes only with edition ${PAID_EDITIONS.join(' or ')} of MsSql: no other edition takes a product key`,
     code: 'LICENSE_NOT_APPLICABLE',
     field: 'licenseVersion',
     test: ({ licenseVersion, engine, edition }, previous) =>

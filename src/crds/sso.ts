@@ -157,7 +157,7 @@ export const SsoConnection = defineKind({
   area: 'sso',
   aggregate: false,
   description:
-    'Single sign-on of a tenant: its domains and the identity providers of its people. Its name is the tenantId; secrets lie in Secrets.',
+    'Single sign-on of a tenant: its domains and the identity providers of its people. Its name is the tenantId; its secrets are in Secrets.',
   spec: z.strictObject({
     domains: z
       .array(DomainName)
@@ -223,7 +223,7 @@ export const SsoConnection = defineKind({
     {
       cel: "self.identityProviders.all(p, has(p.metadataUrl) || (has(p.issuer) && has(p.authorizationUrl) && (has(p.protocol) && p.protocol == 'Saml' ? has(p.signingCertificate) : has(p.tokenUrl) && has(p.jwksUrl))))",
       message:
-        'an identity provider names metadataUrl, or all of issuer, authorizationUrl, tokenUrl and jwksUrl (Saml: issuer, authorizationUrl and signingCertificate)',
+        'an identity provider must name metadataUrl, or all of issuer, authorizationUrl, tokenUrl and jwksUrl (Saml: issuer, authorizationUrl and signingCertificate)',
       code: 'BAD_REQUEST',
       field: 'identityProviders',
       test: ({ identityProviders }) => identityProviders.every(isReachable),

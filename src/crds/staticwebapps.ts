@@ -85,7 +85,7 @@ export const StaticWebApp = defineKind({
   hostsOf: ({ enableIngress = true, ingressHost, customDomains = [] }) =>
     enableIngress ? [...(ingressHost === undefined ? [] : [ingressHost]), ...customDomains] : [],
   protectedFields: { deploy: 'deploy', rollback: 'deploy' },
-  description: 'Files behind a web server, built from a repository or brought as an image.',
+  description: 'Files served by a web server, built from a repository or supplied as an image.',
   spec,
   status: resourceStatus.extend({
     ...containerStatus,

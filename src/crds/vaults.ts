@@ -36,14 +36,14 @@ const vaultRules: Rule<VaultSpec>[] = [
   tagKeyRule,
   {
     cel: '!oldSelf.softDeleteEnabled || self.softDeleteEnabled',
-    message: 'soft delete cannot be turned off again: secrets would be lost that people count on recovering',
+    message: 'soft delete cannot be turned off: secrets that people expect to recover would be lost',
     code: 'SOFT_DELETE_REQUIRED',
     field: 'softDeleteEnabled',
     test: (next, previous) => !previous.softDeleteEnabled || next.softDeleteEnabled,
   },
   {
     cel: '!oldSelf.enablePurgeProtection || self.enablePurgeProtection',
-    message: 'purge protection cannot be turned off again',
+    message: 'purge protection cannot be turned off',
     code: 'PURGE_PROTECTED',
     field: 'enablePurgeProtection',
     test: (next, previous) => !previous.enablePurgeProtection || next.enablePurgeProtection,
@@ -81,7 +81,7 @@ export const SecretVault = defineKind({
     {
       on: 'DELETE',
       cel: '!oldObject.spec.enablePurgeProtection || (oldObject.?status.?secretCount.orValue(0) + oldObject.?status.?deletedCount.orValue(0)) == 0',
-      message: 'a vault under purge protection is deleted when it holds no secret any more, live or deleted',
+      message: 'a vault under purge protection can be deleted only when it holds no secrets, live or deleted',
     },
   ],
   columns: [
@@ -208,14 +208,14 @@ const entryRules: Rule<EntrySpec>[] = [
   },
   {
     cel: "self.state != 'Purged' || !has(self.history) || !self.history.purgeProtection",
-    message: 'the vault is under purge protection: a deleted secret goes when its time is over',
+    message: 'the vault is under purge protection: a deleted secret is purged only when its time is over',
     code: 'PURGE_PROTECTED',
     field: 'state',
     test: (next) => next.state !== 'Purged' || !protectsPurge(next),
   },
   {
     cel: "oldSelf.state != 'Active' || self.state != 'Purged' || !has(self.history) || !self.history.softDelete",
-    message: 'only a deleted secret is purged: make it Deleted first',
+    message: 'only a deleted secret can be purged: set its state to Deleted first',
     code: 'INVALID_STATE',
     field: 'state',
     test: (next, previous) =>
@@ -223,14 +223,14 @@ const entryRules: Rule<EntrySpec>[] = [
   },
   {
     cel: "oldSelf.state != 'Purged' || self.state != 'Deleted'",
-    message: 'a purged secret has nothing left to delete',
+    message: 'a purged secret cannot be deleted again',
     code: 'INVALID_STATE',
     field: 'state',
     test: (next, previous) => previous.state !== 'Purged' || next.state !== 'Deleted',
   },
   {
     cel: "self.state == 'Active' || !has(self.valueFrom) || has(oldSelf.valueFrom)",
-    message: 'a deleted secret takes no value: make it Active first',
+    message: 'a deleted secret takes no value: set its state to Active first',
     code: 'SECRET_DELETED',
     field: 'valueFrom',
     test: (next, previous) =>
@@ -238,7 +238,7 @@ const entryRules: Rule<EntrySpec>[] = [
   },
   {
     cel: `!has(self.mountAs) || !self.mountAs.secretName.startsWith('${VALUE_PREFIX}')`,
-    message: `mountAs.secretName does not begin with ${VALUE_PREFIX}: such Secrets hold wrapped keys and values`,
+    message: `mountAs.secretName must not begin with ${VALUE_PREFIX}: such Secrets hold wrapped keys and values`,
     code: 'BAD_REQUEST',
     field: 'mountAs',
     test: ({ mountAs }) => mountAs?.secretName.startsWith(VALUE_PREFIX) !== true,

@@ -101,7 +101,8 @@ const rules: Rule<Spec>[] = [
   },
   {
     cel: "int(self.vectorVersion.split('.')[1]) <= int(oldSelf.vectorVersion.split('.')[1]) + 1",
-    message: 'vectorVersion goes up one minor version at a time, as the storage format is migrated step by step',
+    message:
+      'vectorVersion must go up one minor version at a time, because the storage format is migrated step by step',
     code: 'RULE_VIOLATION',
     field: 'vectorVersion',
     test: (next, previous) => minor(next.vectorVersion) <= minor(previous.vectorVersion) + 1,

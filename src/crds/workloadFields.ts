@@ -53,7 +53,7 @@ export const OwnImage = z
   .string()
   .min(1)
   .max(255)
-  .regex(/^[a-z0-9][a-zA-Z0-9._:/@-]*$/, 'must be the reference of a container image')
+  .regex(/^[a-z0-9][a-zA-Z0-9._:/@-]*$/, 'must be a container image reference')
   .optional()
   .describe('Image to run instead of the one of the version, where the platform allows it; immutable')
 

@@ -250,7 +250,7 @@ components:
     await post(template())
     const own = await world.idOfSlug('search')
     const told = async (blueprintId: string) => (await deploy({ blueprintId })).body.error as string
-    const head = (id: string) => `The blueprintId "${id}" is not the one of blueprint "search"`
+    const head = (id: string) => `The blueprintId "${id}" does not belong to blueprint "search"`
     const tail = `"search" has the id "${own}".`
     const other = await world.idOfSlug('static-site')
     expect(await told(other)).to.equal(`${head(other)}: that is the id of blueprint "static-site". ${tail}`)
@@ -258,7 +258,7 @@ components:
     const { metadata } = world.put(BlueprintTemplate, 'search', { slug: 'search', content: 'x' }, SYSTEM_NAMESPACE)
     const hidden = objectId(BlueprintTemplate.resource, metadata)
     expect(await told(hidden)).to.equal(
-      `${head(hidden)}: that is the id of the one of the platform, and the one of this boundary counts now. ${tail}`,
+      `${head(hidden)}: that is the id of the one from the platform, and the one from this boundary is used now. ${tail}`,
     )
     expect((await deploy({ blueprintId: own.toUpperCase() })).status).to.equal(202)
   })
@@ -271,8 +271,8 @@ components:
     )
     const { body } = await deploy({ componentOverrides: [{ name: 'vector' }, { name: 'web' }] })
     expect(body.errors).to.deep.equal([
-      { field: 'componentOverrides.0.name', message: 'is no component of this blueprint; did you mean "vectors"?' },
-      { field: 'componentOverrides.1.name', message: 'is no component of this blueprint' },
+      { field: 'componentOverrides.0.name', message: 'is not a component of this blueprint; did you mean "vectors"?' },
+      { field: 'componentOverrides.1.name', message: 'is not a component of this blueprint' },
     ])
     const field = await deploy({ paramters: {} })
     expect(field.body.errors).to.deep.equal([

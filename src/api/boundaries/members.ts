@@ -52,7 +52,7 @@ async function removeMember(context: Context<'boundaryId' | 'assignmentId'>) {
     if (found === undefined) {
       const above = named(SYSTEM_NAMESPACE)
       if (above === undefined) throw notFound(`Assignment "${assignmentId}" of boundary "${boundaryId}"`)
-      const message = `The assignment "${assignmentId}" stands above the boundary: it is taken away at ${above.spec.scope}.`
+      const message = `The assignment "${assignmentId}" was made above the boundary: remove it at ${above.spec.scope}.`
       throw new PlatformError('INHERITED_ASSIGNMENT', message, { scope: above.spec.scope })
     }
     const after = { removed: new Set([assignmentId]) }
@@ -92,7 +92,7 @@ export const memberRoutes: readonly RouteDraft[] = [
   }),
   configRoute('{B}/members/config', {
     ...list,
-    summary: 'What the list of members can be asked for',
+    summary: 'How the list of members can be sorted and filtered',
     collection: 'members',
     actionPrefix: 'boundaries/members',
     before: (context) => findBoundary(context, context.parameters.boundaryId ?? ''),
@@ -111,7 +111,7 @@ export const memberRoutes: readonly RouteDraft[] = [
   route(
     'DELETE',
     '{B}/members/{assignmentId}',
-    { auth: action('boundaries/members/manage'), summary: 'Take a role away' },
+    { auth: action('boundaries/members/manage'), summary: 'Remove a role from somebody' },
     removeMember,
   ),
 ]

@@ -70,6 +70,6 @@ export function refuseStale(behind: readonly Described[], ifMatch: readonly Seen
 
 /** Of an If-Match on what does not exist, which is false whatever it names (RFC 9110 section 13.1.1). */
 export function nothingToMatch(): PlatformError {
-  const message = 'If-Match is about something that exists, and this would be new: leave the header out to create it.'
+  const message = 'If-Match needs something that exists, and this does not: leave the header out to create it.'
   return new PlatformError('CONFLICT', message)
 }

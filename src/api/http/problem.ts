@@ -150,7 +150,7 @@ function forbiddenToUs(error: KubeError): PlatformError {
   if (error.causes.some(({ message }) => message.includes('being terminated'))) {
     return new PlatformError('INVALID_STATE', 'The resource group is being deleted.', {}, { cause: error })
   }
-  return unavailable('The API server does not permit this to the platform at the moment.', { cause: error })
+  return unavailable('The API server does not permit the platform to do this at the moment.', { cause: error })
 }
 
 /** `spec.x` of a custom resource is the field `x` of its record. */

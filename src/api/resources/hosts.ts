@@ -66,7 +66,7 @@ export function refuseOwnDomain(
   const isOfPlatform = (one: string) => platformDomainOf(one, [domain, ...domains])
   const host = customDomains.find((one) => isOfPlatform(one) !== undefined)
   if (host === undefined) return domain
-  const message = `"${host}" must not lie below "${isOfPlatform(host)}", whose hosts the platform gives`
+  const message = `"${host}" must not lie below "${isOfPlatform(host)}", whose hosts the platform assigns`
   throw refusedFields([{ field: 'customDomains', message }])
 }
 

@@ -23,7 +23,7 @@ export const LogQuery = z.strictObject({
   tail: Whole(0, 10_000).default(500).describe('Lines from the end'),
   sinceSeconds: Whole(1, 604_800).optional(),
   timestamps: Flag.default(false).describe('Each line begins with its time'),
-  follow: Flag.default(false).describe('Goes on with new lines until the client or the pod goes'),
+  follow: Flag.default(false).describe('Continues with new lines until the client or the pod ends'),
   previous: Flag.default(false).describe("The log of the container's run before this one"),
   process: z.string().max(63).optional().describe('The container; all of them if absent'),
 })

@@ -38,7 +38,7 @@ export function nameViolations(name: string, reserved: ReadonlySet<string>): Nam
     violations.push({ code: 'BadCharacter', message })
   }
   if (reserved.has(name)) {
-    violations.push({ code: 'Reserved', message: 'a route of the interface stands in the place of this name' })
+    violations.push({ code: 'Reserved', message: 'the name is reserved for a route of the interface' })
   }
   return violations
 }

@@ -76,7 +76,7 @@ function scaleStatus(
 async function runAction<K extends AnyKind>(kind: K, context: Context, parameter: string): Promise<Answer> {
   const word = ACTIONS.find((name) => name === context.parameters.action)
   if (word === undefined) {
-    throw new PlatformError('INVALID_ACTION', `There is no such action; allowed are ${ACTIONS.join(', ')}.`, {
+    throw new PlatformError('INVALID_ACTION', `There is no such action; use one of ${ACTIONS.join(', ')}.`, {
       allowed: ACTIONS,
     })
   }

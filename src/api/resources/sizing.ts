@@ -107,9 +107,7 @@ function planIdOf(body: SizedBody, { form, context }: SizedView): string | undef
   const [namesOne, namesOther] = [Object.hasOwn(named, 'computePlan'), Object.hasOwn(named, 'resourcePlanId')]
   if (form === 'patch' && namesOne !== namesOther) return namesOne ? one : other
   if (one !== undefined && other !== undefined && one !== other) {
-    throw refusedFields([
-      { field: 'resourcePlanId', message: 'differs from computePlan, and the two are the same thing' },
-    ])
+    throw refusedFields([{ field: 'resourcePlanId', message: 'differs from computePlan, although both mean the same' }])
   }
   return one ?? other
 }

@@ -37,7 +37,7 @@ export function urlPreviewRoute(kind: AnyKind, path: string, auth: Authorization
       const host = defaultHost(kind.segment, namespace, name, domain)
       const isTaken = holderOf(context.services, 'Host', host) !== undefined
       const exists = context.services.records.peek(kind, { namespace, name }) !== undefined
-      const reason = exists ? `"${name}" is there already.` : isTaken ? `The host "${host}" is taken.` : null
+      const reason = exists ? `"${name}" already exists.` : isTaken ? `The host "${host}" is taken.` : null
       return ok({ url: publicUrl(host, port), host, isAvailable: reason === null, reason })
     },
   )

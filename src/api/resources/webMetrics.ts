@@ -55,7 +55,7 @@ export function webMetricsRoute(
   return route(
     'GET',
     `${base}/metrics/web` as string,
-    { auth, summary: 'What it answered to the web', query: MetricsQuery, reply: WebMetricsDto },
+    { auth, summary: 'The web requests that it answered', query: MetricsQuery, reply: WebMetricsDto },
     async (context) => {
       const answering = await find(context as Context)
       const now = context.services.clock.now()

@@ -24,13 +24,13 @@ type Readable<K extends AnyKind> = Pick<AnyDeclaration<K>, 'body' | 'shownNames'
 
 /** What a resource of the kind may be named, in words. */
 export const resourceNaming = ({ nameMin, uniqueName }: Pick<AnyKind, 'nameMin' | 'uniqueName'>) =>
-  `${resourceNameRule(nameMin)}${uniqueName === undefined ? '' : '; nobody else on the platform may have it'}`
+  `${resourceNameRule(nameMin)}${uniqueName === undefined ? '' : '; it must be unique on the platform'}`
 
 /** @throws PlatformError BAD_REQUEST for a name that no new resource may have */
 export function checkNewName(name: string, reserved: ReadonlySet<string>, least = 1): void {
   if (!isResourceName(name) || name.length < least) throw invalidName(name, least)
   if (!reserved.has(name)) return
-  throw badRequest(`The name "${name}" is reserved: a route of the interface stands in its place.`, [
+  throw badRequest(`The name "${name}" is reserved for a route of the interface.`, [
     { field: 'name', message: 'is reserved' },
   ])
 }

@@ -50,7 +50,7 @@ describe('why a build failed, told from what was said', () => {
       'NothingToBuild: The Dockerfile cannot be read: there are no mounts of the kind "host".',
     ],
     ['no SSH key "" forwarded from the client', 'CommandFailed: The Dockerfile asks for the SSH key "default"'],
-    ['anything else', 'CommandFailed: The build failed: its log says more.'],
+    ['anything else', 'CommandFailed: The build failed: see its log.'],
   ]
   for (const [said, expected] of cases) {
     it(expected, () => {

@@ -144,7 +144,7 @@ function toldBy(rules: readonly Told[], said: string): BuildRefusal | undefined 
 
 /** @param said the end of what BuildKit said */
 export function failureOfBuild(said: string): BuildRefusal {
-  return toldBy(BUILD, said) ?? new BuildRefusal('CommandFailed', 'The build failed: its log says more.')
+  return toldBy(BUILD, said) ?? new BuildRefusal('CommandFailed', 'The build failed: see its log.')
 }
 
 /** @param said what git said */

@@ -93,7 +93,7 @@ function targetAvailable({ location }: BackupsSeen): Said {
     return no('ReadOnly', 'The target is read-only: nothing is written to it.')
   if (phase === 'Available') return yes('Available', 'Velero reaches the target.', at)
   if (phase === undefined) return unknown('NotValidated', 'Velero has not looked at the target yet.')
-  return no('Unavailable', plainLine(message, MESSAGE_MAX) || 'Velero does not reach the target.', at)
+  return no('Unavailable', plainLine(message, MESSAGE_MAX) || 'Velero cannot reach the target.', at)
 }
 
 function scheduleActive({ schedule }: BackupsSeen): Said {

@@ -125,6 +125,6 @@ async function removeOrphan(pass: RecordPass): Promise<Outcome> {
   }
   return waiting(
     'TearingDown',
-    `"${object.spec.ownerName}" of ${object.spec.ownerCollection} is gone; its deployment follows.`,
+    `"${object.spec.ownerName}" of ${object.spec.ownerCollection} is gone; its deployment is deleted too.`,
   )
 }

@@ -72,5 +72,5 @@ function hashOf(wanted: KubeObject): string {
 }
 
 function sentence(id: string, path: string): string {
-  return `${id} is stored otherwise than it was written, first in ${path}. What changes objects there (an admission webhook, an older type) must let it be.`
+  return `${id} is stored differently from what was written, first in ${path}. Whatever changes it (an admission webhook, an older type) must leave it alone.`
 }

@@ -67,7 +67,10 @@ export function reach(clusterId: string, records: Workspace, others: OtherCluste
   if (state === 'Offline') {
     const seen = cluster?.status?.agent?.lastSeenAt ?? 'never'
     return away(
-      stalled('ClusterUnreachable', `Cluster "${name}" does not answer; what runs there runs on. Last seen: ${seen}.`),
+      stalled(
+        'ClusterUnreachable',
+        `Cluster "${name}" does not answer; what runs there keeps running. Last seen: ${seen}.`,
+      ),
     )
   }
   const workspace = others.find(clusterId)

@@ -128,12 +128,12 @@ async function goOn(pass: InstallPass): Promise<Outcome> {
     case 'Paused':
       return stopped(progress)
     default:
-      return waiting('RollingOut', message ?? 'Helm is told.', after)
+      return waiting('RollingOut', message ?? 'The chart is handed to Flux.', after)
   }
 }
 
 const stopped = ({ reason, message }: Pick<NonNullable<ComponentInstall['status']>, 'reason' | 'message'>): Outcome =>
-  stalled(reason ?? 'EngineRefused', message ?? 'It cannot go on.')
+  stalled(reason ?? 'EngineRefused', message ?? 'It cannot continue.')
 
 /** What the component is told: Flux tries again where somebody resumed it, and where the same version is installed again. */
 function wantedOf({ spec, status }: InstallFacts['install']): { version: string; requestedAt?: string } {

@@ -160,7 +160,7 @@ function refusalOf(object: Pick<ExecutionObject, 'metadata' | 'spec'>, records: 
   const plan = plansOf(records).find(({ metadata }) => metadata.name === object.spec.plan)
   if (plan === undefined) return undefined
   const former = others.find(({ spec, status }) => spec.plan === plan.metadata.name && status?.startedAt !== undefined)
-  if (former !== undefined) return `PlanExecuted: rollout "${former.metadata.name}" carried the plan out.`
+  if (former !== undefined) return `PlanExecuted: rollout "${former.metadata.name}" has already carried out the plan.`
   const [problem] = plannedNow(plan, records).problems
   return problem === undefined ? undefined : `PlanNotValidated: ${problem.message}`
 }

@@ -13,13 +13,13 @@ export function findVault(pass: EntryPass): Outcome {
   if (name !== wanted) {
     return stalled(
       'ConfigurationInvalid',
-      `The object of secret "${secretName}" of vault "${vaultName}" is "${wanted}".`,
+      `The object of secret "${secretName}" of vault "${vaultName}" must be named "${wanted}".`,
     )
   }
   const vault = pass.records.cache<CachedVault>(SecretVault.resource).get(namespace, vaultName)
   if (vault === undefined) return stalled('ReferenceMissing', `There is no vault "${vaultName}" in this group.`)
   if (hasLostName(vault))
-    return stalled('NameOccupied', `Vault "${vaultName}" holds no secrets: ${vault.status?.statusMessage ?? ''}`)
+    return stalled('NameOccupied', `Vault "${vaultName}" cannot hold secrets: ${vault.status?.statusMessage ?? ''}`)
   if (!isUsable(vault)) return waiting('WaitingForDependency', `Vault "${vaultName}" is not ready yet.`)
   pass.state.vault = vault
   return done()

@@ -122,7 +122,9 @@ describe('the controllers of secret vaults', () => {
     await bench.rest()
     expect((await vault())?.status).to.include({ status: 'Failed', phase: 'NameOccupied' })
     expect((await entry())?.status).to.include({ status: 'Failed', phase: 'NameOccupied' })
-    expect((await entry())?.status?.statusMessage).to.match(/^Vault "safe" holds no secrets: The name "safe" is taken/)
+    expect((await entry())?.status?.statusMessage).to.match(
+      /^Vault "safe" cannot hold secrets: The name "safe" is taken/,
+    )
     expect((await entry())?.status?.version).to.equal(undefined)
     await bench.client.remove(SecretVault.resource, { namespace: other, name: 'safe' })
     await bench.rest()

@@ -109,7 +109,7 @@ class Parts {
     if (found !== undefined) return found
     if (missing !== undefined) throw missing(key, home)
     const isById = keyOf === undefined || (keyOf === 'name' && this.kind.name === 'uuid')
-    const hint = isById && !isUuid(key) ? 'Its id is asked for, not its name.' : undefined
+    const hint = isById && !isUuid(key) ? 'Use its id, not its name.' : undefined
     throw notFound(`${noun} "${key.slice(0, 128)}"${home.words}`, hint)
   }
 

@@ -52,7 +52,7 @@ export function deploymentRoutes<K extends AnyKind>(kind: K, base: string, given
     configRoute(`${path}/config`, {
       ...shape,
       auth: read,
-      summary: 'What the list of deployments can be asked for',
+      summary: 'How the list of deployments can be sorted and filtered',
       collection: 'deployments',
       actionPrefix,
       before: (context) => findResource(kind, context, parameter),
@@ -62,7 +62,7 @@ export function deploymentRoutes<K extends AnyKind>(kind: K, base: string, given
       path,
       {
         auth: authenticated,
-        summary: 'Tells of a deployment that is built elsewhere',
+        summary: 'Reports a deployment that is built elsewhere',
         body: DeploymentBody,
         reply: DeploymentLogEntryDto,
         example: {
@@ -79,7 +79,7 @@ export function deploymentRoutes<K extends AnyKind>(kind: K, base: string, given
       `${path}/{deploymentId}` as string,
       {
         auth: authenticated,
-        summary: 'Tells how far it has come',
+        summary: 'Reports its progress',
         body: DeploymentBody,
         reply: DeploymentLogEntryDto,
         example: { phase: 'Pushing' },
@@ -174,7 +174,7 @@ async function begin<K extends AnyKind>(
 function refuseTooMany(deployments: readonly StoredDeployment[]): void {
   const open = deployments.filter((one) => !isEnd(stageOf(one)))
   if (open.length < MOST_OPEN) return
-  const message = `${MOST_OPEN} deployments are not over yet: tell of their end first.`
+  const message = `${MOST_OPEN} deployments have not ended yet: report their end first.`
   throw new PlatformError('INVALID_STATE', message, { status: 'Queued', phase: 'Queued' })
 }
 
@@ -208,6 +208,7 @@ async function report<K extends AnyKind>(
 function refuseChange(stored: StoredDeployment, { phase }: DeploymentBody): void {
   const stage = stageOf(stored)
   const refuse = (message: string) => new PlatformError('INVALID_STATE', message, { status: stage, phase: stage })
-  if (stored.spec.strategy !== 'Reported') throw refuse('The platform itself says how far this deployment has come.')
-  if (isEnd(stage) && phase !== stage) throw refuse(`The deployment is over: ${stage}. It does not change any more.`)
+  if (stored.spec.strategy !== 'Reported')
+    throw refuse('Only the platform itself reports the progress of this deployment.')
+  if (isEnd(stage) && phase !== stage) throw refuse(`The deployment has ended (${stage}) and cannot be changed.`)
 }

@@ -69,7 +69,7 @@ async function keep({ services, rawBody, caller }: Context, { boundaryId, resour
   } catch (error) {
     if (error instanceof ArchiveRefused) throw badRequest(`The source is refused: ${error.message}`, [])
     if (error instanceof ReaderGone) {
-      const message = 'What reads uploaded sources has ended: send this one again.'
+      const message = 'The reader of uploaded sources stopped: send this one again.'
       throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 5 }, { cause: error })
     }
     if (!isRegistryError(error)) throw error
@@ -81,6 +81,6 @@ type Kept = Place & { collection: DeployedCollection }
 
 function archivesOf({ deployments: { archives } }: Services) {
   if (archives !== undefined) return archives
-  const message = 'This platform has no registry to keep a source in: an administrator sets registryUrl.'
+  const message = 'This platform has no registry to keep a source in: an administrator must set registryUrl.'
   throw new PlatformError('ENGINE_MISSING', message, { engine: 'registry' })
 }
