@@ -126,9 +126,9 @@ const UNREACHED: Readonly<Record<ConnectionFailure, string>> = {
   NoHttp: 'does not answer as HTTP',
   NameUnknown: 'is a name that cannot be resolved',
   NoNameServer: 'is a name that cannot be resolved now, as the name servers do not answer',
-  NobodyListens: 'does not listen at that port',
+  NobodyListens: 'does not listen on that port',
   NoWay: 'cannot be reached from here',
-  Closed: 'closed the connection before it had answered',
+  Closed: 'closed the connection before it answered',
   Late: 'does not answer over TLS in time',
 }
 

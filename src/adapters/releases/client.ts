@@ -78,7 +78,7 @@ async function ask(place: Place, path: string, signal?: AbortSignal): Promise<Sa
   if (said.status === 429 || said.status >= 500) throw unreachable(place)
   throw new FeedError(
     'Refused',
-    `${place.host} does not let everybody read ${place.repository} (status ${said.status}).`,
+    `${place.host} does not allow anonymous reads of ${place.repository} (status ${said.status}).`,
   )
 }
 
@@ -102,7 +102,7 @@ async function sendWithToken(place: Place, path: string, { headers }: Said, sign
   const challenge = headers.get('www-authenticate') ?? ''
   const word = (name: string) => new RegExp(`[\\s,]${name}="([^"]*)"`, 'i').exec(challenge)?.[1]
   const realm = URL.parse(word('realm') ?? '')
-  const refused = new FeedError('Refused', `${place.host} does not let everybody read ${place.repository}.`)
+  const refused = new FeedError('Refused', `${place.host} does not allow anonymous reads of ${place.repository}.`)
   if (realm === null || !/^bearer\s/i.test(challenge)) throw refused
   const service = word('service')
   if (service !== undefined) realm.searchParams.set('service', service)

@@ -267,7 +267,7 @@ components:
     await post(template())
     const parameter = await deploy({ parameters: { plann: 'vector-dev' } })
     expect(parameter.body.error).to.equal(
-      'The field "parameters.plann" is no parameter of this blueprint; did you mean "plan"?',
+      'The field "parameters.plann" is not a parameter of this blueprint; did you mean "plan"?',
     )
     const { body } = await deploy({ componentOverrides: [{ name: 'vector' }, { name: 'web' }] })
     expect(body.errors).to.deep.equal([
@@ -308,7 +308,7 @@ components:
       '/versoin is not a field of this record; did you mean "version"?',
       '/version is required (a string)',
       '/components/0/spec/replcas is not a field of this record; did you mean "replicas"?',
-      '/components/1/collection "secretvault" is no collection that a blueprint can make things of; did you mean "secretvaults"?',
+      '/components/1/collection "secretvault" is not a collection that a blueprint can create resources of; did you mean "secretvaults"?',
       '/components/2/spec/value there is no parameter "pasword"; did you mean "password"?',
     ])
   })
