@@ -6,7 +6,7 @@ export const RESOURCE_NAME_PATTERN = '^[a-z0-9]([a-z0-9-]{0,50}[a-z0-9])?$'
 export const RESOURCE_NAME_MAX_LENGTH = 52
 const RESOURCE_NAME = new RegExp(RESOURCE_NAME_PATTERN)
 
-/** What a resource name must be, in words. @param least characters, where one is too few */
+/** The rule for a resource name, in words. @param least the fewest characters, if more than one */
 export const resourceNameRule = (least = 1) =>
   `must have ${least} to ${RESOURCE_NAME_MAX_LENGTH} lower-case letters, digits and hyphens and begin and end with a letter or digit`
 

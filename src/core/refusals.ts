@@ -2,14 +2,14 @@ import type { ErrorCode } from './errors.ts'
 import type { Reason } from './reasons.ts'
 
 /**
- * What refuses to kubectl, Git and Kubernetes' own controllers what REST refuses with a code:
+ * How a write that REST refuses with a code is refused to kubectl, Git and Kubernetes' own controllers:
  * - `server`: the API server itself, with this HTTP status;
  * - `schema`: the CRD. Rules of kinds are not listed here: they carry their codes (`Rule.code`);
  * - `authorizer`: our webhook authorizer;
  * - `policy`: a ValidatingAdmissionPolicy of ours, for writes of this kind;
  * - `webhook`: our admission webhook, with this code among the causes of its answer;
- * - `phase`: the write is stored, and the controller does nothing but say why;
- * - `none`: nothing has to, because of this.
+ * - `phase`: the write is stored, and the controller only reports why it does nothing;
+ * - `none`: nothing has to refuse it, for the reason in `because`.
  */
 export type Gate =
   | { readonly by: 'server'; readonly status: number }
@@ -50,7 +50,7 @@ const NO_TURN = none('the rollout ends at once as Failed, and status.failure nam
 const NO_DRIFT = none('with kubectl, you see what you take over: the object and the Secret install-configuration')
 const NO_REVIEW = none('kubectl sends no list of changes: everything that status.pause shows is reverted')
 
-/** For each code of REST what refuses the same to everybody else. A code that is missing here does not compile. */
+/** For each code of REST, how everybody else is refused. A missing code does not compile. */
 export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   MODEL_BINDING_FAILED: [schema],
   // A limit below the request of its plan, for example.

@@ -32,7 +32,7 @@ const REFUSALS: Readonly<Record<FileRefusal, Refusal>> = {
 
 type Refused = Extract<FileAnswer, { refused: unknown }>
 
-/** What REST says of a refusal on the side of the volume. */
+/** The error of REST for a refusal by the program beside the volume. */
 export function refusedFile({ refused, sizeBytes }: Refused, path: string) {
   const { code, says, status, feature } = REFUSALS[refused]
   const shown = JSON.stringify(path)

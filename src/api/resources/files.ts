@@ -58,7 +58,7 @@ const MoveRequest = z
   .strictObject({ component: z.string().nullish(), from: Path, to: Path, overwrite: z.boolean().default(false) })
   .meta({ id: 'MoveRequest' })
 
-/** The files of one component of a resource. `hasVolumes` is false before its first volume was made. */
+/** The files of one component of a resource. `hasVolumes` is false until its first volume exists. */
 export type FoundFiles = FilePlace & { component: string; hasVolumes: boolean }
 
 export type FileRoutes = {
@@ -190,7 +190,7 @@ function writingRoutes(files: string, auth: Authorization, asker: AskerOf): Rout
  * The component that a request means.
  *
  * @param components those with a persistent volume
- * @throws PlatformError BAD_REQUEST if it names none of them, or none although there are several
+ * @throws PlatformError BAD_REQUEST if it names an unknown component, or none although there are several
  */
 export function componentWithFiles<Component extends { name: string }>(
   components: readonly Component[],

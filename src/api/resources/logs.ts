@@ -38,10 +38,10 @@ const LogPageDto = z
   })
   .meta({ id: 'LogPage' })
 
-/** A container, and what its lines are said to come from. */
+/** A container, and the name that its lines have as their source. */
 export type NamedLogSource = LogSource & { name: string }
 
-/** Where the log of a resource is: in containers, or kept of those that are gone. */
+/** The log of a resource: containers, or stored logs of deleted ones. */
 export type FoundLog = {
   sources: readonly NamedLogSource[]
   /** Nothing more will be written: to follow it is to read it. */

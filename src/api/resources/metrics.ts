@@ -50,7 +50,7 @@ const UNITS = { s: 1, m: 60, h: 3600, d: 86_400 } as const
 const MOST_SECONDS = 31 * 86_400
 const MOST_POINTS = 1500
 
-/** What part of time is asked for. @throws PlatformError BAD_REQUEST */
+/** The requested time span and step. @throws PlatformError BAD_REQUEST */
 export function windowOf({ from, to, stepSeconds, step }: z.output<typeof MetricsQuery>, now: number) {
   if (stepSeconds !== undefined && step !== undefined)
     throw badParameter('step', 'step and stepSeconds mean the same: send one of them.')
@@ -70,7 +70,7 @@ export function windowOf({ from, to, stepSeconds, step }: z.output<typeof Metric
 const at = (seconds: number) => timestamp(seconds * 1000)
 
 type Find = (context: Context) => Promise<LivePlace>
-/** The part of time that is asked for, in seconds since the epoch. */
+/** The requested time span, in seconds since the epoch. */
 export type Span = { from: number; to: number; stepSeconds: number }
 /** What was counted, by the name of the series; `isComplete` if all of the span was. */
 export type Counted = { isComplete: boolean; points: Readonly<Record<string, Points>> }
@@ -83,7 +83,7 @@ type MetricsOptions = {
 
 const nothingCounted = async (): Promise<Counted> => ({ isComplete: false, points: {} })
 
-/** `<base>/metrics`. The cluster tells what is used now, and keeps nothing. */
+/** `<base>/metrics`. The cluster reports only current usage, without history. */
 export function metricsRoute(
   base: string,
   auth: Authorization,
@@ -131,7 +131,7 @@ const OF_PODS: Measures = [
   ['Restarts', 'count'],
   ['Replicas', 'count'],
 ]
-/** Of what runs while it is called. */
+/** The series of functions, with their units. */
 export const OF_CALLS: Measures = [
   ['Invocations', '1/s'],
   ['Errors', '1/s'],

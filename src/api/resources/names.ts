@@ -43,7 +43,7 @@ export function nameViolations(name: string, reserved: ReadonlySet<string>): Nam
   return violations
 }
 
-/** What is known of a name apart from its characters. */
+/** Who uses a name already. */
 export type NameUse = {
   /** Resources of the group that have it. */
   holders: readonly GroupResource[]
@@ -53,7 +53,7 @@ export type NameUse = {
   takenElsewhere: readonly string[]
 }
 
-/** A name that somebody else on the platform has is well formed but not free; who has it is not said. */
+/** A name that is taken elsewhere on the platform is valid but not available; the answer does not say who has it. */
 export function validateName(
   resourceName: string,
   reserved: ReadonlySet<string>,

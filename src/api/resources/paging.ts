@@ -25,7 +25,7 @@ export type ListField<Row> = {
   readonly isOfObject?: boolean
 }
 
-/** What a list can be asked for; the parser, the list and its `config` route all follow it. */
+/** The sort and filter options of a list; the parser, the list and its `config` route all use them. */
 export type ListShape<Row> = {
   readonly fields: Readonly<Record<string, ListField<Row>>>
   /** A field, with `-` in front for the largest first. */
@@ -106,8 +106,8 @@ export function operatorsOf(type: FieldType): readonly Operator[] {
 type Query = Readonly<Record<string, readonly string[]>>
 
 /**
- * Reads the list part of a query (records: lists). Names that the route declares itself are ignored. What is wrong goes to
- * `faults`.
+ * Reads the list part of a query (records: lists). Names that the route declares itself are ignored. Faults are added
+ * to `faults`.
  */
 export function parseListRequest<Row>(query: Query, shape: ListShape<Row>, faults: QueryFaults): ListRequest {
   const { limitName, limitMax = PAGE_SIZE_MAX, pageSizeDefault: sizeDefault = PAGE_SIZE_DEFAULT } = shape

@@ -45,7 +45,7 @@ export async function findGroup(
   return group
 }
 
-/** Where a resource stands, from the path. */
+/** The place of a resource, from the path. */
 export type Place = { readonly boundaryId: string; readonly resourceGroup: string; readonly name: string }
 
 export function placeOf(context: Context, parameter: string): Place {
@@ -109,7 +109,10 @@ export function defaultCluster(services: Services): ClusterWords {
   return ownCluster(services.records)
 }
 
-/** Where a new resource of the boundary goes that may run anywhere: where it was projected first, else the platform's own. */
+/**
+ * The default cluster for new resources of the boundary that may run anywhere: its first projection, or else the
+ * platform's own.
+ */
 export function defaultClusterOf(services: Services, boundaryId: string): ClusterWords {
   const [oldest] = services.records
     .peekAll(BoundaryProjection, { namespace: boundaryNamespace(boundaryId) })

@@ -45,7 +45,7 @@ const RevisionDiffDto = z
   })
   .meta({ id: 'RevisionDiffDto' })
 
-/** What of a kind its revisions are about. */
+/** The part of a kind that its revisions contain. */
 export type RevisionRoutes<K extends AnyKind, Content extends object> = {
   read: Authorization
   write: Authorization

@@ -15,7 +15,7 @@ const UrlPreviewDto = z
   .object({ url: z.string(), host: z.string(), isAvailable: z.boolean(), reason: z.string().nullable() })
   .meta({ id: 'UrlPreviewDto' })
 
-/** Tells where a resource that is not there yet would be served. */
+/** The route for the public URL that a new resource would have. */
 export function urlPreviewRoute(kind: AnyKind, path: string, auth: Authorization): RouteDraft {
   const request = z
     .strictObject({ name: z.string(), resourceGroup: z.string(), clusterId: Uuid.nullish() })

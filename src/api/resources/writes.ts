@@ -22,7 +22,7 @@ import type { AnyDeclaration, WriteView } from './types.ts'
 /** What a body is read with: its schema, what it may repeat, and what is stored. */
 type Readable<K extends AnyKind> = Pick<AnyDeclaration<K>, 'body' | 'shownNames' | 'toBody'>
 
-/** What a resource of the kind may be named, in words. */
+/** The rule for names of resources of the kind, in words. */
 export const resourceNaming = ({ nameMin, uniqueName }: Pick<AnyKind, 'nameMin' | 'uniqueName'>) =>
   `${resourceNameRule(nameMin)}${uniqueName === undefined ? '' : '; it must be unique on the platform'}`
 
@@ -36,9 +36,9 @@ export function checkNewName(name: string, reserved: ReadonlySet<string>, least 
 }
 
 /**
- * For a creation that names what it makes: If-Match compares what is there, as for every write.
+ * For a creation with a name: If-Match compares with the existing object, as for every write.
  *
- * @throws PlatformError CONFLICT, also where nothing is there
+ * @throws PlatformError CONFLICT, also if the object does not exist
  */
 export async function requireMatch(kind: AnyKind, ref: ObjectRef, context: Context): Promise<void> {
   if (context.header('if-match') === undefined) return
@@ -115,7 +115,7 @@ function withImmutable<K extends AnyKind>(
   return { ...body, ...Object.fromEntries(kept.map((field) => [field, before[field]])) }
 }
 
-/** @param stored what the body may repeat, although it is no longer taken */
+/** @param stored values that the body may repeat although they are no longer accepted */
 export async function specForCreate<K extends AnyKind>(
   kind: K,
   context: Context,

@@ -9,7 +9,7 @@ import { listConfig } from '../listConfig.ts'
 import { pagedParts } from '../pages.ts'
 import type { FieldValue, ListField, ListShape } from '../paging.ts'
 
-/** How a list over records is asked: each column is the field of that name, as the record shows it. */
+/** The options of a list over records: each column is the field of that name, as the record shows it. */
 export type Columns<Dto extends object> = {
   readonly columns: { readonly [Name in keyof Dto & string]?: ListField<Dto> }
   /** The default order: a column, with `-` in front for the largest first. */
@@ -89,7 +89,7 @@ type ConfigDeclaration<Dto extends z.ZodObject> = Columns<z.output<Dto>> & {
   before?: (context: Context) => unknown
 }
 
-/** A route that says what a list can be asked for. */
+/** A route that describes how a list can be sorted and filtered. */
 export function configRoute<Dto extends z.ZodObject>(path: string, declaration: ConfigDeclaration<Dto>): RouteDraft {
   const { auth, summary, collection, actionPrefix, errors = 'platform', before } = declaration
   const list = shapeOf(declaration)

@@ -55,7 +55,7 @@ const BuildLogPageDto = z
   })
   .meta({ id: 'BuildLogPage' })
 
-/** What is uploaded of a build that runs elsewhere, and what was kept of any. */
+/** The routes of build logs: upload for external builds, and the stored log of any build. */
 export function buildLogRoutes<K extends AnyKind>(kind: K, path: string, given: DeploymentRoutes): RouteDraft[] {
   const { collection, parameter, readLogs } = given
   return [

@@ -34,7 +34,7 @@ const columns = {
 } as const
 const shape = { dto: DeploymentLogEntryDto, sort: '-timestamp', columns } as const
 
-/** The routes of the deployments of a resource, `<base>/deployments...`: list, what it can be asked, report, logs. */
+/** The routes of the deployments of a resource, `<base>/deployments...`: list, its config, reports, logs. */
 export function deploymentRoutes<K extends AnyKind>(kind: K, base: string, given: DeploymentRoutes): RouteDraft[] {
   const path: string = `${base}/deployments`
   const { collection, parameter, read, actionPrefix } = given

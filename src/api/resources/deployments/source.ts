@@ -25,7 +25,7 @@ export type SourceRoute = {
   refuse: (object: DeployedObject, context: Context, place: Place) => void
 }
 
-/** `PUT <base>/source`: keeps a source, and builds and serves it. The same again, while it is the newest, is the same. */
+/** `PUT <base>/source`: stores a source, builds and serves it. Repeating the newest one returns the same deployment. */
 export function sourceRoute(kind: AnyKind, base: string, given: SourceRoute): RouteDraft {
   const { collection, parameter, auth, refuse } = given
   return route(
