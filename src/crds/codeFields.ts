@@ -28,7 +28,7 @@ export const Command = ProcessText.min(1).max(4096)
 
 export const Pipeline = z.strictObject({
   rootPath: Folder.default('/').describe('Folder of the repository that is built'),
-  buildCommand: Command.optional().describe('What builds it; found out if absent'),
+  buildCommand: Command.optional().describe('Build tool; detected if absent'),
   builderImage: ImageReference.optional().describe('Image that it is built in; that of the runtime if absent'),
   outputPath: Relative.default('dist').describe('Where the files of a site are when it is built, below rootPath'),
   buildEnv: listBy('name', EnvironmentVariableField.omit({ secret: true, output: true }), 50)

@@ -16,7 +16,7 @@ export const FunctionPath = z
   )
 
 export const TriggerField = z.strictObject({
-  name: ResourceName.describe('What the trigger is called in the function'),
+  name: ResourceName.describe('Name of the trigger in the function'),
   kind: z.enum(['Http', 'Timer']).describe('Http is called by requests to a path, Timer at times'),
   path: FunctionPath.optional().describe(
     'Of an Http trigger: it serves this path and all below it, unless another function of the namespace serves a longer one',

@@ -136,7 +136,7 @@ export const PlatformJob = defineKind({
   spec,
   status: resourceStatus.extend({
     state: z.enum(JOB_STATES).optional().describe('Pending, Running, then Succeeded, Failed or TimedOut; never back'),
-    jobUid: z.string().optional().describe('uid of the batch/v1 Job, once it was made: it is never made twice'),
+    jobUid: z.string().optional().describe('uid of the batch/v1 Job once it exists: it is never created twice'),
     pod: z.string().optional().describe('Name of the pod of the last run'),
     startedAt: z.string().optional().describe('When its first container started'),
     completedAt: z.string().optional().describe('When it ended, well or not'),

@@ -30,7 +30,7 @@ export const NameClaim = defineKind({
         namespace: PlainText.max(63).describe('Namespace that the resource stands in'),
         name: PlainText.max(63).describe('Name of the resource'),
         incarnation: PlainText.max(64).describe(
-          'Which life of the resource has it, so that one made anew does not inherit the name',
+          'Incarnation of the resource, so that a recreated one does not inherit the name',
         ),
       })
       .describe('The resource that has the name; immutable'),

@@ -39,7 +39,7 @@ export const ComputePlan = defineKind({
     deprecated: z
       .boolean()
       .default(false)
-      .describe('True keeps the plan for resources that have it; REST refuses it to all others'),
+      .describe('True limits the plan to resources that already have it; REST refuses it to all others'),
     extras: mapOf(PlainText.max(256), 32)
       .prefault({})
       .describe(

@@ -103,9 +103,7 @@ const spec = z.strictObject({
     .min(0)
     .max(1000000)
     .default(0)
-    .describe(
-      'Number of the product key: one more with each that is set through REST, for holders of the verb managelicense',
-    ),
+    .describe('Number of the product key, raised by each key set through REST; needs the verb managelicense'),
   running: Running,
   restartedAt: RestartedAt,
   onDelete: OnDelete.describe('Delete removes the volume with it; Retain keeps it for a SqlInstance of the same name'),
@@ -225,7 +223,7 @@ export const SqlInstance = defineKind({
     rejectedLicenseVersion: z
       .int()
       .optional()
-      .describe('Number of the newest product key that the engine did not take'),
+      .describe('Number of the newest product key that the engine did not accept'),
   }),
   immutable: ['clusterId', 'storageClass', 'engine', 'collation', 'timeZone', 'databaseName'],
   rules,

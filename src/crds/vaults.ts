@@ -100,8 +100,8 @@ export type SecretVault = ObjectOf<typeof SecretVault>
 const attributes = {
   contentType: PlainText.max(255).optional().describe('What the value is, such as text/plain; for readers only'),
   enabled: z.boolean().default(true).describe('Whether the value may be read'),
-  notBefore: DateTime.optional().describe('The value is not read earlier; it may be at once when absent'),
-  expiresOn: DateTime.optional().describe('The value is not read from then on; it never expires when absent'),
+  notBefore: DateTime.optional().describe('When the value becomes readable; at once when absent'),
+  expiresOn: DateTime.optional().describe('When the value expires; never when absent'),
 }
 
 const SecretObjectName = z
@@ -171,11 +171,11 @@ const entrySpec = z.strictObject({
   ...attributes,
   tags: mapOf(PlainText.max(256), 15)
     .prefault({})
-    .describe('Pairs that people choose, at most 15, to find things by; nothing that runs depends on them'),
+    .describe('Pairs for people, at most 15, to find secrets by; nothing else depends on them'),
   state: z
     .enum(ENTRY_STATES)
     .default('Active')
-    .describe('Active can be read; Deleted can be made Active again; Purged takes the values away for good'),
+    .describe('Active can be read; Deleted can be recovered to Active; Purged removes the values for good'),
   valueFrom: z
     .strictObject({
       secretName: SecretObjectName.describe('Name of the Secret, an Opaque one that belongs to nothing else'),

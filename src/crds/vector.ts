@@ -43,13 +43,13 @@ const spec = z.strictObject({
   apiKeyEnabled: z
     .boolean()
     .default(true)
-    .describe('Whether clients must show a key; false lets in every client that reaches it, and keeps the keys'),
+    .describe('Whether clients must present a key; false admits every client that reaches it, and keeps the keys'),
   apiKeyVersion: z
     .int()
     .min(1)
     .max(1000000)
     .default(1)
-    .describe('Generation of the keys: one more rotates them, for holders of the verb writesecrets'),
+    .describe('Generation of the keys: raising it by one rotates them; needs the verb writesecrets'),
   enableIngress: z.boolean().default(false).describe('True makes an Ingress with TLS to the REST port'),
   ingressHost: z
     .string()

@@ -91,7 +91,7 @@ export const RestartedAt = DateTime.optional().describe('A later time restarts e
 export const OnDelete = z.enum(['Delete', 'Retain']).default('Delete')
 
 /** Observed, for a status. */
-export const WantedReplicas = z.int().default(0).describe('Replicas that are asked for, whether or not they run')
+export const WantedReplicas = z.int().default(0).describe('Wanted replicas, whether or not they run')
 
 export const ReadyReplicas = z.int().default(0).describe('Replicas that are ready to serve')
 
