@@ -1,11 +1,11 @@
 import type { Credential } from '../../adapters/registry/port.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
-import { boundaryNamespace, isUuid } from '../../core/names.ts'
-import { Boundary } from '../../crds/boundaries.ts'
-import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { isUuid } from '../../core/names.ts'
+import { parseScope, ROOT_SCOPE } from '../../core/scope.ts'
 import { holdsNow } from '../callers/holdsNow.ts'
 import { boundaryScope, groupScope } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
+import { objectAt } from '../rules/grants.ts'
 import { type RegistryCaller, registryOf } from './service.ts'
 
 /** Of a person who shows an access token, in place of a user name. */
@@ -64,14 +64,11 @@ export async function lifeOf(
   fits: (life: string | undefined) => boolean = (life) => life !== undefined,
 ): Promise<string | undefined> {
   const [boundaryId = '', group] = place.split('/')
+  const scope = group === undefined ? boundaryScope(boundaryId) : groupScope(boundaryId, group)
   const known = () => {
-    const found =
-      group === undefined
-        ? records.peek(Boundary, { name: boundaryId })
-        : records.peek(ResourceGroup, { namespace: boundaryNamespace(boundaryId), name: group })
+    const found = objectAt(records, parseScope(scope) ?? ROOT_SCOPE)
     return found && (found.metadata.annotations?.[INCARNATION_ANNOTATION] ?? '')
   }
-  const scope = group === undefined ? boundaryScope(boundaryId) : groupScope(boundaryId, group)
   await holdsNow(access, principalId, scope, () => fits(known()))
   return known()
 }
