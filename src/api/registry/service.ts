@@ -43,8 +43,8 @@ export function registryOf({ registry }: Services): RegistryService {
   throw new PlatformError('ENGINE_MISSING', message, { engine: 'registry' })
 }
 
-/** Of an entry: the actor is the caller, and the boundary that of the repository, unless it says otherwise. */
-type Told = Partial<Pick<RegistryAuditEntry, 'actor' | 'boundary' | 'repository' | 'detail' | 'granted'>>
+/** Of an entry: the actor is the caller, the boundary that of the repository, and so on, unless it says otherwise. */
+type Told = Partial<Omit<RegistryAuditEntry, 'action' | 'outcome'>>
 
 /** Puts down what is about to be answered. @throws PlatformError SERVICE_UNAVAILABLE if it cannot be kept */
 export async function record(
@@ -61,8 +61,8 @@ export async function record(
     outcome: isRefusal ? ('Refused' as const) : ('Succeeded' as const),
     actor: told.actor ?? context.caller.principalId,
     boundary: told.repository?.split('/')[0],
-    ...told,
     ...{ remoteAddress, correlationId },
+    ...told,
   }))
   try {
     await registryOf(services).audit.append(entries, { isMinor: isRefusal })
