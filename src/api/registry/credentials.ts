@@ -47,10 +47,8 @@ export async function bearerWith(
   const { principalId, principalType, principalUid, lives = {} } = credential
   for (const [place, life] of Object.entries(lives))
     if ((await lifeOf(services, principalId, place, (found) => found === life)) !== life) return undefined
-  if (principalType === 'Platform') return credential
-  return (await signIn.stands({ principalId, principalType, ...(principalUid !== undefined && { principalUid }) }))
-    ? credential
-    : undefined
+  const stands = principalType === 'Platform' || (await signIn.stands({ principalId, principalType, principalUid }))
+  return stands ? credential : undefined
 }
 
 /**

@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import supertest from 'supertest'
 import { makeRegistry, testKeys } from '../../../test/make/registry.ts'
 import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { AuditError } from '../../adapters/audit/port.ts'
 import { PLATFORM_ACTOR } from '../../contracts/registry/names.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
@@ -256,6 +257,22 @@ describe('the token endpoint of the registry', () => {
       ({ trigger, startedAt }: Record<string, string>) => `${trigger} ${startedAt?.slice(0, 4)}`,
     )
     expect(told).to.have.lengthOf(2).and.to.include('Scheduled 2020')
+  })
+
+  it('answers 503 to what the registry tells where the audit has no room for it, and takes it again', async () => {
+    const { audit } = world.service
+    const target = { repository: REPOSITORY, digest: `sha256:${'a'.repeat(64)}`, mediaType: 'application/manifest' }
+    const tell = () =>
+      supertest(facade.app)
+        .post('/v1/internal/registries/notify')
+        .send({ events: [{ id: randomUUID(), action: 'push', target }] })
+    const append = audit.append
+    audit.append = () => Promise.reject(new AuditError('The audit of this day is full.'))
+    const { status, body } = await tell()
+    expect([status, body.code]).to.deep.equal([503, 'SERVICE_UNAVAILABLE'])
+    audit.append = append
+    expect((await tell()).status).to.equal(202)
+    expect((await audit.newest(1, () => true))[0]).to.include({ action: 'Push', actor: '', boundary: BOUNDARY })
   })
 
   it('answers 503 with what to do where no registry is configured', async () => {
