@@ -1,13 +1,12 @@
-import { planSweep, type SweepBounds, type SweepInventory } from '../../contracts/registry/sweep.ts'
+import { planSweep, type SweepBlob, type SweepBounds } from '../../contracts/registry/sweep.ts'
 import { sha256 } from '../../core/names.ts'
 import type { ImageRegistry, RegistryManifest } from './port.ts'
 
-type Blob = SweepInventory['blobs'][number]
-type Stored = { manifests: Map<string, RegistryManifest>; tags: Map<string, string>; layers: Map<string, Blob> }
+type Stored = { manifests: Map<string, RegistryManifest>; tags: Map<string, string>; layers: Map<string, SweepBlob> }
 
 /** A registry in memory, of images that have one layer each. */
 export class FakeImageRegistry implements ImageRegistry {
-  readonly blobs = new Map<string, Blob>()
+  readonly blobs = new Map<string, SweepBlob>()
   readonly #stored = new Map<string, Stored>()
 
   /**
