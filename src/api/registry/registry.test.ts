@@ -227,6 +227,31 @@ describe('the token endpoint of the registry', () => {
       [method](path)
       .set('authorization', bearer(withRole('Owner', '/')))
 
+  it('mints nothing for what is not there, and says what it is', async () => {
+    const nobody = randomUUID()
+    const build = { boundary: BOUNDARY, resourceGroup: 'shop', kind: 'jobs', name: 'report' }
+    const cases: [string, object, string][] = [
+      ['boundary-credential', { boundary: nobody }, 'boundary'],
+      ['build-token', { ...build, boundary: nobody }, 'boundary'],
+      ['build-token', { ...build, resourceGroup: 'none' }, 'resourceGroup'],
+      ['build-token', { ...build, kind: 'rockets' }, 'kind'],
+      ['build-token', { ...build, name: 'none' }, 'name'],
+    ]
+    const mint = (what: string, body: object) =>
+      supertest(facade.app)
+        .post(`/v1/internal/registries/mint-${what}`)
+        .set('authorization', bearer(withRole('Owner', '/')))
+        .send(body)
+    for (const [what, body, field] of cases) {
+      const answer = await mint(what, body)
+      expect([answer.status, answer.body.code, answer.body.field], `${what} ${field}`).to.deep.equal([
+        ...[422, 'REFERENCE_NOT_FOUND', field],
+      ])
+    }
+    const { status, body, headers } = await mint('build-token', build)
+    expect([status, body.repository, headers['cache-control']]).to.deep.equal([200, REPOSITORY, 'no-store'])
+  })
+
   it('pins no repository that cannot be, and tells until when in UTC', async () => {
     const pin = (repository: string) => {
       const body = { boundary: BOUNDARY, repository, digests: [], expiresAt: '2999-01-01T02:00:00+02:00' }
