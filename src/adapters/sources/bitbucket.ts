@@ -1,42 +1,35 @@
 import { z } from 'zod'
+import { readAt } from '../../core/readAt.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
 import { basic, safeId } from './calls.ts'
 import { type Connection, SourceError, type SourceProvider } from './port.ts'
-import { repositoryOf, searched, Text } from './repositories.ts'
-import { accountOf, type HookForm, hostOf, Rest, tokenOf } from './rest.ts'
+import { repositoryOf, searched, ToldRepository } from './repositories.ts'
+import { Account, accountOf, type HookForm, hostOf, Rest, ToldHook, tokenOf } from './rest.ts'
 
-const Link = z.object({ href: z.string() })
-const Repo = z
-  .object({
-    uuid: z.string(),
-    full_name: z.string(),
-    links: z.object({ html: Link, clone: z.array(Link.extend({ name: z.string() })) }),
-    mainbranch: z.object({ name: z.string() }).nullish(),
-    is_private: z.boolean(),
-    description: Text,
-    language: Text,
-    updated_on: Text,
-  })
-  .transform(({ links: { html, clone }, ...repo }) =>
-    repositoryOf({
-      id: repo.uuid,
-      fullName: repo.full_name,
-      url: html.href,
-      // Bitbucket puts the name of whoever asks into the address.
-      cloneUrl: (clone.find(({ name }) => name === 'https') ?? html).href.replace(/^https:\/\/[^@/]*@/, 'https://'),
-      defaultBranch: repo.mainbranch?.name ?? '',
-      isPrivate: repo.is_private,
-      description: repo.description || null,
-      language: repo.language || null,
-      pushedAt: repo.updated_on ?? null,
-    }),
-  )
-const Workspace = z.object({ slug: z.string(), created_on: Text })
+const Links = z.array(z.object({ name: z.string(), href: z.string() }))
+const Repo = readAt(
+  {
+    id: 'uuid',
+    fullName: 'full_name',
+    url: 'links.html.href',
+    cloneUrl: 'links.clone',
+    defaultBranch: 'mainbranch.name',
+    isPrivate: 'is_private',
+    description: 'description',
+    language: 'language',
+    pushedAt: 'updated_on',
+  },
+  // Bitbucket puts the name of whoever asks into the address.
+  ToldRepository.extend({
+    cloneUrl: Links.transform((links) =>
+      links.find(({ name }) => name === 'https')?.href.replace(/^https:\/\/[^@/]*@/, 'https://'),
+    ),
+  }),
+).transform(repositoryOf)
+const Workspace = readAt({ name: 'slug', createdAt: 'created_on' }, Account)
 
 const HOOKS: HookForm = {
-  schema: z
-    .object({ uuid: z.string(), url: z.string(), active: z.boolean(), events: z.array(z.string()) })
-    .transform(({ uuid: id, active: isActive, ...hook }) => ({ id, isActive, ...hook })),
+  schema: readAt({ id: 'uuid', url: 'url', isActive: 'active', events: 'events' }, ToldHook),
   body: ({ url, secret }) => {
     const events = ['repo:push', 'pullrequest:created', 'pullrequest:updated']
     return { description: 'Freehold', url, active: true, secret, events }
@@ -69,8 +62,8 @@ export function bitbucketProvider(fetch: OutgoingFetch): SourceProvider {
   return {
     async check(connection, signal) {
       const path = `/workspaces/${place(connection)}`
-      const { slug, created_on: createdAt } = await rest.call(connection, path, Workspace, { signal })
-      return accountOf('', slug, { createdAt })
+      const workspace = await rest.call(connection, path, Workspace, { signal })
+      return accountOf(workspace, workspace.name)
     },
     async repositories(connection, search, signal) {
       const path = `/repositories/${place(connection)}?sort=full_name`

@@ -5,7 +5,7 @@ import { CREDENTIAL_KEYS, type Credentials } from '../../contracts/sources/provi
 import type { OutgoingFetch } from '../outgoing/port.ts'
 import { NUMBER, safeId } from './calls.ts'
 import { type Checked, type Connection, type HookPlace, SourceError, type SourceProvider } from './port.ts'
-import { GitHubRepository, gitHubRepository, searched, Text } from './repositories.ts'
+import { GITHUB_REPOSITORY, repositoryAt, searched, Text } from './repositories.ts'
 import { hostOf, Rest, type RestForm } from './rest.ts'
 
 const Permissions = z.record(z.string(), z.string())
@@ -31,7 +31,7 @@ const Installation = z
     }),
   )
 const Token = z.object({ token: z.string().min(1), expires_at: z.string(), permissions: Permissions.optional() })
-const Repo = GitHubRepository.extend({ pushed_at: Text })
+const Repo = repositoryAt({ ...GITHUB_REPOSITORY, pushedAt: 'pushed_at' })
 const App = z.object({ id: z.int(), slug: z.string(), html_url: z.string(), pem: z.string() })
 const Hook = z.object({ url: Text })
 const Delivery = z.object({ delivered_at: z.string(), status_code: z.int() })
@@ -58,17 +58,15 @@ export function githubProvider(fetch: OutgoingFetch, now: () => number): SourceP
     check: async (connection, signal) => rest.call(connection, placeOf(connection), Installation, { signal }),
     async repositories(connection, search, signal) {
       const { token } = await issue(connection, { permissions: { metadata: 'read' } }, signal)
-      const found = await rest.all(withToken(connection, token), '/installation/repositories', Repo, signal)
-      const repositories = found.map((repo) => gitHubRepository(repo, repo.pushed_at))
-      return searched(repositories, search)
+      return searched(await rest.all(withToken(connection, token), '/installation/repositories', Repo, signal), search)
     },
     async token(connection, id, signal) {
       const permissions = { contents: 'read' }
       const body = { repository_ids: [Number(safeId(id, NUMBER))], permissions }
       const { token, expires_at: expiresAt, permissions: given } = await issue(connection, body, signal)
-      const found = await rest.call(withToken(connection, token), `/repositories/${id}`, Repo, { signal })
+      const { cloneUrl } = await rest.call(withToken(connection, token), `/repositories/${id}`, Repo, { signal })
       const all = { ...(given ?? permissions), repositories: 'one' }
-      return { token, username: 'x-access-token', cloneUrl: found.clone_url, expiresAt, permissions: all }
+      return { token, username: 'x-access-token', cloneUrl, expiresAt, permissions: all }
     },
     async ensureWebhook(connection, id, hook, signal) {
       // Answers NotFound for a repository that the installation does not reach.

@@ -1,45 +1,33 @@
 import { z } from 'zod'
+import { readAt } from '../../core/readAt.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
 import { NUMBER, safeId } from './calls.ts'
-import type { SourceProvider } from './port.ts'
-import { repositoryOf, Text } from './repositories.ts'
-import { accountOf, type HookForm, hostOf, Rest, tokenOf } from './rest.ts'
+import type { Connection, SourceProvider } from './port.ts'
+import { repositoryAt, Text } from './repositories.ts'
+import { Account, type HookForm, hostOf, Rest, ToldHook, tokenOf } from './rest.ts'
 
-const User = z.object({ username: z.string(), avatar_url: Text, created_at: Text })
-const Project = z
-  .object({
-    id: z.int(),
-    path_with_namespace: z.string(),
-    web_url: z.string(),
-    http_url_to_repo: z.string(),
-    default_branch: Text,
-    visibility: z.string(),
-    archived: z.boolean().nullish(),
-    description: Text,
-    last_activity_at: Text,
-  })
-  .transform((project) =>
-    repositoryOf({
-      id: String(project.id),
-      fullName: project.path_with_namespace,
-      url: project.web_url,
-      cloneUrl: project.http_url_to_repo,
-      defaultBranch: project.default_branch ?? '',
-      isPrivate: project.visibility !== 'public',
-      isArchived: project.archived ?? false,
-      description: project.description || null,
-      pushedAt: project.last_activity_at ?? null,
-    }),
-  )
+const User = readAt({ name: 'username', avatarUrl: 'avatar_url', createdAt: 'created_at' }, Account)
+const Project = repositoryAt({
+  id: 'id',
+  fullName: 'path_with_namespace',
+  url: 'web_url',
+  cloneUrl: 'http_url_to_repo',
+  defaultBranch: 'default_branch',
+  isPrivate: 'visibility',
+  isArchived: 'archived',
+  description: 'description',
+  pushedAt: 'last_activity_at',
+})
 const DeployToken = z.object({ username: z.string(), token: z.string(), expires_at: Text })
 
 const EVENTS = { push_events: true, tag_push_events: true, merge_requests_events: true }
 const HOOKS: HookForm = {
-  schema: z
-    .object({ id: z.int(), url: z.string(), alert_status: Text })
-    .transform(({ id, url, alert_status: state }) => {
-      return { id: String(id), url, isActive: (state ?? 'executable') === 'executable', events: Object.keys(EVENTS) }
+  schema: readAt(
+    { id: 'id', url: 'url', isActive: 'alert_status' },
+    ToldHook.omit({ events: true }).extend({
+      isActive: Text.transform((state) => (state ?? 'executable') === 'executable'),
     }),
+  ).transform((hook) => ({ ...hook, events: Object.keys(EVENTS) })),
   body: ({ url, secret }) => ({ url, token: secret, enable_ssl_verification: true, ...EVENTS }),
   change: 'PUT',
 }
@@ -55,22 +43,13 @@ export function gitlabProvider(fetch: OutgoingFetch, now: () => number): SourceP
     pageSize: 'per_page',
   })
   const project = (id: string) => `/projects/${safeId(id, NUMBER)}`
-  const group = (organization: string) => `/groups/${encodeURIComponent(organization)}`
+  const group = ({ organization }: Connection, below: string) =>
+    organization === undefined ? undefined : `/groups/${encodeURIComponent(organization)}${below}`
 
   return {
-    async check(connection, signal) {
-      const { organization } = connection
-      const user = await rest.call(connection, '/user', User, { signal })
-      if (organization !== undefined)
-        await rest.call(connection, `${group(organization)}?with_projects=false`, z.object({}), { signal })
-      return accountOf(user.username, organization, { avatarUrl: user.avatar_url, createdAt: user.created_at })
-    },
+    check: (connection, signal) => rest.check(connection, User, group(connection, '?with_projects=false'), signal),
     async repositories(connection, search = '', signal) {
-      const { organization } = connection
-      const place =
-        organization === undefined
-          ? '/projects?membership=true'
-          : `${group(organization)}/projects?include_subgroups=true`
+      const place = group(connection, '/projects?include_subgroups=true') ?? '/projects?membership=true'
       const words = search === '' ? '' : `&search=${encodeURIComponent(search)}`
       return rest.all(connection, `${place}&order_by=id${words}`, Project, signal)
     },

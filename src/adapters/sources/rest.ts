@@ -3,6 +3,7 @@ import { CREDENTIAL_KEYS } from '../../contracts/sources/providers.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
 import { ask, type Call } from './calls.ts'
 import { type Checked, type Connection, type HookPlace, REPOSITORIES_MAX, type Webhook } from './port.ts'
+import { Id, Text } from './repositories.ts'
 
 /** How the REST interface of a provider is spoken to: what differs from one to the next. */
 export type RestForm = {
@@ -16,9 +17,16 @@ export type RestForm = {
   readonly pageIn?: string
 }
 
+/** Whose a token is that reaches all that its account does. */
+export const Account = z.object({ name: z.string(), avatarUrl: Text, createdAt: Text })
+type Account = z.output<typeof Account>
+
+/** Of a webhook, what hosts say of it. */
+export const ToldHook = z.object({ id: Id, url: Text, isActive: z.boolean(), events: z.array(z.string()) })
+
 /** How webhooks of a repository are written; `schema` reads one of them. */
 export type HookForm = {
-  readonly schema: z.ZodType<{ id: string; url: string; isActive: boolean; events: string[] }>
+  readonly schema: z.ZodType<z.output<typeof ToldHook>>
   readonly body: (hook: HookPlace) => object
   /** What only a new one is made with. */
   readonly born?: object
@@ -66,6 +74,22 @@ export class Rest {
     return items.slice(0, REPOSITORIES_MAX)
   }
 
+  /**
+   * Whose the token is.
+   *
+   * @param organizationPath where the one that is meant must be
+   */
+  async check(
+    connection: Connection,
+    user: z.ZodType<Account>,
+    organizationPath: string | undefined,
+    signal?: AbortSignal,
+  ): Promise<Checked> {
+    const account = await this.call(connection, '/user', user, { signal })
+    if (organizationPath !== undefined) await this.call(connection, organizationPath, z.object({}), { signal })
+    return accountOf(account, connection.organization)
+  }
+
   /** Makes the webhook, or repairs it: its secret cannot be read, so it is written in any case. */
   async ensureHook(
     connection: Connection,
@@ -88,12 +112,8 @@ export class Rest {
   }
 }
 
-/** Whose a token is that reaches all that its account does, or the organization that is meant. */
-export function accountOf(
-  name: string,
-  organization: string | undefined,
-  { avatarUrl, createdAt }: { avatarUrl?: string | null | undefined; createdAt?: string | null | undefined },
-): Checked {
+/** An account, or the organization that is meant of it. */
+export function accountOf({ name, avatarUrl, createdAt }: Account, organization: string | undefined): Checked {
   return {
     accountName: organization ?? name,
     accountType: organization === undefined ? 'User' : 'Organization',
