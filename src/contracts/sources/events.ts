@@ -3,17 +3,17 @@ import { readAt } from '../../core/readAt.ts'
 import type { Provider } from './providers.ts'
 import { BRANCH, isPossible, type NameRule, REF, REPOSITORY } from './refs.ts'
 
-export const HEAD_KINDS = ['Push', 'Tag', 'PullRequest'] as const
-
 /** Where a branch, a tag or a pull request of a repository now stands. */
-export type Head = {
-  kind: (typeof HEAD_KINDS)[number]
-  repositoryId: string
-  repositoryName: string
-  /** `refs/heads/main`, `refs/tags/v1`; of a pull request its branch. */
-  ref: string
-  commit: string
-}
+export const Head = z.object({
+  kind: z
+    .enum(['Push', 'Tag', 'PullRequest'])
+    .describe('Push of a branch, Tag, or PullRequest from the repository itself'),
+  repositoryId: z.string().describe("The provider's id of the repository"),
+  repositoryName: z.string().describe('Its full name'),
+  ref: z.string().describe('Such as refs/heads/main; of a pull request its branch'),
+  commit: z.string().describe('Where the ref stands'),
+})
+export type Head = z.output<typeof Head>
 
 /** A branch or tag that was deleted. */
 export type GoneRef = Pick<Head, 'kind' | 'repositoryId' | 'ref'>
