@@ -1,7 +1,7 @@
 import { inSlices } from '../../core/slices.ts'
 import { OutgoingError, type OutgoingFetch, type OutgoingRequest } from '../outgoing/port.ts'
 import { PackTooLarge, readPack } from './pack.ts'
-import { DELIMITER, FLUSH, line, packets, textOf } from './pktLine.ts'
+import { DELIMITER, FLUSH, line, linesIn, textOf } from './pktLine.ts'
 import { GIT_LIMITS, type GitFile, type GitFiles, GitFilesError, type GitPlace } from './port.ts'
 import { listing, readingFiles, textsOf } from './tree.ts'
 
@@ -25,7 +25,7 @@ export function gitFiles(fetch: OutgoingFetch): GitFiles {
         const revision = commitOf(await session.references(), place)
         if (revision === known) return { revision, files: undefined }
         const narrow = canFilter ? await onlyWanted(session, revision, place.path) : undefined
-        return { revision, files: narrow ?? (await allSmall(session, { revision, path: place.path, canFilter })) }
+        return { revision, files: narrow ?? (await allSmall(session, revision, place.path, canFilter)) }
       } catch (error) {
         throw gitFilesError(error, host)
       }
@@ -59,10 +59,8 @@ async function textsById(session: Session, ids: readonly string[]) {
   }
 }
 
-type Wide = { readonly revision: string; readonly path: string; readonly canFilter: boolean }
-
 /** The whole commit; without its large files where the host can leave them out. */
-async function allSmall(session: Session, { revision, path, canFilter }: Wide): Promise<GitFile[]> {
+async function allSmall(session: Session, revision: string, path: string, canFilter: boolean): Promise<GitFile[]> {
   const filter = canFilter ? [`filter blob:limit=${GIT_LIMITS.file + 1}`] : []
   const pack = await session.pack([`want ${revision}`, 'deepen 1', ...filter])
   return inSlices(readingFiles(await readPack(pack), revision, path))
@@ -89,7 +87,7 @@ class Session {
   async open(): Promise<boolean> {
     const url = `${this.#url}/info/refs?service=git-upload-pack`
     const answer = await this.#fetch(url, { ...this.#request, headers: this.#headers })
-    const said = linesOf(await this.#bytesOf(answer))
+    const said = textsIn(await this.#bytesOf(answer))
     if (!said.includes('version 2'))
       throw new GitFilesError('Unreachable', `${this.#host} does not speak version 2 of the protocol of Git here.`)
     return said.some((one) => /^fetch=(.* )?filter( |$)/.test(one))
@@ -98,7 +96,7 @@ class Session {
   /** Of the refs that are meant, what they stand for. */
   async references(): Promise<ReadonlyMap<string, string>> {
     const prefixes = candidates(this.#ref).map((name) => `ref-prefix ${name}`)
-    const said = linesOf(await this.#command('ls-refs', ['peel', ...prefixes]))
+    const said = textsIn(await this.#command('ls-refs', ['peel', ...prefixes]))
     return new Map(
       said.flatMap((one): [string, string][] => {
         const [, id, name, peeled] = /^([0-9a-f]{40}) (\S+)(?:.* peeled:([0-9a-f]{40}))?/.exec(one) ?? []
@@ -111,10 +109,9 @@ class Session {
   async pack(asked: readonly string[]): Promise<Buffer> {
     const chunks: Buffer[] = []
     let isPack = false
-    for (const packet of packets(await this.#command('fetch', ['no-progress', 'ofs-delta', ...asked, 'done']))) {
-      if (packet.kind !== 'line') continue
-      if (isPack && packet.bytes[0] === DATA) chunks.push(packet.bytes.subarray(1))
-      isPack ||= textOf(packet.bytes) === 'packfile'
+    for (const bytes of linesIn(await this.#command('fetch', ['no-progress', 'ofs-delta', ...asked, 'done']))) {
+      if (isPack && bytes[0] === DATA) chunks.push(bytes.subarray(1))
+      isPack ||= textOf(bytes) === 'packfile'
     }
     return Buffer.concat(chunks)
   }
@@ -145,8 +142,7 @@ class Session {
   }
 }
 
-const linesOf = (bytes: Buffer): string[] =>
-  [...packets(bytes)].flatMap((packet) => (packet.kind === 'line' ? textOf(packet.bytes) : []))
+const textsIn = (bytes: Buffer): string[] => [...linesIn(bytes)].map(textOf)
 
 const candidates = (ref: string): string[] =>
   ref.startsWith('refs/') ? [ref] : [`refs/heads/${ref}`, `refs/tags/${ref}`]
