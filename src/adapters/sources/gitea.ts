@@ -24,7 +24,7 @@ const HOOKS: HookForm = {
 }
 
 /** Gitea, by its REST interface of version 1 (`/api/v1`, described by the host itself at `/swagger.v1.json`). */
-export function giteaProvider(fetch: OutgoingFetch): Required<Omit<SourceProvider, 'makeApp'>> {
+export function giteaProvider(fetch: OutgoingFetch): Required<SourceProvider> {
   const rest = new Rest(fetch, {
     base: (connection) => `${hostOf(connection)}/api/v1`,
     headers: (connection) => ({ authorization: `token ${tokenOf(connection)}` }),

@@ -4,7 +4,14 @@ import { z } from 'zod'
 import { CREDENTIAL_KEYS, type Credentials } from '../../contracts/sources/providers.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
 import { NUMBER, safeId } from './calls.ts'
-import { type Checked, type Connection, type HookPlace, SourceError, type SourceProvider } from './port.ts'
+import {
+  type Checked,
+  type Connection,
+  type HookPlace,
+  SourceError,
+  type SourcePort,
+  type SourceProvider,
+} from './port.ts'
 import { GITHUB_REPOSITORY, repositoryAt, searched, Text } from './repositories.ts'
 import { hostOf, Rest, type RestForm } from './rest.ts'
 
@@ -44,7 +51,7 @@ const HOOK = '/app/hook/config'
 const [LIFE, BACKDATED] = [540, 30]
 
 /** A GitHub App, by GitHub's REST interface (docs.github.com/rest); on a server of one's own, below `/api/v3`. */
-export function githubProvider(fetch: OutgoingFetch, now: () => number): SourceProvider {
+export function githubProvider(fetch: OutgoingFetch, now: () => number): SourceProvider & Pick<SourcePort, 'makeApp'> {
   const rest = new Rest(fetch, formAt(now))
   const issue = (connection: Connection, body: object, signal?: AbortSignal) =>
     rest.call(connection, `${placeOf(connection)}/access_tokens`, Token, { method: 'POST', body, signal })

@@ -115,7 +115,7 @@ export interface SourcePort {
 
 /** One provider: what it can do. Nobody can do everything. */
 export type SourceProvider = Pick<SourcePort, 'check' | 'repositories' | 'token'> &
-  Partial<Pick<SourcePort, 'ensureWebhook' | 'createRepository' | 'usage' | 'makeApp'>>
+  Partial<Pick<SourcePort, 'ensureWebhook' | 'createRepository' | 'usage'>>
 
 export type SourceReason =
   | 'CredentialRejected'

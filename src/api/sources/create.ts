@@ -6,7 +6,6 @@ import {
   NEEDED_CREDENTIALS,
   type Provider,
   PUBLIC_HOSTS,
-  sourceNameOf,
   sourceSecretName,
 } from '../../contracts/sources/providers.ts'
 import { timestamp } from '../../core/clock.ts'
@@ -91,7 +90,7 @@ export async function createSource(context: OfType<unknown, Request>) {
   const state = provider === 'GitHub' ? newState(services, home.boundaryId, id) : undefined
   const spec = {
     ...common,
-    ...(provider !== 'GitHub' && provider !== 'Circuit' && { credentials: { secretName: sourceSecretName(id) } }),
+    ...(credentials !== undefined && { credentials: { secretName: sourceSecretName(id) } }),
     ...(provider === 'Circuit' && { circuit: {} }),
     ...(state !== undefined && {
       install: {
@@ -110,7 +109,7 @@ export async function createSource(context: OfType<unknown, Request>) {
     status: credentials === undefined ? stateOf(source) : 'Ready',
     installUrl: state === undefined ? null : `${services.sources.baseUrl}/sources/install/${state.token}`,
     state: state?.token ?? null,
-    webhookUrl: webhookUrlOf(services, home.boundaryId, sourceNameOf(provider), id),
+    webhookUrl: webhookUrlOf(services, source),
     webhookSecret,
     expiresAt: state?.expiresAt ?? null,
   })

@@ -23,16 +23,16 @@ import type { SecretReader, SecretWriter } from '../records/secrets.ts'
 import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
 import { resourcesOfBoundary } from '../resources/contents.ts'
 import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
-import type { SourceJournal } from './journal.ts'
-import type { PullSecrets } from './pullSecrets.ts'
+import type { kubeJournal } from './journal.ts'
+import type { kubePullSecrets } from './pullSecrets.ts'
 
 /** What deployment sources work with. */
 export type SourceServices = {
   readonly port: SourcePort
   readonly circuit: Pick<CircuitPort, 'baseUrl'>
   readonly secrets: SecretReader & SecretWriter
-  readonly pullSecrets: PullSecrets
-  readonly journal: SourceJournal
+  readonly pullSecrets: ReturnType<typeof kubePullSecrets>
+  readonly journal: ReturnType<typeof kubeJournal>
   /** Hosts that are called wherever they are. */
   readonly allowedHosts: readonly string[]
   /** Where people and providers find the facade, without a slash at the end. */
@@ -138,13 +138,9 @@ export function requireProvider({ parameters }: OfType): Provider {
 }
 
 /** The source that the path names. @throws PlatformError NOT_FOUND for the boundary, source-unknown */
-export const findSource = (context: OfSource, home?: BoundaryHome) =>
-  sourceWithId(context, context.parameters.deploymentSourceId, home)
-
-/** @throws PlatformError NOT_FOUND for the boundary, source-unknown */
-export async function sourceWithId(context: OfType, id: string, home?: BoundaryHome) {
+export async function findSource(context: OfSource, home?: BoundaryHome) {
   const found = home ?? (await inBoundary(context as Context))
-  return { source: await sourceIn(context, found.namespace, id), home: found }
+  return { source: await sourceIn(context, found.namespace, context.parameters.deploymentSourceId), home: found }
 }
 
 /** The sources of the type that the path names. @throws PlatformError NOT_FOUND for the boundary, source-unknown */
