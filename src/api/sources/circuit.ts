@@ -106,7 +106,7 @@ export async function createCircuitRepository(context: OfSource<z.output<typeof 
     isPrivate: true,
     defaultBranch: settings.defaultBranch,
     initialize: body.initialize,
-    ...(importUrl != null && { importUrl }),
+    importUrl: importUrl ?? undefined,
   }
   return created(await asked(services.sources.port.createRepository(connection, wanted, signal), LATE))
 }

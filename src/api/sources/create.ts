@@ -73,15 +73,10 @@ export async function createSource(context: OfType<unknown, Request>) {
   const id = randomUUID()
   const baseUrl = baseUrlOf(services, provider, body)
   const credentials = credentialsIn(provider, body)
-  checkReturnUrl(services, body.returnUrl ?? undefined)
-  const { organization, username, displayName } = body
-  const common = {
-    provider,
-    displayName,
-    baseUrl,
-    ...(organization != null && { organization }),
-    ...(username != null && { username }),
-  }
+  const returnUrl = body.returnUrl ?? undefined
+  checkReturnUrl(services, returnUrl)
+  const [organization, username] = [body.organization ?? undefined, body.username ?? undefined]
+  const common = { provider, displayName: body.displayName, baseUrl, organization, username }
   if (credentials !== undefined) {
     const codes = { NotFound: 'credential-rejected' } as const
     await asked(services.sources.port.check({ ...common, credentials }, context.signal), codes)
@@ -90,16 +85,9 @@ export async function createSource(context: OfType<unknown, Request>) {
   const state = provider === 'GitHub' ? newState(services, home.boundaryId, id) : undefined
   const spec = {
     ...common,
-    ...(credentials !== undefined && { credentials: { secretName: sourceSecretName(id) } }),
-    ...(provider === 'Circuit' && { circuit: {} }),
-    ...(state !== undefined && {
-      install: {
-        step: 'Register',
-        stateHash: state.hash,
-        expiresAt: state.expiresAt,
-        ...(body.returnUrl != null && { returnUrl: body.returnUrl }),
-      },
-    }),
+    credentials: credentials && { secretName: sourceSecretName(id) },
+    circuit: provider === 'Circuit' ? {} : undefined,
+    install: state && { step: 'Register', stateHash: state.hash, expiresAt: state.expiresAt, returnUrl },
   }
   const { namespace } = home
   const { object: source } = await services.records.create(DeploymentSource, { namespace, name: id, spec, caller })
