@@ -2,7 +2,6 @@ import { z } from 'zod'
 import type { CircuitPort, SourcePort } from '../../adapters/sources/port.ts'
 import { isBehind } from '../../contracts/blueprints/sources.ts'
 import {
-  PROVIDERS,
   type Provider,
   providerNamed,
   SOURCE_NAMES,
@@ -133,8 +132,7 @@ export function sourceUnknown(what: string): PlatformError {
 export function requireProvider({ parameters }: OfType): Provider {
   const provider = providerNamed(parameters.sourceName)
   if (provider !== undefined) return provider
-  const known = PROVIDERS.map(sourceNameOf).join(', ')
-  throw sourceUnknown(`A source of type "${parameters.sourceName.slice(0, 64)}" (there are ${known})`)
+  throw sourceUnknown(`A source of type "${parameters.sourceName.slice(0, 64)}" (there are ${SOURCE_NAMES.join(', ')})`)
 }
 
 /** The source that the path names. @throws PlatformError NOT_FOUND for the boundary, source-unknown */
