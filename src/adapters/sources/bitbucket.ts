@@ -4,7 +4,7 @@ import type { OutgoingFetch } from '../outgoing/port.ts'
 import { basic, safeId } from './calls.ts'
 import { type Connection, SourceError, type SourceProvider } from './port.ts'
 import { repositoryOf, searched, ToldRepository } from './repositories.ts'
-import { Account, accountOf, type HookForm, hostOf, Rest, ToldHook, tokenOf } from './rest.ts'
+import { Account, accountOf, type HookForm, hostOf, restOf, ToldHook, tokenOf } from './rest.ts'
 
 const Links = z.array(z.object({ name: z.string(), href: z.string() }))
 const Repo = readAt(
@@ -42,7 +42,7 @@ const CLOUD = 'https://bitbucket.org'
 
 /** Bitbucket Cloud, by version 2 of its REST interface (developer.atlassian.com/cloud/bitbucket/rest). */
 export function bitbucketProvider(fetch: OutgoingFetch): SourceProvider {
-  const rest = new Rest(fetch, {
+  const rest = restOf(fetch, {
     base: (connection) => `${connection.baseUrl === CLOUD ? 'https://api.bitbucket.org' : hostOf(connection)}/2.0`,
     // Access tokens of a workspace stand alone; those of a person go with a name.
     headers: (connection) => {
@@ -62,15 +62,15 @@ export function bitbucketProvider(fetch: OutgoingFetch): SourceProvider {
   return {
     async check(connection, signal) {
       const path = `/workspaces/${place(connection)}`
-      const workspace = await rest.call(connection, path, Workspace, { signal })
+      const workspace = await rest(connection, signal).call(path, Workspace)
       return accountOf(workspace, workspace.name)
     },
     async repositories(connection, search, signal) {
       const path = `/repositories/${place(connection)}?sort=full_name`
-      return searched(await rest.all(connection, path, Repo, signal), search)
+      return searched(await rest(connection, signal).all(path, Repo), search)
     },
     async token(connection, id, signal) {
-      const { cloneUrl } = await rest.call(connection, one(connection, id), Repo, { signal })
+      const { cloneUrl } = await rest(connection, signal).call(one(connection, id), Repo)
       return {
         token: tokenOf(connection),
         username: connection.username ?? 'x-token-auth',
@@ -80,6 +80,6 @@ export function bitbucketProvider(fetch: OutgoingFetch): SourceProvider {
       }
     },
     ensureWebhook: async (connection, id, hook, signal) =>
-      rest.ensureHook(connection, `${one(connection, id)}/hooks`, HOOKS, hook, signal),
+      rest(connection, signal).ensureHook(`${one(connection, id)}/hooks`, HOOKS, hook),
   }
 }

@@ -4,7 +4,7 @@ import type { OutgoingFetch } from '../outgoing/port.ts'
 import { NUMBER, safeId } from './calls.ts'
 import type { Connection, NewRepository, SourceProvider } from './port.ts'
 import { GITHUB_REPOSITORY, repositoryOf, searched, ToldRepository } from './repositories.ts'
-import { Account, type HookForm, hostOf, Rest, ToldHook, tokenOf } from './rest.ts'
+import { Account, type HookForm, hostOf, restOf, ToldHook, tokenOf } from './rest.ts'
 
 const User = readAt({ name: 'login', avatarUrl: 'avatar_url', createdAt: 'created' }, Account)
 const Repo = readAt(
@@ -25,26 +25,26 @@ const HOOKS: HookForm = {
 
 /** Gitea, by its REST interface of version 1 (`/api/v1`, described by the host itself at `/swagger.v1.json`). */
 export function giteaProvider(fetch: OutgoingFetch): Required<SourceProvider> {
-  const rest = new Rest(fetch, {
+  const rest = restOf(fetch, {
     base: (connection) => `${hostOf(connection)}/api/v1`,
     headers: (connection) => ({ authorization: `token ${tokenOf(connection)}` }),
     pageSize: 'limit',
   })
   const find = (connection: Connection, id: string, signal?: AbortSignal) =>
-    rest.call(connection, `/repositories/${safeId(id, NUMBER)}`, Repo, { signal })
+    rest(connection, signal).call(`/repositories/${safeId(id, NUMBER)}`, Repo)
   const place = ({ organization }: Connection) =>
     organization === undefined ? undefined : `/orgs/${encodeURIComponent(organization)}`
   const all = (connection: Connection, signal?: AbortSignal) =>
-    rest.all(connection, `${place(connection) ?? '/user'}/repos`, Repo, signal)
+    rest(connection, signal).all(`${place(connection) ?? '/user'}/repos`, Repo)
 
   return {
-    check: (connection, signal) => rest.check(connection, User, place(connection), signal),
+    check: (connection, signal) => rest(connection, signal).check(User, place(connection)),
     async repositories(connection, search, signal) {
       return searched((await all(connection, signal)).map(repositoryOf), search)
     },
     async token(connection, id, signal) {
       const { cloneUrl, mayPush } = await find(connection, id, signal)
-      const { name: username } = await rest.call(connection, '/user', User, { signal })
+      const { name: username } = await rest(connection, signal).call('/user', User)
       return {
         token: tokenOf(connection),
         username,
@@ -56,12 +56,12 @@ export function giteaProvider(fetch: OutgoingFetch): Required<SourceProvider> {
     async ensureWebhook(connection, id, hook, signal) {
       const { fullName } = await find(connection, id, signal)
       const path = `/repos/${fullName.split('/').map(encodeURIComponent).join('/')}/hooks`
-      return rest.ensureHook(connection, path, HOOKS, hook, signal)
+      return rest(connection, signal).ensureHook(path, HOOKS, hook)
     },
     async createRepository(connection, repository, signal) {
-      const call = { method: 'POST' as const, body: creationOf(repository), signal }
       const path = repository.importUrl === undefined ? '/user/repos' : '/repos/migrate'
-      return repositoryOf(await rest.call(connection, path, Repo, call))
+      const body = creationOf(repository)
+      return repositoryOf(await rest(connection, signal).call(path, Repo, { method: 'POST', body }))
     },
     async usage(connection, signal) {
       const repositories = await all(connection, signal)

@@ -13,7 +13,7 @@ import {
   type SourceProvider,
 } from './port.ts'
 import { GITHUB_REPOSITORY, repositoryAt, searched, Text } from './repositories.ts'
-import { hostOf, Rest, type RestForm } from './rest.ts'
+import { hostOf, type RestForm, restOf } from './rest.ts'
 
 const Permissions = z.record(z.string(), z.string())
 const Installation = z
@@ -52,36 +52,38 @@ const [LIFE, BACKDATED] = [540, 30]
 
 /** A GitHub App, by GitHub's REST interface (docs.github.com/rest); on a server of one's own, below `/api/v3`. */
 export function githubProvider(fetch: OutgoingFetch, now: () => number): SourceProvider & Pick<SourcePort, 'makeApp'> {
-  const rest = new Rest(fetch, formAt(now))
+  const rest = restOf(fetch, formAt(now))
   const issue = (connection: Connection, body: object, signal?: AbortSignal) =>
-    rest.call(connection, `${placeOf(connection)}/access_tokens`, Token, { method: 'POST', body, signal })
+    rest(connection, signal).call(`${placeOf(connection)}/access_tokens`, Token, { method: 'POST', body })
   /** An App has one webhook for all its repositories. */
   const writeHook = (connection: Connection, { url, secret }: HookPlace, signal?: AbortSignal) => {
     const body = { url, content_type: 'json', secret, insecure_ssl: '0' }
-    return rest.call(connection, HOOK, Hook, { method: 'PATCH', body, signal })
+    return rest(connection, signal).call(HOOK, Hook, { method: 'PATCH', body })
   }
 
   return {
-    check: async (connection, signal) => rest.call(connection, placeOf(connection), Installation, { signal }),
+    check: async (connection, signal) => rest(connection, signal).call(placeOf(connection), Installation),
     async repositories(connection, search, signal) {
       const { token } = await issue(connection, { permissions: { metadata: 'read' } }, signal)
-      return searched(await rest.all(withToken(connection, token), '/installation/repositories', Repo, signal), search)
+      const { all } = rest(withToken(connection, token), signal)
+      return searched(await all('/installation/repositories', Repo), search)
     },
     async token(connection, id, signal) {
       const permissions = { contents: 'read' }
       const body = { repository_ids: [Number(safeId(id, NUMBER))], permissions }
       const { token, expires_at: expiresAt, permissions: given } = await issue(connection, body, signal)
-      const { cloneUrl } = await rest.call(withToken(connection, token), `/repositories/${id}`, Repo, { signal })
+      const { cloneUrl } = await rest(withToken(connection, token), signal).call(`/repositories/${id}`, Repo)
       const all = { ...(given ?? permissions), repositories: 'one' }
       return { token, username: 'x-access-token', cloneUrl, expiresAt, permissions: all }
     },
     async ensureWebhook(connection, id, hook, signal) {
       // Answers NotFound for a repository that the installation does not reach.
       await issue(connection, { repository_ids: [Number(safeId(id, NUMBER))] }, signal)
-      const before = await rest.call(connection, HOOK, Hook, { signal })
+      const { call } = rest(connection, signal)
+      const before = await call(HOOK, Hook)
       await writeHook(connection, hook, signal)
-      const { events } = await rest.call(connection, '/app', Events, { signal })
-      const [last] = await rest.call(connection, '/app/hook/deliveries?per_page=1', z.array(Delivery), { signal })
+      const { events } = await call('/app', Events)
+      const [last] = await call('/app/hook/deliveries?per_page=1', z.array(Delivery))
       return {
         url: hook.url,
         isActive: true,
@@ -94,8 +96,8 @@ export function githubProvider(fetch: OutgoingFetch, now: () => number): SourceP
     async makeApp(baseUrl, code, hook, signal) {
       const path = `/app-manifests/${safeId(code, /^[A-Za-z0-9_-]{1,128}$/)}/conversions`
       const connection: Connection = { provider: 'GitHub', baseUrl, credentials: {} }
-      const call = { method: 'POST' as const, signal }
-      const { id, slug, html_url: htmlUrl, pem } = await rest.call(withToken(connection, ''), path, App, call)
+      const { call } = rest(withToken(connection, ''), signal)
+      const { id, slug, html_url: htmlUrl, pem } = await call(path, App, { method: 'POST' })
       const { appId, appSlug, privateKey, webhookSecret } = CREDENTIAL_KEYS
       const credentials = { [appId]: String(id), [appSlug]: slug, [privateKey]: pem, [webhookSecret]: hook.secret }
       await writeHook({ ...connection, credentials }, hook, signal)

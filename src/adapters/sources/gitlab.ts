@@ -4,7 +4,7 @@ import type { OutgoingFetch } from '../outgoing/port.ts'
 import { NUMBER, safeId } from './calls.ts'
 import type { Connection, SourceProvider } from './port.ts'
 import { repositoryAt, Text } from './repositories.ts'
-import { Account, type HookForm, hostOf, Rest, ToldHook, tokenOf } from './rest.ts'
+import { Account, type HookForm, hostOf, restOf, ToldHook, tokenOf } from './rest.ts'
 
 const User = readAt({ name: 'username', avatarUrl: 'avatar_url', createdAt: 'created_at' }, Account)
 const Project = repositoryAt({
@@ -37,7 +37,7 @@ const TOKEN_MILLISECONDS = 86_400_000
 
 /** GitLab, by version 4 of its REST interface (docs.gitlab.com/api). Its token needs the scope `api`. */
 export function gitlabProvider(fetch: OutgoingFetch, now: () => number): SourceProvider {
-  const rest = new Rest(fetch, {
+  const rest = restOf(fetch, {
     base: (connection) => `${hostOf(connection)}/api/v4`,
     headers: (connection) => ({ authorization: `Bearer ${tokenOf(connection)}` }),
     pageSize: 'per_page',
@@ -47,18 +47,18 @@ export function gitlabProvider(fetch: OutgoingFetch, now: () => number): SourceP
     organization === undefined ? undefined : `/groups/${encodeURIComponent(organization)}${below}`
 
   return {
-    check: (connection, signal) => rest.check(connection, User, group(connection, '?with_projects=false'), signal),
+    check: (connection, signal) => rest(connection, signal).check(User, group(connection, '?with_projects=false')),
     async repositories(connection, search = '', signal) {
       const place = group(connection, '/projects?include_subgroups=true') ?? '/projects?membership=true'
       const words = search === '' ? '' : `&search=${encodeURIComponent(search)}`
-      return rest.all(connection, `${place}&order_by=id${words}`, Project, signal)
+      return rest(connection, signal).all(`${place}&order_by=id${words}`, Project)
     },
     async token(connection, id, signal) {
-      const { cloneUrl } = await rest.call(connection, project(id), Project, { signal })
+      const { call } = rest(connection, signal)
+      const { cloneUrl } = await call(project(id), Project)
       const expiresAt = new Date(now() + TOKEN_MILLISECONDS).toISOString()
       const body = { name: 'freehold', scopes: ['read_repository'], expires_at: expiresAt }
-      const path = `${project(id)}/deploy_tokens`
-      const made = await rest.call(connection, path, DeployToken, { method: 'POST', body, signal })
+      const made = await call(`${project(id)}/deploy_tokens`, DeployToken, { method: 'POST', body })
       return {
         token: made.token,
         username: made.username,
@@ -68,6 +68,6 @@ export function gitlabProvider(fetch: OutgoingFetch, now: () => number): SourceP
       }
     },
     ensureWebhook: async (connection, id, hook, signal) =>
-      rest.ensureHook(connection, `${project(id)}/hooks`, HOOKS, hook, signal),
+      rest(connection, signal).ensureHook(`${project(id)}/hooks`, HOOKS, hook),
   }
 }
