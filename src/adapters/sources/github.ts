@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { z } from 'zod'
-import { CREDENTIAL_KEYS, type Credentials } from '../../contracts/sources/providers.ts'
+import { CREDENTIAL_KEYS } from '../../contracts/sources/providers.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
 import { NUMBER, safeId } from './calls.ts'
 import {
@@ -13,7 +13,7 @@ import {
   type SourceProvider,
 } from './port.ts'
 import { GITHUB_REPOSITORY, repositoryAt, searched, Text } from './repositories.ts'
-import { hostOf, type RestForm, restOf } from './rest.ts'
+import { hostOf, restOf } from './rest.ts'
 
 const Permissions = z.record(z.string(), z.string())
 const Installation = z
@@ -52,7 +52,8 @@ const [LIFE, BACKDATED] = [540, 30]
 
 /** A GitHub App, by GitHub's REST interface (docs.github.com/rest); on a server of one's own, below `/api/v3`. */
 export function githubProvider(fetch: OutgoingFetch, now: () => number): SourceProvider & Pick<SourcePort, 'makeApp'> {
-  const rest = restOf(fetch, formAt(now))
+  const rest = restAs(fetch, (connection) => appToken(connection, now()))
+  const restWith = (token: string) => restAs(fetch, () => `Bearer ${token}`)
   const issue = (connection: Connection, body: object, signal?: AbortSignal) =>
     rest(connection, signal).call(`${placeOf(connection)}/access_tokens`, Token, { method: 'POST', body })
   /** An App has one webhook for all its repositories. */
@@ -65,14 +66,14 @@ export function githubProvider(fetch: OutgoingFetch, now: () => number): SourceP
     check: async (connection, signal) => rest(connection, signal).call(placeOf(connection), Installation),
     async repositories(connection, search, signal) {
       const { token } = await issue(connection, { permissions: { metadata: 'read' } }, signal)
-      const { all } = rest(withToken(connection, token), signal)
+      const { all } = restWith(token)(connection, signal)
       return searched(await all('/installation/repositories', Repo), search)
     },
     async token(connection, id, signal) {
       const permissions = { contents: 'read' }
       const body = { repository_ids: [Number(safeId(id, NUMBER))], permissions }
       const { token, expires_at: expiresAt, permissions: given } = await issue(connection, body, signal)
-      const { cloneUrl } = await rest(withToken(connection, token), signal).call(`/repositories/${id}`, Repo)
+      const { cloneUrl } = await restWith(token)(connection, signal).call(`/repositories/${id}`, Repo)
       const all = { ...(given ?? permissions), repositories: 'one' }
       return { token, username: 'x-access-token', cloneUrl, expiresAt, permissions: all }
     },
@@ -96,8 +97,8 @@ export function githubProvider(fetch: OutgoingFetch, now: () => number): SourceP
     async makeApp(baseUrl, code, hook, signal) {
       const path = `/app-manifests/${safeId(code, /^[A-Za-z0-9_-]{1,128}$/)}/conversions`
       const connection: Connection = { provider: 'GitHub', baseUrl, credentials: {} }
-      const { call } = rest(withToken(connection, ''), signal)
-      const { id, slug, html_url: htmlUrl, pem } = await call(path, App, { method: 'POST' })
+      const asNobody = restAs(fetch, () => undefined)(connection, signal)
+      const { id, slug, html_url: htmlUrl, pem } = await asNobody.call(path, App, { method: 'POST' })
       const { appId, appSlug, privateKey, webhookSecret } = CREDENTIAL_KEYS
       const credentials = { [appId]: String(id), [appSlug]: slug, [privateKey]: pem, [webhookSecret]: hook.secret }
       await writeHook({ ...connection, credentials }, hook, signal)
@@ -106,16 +107,19 @@ export function githubProvider(fetch: OutgoingFetch, now: () => number): SourceP
   }
 }
 
-const formAt = (now: () => number): RestForm => ({
-  base: (connection) => (connection.baseUrl === PUBLIC ? 'https://api.github.com' : `${hostOf(connection)}/api/v3`),
-  headers: async ({ credentials }) => {
-    const authorization = await authorizationOf(credentials, now())
-    const accept = 'application/vnd.github+json'
-    return { accept, 'x-github-api-version': API_VERSION, ...(authorization !== undefined && { authorization }) }
-  },
-  pageSize: 'per_page',
-  pageIn: 'repositories',
-})
+type Authorization = string | undefined | Promise<string>
+
+const restAs = (fetch: OutgoingFetch, authorizationOf: (connection: Connection) => Authorization) =>
+  restOf(fetch, {
+    base: (connection) => (connection.baseUrl === PUBLIC ? 'https://api.github.com' : `${hostOf(connection)}/api/v3`),
+    headers: async (connection) => {
+      const authorization = await authorizationOf(connection)
+      const accept = 'application/vnd.github+json'
+      return { accept, 'x-github-api-version': API_VERSION, ...(authorization !== undefined && { authorization }) }
+    },
+    pageSize: 'per_page',
+    pageIn: 'repositories',
+  })
 
 /** @throws SourceError NotFound */
 function placeOf({ installationId }: Connection): string {
@@ -123,18 +127,8 @@ function placeOf({ installationId }: Connection): string {
   throw new SourceError('NotFound', 'The GitHub App is not installed yet.')
 }
 
-/** No Secret can have an entry of this name. */
-const INSTALLATION_TOKEN = 'token of an installation'
-
-/** @param token empty for what is asked without credentials */
-const withToken = (connection: Connection, token: string): Connection => {
-  return { ...connection, credentials: { [INSTALLATION_TOKEN]: token } }
-}
-
-/** With a token of an installation, else as the App itself. */
-async function authorizationOf(credentials: Credentials, now: number): Promise<string | undefined> {
-  const token = credentials[INSTALLATION_TOKEN]
-  if (token !== undefined) return token === '' ? undefined : `Bearer ${token}`
+/** The App itself, by its key. */
+async function appToken({ credentials }: Connection, now: number): Promise<string> {
   const seconds = Math.floor(now / 1000)
   try {
     const signed = await new SignJWT()

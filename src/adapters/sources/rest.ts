@@ -6,7 +6,7 @@ import { type Checked, type Connection, type HookPlace, REPOSITORIES_MAX, type W
 import { Id, Text } from './repositories.ts'
 
 /** How the REST interface of a provider is spoken to: what differs from one to the next. */
-export type RestForm = {
+type RestForm = {
   /** Where it begins. */
   readonly base: (connection: Connection) => string
   /** Headers by which a connection signs in, and those that the interface wants. */
