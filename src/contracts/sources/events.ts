@@ -57,9 +57,8 @@ const gitLabPush: Reader = readAt({ ...GITLAB, ref: 'ref', commit: 'after' }, Pu
 const Requested = OfRepository.extend({ ref: Branch, commit: Commit })
 
 /** A fork is somebody else's code: nothing of it is ever built. */
-function requested({ repositoryId, repositoryName, ref, commit }: z.output<typeof Requested>, isOwn: boolean) {
-  return isOwn ? heads([{ kind: 'PullRequest', repositoryId, repositoryName, ref, commit }]) : ignored
-}
+const requested = (head: z.output<typeof Requested>, isOwn: boolean) =>
+  isOwn ? heads([{ kind: 'PullRequest', ...head }]) : ignored
 
 const Action = z.string().max(64)
 const gitHubPullRequest: Reader = readAt(
