@@ -46,7 +46,7 @@ export const CircuitRepositoryRequest = z
 
 /** @throws PlatformError source-unknown, not-a-circuit */
 async function findCircuit(context: OfSource): Promise<SourceRecord> {
-  const { source } = await findSource(context)
+  const source = await findSource(context)
   if (source.spec.provider === 'Circuit') return source
   const message = `"${source.spec.displayName}" is of type ${source.spec.provider}, not a Git host of the platform.`
   throw new PlatformError('not-a-circuit', message)

@@ -60,16 +60,16 @@ const REPOSITORY = `${TYPE}/installations/{installationId}` as const
 
 async function allSources(context: Context) {
   const { services, fresh } = context
-  const { boundaryId, namespace } = await inBoundary(context)
+  const { namespace } = await inBoundary(context)
   const objects = await services.records.list(DeploymentSource, { namespace }, { fresh })
-  return objects.map((object) => sourceDto(object, { services, boundaryId }))
+  return objects.map((object) => sourceDto(services, object))
 }
 
 /** @throws PlatformError in-use with `usedBy` */
 async function removeSource(context: OfSource) {
   const { services, caller, ifMatch } = context
-  const { source, home } = await findSource(context)
-  const usedBy = usersOf(services, home.boundaryId, source.metadata.name)
+  const source = await findSource(context)
+  const usedBy = usersOf(services, source)
   if (usedBy.length > 0) {
     const message = `"${source.spec.displayName}" is where the code of others comes from: change or delete them first.`
     throw new PlatformError('in-use', message, { usedBy })

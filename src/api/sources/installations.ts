@@ -115,7 +115,7 @@ const check = (
 /** GET {B}/sources/{sourceName}/{deploymentSourceId}/health: asks the provider now. */
 export async function sourceHealth(context: OfSource) {
   const { services } = context
-  const { source } = await findSource(context)
+  const source = await findSource(context)
   const observedAt = timestamp(services.clock.now())
   const connection = await connectionOf(services, source).catch((error: unknown) => {
     if (error instanceof PlatformError && error.status < 500) return undefined

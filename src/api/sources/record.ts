@@ -12,7 +12,7 @@ import {
 import { summarize } from '../../core/conditions.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { createdByOf } from '../../core/labels.ts'
-import { boundaryNamespace, isUuid } from '../../core/names.ts'
+import { boundaryOfNamespace, isUuid } from '../../core/names.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
@@ -90,14 +90,13 @@ export function stateOf({ metadata, spec, status }: SourceRecord): (typeof SOURC
 }
 
 /** What names the source as where its code comes from. */
-export function usersOf(services: Services, boundaryId: string, id: string): ResourceReference[] {
-  const namespace = boundaryNamespace(boundaryId)
-  const source = services.records.peek(DeploymentSource, { namespace, name: id })
+export function usersOf(services: Services, source: SourceRecord): ResourceReference[] {
+  const { name: id, namespace = '' } = source.metadata
   const catalogues = services.records
     .peekAll(BlueprintSource, { namespace })
-    .filter(({ spec }) => source !== undefined && isBehind(source, spec))
+    .filter(({ spec }) => isBehind(source, spec))
     .map(({ metadata }) => ({ collection: 'blueprintsources', resourceGroup: '', name: metadata.name }))
-  const resources = resourcesOfBoundary(services, boundaryId)
+  const resources = resourcesOfBoundary(services, boundaryOfNamespace(namespace) ?? '')
     .filter(({ object }) => (object.spec as { deploymentSourceId?: string }).deploymentSourceId === id)
     .map(({ kind, object, resourceGroup }) => {
       return { collection: kind.segment, resourceGroup, name: object.metadata.name }
@@ -105,19 +104,19 @@ export function usersOf(services: Services, boundaryId: string, id: string): Res
   return [...resources, ...catalogues]
 }
 
-export function sourceDto(source: SourceRecord, { services, boundaryId }: { services: Services; boundaryId: string }) {
+export function sourceDto(services: Services, source: SourceRecord) {
   const { metadata, spec, status } = source
   return wholeRecord(DeploymentSourceDto, {
     ...status,
     id: metadata.name,
     sourceName: sourceNameOf(spec.provider),
     displayName: spec.displayName,
-    boundaryId,
+    boundaryId: boundaryOfNamespace(metadata.namespace ?? '') ?? '',
     status: stateOf(source),
     baseUrl: spec.baseUrl,
     accountName: status?.accountName ?? spec.organization,
     installationId: spec.installationId,
-    usedBy: usersOf(services, boundaryId, metadata.name),
+    usedBy: usersOf(services, source),
     hasWebhookSecret: status?.hasWebhookSecret ?? secretNameOf(source) === sourceSecretName(metadata.name),
     createdAt: createdAtOf(metadata),
     createdBy: createdByOf(metadata),
@@ -136,9 +135,9 @@ export function requireProvider({ parameters }: OfType): Provider {
 }
 
 /** The source that the path names. @throws PlatformError NOT_FOUND for the boundary, source-unknown */
-export async function findSource(context: OfSource, home?: BoundaryHome) {
-  const found = home ?? (await inBoundary(context as Context))
-  return { source: await sourceIn(context, found.namespace, context.parameters.deploymentSourceId), home: found }
+export async function findSource(context: OfSource, home?: BoundaryHome): Promise<SourceRecord> {
+  const { namespace } = home ?? (await inBoundary(context as Context))
+  return sourceIn(context, namespace, context.parameters.deploymentSourceId)
 }
 
 /** The sources of the type that the path names. @throws PlatformError NOT_FOUND for the boundary, source-unknown */
