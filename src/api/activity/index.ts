@@ -9,7 +9,7 @@ import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { isThere } from '../records/activity/subjects.ts'
-import { configRoute, listRoute } from '../resources/collection/columns.ts'
+import { listWithConfig } from '../resources/collection/columns.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { findGroup } from '../resources/places.ts'
@@ -108,24 +108,6 @@ function refused(message: string): PlatformError {
   return new PlatformError('invalid-activity', message)
 }
 
-const LIST = {
-  auth: action('kernel/activity/read'),
-  errors: 'problem',
-  dto: ActivityEntry,
-  columns: {
-    occurredAt: dateTime<ActivityEntry>('Time'),
-    action: text<ActivityEntry>('Action', { isSearched: true }),
-    actor: text<ActivityEntry>('Actor', {
-      of: ({ actor }) => actor.principalId ?? actor.displayName,
-      isSorted: false,
-      isSearched: true,
-    }),
-    outcome: enumeration<ActivityEntry>('Outcome', OUTCOMES, { isSorted: false }),
-    channel: enumeration<ActivityEntry>('Channel', CHANNELS, { isSorted: false }),
-  },
-  sort: '-occurredAt',
-} as const
-
 export const activityRoutes: readonly RouteDraft[] = [
   route(
     'POST',
@@ -139,10 +121,25 @@ export const activityRoutes: readonly RouteDraft[] = [
     },
     report,
   ),
-  listRoute(ACTIVITY, { ...LIST, summary: 'What was done to a resource, newest first', rows: entriesOf }),
-  configRoute(`${ACTIVITY}/config`, {
-    ...LIST,
-    summary: 'What the list of activity can be asked for',
+  ...listWithConfig(ACTIVITY, {
+    auth: action('kernel/activity/read'),
+    errors: 'problem',
+    dto: ActivityEntry,
+    columns: {
+      occurredAt: dateTime('Time'),
+      action: text('Action', { isSearched: true }),
+      actor: text<ActivityEntry>('Actor', {
+        of: ({ actor }) => actor.principalId ?? actor.displayName,
+        isSorted: false,
+        isSearched: true,
+      }),
+      outcome: enumeration('Outcome', OUTCOMES, { isSorted: false }),
+      channel: enumeration('Channel', CHANNELS, { isSorted: false }),
+    },
+    sort: '-occurredAt',
+    summary: 'What was done to a resource, newest first',
+    rows: entriesOf,
+    configSummary: 'What the list of activity can be asked for',
     collection: 'activity',
     actionPrefix: 'kernel/activity',
     before: entriesOf,
