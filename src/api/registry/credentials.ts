@@ -24,15 +24,20 @@ export async function bearerOf(
   password: string,
 ): Promise<Bearer | undefined> {
   const { signIn } = registryOf(services)
-  if (user === TOKEN_USER) return callerBearer(await signIn.byToken(password))
-  if (isUuid(user)) return callerBearer(await signIn.byClient(user, password, address ?? ''))
+  if (user === TOKEN_USER) {
+    const caller = await signIn.byToken(password)
+    return caller && callerBearer(caller, caller.expiresAt)
+  }
+  if (isUuid(user)) {
+    const caller = await signIn.byClient(user, password, address ?? '')
+    return caller && callerBearer(caller)
+  }
   return bearerWith(services, password, ['Boundary', 'Build'])
 }
 
-function callerBearer(caller: RegistryCaller | undefined): Bearer | undefined {
-  if (caller === undefined) return undefined
-  const { principalId, principalType, principalUid } = caller
-  return { principalId, principalType, principalUid }
+/** @param expiresAt of what was shown, if it expires; what is made from it must not outlive it */
+function callerBearer({ principalId, principalType, principalUid }: RegistryCaller, expiresAt?: number): Bearer {
+  return { principalId, principalType, principalUid, ...(expiresAt !== undefined && { expiresAt }) }
 }
 
 /** Whom a credential of ours is of, if they are still there and what it was made for has not been made anew since. */

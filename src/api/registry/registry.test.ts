@@ -205,6 +205,30 @@ describe('the token endpoint of the registry', () => {
     expect(await scopeOf(await mint()), 'who is disabled').to.equal(401)
   })
 
+  it('gives a refresh token that ends with the access token it was got with, and in 8 hours at the latest', async () => {
+    const { signIn, keys } = world.service
+    const person = withRole('Owner', HERE)
+    const account = randomUUID()
+    const now = Date.now()
+    const hours = (count: number) => now + count * 3_600_000
+    const { byToken } = signIn
+    signIn.byToken = async (token) => {
+      const caller = await byToken(token)
+      return caller && { ...caller, expiresAt: hours(1) }
+    }
+    const isGood = async (authorization: string, at: number) => {
+      const { body } = await ask(authorization).query({ offline_token: 'true' })
+      return (await keys.read(body.refresh_token, at)) !== undefined
+    }
+    const seen = [
+      await isGood(basic('token', person), hours(0.9)),
+      await isGood(basic('token', person), hours(1.1)),
+      await isGood(basic(account, `secret of ${account}`), hours(7.9)),
+      await isGood(basic(account, `secret of ${account}`), hours(8.1)),
+    ]
+    expect(seen).to.deep.equal([true, false, true, false])
+  })
+
   it('holds pushing back while a run removes, and pulling never', async () => {
     const person = withRole('Owner', HERE)
     const name = randomUUID()

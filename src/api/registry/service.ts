@@ -13,8 +13,8 @@ export type RegistryCaller = Pick<Caller, 'principalId' | 'principalType'> & {
 
 /** Who shows credentials to the token endpoint: not in a header of ours, but as a docker client does. */
 export interface RegistrySignIn {
-  /** The bearer of an access token; undefined if it is not good. */
-  byToken(token: string): Promise<RegistryCaller | undefined>
+  /** The bearer of an access token, and when it expires; undefined if it is not good. */
+  byToken(token: string): Promise<(RegistryCaller & Partial<Pick<Caller, 'expiresAt'>>) | undefined>
   /** A service account with its secret, from an address; undefined if they do not belong together. */
   byClient(clientId: string, secret: string, address: string): Promise<RegistryCaller | undefined>
   /** Whether who was given something is still there and enabled. */

@@ -103,7 +103,8 @@ async function signInWith({ configuration, client, onStop }: AreaSetup, parts: S
   const { tokens, standing, secretGuesses, lastSeen } = parts
   const stands: SignIn['stands'] = async ({ principalId, principalType, principalUid }) =>
     (await standing?.endOf(principalId, principalType, principalUid)) === undefined
-  const standingOrNone = async (caller: RegistryCaller) => ((await stands(caller)) ? caller : undefined)
+  const standingOrNone = async <Found extends RegistryCaller>(caller: Found) =>
+    (await stands(caller)) ? caller : undefined
   const byToken: SignIn['byToken'] = async (token) => {
     try {
       return await standingOrNone(await tokens.verify(`Bearer ${token}`))
