@@ -273,8 +273,8 @@ export class Pipeline {
   /** @returns the scope that was asked at; undefined on routes without an action */
   async #authorize({ caller }: Passage, { route, parameters, segments }: Match): Promise<string | undefined> {
     const { services } = this.#options
-    const { depth, wanted } = this.#places.get(route) ?? placesOf(route)
-    const { text, badPart } = scopeOfPath({ depth, wanted }, segments)
+    const places = this.#places.get(route) ?? placesOf(route)
+    const { text, badPart } = scopeOfPath(places, segments)
     let scope: string | undefined
     if (route.authorization.kind === 'iam') {
       const { action } = route.authorization
