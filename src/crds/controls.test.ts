@@ -3,6 +3,7 @@ import { RULE_CASES } from '../../test/cases/ruleCases.ts'
 import { controlsTaken, type TextField, textFields } from '../../test/make/textFields.ts'
 import { type AnyKind, isTransition } from './define.ts'
 import { KINDS } from './index.ts'
+import { structuralSchema } from './structural.ts'
 
 /** Lines and tabs, which texts of several lines have. */
 const isOfLines = (text: string) => !/[^\P{Cc}\t\n\r]|[\u202a-\u202e\u2066-\u2069]/u.test(text)
@@ -75,6 +76,10 @@ describe('control characters', () => {
         return first === undefined ? [] : [`${field.path}: ${JSON.stringify(first)}`]
       })
       expect(taken).to.deep.equal([])
+    })
+
+    it(`are told to the API server as RE2 spells them: ${kind.kind}`, () => {
+      expect(JSON.stringify(structuralSchema(kind.spec, 'spec'))).to.not.match(/\\\\u[0-9a-f{]/)
     })
   }
 

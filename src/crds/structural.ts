@@ -82,7 +82,11 @@ function structuralValue(key: string, value: unknown, path: string, node: Struct
   }
   if (key === 'items') return structural(value as StructuralSchema, `${path}[]`)
   if (key === 'additionalProperties') return structural(value as StructuralSchema, `${path}{}`)
-  if (key === 'allOf') return (value as StructuralSchema[]).map(({ type: _, ...rest }) => rest)
+  if (key === 'allOf')
+    return (value as StructuralSchema[]).map(({ type: _, ...rest }) => ({
+      ...rest,
+      ...(rest.pattern === undefined ? {} : { pattern: re2({ pattern: String(rest.pattern) }) }),
+    }))
   return value
 }
 
