@@ -50,11 +50,19 @@ function partRules({ kind, partOf }: AnyKind, kinds: readonly AnyKind[]): Admiss
   return [atOwner(owner.resource, field, verb, message)]
 }
 
+/** A rule of the schema would close what has a shorter name already to every change. */
+function nameRules({ kind, nameMin }: AnyKind): AdmissionRule[] {
+  if (nameMin === undefined) return []
+  const message = `the name of a ${kind} has at least ${nameMin} characters`
+  return [{ on: 'CREATE', cel: `size(object.metadata.name) >= ${nameMin}`, message }]
+}
+
 /** What kinds say about their own writes and deletions that no schema can. */
 export function kindRulesPolicies(kinds: readonly AnyKind[]): KubeObject[] {
   const rulesOf = (kind: AnyKind) => [
     ...(kind.admission ?? []),
     ...partRules(kind, kinds),
+    ...nameRules(kind),
     ...(ENDING_KINDS.includes(kind) ? [END_RULE] : []),
   ]
   const written = kinds.filter((kind) => rulesOf(kind).some(({ on }) => on !== 'DELETE'))

@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { FIELD_MANAGERS_MAX, METADATA_REFUSALS } from '../../scripts/generate/metadataPolicy.ts'
 import { boundaryNamespace } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { END_OVER, ENDING_KINDS } from '../../src/crds/ends.ts'
+import { KINDS } from '../../src/crds/index.ts'
 import { RegistryPin } from '../../src/crds/registry.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
@@ -105,6 +107,22 @@ describe('what kubectl is refused as REST is', () => {
     expect(await change(clerk, { keepLast: 3 })).to.equal(undefined)
     expect(await change(clerk, { expiresAt: LATER })).to.equal(undefined)
   })
+
+  const named = KINDS.filter(({ nameMin }) => nameMin !== undefined)
+  for (const kind of named)
+    it(`has no name of fewer characters than a ${kind.kind} has by REST`, async () => {
+      const least = kind.nameMin ?? 1
+      const create = (client: KubeClient, length: number) => {
+        const metadata = { name: randomUUID().slice(0, length), namespace: groupHome }
+        const spec = sampleSpec(kind, { boundaryId, ownerId, memberId })
+        const object = { apiVersion: kind.apiVersion, kind: kind.kind, metadata, spec } as KubeObject
+        return refusalOf(client.create(kind.resource, object, { dryRun: true }))
+      }
+      for (const client of [owner, admin]) {
+        expect(await create(client, least - 1)).to.include(`at least ${least} characters`)
+        expect(await create(client, least)).to.equal(undefined)
+      }
+    })
 
   it('is closed to nobody by field managers: whoever fills an object with them, others write it, and may reset it', async () => {
     const at = { namespace: groupHome, name: uniqueName('db') }

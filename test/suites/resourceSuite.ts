@@ -301,6 +301,20 @@ function listTests({ kind, body }: ResourceCase, segment: string, world: World):
       expect(config.names.reserved).to.include('config')
     })
   }
+
+  const across = `/boundaries/${BOUNDARY}/resources/${segment}/config`
+  const configs = [`${base}/config`, across].filter((path) =>
+    SERVED_ROUTES.some((route) => isServed(route, 'get', path)),
+  )
+  if (configs.length > 0)
+    it('say what a new one may be named', async () => {
+      for (const path of configs) {
+        const { pattern } = (await call('get', path, READER)).body.names
+        const isName = (length: number) => new RegExp(pattern).test('a'.repeat(length))
+        const least = kind.nameMin ?? 1
+        expect([least - 1, least, 52, 53].map(isName), path).to.deep.equal([false, true, true, false])
+      }
+    })
 }
 
 function deletionTests({ kind }: ResourceCase, world: World): void {

@@ -1,5 +1,5 @@
 import { ACTIONS } from '../../core/actions.ts'
-import { RESOURCE_NAME_MAX_LENGTH, RESOURCE_NAME_PATTERN } from '../../core/names.ts'
+import { RESOURCE_NAME_MAX_LENGTH, resourceNamePattern } from '../../core/names.ts'
 import { compareQuantities } from '../../core/quantity.ts'
 import { defaultPlan, type PlanFamily } from '../../core/sizing/plans.ts'
 import { ComputePlan } from '../../crds/plans.ts'
@@ -21,6 +21,8 @@ export type ListConfigParts = {
   enumerations?: Readonly<Record<string, readonly string[]>>
   plans?: ListConfigDto['plans']
   limits?: Record<string, number>
+  /** Fewest characters of a name. */
+  nameMin?: number | undefined
   /** Actions below it that the caller holds here are listed (`vectorcluster`). */
   actionPrefix: string
 }
@@ -61,7 +63,7 @@ export function listConfig<Row>(shape: ListShape<Row>, parts: ListConfigParts): 
     plans: parts.plans ?? [],
     actions: heldActions(parts),
     names: {
-      pattern: RESOURCE_NAME_PATTERN,
+      pattern: resourceNamePattern(parts.nameMin),
       maxLength: RESOURCE_NAME_MAX_LENGTH,
       reserved: [...parts.context.services.reservedNames].sort(),
     },
