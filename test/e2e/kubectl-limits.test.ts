@@ -1,13 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
+import { SEEDED } from '../../scripts/generate/iamPolicies.ts'
 import { FIELD_MANAGERS_MAX, METADATA_REFUSALS } from '../../scripts/generate/metadataPolicy.ts'
-import { boundaryNamespace } from '../../src/core/names.ts'
+import { readDocument } from '../../src/contracts/blueprints/document.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
+import { BlueprintTemplate } from '../../src/crds/blueprints.ts'
+import { DEFAULT_BLUEPRINTS } from '../../src/crds/defaultBlueprints.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { END_OVER, ENDING_KINDS } from '../../src/crds/ends.ts'
 import { KINDS } from '../../src/crds/index.ts'
+import { ComputePlan } from '../../src/crds/plans.ts'
+import { RoleDefinition } from '../../src/crds/rbac.ts'
 import { RegistryPin } from '../../src/crds/registry.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
+import { BUILT_IN_ROLES } from '../../src/iam/roles.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { sampleName, sampleSpec } from '../make/samples.ts'
@@ -123,6 +130,47 @@ describe('what kubectl is refused as REST is', () => {
         expect(await create(client, least)).to.equal(undefined)
       }
     })
+
+  const slugs = DEFAULT_BLUEPRINTS.map((content) => (readDocument(content).value as { slug: string }).slug)
+  const seeded: [kind: AnyKind, ref: { namespace?: string; name: string }, spec: object][] = [
+    ...BUILT_IN_ROLES.map(({ name }): [AnyKind, object, object] => [
+      RoleDefinition,
+      { name },
+      { actions: ['jobs/read'] },
+    ]),
+    ...slugs.map((name): [AnyKind, object, object] => [
+      BlueprintTemplate,
+      { namespace: SYSTEM_NAMESPACE, name },
+      { content: 'name: Mine' },
+    ]),
+  ] as never
+  for (const [kind, ref, spec] of seeded)
+    it(`has what a release defines stay so, also for administrators: the ${kind.kind} ${ref.name}`, async () => {
+      const change = (client: KubeClient, patch: object) =>
+        refusalOf(client.mergePatch(kind.resource, ref, patch, { dryRun: true }))
+      await until('the leader has made it', () =>
+        refusalOf(admin.get(kind.resource, ref)).then((no) => no === undefined),
+      )
+      expect(await change(admin, { spec })).to.include(SEEDED)
+      expect(await change(clerk, { spec })).to.be.a('string')
+      expect(await change(admin, { metadata: { labels: { 'example.com/team': 'shop' } } })).to.equal(undefined)
+    })
+
+  it('is open to administrators where something is theirs', async () => {
+    const name = uniqueName('role')
+    const { apiVersion, kind, resource } = RoleDefinition
+    const spec = { displayName: name, actions: ['jobs/read'], assignableScopes: ['/'] }
+    await admin.create(resource, { apiVersion, kind, metadata: { name }, spec })
+    await admin.mergePatch(resource, { name }, { spec: { actions: ['jobs/write'] } })
+    await admin.remove(resource, { name })
+    const { items } = await admin.list(ComputePlan.resource)
+    const [plan] = items
+    if (plan === undefined) throw new Error('There is no plan.')
+    const patch = { spec: { displayName: 'Ours' } }
+    expect(await refusalOf(admin.mergePatch(ComputePlan.resource, plan.metadata, patch, { dryRun: true }))).to.equal(
+      undefined,
+    )
+  })
 
   it('is closed to nobody by field managers: whoever fills an object with them, others write it, and may reset it', async () => {
     const at = { namespace: groupHome, name: uniqueName('db') }
