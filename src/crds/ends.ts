@@ -1,3 +1,4 @@
+import { refusalSentence } from '../core/errors.ts'
 import type { AdmissionRule, AnyKind } from './define.ts'
 import { KINDS } from './index.ts'
 
@@ -6,7 +7,7 @@ const FIELD = 'expiresAt'
 /** Kinds whose objects hold until a time. */
 export const ENDING_KINDS: readonly AnyKind[] = KINDS.filter(({ spec }) => FIELD in spec.shape)
 
-export const END_OVER = `The field "${FIELD}" must be in the future.`
+export const END_OVER = refusalSentence({ field: FIELD, message: 'must be in the future' })
 
 /**
  * What is asked for until a time must still have some of it before it (REST: src/api/rules/expiry.ts). CEL has no clock: an
