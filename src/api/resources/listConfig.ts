@@ -2,6 +2,7 @@ import { ACTIONS } from '../../core/actions.ts'
 import { RESOURCE_NAME_MAX_LENGTH, resourceNamePattern } from '../../core/names.ts'
 import { compareQuantities } from '../../core/quantity.ts'
 import { defaultPlan, type PlanFamily } from '../../core/sizing/plans.ts'
+import { order, orderSorted, sortedText } from '../../core/textOrder.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { ListConfigDto } from './dto.ts'
@@ -98,7 +99,8 @@ export function planChoices(services: Services, family: PlanFamily): ListConfigD
     .sort(
       (one, other) =>
         compareQuantities(one.spec.memoryRequest, other.spec.memoryRequest) ||
-        (one.spec.displayName < other.spec.displayName ? -1 : 1),
+        orderSorted(sortedText(one.spec.displayName), sortedText(other.spec.displayName)) ||
+        order(one.metadata.name, other.metadata.name),
     )
     .map((plan) => ({ id: plan.metadata.name, name: plan.spec.displayName, isDefault: plan === first }))
 }
