@@ -4,9 +4,10 @@ import { World } from '../../../test/crashes/world.ts'
 import { COMPONENT_LABEL, containerNames, REVISION_LABEL } from '../../contracts/containerinstances.ts'
 import { entryName } from '../../contracts/vaults/names.ts'
 import { RETAINED_FOR_ANNOTATION } from '../../core/labels.ts'
+import type { KubeObject } from '../../core/object.ts'
 import { ContainerInstance } from '../../crds/containerinstances.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
-import { deployment, persistentVolumeClaim, pod } from '../../kube/builtin.ts'
+import { deployment, persistentVolumeClaim, pod, storageClass } from '../../kube/builtin.ts'
 
 const NAME = 'shop'
 const web = { name: 'web', image: 'site:1', ports: [{ name: 'http', port: 8080 }] }
@@ -157,6 +158,28 @@ describe('the controller of container instances', () => {
       { ...worker, image: 'worker:2' },
     ])
     expect(await copies()).to.deep.equal(['web 1', 'web 1', 'worker 2'])
+  })
+
+  it('has volumes grow as soon as their class lets them', async () => {
+    const standard = { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: { name: 'standard' } }
+    const allowGrowth = (allowVolumeExpansion: boolean) =>
+      world.server.seed(storageClass, {
+        ...standard,
+        allowVolumeExpansion,
+        provisioner: 'disks.example.com',
+      } as KubeObject)
+    const volumes = (size: string) => [{ name: 'disk', kind: 'Persistent', size, storageClass: 'standard' }]
+    type Claim = KubeObject & { spec: { resources: { requests: { storage: string } } } }
+    const sizes = async () =>
+      (await world.server.list<Claim>(persistentVolumeClaim)).items.map(({ spec }) => spec.resources.requests.storage)
+    await make({ components: [{ ...web, mounts: [{ volume: 'disk', path: '/data' }] }], volumes: volumes('1Gi') })
+    allowGrowth(false)
+    await world.change(ContainerInstance, NAME, { volumes: volumes('2Gi') })
+    await world.rest()
+    expect(await sizes()).to.deep.equal(['1Gi'])
+    allowGrowth(true)
+    await world.rest()
+    expect(await sizes()).to.deep.equal(['2Gi'])
   })
 
   it('takes host by host, and none that another resource has', async () => {
