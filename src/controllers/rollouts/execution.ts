@@ -1,8 +1,8 @@
 import { busyWith } from '../../contracts/rollouts/gather.ts'
 import { rollbackNames } from '../../contracts/rollouts/requests.ts'
-import { EXECUTION_ANNOTATION } from '../../contracts/rollouts/snapshot.ts'
+import { EXECUTION_ANNOTATION, lifeMark } from '../../contracts/rollouts/snapshot.ts'
 import { isRolloutActive, isRolloutOver, ROLLOUTS_KEPT } from '../../contracts/rollouts/states.ts'
-import { childName, SYSTEM_NAMESPACE, sha256 } from '../../core/names.ts'
+import { childName, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { ageOf, type KubeObject, keyOf, objectKey } from '../../core/object.ts'
 import { done, ended, type Outcome, waiting } from '../../core/outcome.ts'
 import { PlatformComponent } from '../../crds/lifecycle.ts'
@@ -166,7 +166,7 @@ function refusalOf(object: Pick<ExecutionObject, 'metadata' | 'spec'>, records: 
 
 /** Once for this life of the rollout: the scan after a former one of its name may be kept still. */
 async function scanAfter({ records, object, incarnation }: ExecutionPass): Promise<void> {
-  const name = childName('rollout', object.metadata.name, sha256(incarnation).slice(0, 8))
+  const name = childName('rollout', object.metadata.name, lifeMark(incarnation))
   await makeOnce(records.client, PlatformDriftScan, name, { trigger: 'Rollout' })
 }
 

@@ -29,7 +29,7 @@ export async function observed(
   return {
     ...{ requests: object.spec.requests, by: object.spec.startedBy, refusal },
     componentOf: (name, wanted) => seenComponent(components.get(name), wanted),
-    snapshotName: snapshotName(incarnation, execution.resumedAt),
+    snapshotName: snapshotName(object.metadata.name, incarnation, execution.resumedAt),
     snapshot: snapshotSeen(pass, execution, options),
     ...(look === 'preflight' && { preflight: await preflight(pass, options) }),
     ...(look === 'drift' && { drift: await driftOf(pass, execution, options) }),
