@@ -77,6 +77,8 @@ async function handle(options: ServerOptions, request: IncomingMessage, response
   // Before anything of the function runs: a stranger wakes nobody.
   const may = await gate.mayCall(home, line, found.trigger, request.headers)
   if (!may) return refuse(response, 'UNAUTHORIZED', { 'www-authenticate': 'Bearer' })
+  // Nobody would tell that they have gone, once they have.
+  if (response.closed) return
   await serve(options, line, found.trigger, { request, response })
 }
 

@@ -76,7 +76,7 @@ describe('accepting an invitation by a sign-in at an identity provider elsewhere
       body: { email: CARL, roleDefinitionName: 'Reader' },
     })
     const app = express()
-    app.use(linkPages(facade.services, [signedInPages, invitationPages]))
+    app.use(linkPages(facade.services, [signedInPages, invitationPages], []))
     server.removeAllListeners('request').on('request', app)
     const given = () => facade.records.peekAll(RoleAssignment).map(({ spec }) => spec.principalId)
     return { link: (made.body as { link: string }).link, carl, dora, given, close: () => signIn.close() }

@@ -43,8 +43,8 @@ export function isShown({ pattern }: ShownText, text: string): boolean {
   return known.test(text)
 }
 
-/** The pattern as RE2 spells it, which the API server runs. */
-export const re2 = ({ pattern }: ShownText): string =>
+/** A pattern as RE2 spells it, which the API server runs. */
+export const re2 = ({ pattern }: Pick<ShownText, 'pattern'>): string =>
   pattern.replaceAll(/\\u(?:\{([0-9a-f]+)\}|([0-9a-f]{4}))/g, (_whole, long, short) => `\\x{${long ?? short}}`)
 
 /** A name from another system, as it can be shown; undefined if nothing of it can be shown. */

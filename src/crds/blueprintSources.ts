@@ -15,7 +15,8 @@ export const RepositoryUrl = z
   .regex(CALLED_URL.repository, 'must be an https address without a user, a query or a fragment')
 
 /** A name in a tree of Git that is neither `.` nor `..`, without control characters (C0, C1). */
-const [START, PART] = [String.raw`[^./\x00-\x1f\x7f-\x9f]`, String.raw`[^/\x00-\x1f\x7f-\x9f]`]
+const ODD = String.raw`\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069`
+const [START, PART] = [`[^./${ODD}]`, `[^/${ODD}]`]
 const NAME = String.raw`(${START}${PART}*|\.${START}${PART}*|\.\.${PART}+)`
 
 /** A folder from the root of the repository on. `folderOf` gives the one spelling of all that are taken. */

@@ -51,9 +51,12 @@ export const Bytes = quantity('1Mi', '1Ei', 'must be a quantity of bytes from 1M
 const QuotaCores = quantity('0', '1G', 'must be a quantity of cores from 0 to 1G, such as 500m or 64')
 const QuotaBytes = quantity('0', '1Ei', 'must be a quantity of bytes from 0 to 1Ei, such as 64Gi')
 
-/** Text without the control characters of C0 and C1 (Unicode, 23.1). */
+/**
+ * Text without the control characters of C0 and C1 (Unicode, 23.1), and without those that turn the direction of what
+ * follows (UAX #9: embeddings, overrides and isolates), by which a text shows something else than it says.
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what the pattern refuses.
-const NO_CONTROLS = /^[^\x00-\x1f\x7f-\x9f]*$/
+const NO_CONTROLS = /^[^\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]*$/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what the pattern refuses.
 const TRIMMED = /^[^ \x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^ \x00-\x1f\x7f-\x9f])?$/
 const TRIMMED_MESSAGE = 'must have no space at either end and no control characters'
@@ -93,7 +96,7 @@ export const Line = shownAs(SHOWN_LINE, PlainText)
 
 /** Text of several lines. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what the pattern refuses.
-const NO_CONTROLS_BUT_LINES = /^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$/
+const NO_CONTROLS_BUT_LINES = /^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]*$/
 export const Prose = z
   .string()
   .regex(NO_CONTROLS_BUT_LINES, 'must have no control characters other than tabs and line breaks')
@@ -110,7 +113,10 @@ export function mapOf<Value extends z.ZodType>(value: Value, most: number): z.Zo
   const plain = 'must have no control characters in its keys'
   const validations = [
     { rule: "!('__proto__' in self)", message: 'must not have the name __proto__' },
-    { rule: String.raw`self.all(k, !k.matches(r'[\x00-\x1f\x7f-\x9f]'))`, message: plain },
+    {
+      rule: String.raw`self.all(k, !k.matches(r'[\x00-\x1f\x7f-\x9f\x{202a}-\x{202e}\x{2066}-\x{2069}]'))`,
+      message: plain,
+    },
   ]
   return z
     .record(z.string(), value)

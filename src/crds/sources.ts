@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { HEAD_KINDS } from '../contracts/sources/events.ts'
+import { Head } from '../contracts/sources/events.ts'
 import { DELIVERY_KEYS_KEPT, HEADS_KEPT } from '../contracts/sources/journal.ts'
 import { PROVIDERS, type Provider } from '../contracts/sources/providers.ts'
 import { CALLED_URL, PAGE_URL } from '../core/outgoingUrl.ts'
@@ -137,12 +137,7 @@ const rules: Rule<Spec>[] = [
   },
 ]
 
-const head = z.object({
-  kind: z.enum(HEAD_KINDS).describe('Push of a branch, Tag, or PullRequest from the repository itself'),
-  repositoryId: z.string().describe("The provider's id of the repository"),
-  repositoryName: z.string().describe('Its full name'),
-  ref: z.string().describe('Such as refs/heads/main; of a pull request its branch'),
-  commit: z.string().describe('Commit of the ref'),
+const head = Head.extend({
   deliveryId: z.string().describe('The delivery that reported it'),
   receivedAt: DateTime.describe('When it came'),
 })

@@ -121,6 +121,17 @@ function belongs(field: 'engineVersion' | 'edition', of: Record<SqlEngineName, r
   }
 }
 
+function enoughForMsSql(field: 'memoryRequest' | 'memoryLimit'): Rule<Spec> {
+  return {
+    cel: `self.engine != 'MsSql' || !has(self.${field}) || quantity(self.${field}).compareTo(quantity('${MSSQL_MEMORY}')) >= 0`,
+    message: `${field} must be at least ${MSSQL_MEMORY} for MsSql, which needs that to start`,
+    code: 'BAD_REQUEST',
+    field,
+    test: ({ engine, [field]: memory }) =>
+      engine !== 'MsSql' || memory === undefined || compareQuantities(memory, MSSQL_MEMORY) >= 0,
+  }
+}
+
 const rules: Rule<Spec>[] = [
   tagKeyRule,
   ...boundsRules,
@@ -133,14 +144,8 @@ const rules: Rule<Spec>[] = [
     field: 'acceptEula',
     test: ({ engine, acceptEula }) => engine !== 'MsSql' || acceptEula,
   },
-  {
-    cel: `self.engine != 'MsSql' || !has(self.memoryLimit) || quantity(self.memoryLimit).compareTo(quantity('${MSSQL_MEMORY}')) >= 0`,
-    message: `memoryLimit must be at least ${MSSQL_MEMORY} for MsSql, which needs that to start`,
-    code: 'BAD_REQUEST',
-    field: 'memoryLimit',
-    test: ({ engine, memoryLimit }) =>
-      engine !== 'MsSql' || memoryLimit === undefined || compareQuantities(memoryLimit, MSSQL_MEMORY) >= 0,
-  },
+  enoughForMsSql('memoryRequest'),
+  enoughForMsSql('memoryLimit'),
   {
     cel: "!has(self.memoryLimitMb) || !has(self.memoryLimit) || quantity(self.memoryLimit).sub(self.memoryLimitMb * 1048576).compareTo(quantity('0')) >= 0",
     message: 'memoryLimitMb must not be more than memoryLimit: the container would be killed',

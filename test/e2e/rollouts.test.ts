@@ -205,7 +205,10 @@ describe('rollouts of the platform', () => {
       batches.map(({ components }) => components.map(({ name, state }) => `${name} ${state}`).join()),
     ).to.deep.equal(['web Ready', 'api Ready'])
     expect(await versionsWanted()).to.deep.equal(['1.1.0', '1.1.0'])
-    await until('a scan came after', () => own.admin.get(PlatformDriftScan.resource, at(`rollout-${rollout.id}`)))
+    await until('a scan came after', async () => {
+      const { items } = await own.admin.list(PlatformDriftScan.resource, { namespace: SYSTEM_NAMESPACE })
+      return items.some(({ metadata }) => metadata.name.startsWith(`rollout-${rollout.id.slice(0, 8)}`))
+    })
     const { body: list } = await call<{ items: Rollout[] }>('GET', '/rollouts/executions?filter=state:eq:succeeded')
     expect(list.items.map(({ id }) => id)).to.deep.equal([rollout.id])
     const again = await execute(planId)

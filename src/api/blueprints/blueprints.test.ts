@@ -160,6 +160,26 @@ describe('blueprints over REST', () => {
     expect((await world.ask('post', `${B}/deploys/${body.id}/retry`)).body.code).to.equal('INVALID_STATE')
   })
 
+  it('a deployment is hidden from who is denied the group that it is into', async () => {
+    await post(template())
+    const { body } = await deploy()
+    const reader = randomUUID()
+    world.grant(reader, 'Contributor', `/boundaries/${BOUNDARY}`)
+    const seen = async () => {
+      const { body: listed } = await world.ask('get', `${B}/deploys`, reader)
+      const one = await world.ask('get', `${B}/deploys/${body.id}`, reader)
+      return [
+        listed.items.length,
+        one.status,
+        (await world.ask('post', `${B}/deploys/${body.id}/retry`, reader)).status,
+      ]
+    }
+    expect(await seen()).to.deep.equal([1, 200, 409])
+    const spec = { principalId: reader, principalType: 'User', actions: ['blueprints/*'], scopeIncarnation: 'life' }
+    world.put(DenyAssignment, randomUUID(), { ...spec, scope: `/boundaries/${BOUNDARY}/resourcegroups/shop` }, OUTER)
+    expect(await seen()).to.deep.equal([0, 404, 404])
+  })
+
   it('what people type is a text, and no expression for what comes later', async () => {
     await post(`format: 1
 slug: search

@@ -3,7 +3,7 @@ import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
-import { configRoute, listRoute } from '../resources/collection/columns.ts'
+import { listWithConfig } from '../resources/collection/columns.ts'
 import { inBoundary } from '../resources/collection/homes.ts'
 import { blueprintsOf, findBlueprint } from './catalogue.ts'
 import { DeployBlueprintRequest, DeployQuery, deployBlueprint } from './deploy.ts'
@@ -45,7 +45,7 @@ export const blueprintRoutes: readonly RouteDraft[] = [
   ...catalogueSources.routes(),
   ...syncRoutes,
   // No `collection`: the list holds what boundary, sources and platform keep, of each slug one.
-  listRoute(BLUEPRINTS, {
+  ...listWithConfig(BLUEPRINTS, {
     ...BLUEPRINT_LIST,
     auth: read,
     summary: 'What can be deployed in the boundary',
@@ -55,12 +55,7 @@ export const blueprintRoutes: readonly RouteDraft[] = [
       const blueprints = await blueprintsOf(context.services, boundaryId)
       return blueprints.map((each) => blueprintDto(each, context as Context, boundaryId))
     },
-  }),
-  configRoute(`${BLUEPRINTS}/config`, {
-    ...BLUEPRINT_LIST,
-    auth: read,
-    summary: 'How the list can be sorted and filtered',
-    dto: BlueprintDto,
+    configSummary: 'How the list can be sorted and filtered',
     collection: 'blueprints',
     actionPrefix: 'blueprints',
     before: inBoundary,

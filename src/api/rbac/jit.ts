@@ -12,7 +12,7 @@ import { scopeIncarnationOf } from '../../crds/scopeObjects.ts'
 import { activeUntil, JIT_STATES, jitAssignmentName, jitAssignmentSpec, jitState } from '../../iam/jit.ts'
 import { isRootOnly } from '../../iam/roles.ts'
 import { principalNotFound } from '../callers/principals.ts'
-import { boundaryScope, isAllowedNow } from '../callers/visibility.ts'
+import { boundaryScope, isAllowedNow, requireBelow } from '../callers/visibility.ts'
 import { type Answer, noContent } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
 import { action, authenticated, type RouteDraft, route } from '../http/route.ts'
@@ -121,8 +121,9 @@ async function decidable(context: Decide): Promise<{ request: JitRecord; home: B
     throw new PlatformError('self_approval', 'You cannot decide on your own request.', { id: request.metadata.name })
   }
   if (jitState(request, services.clock.now()) !== 'Pending') throw notPending(request, services.clock.now())
-  const role = findRole(services, spec.roleDefinitionName)
   const { scope, principalId } = spec
+  await requireBelow(context as Context, 'rbac/members/write', scope)
+  const role = findRole(services, spec.roleDefinitionName)
   const refusal = grantRefusal(services, caller, { role, scope, principalIds: [principalId], boundaryId })
   if (refusal?.kind === 'RootOnly') throw rootOnlyRefused(role, scope)
   if (refusal !== undefined) throw exceedingRefused('forbidden', role, scope, refusal.actions)

@@ -53,7 +53,8 @@ export async function restoreSnapshot(context: Context): Promise<Answer<z.input<
   checkNewName(request.newName, services.reservedNames)
   await findGroup(context, from.boundaryId, group)
   const isElsewhere = group !== from.resourceGroup
-  if (isElsewhere) await requireWrite(context, from.boundaryId, group, request.newName)
+  // The route asks at the source: who may restore that one makes no other resources by it than by a creation.
+  await requireWrite(context, from.boundaryId, group, request.newName)
   if (request.takeOverName === true) {
     if (isElsewhere) throw badTakeOver()
     await requireWrite(context, from.boundaryId, from.resourceGroup, from.name)

@@ -174,10 +174,12 @@ const resourceRoutes: readonly RouteDraft[] = [
       const resources = await readResources(context.services, boundaryId, [resourceGroupName], context.fresh)
       const isAsked = (kind: AnyKind) => collection === undefined || kind.segment === collection
       const namespace = groupNamespace(boundaryId, resourceGroupName)
+      const asked = RESOURCE_KINDS.filter(isAsked)
       const use: NameUse = {
+        least: Math.min(...asked.map(({ nameMin = 1 }) => nameMin)),
         holders: resources.filter(({ kind, object }) => isAsked(kind) && object.metadata.name === resourceName),
         isReadable: (resource) => mayRead(context, boundaryId, resource),
-        takenElsewhere: RESOURCE_KINDS.filter(isAsked)
+        takenElsewhere: asked
           .filter((kind) => isTakenElsewhere(context.services, kind, { namespace, name: resourceName }))
           .map(({ segment }) => segment),
       }

@@ -6,6 +6,7 @@ import { type FileAnswer, type FileEntry, type FileRequest, isAboutVolumes } fro
 import { PlatformError } from '../../core/errors.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { type Answer, created, noContent, ok } from '../http/answer.ts'
+import { ANY_TYPE } from '../http/body.ts'
 import type { Context } from '../http/context.ts'
 import { Flag } from '../http/query.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
@@ -137,7 +138,8 @@ function writingRoutes(files: string, auth: Authorization, asker: AskerOf): Rout
         }),
         bodyKind: 'raw',
         bodyLimit: UPLOAD_LIMIT,
-        mediaTypes: ['application/octet-stream'],
+        // A file has whatever type whoever sends it says.
+        mediaTypes: ['application/octet-stream', ANY_TYPE],
         reply: FileEntryDto,
         answers: [200, 201],
       },

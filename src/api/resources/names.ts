@@ -4,7 +4,7 @@ import { RESOURCE_NAME_MAX_LENGTH } from '../../core/names.ts'
 import type { GroupResource } from './contents.ts'
 import { Uuid } from './dto.ts'
 
-const VIOLATIONS = ['Empty', 'TooLong', 'BadCharacter', 'Reserved', 'TakenElsewhere'] as const
+const VIOLATIONS = ['Empty', 'TooShort', 'TooLong', 'BadCharacter', 'Reserved', 'TakenElsewhere'] as const
 
 export const ResourceNameValidationDto = z
   .object({
@@ -26,10 +26,17 @@ export const ResourceNameValidationDto = z
 export type ResourceNameValidationDto = z.output<typeof ResourceNameValidationDto>
 type NameViolation = ResourceNameValidationDto['violations'][number]
 
-/** Why a new resource cannot have the name, no matter who has it already. */
-export function nameViolations(name: string, reserved: ReadonlySet<string>): NameViolation[] {
+/**
+ * Why a new resource cannot have the name, no matter who has it already.
+ *
+ * @param least characters that a name of its kind has
+ */
+export function nameViolations(name: string, reserved: ReadonlySet<string>, least = 1): NameViolation[] {
   if (name.trim() === '') return [{ code: 'Empty', message: 'a name has at least one character' }]
   const violations: NameViolation[] = []
+  if (name.length < least) {
+    violations.push({ code: 'TooShort', message: `a name of this collection has at least ${least} characters` })
+  }
   if (name.length > RESOURCE_NAME_MAX_LENGTH) {
     violations.push({ code: 'TooLong', message: `a name has at most ${RESOURCE_NAME_MAX_LENGTH} characters` })
   }
@@ -45,6 +52,8 @@ export function nameViolations(name: string, reserved: ReadonlySet<string>): Nam
 
 /** Who uses a name already. */
 export type NameUse = {
+  /** Fewest characters that a name has in some collection that is asked about. */
+  least: number
   /** Resources of the group that have it. */
   holders: readonly GroupResource[]
   /** Which of them the caller may know. */
@@ -57,9 +66,9 @@ export type NameUse = {
 export function validateName(
   resourceName: string,
   reserved: ReadonlySet<string>,
-  { holders, isReadable, takenElsewhere }: NameUse,
+  { least, holders, isReadable, takenElsewhere }: NameUse,
 ): ResourceNameValidationDto {
-  const violations = nameViolations(resourceName, reserved)
+  const violations = nameViolations(resourceName, reserved, least)
   const isValid = violations.length === 0
   for (const collection of takenElsewhere) {
     const message = `names of ${collection} are unique on the platform, and this one is taken`

@@ -41,9 +41,12 @@ export async function findGroup(
   { fresh }: ReadOptions = {},
 ): Promise<RecordOf<typeof ResourceGroup>> {
   const group = await services.records.get(ResourceGroup, { namespace: boundaryNamespace(boundaryId), name }, { fresh })
-  if (group === undefined) throw notFound(`Resource group "${name}" of boundary "${boundaryId}"`)
+  if (group === undefined) throw groupMissing(boundaryId, name)
   return group
 }
+
+export const groupMissing = (boundaryId: string, name: string) =>
+  notFound(`Resource group "${name}" of boundary "${boundaryId}"`)
 
 /** The place of a resource, from the path. */
 export type Place = { readonly boundaryId: string; readonly resourceGroup: string; readonly name: string }

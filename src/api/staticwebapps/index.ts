@@ -56,5 +56,5 @@ export const siteRoutes: readonly RouteDraft[] = [
     const place = await findLive(context)
     return { sources: containersOf(await context.services.live.pods(place), request, place) }
   }),
-  urlPreviewRoute(StaticWebApp, '{B}/resources/staticwebapps/url', action('staticwebapp/write')),
+  urlPreviewRoute(StaticWebApp, '{B}/resources/staticwebapps/url', 'staticwebapp/write'),
 ]

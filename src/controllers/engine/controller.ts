@@ -2,7 +2,7 @@ import type { Resource } from '../../core/object.ts'
 import { done } from '../../core/outcome.ts'
 import type { AnyKind, ObjectOf, SpecOf } from '../../crds/define.ts'
 import type { Halt, Observed, Rights, Side, Step, Workspace } from './pass.ts'
-import { cutRoutes, routesAmong } from './routes.ts'
+import { closeWays, cutRoutes, opensWays, routesAmong } from './routes.ts'
 import { steps } from './steps.ts'
 import { otherClusterOf, WHEREABOUTS_READS } from './whereabouts.ts'
 
@@ -29,6 +29,7 @@ export type ControllerOptions<K extends AnyKind, State> = {
   observesOthers?: boolean
   /** Fields of the spec that are written once, before the first step, if they are absent. */
   fillSpec?: (object: ObjectOf<K>, records: Workspace) => Partial<SpecOf<K>> | undefined
+  /** What the spec does not open to the outside any more is closed before. */
   reconcile: Step<K, State>
   /**
    * Of a kind that can be stopped: what runs instead where the steps end early. What keeps an object from running does not
@@ -105,7 +106,7 @@ export function controller<K extends AnyKind, State = undefined>(
     childrenIn: options.childrenIn ?? 'workloads',
     observesOthers: options.observesOthers ?? false,
     fillSpec: options.fillSpec ?? (() => undefined),
-    reconcile: options.reconcile,
+    reconcile: opensWays(kind) ? steps(closeWays(options.observes), options.reconcile) : options.reconcile,
     halt: options.halt,
     finalize: routes.length === 0 ? options.finalize : options.finalize && steps(cutRoutes(routes), options.finalize),
     abandon: options.abandon ?? (() => done()),

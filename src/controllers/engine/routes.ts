@@ -1,6 +1,7 @@
-import { resourceId } from '../../core/object.ts'
+import { type KubeObject, resourceId } from '../../core/object.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
-import { ingress } from '../../kube/builtin.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { ingress, service } from '../../kube/builtin.ts'
 import { httpRoute } from '../../kube/gateway.ts'
 import type { Observed, Pass } from './pass.ts'
 
@@ -20,3 +21,31 @@ export function cutRoutes(routes: typeof ROUTES) {
     return done()
   }
 }
+
+/** The fields of a spec that open a way in from outside. */
+export const OPENING = ['isPublic', 'enableIngress', 'enableLoadBalancer'] as const
+type Opened = { readonly [field in (typeof OPENING)[number]]?: boolean }
+
+export const opensWays = ({ spec }: Pick<AnyKind, 'spec'>): boolean => OPENING.some((field) => field in spec.shape)
+
+type Exposing = KubeObject & { spec?: { type?: string } }
+
+/**
+ * What a spec does not open to the outside any more is closed before anything else: whatever keeps the rest from being carried out
+ * must not keep the way in open.
+ */
+export function closeWays(observes: readonly Observed[]) {
+  const routes = routesAmong(observes)
+  const hasServices = observes.some((each) => !('resource' in each) && resourceId(each) === resourceId(service))
+  return async function closeWays({ object, children, workloads }: Closing): Promise<Outcome> {
+    const { isPublic, enableIngress, enableLoadBalancer } = object.spec as Opened
+    if (isPublic === false || enableIngress === false)
+      for (const route of routes) if (workloads.isServed(route)) await children.prune(route, [])
+    if (enableLoadBalancer !== false || !hasServices) return done()
+    for (const { metadata, spec } of children.owned<Exposing>(service))
+      if (spec?.type === 'LoadBalancer') await children.remove(service, metadata.namespace, metadata.name)
+    return done()
+  }
+}
+
+type Closing = Pick<Pass, 'children' | 'workloads'> & { readonly object: { readonly spec: object } }

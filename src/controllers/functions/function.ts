@@ -206,7 +206,11 @@ function applyCopies({ registryHost }: FunctionOptions) {
   return async function applyCopies(pass: FunctionPass): Promise<Outcome> {
     const { object, state } = pass
     const image = imageOf(pass)
-    if (image === undefined) return done()
+    // Whatever ran before, nothing says any more that it is to run.
+    if (image === undefined) {
+      await pass.children.prune(deployment, [])
+      return done()
+    }
     const plan = planOf(pass)
     const environment = variablesOf(pass)
     const { valuesVersion, identitySecret } = state

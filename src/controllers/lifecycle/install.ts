@@ -82,12 +82,14 @@ async function advance(pass: InstallPass): Promise<Outcome> {
 function begin(pass: InstallPass, isResumed: boolean): Outcome {
   const { spec, status = {} } = pass.object
   const version = status.version ?? versionFor(pass)
+  // Helm tries again, and has its whole time: what was installed long ago would be late at once.
+  const from = status.step === 'Health' ? 'Chart' : (status.step ?? 'Checking')
   const failedSteps = status.steps?.map((step) =>
-    step.state === 'Failed' ? { ...step, state: 'Pending' as const } : step,
+    step.state === 'Failed' || step.name === from ? { ...step, state: 'Pending' as const } : step,
   )
   pass.report({
     state: 'Running',
-    step: status.step ?? 'Checking',
+    step: from,
     startedAt: status.startedAt ?? pass.now,
     finishedAt: undefined,
     message: undefined,

@@ -23,13 +23,13 @@ export async function observed(
   options: RolloutOptions,
   refusal: string | undefined,
 ): Promise<Observed> {
-  const { object, records, clock } = pass
+  const { object, records, clock, incarnation } = pass
   const components = new Map(componentsOf(records).map((one) => [one.metadata.name, one]))
   const look = looksFor(execution, clock.now())
   return {
     ...{ requests: object.spec.requests, by: object.spec.startedBy, refusal },
     componentOf: (name, wanted) => seenComponent(components.get(name), wanted),
-    snapshotName: snapshotName(object.metadata.name, execution.resumedAt),
+    snapshotName: snapshotName(object.metadata.name, incarnation, execution.resumedAt),
     snapshot: snapshotSeen(pass, execution, options),
     ...(look === 'preflight' && { preflight: await preflight(pass, options) }),
     ...(look === 'drift' && { drift: await driftOf(pass, execution, options) }),

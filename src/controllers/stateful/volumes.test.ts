@@ -242,6 +242,18 @@ for (const [kind, base, plan] of KINDS) {
       })
     })
 
+    it('grows as soon as its class lets it', async () => {
+      world.setExpansion(false)
+      await world.change(kind, NAME, { storageSize: '20Gi' })
+      await world.converge()
+      expect(await says()).to.match(
+        /^Degraded ConfigurationInvalid: Storage class "standard" does not let volumes grow/,
+      )
+      world.setExpansion(true)
+      await world.bench.rest()
+      expect((await sizes()).split(' ')[0]).to.equal('20Gi')
+    })
+
     it('grows once all volumes of its StatefulSet are there', async () => {
       const change = async (spec: object) => {
         await world.bench.client.mergePatch(kind.resource, { namespace: world.home, name: NAME }, { spec })

@@ -24,6 +24,7 @@ const EDITION =
 
 const ENGINE_VERSION = "engineVersion must be one of the engine's: 2019, 2022 for MsSql, 10.11, 11.4, 11.8 for MariaDb"
 
+const REQUEST = 'memoryRequest must be at least 2Gi for MsSql, which needs that to start'
 const MEMORY = 'memoryLimit must be at least 2Gi for MsSql, which needs that to start'
 
 const ENGINE_MEMORY = 'memoryLimitMb must not be more than memoryLimit: the container would be killed'
@@ -49,6 +50,9 @@ export const DATABASE_RULES: readonly RuleCase[] = [
     ['an edition of the other engine', undefined, { edition: 'Express' }, EDITION],
     ['a version of the other engine', undefined, { engineVersion: '2022' }, ENGINE_VERSION],
     ['too little memory for SQL Server', undefined, { engine: 'MsSql', acceptEula: true, memoryLimit: '1Gi' }, MEMORY],
+    ['a request of too little for it', undefined, { engine: 'MsSql', acceptEula: true, memoryRequest: '1Gi' }, REQUEST],
+    ['a request of enough for it', undefined, { engine: 'MsSql', acceptEula: true, memoryRequest: '2Gi' }],
+    ['a small request for MariaDB', undefined, { engine: 'MariaDb', memoryRequest: '1Gi' }],
     ['little memory for MariaDB', undefined, { memoryLimit: '1Gi' }],
     ['as much memory for the engine as the container has', undefined, { memoryLimit: '1Gi', memoryLimitMb: 1024 }],
     [

@@ -76,25 +76,26 @@ export function listRoute<Dto extends z.ZodObject, Query extends z.ZodObject = z
   )
 }
 
-type ConfigDeclaration<Dto extends z.ZodObject> = Columns<z.output<Dto>> & {
-  dto: Dto
-  auth: Authorization
-  summary: string
+type ConfigDeclaration = {
   /** The name of the list. */
   collection: string
   /** Of the actions that are listed if the caller holds them. */
   actionPrefix: string
-  errors?: ErrorForm
+  configSummary: string
   /** Throws if there is no such list. */
   before?: (context: Context) => unknown
 }
 
-/** A route that describes how a list can be sorted and filtered. */
-export function configRoute<Dto extends z.ZodObject>(path: string, declaration: ConfigDeclaration<Dto>): RouteDraft {
-  const { auth, summary, collection, actionPrefix, errors = 'platform', before } = declaration
+/** The same, and a route below it that describes how the list can be sorted and filtered. */
+export function listWithConfig<Dto extends z.ZodObject, Query extends z.ZodObject = z.ZodObject>(
+  path: string,
+  declaration: ListDeclaration<Dto, Query> & ConfigDeclaration,
+): RouteDraft[] {
+  const { auth, configSummary: summary, collection, actionPrefix, errors = 'platform', before } = declaration
   const list = shapeOf(declaration)
-  return route('GET', path, { auth, summary, errors, reply: ListConfigDto }, async (context) => {
+  const config = route('GET', `${path}/config`, { auth, summary, errors, reply: ListConfigDto }, async (context) => {
     await before?.(context)
     return ok(listConfig(list, { collection, context, actionPrefix }))
   })
+  return [listRoute(path, declaration), config]
 }

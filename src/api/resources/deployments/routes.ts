@@ -7,7 +7,7 @@ import { created, ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
 import { etagOf } from '../../http/etag.ts'
 import { authenticated, type RouteDraft, route } from '../../http/route.ts'
-import { configRoute, listRoute } from '../collection/columns.ts'
+import { listWithConfig } from '../collection/columns.ts'
 import { dateTime, enumeration, flag, text } from '../paging.ts'
 import { findResource, type Place } from '../places.ts'
 import { buildLogRoutes } from './buildLogs.ts'
@@ -32,15 +32,14 @@ const columns = {
   isServing: flag('Serving', { isSorted: false }),
   timestamp: dateTime('Asked for'),
 } as const
-const shape = { dto: DeploymentLogEntryDto, sort: '-timestamp', columns } as const
 
 /** The routes of the deployments of a resource, `<base>/deployments...`: list, its config, reports, logs. */
 export function deploymentRoutes<K extends AnyKind>(kind: K, base: string, given: DeploymentRoutes): RouteDraft[] {
   const path: string = `${base}/deployments`
   const { collection, parameter, read, actionPrefix } = given
   return [
-    listRoute(path, {
-      ...shape,
+    ...listWithConfig(path, {
+      ...{ dto: DeploymentLogEntryDto, sort: '-timestamp', columns },
       auth: read,
       summary: 'Deployments, the newest first',
       rows: async (context) => {
@@ -48,11 +47,7 @@ export function deploymentRoutes<K extends AnyKind>(kind: K, base: string, given
         const found = deploymentsOf(context, { ...ref, collection })
         return found.map((record) => entryOf(record, object as DeployedObject, place))
       },
-    }),
-    configRoute(`${path}/config`, {
-      ...shape,
-      auth: read,
-      summary: 'How the list of deployments can be sorted and filtered',
+      configSummary: 'How the list of deployments can be sorted and filtered',
       collection: 'deployments',
       actionPrefix,
       before: (context) => findResource(kind, context, parameter),
