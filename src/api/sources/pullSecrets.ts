@@ -7,9 +7,9 @@ import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
 
 /** On a pull secret: the source that it was made of. Nothing else is ever written over. */
-export const SOURCE_LABEL = `${PREFIX}source`
+const SOURCE_LABEL = `${PREFIX}source`
 
-export type PullSecret = {
+type PullSecret = {
   namespace: string
   name: string
   sourceId: string
@@ -19,14 +19,10 @@ export type PullSecret = {
 }
 
 /** Secrets of the type that kubelets pull images with. */
-export interface PullSecrets {
-  /** @throws PlatformError already-exists if a Secret of that name is something else */
-  write(given: PullSecret): Promise<void>
-}
-
-export function kubePullSecrets(client: Pick<KubeClient, 'get' | 'create' | 'mergePatch'>): PullSecrets {
+export function kubePullSecrets(client: Pick<KubeClient, 'get' | 'create' | 'mergePatch'>) {
   return {
-    async write({ namespace, name, sourceId, accounts, owner }) {
+    /** @throws PlatformError already-exists if a Secret of that name is something else */
+    async write({ namespace, name, sourceId, accounts, owner }: PullSecret): Promise<void> {
       const content = pullSecretContent(dockerConfig(accounts))
       const labels = { [MANAGED_BY_LABEL]: MANAGED_BY, [SOURCE_LABEL]: sourceId }
       const metadata = { namespace, name, labels, ...(owner !== undefined && { ownerReferences: [owner] }) }

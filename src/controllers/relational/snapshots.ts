@@ -254,7 +254,7 @@ function waitForRestores(pass: SnapshotPass): Outcome {
   // Who reads this may not know what there is in other groups.
   const named = here.map(({ metadata }) => `relationalclusters/${metadata.name}`)
   const names = [...named, ...(here.length < users.length ? ['a database of another group'] : [])].join(', ')
-  return waiting('DeletionBlocked', `It is being restored from by ${names}; the deletion goes on once that is done.`)
+  return waiting('DeletionBlocked', `A restore from it is running: ${names}; the deletion continues after that.`)
 }
 
 /** The Backup goes; what it wrote leaves the backup target with the retention of the store. */
