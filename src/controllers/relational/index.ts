@@ -19,7 +19,7 @@ import { cannotStart } from '../stateful/health.ts'
 import { findCluster } from '../workload/home.ts'
 import { childRights, volumeObserver, workloadObservers } from '../workload/observers.ts'
 import { checkImage, checkQuota, fillReplicas, resolvePlan } from '../workload/resolve.ts'
-import { BACKUP_SECRET, ensureSecrets, resolveBackup } from './backup.ts'
+import { BACKUP_SECRET, ensureSecrets, followTarget, resolveBackup } from './backup.ts'
 import { admitEditor } from './editor.ts'
 import { haltEngine } from './halt.ts'
 import { judgeHealth, observeEngine, reportStatus } from './health.ts'
@@ -132,8 +132,11 @@ const relationalController = controllerWith<
     reconcile: steps(
       observeEngine,
       findCluster,
-      checkImage(given),
       checkEngine,
+      // What goes on while a database cannot be as it is asked for.
+      mirrorBackups,
+      followTarget(given),
+      checkImage(given),
       resolvePlan({ fewest: 1 }),
       limitConnections,
       checkQuota(isMade),
@@ -144,7 +147,6 @@ const relationalController = controllerWith<
       ensureSecrets(given),
       endLog(given),
       applyChildren(given),
-      mirrorBackups,
       reportStatus,
       admitEditor(given),
       judgeHealth,
