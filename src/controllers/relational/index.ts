@@ -22,7 +22,7 @@ import { checkImage, checkQuota, fillReplicas, resolvePlan } from '../workload/r
 import { BACKUP_SECRET, ensureSecrets, followTarget, resolveBackup } from './backup.ts'
 import { admitEditor } from './editor.ts'
 import { haltEngine } from './halt.ts'
-import { judgeHealth, observeEngine, reportStatus } from './health.ts'
+import { judgeHealth, observeEngine, reportEngine, reportStatus } from './health.ts'
 import { endLog } from './log.ts'
 import { checkEngine, checkReferences, limitConnections, resolveOrigin } from './resolve.ts'
 import { relationalSnapshotController } from './snapshots.ts'
@@ -136,12 +136,13 @@ const relationalController = controllerWith<
       // What goes on while a database cannot be as it is asked for.
       mirrorBackups,
       followTarget(given),
+      resolveBackup(given),
+      reportEngine,
       checkImage(given),
       resolvePlan({ fewest: 1 }),
       limitConnections,
       checkQuota(isMade),
       checkReferences,
-      resolveBackup(given),
       resolveOrigin(given),
       checkStorage,
       ensureSecrets(given),

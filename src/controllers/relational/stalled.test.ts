@@ -45,4 +45,15 @@ describe('a relational database that cannot be as it is asked for', () => {
     const { items } = await world.bench.client.list(RelationalSnapshot.resource)
     expect(items.map(({ spec }) => (spec as { kind: string }).kind)).to.deep.equal(['Scheduled'])
   })
+
+  it('says what its engine says of the archive, and which instance takes writes', async () => {
+    const conditions = [{ type: 'ContinuousArchiving', status: 'False', message: 'the bucket is gone' }]
+    await world.play('orders', { conditions, currentPrimary: 'relc-orders-2' })
+    expect(await world.status('orders')).to.include({
+      status: 'Degraded',
+      archiving: 'Failing',
+      archivingMessage: 'the bucket is gone',
+      currentPrimary: 'relc-orders-2',
+    })
+  })
 })
