@@ -17,7 +17,7 @@ import { StalledError, WaitingError } from './interruptions.ts'
 import { placeOf } from './place.ts'
 import { refusalOf } from './refusal.ts'
 import { type Failed, nextStatus, statusPatch, type Transition, transition } from './status.ts'
-import { currentStep } from './steps.ts'
+import { currentStep, inTime } from './steps.ts'
 import { StoredOtherwise, WRITTEN_AGAIN_AFTER } from './storedOtherwise.ts'
 import { NO_OTHER_CLUSTERS, type Whereabouts, whereaboutsOf } from './whereabouts.ts'
 
@@ -278,13 +278,13 @@ export class Reconciler {
     } catch (error) {
       if (error instanceof StalledError) {
         if (error.occupant !== undefined) this.#wakeOnRemoval(error.occupant, pass.key)
-        return stalled(error.reason, error.message)
+        return inTime(pass, stalled(error.reason, error.message))
       }
-      if (error instanceof WaitingError) return waiting(error.reason, error.message)
+      if (error instanceof WaitingError) return inTime(pass, waiting(error.reason, error.message))
       const refusal = refusalOf(error, this.#controller.kind)
       if (refusal !== undefined) {
         pass.log.warn({ err: error, step: currentStep(pass) }, 'Another system refuses what is asked for.')
-        return refusal
+        return inTime(pass, refusal)
       }
       return { kind: 'failed', message: this.#sentence(currentStep(pass), error), error }
     }
