@@ -11,12 +11,15 @@ import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { VectorCluster } from '../crds/vector.ts'
 import { namespace, node, persistentVolumeClaim, resourceQuota, secret, storageClass } from '../kube/builtin.ts'
 
+const NOTHING_CHOSEN = { namespaces: ['none-0123456789'] }
+
 describe('another cluster', () => {
   let world: TwoClusters
   beforeEach(() => {
     world = new TwoClusters()
   })
   afterEach(() => world.stop())
+  const ref = () => ({ namespace: world.outer, name: FAR })
 
   it('is online while its agent lives, with what is in it, and offline 90 seconds after its last sign', async () => {
     const status = { capacity: { cpu: '4', memory: '8Gi' }, conditions: [{ type: 'Ready', status: 'True' }] }
@@ -130,6 +133,30 @@ describe('another cluster', () => {
       await world.bench.rest()
       const after = await world.far.get<KubeObject & { data?: object }>(secret, pulled)
       expect(after.data, 'it expires after a day').not.to.deep.equal(before.data)
+    })
+  }
+
+  for (const [when, leave] of [
+    ['is being deleted', () => world.bench.client.remove(BoundaryProjection.resource, ref())],
+    [
+      'leaves it out',
+      () => world.bench.client.mergePatch(BoundaryProjection.resource, ref(), { spec: NOTHING_CHOSEN }),
+    ],
+  ] as const) {
+    it(`goes on pulling images for what still runs there while the projection ${when}`, async () => {
+      world = new TwoClusters([], { registry: { host: 'registry.test', keys: testKeys() } })
+      world.cluster({ connection: 'first', lastSeenAt: undefined })
+      world.project()
+      await world.start()
+      world.bench.seed(VectorCluster, 'search', { clusterId: FAR }, { namespace: world.home })
+      await leave()
+      await world.bench.rest()
+      const pulled = async () =>
+        (await world.far.get<KubeObject & { data?: object }>(secret, { namespace: world.home, name: PULL_SECRET })).data
+      const before = await pulled()
+      await world.bench.clock.advance(30_000_000)
+      await world.bench.rest()
+      expect(await pulled()).not.to.deep.equal(before)
     })
   }
 

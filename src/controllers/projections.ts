@@ -1,4 +1,5 @@
-import { BOUNDARY_LABEL, GROUP_LABEL, INCARNATION_ANNOTATION, OWNER_NAMESPACE_ANNOTATION } from '../core/labels.ts'
+import { BOUNDARY_LABEL, GROUP_LABEL, OWNER_NAMESPACE_ANNOTATION } from '../core/labels.ts'
+import { groupNamespace } from '../core/names.ts'
 import { type KubeObject, keyOf } from '../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import { Boundary } from '../crds/boundaries.ts'
@@ -34,10 +35,9 @@ import { refusalOf } from './engine/refusal.ts'
 import { otherClusterOf } from './engine/whereabouts.ts'
 import { clearFormer, clearOtherFormers, markOf } from './formerProjections.ts'
 import { shownOf } from './leaving.ts'
-import { ensurePullSecret } from './registry/index.ts'
+import { failureOf, keepPullSecrets } from './projectionPullSecrets.ts'
 import type { GroupOptions } from './resourcegroups.ts'
 import { ofCluster } from './workload/observers.ts'
-import { RIGHTS_RETRY, withSecretRights } from './workload/secrets.ts'
 
 type ProjectionPass = Pass<typeof BoundaryProjection, ProjectionState>
 type ProjectionState = {
@@ -126,7 +126,7 @@ export const projectionController = controllerWith<typeof BoundaryProjection, Gr
     clusterOf: otherClusterOf,
     state: () => ({ shown: [], strange: [], failures: [] }),
     reconcile: steps(checkCluster, projectNamespaces(options), judge),
-    finalize: steps(removeNamespaces),
+    finalize: steps(removeNamespaces(options)),
     abandon: steps(stopWhileUsed),
   }),
 )
@@ -162,11 +162,14 @@ const projectNamespaces = ({ closedNetworks = [], registry }: GroupOptions) =>
     const names = new Set(wanted.map(({ name }) => name))
     const isMade = ({ name }: { name: string }) =>
       shown.some((one) => one.namespace === name && one.state === 'Applied')
-    const after = await keepPullSecrets(pass, boundaryId, wanted.filter(isMade), { registry, failures })
-    shown.push(...(await removeAllBut(pass, names)), ...(await clearOtherFormers(pass, names)))
+    const made = wanted.filter(isMade).map(({ group }) => group)
+    const turn = await keepPullSecrets(pass, made, { registry, failures })
+    const left = await removeAllBut(pass, names)
+    const later = await keepPullSecrets(pass, stillUsed(pass, left), { registry, failures })
+    shown.push(...left, ...(await clearOtherFormers(pass, names)))
     tell(pass, [...shown.map((one) => withRetained(pass, one)), ...strange])
     Object.assign(pass.state, { shown, strange, failures } satisfies ProjectionState)
-    return done({ ...(after !== undefined && { after }) })
+    return done(dueAfter(turn, later))
   }
 
 async function furnish(
@@ -192,43 +195,6 @@ async function furnish(
       for (const old of children.owned(resource)) {
         if (old.metadata.namespace === name) await children.remove(resource, name, old.metadata.name)
       }
-  }
-}
-
-/**
- * What nodes there pull the images of each group with.
- *
- * @returns milliseconds until the first is due again; undefined if there is none
- */
-async function keepPullSecrets(
-  pass: ProjectionPass,
-  boundaryId: string,
-  homes: readonly { group: Group }[],
-  { registry, failures }: Pick<GroupOptions, 'registry'> & { failures: unknown[] },
-): Promise<number | undefined> {
-  if (registry === undefined) return undefined
-  const turns: number[] = []
-  for (const { group } of homes) {
-    const { name, annotations } = group.metadata
-    const incarnation = annotations?.[INCARNATION_ANNOTATION] ?? ''
-    const failure = await failureOf(async () => {
-      const kept = await withSecretRights(async () =>
-        done({ after: await ensurePullSecret(pass, registry, { boundaryId, name, incarnation }) }),
-      )
-      turns.push(kept.after ?? RIGHTS_RETRY)
-    })
-    if (failure !== undefined) failures.push(failure.error)
-  }
-  return turns.length === 0 ? undefined : Math.min(...turns)
-}
-
-/** One namespace that cannot be made keeps no other from being made, whatever was thrown. */
-async function failureOf(work: () => Promise<void>): Promise<{ error: unknown } | undefined> {
-  try {
-    await work()
-    return undefined
-  } catch (error) {
-    return { error }
   }
 }
 
@@ -293,16 +259,34 @@ function namesOf(
   return [...resources, ...claims.filter(isRetained).map(({ metadata }) => `volumes/${space}/${metadata.name}`)]
 }
 
-async function removeNamespaces(pass: ProjectionPass): Promise<Outcome> {
-  const left = await removeAllBut(pass, new Set())
-  tell(
-    pass,
-    left.map((one) => withRetained(pass, one)),
-  )
-  if (left.length === 0) return done()
-  const held = left.find(({ state }) => state === 'Drifted')
-  if (held !== undefined) return waiting('DeletionBlocked', `Namespace "${held.namespace}": ${held.message}`)
-  return waiting('TearingDown', `Waiting for the deletion of ${shownOf(left.map((each) => each.namespace))}.`)
+const removeNamespaces = ({ registry }: GroupOptions) =>
+  async function removeNamespaces(pass: ProjectionPass): Promise<Outcome> {
+    const left = await removeAllBut(pass, new Set())
+    tell(
+      pass,
+      left.map((one) => withRetained(pass, one)),
+    )
+    if (left.length === 0) return done()
+    const failures: unknown[] = []
+    const turn = await keepPullSecrets(pass, stillUsed(pass, left), { registry, failures })
+    if (failures.length > 0) throw failures[0]
+    const held = left.find(({ state }) => state === 'Drifted')
+    const names = shownOf(left.map((each) => each.namespace))
+    return held === undefined
+      ? waiting('TearingDown', `Waiting for the deletion of ${names}.`)
+      : waiting('DeletionBlocked', `Namespace "${held.namespace}": ${held.message}`, turn)
+  }
+
+/** The groups whose resources run on in namespaces that would be removed otherwise. */
+function stillUsed({ object, place, records }: ProjectionPass, left: readonly ProjectedNamespace[]): Group[] {
+  const names = new Set(left.filter(({ state }) => state === 'Drifted').map((each) => each.namespace))
+  const groups = records.cache<Group>(ResourceGroup.resource).list({ namespace: object.metadata.namespace })
+  return groups.filter(({ metadata }) => names.has(groupNamespace(place.boundaryId ?? '', metadata.name)))
+}
+
+function dueAfter(...turns: readonly (number | undefined)[]): { after?: number } {
+  const known = turns.filter((turn) => turn !== undefined)
+  return known.length === 0 ? {} : { after: Math.min(...known) }
 }
 
 /** On a revoked cluster only records count: what they name there would otherwise lose its projection without a word. */
