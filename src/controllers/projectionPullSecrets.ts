@@ -7,7 +7,7 @@ import type { Pass } from './engine/controller.ts'
 import { ensurePullSecret } from './registry/index.ts'
 import { RIGHTS_RETRY, withSecretRights } from './workload/secrets.ts'
 
-export type Keeping = {
+type Keeping = {
   registry: Pick<RegistryPort, 'host' | 'keys'> | undefined
   /** Gets what is thrown for single groups. */
   failures: unknown[]
